@@ -1,0 +1,31 @@
+# How targets are made in this house. A pure target links std, base, msgpack and xxhash only; an
+# edge target may link anything and is named after the library it fences in.
+
+add_library(muster_flags INTERFACE)
+target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                              -Wswitch-enum -Werror)
+if(MUSTER_SANITIZE)
+  target_compile_options(muster_flags INTERFACE -O1 -g1 -fno-omit-frame-pointer
+                                                -fsanitize=address,undefined
+                                                -fno-sanitize-recover=all)
+  target_link_options(muster_flags INTERFACE -fsanitize=address,undefined)
+else()
+  target_compile_options(muster_flags INTERFACE -O2 -DNDEBUG -g1)
+endif()
+
+# muster_library(NAME sources... [LINK libs...])
+function(muster_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC muster_flags ${ARG_LINK})
+endfunction()
+
+# muster_test(NAME sources... [LINK libs...]): a GoogleTest binary, one ctest entry a binary.
+function(muster_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE muster_flags ${ARG_LINK} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+endfunction()

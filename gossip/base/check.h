@@ -1,0 +1,16 @@
+#pragma once
+// CHECK: programmer errors only, on in every build. Bytes from network, disk, user or another
+// process are validated, never CHECKed.
+
+namespace muster {
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+}  // namespace muster
+
+#define CHECK(condition)                                        \
+  do {                                                          \
+    if (!(condition)) [[unlikely]] {                            \
+      ::muster::check_failed(#condition, __FILE__, __LINE__);   \
+    }                                                           \
+  } while (false)

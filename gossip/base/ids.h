@@ -1,0 +1,114 @@
+#pragma once
+// Strong identifiers: every id, counter and token of the project has a type of its own, so that
+// mixing two of them does not compile. All are values: copied freely, ordered, never allocated.
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+/// A number with a meaning. `Tag` only tells kinds apart; arithmetic is deliberately missing
+/// except `next()`, because adding two terms or two job ids is always a mistake.
+template <class Tag>
+class Strong {
+ public:
+  constexpr Strong() = default;
+  constexpr explicit Strong(std::uint64_t value) : value_(value) {}
+  constexpr std::uint64_t value() const { return value_; }
+  constexpr Strong next() const { return Strong(value_ + 1); }
+  constexpr auto operator<=>(const Strong&) const = default;
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+/// Counter of an agent's starts, persisted; the papers' incarnation. 0 = never started.
+using Generation = Strong<struct GenerationTag>;
+/// Random number drawn at each start: tells two starts of one generation apart (a copied disk).
+using StartId = Strong<struct StartIdTag>;
+/// Counter of one owner's writes inside one generation.
+using Sequence = Strong<struct SequenceTag>;
+/// Never 0 in a request; a reply carries the request's nonce. 0 = no reply is expected.
+using Nonce = Strong<struct NonceTag>;
+/// Raft's term and log index (Raft 5.1, 5.3). Index 0 = before the first entry.
+using Term = Strong<struct TermTag>;
+using LogIndex = Strong<struct LogIndexTag>;
+/// Given at apply: 1, 2, 3. 0 = no job.
+using JobId = Strong<struct JobIdTag>;
+
+/// 16 raw bytes with a meaning. All zero = none.
+template <class Tag>
+class Id128 {
+ public:
+  static constexpr std::size_t kSizeBytes = 16;
+  constexpr Id128() = default;
+  constexpr explicit Id128(const std::array<std::uint8_t, kSizeBytes>& bytes) : bytes_(bytes) {}
+
+  /// `text` must be exactly 16 bytes; anything else yields the zero id (decoders check the size).
+  static Id128 from_bytes(std::string_view text) {
+    Id128 id;
+    if (text.size() == kSizeBytes) {
+      for (std::size_t i = 0; i < kSizeBytes; ++i) {
+        id.bytes_[i] = static_cast<std::uint8_t>(text[i]);
+      }
+    }
+    return id;
+  }
+
+  std::string_view bytes() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), kSizeBytes};
+  }
+  bool is_zero() const { return *this == Id128(); }
+  /// First eight bytes, big endian: cheap hash and seed material.
+  std::uint64_t prefix() const {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      value = value << 8 | bytes_[i];
+    }
+    return value;
+  }
+  std::string hex() const { return hex_digits(kSizeBytes); }
+  /// The form people see: 8 hex digits.
+  std::string short_hex() const { return hex_digits(4); }
+  constexpr auto operator<=>(const Id128&) const = default;
+
+ private:
+  std::string hex_digits(std::size_t byte_count) const {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (std::size_t i = 0; i < byte_count; ++i) {
+      text += kDigits[bytes_[i] >> 4];
+      text += kDigits[bytes_[i] & 15];
+    }
+    return text;
+  }
+
+  std::array<std::uint8_t, kSizeBytes> bytes_{};
+};
+
+/// First 16 bytes of BLAKE2b-256 of the host's public key.
+using HostId = Id128<struct HostIdTag>;
+/// Random, made by the first quorum's proposal.
+using ClusterId = Id128<struct ClusterIdTag>;
+
+/// The fencing token of an attempt: the log index of its Decide entry, prefixed by the cluster
+/// epoch. Ordered; a higher one supersedes. {0,0} = none.
+struct Token {
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;
+  constexpr auto operator<=>(const Token&) const = default;
+  bool is_none() const { return epoch == 0 && index == 0; }
+  std::string text() const { return std::to_string(epoch) + "." + std::to_string(index); }
+};
+
+/// One start of one agent. The log binds grants to the pair (generation, start id).
+struct AgentStart {
+  Generation generation;
+  StartId start_id;
+  constexpr auto operator<=>(const AgentStart&) const = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,68 @@
+#pragma once
+// Expected failures as values. Member names are those of C++23's std::expected, which g++ 12 does
+// not have. Broken invariants are CHECKs instead; hostile input is a counted drop.
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "gossip/base/check.h"
+
+namespace muster {
+
+/// Why something failed. A domain that callers branch on defines its own code beside this one;
+/// these few are what an edge or a CLI verb needs to choose an exit code.
+enum class ErrorCode {
+  kInvalid,      ///< The input is wrong; nothing was changed.
+  kNotFound,     ///< No such thing; nothing was changed.
+  kConflict,     ///< Someone else holds it (port, directory, name); nothing was changed.
+  kCorrupt,      ///< Bytes on disk do not match their checksum; nothing was changed.
+  kIo,           ///< The system refused; the state of the touched file or socket is unknown.
+  kUnavailable,  ///< No quorum or no peer; surely not done.
+  kUnknown,      ///< It may or may not have been done.
+  kImpossible,   ///< Can never succeed as asked; nothing was changed.
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kInvalid;
+  std::string text;  ///< One line for a person: what, and what to do about it.
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT: implicit by design
+  bool has_value() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return has_value(); }
+  T& value() & {
+    CHECK(has_value());
+    return std::get<T>(state_);
+  }
+  const T& value() const& {
+    CHECK(has_value());
+    return std::get<T>(state_);
+  }
+  T&& value() && {
+    CHECK(has_value());
+    return std::get<T>(std::move(state_));
+  }
+  const Error& error() const {
+    CHECK(!has_value());
+    return std::get<Error>(state_);
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+struct Unit {};
+using Status = Result<Unit>;
+inline Status ok() { return Unit{}; }
+
+}  // namespace muster

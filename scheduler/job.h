@@ -1,0 +1,73 @@
+#pragma once
+// What a user submits, as the log, the agents and the CLI know it.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+
+namespace muster::scheduler {
+
+/// argv and environment of a submit together.
+inline constexpr std::size_t kCommandBytesMax = 64 * 1024;
+
+/// What the leader does about a gang member whose host is silent.
+enum class OnLostHost : std::uint8_t {
+  kRequeue,  ///< Wait `patience`, then stop the rest and queue the gang again.
+  kWait,     ///< Wait for proof of death or Expire.
+};
+
+struct JobSpec {
+  std::string name;
+  std::string user;
+  std::uint32_t gpus = 1;  ///< One rank each; >= 1.
+  std::string gpu_type;    ///< "" = any.
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  ///< "KEY=VALUE".
+  std::string directory;                 ///< Working directory of every rank.
+  std::int32_t priority = 0;             ///< Higher first.
+  std::uint32_t retries = 0;             ///< Of program failures; lost hosts are not counted.
+  Duration hold{0};  ///< Isolation limit; 0 = default: 10 min over several hosts, 2 min on one.
+  bool keep_when_isolated = false;  ///< Never self-stopped, hence never freed by silence.
+  Duration grace = std::chrono::seconds(10);    ///< Between TERM and KILL.
+  Duration patience = std::chrono::seconds(5);  ///< After a silent verdict.
+  OnLostHost on_lost_host = OnLostHost::kRequeue;
+  Duration time_limit{0};  ///< 0 = none.
+  bool operator==(const JobSpec&) const = default;
+};
+
+enum class JobState : std::uint8_t {
+  kQueued = 0,     ///< Also between two attempts ("retrying").
+  kScheduled = 1,  ///< Its attempt is RESERVED.
+  kRunning = 2,    ///< STARTED.
+  kStopping = 3,
+  kSuspended = 4,
+  kCompleted = 5,
+  kFailed = 6,
+  kCancelled = 7,
+};
+
+/// How one rank ended, from its supervisor's durable exit evidence. Exit 0 counts as success only
+/// when `kind` is kExited and nobody had signalled the rank before (design 8, rule 5).
+struct RankResult {
+  enum class Kind : std::uint8_t {
+    kExited = 0,    ///< `code` = exit status.
+    kSignalled = 1, ///< `code` = signal number that killed it.
+    kNeverRan = 2,  ///< No supervisor was ever started for it.
+    kLost = 3,      ///< It ran, but no evidence of its end exists.
+    kNotStarted = 4 ///< exec failed: `code` = 127 or 126, `detail` says why.
+  };
+  std::uint32_t rank = 0;
+  Kind kind = Kind::kExited;
+  std::int32_t code = 0;
+  bool signalled_by_us = false;
+  std::uint64_t output_bytes = 0;
+  std::string detail;
+  bool operator==(const RankResult&) const = default;
+  bool is_success() const { return kind == Kind::kExited && code == 0 && !signalled_by_us; }
+};
+
+}  // namespace muster::scheduler
