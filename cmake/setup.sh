@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs the Debian packages the build needs, those that are missing. Does nothing, quickly, when
+# all are there. --tidy adds what `./check --tidy` needs.
+set -eu
+
+packages="g++ cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libmsgpack-cxx-dev
+liblmdb-dev libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev
+librapidcheck-dev libxxhash-dev libsodium-dev libgtest-dev libbenchmark-dev iproute2 nftables
+libfaketime python3"
+if [ "${1:-}" = --tidy ]; then
+  packages="$packages clang-tidy"
+fi
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup: this is no Debian system; install what these packages hold, then run cmake" \
+    "yourself:" $packages >&2
+  exit 1
+fi
+
+missing=
+for package in $packages; do
+  if [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" != installed ]; then
+    missing="$missing $package"
+  fi
+done
+if [ -z "$missing" ]; then
+  echo "setup: all packages are installed"
+  exit 0
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=
+elif command -v sudo >/dev/null; then
+  as_root=sudo
+else
+  echo "setup: these packages are missing and neither root nor sudo is at hand:$missing" >&2
+  echo "setup: as root, run: apt-get install$missing" >&2
+  exit 1
+fi
+
+echo "setup: installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install_missing() {
+  $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends $missing >"$log" 2>&1
+}
+# The package lists may be absent or old: then the first try fails and is made once more with new ones.
+if ! install_missing; then
+  $as_root apt-get update >"$log" 2>&1 && install_missing || {
+    tail -n 20 "$log" >&2
+    echo "setup: apt-get could not install$missing" >&2
+    exit 1
+  }
+fi
