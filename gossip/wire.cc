@@ -15,6 +15,10 @@ struct StringSink {
 
 using Packer = msgpack::packer<StringSink>;
 
+/// Most messages are one probe or one field of one row: one allocation holds them, packed or not.
+constexpr std::size_t kUsualBytes = 128;
+constexpr std::size_t kUsualZoneBytes = 896;
+
 const msgpack::object& object_at(const void* element) {
   return *static_cast<const msgpack::object*>(element);
 }
@@ -24,11 +28,25 @@ std::uint32_t narrow(std::size_t count) {
   return static_cast<std::uint32_t>(count);
 }
 
-bool by_reference(msgpack::type::object_type, std::size_t, void*) { return true; }
+/// The shortest forms, which most values take, are written in place: one byte each.
+constexpr std::uint64_t kFixintMax = 0x7f;
+constexpr std::size_t kFixarrayMax = 15;
+constexpr unsigned char kFixarray = 0x90;
+
+bool by_reference(msgpack::type::object_type, std::size_t, void*) {
+  return true;
+}
 
 }  // namespace
 
 Encoder& Encoder::array(std::size_t count) {
+  if (buffer_.capacity() < kUsualBytes) {
+    buffer_.reserve(kUsualBytes);
+  }
+  if (count <= kFixarrayMax) {
+    buffer_.push_back(static_cast<char>(kFixarray | count));
+    return *this;
+  }
   StringSink sink{&buffer_};
   Packer(sink).pack_array(narrow(count));
   return *this;
@@ -41,6 +59,10 @@ Encoder& Encoder::map(std::size_t count) {
 }
 
 Encoder& Encoder::u64(std::uint64_t value) {
+  if (value <= kFixintMax) {
+    buffer_.push_back(static_cast<char>(value));
+    return *this;
+  }
   StringSink sink{&buffer_};
   Packer(sink).pack_uint64(value);
   return *this;
@@ -197,8 +219,12 @@ Reader Reader::child(bool want_map) {
   return reader;
 }
 
-Reader Reader::array() { return child(false); }
-Reader Reader::map() { return child(true); }
+Reader Reader::array() {
+  return child(false);
+}
+Reader Reader::map() {
+  return child(true);
+}
 
 std::string Reader::raw() {
   std::string out;
@@ -220,7 +246,9 @@ std::string Reader::rest() {
 
 struct Document::Impl {
   std::string bytes;
-  msgpack::object_handle handle;
+  // Smaller than msgpack's own 8 KiB: that much for each message is the allocator's slow path.
+  msgpack::zone zone{kUsualZoneBytes};
+  msgpack::object root;
 };
 
 Document::Document(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -238,15 +266,15 @@ Result<Document> Document::parse(std::string bytes) {
                                     kMessageBytesMax, kDepthMax);
   try {
     std::size_t offset = 0;
-    msgpack::unpack(impl->handle, impl->bytes.data(), impl->bytes.size(), offset, by_reference,
-                    nullptr, limit);
+    impl->root = msgpack::unpack(impl->zone, impl->bytes.data(), impl->bytes.size(), offset,
+                                 by_reference, nullptr, limit);
     if (offset != impl->bytes.size()) {
       return Error{ErrorCode::kInvalid, "trailing bytes"};
     }
   } catch (const std::exception& error) {
     return Error{ErrorCode::kInvalid, error.what()};
   }
-  const msgpack::object& root = impl->handle.get();
+  const msgpack::object& root = impl->root;
   if (root.type != msgpack::type::ARRAY && root.type != msgpack::type::MAP) {
     return Error{ErrorCode::kInvalid, "neither array nor map"};
   }
@@ -256,7 +284,7 @@ Result<Document> Document::parse(std::string bytes) {
 Reader Document::root() const {
   Reader reader;
   reader.state_ = std::make_shared<Reader::State>();
-  const msgpack::object& root = impl_->handle.get();
+  const msgpack::object& root = impl_->root;
   reader.is_map_ = root.type == msgpack::type::MAP;
   if (reader.is_map_) {
     reader.elements_ = root.via.map.ptr;

@@ -2,8 +2,8 @@
 // Bytes on wire and disk, in and out, over msgpack-cxx. Codecs of all folders are written with
 // these three classes, so that no msgpack header leaves gossip/wire.cc.
 //
-// Records that travel as messages are positional arrays with append-only trailing elements; gossiped
-// and persisted records are maps with small integer keys whose unknown keys are kept.
+// Records that travel as messages are positional arrays with append-only trailing elements;
+// gossiped and persisted records are maps with small integer keys whose unknown keys are kept.
 
 #include <cstdint>
 #include <memory>

@@ -3,8 +3,10 @@
 // mixing two of them does not compile. All are values: copied freely, ordered, never allocated.
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -63,19 +65,29 @@ class Id128 {
   }
   bool is_zero() const { return *this == Id128(); }
   /// First eight bytes, big endian: cheap hash and seed material.
-  std::uint64_t prefix() const {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-      value = value << 8 | bytes_[i];
-    }
-    return value;
-  }
+  std::uint64_t prefix() const { return word(0); }
   std::string hex() const { return hex_digits(kSizeBytes); }
   /// The form people see: 8 hex digits.
   std::string short_hex() const { return hex_digits(4); }
-  constexpr auto operator<=>(const Id128&) const = default;
+  bool operator==(const Id128& other) const {
+    return word(0) == other.word(0) && word(1) == other.word(1);
+  }
+  /// Byte order, compared a word at a time: ids are keys of most maps.
+  std::strong_ordering operator<=>(const Id128& other) const {
+    const auto first = word(0) <=> other.word(0);
+    return first != std::strong_ordering::equal ? first : word(1) <=> other.word(1);
+  }
 
  private:
+  std::uint64_t word(std::size_t which) const {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes_.data() + which * sizeof value, sizeof value);
+    if constexpr (std::endian::native == std::endian::little) {
+      value = __builtin_bswap64(value);
+    }
+    return value;
+  }
+
   std::string hex_digits(std::size_t byte_count) const {
     static constexpr char kDigits[] = "0123456789abcdef";
     std::string text;

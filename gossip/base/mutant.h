@@ -1,0 +1,54 @@
+#pragma once
+// Planted bugs ("mutants"): each is a known way to build a protocol wrongly, and each must be found
+// by a checker of the simulator. They exist only where MUSTER_MUTANTS is defined, in targets of
+// their own; in `muster` mutant() is a constant false and the wrong branch is not compiled.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace muster {
+
+enum class Mutant : std::uint8_t {
+  kNone,
+  // scheduler/raft
+  kRaftAckLastStored,      ///< An append is acknowledged up to the last stored entry.
+  kRaftVoteNotPersisted,   ///< A vote is sent before it is durable.
+  kRaftAckBeforeDurable,   ///< An append is acknowledged before it is durable.
+  kRaftCommitOldTerm,      ///< Entries of older terms are committed by counting (Raft 5.4.2).
+  kRaftPreVoteNotSticky,   ///< Pre-votes are granted although a live leader was heard.
+  kRaftReadWithoutRound,   ///< Reads are granted without a majority round.
+  kRaftStaleReplyCounted,  ///< Append replies of older terms count.
+  kRaftOwnDiskNotAwaited,  ///< The leader counts its own disk before it is durable.
+};
+
+struct MutantName {
+  Mutant mutant;
+  std::string_view name;
+};
+
+/// All planted bugs of the raft, in the order in which they are reported.
+inline constexpr std::array<MutantName, 8> kRaftMutants = {{
+    {Mutant::kRaftAckLastStored, "ack_last_stored"},
+    {Mutant::kRaftVoteNotPersisted, "vote_not_persisted"},
+    {Mutant::kRaftAckBeforeDurable, "ack_before_durable"},
+    {Mutant::kRaftCommitOldTerm, "commit_old_term"},
+    {Mutant::kRaftPreVoteNotSticky, "pre_vote_not_sticky"},
+    {Mutant::kRaftReadWithoutRound, "read_without_round"},
+    {Mutant::kRaftStaleReplyCounted, "stale_reply_counted"},
+    {Mutant::kRaftOwnDiskNotAwaited, "own_disk_not_awaited"},
+}};
+
+#ifdef MUSTER_MUTANTS
+/// The one planted bug of this process; set between runs only.
+inline Mutant planted_mutant = Mutant::kNone;
+inline bool mutant(Mutant which) {
+  return planted_mutant == which;
+}
+#else
+constexpr bool mutant(Mutant) {
+  return false;
+}
+#endif
+
+}  // namespace muster

@@ -1,0 +1,429 @@
+#include "gossip/zmq_transport.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "gossip/route_table.h"
+#include "gossip/tcp_knock.h"
+#include "gossip/wire.h"
+#include "gossip/zmq_sockets.h"
+
+namespace muster::gossip {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A dial whose peer was just seen listening completes in about one round trip, or is gone.
+constexpr Duration kAfterKnock = milliseconds(250);
+/// How soon a link that libzmq has not let go of yet is looked at again.
+constexpr Duration kRecheck = milliseconds(1);
+/// Descriptors remembered for one link: its own and those of dials abandoned just before.
+constexpr std::size_t kLinkFdsMax = 4;
+/// Monitor events read from one socket in one turn.
+constexpr int kEventsPerTurn = 1024;
+constexpr Channel kChannels[] = {Channel::kControl, Channel::kBulk};
+
+Instant boot_now() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+}
+
+}  // namespace
+
+class ZmqTransport::Impl {
+ public:
+  explicit Impl(Options options) : options_(std::move(options)), routes_(options_.routes_max) {}
+
+  Status open() { return sockets_.open(options_.control, options_.bulk, options_.ipc_path); }
+  Endpoint listening(Channel channel) const { return sockets_.listening(channel); }
+  const Stats& stats() const { return stats_; }
+  void send(const Send& send);
+  void reply(const Reply& reply);
+  void drop(const Endpoint& peer);
+  bool wait(Duration timeout, std::span<const int> extra_fds);
+  bool readable(int fd) const {
+    return std::find(readable_.begin(), readable_.end(), fd) != readable_.end();
+  }
+  std::vector<TransportInput> take_inputs();
+
+ private:
+  enum class LinkState {
+    kDialing,  ///< Until the handshake succeeded or `deadline` passed.
+    kUp,
+    kEnding,  ///< The connection ended; the knock finds out how.
+  };
+  struct Link {
+    std::string id;  ///< The dial's routing id.
+    LinkState state = LinkState::kDialing;
+    Instant deadline = kNever;
+    LinkLoss loss = LinkLoss::kTimeout;  ///< What the deadline means.
+    /// Connections made to this endpoint since the dial. A dial abandoned just before may still
+    /// report one: then the end of either ends the link, which costs a redial at worst.
+    std::vector<int> fds;
+    std::optional<TcpKnock> knock;
+  };
+  using LinkKey = std::pair<Channel, Endpoint>;
+  using Links = std::map<LinkKey, Link>;
+
+  Links::iterator dial(const LinkKey& key);
+  void begin_end(Links::iterator link, Instant now);
+  Links::iterator finish(Links::iterator link, LinkLoss loss);
+  void read_monitor(Channel channel, Instant now);
+  void on_event(Channel channel, const MonitorEvent& event, Instant now);
+  void on_connecter_closed(Link& link, const Endpoint& peer);
+  void run_timers(Instant now);
+  Links::iterator look_at_dial(Links::iterator link, Instant now);
+  Links::iterator look_at_end(Links::iterator link, Instant now);
+  bool read_message(std::size_t index, std::vector<TransportInput>& inputs);
+  Instant next_deadline() const;
+
+  Options options_;
+  ZmqSockets sockets_;
+  Links links_;
+  RouteTable routes_;
+  std::uint64_t last_dial_ = 0;
+  std::size_t next_socket_ = 0;  ///< Who is read first next turn: nobody starves in a flood.
+  std::vector<TransportInput> pending_;  ///< Link events not taken yet.
+  std::vector<int> readable_;
+  Stats stats_;
+};
+
+// Outgoing.
+
+void ZmqTransport::Impl::send(const Send& send) {
+  if (send.bytes.empty() || send.bytes.size() > kMessageBytesMax) {
+    ++stats_.dropped_too_large;
+    return;
+  }
+  const LinkKey key(send.channel, send.to);
+  auto link = links_.find(key);
+  if (link == links_.end()) {
+    link = dial(key);
+  }
+  if (link == links_.end()) {
+    return;
+  }
+  if (link->second.state == LinkState::kEnding) {
+    ++stats_.dropped_link_ending;
+    return;
+  }
+  switch (sockets_.send(out_of(send.channel), link->second.id, send.bytes)) {
+    case SendOutcome::kSent:
+      ++stats_.sent;
+      break;
+    case SendOutcome::kQueueFull:
+      ++stats_.dropped_queue_full;
+      break;
+    case SendOutcome::kUnreachable:
+      ++stats_.dropped_link_ending;
+      begin_end(link, boot_now());
+      break;
+  }
+}
+
+ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::dial(const LinkKey& key) {
+  if (links_.size() >= options_.links_max) {
+    ++stats_.dropped_links_full;
+    return links_.end();
+  }
+  Link link;
+  link.id = std::to_string(++last_dial_);
+  link.deadline = boot_now() + kDialTimeout;
+  ++stats_.dials;
+  if (!sockets_.connect(key.first, link.id, key.second)) {
+    link.deadline = boot_now();  // Reported at the next turn.
+  }
+  return links_.emplace(key, std::move(link)).first;
+}
+
+void ZmqTransport::Impl::reply(const Reply& reply) {
+  if (reply.bytes.empty() || reply.bytes.size() > kMessageBytesMax) {
+    ++stats_.dropped_too_large;
+    return;
+  }
+  const RouteTable::Address* address = routes_.find(reply.route);
+  if (address == nullptr) {
+    ++stats_.dropped_no_route;
+    return;
+  }
+  switch (sockets_.send(address->first, address->second, reply.bytes)) {
+    case SendOutcome::kSent:
+      ++stats_.sent;
+      break;
+    case SendOutcome::kQueueFull:
+      ++stats_.dropped_queue_full;
+      break;
+    case SendOutcome::kUnreachable:
+      ++stats_.dropped_no_route;
+      routes_.forget(reply.route);
+      break;
+  }
+}
+
+void ZmqTransport::Impl::drop(const Endpoint& peer) {
+  for (const Channel channel : kChannels) {
+    const auto link = links_.find({channel, peer});
+    if (link != links_.end()) {
+      sockets_.disconnect(link->first.first, link->first.second);
+      links_.erase(link);
+    }
+  }
+}
+
+// The life of a link.
+
+void ZmqTransport::Impl::begin_end(Links::iterator link, Instant now) {
+  link->second.state = LinkState::kEnding;
+  link->second.deadline = now + kKnockTimeout;
+  link->second.knock.emplace(link->first.second);
+}
+
+ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::finish(Links::iterator link,
+                                                               LinkLoss loss) {
+  sockets_.disconnect(link->first.first, link->first.second);
+  ++stats_.links_down;
+  pending_.push_back(LinkDown{link->first.second, loss});
+  return links_.erase(link);
+}
+
+void ZmqTransport::Impl::read_monitor(Channel channel, Instant now) {
+  for (int i = 0; i < kEventsPerTurn; ++i) {
+    const auto event = sockets_.next_event(channel);
+    if (!event.has_value()) {
+      return;
+    }
+    on_event(channel, *event, now);
+  }
+}
+
+void ZmqTransport::Impl::on_event(Channel channel, const MonitorEvent& event, Instant now) {
+  const auto found = links_.find({channel, event.peer});
+  if (found == links_.end() || found->second.state == LinkState::kEnding) {
+    return;  // Late word of a dial that was dropped.
+  }
+  Link& link = found->second;
+  switch (event.kind) {
+    case ZMQ_EVENT_CONNECTED:
+      if (link.fds.size() >= kLinkFdsMax) {
+        link.fds.erase(link.fds.begin());
+      }
+      link.fds.push_back(event.value);
+      break;
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      if (link.state == LinkState::kDialing && !link.fds.empty()) {
+        link.state = LinkState::kUp;
+        link.deadline = kNever;
+        link.knock.reset();
+        ++stats_.links_up;
+        pending_.push_back(LinkUp{event.peer});
+      }
+      break;
+    case ZMQ_EVENT_DISCONNECTED:
+      // All events come from one io thread in order and a descriptor is closed after its last one:
+      // a descriptor of an older dial is never mistaken for ours.
+      if (std::find(link.fds.begin(), link.fds.end(), event.value) != link.fds.end()) {
+        begin_end(found, now);
+      }
+      break;
+    case ZMQ_EVENT_CLOSED:
+      on_connecter_closed(link, event.peer);
+      break;
+    default:
+      break;
+  }
+}
+
+/// A connect attempt ended without a connection: ours was refused, or one dropped while it dialled
+/// is being cleared away. Only the knock can tell, so the dial goes on meanwhile.
+void ZmqTransport::Impl::on_connecter_closed(Link& link, const Endpoint& peer) {
+  if (link.state == LinkState::kDialing && link.fds.empty() && !link.knock.has_value()) {
+    link.knock.emplace(peer);
+  }
+}
+
+void ZmqTransport::Impl::run_timers(Instant now) {
+  for (auto link = links_.begin(); link != links_.end();) {
+    switch (link->second.state) {
+      case LinkState::kDialing:
+        link = look_at_dial(link, now);
+        break;
+      case LinkState::kUp:
+        ++link;
+        break;
+      case LinkState::kEnding:
+        link = look_at_end(link, now);
+        break;
+    }
+  }
+}
+
+ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::look_at_dial(Links::iterator link,
+                                                                     Instant now) {
+  Link& dial = link->second;
+  if (dial.knock.has_value()) {
+    const KnockAnswer answer = dial.knock->answer();
+    if (answer == KnockAnswer::kRefused) {
+      return finish(link, LinkLoss::kRefused);
+    }
+    if (answer == KnockAnswer::kListening && dial.loss != LinkLoss::kReset) {
+      dial.deadline = std::min(dial.deadline, now + kAfterKnock);
+      dial.loss = LinkLoss::kReset;
+    }
+  }
+  return now >= dial.deadline ? finish(link, dial.loss) : std::next(link);
+}
+
+ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::look_at_end(Links::iterator link,
+                                                                    Instant now) {
+  const KnockAnswer answer = link->second.knock->answer();
+  const bool late = now >= link->second.deadline;
+  if (answer == KnockAnswer::kPending && !late) {
+    return std::next(link);
+  }
+  // libzmq ends a lost dial by its address, a moment after it reported the loss. A new dial to that
+  // address must not exist yet, or it would be ended as well: so first see that the id is gone. (To
+  // a dead connection the empty message goes nowhere, and receivers drop empty messages.)
+  if (!late &&
+      sockets_.send(out_of(link->first.first), link->second.id, "") != SendOutcome::kUnreachable) {
+    return std::next(link);
+  }
+  switch (answer) {
+    case KnockAnswer::kRefused:
+      return finish(link, LinkLoss::kRefused);
+    case KnockAnswer::kListening:
+      return finish(link, LinkLoss::kReset);
+    case KnockAnswer::kSilent:
+    case KnockAnswer::kPending:
+      break;
+  }
+  return finish(link, LinkLoss::kTimeout);
+}
+
+Instant ZmqTransport::Impl::next_deadline() const {
+  Instant next = kNever;
+  for (const auto& [key, link] : links_) {
+    const bool answered = link.knock.has_value() && link.knock->fd() < 0;
+    next = std::min(next, link.deadline);
+    if (link.state == LinkState::kEnding && answered) {
+      next = std::min(next, boot_now() + kRecheck);
+    }
+  }
+  return next;
+}
+
+// Incoming.
+
+bool ZmqTransport::Impl::wait(Duration timeout, std::span<const int> extra_fds) {
+  const Duration until_timer = next_deadline() - boot_now();
+  const Duration sleep = pending_.empty()
+                             ? std::clamp(std::min(timeout, until_timer), Duration(0), timeout)
+                             : Duration(0);
+  std::vector<zmq::pollitem_t> items;
+  sockets_.add_poll_items(items);
+  const std::size_t extra_begin = items.size();
+  for (const int fd : extra_fds) {
+    items.push_back({nullptr, fd, ZMQ_POLLIN, 0});
+  }
+  for (const auto& [key, link] : links_) {
+    if (link.knock.has_value() && link.knock->fd() >= 0) {
+      items.push_back({nullptr, link.knock->fd(), ZMQ_POLLOUT, 0});
+    }
+  }
+  const auto sleep_ms = std::chrono::ceil<milliseconds>(sleep).count();
+  const int count = zmq_poll(items.data(), static_cast<int>(items.size()), sleep_ms);
+  readable_.clear();
+  for (std::size_t i = 0; i < extra_fds.size() && count > 0; ++i) {
+    if (items[extra_begin + i].revents != 0) {
+      readable_.push_back(extra_fds[i]);
+    }
+  }
+  return count > 0 || !pending_.empty() || boot_now() >= next_deadline();
+}
+
+std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
+  const Instant now = boot_now();
+  for (const Channel channel : kChannels) {
+    read_monitor(channel, now);
+  }
+  run_timers(now);
+  std::vector<TransportInput> inputs = std::exchange(pending_, {});
+  std::size_t silent = 0;
+  for (std::size_t count = 0; count < options_.messages_per_turn && silent < kSocketCount;) {
+    const std::size_t index = next_socket_++ % kSocketCount;
+    if (read_message(index, inputs)) {
+      ++count;
+      silent = 0;
+    } else {
+      ++silent;
+    }
+  }
+  return inputs;
+}
+
+/// False when the socket has nothing now; a dropped message counts as read.
+bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportInput>& inputs) {
+  std::string id;
+  std::string bytes;
+  switch (sockets_.read(index, id, bytes)) {
+    case ReadOutcome::kNothing:
+      return false;
+    case ReadOutcome::kMalformed:
+      ++stats_.dropped_malformed;
+      return true;
+    case ReadOutcome::kMessage:
+      break;
+  }
+  ++stats_.received;
+  const Route route = is_out(index) ? Route() : routes_.touch({index, std::move(id)});
+  inputs.push_back(Received{route, channel_of(index), std::move(bytes)});
+  return true;
+}
+
+// The public face.
+
+ZmqTransport::ZmqTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ZmqTransport::~ZmqTransport() = default;
+
+Result<std::unique_ptr<ZmqTransport>> ZmqTransport::open(Options options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  const Status opened = impl->open();
+  if (!opened) {
+    return opened.error();
+  }
+  return std::unique_ptr<ZmqTransport>(new ZmqTransport(std::move(impl)));
+}
+
+Endpoint ZmqTransport::control_endpoint() const {
+  return impl_->listening(Channel::kControl);
+}
+Endpoint ZmqTransport::bulk_endpoint() const {
+  return impl_->listening(Channel::kBulk);
+}
+void ZmqTransport::send(const Send& send) {
+  impl_->send(send);
+}
+void ZmqTransport::reply(const Reply& reply) {
+  impl_->reply(reply);
+}
+void ZmqTransport::drop(const DropLink& drop) {
+  impl_->drop(drop.peer);
+}
+bool ZmqTransport::readable(int extra_fd) const {
+  return impl_->readable(extra_fd);
+}
+std::vector<TransportInput> ZmqTransport::take_inputs() {
+  return impl_->take_inputs();
+}
+const ZmqTransport::Stats& ZmqTransport::stats() const {
+  return impl_->stats();
+}
+bool ZmqTransport::wait(Duration timeout, std::span<const int> extra_fds) {
+  return impl_->wait(timeout, extra_fds);
+}
+
+}  // namespace muster::gossip
