@@ -1,0 +1,391 @@
+// What was acknowledged is there after a crash, and what is damaged is refused: never a wrong
+// record. Real files in a directory of the test's own; damage is seeded.
+
+#include "crdt/lmdb_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <lmdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "crdt/data_lock.h"
+#include "crdt/storage_thread.h"
+#include "gossip/base/rng.h"
+
+namespace muster::crdt {
+namespace {
+
+constexpr int kPatienceMs = 10'000;
+
+class LmdbStoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/muster_lmdb_XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string path(const std::string& name = "raft") const { return directory_ + "/" + name; }
+  std::unique_ptr<LmdbStore> open(Environment environment = Environment::kRaft) {
+    auto store = LmdbStore::open(path(), environment);
+    EXPECT_TRUE(store.has_value()) << (store ? "" : store.error().text);
+    return store ? std::move(store).value() : nullptr;
+  }
+  Records reopened() { return open()->recovered(); }
+
+  std::string directory_;
+};
+
+Write put(std::string key, std::string value) {
+  return {std::move(key), std::move(value)};
+}
+Write remove(std::string key) {
+  return {std::move(key), std::nullopt};
+}
+
+/// LMDB without our seals, to damage what a store wrote.
+class BareLmdb {
+ public:
+  explicit BareLmdb(const std::string& path) {
+    EXPECT_EQ(mdb_env_create(&env_), 0);
+    EXPECT_EQ(mdb_env_open(env_, path.c_str(), 0, 0600), 0);
+    EXPECT_EQ(mdb_txn_begin(env_, nullptr, 0, &txn_), 0);
+    EXPECT_EQ(mdb_dbi_open(txn_, nullptr, 0, &dbi_), 0);
+  }
+  ~BareLmdb() {
+    EXPECT_EQ(mdb_txn_commit(txn_), 0);
+    mdb_env_close(env_);
+  }
+  BareLmdb(const BareLmdb&) = delete;
+  BareLmdb& operator=(const BareLmdb&) = delete;
+
+  void erase(std::string key) {
+    MDB_val name{key.size(), key.data()};
+    EXPECT_EQ(mdb_del(txn_, dbi_, &name, nullptr), 0);
+  }
+  void put_raw(std::string key, std::string value) {
+    MDB_val name{key.size(), key.data()};
+    MDB_val bytes{value.size(), value.data()};
+    EXPECT_EQ(mdb_put(txn_, dbi_, &name, &bytes, 0), 0);
+  }
+
+ private:
+  MDB_env* env_ = nullptr;
+  MDB_txn* txn_ = nullptr;
+  MDB_dbi dbi_ = 0;
+};
+
+TEST_F(LmdbStoreTest, WhatWasCommittedIsRecovered) {
+  const Records records = {{"term", "7"}, {key_of("log/", 1), std::string(5000, 'x')}, {"e", ""}};
+  {
+    auto store = open();
+    EXPECT_TRUE(store->recovered().empty());
+    for (const auto& [key, value] : records) {
+      ASSERT_TRUE(store->commit({put(key, value)}).has_value());
+    }
+  }
+  EXPECT_EQ(reopened(), records);
+  struct stat status {};
+  ASSERT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700U);
+}
+
+TEST_F(LmdbStoreTest, WritesOfABatchApplyInOrder) {
+  {
+    auto store = open();
+    ASSERT_TRUE(store->commit({put("a", "1"), put("b", "1"), put("c", "1")}).has_value());
+    ASSERT_TRUE(
+        store->commit({put("a", "2"), remove("b"), remove("none"), remove("c"), put("c", "3")})
+            .has_value());
+    ASSERT_TRUE(store->commit({}).has_value());
+  }
+  EXPECT_EQ(reopened(), (Records{{"a", "2"}, {"c", "3"}}));
+}
+
+TEST_F(LmdbStoreTest, AnEnvironmentIsOpenOnlyOnce) {
+  auto store = open();
+  const auto second = LmdbStore::open(directory_ + "/./raft", Environment::kRaft);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+  store.reset();
+  EXPECT_NE(open(), nullptr);
+}
+
+TEST_F(LmdbStoreTest, TheRootRecordCatchesALostRecord) {
+  ASSERT_TRUE(open()->commit({put("a", "1"), put("b", "1")}).has_value());
+  BareLmdb(path()).erase("a");
+  const auto store = LmdbStore::open(path(), Environment::kRaft);
+  ASSERT_FALSE(store.has_value());
+  EXPECT_EQ(store.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(store.error().text.find(path()), std::string::npos);
+}
+
+TEST_F(LmdbStoreTest, TheRootRecordCatchesAnOldRecordPutBack) {
+  ASSERT_TRUE(open()->commit({put("a", "old")}).has_value());
+  ASSERT_TRUE(open()->commit({put("a", "new")}).has_value());
+  BareLmdb(path()).put_raw("a", seal("a", "old"));
+  EXPECT_FALSE(LmdbStore::open(path(), Environment::kRaft).has_value());
+}
+
+TEST_F(LmdbStoreTest, ADamagedStateIsDiscardedAndStartsEmpty) {
+  ASSERT_TRUE(open(Environment::kState)->commit({put("a", "1")}).has_value());
+  BareLmdb(path()).put_raw("a", "not sealed");
+  EXPECT_FALSE(LmdbStore::open(path(), Environment::kState).has_value());
+  ASSERT_TRUE(LmdbStore::discard(path()).has_value());
+  EXPECT_TRUE(open(Environment::kState)->recovered().empty());
+}
+
+TEST_F(LmdbStoreTest, AFullMapFailsTheBatchAndKeepsTheRest) {
+  {
+    auto store = LmdbStore::open(path(), Environment::kRaft, {.map_bytes = 1 << 20, .sync = true});
+    ASSERT_TRUE(store.has_value());
+    ASSERT_TRUE((*store)->commit({put("small", "1")}).has_value());
+    EXPECT_FALSE((*store)->commit({put("a", "1"), put("big", std::string(2 << 20, 'x'))}));
+    ASSERT_TRUE((*store)->commit({put("small", "2")}).has_value());
+  }
+  EXPECT_EQ(reopened(), (Records{{"small", "2"}}));
+}
+
+/// An environment with a history: pages freed, reused, overflowing.
+Records write_history(LmdbStore& store, Rng& rng) {
+  Records live;
+  for (int round = 0; round < 60; ++round) {
+    WriteBatch batch;
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = key_of("log/", rng.below(300));
+      if (rng.chance(250'000)) {
+        batch.push_back(remove(key));
+        live.erase(key);
+      } else {
+        const std::string value(rng.below(20) == 0 ? 9000 : rng.below(300),
+                                static_cast<char>('a' + rng.below(26)));
+        batch.push_back(put(key, value));
+        live[key] = value;
+      }
+    }
+    EXPECT_TRUE(store.commit(batch).has_value());
+  }
+  return live;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+class FlippedByteTest : public LmdbStoreTest {
+ protected:
+  /// Flips one byte below `limit` (0 = anywhere), 200 times; how often the store was refused.
+  int flip(std::uint64_t seed, std::size_t limit) {
+    Rng rng(seed);
+    const Records expected = write_history(*open(), rng);
+    const std::string good = read_file(path() + "/data.mdb");
+    int refused = 0;
+    for (int round = 0; round < 200; ++round) {
+      std::string bad = good;
+      const std::size_t offset = rng.below(limit == 0 ? bad.size() : limit);
+      bad[offset] = static_cast<char>(bad[offset] ^ static_cast<char>(1 + rng.below(255)));
+      write_file(path() + "/data.mdb", bad);
+      auto store = LmdbStore::open(path(), Environment::kRaft);
+      if (store.has_value()) {
+        EXPECT_TRUE((*store)->recovered() == expected) << "seed=" << seed << " offset=" << offset;
+      } else {
+        ++refused;
+        // kIo: a damaged map size that this machine cannot give.
+        EXPECT_TRUE(store.error().code == ErrorCode::kCorrupt ||
+                    store.error().code == ErrorCode::kIo)
+            << store.error().text;
+      }
+    }
+    write_file(path() + "/data.mdb", good);
+    EXPECT_EQ(reopened(), expected);
+    return refused;
+  }
+};
+
+TEST_F(FlippedByteTest, AnywhereIsRefusedOrHarmless) {
+  EXPECT_GT(flip(7, 0), 20);
+}
+
+/// The header pages: the first 160 bytes of pages 0 and 1 say which tree is the newest.
+TEST_F(FlippedByteTest, InTheHeadersIsRefusedOrHarmless) {
+  EXPECT_GT(flip(13, 160), 20);
+}
+
+TEST_F(LmdbStoreTest, AHeaderThatPointsToTheTreeBeforeIsRefused) {
+  ASSERT_TRUE(open()->commit({put("a", "1")}).has_value());
+  const std::string before = read_file(path() + "/data.mdb").substr(0, 8192);
+  ASSERT_TRUE(open()->commit({put("a", "2")}).has_value());
+  // The second transaction wrote header 0: it keeps its number and gets the tables of header 1.
+  constexpr std::size_t kTables = 16 + 24;
+  std::string stale = read_file(path() + "/data.mdb");
+  stale.replace(kTables, 96, before, 4096 + kTables, 96);
+  write_file(path() + "/data.mdb", stale);
+  EXPECT_FALSE(LmdbStore::open(path(), Environment::kRaft).has_value());
+}
+
+TEST_F(LmdbStoreTest, ATruncatedFileIsRefused) {
+  Rng rng(8);
+  write_history(*open(), rng);
+  const std::string good = read_file(path() + "/data.mdb");
+  for (const std::size_t size : {good.size() / 2, std::size_t{8192}, std::size_t{100}}) {
+    write_file(path() + "/data.mdb", good.substr(0, size));
+    EXPECT_FALSE(LmdbStore::open(path(), Environment::kRaft).has_value()) << size;
+  }
+}
+
+/// Commits numbered batches for ever and tells each one done through the pipe.
+[[noreturn]] void write_until_killed(const std::string& path, int acknowledged) {
+  auto store = LmdbStore::open(path, Environment::kRaft);
+  for (std::uint64_t number = 1; store.has_value(); ++number) {
+    const std::string value = std::to_string(number);
+    if (!(*store)->commit({put(key_of("log/", number), value), put("last", value)}) ||
+        write(acknowledged, &number, sizeof number) != sizeof number) {
+      break;
+    }
+  }
+  _exit(1);
+}
+
+TEST_F(LmdbStoreTest, AKilledWriterLosesNoAcknowledgedBatch) {
+  for (int round = 0; round < 5; ++round) {
+    LmdbStore::discard(path()).has_value();
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+      write_until_killed(path(), ends[1]);
+    }
+    close(ends[1]);
+    std::uint64_t number = 0;
+    while (number < 50 && read(ends[0], &number, sizeof number) == sizeof number) {
+    }
+    kill(writer, SIGKILL);
+    waitpid(writer, nullptr, 0);
+    while (read(ends[0], &number, sizeof number) == sizeof number) {
+    }
+    close(ends[0]);
+    ASSERT_GE(number, 50U);
+    const Records records = reopened();
+    EXPECT_GE(std::stoull(records.at("last")), number);
+    for (std::uint64_t i = 1; i <= number; ++i) {
+      EXPECT_EQ(records.at(key_of("log/", i)), std::to_string(i));
+    }
+  }
+}
+
+class StorageThreadTest : public LmdbStoreTest {
+ protected:
+  std::unique_ptr<LmdbStore> store(Environment environment, const std::string& name,
+                                   std::uint64_t map_bytes = 16 << 20) {
+    auto opened = LmdbStore::open(path(name), environment, {.map_bytes = map_bytes, .sync = true});
+    EXPECT_TRUE(opened.has_value());
+    return std::move(opened).value();
+  }
+  std::unique_ptr<StorageThread> start(std::uint64_t raft_bytes = 16 << 20) {
+    return std::make_unique<StorageThread>(store(Environment::kId, "id"),
+                                           store(Environment::kRaft, "raft", raft_bytes));
+  }
+  /// Waits for news; false when none came.
+  static bool await(StorageThread& thread) {
+    pollfd item{thread.fd(), POLLIN, 0};
+    return poll(&item, 1, kPatienceMs) == 1;
+  }
+};
+
+TEST_F(StorageThreadTest, BatchesOfOneEnvironmentCompleteInOrderAndInGroups) {
+  constexpr std::uint64_t kBatches = 500;
+  auto thread = start();
+  for (std::uint64_t id = 1; id <= kBatches; ++id) {
+    thread->submit(id, Environment::kRaft, {put("last", std::to_string(id))});
+  }
+  std::vector<std::uint64_t> done;
+  while (done.size() < kBatches && await(*thread)) {
+    const auto more = thread->take_completed();
+    done.insert(done.end(), more.begin(), more.end());
+  }
+  ASSERT_EQ(done.size(), kBatches);
+  for (std::uint64_t id = 1; id <= kBatches; ++id) {
+    EXPECT_EQ(done[id - 1], id);
+  }
+  EXPECT_EQ(thread->stats().batches, kBatches);
+  EXPECT_LT(thread->stats().transactions, kBatches / 2);
+  thread.reset();
+  EXPECT_EQ(reopened().at("last"), std::to_string(kBatches));
+}
+
+TEST_F(StorageThreadTest, EachEnvironmentGetsItsOwnBatches) {
+  auto thread = start();
+  thread->submit(1, Environment::kId, {put("generation", "4")});
+  thread->submit(2, Environment::kRaft, {put("term", "9")});
+  thread.reset();
+  EXPECT_EQ(store(Environment::kId, "id")->recovered(), (Records{{"generation", "4"}}));
+  EXPECT_EQ(store(Environment::kRaft, "raft")->recovered(), (Records{{"term", "9"}}));
+}
+
+TEST_F(StorageThreadTest, NothingIsAcknowledgedAfterAFailure) {
+  auto thread = start(1 << 20);
+  thread->submit(1, Environment::kRaft, {put("big", std::string(2 << 20, 'x'))});
+  ASSERT_TRUE(await(*thread));
+  EXPECT_TRUE(thread->take_completed().empty());
+  ASSERT_TRUE(thread->failure().has_value());
+  EXPECT_EQ(thread->failure()->code, ErrorCode::kIo);
+  thread->submit(2, Environment::kId, {put("a", "1")});
+  thread.reset();
+  EXPECT_TRUE(store(Environment::kId, "id")->recovered().empty());
+}
+
+TEST(DataLock, ASecondHolderIsToldThePidOfTheFirst) {
+  char name[] = "/tmp/muster_lock_XXXXXX";
+  ASSERT_NE(mkdtemp(name), nullptr);
+  const std::string directory = std::string(name) + "/data";
+  {
+    const auto lock = DataLock::acquire(directory);
+    ASSERT_TRUE(lock.has_value());
+    const auto second = DataLock::acquire(directory);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_NE(second.error().text.find("pid " + std::to_string(getpid())), std::string::npos);
+  }
+  EXPECT_TRUE(DataLock::acquire(directory).has_value());
+  std::filesystem::remove_all(name);
+}
+
+TEST(DataLock, DiesWithItsHolder) {
+  char name[] = "/tmp/muster_lock_XXXXXX";
+  ASSERT_NE(mkdtemp(name), nullptr);
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const auto lock = DataLock::acquire(name);
+    const bool told = write(ends[1], "x", 1) == 1;
+    pause();
+    _exit(told ? 0 : 1);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ends[0], &byte, 1), 1);
+  EXPECT_FALSE(DataLock::acquire(name).has_value());
+  kill(holder, SIGKILL);
+  waitpid(holder, nullptr, 0);
+  EXPECT_TRUE(DataLock::acquire(name).has_value());
+  close(ends[0]);
+  close(ends[1]);
+  std::filesystem::remove_all(name);
+}
+
+}  // namespace
+}  // namespace muster::crdt
