@@ -1,0 +1,474 @@
+#include "membership/membership.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "gossip/base/state_machine.h"
+#include "membership/rings.h"
+
+namespace muster::membership {
+namespace {
+
+static_assert(StateMachine<Membership>);
+
+/// Answers to accusations: at most one round of calls in this time.
+constexpr Duration kRefutePeriod = std::chrono::seconds(1);
+
+}  // namespace
+
+Membership::Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now)
+    : self_(self), rng_(rng), watch_(self, rng_.fork()) {
+  CHECK(!self.is_zero());
+  CHECK(start.generation.value() > 0);
+  Member own;
+  own.host = self;
+  own.start = start;
+  own.since = now;
+  own.rack = std::move(rack);
+  members_.emplace(self, std::move(own));
+}
+
+void Membership::step(Instant now, Input input) {
+  std::visit([&](const auto& what) { on(now, what); }, input);
+  finish(now);
+}
+
+void Membership::tick(Instant now) {
+  if (next_deadline_ != kNever && now - next_deadline_ > kPauseMax && watch_.may_judge(now)) {
+    on(now, Paused{now - next_deadline_});
+  }
+  watch_.tick(now);
+  fire_timers(now);
+  if (now >= observers_at_) {
+    refresh_observers(now);
+  }
+  if (now >= retry_at_) {
+    retry_unreachable(now);
+  }
+  check_cut_off(now);
+  finish(now);
+}
+
+Membership::Output Membership::take_output() {
+  return std::exchange(output_, {});
+}
+
+/// Collects what watching made, publishes own claims that changed, and finds the next deadline.
+void Membership::finish(Instant now) {
+  publish_claims(now);
+  Watch::Output watched = watch_.take_output();
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(output_.messages, watched.messages);
+  append(output_.drop_links, watched.drop_links);
+  append(output_.events, watched.events);
+  next_deadline_ = std::min({watch_.next_deadline(), observers_at_, retry_at_});
+  if (!timers_.empty()) {
+    next_deadline_ = std::min(next_deadline_, timers_.begin()->first);
+  }
+  if (last_probed_ != kLongAgo && !observers().empty()) {
+    next_deadline_ = std::min(next_deadline_, last_probed_ + 2 * probe_period(observers().size()));
+  }
+}
+
+void Membership::publish_claims(Instant now) {
+  std::vector<crdt::Claim> claims = watch_.claims();
+  if (claims == published_) {
+    return;
+  }
+  published_ = claims;
+  output_.evidence = claims;
+  take_evidence(now, self_, std::move(claims));
+}
+
+bool Membership::is_claimed_by_self(HostId host) const {
+  return std::any_of(published_.begin(), published_.end(),
+                     [host](const crdt::Claim& claim) { return claim.subject == host; });
+}
+
+// Rows.
+
+void Membership::on(Instant now, const MemberChanged& input) {
+  if (input.host == self_ || input.host.is_zero()) {
+    return;
+  }
+  const auto found = members_.find(input.host);
+  const bool is_new = found == members_.end();
+  if (is_new && members_.size() >= kMembersMax) {
+    return;
+  }
+  Member& member = is_new ? members_[input.host] : found->second;
+  if (input.start.generation < member.start.generation) {
+    return;
+  }
+  const bool is_restart = !is_new && input.start.generation > member.start.generation;
+  const bool is_clone = !is_new && !is_restart && member.start.start_id != StartId() &&
+                        member.start.start_id != input.start.start_id;
+  const bool was_left = member.left;
+  const std::string old_rack = std::exchange(member.rack, input.rack);
+  member.host = input.host;
+  member.start = input.start;
+  member.observers = input.observers;
+  member.left = input.left;
+  if (is_clone) {
+    emit(Severity::kAlarm, "host_id_doubled", member, "two starts of one generation");
+  }
+  if (is_new) {
+    ++overlay_epoch_;
+    member.since = now;
+    emit(Severity::kInfo, "member_joined", member, "");
+  } else if (is_restart) {
+    restarted(now, member);
+  }
+  if (is_new || was_left != member.left || old_rack != member.rack) {
+    observers_at_ = std::min(observers_at_, now + kObserversDelay);
+  }
+  output_.changed.push_back(member.host);
+  watch_member(now, member);
+  if (member.left && !was_left) {
+    take_evidence(now, member.host, {});
+  }
+  evaluate(now, member);
+}
+
+void Membership::restarted(Instant now, Member& member) {
+  emit(Severity::kInfo, "member_restarted", member, "");
+  set_state(now, member, MemberState::kAlive, {});
+}
+
+/// A message proves a newer start before its row does.
+void Membership::raise_generation(Instant now, HostId host, Generation generation) {
+  const auto found = members_.find(host);
+  if (host == self_ || found == members_.end() || generation <= found->second.start.generation) {
+    return;
+  }
+  Member& member = found->second;
+  member.start = {generation, StartId()};
+  member.left = false;
+  restarted(now, member);
+  watch_member(now, member);
+}
+
+void Membership::watch_member(Instant now, const Member& member) {
+  const bool was_watched = watch_.watches(member.host);
+  const auto& ring = member.observers;
+  if (!member.left && std::find(ring.begin(), ring.end(), self_) != ring.end()) {
+    watch_.set_subject(now, member.host, member.start.generation, ring);
+  } else {
+    watch_.drop_subject(member.host);
+  }
+  overlay_epoch_ += was_watched == watch_.watches(member.host) ? 0U : 1U;
+}
+
+void Membership::on(Instant now, const EvidenceChanged& input) {
+  const Member* observer = member(input.observer);
+  if (input.observer != self_ && (observer == nullptr || !observer->left)) {
+    take_evidence(now, input.observer, input.claims);
+  }
+}
+
+void Membership::take_evidence(Instant now, HostId observer, std::vector<crdt::Claim> claims) {
+  for (const HostId& subject : evidence_.replace(now, observer, std::move(claims))) {
+    if (const auto found = members_.find(subject); found != members_.end()) {
+      evaluate(now, found->second);
+    }
+  }
+}
+
+void Membership::on(Instant, const OwnVersion& input) {
+  own_sequence_ = input.sequence;
+}
+
+// Messages and links.
+
+void Membership::on(Instant now, const MessageReceived& input) {
+  if (input.from == self_) {
+    return;
+  }
+  raise_generation(now, input.from, input.generation);
+  if (const auto* probe = std::get_if<Probe>(&input.body); probe != nullptr) {
+    on_probe(now, input);
+  } else if (const auto* ack = std::get_if<Ack>(&input.body); ack != nullptr) {
+    output_.heard.push_back({input.from, {input.generation, ack->row_sequence}});
+    if (watch_.on_ack(now, input.from, input.nonce, *ack)) {
+      return;
+    }
+  } else if (const auto* call = std::get_if<Call>(&input.body); call != nullptr) {
+    watch_.on_call(now, input.from, input.nonce, *call);
+  } else if (const auto* veto = std::get_if<Veto>(&input.body); veto != nullptr) {
+    watch_.on_veto(now, input.from, input.nonce, *veto);
+  } else if (const auto* accuse = std::get_if<Accuse>(&input.body); accuse != nullptr) {
+    on_accuse(now, *accuse);
+  }
+  watch_.on_sign_of_life(now, input.from);
+}
+
+void Membership::on_probe(Instant now, const MessageReceived& input) {
+  const auto& own = observers();
+  if (std::binary_search(own.begin(), own.end(), input.from)) {
+    last_probed_ = now;
+  }
+  const Ack ack{probe_me_next(now, input.from), own_sequence_};
+  output_.messages.push_back({input.from, input.nonce, ack, true});
+}
+
+/// Spreads the own observers over the period without any clock but ours: each has a slot.
+Duration Membership::probe_me_next(Instant now, HostId observer) const {
+  const auto& own = observers();
+  const Duration period = probe_period(own.size());
+  const auto place = std::lower_bound(own.begin(), own.end(), observer);
+  if (place == own.end() || *place != observer) {
+    return period;
+  }
+  const auto count = static_cast<std::int64_t>(own.size());
+  const Duration slot = period * (place - own.begin()) / count;
+  const Duration phase = now.time_since_epoch() % period;
+  const Duration wait = (slot - phase + period) % period;
+  return wait < period / 2 ? wait + period : wait;
+}
+
+/// Somebody claims that we are gone: all our observers shall look now.
+void Membership::on_accuse(Instant now, const Accuse& accuse) {
+  const Member& own = members_.at(self_);
+  if (accuse.generation != own.start.generation || now - last_accused_ < kRefutePeriod) {
+    return;
+  }
+  last_accused_ = now;
+  watch_.add_fault();
+  for (const HostId& observer : own.observers) {
+    output_.messages.push_back({observer, Nonce(), Call{self_, own.start.generation}});
+  }
+}
+
+void Membership::on(Instant now, const LinkLost& input) {
+  watch_.on_link_lost(now, input.host, input.loss);
+}
+
+void Membership::on(Instant now, const Paused& input) {
+  if (input.duration > kPauseMax) {
+    watch_.paused(now);
+    last_probed_ = last_probed_ == kLongAgo ? kLongAgo : now;
+  }
+}
+
+// Verdicts.
+
+void Membership::evaluate(Instant now, Member& member) {
+  if (member.host == self_) {
+    return;
+  }
+  if (member.left) {
+    set_state(now, member, MemberState::kLeft, {});
+    return;
+  }
+  if (member.state == MemberState::kLeft) {
+    set_state(now, member, MemberState::kAlive, {});
+  }
+  judge(now, member, evidence_.tally(member.host, member.start.generation, member.observers));
+  if (member.state == MemberState::kUnreachable && now - member.since >= kAbsentAfter) {
+    watch_.set_absent(member.host, true);
+    observers_at_ = std::min(observers_at_, now + kObserversDelay);
+  }
+}
+
+void Membership::judge(Instant now, Member& member, const Tally& tally) {
+  const std::size_t voices = member.observers.size();
+  const std::size_t claims = tally.strong + tally.weak;
+  const bool is_verdict = voices > 0 && tally.strong >= verdict_threshold(voices);
+  const bool is_suspicion = claims > 0 && claims >= suspect_threshold(voices);
+  if (is_verdict) {
+    set_state(now, member, MemberState::kUnreachable, tally);
+  } else if (member.state == MemberState::kUnreachable) {
+    if (is_suspicion) {
+      member.below_since = kNever;
+    } else {
+      consider_clearing(now, member, tally);
+    }
+  } else {
+    set_state(now, member, is_suspicion ? MemberState::kSuspect : MemberState::kAlive, tally);
+  }
+}
+
+void Membership::consider_clearing(Instant now, Member& member, const Tally& tally) {
+  if (member.below_since == kNever) {
+    member.below_since = now;
+  }
+  const bool was_refused = member.kind == crdt::ClaimKind::kRefused;
+  const Instant clear_at = member.below_since + (was_refused ? kClearHoldRefused : kClearHold);
+  if (now >= clear_at) {
+    set_state(now, member, MemberState::kAlive, tally);
+  } else {
+    timers_.insert({clear_at, member.host});
+  }
+}
+
+void Membership::set_state(Instant now, Member& member, MemberState state, const Tally& tally) {
+  const MemberState before = member.state;
+  const crdt::ClaimKind kind =
+      tally.refused * 2 > tally.strong ? crdt::ClaimKind::kRefused : crdt::ClaimKind::kSilent;
+  member.below_since = kNever;
+  if (before == state && (kind == member.kind || state != MemberState::kUnreachable)) {
+    return;
+  }
+  member.kind = kind;
+  output_.changed.push_back(member.host);
+  const std::string claims =
+      std::to_string(tally.strong + tally.weak) + "/" + std::to_string(member.observers.size());
+  if (before != state) {
+    member.since = now;
+    watch_.set_absent(member.host, false);
+    observers_at_ = std::min(observers_at_, now + kObserversDelay);
+  }
+  const bool had_left = before == MemberState::kLeft;
+  overlay_epoch_ += had_left == (state == MemberState::kLeft) ? 0U : 1U;
+  member.state = state;
+  if (before == MemberState::kAlive && state != MemberState::kLeft &&
+      kind == crdt::ClaimKind::kSilent) {
+    note_silent(now, member.host);
+  }
+  switch (state) {
+    case MemberState::kAlive:
+      emit(Severity::kInfo, "alive_again", member, claims);
+      break;
+    case MemberState::kSuspect:
+      emit(Severity::kInfo, "suspect", member, claims);
+      break;
+    case MemberState::kUnreachable:
+      emit(Severity::kWarn, "unreachable", member, claims);
+      timers_.insert({now + kAbsentAfter, member.host});
+      retry_at_ = std::min(retry_at_, now + rng_.between(Duration(0), kRetryPeriod));
+      break;
+    case MemberState::kLeft:
+      emit(Severity::kInfo, "member_left", member, "");
+      break;
+  }
+}
+
+void Membership::note_silent(Instant now, HostId host) {
+  if (host != last_silent_ && now - last_silent_at_ <= kStormWindow) {
+    storm_until_ = now + kStormQuiet;
+  }
+  last_silent_ = host;
+  last_silent_at_ = now;
+}
+
+StormMode Membership::storm_mode(Instant now) const {
+  const bool is_storm = now < storm_until_ || watch_.is_isolated();
+  return is_storm ? StormMode::kPartitionSuspected : StormMode::kNormal;
+}
+
+void Membership::fire_timers(Instant now) {
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const HostId host = timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    if (const auto found = members_.find(host); found != members_.end()) {
+      evaluate(now, found->second);
+    }
+  }
+}
+
+// The own row, and keeping in touch.
+
+void Membership::refresh_observers(Instant now) {
+  observers_at_ = kNever;
+  std::vector<Candidate> candidates;
+  for (const auto& [host, member] : members_) {
+    const bool is_absent =
+        member.state == MemberState::kUnreachable && now - member.since >= kAbsentAfter;
+    if (!member.left && !is_absent) {
+      candidates.push_back({host, member.rack});
+    }
+  }
+  std::vector<HostId> chosen = propose_observers(self_, candidates);
+  Member& own = members_.at(self_);
+  if (chosen != own.observers) {
+    ++overlay_epoch_;
+    own.observers = chosen;
+    output_.observers = std::move(chosen);
+    output_.changed.push_back(self_);
+  }
+}
+
+void Membership::retry_unreachable(Instant now) {
+  retry_at_ = kNever;
+  std::vector<HostId> lost;
+  bool is_any_lost = false;
+  for (const auto& [host, member] : members_) {
+    const bool is_lost = member.state == MemberState::kUnreachable;
+    is_any_lost = is_any_lost || is_lost;
+    if (is_lost && !watch_.watches(host)) {
+      lost.push_back(host);
+    }
+  }
+  if (!is_any_lost) {
+    return;
+  }
+  retry_at_ = now + kRetryPeriod;
+  if (!lost.empty()) {
+    // No answer is expected: a link that comes up lets both sides compare their rows.
+    const HostId host = lost[rng_.below(lost.size())];
+    output_.drop_links.push_back(host);
+    output_.messages.push_back({host, Nonce(rng_.next() | 1U), Probe{}});
+  }
+}
+
+void Membership::check_cut_off(Instant now) {
+  const Duration patience = 2 * probe_period(observers().size());
+  if (last_probed_ == kLongAgo || observers().empty() || now - last_probed_ < patience) {
+    return;
+  }
+  last_probed_ = kLongAgo;
+  emit(Severity::kWarn, "possibly_cut_off", members_.at(self_), "no observer probed us");
+}
+
+// Queries.
+
+const Member* Membership::member(HostId host) const {
+  const auto found = members_.find(host);
+  return found == members_.end() ? nullptr : &found->second;
+}
+
+std::vector<Accusation> Membership::accusations(HostId subject) const {
+  const Member* found = member(subject);
+  if (found == nullptr) {
+    return {};
+  }
+  return evidence_.accusations(subject, found->start.generation, found->observers);
+}
+
+const std::vector<HostId>& Membership::observers() const {
+  return members_.at(self_).observers;
+}
+
+void Membership::check_invariants() const {
+  watch_.check_invariants();
+  CHECK(members_.size() <= kMembersMax);
+  const Member& own = members_.at(self_);
+  CHECK(own.state == MemberState::kAlive);
+  CHECK(std::is_sorted(own.observers.begin(), own.observers.end()));
+  // Only what watching touches: this runs after every step, and there may be 10,000 members.
+  for (const HostId& subject : watch_.subjects()) {
+    const auto found = members_.find(subject);
+    CHECK(found != members_.end());
+    CHECK(!found->second.left);
+  }
+  CHECK(published_ == watch_.claims());
+}
+
+void Membership::emit(Severity severity, std::string_view name, const Member& about,
+                      std::string detail) {
+  Event event{severity,
+              name,
+              {{"host", about.host.short_hex()},
+               {"generation", std::to_string(about.start.generation.value())}}};
+  if (about.state != MemberState::kAlive) {
+    event.fields.emplace_back("kind", name_of(about.kind));
+  }
+  if (!detail.empty()) {
+    event.fields.emplace_back("detail", std::move(detail));
+  }
+  output_.events.push_back(std::move(event));
+}
+
+}  // namespace muster::membership

@@ -1,0 +1,177 @@
+#pragma once
+// Membership: who is alive, as a pure machine. It answers probes, watches its own subjects (Watch),
+// keeps what every observer claims (Evidence) and makes the verdicts of the tally (design 5). It
+// knows hosts from their rows only: the node feeds it what HostStore reports and publishes what it
+// says into the own row.
+//
+// Gossip says who seems alive; only the quorum decides what follows from it.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "crdt/host_state.h"
+#include "crdt/row.h"
+#include "gossip/base/event.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/time.h"
+#include "gossip/transport.h"
+#include "membership/codec.h"
+#include "membership/evidence.h"
+#include "membership/member.h"
+#include "membership/watch.h"
+
+namespace muster::membership {
+
+/// A verdict ends when the tally stayed below L so long; "agent down" ends faster, because the
+/// answer of a restarted agent is no accident of the network.
+inline constexpr Duration kClearHold = std::chrono::seconds(3);
+inline constexpr Duration kClearHoldRefused = std::chrono::milliseconds(500);
+/// An observer unreachable so long is replaced in the own list.
+inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
+/// Changes of the own observer list wait so long for company.
+inline constexpr Duration kObserversDelay = std::chrono::milliseconds(100);
+/// One unreachable member, any, is tried this often, for ever.
+inline constexpr Duration kRetryPeriod = std::chrono::seconds(10);
+/// Two hosts silent within this look like a cut rather than like two deaths.
+inline constexpr Duration kStormWindow = std::chrono::seconds(5);
+/// The suspicion of a cut ends after so much quiet.
+inline constexpr Duration kStormQuiet = std::chrono::seconds(60);
+inline constexpr std::size_t kMembersMax = 16384;
+
+// Inputs.
+
+/// What a host's row says: from Identity, Observers and the version of its row. The own row is
+/// ignored: this machine writes it.
+struct MemberChanged {
+  HostId host;
+  AgentStart start;
+  std::string rack;
+  std::vector<HostId> observers;  ///< Empty while its row names none.
+  bool left = false;
+};
+/// An observer's whole set; empty when its row has none (any more).
+struct EvidenceChanged {
+  HostId observer;
+  std::vector<crdt::Claim> claims;
+};
+struct MessageReceived {
+  HostId from;
+  Generation generation;
+  Nonce nonce;
+  Body body;
+};
+struct LinkLost {
+  HostId host;
+  gossip::LinkLoss loss = gossip::LinkLoss::kTimeout;
+};
+/// The process stood still so long; fed after the input that waited was drained, before tick().
+struct Paused {
+  Duration duration{0};
+};
+/// The newest sent sequence of the own row, for acks.
+struct OwnVersion {
+  Sequence sequence;
+};
+
+enum class StormMode : std::uint8_t {
+  kNormal,
+  kPartitionSuspected,  ///< Silence evicts nobody.
+};
+
+class Membership {
+ public:
+  using Input =
+      std::variant<MemberChanged, EvidenceChanged, MessageReceived, LinkLost, Paused, OwnVersion>;
+  struct Output {
+    std::vector<Outgoing> messages;
+    std::vector<HostId> drop_links;  ///< The next message to such a host must dial anew.
+    /// Own evidence changed: publish it at once (FieldId::kEvidence, urgent).
+    std::optional<std::vector<crdt::Claim>> evidence;
+    /// Own observers changed: publish the list (FieldId::kObservers, urgent).
+    std::optional<std::vector<HostId>> observers;
+    std::vector<std::pair<HostId, crdt::RowVersion>> heard;  ///< Row versions named in acks.
+    std::vector<HostId> changed;  ///< Members whose state, start or observers changed.
+    std::vector<Event> events;
+  };
+
+  Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now);
+
+  void step(Instant now, Input input);
+  void tick(Instant now);
+  Instant next_deadline() const { return next_deadline_; }
+  Output take_output();
+  void check_invariants() const;
+
+  /// Null for a host without a row. The own member is always alive here.
+  const Member* member(HostId host) const;
+  const std::map<HostId, Member>& members() const { return members_; }
+  /// Whether this host itself claims `host`: its own probes get no answer, whatever others see.
+  bool is_claimed_by_self(HostId host) const;
+  /// Who claims what about a host, in the order of its observer list: `why host`.
+  std::vector<Accusation> accusations(HostId subject) const;
+  /// The own observers and the hosts this one watches: what the overlay is made of. Ascending.
+  const std::vector<HostId>& observers() const;
+  std::vector<HostId> subjects() const { return watch_.subjects(); }
+  bool is_isolated() const { return watch_.is_isolated(); }
+  StormMode storm_mode(Instant now) const;
+  /// Another number whenever the set of members that have not left, the own observers or the
+  /// subjects are others: then the overlay must be chosen anew.
+  std::uint64_t overlay_epoch() const { return overlay_epoch_; }
+
+ private:
+  void on(Instant now, const MemberChanged& input);
+  void on(Instant now, const EvidenceChanged& input);
+  void on(Instant now, const MessageReceived& input);
+  void on(Instant now, const LinkLost& input);
+  void on(Instant now, const Paused& input);
+  void on(Instant now, const OwnVersion& input);
+
+  void on_probe(Instant now, const MessageReceived& input);
+  void on_accuse(Instant now, const Accuse& accuse);
+  Duration probe_me_next(Instant now, HostId observer) const;
+  void raise_generation(Instant now, HostId host, Generation generation);
+  void restarted(Instant now, Member& member);
+  void watch_member(Instant now, const Member& member);
+  void take_evidence(Instant now, HostId observer, std::vector<crdt::Claim> claims);
+  void evaluate(Instant now, Member& member);
+  void judge(Instant now, Member& member, const Tally& tally);
+  void consider_clearing(Instant now, Member& member, const Tally& tally);
+  void set_state(Instant now, Member& member, MemberState state, const Tally& tally);
+  void note_silent(Instant now, HostId host);
+  void refresh_observers(Instant now);
+  void retry_unreachable(Instant now);
+  void check_cut_off(Instant now);
+  void fire_timers(Instant now);
+  void publish_claims(Instant now);
+  void finish(Instant now);
+  void emit(Severity severity, std::string_view name, const Member& about, std::string detail);
+
+  const HostId self_;
+  Rng rng_;
+  std::map<HostId, Member> members_;  ///< Self included.
+  Evidence evidence_;
+  Watch watch_;
+  std::vector<crdt::Claim> published_;  ///< Own evidence as last said.
+  Sequence own_sequence_;
+
+  std::set<std::pair<Instant, HostId>> timers_;  ///< When to evaluate a member again.
+  Instant observers_at_ = kNever;
+  Instant retry_at_ = kNever;
+  Instant last_probed_ = kLongAgo;  ///< By an own observer; min = not since it was reported.
+  Instant last_accused_ = kLongAgo;
+  HostId last_silent_;
+  Instant last_silent_at_ = kLongAgo;
+  Instant storm_until_ = kLongAgo;
+
+  std::uint64_t overlay_epoch_ = 1;
+  Instant next_deadline_ = kNever;
+  Output output_;
+};
+
+}  // namespace muster::membership

@@ -1,0 +1,103 @@
+#pragma once
+// Watch: this host as an observer. It probes its subjects, calls their other observers when one
+// misses, and claims what it saw itself; sweeps before it accuses a second subject and holds back
+// when it is the one that is cut off (design 5; detection.md, protocol P4). A part of Membership,
+// with the same manner: no clock, no network.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "crdt/host_state.h"
+#include "gossip/base/event.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/time.h"
+#include "gossip/transport.h"
+#include "membership/codec.h"
+#include "membership/local_health.h"
+#include "membership/probe.h"
+
+namespace muster::membership {
+
+/// A message of membership: `to` is a host, the node knows where it listens.
+struct Outgoing {
+  HostId to;
+  Nonce nonce;
+  Body body;
+  bool reply = false;  ///< Belongs on the connection the question came in on.
+};
+
+class Watch {
+ public:
+  struct Output {
+    std::vector<Outgoing> messages;
+    std::vector<HostId> drop_links;
+    std::vector<Event> events;
+  };
+
+  Watch(HostId self, Rng rng) : self_(self), rng_(rng) {}
+
+  /// Begins or goes on watching: a new generation forgets everything about the old one.
+  void set_subject(Instant now, HostId subject, Generation generation,
+                   const std::vector<HostId>& observers);
+  void drop_subject(HostId subject);
+  void set_absent(HostId subject, bool absent);
+
+  /// True when this answers an attempt of the latest round.
+  bool on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack);
+  void on_call(Instant now, HostId from, Nonce nonce, const Call& call);
+  void on_veto(Instant now, HostId from, Nonce nonce, const Veto& veto);
+  void on_link_lost(Instant now, HostId subject, gossip::LinkLoss loss);
+  /// Something came from it: if we claim otherwise, look at once.
+  void on_sign_of_life(Instant now, HostId from);
+  void paused(Instant now);
+  void add_fault() { health_.add_fault(); }
+  void tick(Instant now);
+  Instant next_deadline() const;
+  Output take_output() { return std::exchange(output_, {}); }
+  void check_invariants() const;
+
+  /// The own claims, by subject.
+  std::vector<crdt::Claim> claims() const;
+  std::vector<HostId> subjects() const;
+  bool watches(HostId subject) const { return find(subject) != nullptr; }
+  bool may_judge(Instant now) const { return health_.may_judge(now); }
+  bool is_isolated() const { return is_isolated_; }
+
+ private:
+  const SubjectProbe* find(HostId subject) const;
+  SubjectProbe* find(HostId subject);
+  void begin_round(Instant now, SubjectProbe& probe);
+  void send_attempt(Instant now, SubjectProbe& probe);
+  void attempt_over(Instant now, SubjectProbe& probe);
+  void missed(Instant now, SubjectProbe& probe);
+  void refused(Instant now, SubjectProbe& probe);
+  void poke(Instant now, SubjectProbe& probe);
+  void give_up_link(SubjectProbe& probe);
+  void take_sample(SubjectProbe& probe, bool unanswered);
+  int median_misses_of_others(const SubjectProbe& probe) const;
+  void claim(Instant now, SubjectProbe& probe, crdt::ClaimKind kind);
+  void accuse(const SubjectProbe& probe, crdt::ClaimKind kind);
+  void call_ring(Instant now, SubjectProbe& probe);
+  void tell_ring_alive(const SubjectProbe& probe);
+  void answer_callers(SubjectProbe& probe);
+  bool must_sweep_first(Instant now) const;
+  void consider_sweep(Instant now);
+  void update_isolation(Instant now);
+  std::size_t missing_count() const;
+  Instant next_try(Instant now, const SubjectProbe& probe);
+  void emit(Severity severity, std::string_view name, HostId about, std::string detail);
+
+  const HostId self_;
+  Rng rng_;
+  LocalHealth health_;
+  std::vector<SubjectProbe> probes_;  ///< By subject, ascending.
+  Instant swept_at_ = kLongAgo;
+  Instant sweep_over_ = kLongAgo;
+  bool is_isolated_ = false;
+  Output output_;
+};
+
+}  // namespace muster::membership
