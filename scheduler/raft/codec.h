@@ -1,0 +1,49 @@
+#pragma once
+// Raft's bytes: message bodies for the wire, and the records of Environment::kRaft.
+//
+//   raft/hard        [term, vote]
+//   raft/voters      [host id, ...]
+//   raft/snapshot    [index, term, start index, start term]
+//   raft/state       the application's bytes at that snapshot
+//   log/<index>      [term, kind, command]
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crdt/write_batch.h"
+#include "gossip/message.h"
+#include "gossip/wire.h"
+#include "scheduler/raft/types.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::string_view kHardStateKey = "raft/hard";
+inline constexpr std::string_view kVotersKey = "raft/voters";
+inline constexpr std::string_view kSnapshotKey = "raft/snapshot";
+inline constexpr std::string_view kSnapshotStateKey = "raft/state";
+inline constexpr std::string_view kLogTable = "log/";
+
+gossip::MessageType type_of(const RaftMessage& message);
+/// One positional array.
+std::string encode(const RaftMessage& message);
+/// Nothing when `type` is none of Raft's, the body does not fit, a number is out of range, or the
+/// terms of the entries fall. Trailing elements are ignored. Unknown entry kinds decode.
+std::optional<RaftMessage> decode_raft_message(gossip::MessageType type, gossip::Reader body);
+
+crdt::Write write_of(const HardState& hard_state);
+crdt::Write write_of(LogIndex index, const LogEntry& entry);
+crdt::Write erase_of(LogIndex index);
+crdt::Write write_of_voters(const std::vector<HostId>& voters);
+void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
+
+/// Reads raft/ back. Records of other tables are ignored. kCorrupt names the record that is missing
+/// or unreadable; the caller starts no voter from such a disk.
+Result<RecoveredLog> recover_log(const crdt::Records& records);
+
+/// Host ids as one array, shared with the first quorum. Reading fails the reader on more than
+/// kVotersMax, on doubles and on disorder.
+void write_voters(gossip::Encoder& out, const std::vector<HostId>& voters);
+std::vector<HostId> read_voters(gossip::Reader& in);
+
+}  // namespace muster::scheduler

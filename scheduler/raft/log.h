@@ -1,0 +1,76 @@
+#pragma once
+// A voter's log in memory, and what of it is on disk. Every change appends its writes to a batch of
+// the caller's; nothing counts as durable before the batch's number comes back.
+//
+//   start ........ snapshot.at ........ durable ........ last
+//         entries kept for slow followers, then entries not yet compacted
+//
+// Invariants: start <= snapshot.at <= last; durable <= last; terms never fall along the log.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "crdt/write_batch.h"
+#include "scheduler/raft/types.h"
+
+namespace muster::scheduler {
+
+class RaftLog {
+ public:
+  /// What was recovered is durable. `recovered` is moved from except its hard state and voters.
+  explicit RaftLog(RecoveredLog& recovered);
+
+  LogPosition last() const;
+  LogPosition start() const { return start_; }
+  const Snapshot& snapshot() const { return snapshot_; }
+  /// The term at `index`, or nothing outside [start, last].
+  std::optional<Term> term_at(LogIndex index) const;
+  bool holds(LogPosition position) const { return term_at(position.index) == position.term; }
+  /// Precondition: start < index <= last.
+  const LogEntry& entry(LogIndex index) const;
+  /// Entries from `first` on: at least one if there is one, then within both limits.
+  std::vector<LogEntry> slice(LogIndex first, std::size_t bytes_max, std::size_t count_max) const;
+  /// True when a log ending at `other` has everything that matters: 5.4.1.
+  bool up_to_date(LogPosition other) const;
+  /// The last place at or before position.index whose term is at most position.term. A follower
+  /// that lacks the leader's `previous` answers with it, and the leader continues at its own such
+  /// place: each refusal passes over a whole term (5.3).
+  LogPosition last_not_after(LogPosition position) const;
+
+  void append(LogEntry entry, crdt::WriteBatch& batch);
+  /// Removes `first` and everything behind it. Precondition: first > snapshot.at.index.
+  void truncate_from(LogIndex first, crdt::WriteBatch& batch);
+  /// `state` replaces the entries up to `at`, of which the last `kept` stay readable.
+  void compact(LogIndex at, std::string state, std::size_t kept, crdt::WriteBatch& batch);
+  /// A leader's snapshot. Entries behind it stay if the log holds its last entry, else all go.
+  void install(Snapshot snapshot, crdt::WriteBatch& batch);
+
+  /// The batch that makes the log as it is now durable has this number.
+  void note_batch(std::uint64_t batch);
+  /// All batches up to `batch` are durable.
+  void persisted(std::uint64_t batch);
+  LogIndex durable() const { return LogIndex(durable_); }
+
+  void check_invariants() const;
+
+ private:
+  struct Pending {
+    std::uint64_t batch = 0;
+    std::uint64_t last_index = 0;  ///< Lowered by a later truncation: those entries are gone.
+  };
+
+  std::uint64_t last_index() const { return start_.index.value() + entries_.size(); }
+  void drop_front(std::uint64_t up_to, crdt::WriteBatch& batch);
+  void lower_durable(std::uint64_t to);
+  void write_snapshot(crdt::WriteBatch& batch) const;
+
+  LogPosition start_;
+  Snapshot snapshot_;
+  std::deque<LogEntry> entries_;
+  std::uint64_t durable_ = 0;
+  std::deque<Pending> pending_;
+};
+
+}  // namespace muster::scheduler

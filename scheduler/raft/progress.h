@@ -1,0 +1,65 @@
+#pragma once
+// What a leader knows of one follower, and what it may send it next (thesis 10.2.1: pipelining).
+//
+//   kProbe      the follower's log is not known to match: one append at a time
+//   kReplicate  it matches: up to `window` appends in flight
+//   kSnapshot   it misses compacted entries: the snapshot is under way
+//
+// Loss shows as a refusal or as silence; both lead back to kProbe at match + 1.
+
+#include <cstdint>
+#include <deque>
+
+#include "scheduler/raft/types.h"
+
+namespace muster::scheduler {
+
+class Progress {
+ public:
+  enum class State : std::uint8_t { kProbe, kReplicate, kSnapshot };
+
+  /// `next` = behind the leader's last entry; `now` counts as a first contact, so that a new leader
+  /// has a whole check_quorum to be answered.
+  Progress(LogIndex next, Instant now) : next_(next.value()), heard_at_(now) {}
+
+  State state() const { return state_; }
+  /// Durable at the follower and equal to the leader's log up to here.
+  LogIndex match() const { return LogIndex(match_); }
+  LogIndex next() const { return LogIndex(next_); }
+  Instant heard_at() const { return heard_at_; }
+  std::uint64_t round() const { return round_; }
+
+  /// Another append or snapshot may leave now.
+  bool may_send(std::size_t window) const;
+  /// Something has been unanswered for longer than `retransmit`, a snapshot for much longer.
+  bool stalled(Instant now, Duration retransmit) const;
+
+  void on_sent(Instant now, std::uint64_t request, LogIndex last);
+  void on_snapshot_sent(Instant now, std::uint64_t request, LogIndex at);
+  /// Any reply of this term, in whatever order: contact, and the round it echoes.
+  void on_contact(Instant now, std::uint64_t round);
+  /// `reported`: what the follower says is durable and equal. Never lowers match().
+  void on_match(LogIndex reported);
+  /// A refusal: continue at `next`, unless the refused request is older than what was last decided.
+  /// True when it counted.
+  bool on_refused(std::uint64_t request, LogIndex next);
+  /// Silence: forget what is in flight and probe again, at match + 1 when something matched.
+  void restart();
+
+ private:
+  struct InFlight {
+    LogIndex last;
+    Instant sent_at;
+  };
+
+  State state_ = State::kProbe;
+  std::uint64_t match_ = 0;
+  std::uint64_t next_ = 1;  ///< match < next, always.
+  std::uint64_t round_ = 0;
+  std::uint64_t sent_request_ = 0;
+  std::uint64_t ignore_up_to_ = 0;  ///< Refusals of requests up to here are stale.
+  Instant heard_at_;
+  std::deque<InFlight> in_flight_;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,195 @@
+#pragma once
+// One voter of the quorum: Raft without sockets, clock or disk. The node feeds it messages,
+// finished writes, proposals and reads; it answers with messages, write batches, committed entries
+// and read grants. It holds back every message that speaks of what is not yet durable until
+// Persisted.
+//
+// Features: pre-vote and leader stickiness (thesis 9.6, 4.2.3), check-quorum (6.2), own-term entry
+// at election (8), ReadIndex (thesis 6.4), pipelined appends, whole-file snapshots (7). The voters
+// are a fixed set, recovered with the log.
+//
+// Invariants: start <= snapshot <= commit <= last; every committed entry was handed out exactly
+// once and in order since the start of this machine; the term never falls; one vote a term.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "crdt/write_batch.h"
+#include "gossip/base/event.h"
+#include "gossip/base/rng.h"
+#include "scheduler/raft/election.h"
+#include "scheduler/raft/log.h"
+#include "scheduler/raft/read_index.h"
+#include "scheduler/raft/replication.h"
+#include "scheduler/raft/types.h"
+
+namespace muster::scheduler {
+
+enum class Role : std::uint8_t { kFollower, kPreCandidate, kCandidate, kLeader };
+
+/// "follower", "pre-candidate", "candidate", "leader".
+std::string_view text_of(Role role);
+
+/// A committed entry, to be applied now. Noops are handed out too: they carry the index.
+struct CommittedEntry {
+  LogIndex index;
+  Term term;
+  LogEntryKind kind = LogEntryKind::kNoop;
+  std::string command;
+};
+
+class Raft {
+ public:
+  struct PeerMessage {
+    HostId from;
+    RaftMessage message;
+  };
+  /// The batch `id`, and all before it, are durable. Batches must be written in the order of ids.
+  struct Persisted {
+    std::uint64_t id = 0;
+  };
+  /// Dropped with an event unless this host leads. Success shows as a committed entry only.
+  struct Propose {
+    std::string command;
+  };
+  /// Answered by exactly one grant or refusal with the same context, possibly much later.
+  struct Read {
+    std::uint64_t context = 0;
+  };
+  /// The transport lost its connection to that host (refused, reset, or closed by its kernel).
+  struct LeaderLinkReset {
+    HostId host;
+  };
+  /// `state` is the application's with everything up to `index` applied. Ignored unless index is
+  /// above the last snapshot and has been handed out.
+  struct Compact {
+    LogIndex index;
+    std::string state;
+  };
+  using Input = std::variant<PeerMessage, Persisted, Propose, Read, LeaderLinkReset, Compact>;
+
+  struct Persist {
+    std::uint64_t id = 0;     ///< Rising by one.
+    crdt::WriteBatch writes;  ///< For Environment::kRaft, one transaction.
+  };
+  /// Order of use: install, committed, then the rest in any order.
+  struct Output {
+    std::vector<RaftSend> messages;
+    std::vector<Persist> persists;
+    std::optional<Snapshot> install;  ///< Replaces the application's state, before `committed`.
+    std::vector<CommittedEntry> committed;
+    std::vector<ReadGrant> reads;
+    std::vector<std::uint64_t> refused_reads;
+    std::vector<Event> events;
+  };
+
+  /// Preconditions: config.validate() holds; recovered.voters holds `self`. The first output
+  /// installs the recovered snapshot, if there is one.
+  Raft(const RaftConfig& config, HostId self, Rng rng, RecoveredLog recovered, Instant now);
+
+  void step(Instant now, Input input);
+  void tick(Instant now);
+  Instant next_deadline() const;
+  Output take_output();
+  void check_invariants() const;
+
+  Role role() const { return role_; }
+  Term term() const { return hard_state_.term; }
+  /// Zero = unknown.
+  HostId leader() const { return leader_; }
+  const std::vector<HostId>& voters() const { return voters_; }
+  LogIndex commit() const { return commit_; }
+  LogIndex last_index() const { return log_.last().index; }
+  LogIndex durable_index() const { return log_.durable(); }
+  LogIndex snapshot_index() const { return log_.snapshot().at.index; }
+  /// This host leads and its own-term entry was committed and handed out: what it says of the
+  /// applied state is no older than any earlier leader's word (8).
+  bool leads_with_own_term_applied() const;
+  /// The own-term entry of the present leadership; 0 when not leading.
+  LogIndex own_term_index() const { return own_term_index_; }
+  /// For people; empty when not leading.
+  std::vector<VoterLag> lag(Instant now) const;
+  /// Something happened that must not be passed over (an entry of an unknown kind, a leader that
+  /// contradicts what is committed). The machine is silent from then on; an event said why.
+  bool halted() const { return halted_; }
+
+ private:
+  struct Held {
+    std::uint64_t batch = 0;
+    RaftSend send;
+  };
+
+  // raft.cc: inputs, durability, commit.
+  void handle(Instant now, PeerMessage input);
+  void handle(Instant now, Persisted input);
+  void handle(Instant now, Propose input);
+  void handle(Instant now, Read input);
+  void handle(Instant now, LeaderLinkReset input);
+  void handle(Instant now, Compact input);
+  crdt::WriteBatch& open_batch();
+  void persist_hard_state();
+  void note_log_changed();
+  void send(HostId to, RaftMessage message);
+  void send_after(std::uint64_t batch, HostId to, RaftMessage message);
+  void hand_out(LogIndex up_to);
+  void halt(std::string reason);
+  void emit(Severity severity, std::string_view name,
+            std::vector<std::pair<std::string_view, std::string>> fields = {});
+  bool is_voter(HostId host) const;
+
+  // raft_election.cc: terms, votes, roles.
+  void become_follower(Instant now, Term term, HostId leader, std::string_view reason);
+  void start_pre_vote(Instant now);
+  void start_campaign(Instant now);
+  void become_leader(Instant now);
+  void request_votes(Term term, bool pre_vote);
+  void on_outcome(Instant now, VoteOutcome outcome);
+  void on_message(Instant now, HostId from, VoteRequest request);
+  void on_message(Instant now, HostId from, VoteReply reply);
+  void answer_pre_vote(Instant now, HostId from, const VoteRequest& request);
+
+  // raft_replication.cc: the log, both sides; reads.
+  void on_message(Instant now, HostId from, AppendRequest request);
+  void on_message(Instant now, HostId from, AppendReply reply);
+  void on_message(Instant now, HostId from, SnapshotRequest request);
+  void on_message(Instant now, HostId from, SnapshotReply reply);
+  bool follow(Instant now, HostId from, Term term);
+  bool store(AppendRequest& request);
+  void acknowledge(HostId from, const AppendRequest& request, LogIndex last_new);
+  template <class Reply>
+  void on_leader_reply(Instant now, HostId from, const Reply& reply);
+  Replication::View view(Instant now) const;
+  void begin_round(Instant now);
+  void lead(Instant now);
+  void commit_by_counting(Instant now);
+
+  RaftConfig config_;
+  HostId self_;
+  std::vector<HostId> voters_;
+  HardState hard_state_;
+  RaftLog log_;
+  Election election_;
+  Role role_ = Role::kFollower;
+  HostId leader_;
+  LogIndex commit_;  ///< Everything up to here has been handed out.
+  bool halted_ = false;
+
+  std::optional<Replication> replication_;  ///< Exactly while leading.
+  ReadIndex read_index_;
+  LogIndex own_term_index_;
+  Instant heartbeat_at_ = kNever;
+  std::size_t uncommitted_bytes_ = 0;  ///< Of own proposals; bounds the tail without a majority.
+
+  std::uint64_t vote_request_ = 0;   ///< Of the running (pre-)vote.
+  std::uint64_t last_batch_ = 0;     ///< Issued.
+  std::uint64_t durable_batch_ = 0;  ///< Finished.
+  std::uint64_t hard_batch_ = 0;     ///< The batch that holds the present hard state.
+  std::deque<Held> held_;            ///< By rising batch.
+  Output output_;
+};
+
+}  // namespace muster::scheduler

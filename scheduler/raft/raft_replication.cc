@@ -1,0 +1,190 @@
+// The log, as follower (5.3, 7) and as leader (5.3, 5.4.2), and reads (thesis 6.4).
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "gossip/base/mutant.h"
+#include "scheduler/raft/raft.h"
+
+namespace muster::scheduler {
+
+/// True when `from` leads in the present term, which this host then follows.
+bool Raft::follow(Instant now, HostId from, Term term) {
+  if (term < hard_state_.term) {
+    return false;
+  }
+  if (term == hard_state_.term && role_ == Role::kLeader) {
+    halt("two leaders in term " + std::to_string(term.value()));
+    return false;
+  }
+  if (term > hard_state_.term || role_ != Role::kFollower || leader_ != from) {
+    become_follower(now, term, from, "newer leader");
+    emit(Severity::kInfo, "leader_followed",
+         {{"leader", from.short_hex()}, {"term", std::to_string(term.value())}});
+  }
+  election_.on_leader_heard(now);
+  return true;
+}
+
+void Raft::on_message(Instant now, HostId from, AppendRequest request) {
+  AppendReply reply;
+  reply.request = request.request;
+  if (!follow(now, from, request.term)) {
+    reply.term = hard_state_.term;
+    send_after(hard_batch_, from, reply);
+    return;
+  }
+  // What was compacted here is committed, hence equal to the leader's.
+  const bool compacted = request.previous.index < log_.start().index;
+  if (!compacted && !log_.holds(request.previous)) {
+    reply.term = hard_state_.term;
+    reply.round = request.round;
+    reply.hint = log_.last_not_after(request.previous);
+    send_after(hard_batch_, from, reply);
+    return;
+  }
+  const LogIndex last_new = LogIndex(request.previous.index.value() + request.entries.size());
+  if (!store(request)) {
+    return;
+  }
+  hand_out(std::min(std::min(request.commit, last_new), log_.last().index));
+  if (!halted_) {
+    acknowledge(from, request, last_new);
+  }
+}
+
+/// False when the machine halted.
+bool Raft::store(AppendRequest& request) {
+  LogIndex index = request.previous.index;
+  bool changed = false;
+  for (LogEntry& entry : request.entries) {
+    index = index.next();
+    if (index <= log_.start().index || log_.term_at(index) == entry.term) {
+      continue;
+    }
+    if (index <= commit_) {
+      halt("the leader contradicts committed entry " + std::to_string(index.value()));
+      return false;
+    }
+    if (index <= log_.last().index) {
+      log_.truncate_from(index, open_batch());
+    }
+    log_.append(std::move(entry), open_batch());
+    changed = true;
+  }
+  if (changed) {
+    note_log_changed();
+  }
+  return true;
+}
+
+/// The acknowledgement names previous + entries, never the last stored entry: what lies behind may
+/// be an older leader's. What of it is not durable yet is acknowledged when it is.
+void Raft::acknowledge(HostId from, const AppendRequest& request, LogIndex last_new) {
+  AppendReply reply;
+  reply.term = hard_state_.term;
+  reply.request = request.request;
+  reply.round = request.round;
+  reply.matched = true;
+  if (mutant(Mutant::kRaftAckLastStored)) {
+    last_new = log_.last().index;
+  }
+  const bool entries_wait = !request.entries.empty() && last_new > log_.durable();
+  if (entries_wait && !mutant(Mutant::kRaftAckBeforeDurable)) {
+    reply.match = last_new;
+    send_after(last_batch_, from, reply);
+    return;
+  }
+  reply.match =
+      mutant(Mutant::kRaftAckBeforeDurable) ? last_new : std::min(last_new, log_.durable());
+  send_after(hard_batch_, from, reply);
+}
+
+void Raft::on_message(Instant now, HostId from, SnapshotRequest request) {
+  SnapshotReply reply;
+  reply.request = request.request;
+  if (!follow(now, from, request.term)) {
+    reply.term = hard_state_.term;
+    send_after(hard_batch_, from, reply);
+    return;
+  }
+  reply.term = hard_state_.term;
+  reply.match = request.snapshot.at.index;
+  if (request.snapshot.at.index > commit_) {
+    emit(Severity::kInfo, "snapshot_installed",
+         {{"index", std::to_string(request.snapshot.at.index.value())}});
+    commit_ = request.snapshot.at.index;
+    // Entries handed out earlier in this output are part of the snapshot.
+    output_.committed.clear();
+    output_.install = request.snapshot;
+    log_.install(std::move(request.snapshot), open_batch());
+    note_log_changed();
+  }
+  send_after(last_batch_, from, reply);
+}
+
+template <class Reply>
+void Raft::on_leader_reply(Instant now, HostId from, const Reply& reply) {
+  if (reply.term > hard_state_.term) {
+    become_follower(now, reply.term, HostId(), "newer term");
+    return;
+  }
+  const bool stale = reply.term < hard_state_.term && !mutant(Mutant::kRaftStaleReplyCounted);
+  if (role_ == Role::kLeader && !stale) {
+    replication_->on_reply(view(now), from, reply);
+  }
+}
+
+void Raft::on_message(Instant now, HostId from, AppendReply reply) {
+  on_leader_reply(now, from, reply);
+}
+
+void Raft::on_message(Instant now, HostId from, SnapshotReply reply) {
+  on_leader_reply(now, from, reply);
+}
+
+Replication::View Raft::view(Instant now) const {
+  return {now, hard_state_.term, commit_, log_};
+}
+
+void Raft::begin_round(Instant now) {
+  heartbeat_at_ = now + config_.heartbeat;
+  replication_->begin_round(view(now), output_.messages);
+  if (leads_with_own_term_applied()) {
+    read_index_.on_round_begun(replication_->round(), commit_);
+  }
+}
+
+/// What a leader does after every input: commit, answer reads, send.
+void Raft::lead(Instant now) {
+  commit_by_counting(now);
+  if (halted_) {
+    return;
+  }
+  const bool round_open = replication_->majority_round() < replication_->round();
+  if (read_index_.waiting() && leads_with_own_term_applied() && !round_open) {
+    begin_round(now);
+  }
+  const std::vector<ReadGrant> grants =
+      read_index_.on_round_answered(replication_->majority_round());
+  output_.reads.insert(output_.reads.end(), grants.begin(), grants.end());
+  replication_->replicate(view(now), output_.messages, output_.events);
+}
+
+void Raft::commit_by_counting(Instant now) {
+  const bool trusts_memory = mutant(Mutant::kRaftOwnDiskNotAwaited);
+  const LogIndex own = trusts_memory ? log_.last().index : log_.durable();
+  const LogIndex reached = replication_->majority_match(own);
+  // Only entries of the own term commit by counting; older ones with them (5.4.2, figure 8).
+  const bool own_term = reached >= own_term_index_ || mutant(Mutant::kRaftCommitOldTerm);
+  if (reached <= commit_ || !own_term) {
+    return;
+  }
+  hand_out(reached);
+  if (!halted_) {
+    begin_round(now);
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,155 @@
+#pragma once
+// The nouns of Raft (Ongaro, "Consensus: Bridging Theory and Practice", 2014; section numbers in
+// this folder are those of the paper "In Search of an Understandable Consensus Algorithm" unless
+// "thesis" is said): entries, hard state, messages and timing.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gossip/base/ids.h"
+#include "gossip/base/result.h"
+#include "gossip/base/time.h"
+
+namespace muster::scheduler {
+
+/// Numbers are disk's and wire's: never reused. A number that is none of these decodes all the
+/// same and halts the machine when it commits: skipping it would let replicas diverge silently.
+enum class LogEntryKind : std::uint8_t {
+  kNoop = 0,          ///< A new leader's own-term entry (5.4.2, 8); no command.
+  kCommand = 1,       ///< The application's.
+  kConfigChange = 2,  ///< Reserved for one-at-a-time membership change; halts this version.
+};
+
+struct LogEntry {
+  Term term;
+  LogEntryKind kind = LogEntryKind::kNoop;
+  std::string command;
+  bool operator==(const LogEntry&) const = default;
+};
+
+/// What must be durable before a message of this term may leave (5.1, 5.2).
+struct HardState {
+  Term term;
+  HostId vote;  ///< Zero = none given in this term.
+  bool operator==(const HardState&) const = default;
+};
+
+/// A place in the log: the entry's index and term. {0, 0} = before the first entry.
+struct LogPosition {
+  LogIndex index;
+  Term term;
+  bool operator==(const LogPosition&) const = default;
+};
+
+/// The application's state with everything up to and including `at` applied.
+struct Snapshot {
+  LogPosition at;
+  std::string state;
+  bool operator==(const Snapshot&) const = default;
+};
+
+/// Everything the raft/ environment held: the constructor's input.
+struct RecoveredLog {
+  HardState hard_state;
+  std::vector<HostId> voters;  ///< Sorted. Empty = this host is no voter of any quorum.
+  Snapshot snapshot;           ///< at.index 0 = none.
+  LogPosition start;           ///< Just before entries.front(); <= snapshot.at.
+  std::vector<LogEntry> entries;
+};
+
+// Messages. A reply echoes `request`, the sender's sequence number, so that late ones are told
+// from awaited ones. `term` is the sender's term when it made the message.
+
+struct VoteRequest {
+  Term term;  ///< For a pre-vote: the term the sender would campaign in.
+  bool pre_vote = false;
+  LogPosition last;  ///< The sender's last entry (5.4.1).
+  std::uint64_t request = 0;
+  bool operator==(const VoteRequest&) const = default;
+};
+struct VoteReply {
+  Term term;  ///< A granted pre-vote echoes the asked term, else the voter's own.
+  bool pre_vote = false;
+  bool granted = false;
+  std::uint64_t request = 0;
+  bool operator==(const VoteReply&) const = default;
+};
+/// With entries: replication. Without: a heartbeat, whose `previous` is what the leader already
+/// knows the follower to hold, so it never fails in the sender's term.
+struct AppendRequest {
+  Term term;
+  std::uint64_t request = 0;
+  std::uint64_t round = 0;  ///< The last heartbeat round begun (thesis 6.4); echoed.
+  LogPosition previous;
+  LogIndex commit;
+  std::vector<LogEntry> entries;
+  bool operator==(const AppendRequest&) const = default;
+};
+struct AppendReply {
+  Term term;
+  std::uint64_t request = 0;
+  std::uint64_t round = 0;
+  bool matched = false;  ///< `previous` was in the follower's log.
+  LogIndex match;        ///< Matched: min(previous + entries, durable). All up to it is on disk.
+  LogPosition hint;  ///< Not matched: where to try next (5.3, conflict term and its first index).
+  bool operator==(const AppendReply&) const = default;
+};
+struct SnapshotRequest {
+  Term term;
+  std::uint64_t request = 0;
+  Snapshot snapshot;
+  bool operator==(const SnapshotRequest&) const = default;
+};
+struct SnapshotReply {
+  Term term;
+  std::uint64_t request = 0;
+  LogIndex match;  ///< Durable and equal to the leader's log up to here.
+  bool operator==(const SnapshotReply&) const = default;
+};
+
+using RaftMessage = std::variant<VoteRequest, VoteReply, AppendRequest, AppendReply,
+                                 SnapshotRequest, SnapshotReply>;
+
+/// A proposal above this is dropped with an event: an entry must fit into one message.
+inline constexpr std::size_t kEntryBytesMax = 256 << 10;
+/// Proposals are dropped with an event while the uncommitted tail is larger than this: without a
+/// majority a leader must not grow without bound.
+inline constexpr std::size_t kUncommittedBytesMax = 16 << 20;
+/// A follower that misses compacted entries gets the snapshot in one message of at most this much
+/// state; a larger one is an event, and that follower waits.
+inline constexpr std::size_t kSnapshotBytesMax = 768 << 10;
+/// Reads waiting for a round; more are refused.
+inline constexpr std::size_t kReadsMax = 65536;
+/// Voters a configuration may have. Five tolerate two failures; more only cost round trips.
+inline constexpr std::size_t kVotersMax = 7;
+/// Indexes and terms above this are nobody's: bytes that claim them are dropped.
+inline constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
+
+struct RaftConfig {
+  /// Silence of a leader on an idle log. Lower: more traffic. Higher: slower detection.
+  Duration heartbeat = std::chrono::milliseconds(250);
+  /// A follower that heard no leader for a random time in [min, max] starts a pre-vote; one that
+  /// heard it within min refuses votes (thesis 4.2.3). At least 4 heartbeats.
+  Duration election_timeout_min = std::chrono::milliseconds(1000);
+  Duration election_timeout_max = std::chrono::milliseconds(1500);
+  /// A leader that no majority answered for this long steps down (thesis 6.2).
+  Duration check_quorum = std::chrono::milliseconds(1500);
+  /// Unacknowledged appends are sent again after this long.
+  Duration retransmit = std::chrono::milliseconds(500);
+  /// After the leader's link reset the voters start their pre-votes this far apart, in voter order:
+  /// two at once would split the vote and cost an election timeout.
+  Duration link_reset_stagger = std::chrono::milliseconds(50);
+  /// Append requests in flight to one follower. Higher hides longer round trips.
+  std::size_t window = 16;
+  /// Of one append request; a single larger entry travels alone.
+  std::size_t append_bytes_max = 256 << 10;
+  std::size_t append_entries_max = 1024;
+  /// Entries kept behind a snapshot, so that a follower that was briefly away needs no snapshot.
+  std::size_t entries_kept = 1024;
+
+  Status validate() const;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,245 @@
+// Goal: the machine's promises to its node, one at a time. Method: one voter of three, its peers
+// played by the test.
+
+#include "scheduler/raft/raft.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace muster::scheduler {
+namespace {
+
+using std::chrono::milliseconds;
+
+HostId host(std::uint8_t number) {
+  std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
+  bytes[0] = number;
+  return HostId(bytes);
+}
+
+class RaftTest : public testing::Test {
+ protected:
+  void start(std::vector<HostId> voters) {
+    RecoveredLog log;
+    log.voters = std::move(voters);
+    raft.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now);
+    take();
+  }
+  void take() {
+    raft->check_invariants();
+    out = raft->take_output();
+    for (const Raft::Persist& persist : out.persists) {
+      last_persist = persist.id;
+    }
+  }
+  void step(Raft::Input input) {
+    raft->step(now, std::move(input));
+    take();
+  }
+  void hear(std::uint8_t from, RaftMessage message) {
+    step(Raft::PeerMessage{host(from), std::move(message)});
+  }
+  void sync() { step(Raft::Persisted{last_persist}); }
+  void wait(Duration duration) {
+    now += duration;
+    raft->tick(now);
+    take();
+  }
+  template <class Body>
+  std::vector<Body> sent() const {
+    std::vector<Body> bodies;
+    for (const RaftSend& send : out.messages) {
+      if (const auto* body = std::get_if<Body>(&send.message); body != nullptr) {
+        bodies.push_back(*body);
+      }
+    }
+    return bodies;
+  }
+  bool event(std::string_view name) const {
+    return std::any_of(out.events.begin(), out.events.end(),
+                       [&](const Event& one) { return one.name == name; });
+  }
+  /// Through pre-vote and vote into term 1, the noop durable here and at voter 2.
+  void lead() {
+    start({host(1), host(2), host(3)});
+    wait(milliseconds(1500));
+    hear(2, VoteReply{Term(1), true, true, sent<VoteRequest>().front().request});
+    sync();
+    hear(2, VoteReply{Term(1), false, true, sent<VoteRequest>().front().request});
+    ASSERT_EQ(raft->role(), Role::kLeader);
+  }
+  void acknowledge(std::uint64_t match, std::uint64_t round) {
+    hear(2, AppendReply{Term(1), ++reply_request, round, true, LogIndex(match), {}});
+  }
+  AppendRequest append(std::uint64_t term, LogPosition previous, std::vector<LogEntry> entries) {
+    return {Term(term), ++reply_request, 1, previous, LogIndex(), std::move(entries)};
+  }
+  LogEntry command(std::uint64_t term) { return {Term(term), LogEntryKind::kCommand, "c"}; }
+
+  Instant now = Instant{} + std::chrono::seconds(100);
+  std::optional<Raft> raft;
+  Raft::Output out;
+  std::uint64_t last_persist = 0;
+  std::uint64_t reply_request = 0;
+};
+
+TEST_F(RaftTest, ASingleVoterLeadsAndCommitsWhenItsDiskDoes) {
+  start({host(1)});
+  wait(Duration::zero());
+  EXPECT_EQ(raft->role(), Role::kCandidate);
+  sync();
+  EXPECT_EQ(raft->role(), Role::kLeader);
+  EXPECT_FALSE(raft->leads_with_own_term_applied());
+  sync();
+  EXPECT_TRUE(raft->leads_with_own_term_applied());
+  step(Raft::Propose{"x"});
+  EXPECT_TRUE(out.committed.empty());
+  sync();
+  ASSERT_EQ(out.committed.size(), 1U);
+  EXPECT_EQ(out.committed[0].command, "x");
+  step(Raft::Read{5});
+  EXPECT_EQ(out.reads, (std::vector<ReadGrant>{{5, LogIndex(2)}}));
+}
+
+TEST_F(RaftTest, VoteRequestsWaitForTheOwnVoteOnDisk) {
+  start({host(1), host(2), host(3)});
+  wait(milliseconds(1500));
+  hear(2, VoteReply{Term(1), true, true, sent<VoteRequest>().front().request});
+  EXPECT_EQ(raft->role(), Role::kCandidate);
+  EXPECT_TRUE(out.messages.empty());
+  ASSERT_EQ(out.persists.size(), 1U);
+  sync();
+  EXPECT_EQ(sent<VoteRequest>().size(), 2U);
+}
+
+TEST_F(RaftTest, AVoteLeavesWhenItIsDurable) {
+  start({host(1), host(2), host(3)});
+  now += milliseconds(1100);
+  hear(2, VoteRequest{Term(1), false, {}, 1});
+  EXPECT_TRUE(out.messages.empty());
+  sync();
+  ASSERT_EQ(sent<VoteReply>().size(), 1U);
+  EXPECT_TRUE(sent<VoteReply>()[0].granted);
+  hear(3, VoteRequest{Term(1), false, {}, 1});
+  EXPECT_FALSE(sent<VoteReply>().at(0).granted);
+}
+
+TEST_F(RaftTest, VotesAreRefusedWhileALeaderIsFreshUntilItsLinkResets) {
+  start({host(1), host(2), host(3)});
+  hear(2, append(1, {}, {}));
+  sync();
+  hear(3, VoteRequest{Term(2), true, {}, 1});
+  EXPECT_TRUE(out.messages.empty());
+  hear(3, VoteRequest{Term(2), false, {}, 1});
+  EXPECT_TRUE(out.messages.empty());
+  EXPECT_EQ(raft->term(), Term(1));
+  step(Raft::LeaderLinkReset{host(2)});
+  hear(3, VoteRequest{Term(2), true, {}, 2});
+  ASSERT_EQ(sent<VoteReply>().size(), 1U);
+  EXPECT_TRUE(sent<VoteReply>()[0].granted);
+}
+
+TEST_F(RaftTest, AcknowledgesPreviousPlusEntriesNotItsLastEntry) {
+  start({host(1), host(2), host(3)});
+  hear(2, append(1, {}, {command(1), command(1), command(1)}));
+  EXPECT_TRUE(sent<AppendReply>().empty()) << "nothing is durable yet";
+  sync();
+  EXPECT_EQ(sent<AppendReply>().at(0).match, LogIndex(3));
+  hear(3, append(2, {LogIndex(1), Term(1)}, {}));
+  sync();
+  EXPECT_EQ(sent<AppendReply>().at(0).match, LogIndex(1)) << "entries 2 and 3 are an old leader's";
+}
+
+TEST_F(RaftTest, AMissingPreviousIsAnsweredWithWhereToTryNext) {
+  start({host(1), host(2), host(3)});
+  hear(2, append(1, {}, {command(1), command(1)}));
+  sync();
+  hear(2, append(1, {LogIndex(9), Term(1)}, {command(1)}));
+  ASSERT_EQ(sent<AppendReply>().size(), 1U);
+  EXPECT_FALSE(sent<AppendReply>()[0].matched);
+  EXPECT_EQ(sent<AppendReply>()[0].hint, (LogPosition{LogIndex(2), Term(1)}));
+}
+
+TEST_F(RaftTest, ReadsShareARoundBegunAfterThemAndNeedTheOwnTermEntry) {
+  lead();
+  step(Raft::Read{1});
+  acknowledge(0, 1);
+  EXPECT_TRUE(out.reads.empty()) << "the own-term entry is not committed";
+  sync();
+  acknowledge(1, 1);
+  ASSERT_TRUE(raft->leads_with_own_term_applied());
+  const std::uint64_t round = sent<AppendRequest>().back().round;
+  step(Raft::Read{2});
+  EXPECT_TRUE(out.reads.empty());
+  acknowledge(1, round);
+  EXPECT_EQ(out.reads, (std::vector<ReadGrant>{{1, LogIndex(1)}}));
+  acknowledge(1, round + 1);
+  EXPECT_EQ(out.reads, (std::vector<ReadGrant>{{2, LogIndex(1)}}));
+}
+
+TEST_F(RaftTest, ALeaderWithoutAMajorityStepsDownAndRefusesItsReads) {
+  lead();
+  step(Raft::Read{1});
+  for (int beat = 0; beat < 6 && raft->role() == Role::kLeader; ++beat) {
+    wait(milliseconds(250));
+  }
+  EXPECT_EQ(raft->role(), Role::kFollower);
+  EXPECT_TRUE(event("stepped_down"));
+  EXPECT_EQ(out.refused_reads, (std::vector<std::uint64_t>{1}));
+}
+
+TEST_F(RaftTest, ProposalsAreDroppedWhenNotLeadingOrTooLarge) {
+  start({host(1), host(2), host(3)});
+  step(Raft::Propose{"x"});
+  EXPECT_TRUE(event("proposal_dropped"));
+  lead();
+  step(Raft::Propose{std::string(kEntryBytesMax + 1, 'x')});
+  EXPECT_TRUE(event("proposal_dropped"));
+}
+
+TEST_F(RaftTest, AnUnknownEntryKindHaltsWhenItCommits) {
+  start({host(1), host(2), host(3)});
+  AppendRequest request = append(1, {}, {{Term(1), LogEntryKind::kConfigChange, "?"}});
+  hear(2, request);
+  EXPECT_FALSE(raft->halted());
+  request.commit = LogIndex(1);
+  hear(2, request);
+  EXPECT_TRUE(raft->halted());
+  EXPECT_TRUE(event("raft_halted"));
+  EXPECT_TRUE(out.committed.empty());
+  EXPECT_EQ(raft->next_deadline(), kNever);
+}
+
+TEST_F(RaftTest, ALeaderThatContradictsACommittedEntryHalts) {
+  start({host(1), host(2), host(3)});
+  AppendRequest request = append(1, {}, {command(1)});
+  request.commit = LogIndex(1);
+  hear(2, request);
+  hear(3, append(2, {}, {command(2)}));
+  EXPECT_TRUE(raft->halted());
+}
+
+TEST_F(RaftTest, ASnapshotIsInstalledOnceAndAcknowledgedWhenDurable) {
+  start({host(1), host(2), host(3)});
+  const SnapshotRequest request{Term(1), 1, {{LogIndex(9), Term(1)}, "state"}};
+  hear(2, request);
+  ASSERT_TRUE(out.install.has_value());
+  EXPECT_EQ(out.install->state, "state");
+  EXPECT_TRUE(sent<SnapshotReply>().empty());
+  sync();
+  EXPECT_EQ(sent<SnapshotReply>().at(0).match, LogIndex(9));
+  hear(2, request);
+  EXPECT_FALSE(out.install.has_value());
+  EXPECT_EQ(sent<SnapshotReply>().size(), 1U);
+}
+
+TEST_F(RaftTest, StrangersAreDropped) {
+  start({host(1), host(2), host(3)});
+  hear(9, append(7, {}, {}));
+  EXPECT_TRUE(event("raft_message_dropped"));
+  EXPECT_EQ(raft->term(), Term(0));
+}
+
+}  // namespace
+}  // namespace muster::scheduler
