@@ -39,8 +39,8 @@ enum class GrantState : std::uint8_t {
   kStarting = 1,  ///< Persisted before the supervisor execs anything.
   kRunning = 2,
   kStopping = 3,
-  kEnded = 4,     ///< Ranks gone, evidence durable, Finish not yet acknowledged.
-  kAborted = 5,   ///< Never launched, never will be.
+  kEnded = 4,    ///< Ranks gone, evidence durable, Finish not yet acknowledged.
+  kAborted = 5,  ///< Never launched, never will be.
 };
 
 struct GrantReport {
@@ -64,11 +64,11 @@ struct Hello {
 };
 /// leader -> agent, only by a leader that applied its own-term entry and confirmed leadership.
 struct HelloReply {
-  StartId start_id;          ///< The start it answers.
+  StartId start_id;  ///< The start it answers.
   bool registered = false;
-  Generation raise_to;       ///< Not 0: the pair is refused, restart with this generation.
-  Token floor;               ///< Highest token granted on this host: lower ones are stale.
-  std::vector<Token> kill;   ///< Live at the agent, over in the log.
+  Generation raise_to;      ///< Not 0: the pair is refused, restart with this generation.
+  Token floor;              ///< Highest token granted on this host: lower ones are stale.
+  std::vector<Token> kill;  ///< Live at the agent, over in the log.
   bool operator==(const HelloReply&) const = default;
 };
 

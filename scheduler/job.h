@@ -31,8 +31,8 @@ struct JobSpec {
   std::int32_t priority = 0;             ///< Higher first.
   std::uint32_t retries = 0;             ///< Of program failures; lost hosts are not counted.
   Duration hold{0};  ///< Isolation limit; 0 = default: 10 min over several hosts, 2 min on one.
-  bool keep_when_isolated = false;  ///< Never self-stopped, hence never freed by silence.
-  Duration grace = std::chrono::seconds(10);    ///< Between TERM and KILL.
+  bool keep_when_isolated = false;            ///< Never self-stopped, hence never freed by silence.
+  Duration grace = std::chrono::seconds(10);  ///< Between TERM and KILL.
   Duration patience = std::chrono::seconds(5);  ///< After a silent verdict.
   OnLostHost on_lost_host = OnLostHost::kRequeue;
   Duration time_limit{0};  ///< 0 = none.
@@ -54,11 +54,11 @@ enum class JobState : std::uint8_t {
 /// when `kind` is kExited and nobody had signalled the rank before (design 8, rule 5).
 struct RankResult {
   enum class Kind : std::uint8_t {
-    kExited = 0,    ///< `code` = exit status.
-    kSignalled = 1, ///< `code` = signal number that killed it.
-    kNeverRan = 2,  ///< No supervisor was ever started for it.
-    kLost = 3,      ///< It ran, but no evidence of its end exists.
-    kNotStarted = 4 ///< exec failed: `code` = 127 or 126, `detail` says why.
+    kExited = 0,     ///< `code` = exit status.
+    kSignalled = 1,  ///< `code` = signal number that killed it.
+    kNeverRan = 2,   ///< No supervisor was ever started for it.
+    kLost = 3,       ///< It ran, but no evidence of its end exists.
+    kNotStarted = 4  ///< exec failed: `code` = 127 or 126, `detail` says why.
   };
   std::uint32_t rank = 0;
   Kind kind = Kind::kExited;

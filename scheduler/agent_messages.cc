@@ -1,0 +1,285 @@
+#include "scheduler/agent_messages.h"
+
+#include <utility>
+
+#include "scheduler/codec.h"
+
+namespace muster::scheduler {
+namespace {
+
+using gossip::Encoder;
+using gossip::MessageType;
+using gossip::Reader;
+
+void write_body(Encoder& out, const Hello& hello) {
+  out.array(8);
+  write(out, hello.start);
+  out.text(hello.boot_id).text(hello.name).text(hello.gpu_type);
+  write(out, hello.gpus);
+  out.u64(hello.cpus).u64(hello.memory_mb).array(hello.grants.size());
+  for (const GrantReport& grant : hello.grants) {
+    out.array(4).token(grant.token).u64(static_cast<std::uint64_t>(grant.state));
+    write(out, grant.results);
+  }
+}
+
+Hello read_hello(Reader& in) {
+  Hello hello;
+  hello.start = read_agent_start(in);
+  hello.boot_id = in.text();
+  hello.name = in.text();
+  hello.gpu_type = in.text();
+  hello.gpus = read_texts(in, kUuidBytesMax);
+  hello.cpus = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+  hello.memory_mb = in.u64();
+  Reader grants = in.array();
+  while (grants.ok() && grants.left() > 0) {
+    Reader item = grants.array();
+    GrantReport grant;
+    grant.token = item.token();
+    grant.state =
+        static_cast<GrantState>(item.u64_at_most(static_cast<std::uint64_t>(GrantState::kAborted)));
+    grant.results = read_rank_results(item);
+    hello.grants.push_back(std::move(grant));
+  }
+  return hello;
+}
+
+void write_body(Encoder& out, const HelloReply& reply) {
+  out.array(6).num(reply.start_id).boolean(reply.registered).num(reply.raise_to).token(reply.floor);
+  write(out, reply.kill);
+}
+
+HelloReply read_hello_reply(Reader& in) {
+  HelloReply reply;
+  reply.start_id = in.num<StartId>();
+  reply.registered = in.boolean();
+  reply.raise_to = in.num<Generation>();
+  reply.floor = in.token();
+  reply.kill = read_tokens(in);
+  return reply;
+}
+
+void write_body(Encoder& out, const Assign& assign) {
+  out.array(8).token(assign.token);
+  write(out, assign.start);
+  out.num(assign.job).u64(assign.attempt);
+  write(out, assign.spec);
+  out.array(assign.members.size());
+  for (const Member& member : assign.members) {
+    write(out, member);
+  }
+  out.duration(assign.hold);
+}
+
+Assign read_assign(Reader& in) {
+  Assign assign;
+  assign.token = in.token();
+  assign.start = read_agent_start(in);
+  assign.job = in.num<JobId>();
+  assign.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+  assign.spec = read_job_spec(in);
+  Reader members = in.array();
+  while (members.ok() && members.left() > 0) {
+    assign.members.push_back(read_member(members));
+  }
+  assign.hold = in.duration();
+  return assign;
+}
+
+void write_body(Encoder& out, const Ready& ready) {
+  out.array(4).token(ready.token);
+  write(out, ready.start);
+  write(out, ready.master);
+}
+
+Ready read_ready(Reader& in) {
+  Ready ready;
+  ready.token = in.token();
+  ready.start = read_agent_start(in);
+  ready.master = read_endpoint(in);
+  return ready;
+}
+
+void write_body(Encoder& out, const Refuse& refuse) {
+  out.array(4).token(refuse.token);
+  write(out, refuse.start);
+  out.text(refuse.reason);
+}
+
+Refuse read_refuse(Reader& in) {
+  Refuse refuse;
+  refuse.token = in.token();
+  refuse.start = read_agent_start(in);
+  refuse.reason = in.text();
+  return refuse;
+}
+
+void write_body(Encoder& out, const Start& start) {
+  out.array(4).token(start.token);
+  write(out, start.start);
+  write(out, start.master);
+}
+
+Start read_start(Reader& in) {
+  Start start;
+  start.token = in.token();
+  start.start = read_agent_start(in);
+  start.master = read_endpoint(in);
+  return start;
+}
+
+void write_body(Encoder& out, const Stop& stop) {
+  out.array(5).token(stop.token);
+  write(out, stop.start);
+  out.duration(stop.grace).text(stop.reason);
+}
+
+Stop read_stop(Reader& in) {
+  Stop stop;
+  stop.token = in.token();
+  stop.start = read_agent_start(in);
+  stop.grace = in.duration();
+  stop.reason = in.text();
+  return stop;
+}
+
+void write_body(Encoder& out, const Finish& finish) {
+  out.array(5).token(finish.token);
+  write(out, finish.start);
+  write(out, finish.results);
+  out.boolean(finish.last);
+}
+
+Finish read_finish(Reader& in) {
+  Finish finish;
+  finish.token = in.token();
+  finish.start = read_agent_start(in);
+  finish.results = read_rank_results(in);
+  finish.last = in.boolean();
+  return finish;
+}
+
+void write_body(Encoder& out, const FinishAck& ack) {
+  out.array(2).token(ack.token);
+}
+
+FinishAck read_finish_ack(Reader& in) {
+  return FinishAck{in.token()};
+}
+
+void write_body(Encoder& out, const Renew& renew) {
+  out.array(2);
+  write(out, renew.start);
+  write(out, renew.tokens);
+}
+
+Renew read_renew(Reader& in) {
+  Renew renew;
+  renew.start = read_agent_start(in);
+  renew.tokens = read_tokens(in);
+  return renew;
+}
+
+void write_body(Encoder& out, const RenewAck& ack) {
+  out.array(1);
+  write(out, ack.tokens);
+}
+
+RenewAck read_renew_ack(Reader& in) {
+  return RenewAck{read_tokens(in)};
+}
+
+template <class T>
+std::optional<AgentMessage> checked(T message, const Reader& in) {
+  if (!in.ok()) {
+    return std::nullopt;
+  }
+  return AgentMessage(std::move(message));
+}
+
+constexpr MessageType type_for(const Hello&) {
+  return MessageType::kHello;
+}
+constexpr MessageType type_for(const HelloReply&) {
+  return MessageType::kHelloReply;
+}
+constexpr MessageType type_for(const Assign&) {
+  return MessageType::kAssign;
+}
+constexpr MessageType type_for(const Ready&) {
+  return MessageType::kReady;
+}
+constexpr MessageType type_for(const Refuse&) {
+  return MessageType::kRefuse;
+}
+constexpr MessageType type_for(const Start&) {
+  return MessageType::kStart;
+}
+constexpr MessageType type_for(const Stop&) {
+  return MessageType::kStop;
+}
+constexpr MessageType type_for(const Finish&) {
+  return MessageType::kFinish;
+}
+constexpr MessageType type_for(const FinishAck&) {
+  return MessageType::kFinishAck;
+}
+constexpr MessageType type_for(const Renew&) {
+  return MessageType::kRenew;
+}
+constexpr MessageType type_for(const RenewAck&) {
+  return MessageType::kRenewAck;
+}
+
+}  // namespace
+
+MessageType type_of(const AgentMessage& message) {
+  return std::visit([](const auto& body) { return type_for(body); }, message);
+}
+
+std::string encode(const AgentMessage& message) {
+  Encoder out;
+  std::visit([&out](const auto& body) { write_body(out, body); }, message);
+  return out.take();
+}
+
+std::optional<AgentMessage> decode_agent_message(MessageType type, Reader in) {
+  // Not a switch: the enumeration belongs to the envelope and lists every folder's messages.
+  if (type == MessageType::kHello) {
+    return checked(read_hello(in), in);
+  }
+  if (type == MessageType::kHelloReply) {
+    return checked(read_hello_reply(in), in);
+  }
+  if (type == MessageType::kAssign) {
+    return checked(read_assign(in), in);
+  }
+  if (type == MessageType::kReady) {
+    return checked(read_ready(in), in);
+  }
+  if (type == MessageType::kRefuse) {
+    return checked(read_refuse(in), in);
+  }
+  if (type == MessageType::kStart) {
+    return checked(read_start(in), in);
+  }
+  if (type == MessageType::kStop) {
+    return checked(read_stop(in), in);
+  }
+  if (type == MessageType::kFinish) {
+    return checked(read_finish(in), in);
+  }
+  if (type == MessageType::kFinishAck) {
+    return checked(read_finish_ack(in), in);
+  }
+  if (type == MessageType::kRenew) {
+    return checked(read_renew(in), in);
+  }
+  if (type == MessageType::kRenewAck) {
+    return checked(read_renew_ack(in), in);
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,316 @@
+#include "scheduler/scheduler.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "gossip/base/state_machine.h"
+
+namespace muster::scheduler {
+
+static_assert(StateMachine<Scheduler>);
+
+Status SchedulerConfig::validate() const {
+  const bool positive = reserve_deadline > Duration::zero() && resend_first > Duration::zero() &&
+                        tick_every > Duration::zero() && propose_again > Duration::zero() &&
+                        round_again > Duration::zero() && deadline_counts > 0;
+  if (!positive || resend_last < resend_first || resend_first >= reserve_deadline) {
+    return Error{ErrorCode::kInvalid, "re-send times must be positive and below the deadline"};
+  }
+  return ok();
+}
+
+Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
+    : config_(config), state_(std::move(state)), ready_since_(now), last_tick_(now) {
+  CHECK(config_.validate().has_value());
+  for (const Token& token : state_.live()) {
+    sync_expire_timers(now, token);
+  }
+}
+
+void Scheduler::step(Instant now, Input input) {
+  if (halted_) {
+    ++dropped_;
+    return;
+  }
+  std::visit([&](auto& fact) { on(now, fact); }, input);
+  decide(now);
+}
+
+void Scheduler::tick(Instant now) {
+  if (halted_ || !is_ready()) {
+    return;
+  }
+  if (round_asked_.has_value() && now >= *round_asked_ + config_.round_again) {
+    // The waiters of the lost round join those of the next: it begins later than their receipt.
+    waiting_.insert(waiting_.begin(), in_round_.begin(), in_round_.end());
+    in_round_.clear();
+    round_asked_.reset();
+    ask_round(now);
+  }
+  resend_due(now);
+  decide(now);
+}
+
+Instant Scheduler::next_deadline() const {
+  if (halted_ || !is_ready()) {
+    return kNever;
+  }
+  Instant next = wake_;
+  if (!resends_by_time_.empty()) {
+    next = std::min(next, resends_by_time_.begin()->first);
+  }
+  if (round_asked_.has_value()) {
+    next = std::min(next, *round_asked_ + config_.round_again);
+  }
+  if (state_.needs_time()) {
+    const auto on_its_way = proposed_.find(proposal_name(entry::Tick()));
+    const Instant due = last_tick_ + config_.tick_every;
+    next = std::min(next, on_its_way == proposed_.end() ? due : std::max(due, on_its_way->second));
+  }
+  return next;
+}
+
+Scheduler::Output Scheduler::take_output() {
+  Output output = std::move(output_);
+  output_ = Output();
+  return output;
+}
+
+void Scheduler::check_invariants() const {
+  CHECK(resends_.size() == resends_by_time_.size());
+  CHECK(is_ready() || resends_.empty());
+  CHECK(is_ready() || request_count_ == 0);
+  CHECK(round_asked_.has_value() || in_round_.empty());
+  state_.check_invariants();
+}
+
+void Scheduler::emit(Severity severity, std::string_view name,
+                     std::vector<std::pair<std::string_view, std::string>> fields) {
+  output_.events.push_back(Event{severity, name, std::move(fields)});
+}
+
+void Scheduler::on(Instant now, input::Applied& fact) {
+  if (fact.index <= state_.applied()) {
+    ++dropped_;  // Part of the snapshot already.
+    return;
+  }
+  if (fact.bytes.empty()) {
+    state_.skip(fact.index);
+    return;
+  }
+  const Result<Entry> entry = decode_entry(std::move(fact.bytes));
+  if (!entry) {
+    halted_ = true;
+    output_.halted = entry.error().text;
+    emit(Severity::kAlarm, "log_entry_unknown",
+         {{"index", std::to_string(fact.index.value())}, {"why", entry.error().text}});
+    lose_leadership();
+    return;
+  }
+  ApplyResult result = state_.apply(fact.index, *entry);
+  for (Event& event : result.events) {
+    output_.events.push_back(std::move(event));
+  }
+  for (const Token& token : result.touched) {
+    sync_expire_timers(now, token);
+  }
+  if (is_ready()) {
+    follow_applied(now, *entry, result);
+  }
+}
+
+void Scheduler::follow_applied(Instant now, const Entry& entry, const ApplyResult& result) {
+  proposed_.erase(proposal_name(entry));
+  placing_wanted_ = placing_wanted_ || result.capacity_changed;
+  for (const Token& token : result.touched) {
+    unjudged_.insert(token);
+    drive(now, token);
+  }
+  answer_clients(entry, result);
+  if (const auto* registered = std::get_if<entry::Register>(&entry)) {
+    unobserved_.insert(registered->host);
+    const auto waiter = hellos_.find(registered->host);
+    // A later start's hello waits for its own Register.
+    if (waiter != hellos_.end() &&
+        std::get<Hello>(waiter->second.message).start.generation <= registered->start.generation) {
+      wait_for_round(now, std::move(waiter->second));
+      hellos_.erase(waiter);
+    }
+  } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {
+    unobserved_.insert(observed->host);
+    wake_at(now);
+  } else if (const auto* finished = std::get_if<entry::Finish>(&entry)) {
+    acknowledge(*finished);
+  } else if (std::holds_alternative<entry::Tick>(entry)) {
+    wake_at(now);
+  } else if (const auto* condemned = std::get_if<entry::Condemn>(&entry)) {
+    for (const Token& token : condemned->tokens) {
+      condemning_.erase({token, condemned->host});
+    }
+  } else if (std::holds_alternative<entry::Decide>(entry)) {
+    placing_wanted_ = true;
+  }
+}
+
+void Scheduler::on(Instant now, input::Restored& fact) {
+  lose_leadership();
+  leads_ = false;
+  own_term_applied_ = false;
+  state_ = std::move(fact.state);
+  expire_timers_.clear();
+  for (const Token& token : state_.live()) {
+    sync_expire_timers(now, token);
+  }
+}
+
+void Scheduler::on(Instant now, input::LeadershipChanged& fact) {
+  const bool was_ready = is_ready();
+  if (was_ready && !(fact.leads && fact.own_term_applied)) {
+    lose_leadership();
+  }
+  leads_ = fact.leads;
+  own_term_applied_ = fact.leads && fact.own_term_applied;
+  if (was_ready || !is_ready()) {
+    return;
+  }
+  ready_since_ = now;
+  last_tick_ = now;
+  placing_wanted_ = true;
+  for (const auto& [host, record] : state_.hosts()) {
+    unobserved_.insert(host);
+  }
+  wake_at(now);
+  emit(Severity::kInfo, "scheduler_leads",
+       {{"applied", std::to_string(state_.applied().value())},
+        {"attempts", std::to_string(state_.live().size())}});
+  drive_all(now);
+}
+
+void Scheduler::lose_leadership() {
+  for (const auto& [key, requests] : submits_) {
+    for (const std::uint64_t request : requests) {
+      output_.replies.push_back({request, JobId(), Error{ErrorCode::kUnknown, "leader changed"}});
+    }
+  }
+  for (const auto& [job, requests] : cancels_) {
+    for (const std::uint64_t request : requests) {
+      output_.replies.push_back({request, job, Error{ErrorCode::kUnknown, "leader changed"}});
+    }
+  }
+  submits_.clear();
+  cancels_.clear();
+  request_count_ = 0;
+  proposed_.clear();
+  unobserved_.clear();
+  unjudged_.clear();
+  reserved_since_.clear();
+  resends_.clear();
+  resends_by_time_.clear();
+  running_.clear();
+  condemning_.clear();
+  waiting_.clear();
+  in_round_.clear();
+  round_asked_.reset();
+  hellos_.clear();
+  finish_nonces_.clear();
+  placing_wanted_ = false;
+  wake_ = kNever;
+  leads_ = false;
+  own_term_applied_ = false;
+}
+
+void Scheduler::on(Instant now, input::HostViewChanged& fact) {
+  std::sort(fact.view.unhealthy_gpus.begin(), fact.view.unhealthy_gpus.end());
+  const HostId host = fact.view.host;
+  const auto [place, is_new] = views_.try_emplace(host, ViewRecord{fact.view, now});
+  const bool was_alive = place->second.view.verdict == Verdict::kAlive;
+  if (!is_new && was_alive != (fact.view.verdict == Verdict::kAlive)) {
+    place->second.since = now;
+  }
+  place->second.view = std::move(fact.view);
+  if (is_ready()) {
+    unobserved_.insert(host);
+  }
+}
+
+void Scheduler::on(Instant now, input::StormChanged& fact) {
+  storm_ = fact.suspected;
+  wake_at(now);
+}
+
+void Scheduler::on(Instant now, input::ClientSubmit& fact) {
+  const auto refuse = [&](ErrorCode code, std::string text) {
+    output_.replies.push_back({fact.request, JobId(), Error{code, std::move(text)}});
+  };
+  if (!is_ready()) {
+    refuse(ErrorCode::kUnavailable, "this node does not lead the quorum");
+    return;
+  }
+  if (const std::optional<JobId> known = state_.job_of_key(fact.key)) {
+    output_.replies.push_back({fact.request, *known, std::nullopt});
+    return;
+  }
+  const Status valid = validate(fact.spec);
+  if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
+    refuse(ErrorCode::kInvalid, valid ? "the client key is empty or too long" : valid.error().text);
+    return;
+  }
+  const std::optional<std::uint32_t> largest = state_.largest_possible(fact.spec.gpu_type);
+  if (largest.has_value() && fact.spec.gpus > *largest) {
+    refuse(ErrorCode::kImpossible,
+           "the job asks for " + std::to_string(fact.spec.gpus) +
+               (fact.spec.gpu_type.empty() ? "" : " " + fact.spec.gpu_type) +
+               " GPUs, and the largest that could ever run has " + std::to_string(*largest));
+    return;
+  }
+  if (state_.queue().size() >= kJobsQueuedMax || request_count_ >= kRequestsMax) {
+    refuse(ErrorCode::kUnavailable, "the queue is full");
+    return;
+  }
+  submits_[fact.key].push_back(fact.request);
+  ++request_count_;
+  propose(now, entry::Submit{fact.key, fact.spec, fact.submitted_by});
+}
+
+void Scheduler::on(Instant now, input::ClientCancel& fact) {
+  const auto refuse = [&](ErrorCode code, std::string text) {
+    output_.replies.push_back({fact.request, fact.job, Error{code, std::move(text)}});
+  };
+  if (!is_ready() || request_count_ >= kRequestsMax) {
+    refuse(ErrorCode::kUnavailable, "this node does not lead the quorum");
+    return;
+  }
+  const Job* job = state_.job(fact.job);
+  if (job == nullptr) {
+    refuse(ErrorCode::kNotFound, "no such job");
+    return;
+  }
+  if (job->has_ended()) {
+    refuse(ErrorCode::kConflict, "the job has ended: " + std::string(text_of(job->state)));
+    return;
+  }
+  cancels_[fact.job].push_back(fact.request);
+  ++request_count_;
+  propose(now, entry::Cancel{fact.job, fact.by});
+}
+
+void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
+  std::vector<std::uint64_t> requests;
+  if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
+    const auto found = submits_.extract(submitted->key);
+    requests = found.empty() ? requests : std::move(found.mapped());
+  } else if (const auto* cancelled = std::get_if<entry::Cancel>(&entry)) {
+    const auto found = cancels_.extract(cancelled->job);
+    requests = found.empty() ? requests : std::move(found.mapped());
+  }
+  for (const std::uint64_t request : requests) {
+    ClientReply reply{request, result.job, std::nullopt};
+    if (!result.rejected.empty()) {
+      reply.error = Error{result.rejected_as, result.rejected};
+    }
+    output_.replies.push_back(std::move(reply));
+    --request_count_;
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,309 @@
+// What agents say to the leader, and what it may answer only after a majority round.
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "scheduler/mutants.h"
+#include "scheduler/scheduler.h"
+
+namespace muster::scheduler {
+namespace {
+
+bool is_live(GrantState state) {
+  return state != GrantState::kEnded && state != GrantState::kAborted;
+}
+
+entry::Register register_of(const HostId& host, const Hello& hello) {
+  entry::Register fact;
+  fact.host = host;
+  fact.start = hello.start;
+  fact.boot_id = hello.boot_id;
+  fact.name = hello.name;
+  fact.gpu_type = hello.gpu_type;
+  fact.gpus = hello.gpus;
+  fact.cpus = hello.cpus;
+  fact.memory_mb = hello.memory_mb;
+  for (const GrantReport& grant : hello.grants) {
+    if (grant.state != GrantState::kAborted) {
+      fact.live.push_back({grant.token, grant.state == GrantState::kEnded});
+    }
+  }
+  return fact;
+}
+
+bool is_registered_as(const HostRecord& record, const Hello& hello) {
+  return record.start == hello.start && record.boot_id == hello.boot_id &&
+         record.name == hello.name && record.gpu_type == hello.gpu_type &&
+         record.gpus == hello.gpus && record.cpus == hello.cpus &&
+         record.memory_mb == hello.memory_mb;
+}
+
+/// Ranks that are the member's own, each once.
+std::vector<RankResult> own_results(const Member& member, const std::vector<RankResult>& results) {
+  std::vector<RankResult> own;
+  std::set<std::uint32_t> ranks;
+  for (const RankResult& result : results) {
+    const bool in_range =
+        result.rank >= member.first_rank && result.rank - member.first_rank < member.gpus.size();
+    if (in_range && ranks.insert(result.rank).second) {
+      own.push_back(result);
+    }
+  }
+  return own;
+}
+
+}  // namespace
+
+void Scheduler::on(Instant now, input::AgentMessageReceived& fact) {
+  if (!is_ready()) {
+    ++dropped_;  // Agents repeat; only a confirmed leader may answer.
+    return;
+  }
+  if (auto* hello = std::get_if<Hello>(&fact.message)) {
+    hear(now, fact.from, fact.nonce, *hello);
+  } else if (const auto* ready = std::get_if<Ready>(&fact.message)) {
+    hear(now, fact.from, *ready);
+  } else if (const auto* refuse = std::get_if<Refuse>(&fact.message)) {
+    hear(now, fact.from, *refuse);
+  } else if (const auto* finish = std::get_if<Finish>(&fact.message)) {
+    hear(now, fact.from, fact.nonce, *finish);
+  } else if (auto* renew = std::get_if<Renew>(&fact.message)) {
+    hear(now, fact.from, fact.nonce, *renew);
+  } else {
+    ++dropped_;  // A leader's own words: nothing an agent says.
+  }
+}
+
+void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello) {
+  const HostRecord* record = state_.host(from);
+  const bool stale = record != nullptr && record->start != hello.start &&
+                     hello.start.generation <= record->start.generation;
+  const bool known = record != nullptr && is_registered_as(*record, hello);
+  if (stale || known) {
+    wait_for_round(now, Waiter{from, nonce, std::move(hello)});
+    return;
+  }
+  if (hellos_.size() >= kRoundWaitersMax) {
+    ++dropped_;
+    return;
+  }
+  propose(now, register_of(from, hello));
+  hellos_.insert_or_assign(from, Waiter{from, nonce, std::move(hello)});
+}
+
+void Scheduler::hear(Instant now, const HostId& from, const Ready& ready) {
+  const Attempt* attempt = state_.attempt(ready.token);
+  const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(from);
+  if (record == nullptr || attempt->state != AttemptState::kReserved || record->ready ||
+      record->member.start != ready.start) {
+    ++dropped_;
+    return;
+  }
+  propose(now, entry::Ready{ready.token, from, ready.start, ready.master});
+}
+
+void Scheduler::hear(Instant now, const HostId& from, const Refuse& refuse) {
+  const Attempt* attempt = state_.attempt(refuse.token);
+  const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(from);
+  if (record == nullptr || attempt->state != AttemptState::kReserved ||
+      record->member.start != refuse.start) {
+    ++dropped_;
+    return;
+  }
+  emit(Severity::kInfo, "attempt_refused",
+       {{"job", std::to_string(attempt->job.value())},
+        {"token", refuse.token.text()},
+        {"host", from.short_hex()},
+        {"why", refuse.reason}});
+  if (refuse.reason == kReasonStuck) {
+    quarantine(now, from, *record);
+  }
+  propose(now, entry::Abort{refuse.token, Cause::kRefused, from});
+}
+
+/// An unkillable rank sits on these GPUs (rule 11).
+void Scheduler::quarantine(Instant now, const HostId& from, const MemberRecord& record) {
+  const HostRecord* host = state_.host(from);
+  if (host == nullptr) {
+    return;
+  }
+  std::set<std::string> uuids(host->quarantined.begin(), host->quarantined.end());
+  for (const GpuSlot& gpu : record.member.gpus) {
+    uuids.insert(gpu.uuid);
+  }
+  entry::Observe fact{from, host->seen, host->verdict, host->health, host->unhealthy_gpus, {}};
+  fact.quarantined.assign(uuids.begin(), uuids.end());
+  propose(now, fact);
+}
+
+void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, const Finish& finish) {
+  if (state_.is_over(finish.token, from)) {
+    say(from, nonce, FinishAck{finish.token});
+    return;
+  }
+  const Attempt* attempt = state_.attempt(finish.token);
+  const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(from);
+  if (record == nullptr || attempt->state == AttemptState::kReserved ||
+      record->member.start != finish.start) {
+    ++dropped_;
+    return;
+  }
+  running_.insert({finish.token, from});
+  if (!finish.last && !record->results.empty()) {
+    say(from, nonce, FinishAck{finish.token});  // One logged failure is all an early word is for.
+    return;
+  }
+  finish_nonces_.insert_or_assign({MemberKey{finish.token, from}, finish.last}, nonce);
+  propose(now, entry::Finish{finish.token, from, finish.start,
+                             own_results(record->member, finish.results), finish.last});
+}
+
+/// A committed Finish is acknowledged. The nonce tells the agent which of its words it was: the
+/// acknowledgement of an early one must not make it forget the evidence of the last.
+void Scheduler::acknowledge(const entry::Finish& finish) {
+  const MemberKey key{finish.token, finish.host};
+  const auto asked = finish_nonces_.extract({key, finish.last});
+  const Nonce nonce = asked.empty() ? Nonce() : asked.mapped();
+  const bool is_over = state_.is_over(finish.token, finish.host);
+  if (is_over) {
+    finish_nonces_.erase({key, false});
+  }
+  if (finish.last ? is_over : nonce != Nonce()) {
+    say(finish.host, nonce, FinishAck{finish.token});
+  }
+}
+
+void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Renew& renew) {
+  if (mutant(SchedulerMutant::kAckWithoutRound)) {
+    answer(now, Waiter{from, nonce, Renew()}, renew);
+    return;
+  }
+  wait_for_round(now, Waiter{from, nonce, std::move(renew)});
+}
+
+void Scheduler::wait_for_round(Instant now, Waiter waiter) {
+  if (waiting_.size() >= kRoundWaitersMax) {
+    ++dropped_;
+    return;
+  }
+  waiting_.push_back(std::move(waiter));
+  ask_round(now);
+}
+
+/// One round at a time: what comes meanwhile waits for the next, because a round counts only for
+/// what was received before it began.
+void Scheduler::ask_round(Instant now) {
+  if (round_asked_.has_value() || waiting_.empty()) {
+    return;
+  }
+  in_round_.swap(waiting_);
+  round_asked_ = now;
+  ++round_context_;
+  output_.round_requests.push_back(round_context_);
+}
+
+void Scheduler::on(Instant now, input::MajorityRound& fact) {
+  if (!is_ready() || !round_asked_.has_value() || fact.context != round_context_) {
+    ++dropped_;
+    return;
+  }
+  std::vector<Waiter> waiters;
+  waiters.swap(in_round_);
+  round_asked_.reset();
+  for (const Waiter& waiter : waiters) {
+    std::visit([&](const auto& message) { answer(now, waiter, message); }, waiter.message);
+  }
+  ask_round(now);
+}
+
+void Scheduler::refuse_pair(const Waiter& waiter, const Hello& hello, Generation raise_to) {
+  HelloReply reply;
+  reply.start_id = hello.start.start_id;
+  reply.raise_to = raise_to;
+  emit(Severity::kWarn, "hello_refused",
+       {{"host", waiter.host.short_hex()},
+        {"generation", std::to_string(hello.start.generation.value())},
+        {"raise_to", std::to_string(raise_to.value())}});
+  say(waiter.host, waiter.nonce, reply);
+}
+
+void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
+  const HostRecord* record = state_.host(waiter.host);
+  if (record == nullptr || record->start != hello.start) {
+    const bool stale = record != nullptr && hello.start.generation <= record->start.generation;
+    refuse_pair(waiter, hello, stale ? record->start.generation.next() : Generation());
+    return;
+  }
+  HelloReply reply;
+  reply.start_id = hello.start.start_id;
+  reply.registered = true;
+  reply.floor = record->highest;
+  std::vector<Token> live;
+  for (const GrantReport& grant : hello.grants) {
+    if (!is_live(grant.state)) {
+      continue;
+    }
+    live.push_back(grant.token);
+    if (state_.is_over(grant.token, waiter.host)) {
+      reply.kill.push_back(grant.token);
+    }
+  }
+  say(waiter.host, waiter.nonce, reply);
+  forgive(now, waiter.host, live);
+  report_ended(now, waiter.host, hello);
+}
+
+void Scheduler::report_ended(Instant now, const HostId& host, const Hello& hello) {
+  for (const GrantReport& grant : hello.grants) {
+    if (grant.state == GrantState::kEnded) {
+      hear(now, host, Nonce(), Finish{grant.token, hello.start, grant.results, true});
+    }
+  }
+}
+
+void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
+  RenewAck ack;
+  std::vector<Token> condemned;
+  for (const Token& token : renew.tokens) {
+    if (state_.is_over(token, waiter.host)) {
+      // Told again and again until it obeys: the word that ended it may have been lost.
+      say(waiter.host, Nonce(), Stop{token, renew.start, Duration::zero(), "over"});
+      continue;
+    }
+    const Attempt* attempt = state_.attempt(token);
+    const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(waiter.host);
+    if (record == nullptr || record->member.start != renew.start) {
+      ++dropped_;
+      continue;
+    }
+    const MemberKey key{token, waiter.host};
+    if (attempt->state != AttemptState::kReserved) {
+      running_.insert(key);
+    }
+    if (record->condemned != LogIndex()) {
+      condemned.push_back(token);
+    } else if (condemning_.count(key) == 0) {
+      ack.tokens.push_back(token);
+    }
+  }
+  say(waiter.host, waiter.nonce, ack);
+  forgive(now, waiter.host, condemned);
+}
+
+/// Rule 9: the same pair of a condemned, not expired grant was heard, and a round confirms that
+/// this leader may say so.
+void Scheduler::forgive(Instant now, const HostId& host, const std::vector<Token>& tokens) {
+  entry::Pardon pardon{host, {}};
+  for (const Token& token : tokens) {
+    const Attempt* attempt = state_.attempt(token);
+    const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(host);
+    if (record != nullptr && record->end == MemberEnd::kNone && record->condemned != LogIndex()) {
+      pardon.tokens.push_back(token);
+    }
+  }
+  if (!pardon.tokens.empty()) {
+    propose(now, pardon);
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,357 @@
+#include "scheduler/state.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+
+namespace muster::scheduler {
+
+void State::reject(Step& step, ErrorCode code, std::string why) {
+  step.result.rejected = std::move(why);
+  step.result.rejected_as = code;
+}
+
+ApplyResult State::apply(LogIndex index, const Entry& entry) {
+  CHECK(index > applied_);
+  Step step{index, {}};
+  applied_ = index;
+  std::visit([&](const auto& fact) { on(step, fact); }, entry);
+  if (!step.result.rejected.empty()) {
+    step.result.events.push_back({Severity::kDebug,
+                                  "entry_rejected",
+                                  {{"index", std::to_string(index.value())},
+                                   {"kind", std::to_string(static_cast<int>(kind_of(entry)))},
+                                   {"why", step.result.rejected}}});
+  }
+  return std::move(step.result);
+}
+
+void State::skip(LogIndex index) {
+  CHECK(index > applied_);
+  applied_ = index;
+}
+
+void State::on(Step& step, const entry::Submit& fact) {
+  if (const std::optional<JobId> known = job_of_key(fact.key)) {
+    step.result.job = *known;
+    return;
+  }
+  const Status valid = validate(fact.spec);
+  if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
+    reject(step, ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
+    return;
+  }
+  if (queue_.size() >= kJobsQueuedMax) {
+    reject(step, ErrorCode::kUnavailable, "the queue is full");
+    return;
+  }
+  last_job_ = last_job_.next();
+  Job job;
+  job.id = last_job_;
+  job.spec = fact.spec;
+  job.key = fact.key;
+  job.submitted_by = fact.submitted_by;
+  job.submitted_at = cluster_time_;
+  keys_[fact.key] = KeyRecord{job.id, cluster_time_};
+  keys_by_time_.insert({cluster_time_, fact.key});
+  step.result.job = job.id;
+  queue_.insert({job.spec.priority, job.id});
+  Job& placed = jobs_[job.id] = std::move(job);
+  move(step, placed, JobState::kQueued, "submitted", Token());
+  step.result.capacity_changed = true;
+}
+
+void State::on(Step& step, const entry::Cancel& fact) {
+  const auto found = jobs_.find(fact.job);
+  if (found == jobs_.end()) {
+    reject(step, ErrorCode::kNotFound, "no such job");
+    return;
+  }
+  Job& job = found->second;
+  step.result.job = job.id;
+  if (job.has_ended()) {
+    reject(step, ErrorCode::kConflict, "the job has ended");
+    return;
+  }
+  job.cancel_requested = true;
+  if (job.current.is_none()) {
+    end_job(step, job, JobState::kCancelled, kExitCancelled, "cancelled by " + fact.by);
+    return;
+  }
+  step.result.touched.push_back(job.current);
+  // What the job waits for may be over already but for silent hosts.
+  settle(step, attempts_.at(job.current));
+}
+
+void State::on(Step& step, const entry::Tick& fact) {
+  if (fact.elapsed <= Duration::zero() || fact.elapsed > kTickMax) {
+    reject(step, ErrorCode::kInvalid, "elapsed time out of range");
+    return;
+  }
+  cluster_time_ += fact.elapsed;
+  forget_old_keys();
+  for (const QueueKey& place : queue_) {
+    Job& job = jobs_.at(place.job);
+    const std::size_t before = job.left_out.size();
+    std::erase_if(job.left_out, [&](const LeftOut& out) { return out.until <= cluster_time_; });
+    step.result.capacity_changed |= job.left_out.size() != before;
+  }
+}
+
+std::string State::why_not(const entry::Register& fact) const {
+  if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax) {
+    return "malformed registration";
+  }
+  std::set<std::string> uuids(fact.gpus.begin(), fact.gpus.end());
+  if (uuids.size() != fact.gpus.size() || uuids.count("") != 0) {
+    return "gpu uuids are not unique";
+  }
+  for (const auto& [id, other] : hosts_) {
+    if (id != fact.host && !fact.name.empty() && other.name == fact.name && other.is_reachable()) {
+      return "host name is taken";
+    }
+  }
+  const HostRecord* known = host(fact.host);
+  if (known != nullptr && known->start != fact.start &&
+      known->start.generation >= fact.start.generation) {
+    return "generation is not above the registered one";
+  }
+  return "";
+}
+
+void State::on(Step& step, const entry::Register& fact) {
+  const std::string why = why_not(fact);
+  if (!why.empty()) {
+    reject(step, ErrorCode::kConflict, why);
+    return;
+  }
+  const HostRecord* known = host(fact.host);
+  const bool new_pair = known == nullptr || known->start != fact.start;
+  const bool rebooted = known != nullptr && known->boot_id != fact.boot_id;
+  HostRecord& record = hosts_[fact.host];
+  record.id = fact.host;
+  record.start = fact.start;
+  record.boot_id = fact.boot_id;
+  record.name = fact.name;
+  record.gpu_type = fact.gpu_type;
+  record.gpus = fact.gpus;
+  record.cpus = fact.cpus;
+  record.memory_mb = fact.memory_mb;
+  if (rebooted) {
+    record.quarantined.clear();
+  }
+  if (new_pair) {
+    // A hello with a higher generation clears the verdict about the one before at once.
+    record.seen = fact.start;
+    record.verdict = Verdict::kAlive;
+    end_earlier_grants(step, fact, rebooted);
+    for (auto& [id, job] : jobs_) {
+      std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == fact.host; });
+    }
+  }
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "host_registered",
+                                {{"host", fact.host.short_hex()},
+                                 {"generation", std::to_string(fact.start.generation.value())},
+                                 {"gpus", std::to_string(fact.gpus.size())},
+                                 {"rebooted", rebooted ? "1" : "0"},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
+void State::end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted) {
+  for (const Token& token : tokens_on(fact.host)) {
+    fact::Registered registered{fact.host, fact.start, false, false, rebooted};
+    for (const entry::LiveGrant& grant : fact.live) {
+      if (grant.token == token) {
+        registered.listed = true;
+        registered.ended = grant.ended;
+      }
+    }
+    feed(step, token, registered);
+  }
+}
+
+void State::on(Step& step, const entry::Observe& fact) {
+  const auto found = hosts_.find(fact.host);
+  if (found == hosts_.end()) {
+    reject(step, ErrorCode::kNotFound, "host is not registered");
+    return;
+  }
+  HostRecord& record = found->second;
+  record.seen = fact.start;
+  record.verdict = fact.verdict;
+  record.health = fact.health;
+  record.unhealthy_gpus = fact.unhealthy_gpus;
+  record.quarantined = fact.quarantined;
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "host_observed",
+                                {{"host", fact.host.short_hex()},
+                                 {"verdict", std::string(text_of(fact.verdict))},
+                                 {"index", std::to_string(step.index.value())}}});
+  settle_host(step, fact.host);
+}
+
+void State::forget_old_keys() {
+  while (!keys_by_time_.empty() && cluster_time_ - keys_by_time_.begin()->first > kClientKeyLife) {
+    keys_.erase(keys_by_time_.begin()->second);
+    keys_by_time_.erase(keys_by_time_.begin());
+  }
+}
+
+void State::forget_old_jobs() {
+  while (ended_jobs_.size() > kJobsEndedKept) {
+    const JobId oldest = ended_jobs_.begin()->second;
+    ended_jobs_.erase(ended_jobs_.begin());
+    for (const Token& token : jobs_.at(oldest).attempt_tokens) {
+      forget_attempt(token);
+    }
+    jobs_.erase(oldest);
+  }
+}
+
+void State::forget_attempt(const Token& token) {
+  // A live one still holds GPUs on silent hosts; it goes when it ends (see follow()).
+  if (live_.count(token) == 0) {
+    attempts_.erase(token);
+  }
+}
+
+const Job* State::job(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const HostRecord* State::host(const HostId& id) const {
+  const auto found = hosts_.find(id);
+  return found == hosts_.end() ? nullptr : &found->second;
+}
+
+const Attempt* State::attempt(const Token& token) const {
+  const auto found = attempts_.find(token);
+  return found == attempts_.end() ? nullptr : &found->second;
+}
+
+std::optional<JobId> State::job_of_key(const std::string& key) const {
+  const auto found = keys_.find(key);
+  return found == keys_.end() ? std::nullopt : std::optional(found->second.job);
+}
+
+std::vector<Token> State::tokens_on(const HostId& host) const {
+  const auto found = live_on_.find(host);
+  if (found == live_on_.end()) {
+    return {};
+  }
+  return {found->second.begin(), found->second.end()};
+}
+
+std::vector<std::string> State::free_gpus(const HostRecord& host) const {
+  std::vector<std::string> free;
+  for (const std::string& uuid : host.gpus) {
+    if (grants_.count(uuid) == 0 && host.offers(uuid)) {
+      free.push_back(uuid);
+    }
+  }
+  return free;
+}
+
+bool State::is_over(const Token& token, const HostId& host) const {
+  if (token.epoch != epoch_ || token.index > applied_.value()) {
+    return false;
+  }
+  const Attempt* known = attempt(token);
+  if (known == nullptr) {
+    return true;
+  }
+  const MemberRecord* record = known->find(host);
+  return record == nullptr || record->end != MemberEnd::kNone;
+}
+
+std::optional<std::uint32_t> State::largest_possible(const std::string& gpu_type) const {
+  if (hosts_.empty()) {
+    return std::nullopt;
+  }
+  std::map<std::string, std::uint32_t> by_type;
+  for (const auto& [id, record] : hosts_) {
+    by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
+  }
+  std::uint32_t largest = 0;
+  for (const auto& [type, count] : by_type) {
+    if (gpu_type.empty() || gpu_type == type) {
+      largest = std::max(largest, count);
+    }
+  }
+  return largest;
+}
+
+Status validate(const JobSpec& spec) {
+  std::size_t command_bytes = 0;
+  for (const std::string& text : spec.argv) {
+    command_bytes += text.size();
+  }
+  for (const std::string& text : spec.environment) {
+    command_bytes += text.size();
+  }
+  const auto invalid = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
+  if (spec.gpus < 1 || spec.gpus > kGangGpusMax) {
+    return invalid("gpus must be 1 to " + std::to_string(kGangGpusMax));
+  }
+  if (spec.argv.empty()) {
+    return invalid("no command");
+  }
+  if (command_bytes > kCommandBytesMax || spec.argv.size() > kTextsMax ||
+      spec.environment.size() > kTextsMax) {
+    return invalid("command and environment exceed " + std::to_string(kCommandBytesMax) + " bytes");
+  }
+  if (spec.name.size() > kTextBytesMax || spec.user.size() > kTextBytesMax ||
+      spec.gpu_type.size() > kTextBytesMax || spec.directory.size() > kDirectoryBytesMax) {
+    return invalid("name, user, type or directory is too long");
+  }
+  for (const Duration span : {spec.hold, spec.grace, spec.patience, spec.time_limit}) {
+    if (span < Duration::zero() || span > kSpanMax) {
+      return invalid("a time is negative or above a year");
+    }
+  }
+  return ok();
+}
+
+void State::check_invariants() const {
+  CHECK(queue_.size() <= jobs_.size());
+  CHECK(live_.size() <= attempts_.size());
+  CHECK(ended_jobs_.size() <= kJobsEndedKept);
+  CHECK(keys_.size() == keys_by_time_.size());
+}
+
+void State::check_everything() const {
+  check_invariants();
+  std::size_t held = 0;
+  for (const Token& token : live_) {
+    const Attempt& known = attempts_.at(token);
+    CHECK(known.state != AttemptState::kEnded);
+    for (const MemberRecord& record : known.members) {
+      if (record.end != MemberEnd::kNone) {
+        continue;
+      }
+      CHECK(live_on_.at(record.member.host).count(token) == 1);
+      for (const GpuSlot& gpu : record.member.gpus) {
+        CHECK(grants_.at(gpu.uuid).at(gpu.slot) == (Grant{token, record.member.host}));
+        ++held;
+      }
+    }
+  }
+  std::size_t granted = 0;
+  for (const auto& [uuid, slots] : grants_) {
+    CHECK(slots.count(0) == 0 || slots.size() == 1);
+    granted += slots.size();
+  }
+  CHECK(granted == held);
+  for (const auto& [id, known] : jobs_) {
+    const bool queued = queue_.count({known.spec.priority, id}) == 1;
+    CHECK(queued == (known.state == JobState::kQueued));
+    CHECK(!known.has_ended() || known.current.is_none());
+    CHECK(known.current.is_none() || attempts_.count(known.current) == 1);
+  }
+}
+
+}  // namespace muster::scheduler

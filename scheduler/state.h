@@ -1,0 +1,192 @@
+#pragma once
+// The replicated state: what every voter knows after applying the same entries (design 8). Pure and
+// deterministic: apply() is a function of state, index and entry, nothing else. Owned by Scheduler;
+// also the read model of the CLI.
+//
+// Invariants: a (GPU uuid, slot) has at most one grant, and none that overlaps it (slot 0 is the
+// whole device); a grant exists exactly while its attempt's member is not over; a job has at most
+// one attempt that can still complete.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/event.h"
+#include "gossip/base/result.h"
+#include "scheduler/codec.h"
+#include "scheduler/command.h"
+#include "scheduler/job_record.h"
+#include "scheduler/reservations.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kJobsQueuedMax = 10'000;
+inline constexpr std::size_t kJobsEndedKept = 10'000;
+inline constexpr std::size_t kTransitionsKept = 64;
+inline constexpr std::size_t kAttemptsKept = 8;  ///< ENDED attempts kept with their job.
+inline constexpr std::size_t kLeftOutMax = 64;
+inline constexpr std::uint32_t kGangGpusMax = 4096;  ///< A Decide entry stays below 1 MiB.
+/// A job that loses its hosts this often is failed: something about it kills them.
+inline constexpr std::uint32_t kLostAttemptsMax = 100;
+inline constexpr Duration kLeftOutFor = std::chrono::seconds(60);
+inline constexpr Duration kClientKeyLife = std::chrono::hours(24 * 7);
+inline constexpr Duration kTickMax = std::chrono::hours(1);  ///< One Tick adds at most this.
+
+inline constexpr std::int32_t kExitTimeLimit = 124;
+inline constexpr std::int32_t kExitSignalBase = 128;
+inline constexpr std::int32_t kExitCancelled = kExitSignalBase + 15;
+inline constexpr std::size_t kHostGpusMax = 1024;
+inline constexpr std::size_t kTextsMax =
+    4096;  ///< Words of a command, variables of its environment.
+inline constexpr std::size_t kTextBytesMax = 256;        ///< Of names, users and types.
+inline constexpr std::size_t kDirectoryBytesMax = 4096;  ///< Of paths.
+
+/// Who holds one slot of one GPU.
+struct Grant {
+  Token token;
+  HostId host;
+  bool operator==(const Grant&) const = default;
+};
+
+struct ApplyResult {
+  std::vector<Event> events;
+  JobId job;             ///< Submit: the job given, or the earlier one of the same key.
+  std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
+  ErrorCode rejected_as = ErrorCode::kInvalid;
+  std::vector<Token> touched;     ///< Attempts whose state or members changed.
+  bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
+};
+
+/// Checks what can be checked without a cluster; kInvalid names the first wrong field.
+Status validate(const JobSpec& spec);
+
+class State {
+ public:
+  explicit State(std::uint64_t epoch = 1) : epoch_(epoch) {}
+
+  /// Applies the entry at `index`, which must be above applied().
+  ApplyResult apply(LogIndex index, const Entry& entry);
+  /// The log's entry at `index` is not ours (an empty one of a new leader, a membership change).
+  void skip(LogIndex index);
+
+  std::uint64_t epoch() const { return epoch_; }
+  LogIndex applied() const { return applied_; }
+  Duration cluster_time() const { return cluster_time_; }
+
+  const std::map<JobId, Job>& jobs() const { return jobs_; }
+  const std::map<HostId, HostRecord>& hosts() const { return hosts_; }
+  /// Live attempts and those of the jobs still remembered, by token.
+  const std::map<Token, Attempt>& attempts() const { return attempts_; }
+  /// uuid -> slot -> grant.
+  const std::map<std::string, std::map<std::uint32_t, Grant>>& grants() const { return grants_; }
+  /// Jobs waiting for an attempt, best first.
+  const Queue& queue() const { return queue_; }
+  /// Attempts that are not ENDED.
+  const std::set<Token>& live() const { return live_; }
+
+  const Job* job(JobId id) const;
+  const HostRecord* host(const HostId& id) const;
+  const Attempt* attempt(const Token& token) const;
+  /// The job a client key was answered with, if it is still remembered.
+  std::optional<JobId> job_of_key(const std::string& key) const;
+  /// Tokens of the live attempts whose share on `host` is not over.
+  std::vector<Token> tokens_on(const HostId& host) const;
+  /// GPUs of `host` that a new attempt may get now, in the agent's order.
+  std::vector<std::string> free_gpus(const HostRecord& host) const;
+  /// No agent may hold `token` alive on `host`: its share there is over in the log. False for
+  /// tokens above applied() or of another epoch, of which this state knows nothing.
+  bool is_over(const Token& token, const HostId& host) const;
+  /// The largest gang of this type ("" = the best single type) that all registered hosts together
+  /// could ever run, healthy or not. Nothing before the first registration.
+  std::optional<std::uint32_t> largest_possible(const std::string& gpu_type) const;
+  /// Something waits for cluster time: a time limit, a deadline, a host left out. Client keys may
+  /// well live longer in a cluster that does nothing.
+  bool needs_time() const { return !queue_.empty() || !live_.empty(); }
+  const EdgeCounts& edges() const { return edges_; }
+
+  /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
+  std::string encode() const;
+  /// kCorrupt names the first document that does not fit.
+  static Result<State> decode(std::string_view bytes);
+  /// XXH3-64 over encode(): voters compare it.
+  std::uint64_t digest() const;
+
+  /// Cheap CHECKs, for every step.
+  void check_invariants() const;
+  /// Everything, in O(state): tests and the simulator's end of run.
+  void check_everything() const;
+
+ private:
+  struct KeyRecord {
+    JobId job;
+    Duration at{0};
+    bool operator==(const KeyRecord&) const = default;
+  };
+  struct Step {
+    LogIndex index;
+    ApplyResult result;
+  };
+
+  void on(Step& step, const entry::Register& fact);
+  void on(Step& step, const entry::Submit& fact);
+  void on(Step& step, const entry::Cancel& fact);
+  void on(Step& step, const entry::Observe& fact);
+  void on(Step& step, const entry::Tick& fact);
+  void on(Step& step, const entry::Decide& fact);
+  void on(Step& step, const entry::Ready& fact);
+  void on(Step& step, const entry::Start& fact);
+  void on(Step& step, const entry::Stop& fact);
+  void on(Step& step, const entry::Finish& fact);
+  void on(Step& step, const entry::Abort& fact);
+  void on(Step& step, const entry::Condemn& fact);
+  void on(Step& step, const entry::Pardon& fact);
+  void on(Step& step, const entry::Expire& fact);
+
+  std::string why_not(const entry::Register& fact) const;
+  std::string why_not(const entry::Decide& fact) const;
+  std::string why_not_member(const entry::Decide& fact, std::size_t position) const;
+  void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted);
+  Outcome feed(Step& step, const Token& token, const Fact& fact);
+  void follow(Step& step, Attempt& attempt, const Outcome& outcome);
+  void free_member(Attempt& attempt, const HostId& host);
+  void leave_out(Job& job, const HostId& host);
+  void settle(Step& step, Attempt& attempt);
+  bool is_replaceable(const Attempt& attempt) const;
+  bool lost_a_host(const Attempt& attempt) const;
+  void settle_host(Step& step, const HostId& host);
+  void conclude(Step& step, Job& job, const Attempt& attempt);
+  void fail_or_retry(Step& step, Job& job, const Attempt& attempt);
+  void requeue(Step& step, Job& job, const Attempt& attempt, std::string cause);
+  void end_job(Step& step, Job& job, JobState to, std::int32_t code, std::string reason);
+  void move(Step& step, Job& job, JobState to, std::string cause, const Token& token);
+  void forget_attempt(const Token& token);
+  void forget_old_jobs();
+  void forget_old_keys();
+  static void reject(Step& step, ErrorCode code, std::string why);
+  bool read_document(gossip::Reader& in);
+  void read_head(gossip::Reader& in);
+  void index_after_decode();
+
+  std::uint64_t epoch_;
+  LogIndex applied_;
+  Duration cluster_time_{0};
+  JobId last_job_;
+  std::map<JobId, Job> jobs_;
+  std::map<HostId, HostRecord> hosts_;
+  std::map<Token, Attempt> attempts_;
+  std::map<std::string, KeyRecord> keys_;
+  // Derived, rebuilt after decode.
+  std::set<std::pair<LogIndex, JobId>> ended_jobs_;  ///< By end, for forgetting the oldest.
+  Queue queue_;
+  std::set<Token> live_;
+  std::map<HostId, std::set<Token>> live_on_;
+  std::map<std::string, std::map<std::uint32_t, Grant>> grants_;
+  std::set<std::pair<Duration, std::string>> keys_by_time_;
+  EdgeCounts edges_;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,183 @@
+// What the end of an attempt means for its job: done, failed, queued again (conventions, "Job
+// states"; design 8, rule 6 and "Fast recovery of a rigid gang").
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "scheduler/mutants.h"
+#include "scheduler/state.h"
+
+namespace muster::scheduler {
+
+void State::move(Step& step, Job& job, JobState to, std::string cause, const Token& token) {
+  job.state = to;
+  job.reason = cause;
+  job.history.push_back(Transition{to, cause, cluster_time_, step.index, token});
+  if (job.history.size() > kTransitionsKept) {
+    job.history.pop_front();
+  }
+  const bool ended = job.has_ended();
+  const std::string_view name = ended                        ? "job_ended"
+                                : to == JobState::kQueued    ? "job_queued"
+                                : to == JobState::kScheduled ? "job_scheduled"
+                                : to == JobState::kRunning   ? "job_started"
+                                : to == JobState::kStopping  ? "job_stopping"
+                                                             : "job_suspended";
+  Event event{Severity::kInfo, name, {{"job", std::to_string(job.id.value())}}};
+  if (!token.is_none()) {
+    event.fields.emplace_back("token", token.text());
+  }
+  event.fields.emplace_back("cause", std::move(cause));
+  if (ended) {
+    event.fields.emplace_back("state", std::string(text_of(to)));
+    event.fields.emplace_back("code", std::to_string(job.exit_code));
+  }
+  event.fields.emplace_back("index", std::to_string(step.index.value()));
+  step.result.events.push_back(std::move(event));
+}
+
+void State::end_job(Step& step, Job& job, JobState to, std::int32_t code, std::string reason) {
+  CHECK(!job.has_ended());
+  queue_.erase({job.spec.priority, job.id});
+  const Token last = job.current;
+  job.current = Token();
+  job.left_out.clear();
+  job.exit_code = code;
+  job.ended_at = cluster_time_;
+  job.ended_index = step.index;
+  ended_jobs_.insert({step.index, job.id});
+  step.result.capacity_changed = true;
+  move(step, job, to, std::move(reason), last);
+  forget_old_jobs();
+}
+
+void State::leave_out(Job& job, const HostId& host) {
+  std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == host; });
+  job.left_out.push_back(LeftOut{host, cluster_time_ + kLeftOutFor});
+  if (job.left_out.size() > kLeftOutMax) {
+    job.left_out.erase(job.left_out.begin());
+  }
+}
+
+void State::requeue(Step& step, Job& job, const Attempt& attempt, std::string cause) {
+  job.current = Token();
+  queue_.insert({job.spec.priority, job.id});
+  step.result.capacity_changed = true;
+  move(step, job, JobState::kQueued, std::move(cause), attempt.token);
+}
+
+bool State::lost_a_host(const Attempt& attempt) const {
+  return std::any_of(attempt.members.begin(), attempt.members.end(),
+                     [this](const MemberRecord& record) {
+                       const HostRecord* known = host(record.member.host);
+                       return record.end == MemberEnd::kLost || record.end == MemberEnd::kExpired ||
+                              known == nullptr || !known->is_reachable();
+                     });
+}
+
+/// Every reachable rank is confirmed stopped under a logged Stop, and the attempt cannot complete
+/// any more: its job need not wait for the silent hosts, whose GPUs stay held.
+bool State::is_replaceable(const Attempt& attempt) const {
+  const Job* owner = job(attempt.job);
+  if (attempt.state != AttemptState::kStopping || owner == nullptr) {
+    return false;
+  }
+  if (owner->spec.on_lost_host == OnLostHost::kWait && !owner->cancel_requested) {
+    return false;
+  }
+  const bool reachable_stopped =
+      std::all_of(attempt.members.begin(), attempt.members.end(), [this](const MemberRecord& r) {
+        const HostRecord* known = host(r.member.host);
+        return r.end != MemberEnd::kNone || (known != nullptr && !known->is_reachable());
+      });
+  const bool broken = attempt.has_failed_member() || mutant(SchedulerMutant::kRequeueOnSilence);
+  return reachable_stopped && broken;
+}
+
+void State::settle_host(Step& step, const HostId& host) {
+  for (const Token& token : tokens_on(host)) {
+    step.result.touched.push_back(token);
+    settle(step, attempts_.at(token));
+  }
+}
+
+void State::settle(Step& step, Attempt& attempt) {
+  const bool ended = attempt.state == AttemptState::kEnded;
+  const auto owner = jobs_.find(attempt.job);
+  if (owner == jobs_.end() || (!ended && !is_replaceable(attempt))) {
+    return;
+  }
+  if (ended && attempt.replaced && mutant(SchedulerMutant::kDoubleRequeue) &&
+      !owner->second.has_ended()) {
+    requeue(step, owner->second, attempt, "host_lost");
+    return;
+  }
+  if (attempt.replaced || owner->second.current != attempt.token) {
+    return;
+  }
+  attempt.replaced = !ended;
+  conclude(step, owner->second, attempt);
+}
+
+void State::conclude(Step& step, Job& job, const Attempt& attempt) {
+  const bool aborted =
+      std::all_of(attempt.members.begin(), attempt.members.end(),
+                  [](const MemberRecord& record) { return record.end == MemberEnd::kAborted; });
+  if (aborted) {
+    step.result.events.push_back({Severity::kInfo,
+                                  "attempt_aborted",
+                                  {{"job", std::to_string(job.id.value())},
+                                   {"token", attempt.token.text()},
+                                   {"cause", std::string(text_of(attempt.cause))},
+                                   {"index", std::to_string(step.index.value())}}});
+    if (!attempt.blamed.is_zero()) {
+      leave_out(job, attempt.blamed);
+    }
+  }
+  if (attempt.completed) {
+    end_job(step, job, JobState::kCompleted, 0, "completed");
+  } else if (job.cancel_requested || attempt.cause == Cause::kCancelled) {
+    end_job(step, job, JobState::kCancelled, kExitCancelled, "cancelled");
+  } else if (aborted) {
+    requeue(step, job, attempt, std::string(text_of(attempt.cause)));
+  } else if (attempt.cause == Cause::kTimeLimit) {
+    end_job(step, job, JobState::kFailed, kExitTimeLimit, "time limit");
+  } else if (attempt.cause == Cause::kSuspended) {
+    job.current = Token();
+    move(step, job, JobState::kSuspended, "suspended", attempt.token);
+  } else if (attempt.cause == Cause::kPreempted) {
+    requeue(step, job, attempt, "preempted");
+  } else {
+    fail_or_retry(step, job, attempt);
+  }
+}
+
+void State::fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
+  const RankResult* failure = attempt.program_failure();
+  if (failure == nullptr || lost_a_host(attempt)) {
+    // Ranks die of the loss of another's host: no retry of the user is used for that.
+    if (++job.lost_attempts >= kLostAttemptsMax) {
+      end_job(step, job, JobState::kFailed, 1, "lost its hosts too often");
+      return;
+    }
+    requeue(step, job, attempt, "host_lost");
+    return;
+  }
+  const bool signalled = failure->kind == RankResult::Kind::kSignalled;
+  const std::int32_t code = signalled ? kExitSignalBase + failure->code : failure->code;
+  const bool not_started = failure->kind == RankResult::Kind::kNotStarted;
+  std::string reason = "rank " + std::to_string(failure->rank) +
+                       (not_started ? " did not start: "
+                        : signalled ? " died of signal "
+                                    : " exited ") +
+                       (not_started ? failure->detail : std::to_string(failure->code));
+  ++job.program_failures;
+  // A command that cannot be executed fails the same way every time.
+  if (not_started || job.program_failures > job.spec.retries) {
+    end_job(step, job, JobState::kFailed, code, std::move(reason));
+    return;
+  }
+  requeue(step, job, attempt, std::move(reason));
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,449 @@
+// Scripted conversations with one leader: proposals come back as applied entries, rounds are
+// answered, agents are played by the test. Time is a number.
+
+#include "scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/scheduler/cluster.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;               // NOLINT: the fixture's verbs
+using namespace std::chrono_literals;  // NOLINT
+
+class OneLeader : public ::testing::Test {
+ protected:
+  OneLeader() : scheduler(SchedulerConfig(), State(), now) { lead(); }
+
+  void lead() {
+    give(input::LeadershipChanged{true, false});
+    give(input::Applied{next_index(), ""});
+    give(input::LeadershipChanged{true, true});
+  }
+  LogIndex next_index() { return index = index.next(); }
+
+  /// One input and everything that follows from it at this moment.
+  void give(Scheduler::Input input) {
+    scheduler.step(now, std::move(input));
+    settle();
+  }
+  void settle() {
+    for (int round = 0; round < 1000; ++round) {
+      scheduler.check_invariants();
+      Scheduler::Output output = scheduler.take_output();
+      std::move(output.messages.begin(), output.messages.end(), std::back_inserter(messages));
+      std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies));
+      std::move(output.proposals.begin(), output.proposals.end(), std::back_inserter(pending));
+      std::move(output.round_requests.begin(), output.round_requests.end(),
+                std::back_inserter(rounds));
+      halted = halted.empty() ? output.halted : halted;
+      if (answer_rounds && !rounds.empty()) {
+        const std::uint64_t context = rounds.front();
+        rounds.erase(rounds.begin());
+        scheduler.step(now, input::MajorityRound{context});
+        continue;
+      }
+      if (!commit || pending.empty()) {
+        break;
+      }
+      const std::string bytes = pending.front();
+      pending.erase(pending.begin());
+      scheduler.step(now, input::Applied{next_index(), bytes});
+      scheduler.state().check_everything();
+    }
+  }
+  void pass(Duration time) {
+    const Instant until = now + time;
+    for (int round = 0; scheduler.next_deadline() <= until; ++round) {
+      ASSERT_LT(round, 100'000) << "a deadline that stays in the past";
+      now = std::max(now, scheduler.next_deadline());
+      scheduler.tick(now);
+      settle();
+    }
+    now = until;
+  }
+
+  void hear(std::uint64_t host, AgentMessage message, Nonce nonce = Nonce()) {
+    give(input::AgentMessageReceived{host_id(host), nonce, std::move(message)});
+  }
+  Hello hello_of(std::uint64_t host, std::uint64_t generation = 1, std::uint32_t gpus = 4) {
+    Hello hello;
+    hello.start = pair_of(generation);
+    hello.boot_id = "boot-1";
+    hello.name = "host" + std::to_string(host);
+    hello.gpu_type = "H100";
+    hello.gpus = uuids_of(host, gpus);
+    return hello;
+  }
+  void join(std::uint64_t host) {
+    hear(host, hello_of(host), Nonce(host));
+    see(host, Verdict::kAlive);
+  }
+  void see(std::uint64_t host, Verdict verdict, std::uint64_t generation = 1) {
+    HostView view;
+    view.host = host_id(host);
+    view.start = pair_of(generation);
+    view.verdict = verdict;
+    give(input::HostViewChanged{view});
+  }
+  JobId submit(std::uint32_t gpus, const std::string& key) {
+    give(input::ClientSubmit{++request, key, spec_of(gpus), "alice"});
+    return replies.empty() ? JobId() : replies.back().job;
+  }
+  /// Messages of one type to a host since the last forget().
+  template <class T>
+  std::vector<T> said(std::uint64_t host) const {
+    std::vector<T> found;
+    for (const OutgoingMessage& message : messages) {
+      if (message.to == host_id(host) && std::holds_alternative<T>(message.message)) {
+        found.push_back(std::get<T>(message.message));
+      }
+    }
+    return found;
+  }
+  void forget() { messages.clear(); }
+  /// The agent of `host` is ready for what it was last assigned.
+  Token ready(std::uint64_t host) {
+    const Assign assign = said<Assign>(host).back();
+    hear(host, Ready{assign.token, assign.start, gossip::Endpoint::ipv4(127, 0, 0, 1, 999)});
+    return assign.token;
+  }
+  void finish(std::uint64_t host, const Token& token, std::int32_t code, bool signalled = false) {
+    const Member member = scheduler.state().attempt(token)->find(host_id(host))->member;
+    hear(host, Finish{token, member.start, results_of(member, code, signalled), true});
+  }
+  const Job& job(JobId number) { return *scheduler.state().job(number); }
+  /// Three hosts, a gang over 1 and 2, running.
+  Token running_gang() {
+    join(1);
+    join(2);
+    id = submit(8, "gang");
+    ready(1);
+    return ready(2);
+  }
+  void restart_with_snapshot() {
+    const Result<State> copy = State::decode(scheduler.state().encode());
+    ASSERT_TRUE(copy.has_value());
+    scheduler = Scheduler(SchedulerConfig(), *copy, now);
+    lead();
+  }
+
+  Instant now{1h};
+  LogIndex index;
+  Scheduler scheduler;
+  std::vector<OutgoingMessage> messages;
+  std::vector<ClientReply> replies;
+  std::vector<std::string> pending;
+  std::vector<std::uint64_t> rounds;
+  bool answer_rounds = true;
+  bool commit = true;
+  std::string halted;
+  std::uint64_t request = 0;
+  JobId id;
+};
+
+TEST_F(OneLeader, GangRunsAndCompletes) {
+  const Token token = running_gang();
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  ASSERT_EQ(said<Start>(1).size(), 1U);
+  EXPECT_EQ(said<Start>(2).back().master.port, 999);
+  finish(1, token, 0);
+  finish(2, token, 0);
+  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_EQ(said<FinishAck>(1).size(), 1U);
+}
+
+TEST_F(OneLeader, ThirdGangWaitsHoldingNothing) {
+  join(1);
+  join(2);
+  const JobId one = submit(4, "a");
+  const JobId two = submit(2, "b");
+  const JobId three = submit(4, "c");
+  EXPECT_EQ(job(one).state, JobState::kScheduled);
+  EXPECT_EQ(job(two).state, JobState::kScheduled);
+  EXPECT_EQ(job(three).state, JobState::kQueued);
+  EXPECT_EQ(scheduler.state().grants().size(), 6U);
+}
+
+TEST_F(OneLeader, AssignAndStartAreRepeatedUntilAnswered) {
+  join(1);
+  id = submit(1, "a");
+  pass(4s);
+  EXPECT_GE(said<Assign>(1).size(), 2U);
+  const Token token = ready(1);
+  pass(4s);
+  EXPECT_GE(said<Start>(1).size(), 2U);
+  hear(1, Renew{pair_of(1), {token}}, Nonce(5));
+  pass(20s);
+  forget();
+  pass(30s);
+  EXPECT_TRUE(said<Start>(1).empty());
+}
+
+TEST_F(OneLeader, AgentKilledBetweenReadyAndStartFreesTheGang) {
+  join(1);
+  join(2);
+  id = submit(8, "gang");
+  const Token token = ready(1);
+  see(2, Verdict::kRefused);
+  pass(11s);
+  EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kEnded);
+  EXPECT_EQ(scheduler.state().attempt(token)->cause, Cause::kDeadline);
+  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_TRUE(scheduler.state().grants().empty());
+  EXPECT_EQ(said<Stop>(1).back().reason, "aborted");
+}
+
+TEST_F(OneLeader, RestartedAgentLosesItsReservation) {
+  join(1);
+  id = submit(2, "a");
+  const Token token = ready(1);
+  EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kStarted);
+  hear(1, hello_of(1, 2), Nonce(9));
+  EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kEnded);
+  EXPECT_TRUE(said<HelloReply>(1).back().registered);
+  EXPECT_EQ(job(id).attempts, 2U) << "it runs again on the restarted host";
+}
+
+TEST_F(OneLeader, RefusalLeavesTheHostOut) {
+  join(1);
+  join(2);
+  id = submit(4, "a");
+  const Assign assign = said<Assign>(1).back();
+  hear(1, Refuse{assign.token, assign.start, "gpu busy"});
+  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(said<Assign>(2).size(), 1U);
+}
+
+TEST_F(OneLeader, LostHostStopsTheRestAndRequeuesUnderAHigherToken) {
+  const Token token = running_gang();
+  join(3);
+  see(2, Verdict::kSilent);
+  pass(4s);
+  EXPECT_EQ(job(id).state, JobState::kRunning) << "patience";
+  pass(2s);
+  EXPECT_GE(said<Stop>(1).size(), 1U);
+  finish(1, token, 0, true);
+  EXPECT_EQ(job(id).state, JobState::kScheduled);
+  EXPECT_GT(job(id).current, token);
+  EXPECT_EQ(scheduler.state().grants().at(uuid_of(2, 0)).at(0).token, token) << "still held";
+}
+
+TEST_F(OneLeader, CondemnedHostExpiresOnlyAfterItsHold) {
+  const Token token = running_gang();
+  see(2, Verdict::kSilent);
+  pass(15s);
+  EXPECT_NE(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
+  pass(10min);
+  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 1U);
+  pass(1min);
+  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 0U);
+  forget();
+  hear(2, Finish{token, pair_of(1), {}, true});
+  EXPECT_EQ(said<FinishAck>(2).size(), 1U) << "late: acknowledged, not counted";
+}
+
+TEST_F(OneLeader, StormCondemnsAndStopsNobody) {
+  const Token token = running_gang();
+  give(input::StormChanged{true});
+  see(2, Verdict::kSilent);
+  pass(1min);
+  EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kStarted);
+  EXPECT_EQ(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
+}
+
+TEST_F(OneLeader, GangThatIsWhollySilentIsNotStopped) {
+  const Token token = running_gang();
+  see(1, Verdict::kSilent);
+  see(2, Verdict::kSilent);
+  pass(1min);
+  EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kStarted);
+}
+
+TEST_F(OneLeader, PardonFollowsARenewalOfACondemnedGrant) {
+  const Token token = running_gang();
+  see(1, Verdict::kSilent);
+  see(2, Verdict::kSilent);
+  pass(15s);
+  forget();
+  hear(2, Renew{pair_of(1), {token}}, Nonce(77));
+  EXPECT_TRUE(said<RenewAck>(2).back().tokens.empty());
+  EXPECT_EQ(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
+  see(2, Verdict::kAlive);
+  hear(2, Renew{pair_of(1), {token}}, Nonce(78));
+  EXPECT_EQ(said<RenewAck>(2).back().tokens, std::vector<Token>{token});
+}
+
+TEST_F(OneLeader, RenewalIsAcknowledgedOnlyAfterARoundBegunLater) {
+  const Token token = running_gang();
+  answer_rounds = false;
+  hear(1, Renew{pair_of(1), {token}}, Nonce(1));
+  hear(2, Renew{pair_of(1), {token}}, Nonce(2));
+  ASSERT_EQ(rounds.size(), 1U);
+  EXPECT_TRUE(said<RenewAck>(1).empty());
+  scheduler.step(now, input::MajorityRound{rounds[0]});
+  settle();
+  EXPECT_EQ(said<RenewAck>(1).size(), 1U);
+  EXPECT_TRUE(said<RenewAck>(2).empty()) << "it came after that round began";
+  ASSERT_EQ(rounds.size(), 2U);
+  scheduler.step(now, input::MajorityRound{rounds[1]});
+  settle();
+  EXPECT_EQ(said<RenewAck>(2).size(), 1U);
+}
+
+TEST_F(OneLeader, CondemnOnItsWayAlreadyRefusesRenewals) {
+  const Token token = running_gang();
+  see(1, Verdict::kSilent);
+  see(2, Verdict::kSilent);
+  pass(9s);
+  commit = false;
+  pass(3s);
+  hear(2, Renew{pair_of(1), {token}}, Nonce(3));
+  EXPECT_TRUE(said<RenewAck>(2).back().tokens.empty());
+}
+
+TEST_F(OneLeader, HelloKillsWhatIsOverAndNothingItDoesNotKnow) {
+  const Token token = running_gang();
+  finish(1, token, 0);
+  finish(2, token, 0);
+  Hello hello = hello_of(1);
+  const Token future{1, 1'000'000};
+  hello.grants = {{token, GrantState::kRunning, {}}, {future, GrantState::kRunning, {}}};
+  hear(1, hello, Nonce(4));
+  EXPECT_EQ(said<HelloReply>(1).back().kill, std::vector<Token>{token});
+  EXPECT_EQ(said<HelloReply>(1).back().floor, token);
+}
+
+TEST_F(OneLeader, ReusedGenerationIsToldToRaise) {
+  join(1);
+  Hello clone = hello_of(1);
+  clone.start.start_id = StartId(1);
+  hear(1, clone, Nonce(8));
+  const HelloReply reply = said<HelloReply>(1).back();
+  EXPECT_FALSE(reply.registered);
+  EXPECT_EQ(reply.raise_to, Generation(2));
+  EXPECT_EQ(reply.start_id, StartId(1));
+}
+
+TEST_F(OneLeader, NewLeaderDrivesEverythingFromTheLog) {
+  join(1);
+  join(2);
+  const JobId reserved = submit(4, "a");
+  const JobId started = submit(4, "b");
+  ready(2);
+  ASSERT_EQ(job(started).state, JobState::kRunning);
+  forget();
+  restart_with_snapshot();
+  EXPECT_EQ(said<Assign>(1).size(), 1U);
+  EXPECT_EQ(said<Start>(2).size(), 1U);
+  EXPECT_EQ(job(reserved).state, JobState::kScheduled);
+}
+
+TEST_F(OneLeader, RestartedVoterKeepsTheTimerOfACondemnation) {
+  const Token token = running_gang();
+  see(2, Verdict::kSilent);
+  pass(15s);
+  ASSERT_NE(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
+  restart_with_snapshot();
+  pass(10min);
+  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 1U) << "the timer began anew";
+  pass(1min);
+  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 0U);
+}
+
+TEST_F(OneLeader, RankFailureStopsTheRestAtOnce) {
+  const Token token = running_gang();
+  const Member member = scheduler.state().attempt(token)->find(host_id(1))->member;
+  std::vector<RankResult> first{results_of(member, 3)[0]};
+  hear(1, Finish{token, pair_of(1), first, false}, Nonce(31));
+  EXPECT_EQ(said<Stop>(2).size(), 1U);
+  EXPECT_EQ(said<FinishAck>(1).size(), 1U);
+  hear(1, Finish{token, pair_of(1), first, false}, Nonce(32));
+  EXPECT_EQ(messages.back().nonce, Nonce(32)) << "a repeated early word is acknowledged as such";
+  finish(1, token, 3);
+  finish(2, token, 0, true);
+  EXPECT_EQ(job(id).state, JobState::kFailed);
+  EXPECT_EQ(job(id).exit_code, 3);
+}
+
+TEST_F(OneLeader, RankFailureBesideALostHostUsesNoRetry) {
+  const Token token = running_gang();
+  finish(1, token, 1);
+  EXPECT_EQ(job(id).state, JobState::kStopping);
+  see(2, Verdict::kSilent);
+  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).program_failures, 0U);
+}
+
+TEST_F(OneLeader, TimeLimitStopsAndFailsWith124) {
+  join(1);
+  JobSpec spec = spec_of(1);
+  spec.time_limit = 10s;
+  give(input::ClientSubmit{1, "limited", spec, "alice"});
+  const Token token = ready(1);
+  pass(12s);
+  EXPECT_EQ(said<Stop>(1).back().reason, "time_limit");
+  finish(1, token, 0, true);
+  EXPECT_EQ(job(JobId(1)).exit_code, 124);
+}
+
+TEST_F(OneLeader, CancelReservedAbortsAndCancelRunningStops) {
+  join(1);
+  const JobId reserved = submit(1, "a");
+  const JobId running = submit(1, "b");
+  const Token token = said<Assign>(1).back().token;
+  hear(1, Ready{token, pair_of(1), {}});
+  give(input::ClientCancel{50, reserved, "alice"});
+  give(input::ClientCancel{51, running, "alice"});
+  EXPECT_EQ(job(reserved).state, JobState::kCancelled);
+  EXPECT_EQ(job(running).state, JobState::kStopping);
+  finish(1, token, 0, true);
+  EXPECT_EQ(job(running).state, JobState::kCancelled);
+}
+
+TEST_F(OneLeader, ImpossibleIsRefusedOnlyOnceHostsAreKnown) {
+  submit(99, "early");
+  EXPECT_FALSE(replies.back().error.has_value());
+  join(1);
+  submit(99, "late");
+  ASSERT_TRUE(replies.back().error.has_value());
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
+}
+
+TEST_F(OneLeader, LosingLeadershipAnswersUnknownAndThenUnavailable) {
+  commit = false;
+  submit(1, "a");
+  EXPECT_TRUE(replies.empty());
+  give(input::LeadershipChanged{false, false});
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_EQ(replies[0].error->code, ErrorCode::kUnknown);
+  submit(1, "b");
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kUnavailable);
+}
+
+TEST_F(OneLeader, SameKeyGetsTheSameJobAfterASnapshot) {
+  const JobId first = submit(1, "key");
+  restart_with_snapshot();
+  EXPECT_EQ(submit(1, "key"), first);
+}
+
+TEST_F(OneLeader, UnknownEntryHalts) {
+  give(input::Applied{next_index(), gossip::Encoder().array(2).u64(99).u64(1).take()});
+  EXPECT_FALSE(halted.empty());
+  EXPECT_TRUE(scheduler.is_halted());
+}
+
+TEST_F(OneLeader, IdleClusterWritesNothing) {
+  join(1);
+  const LogIndex before = index;
+  pass(10min);
+  EXPECT_EQ(index, before);
+  EXPECT_EQ(scheduler.next_deadline(), kNever);
+}
+
+}  // namespace
+}  // namespace muster::scheduler
