@@ -1,0 +1,231 @@
+#pragma once
+// What the CLI asks of a node and what it hears back. A request goes to any node; the node answers
+// from its own replica, or passes it on (to the leader, to a voter, to the host that holds a rank's
+// output) and relays the answer. Bodies are positional arrays with append-only trailing elements.
+//
+// request  = [verb, consistent, target host id, arguments]
+// response = [status, text, answered by, age_ms, payload]
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crdt/host_state.h"
+#include "gossip/base/ids.h"
+#include "gossip/wire.h"
+#include "scheduler/agent_messages.h"
+#include "scheduler/job.h"
+
+namespace muster::agent {
+
+/// Numbers are the wire's: never reused.
+enum class Verb : std::uint8_t {
+  kVersion = 0,  ///< -> VersionInfo
+  kHosts = 1,    ///< -> HostList; local
+  kQuorum = 2,   ///< -> QuorumInfo; any voter, else local
+  kEvents = 3,   ///< EventsQuery -> EventsPage; local
+  kLeave = 4,    ///< local: the agent leaves and ends
+  kSubmit = 5,   ///< SubmitArgs -> JobRef; leader
+  kCancel = 6,   ///< JobRef -> JobRef; leader
+  kJobs = 7,     ///< -> JobList; any voter
+  kShow = 8,     ///< JobRef -> JobDetail; any voter
+  kWhy = 9,      ///< JobRef -> WhyInfo; any voter
+  kOutput = 10,  ///< OutputQuery -> OutputChunk; the target host
+};
+
+/// The CLI's exit code is the number (conventions.md "Exit codes").
+enum class ResponseStatus : std::uint8_t {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kImpossible = 3,
+  kDenied = 4,
+  kNoQuorum = 5,  ///< Surely not done.
+  kNotFound = 6,
+  kConflict = 7,
+  kUnknown = 75,  ///< It may have been done: repeat under the same key.
+};
+
+struct Request {
+  Verb verb = Verb::kVersion;
+  bool consistent = false;  ///< Ask the leader, after a majority round.
+  HostId target;            ///< kOutput: whose files. Zero = the node asked.
+  std::string arguments;    ///< One encoded array, or "" for none.
+};
+
+struct Response {
+  ResponseStatus status = ResponseStatus::kOk;
+  std::string text;         ///< One line for a person when the status is not kOk.
+  std::string answered_by;  ///< Name of the host whose replica answered.
+  std::uint64_t age_ms = 0; ///< How old the answer may be; 0 = the leader's own word.
+  std::string payload;      ///< One encoded array, or "".
+};
+
+struct VersionInfo {
+  std::string product;
+  std::uint64_t protocol = 0;
+  std::string host_name;
+  HostId host;
+  Generation generation;
+  ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
+};
+
+struct HostInfo {
+  HostId id;
+  std::string name;
+  std::string state;   ///< "alive", "suspect", "unreachable", "left"
+  std::string detail;  ///< "silent", "agent down", "" ...
+  std::uint64_t since_ms = 0;  ///< How long it has been so, as this node saw it.
+  Generation generation;
+  std::string address;
+  std::string rack;
+  std::string gpu_type;
+  std::uint64_t gpus = 0;
+  std::uint64_t gpus_healthy = 0;
+  std::uint64_t cpus = 0;
+  std::uint64_t memory_mb = 0;
+  bool is_voter = false;
+  bool is_leader = false;
+  std::string version;
+  std::vector<std::string> claimed_by;  ///< Names of observers that claim it is gone.
+};
+struct HostList {
+  std::vector<HostInfo> hosts;  ///< By name.
+};
+
+struct VoterInfo {
+  HostId id;
+  std::string name;
+  std::uint64_t match_index = 0;  ///< Durable there, as the leader knows; 0 from a follower.
+  std::uint64_t contact_ms = 0;   ///< Since the last word from it.
+  std::string state;
+};
+struct QuorumInfo {
+  ClusterId cluster;
+  std::string role;  ///< Of the answering node: "leader", "follower", "candidate", "none".
+  Term term;
+  HostId leader;
+  std::string leader_name;
+  LogIndex commit;
+  LogIndex applied;
+  std::uint64_t tolerates = 0;  ///< Failures of voters that leave a majority.
+  std::vector<VoterInfo> voters;
+};
+
+struct EventsQuery {
+  std::uint64_t after = 0;  ///< Sequence number; 0 = from the oldest kept.
+};
+struct EventInfo {
+  std::uint64_t sequence = 0;
+  std::uint64_t age_ms = 0;
+  std::string severity;
+  std::string text;
+};
+struct EventsPage {
+  std::vector<EventInfo> events;
+  std::uint64_t lost = 0;  ///< Events between `after` and the oldest kept.
+};
+
+struct SubmitArgs {
+  std::string key;  ///< Made by the client before its first try: 32 hex digits.
+  scheduler::JobSpec spec;
+};
+struct JobRef {
+  JobId job;
+};
+
+struct JobSummary {
+  JobId id;
+  std::string name;
+  std::string user;
+  std::string state;
+  std::uint64_t gpus = 0;
+  std::string gpu_type;
+  std::uint64_t attempt = 0;
+  std::int64_t priority = 0;
+  std::int64_t exit_code = 0;  ///< Of an ended job, as `submit --wait` exits.
+  std::string cause;           ///< Of the last transition.
+  std::vector<std::string> hosts;  ///< Names, of the attempt in force.
+};
+struct JobList {
+  std::vector<JobSummary> jobs;  ///< By id.
+};
+
+struct RankInfo {
+  std::uint64_t rank = 0;
+  std::string state;  ///< "running", "exited 0", "killed by 9", "never ran", "lost", ...
+  std::string detail;
+};
+struct MemberInfo {
+  HostId host;
+  std::string host_name;
+  std::uint64_t first_rank = 0;
+  std::vector<std::string> gpus;
+  std::string state;  ///< "assigned", "ready", "finished", "expired", ...
+  std::vector<RankInfo> ranks;
+};
+struct AttemptInfo {
+  std::uint64_t number = 0;
+  Token token;
+  std::string state;  ///< "reserved", "started", "stopping", "ended"
+  std::string cause;
+  std::vector<MemberInfo> members;
+};
+struct TransitionInfo {
+  LogIndex index;
+  std::uint64_t cluster_ms = 0;  ///< Cluster time: stands still without a leader.
+  std::string state;
+  std::string cause;
+};
+struct JobDetail {
+  JobSummary summary;
+  scheduler::JobSpec spec;
+  std::vector<AttemptInfo> attempts;
+  std::vector<TransitionInfo> transitions;
+};
+
+struct HolderInfo {
+  JobId job;
+  std::string name;
+  std::uint64_t gpus = 0;
+  std::vector<std::string> hosts;
+};
+struct WhyInfo {
+  JobId job;
+  std::string state;
+  std::string headline;            ///< One sentence: the answer.
+  std::uint64_t wanted = 0;        ///< GPUs asked for.
+  std::uint64_t free = 0;          ///< Usable and free now for this job.
+  std::uint64_t lacking = 0;
+  std::vector<JobId> ahead;        ///< Jobs that go first.
+  std::vector<HolderInfo> holders; ///< Who has GPUs it could use.
+  std::vector<JobId> would_start;  ///< Smallest set of jobs whose end starts it now.
+  std::uint64_t fits_now = 0;      ///< Largest size of it that would start now.
+};
+
+struct OutputQuery {
+  Token token;
+  std::uint64_t rank = 0;
+  std::uint64_t offset = 0;
+};
+struct OutputChunk {
+  std::string bytes;  ///< At most kOutputBytesMax.
+  std::uint64_t size = 0;  ///< Of the whole output at the moment.
+  bool ended = false;      ///< The rank is gone: no more will come behind `size`.
+};
+inline constexpr std::size_t kOutputBytesMax = 256 * 1024;
+
+std::string encode(const Request& request);
+std::string encode(const Response& response);
+std::optional<Request> decode_request(gossip::Reader body);
+std::optional<Response> decode_response(gossip::Reader body);
+
+/// Any struct above that is a request's arguments or a response's payload.
+template <class T>
+std::string encode_payload(const T& value);
+/// Nothing when the bytes do not fit; newer trailing elements are ignored.
+template <class T>
+std::optional<T> decode_payload(std::string bytes);
+
+}  // namespace muster::agent

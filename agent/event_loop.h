@@ -1,0 +1,56 @@
+#pragma once
+// The production edge of one agent: sockets, disk, supervisors and clock around a Node. One thread
+// runs it; commits that must be durable have a thread of their own.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/node.h"
+#include "agent/rank_supervisor.h"
+#include "crdt/lmdb_store.h"
+#include "crdt/storage_thread.h"
+#include "gossip/zmq_transport.h"
+
+namespace muster::agent {
+
+/// Everything the loop drives; made by agent/run_agent.
+struct LoopParts {
+  std::unique_ptr<gossip::ZmqTransport> transport;
+  std::unique_ptr<crdt::StorageThread> storage;
+  std::unique_ptr<crdt::LmdbStore> state;
+  std::unique_ptr<RankSupervisors> supervisors;
+  std::unique_ptr<Node> node;
+  int stop_fd = -1;  ///< Readable when the process was asked to end.
+};
+
+class EventLoop {
+ public:
+  enum class End {
+    kStopped,  ///< Asked to end, or left.
+    kRestart,  ///< The quorum or a peer asked for a higher generation: see raise_to().
+    kFailed,   ///< The disk failed: nothing more may be promised.
+  };
+
+  explicit EventLoop(LoopParts parts) : parts_(std::move(parts)) {}
+  End run();
+  Generation raise_to() const { return raise_to_; }
+
+ private:
+  void wait(Instant deadline);
+  void take_inputs();
+  void step(Node::Input input);
+  void drain();
+  void carry(gossip::TransportOutput& output);
+  void read_output(const ReadOutput& read);
+  void command(const SupervisorCommand& command);
+  void notice_pause(Instant before, Duration meant);
+  void sync_rows(Instant now);
+
+  LoopParts parts_;
+  std::optional<End> end_;
+  Generation raise_to_;
+  Instant synced_at_{};
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,230 @@
+// What happens to a grant: the steps of its life, each behind the write that must precede it.
+
+#include <algorithm>
+
+#include "agent/gang_agent.h"
+#include "gossip/base/check.h"
+
+namespace muster::agent {
+
+using scheduler::GpuSlot;
+using scheduler::GrantState;
+using scheduler::RankResult;
+
+bool GangAgent::Grant::is_live() const {
+  return record.state != GrantState::kEnded && record.state != GrantState::kAborted;
+}
+
+bool GangAgent::Grant::has_ranks() const {
+  return launch_sent && is_live();
+}
+
+/// Higher revokes, but Ready waits until what it revoked is gone.
+GangAgent::Way GangAgent::way_for(const Grant& grant) const {
+  Way way = Way::kFree;
+  for (const auto& [token, other] : grants_) {
+    if (token >= grant.record.token) {
+      break;
+    }
+    if (!other.has_ranks() || !overlaps(member_of(other).gpus, member_of(grant).gpus)) {
+      continue;
+    }
+    if (other.is_stuck) {
+      return Way::kStuck;
+    }
+    way = Way::kBlocked;
+  }
+  return way;
+}
+
+void GangAgent::advance_all(Instant now) {
+  for (auto& [token, grant] : grants_) {
+    advance(now, grant);
+  }
+}
+
+void GangAgent::advance(Instant now, Grant& grant) {
+  if (!grant.is_durable()) {
+    return;
+  }
+  switch (grant.state()) {
+    case GrantState::kReady:
+      if (!grant.ready_sent && grant.prepared) {
+        send_ready(now, grant);
+      }
+      return;
+    case GrantState::kStarting:
+      if (!grant.launch_sent && grant.start_seen) {
+        launch(grant);
+      }
+      return;
+    case GrantState::kEnded:
+      if (grant.finish_at == kNever) {
+        grant.finish_delay = options_.finish_retry;
+        send_finish(now, grant);
+      }
+      return;
+    case GrantState::kAborted:
+      if (grant.finish_wanted) {
+        grant.finish_wanted = false;
+        note_finish(grant.finish_nonces, send(scheduler::Finish{grant.record.token, identity_.start,
+                                                                grant.record.results, true}));
+      }
+      return;
+    case GrantState::kRunning:
+    case GrantState::kStopping:
+      return;
+  }
+}
+
+/// Design 8, rule 1: the hold begins at the first send of Ready.
+void GangAgent::send_ready(Instant now, Grant& grant) {
+  const Token token = grant.record.token;
+  const Way way = way_for(grant);
+  if (way == Way::kStuck) {
+    abort(grant, "stuck");
+    refuse(token, "stuck");
+    return;
+  }
+  if (way == Way::kBlocked) {
+    return;
+  }
+  grant.ready_sent = true;
+  grant.hold_until = now + grant.record.hold;
+  output_.commands.push_back(RenewHold{token, grant.hold_until});
+  send(scheduler::Ready{token, identity_.start, grant.master});
+  if (renew_at_ == kNever) {
+    renew_at_ = now + rng_.between(options_.renew_interval / 2, options_.renew_interval);
+  }
+}
+
+void GangAgent::launch(Grant& grant) {
+  CHECK(grant.durable == GrantState::kStarting);
+  grant.launch_sent = true;
+  output_.commands.push_back(
+      Launch{grant.record, member_of(grant), grant.master, grant.hold_until});
+}
+
+void GangAgent::abort(Grant& grant, const std::string& reason) {
+  CHECK(!grant.launch_sent);
+  grant.finish_wanted = grant.finish_wanted || grant.start_seen;
+  grant.record.state = GrantState::kAborted;
+  grant.record.results = results_of_all(member_of(grant), RankResult::Kind::kNeverRan, reason);
+  output_.commands.push_back(Forget{grant.record.token});
+  emit(Severity::kInfo, "grant_aborted", grant.record.token, reason);
+  store(grant);
+}
+
+void GangAgent::terminate(Instant now, Grant& grant, Duration grace, const std::string& reason) {
+  CHECK(grant.launch_sent);
+  if (grant.state() == GrantState::kStopping) {
+    return;
+  }
+  grant.record.state = GrantState::kStopping;
+  grant.durable = GrantState::kStopping;
+  grant.stuck_at = now + grace + options_.kill_slack;
+  output_.commands.push_back(Terminate{grant.record.token, grace, reason});
+  emit(Severity::kInfo, "grant_terminated", grant.record.token, reason);
+}
+
+void GangAgent::end(Instant, Grant& grant, std::vector<RankResult> results) {
+  CHECK(grant.is_live());
+  grant.record.state = GrantState::kEnded;
+  grant.record.results = std::move(results);
+  grant.is_stuck = false;
+  grant.early.clear();
+  grant.finish_at = kNever;
+  emit(Severity::kInfo, "grant_ended", grant.record.token);
+  store(grant);
+}
+
+/// Stops whatever was granted the same place under a lower token. The log gave the place away, so
+/// an older record that is ABORTED already has nothing left to answer (design 8, rule 7).
+void GangAgent::revoke_older(Instant now, Token newer, const scheduler::Member& member) {
+  crdt::WriteBatch forgotten;
+  for (auto it = grants_.begin(); it != grants_.end() && it->first < newer;) {
+    Grant& older = it->second;
+    const bool is_in_the_way = overlaps(member_of(older).gpus, member.gpus);
+    if (is_in_the_way && older.state() == GrantState::kAborted) {
+      forgotten.push_back({key_of_grant(it->first), std::nullopt});
+      it = grants_.erase(it);
+      continue;
+    }
+    if (is_in_the_way && older.has_ranks()) {
+      terminate(now, older, older.record.spec.grace, "revoked");
+    } else if (is_in_the_way && older.is_live()) {
+      abort(older, "revoked");
+    }
+    ++it;
+  }
+  if (!forgotten.empty()) {
+    persist(std::move(forgotten), {});
+  }
+}
+
+void GangAgent::forget(Token token) {
+  grants_.erase(token);
+  output_.commands.push_back(Forget{token});
+  persist({{key_of_grant(token), std::nullopt}}, {});
+}
+
+void GangAgent::answer_with_finish(Instant now, Grant& grant) {
+  if (grant.state() == GrantState::kAborted) {
+    grant.finish_wanted = true;
+  } else if (grant.is_durable()) {
+    send_finish(now, grant);
+  }
+}
+
+void GangAgent::note_finish(std::vector<Nonce>& nonces, Nonce nonce) {
+  static constexpr std::size_t kNoncesMax = 64;  // Some minutes of repeats.
+  nonces.push_back(nonce);
+  if (nonces.size() > kNoncesMax) {
+    nonces.erase(nonces.begin());
+  }
+}
+
+void GangAgent::send_finish(Instant now, Grant& grant) {
+  const bool is_last = grant.state() == GrantState::kEnded;
+  const Nonce nonce = send(scheduler::Finish{
+      grant.record.token, identity_.start, is_last ? grant.record.results : grant.early, is_last});
+  note_finish(is_last ? grant.finish_nonces : early_nonces_, nonce);
+  grant.finish_at = now + grant.finish_delay;
+  grant.finish_delay = std::min(grant.finish_delay * 2, options_.finish_retry_max);
+}
+
+void GangAgent::on_time(Instant now, Grant& grant) {
+  if (now >= grant.stuck_at) {
+    grant.stuck_at = kNever;
+    grant.is_stuck = grant.has_ranks();
+    if (grant.is_stuck) {
+      emit(Severity::kAlarm, "ranks_stuck", grant.record.token);
+    }
+  }
+  if (now >= grant.finish_at && (grant.state() == GrantState::kEnded || !grant.early.empty())) {
+    send_finish(now, grant);
+  }
+  if (!grant.is_live() || now < grant.hold_until) {
+    return;
+  }
+  if (!grant.has_ranks()) {
+    abort(grant, "hold lapsed");
+  } else if (!grant.record.spec.keep_when_isolated) {
+    terminate(now, grant, grant.record.spec.grace, "isolated");
+  }
+}
+
+Instant GangAgent::deadline_of(const Grant& grant) const {
+  Instant deadline = grant.stuck_at;
+  if (grant.state() == GrantState::kEnded || !grant.early.empty()) {
+    deadline = std::min(deadline, grant.finish_at);
+  }
+  const bool can_lapse = !grant.has_ranks() || (!grant.record.spec.keep_when_isolated &&
+                                                grant.state() != GrantState::kStopping);
+  if (grant.is_live() && can_lapse) {
+    deadline = std::min(deadline, grant.hold_until);
+  }
+  return deadline;
+}
+
+}  // namespace muster::agent

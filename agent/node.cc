@@ -1,0 +1,325 @@
+#include "agent/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/start_record.h"
+#include "gossip/base/check.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+namespace {
+
+static_assert(StateMachine<Node>);
+
+constexpr std::string_view kClusterKey = "cluster";
+/// Goodbyes travel this long before the process ends.
+constexpr Duration kLeaveLinger = std::chrono::milliseconds(500);
+
+ClusterId recovered_cluster(const crdt::Records& records) {
+  const auto found = records.find(std::string(kClusterKey));
+  return found == records.end() ? ClusterId() : ClusterId::from_bytes(found->second);
+}
+
+AgentIdentity identity_of(const NodeOptions& options) {
+  return {options.self, options.start, options.boot_id, options.name};
+}
+
+Inventory inventory_of(const crdt::Capacity& capacity) {
+  Inventory inventory;
+  inventory.gpu_type = capacity.gpu_type;
+  inventory.cpus = capacity.cpus;
+  inventory.memory_mb = capacity.memory_mb;
+  for (const crdt::Gpu& gpu : capacity.gpus) {
+    if (gpu.healthy) {
+      inventory.gpus.push_back(gpu.uuid);
+    }
+  }
+  return inventory;
+}
+
+SeatOptions seat_options(const NodeOptions& options) {
+  return {options.self, options.bootstrap_expect, options.seeds, options.control};
+}
+
+}  // namespace
+
+Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now)
+    : options_(std::move(options)),
+      rng_(rng),
+      cluster_(recovered_cluster(recovered.id)),
+      seeds_(options_.seeds, options_.control, now),
+      membership_(options_.self, options_.start, options_.rack, rng_.fork(), now),
+      store_(options_.self, options_.start.generation, recovered.state, rng_.fork()),
+      seat_(seat_options(options_), recovered.raft, rng_.fork(), now),
+      gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_.capacity),
+                  rng_.fork(), now),
+      desk_(rng_.fork()),
+      now_(now) {
+  for (const auto& [host, slot] : store_.rows()) {
+    for (const auto& [field, value] : slot.row.fields) {
+      row_changed(now, {host, static_cast<crdt::FieldId>(field)});
+    }
+  }
+  emit(Severity::kInfo, "agent_started",
+       {{"host", options_.self.short_hex()},
+        {"name", options_.name},
+        {"generation", std::to_string(options_.start.generation.value())},
+        {"listen", options_.control.text()}});
+  store_.step(now, crdt::Publish{crdt::FieldId::kCapacity, crdt::encode(options_.capacity), false});
+  publish_identity(now, false);
+  tell_seeds(now);
+  pump(now);
+}
+
+void Node::publish_identity(Instant now, bool left) {
+  crdt::Identity identity;
+  identity.name = options_.name;
+  identity.control = options_.control;
+  identity.bulk = options_.bulk;
+  identity.start_id = options_.start.start_id;
+  identity.boot_id = options_.boot_id;
+  identity.rack = options_.rack;
+  identity.version = kProductVersion;
+  identity.left = left;
+  store_.step(now, crdt::Publish{crdt::FieldId::kIdentity, crdt::encode(identity), true});
+}
+
+void Node::step(Instant now, Input input) {
+  CHECK(now >= now_);
+  now_ = now;
+  std::visit([&](auto&& each) { on(now, std::forward<decltype(each)>(each)); }, std::move(input));
+  pump(now);
+  current_ = {};
+}
+
+void Node::tick(Instant now) {
+  CHECK(now >= now_);
+  now_ = now;
+  if (membership_.next_deadline() <= now) {
+    membership_.tick(now);
+  }
+  if (store_.next_deadline() <= now) {
+    store_.tick(now);
+  }
+  if (seat_.next_deadline() <= now) {
+    seat_.tick(now);
+  }
+  if (gang_agent_.next_deadline() <= now) {
+    gang_agent_.tick(now);
+  }
+  if (seeds_.next_deadline() <= now) {
+    greet_seeds(now);
+  }
+  if (desk_.next_deadline() <= now) {
+    expire_questions(now);
+  }
+  if (exit_at_ <= now) {
+    output_.exit = true;
+    exit_at_ = kNever;
+  }
+  pump(now);
+}
+
+Instant Node::next_deadline() const {
+  return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
+                   gang_agent_.next_deadline(), seeds_.next_deadline(), desk_.next_deadline(),
+                   exit_at_});
+}
+
+std::string Node::deadlines_text() const {
+  const auto text = [this](std::string_view name, Instant deadline) {
+    return std::string(name) + "=" +
+           (deadline == kNever ? "never" : std::to_string((deadline - now_).count())) + " ";
+  };
+  return text("membership", membership_.next_deadline()) + text("store", store_.next_deadline()) +
+         seat_.deadlines_text(now_) + text("gang_agent", gang_agent_.next_deadline()) +
+         text("seeds", seeds_.next_deadline()) + text("desk", desk_.next_deadline()) +
+         text("exit", exit_at_);
+}
+
+Node::Output Node::take_output() {
+  return std::exchange(output_, {});
+}
+
+void Node::check_invariants() const {
+  membership_.check_invariants();
+  store_.check_invariants();
+  seat_.check_invariants();
+  gang_agent_.check_invariants();
+}
+
+void Node::greet_seeds(Instant now) {
+  const auto is_met = [this](const gossip::Endpoint& seed) {
+    const auto host = addresses_.at(seed);
+    const membership::Member* member = host ? membership_.member(*host) : nullptr;
+    return member != nullptr && member->state == membership::MemberState::kAlive;
+  };
+  for (const gossip::Endpoint& seed : seeds_.due(now, is_met)) {
+    gossip::Envelope envelope;
+    envelope.version = kProtocolVersion;
+    envelope.type = gossip::MessageType::kRows;
+    envelope.cluster = cluster_;
+    envelope.from = options_.self;
+    envelope.generation = options_.start.generation;
+    output_.transport.push_back(gossip::Send{seed, gossip::Channel::kControl,
+                                             gossip::encode(envelope, store_.introduction())});
+  }
+  if (seeds_.take_complaint()) {
+    std::string seeds;
+    for (const gossip::Endpoint& seed : seeds_.all()) {
+      seeds += (seeds.empty() ? "" : ",") + seed.text();
+    }
+    emit(Severity::kWarn, "seeds_unreachable",
+         {{"seeds", seeds}, {"advice", "still trying; is any seed running?"}});
+  }
+}
+
+void Node::on(Instant now, gossip::Received input) {
+  Result<gossip::Message> message = gossip::decode(std::move(input.bytes));
+  if (!message) {
+    ++dropped_count_;
+    return;
+  }
+  const gossip::Envelope& envelope = message->envelope();
+  if (envelope.type == gossip::MessageType::kRequest) {
+    on_request(now, *message, input.route);
+    return;
+  }
+  if (!admit(envelope)) {
+    ++dropped_count_;
+    return;
+  }
+  current_ = {envelope.from, input.route};
+  dispatch(now, *message);
+}
+
+bool Node::admit(const gossip::Envelope& envelope) {
+  std::string_view complaint;
+  const bool founding = envelope.type == gossip::MessageType::kPropose ||
+                        envelope.type == gossip::MessageType::kPromise ||
+                        envelope.type == gossip::MessageType::kForm;
+  if (envelope.version != kProtocolVersion) {
+    complaint = "foreign_version";
+  } else if (envelope.from == options_.self) {
+    complaint = "own_id_elsewhere";
+  } else if (envelope.from.is_zero()) {
+    return false;
+  } else if (!founding && !envelope.cluster.is_zero() && envelope.cluster != cluster_) {
+    if (cluster_.is_zero()) {
+      adopt_cluster(envelope.cluster);
+    } else {
+      complaint = "foreign_cluster";
+    }
+  }
+  if (complaint.empty()) {
+    return true;
+  }
+  if (complaint_about_ != envelope.from) {
+    complaint_about_ = envelope.from;
+    emit(Severity::kAlarm, complaint,
+         {{"host", envelope.from.short_hex()},
+          {"version", std::to_string(envelope.version)},
+          {"cluster", envelope.cluster.short_hex()},
+          {"ours", cluster_.short_hex()}});
+  }
+  return false;
+}
+
+void Node::adopt_cluster(ClusterId cluster) {
+  CHECK(cluster_.is_zero());
+  cluster_ = cluster;
+  persist({}, crdt::Environment::kId, {{std::string(kClusterKey), std::string(cluster.bytes())}});
+  emit(Severity::kInfo, "joined_cluster", {{"cluster", cluster.hex()}});
+}
+
+void Node::dispatch(Instant now, const gossip::Message& message) {
+  const gossip::Envelope& envelope = message.envelope();
+  if (auto body = membership::decode_body(envelope.type, message.body())) {
+    membership_.step(now, membership::MessageReceived{envelope.from, envelope.generation,
+                                                      envelope.nonce, *std::move(body)});
+    return;
+  }
+  if (envelope.type == gossip::MessageType::kRows) {
+    if (auto body = crdt::decode_rows(message.body())) {
+      store_.step(now, crdt::RowsReceived{envelope.from, *std::move(body)});
+      return;
+    }
+  }
+  if (envelope.type == gossip::MessageType::kResponse) {
+    on_response(message);
+    return;
+  }
+  if (auto body = scheduler::decode_agent_message(envelope.type, message.body())) {
+    to_agent(now, envelope.from, envelope.nonce, *std::move(body));
+    return;
+  }
+  if (seat_.receive(now, envelope, message.body())) {
+    return;
+  }
+  ++dropped_count_;
+}
+
+/// Commands go to this host's agent, reports to the leader's scheduler: one conversation, two ends.
+void Node::to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message) {
+  const bool is_command = std::holds_alternative<scheduler::HelloReply>(message) ||
+                          std::holds_alternative<scheduler::Assign>(message) ||
+                          std::holds_alternative<scheduler::Start>(message) ||
+                          std::holds_alternative<scheduler::Stop>(message) ||
+                          std::holds_alternative<scheduler::FinishAck>(message) ||
+                          std::holds_alternative<scheduler::RenewAck>(message);
+  if (is_command) {
+    gang_agent_.step(now, LeaderMessage{from, nonce, std::move(message)});
+  } else {
+    seat_.agent_message(now, from, nonce, std::move(message));
+  }
+}
+
+void Node::on(Instant now, const gossip::LinkUp& input) {
+  if (const auto host = addresses_.at(input.peer)) {
+    store_.step(now, crdt::PeerUp{*host});
+  }
+}
+
+void Node::on(Instant now, const gossip::LinkDown& input) {
+  if (const auto host = addresses_.at(input.peer)) {
+    membership_.step(now, membership::LinkLost{*host, input.loss});
+    if (input.loss != gossip::LinkLoss::kTimeout) {
+      seat_.link_reset(now, *host);
+    }
+  }
+}
+
+void Node::on(Instant now, const Persisted& input) {
+  const auto found = persists_.find(input.id);
+  CHECK(found != persists_.end());
+  const PersistRef ref = found->second;
+  persists_.erase(found);
+  switch (ref.owner) {
+    case PersistOwner::kSeat:
+      seat_.persisted(now, ref.id);
+      return;
+    case PersistOwner::kGangAgent:
+      gang_agent_.step(now, Persisted{ref.id});
+      return;
+    case PersistOwner::kNobody:
+      return;
+  }
+}
+
+void Node::on(Instant now, const Paused& input) {
+  emit(Severity::kWarn, "paused", {{"ms", std::to_string(to_ms(input.gap))}});
+  membership_.step(now, membership::Paused{input.gap});
+}
+
+void Node::on(Instant now, const LeaveAsked&) {
+  emit(Severity::kInfo, "leaving", {});
+  publish_identity(now, true);
+  exit_at_ = now + kLeaveLinger;
+}
+
+void Node::on(Instant now, SupervisorReport input) {
+  gang_agent_.step(now, std::move(input.fact));
+}
+
+}  // namespace muster::agent

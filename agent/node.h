@@ -1,0 +1,216 @@
+#pragma once
+// One agent's whole mind: the machines of all folders composed, and the only place where they meet.
+// The production event loop and the simulator drive this very class; it owns no socket, file or
+// clock. Messages come in as bytes and pass the one decoder; what goes out is bytes again.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/address_book.h"
+#include "agent/client_api.h"
+#include "agent/client_desk.h"
+#include "agent/event_ring.h"
+#include "agent/gang_agent.h"
+#include "agent/quorum_seat.h"
+#include "agent/seed_contact.h"
+#include "crdt/host_store.h"
+#include "crdt/write_batch.h"
+#include "gossip/base/event.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/state_machine.h"
+#include "gossip/message.h"
+#include "gossip/transport.h"
+#include "membership/membership.h"
+
+namespace muster::agent {
+
+struct NodeOptions {
+  HostId self;
+  AgentStart start;     ///< The generation is durable before the Node is made.
+  std::string name;     ///< Unique in the cluster; a second claimant shows as an alarm.
+  std::string boot_id;  ///< Of the kernel: a new one proves that earlier ranks are gone.
+  std::string rack;
+  gossip::Endpoint control;  ///< Where this agent listens, as others dial it.
+  gossip::Endpoint bulk;
+  std::vector<gossip::Endpoint> seeds;
+  int bootstrap_expect = 0;  ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
+  crdt::Capacity capacity;   ///< The inventory to offer.
+};
+
+/// What the disk held at the start.
+struct Recovered {
+  crdt::Records id;
+  crdt::Records raft;
+  crdt::Records state;
+};
+
+/// What the supervisors of this host report; GangAgent says what each fact means.
+struct SupervisorReport {
+  GangAgentInput fact;
+};
+/// The loop did not run for this long, though it should have: judge nobody for a while.
+struct Paused {
+  Duration gap{0};
+};
+/// The user asked this agent to leave.
+struct LeaveAsked {};
+/// A piece of a rank's output, as asked for by ReadOutput.
+struct OutputRead {
+  std::uint64_t request = 0;
+  std::optional<OutputChunk> chunk;  ///< Nothing: no such rank's output here.
+};
+
+struct Persist {
+  std::uint64_t id = 0;  ///< 0 for kState: nobody waits for it.
+  crdt::Environment environment = crdt::Environment::kId;
+  crdt::WriteBatch writes;
+};
+struct ReadOutput {
+  std::uint64_t request = 0;
+  OutputQuery query;
+};
+
+class Node {
+ public:
+  using Input = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused,
+                             LeaveAsked, OutputRead, SupervisorReport>;
+  struct Output {
+    std::vector<gossip::TransportOutput> transport;
+    std::vector<Persist> persists;
+    std::vector<SupervisorCommand> supervisor;
+    std::vector<ReadOutput> reads;
+    std::vector<Event> events;
+    bool exit = false;                   ///< Left; everything due has been sent.
+    std::optional<Generation> raise_to;  ///< Restart with this generation (restored disk).
+  };
+
+  Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now);
+
+  void step(Instant now, Input input);
+  void tick(Instant now);
+  Instant next_deadline() const;
+  Output take_output();
+  void check_invariants() const;
+
+  // For checkers and the read model.
+  const NodeOptions& options() const { return options_; }
+  const membership::Membership& membership() const { return membership_; }
+  const crdt::HostStore& store() const { return store_; }
+  const QuorumSeat& seat() const { return seat_; }
+  const GangAgent& gang_agent() const { return gang_agent_; }
+  const AddressBook& addresses() const { return addresses_; }
+  ClusterId cluster() const { return cluster_; }
+  /// What each part waits for, in ns from now: for people who look for a spinning one.
+  std::string deadlines_text() const;
+  /// Messages that were dropped: malformed, of another version or cluster, or of no known type.
+  std::uint64_t dropped_count() const { return dropped_count_; }
+
+ private:
+  enum class PersistOwner : std::uint8_t { kSeat, kGangAgent, kNobody };
+  struct PersistRef {
+    PersistOwner owner = PersistOwner::kNobody;
+    std::uint64_t id = 0;
+  };
+  /// The connection the message at hand came in on: how to answer a host whose row is unknown.
+  struct Current {
+    HostId from;
+    gossip::Route route;
+  };
+
+  // node.cc: inputs and time.
+  void on(Instant now, gossip::Received input);
+  void on(Instant now, const gossip::LinkUp& input);
+  void on(Instant now, const gossip::LinkDown& input);
+  void on(Instant now, const Persisted& input);
+  void on(Instant now, const Paused& input);
+  void on(Instant now, const LeaveAsked& input);
+  void on(Instant now, OutputRead input);
+  void on(Instant now, SupervisorReport input);
+  bool admit(const gossip::Envelope& envelope);
+  void adopt_cluster(ClusterId cluster);
+  void dispatch(Instant now, const gossip::Message& message);
+  void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
+  void greet_seeds(Instant now);
+  void publish_identity(Instant now, bool left);
+  void publish_quorum(Instant now);
+
+  // node_pump.cc: outputs of one part become inputs of another, until all are quiet.
+  void pump(Instant now);
+  bool drain_store(Instant now);
+  bool drain_membership(Instant now);
+  bool drain_seat(Instant now);
+  bool drain_gang_agent(Instant now);
+  void row_changed(Instant now, const crdt::FieldChange& change);
+  void update_neighbours(Instant now);
+  void tell_seeds(Instant now);
+  void view_changed(Instant now, HostId host);
+  void follow_leader(Instant now);
+  void send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body);
+  void persist(PersistRef owner, crdt::Environment environment, crdt::WriteBatch writes);
+  void emit(Event event);
+  void emit(Severity severity, std::string_view name,
+            std::vector<std::pair<std::string_view, std::string>> fields);
+
+  // node_requests.cc: clients.
+  void on_request(Instant now, const gossip::Message& message, gossip::Route route);
+  void on_response(const gossip::Message& message);
+  void answer(const Asker& asker, const Response& response);
+  void answer_here(Instant now, const Asker& asker, const Request& request);
+  Response answer_from_state(Instant now, const Request& request) const;
+  void answer_read(Instant now, std::uint64_t request, bool granted);
+  void ask_leader(Instant now, const Asker& asker, const Request& request, bool may_forward);
+  void ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward);
+  void ask_output(Instant now, const Asker& asker, const Request& request);
+  void leave(Instant now, const Asker& asker);
+  void lead_request(Instant now, const Asker& asker, const Request& request);
+  void forward(Instant now, const Asker& asker, const Request& request, HostId to);
+  void finish_client(const SeatReply& reply);
+  void expire_questions(Instant now);
+  bool is_reachable(HostId host) const;
+  QuorumInfo quorum_info(Instant now) const;
+  Response good(Instant now, std::string payload) const;
+  Response bad(ResponseStatus status, std::string text) const;
+
+  NodeOptions options_;
+  Rng rng_;
+  ClusterId cluster_;
+  AddressBook addresses_;
+  SeedContact seeds_;
+  membership::Membership membership_;
+  crdt::HostStore store_;
+  QuorumSeat seat_;
+  GangAgent gang_agent_;
+  ClientDesk desk_;
+  EventRing recent_;
+  Instant now_{};
+  Current current_;
+  std::map<std::uint64_t, PersistRef> persists_;
+  std::uint64_t last_persist_ = 0;
+  std::uint64_t dropped_count_ = 0;
+  /// What a host's row offers, decoded once a version: its view changes more often.
+  struct Offer {
+    crdt::RowVersion version;
+    bool cordoned = false;
+    std::vector<std::string> unhealthy_gpus;
+  };
+  const Offer& offer_of(HostId host);
+
+  std::map<HostId, Offer> offers_;
+  std::vector<HostId> neighbours_;
+  bool neighbours_stale_ = true;
+  std::uint64_t overlay_epoch_ = 0;  ///< The membership's, when neighbours were last chosen.
+  Sequence sent_sequence_;
+  HostId told_leader_;
+  Term told_term_;
+  bool told_storm_ = false;
+  Instant exit_at_ = kNever;
+  HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
+  Output output_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,361 @@
+// The Node's plumbing: what one machine puts out is what another takes in.
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/node.h"
+#include "gossip/base/check.h"
+#include "gossip/base/version.h"
+#include "gossip/overlay.h"
+
+namespace muster::agent {
+namespace {
+
+/// Parts answer each other at most this often within one step; more is a loop between them.
+constexpr int kPumpRoundsMax = 64;
+
+/// A suspicion is no verdict: it takes nothing away from a host, but see view_changed.
+scheduler::Verdict verdict_of(const membership::Member& member) {
+  switch (member.state) {
+    case membership::MemberState::kAlive:
+    case membership::MemberState::kSuspect:
+      return scheduler::Verdict::kAlive;
+    case membership::MemberState::kUnreachable:
+      return member.kind == crdt::ClaimKind::kRefused ? scheduler::Verdict::kRefused
+                                                      : scheduler::Verdict::kSilent;
+    case membership::MemberState::kLeft:
+      return scheduler::Verdict::kLeft;
+  }
+  return scheduler::Verdict::kAlive;
+}
+
+std::string bytes_of(const crdt::HostStore& store, HostId host, crdt::FieldId field) {
+  const crdt::Field* found = store.field(host, field);
+  return found == nullptr ? std::string() : found->bytes;
+}
+
+}  // namespace
+
+void Node::pump(Instant now) {
+  for (int round = 0; round < kPumpRoundsMax; ++round) {
+    const bool stored = drain_store(now);
+    const bool judged = drain_membership(now);
+    const bool seated = drain_seat(now);
+    const bool ran = drain_gang_agent(now);
+    if (neighbours_stale_) {
+      update_neighbours(now);
+      continue;
+    }
+    if (!stored && !judged && !seated && !ran) {
+      return;
+    }
+  }
+  CHECK(false);
+}
+
+bool Node::drain_store(Instant now) {
+  crdt::HostStore::Output output = store_.take_output();
+  for (const crdt::FieldChange& change : output.changes) {
+    row_changed(now, change);
+  }
+  for (const crdt::RowsMessage& message : output.messages) {
+    send(message.to, gossip::MessageType::kRows, Nonce(), message.body);
+  }
+  if (!output.writes.empty()) {
+    output_.persists.push_back({0, crdt::Environment::kState, std::move(output.writes)});
+  }
+  for (Event& event : output.events) {
+    emit(std::move(event));
+  }
+  if (output.raise_above.has_value()) {
+    output_.raise_to = output.raise_above->next();
+  }
+  if (store_.own_version().sequence != sent_sequence_) {
+    sent_sequence_ = store_.own_version().sequence;
+    membership_.step(now, membership::OwnVersion{sent_sequence_});
+  }
+  return !output.changes.empty();
+}
+
+void Node::row_changed(Instant now, const crdt::FieldChange& change) {
+  const HostId host = change.host;
+  switch (change.field) {
+    case crdt::FieldId::kIdentity:
+    case crdt::FieldId::kObservers: {
+      const crdt::Field* field = store_.field(host, crdt::FieldId::kIdentity);
+      const auto identity = crdt::decode_identity(bytes_of(store_, host, crdt::FieldId::kIdentity));
+      if (field == nullptr || !identity.has_value()) {
+        return;
+      }
+      addresses_.learn(host, *identity);
+      if (host == options_.self) {
+        return;
+      }
+      const auto claimant = addresses_.claimant(identity->name, host);
+      if (change.field == crdt::FieldId::kIdentity && claimant.has_value()) {
+        emit(Severity::kAlarm, "name_claimed_twice",
+             {{"name", identity->name},
+              {"host", host.short_hex()},
+              {"other", claimant->short_hex()}});
+      }
+      membership::MemberChanged member;
+      member.host = host;
+      member.start = {field->version.generation, identity->start_id};
+      member.rack = identity->rack;
+      member.left = identity->left;
+      const crdt::Field* observers = store_.field(host, crdt::FieldId::kObservers);
+      if (observers != nullptr) {
+        member.observers = crdt::decode_observers(observers->bytes).value_or(std::vector<HostId>());
+      }
+      membership_.step(now, std::move(member));
+      neighbours_stale_ = true;
+      tell_seeds(now);
+      return;
+    }
+    case crdt::FieldId::kEvidence: {
+      auto claims = crdt::decode_evidence(bytes_of(store_, host, crdt::FieldId::kEvidence));
+      membership_.step(now, membership::EvidenceChanged{
+                                host, std::move(claims).value_or(std::vector<crdt::Claim>())});
+      return;
+    }
+    case crdt::FieldId::kCapacity:
+      view_changed(now, host);
+      return;
+    case crdt::FieldId::kQuorum:
+      if (const auto view =
+              crdt::decode_quorum_view(bytes_of(store_, host, crdt::FieldId::kQuorum))) {
+        seat_.heard_quorum(*view);
+      }
+      return;
+  }
+}
+
+/// The first quorum is founded by seeds: it must hear which hosts they are.
+void Node::tell_seeds(Instant now) {
+  std::vector<scheduler::FirstQuorum::Seed> known;
+  for (const gossip::Endpoint& seed : options_.seeds) {
+    if (seed == options_.control) {
+      known.push_back({options_.self, !cluster_.is_zero()});
+    } else if (const auto host = addresses_.at(seed)) {
+      known.push_back({*host, !cluster_.is_zero()});
+    }
+  }
+  if (options_.seeds.empty() && options_.bootstrap_expect == 1) {
+    known.push_back({options_.self, !cluster_.is_zero()});
+  }
+  seat_.seeds_known(now, std::move(known));
+}
+
+bool Node::drain_membership(Instant now) {
+  membership::Membership::Output output = membership_.take_output();
+  for (const HostId host : output.drop_links) {
+    if (const auto endpoint = addresses_.control(host)) {
+      output_.transport.push_back(gossip::DropLink{*endpoint});
+    }
+  }
+  for (const membership::Outgoing& message : output.messages) {
+    send(message.to, membership::type_of(message.body), message.nonce,
+         membership::encode(message.body));
+  }
+  if (output.evidence.has_value()) {
+    store_.step(now, crdt::Publish{crdt::FieldId::kEvidence,
+                                   crdt::encode_evidence(*output.evidence), true});
+  }
+  if (output.observers.has_value()) {
+    store_.step(now, crdt::Publish{crdt::FieldId::kObservers,
+                                   crdt::encode_observers(*output.observers), true});
+    neighbours_stale_ = true;
+  }
+  for (const auto& [host, version] : output.heard) {
+    store_.step(now, crdt::PeerVersion{host, version});
+  }
+  for (const HostId host : output.changed) {
+    view_changed(now, host);
+    neighbours_stale_ = true;
+  }
+  const bool storm = membership_.storm_mode(now) != membership::StormMode::kNormal;
+  if (storm != told_storm_) {
+    told_storm_ = storm;
+    seat_.storm_changed(now, storm);
+  }
+  for (Event& event : output.events) {
+    emit(std::move(event));
+  }
+  return output.evidence.has_value() || output.observers.has_value() || !output.heard.empty() ||
+         !output.changed.empty();
+}
+
+void Node::update_neighbours(Instant now) {
+  neighbours_stale_ = false;
+  if (overlay_epoch_ == membership_.overlay_epoch()) {
+    return;
+  }
+  overlay_epoch_ = membership_.overlay_epoch();
+  gossip::OverlayView view;
+  view.self = options_.self;
+  for (const auto& [host, member] : membership_.members()) {
+    if (member.state != membership::MemberState::kLeft) {
+      view.hosts.push_back(host);
+    }
+  }
+  view.observers = membership_.observers();
+  view.subjects = membership_.subjects();
+  std::vector<HostId> chosen = gossip::choose_neighbours(view);
+  if (chosen != neighbours_) {
+    neighbours_ = std::move(chosen);
+    store_.step(now, crdt::NeighboursChanged{neighbours_});
+  }
+}
+
+const Node::Offer& Node::offer_of(HostId host) {
+  const crdt::Field* field = store_.field(host, crdt::FieldId::kCapacity);
+  const crdt::RowVersion version = field == nullptr ? crdt::RowVersion() : field->version;
+  Offer& offer = offers_[host];
+  if (offer.version == version) {
+    return offer;
+  }
+  offer = {version, false, {}};
+  if (const auto capacity = crdt::decode_capacity(field == nullptr ? "" : field->bytes)) {
+    offer.cordoned = capacity->cordoned;
+    for (const crdt::Gpu& gpu : capacity->gpus) {
+      if (!gpu.healthy) {
+        offer.unhealthy_gpus.push_back(gpu.uuid);
+      }
+    }
+  }
+  return offer;
+}
+
+/// The leader's scheduler sees hosts as this node's membership and rows show them.
+void Node::view_changed(Instant now, HostId host) {
+  const membership::Member* member = membership_.member(host);
+  if (member == nullptr) {
+    return;
+  }
+  scheduler::HostView view;
+  view.host = host;
+  view.start = member->start;
+  view.verdict = verdict_of(*member);
+  // New work goes elsewhere. On the smaller side of a cut the far hosts never get further than
+  // this.
+  view.degraded = member->state == membership::MemberState::kSuspect;
+  const Offer& offer = offer_of(host);
+  view.cordoned = offer.cordoned;
+  view.unhealthy_gpus = offer.unhealthy_gpus;
+  seat_.view_changed(now, std::move(view));
+}
+
+bool Node::drain_seat(Instant now) {
+  SeatOutput output = seat_.take_output();
+  for (SeatSend& message : output.messages) {
+    send(message.to, message.type, message.nonce, message.body);
+  }
+  for (SeatPersist& each : output.persists) {
+    persist({PersistOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes));
+  }
+  for (Event& event : output.events) {
+    emit(std::move(event));
+  }
+  for (const SeatReply& reply : output.replies) {
+    finish_client(reply);
+  }
+  for (const std::uint64_t request : output.granted_reads) {
+    answer_read(now, request, true);
+  }
+  for (const std::uint64_t request : output.refused_reads) {
+    answer_read(now, request, false);
+  }
+  if (!output.halted.empty()) {
+    emit(Severity::kAlarm, "halted", {{"why", output.halted}});
+    output_.exit = true;
+  }
+  if (output.formed.has_value() && cluster_.is_zero()) {
+    adopt_cluster(*output.formed);
+  }
+  for (auto& [from, message] : output.to_own_agent) {
+    gang_agent_.step(now, LeaderMessage{options_.self, from, std::move(message)});
+  }
+  publish_quorum(now);
+  follow_leader(now);
+  return !output.to_own_agent.empty();
+}
+
+/// Voters tell everyone who votes and who leads, when that changed.
+void Node::publish_quorum(Instant now) {
+  if (const auto view = seat_.take_quorum_news()) {
+    store_.step(now, crdt::Publish{crdt::FieldId::kQuorum, crdt::encode(*view), true});
+  }
+}
+
+void Node::follow_leader(Instant now) {
+  const HostId leader = seat_.known_leader();
+  const Term term = seat_.known_term();
+  if (leader != told_leader_ || term != told_term_) {
+    told_leader_ = leader;
+    told_term_ = term;
+    gang_agent_.step(now, LeaderChanged{leader, term});
+  }
+}
+
+bool Node::drain_gang_agent(Instant now) {
+  GangAgentOutput output = gang_agent_.take_output();
+  bool local = false;
+  for (AgentSend& message : output.messages) {
+    if (message.to == options_.self) {
+      local = true;
+      seat_.agent_message(now, options_.self, message.nonce, std::move(message.message));
+    } else {
+      send(message.to, scheduler::type_of(message.message), message.nonce,
+           scheduler::encode(message.message));
+    }
+  }
+  for (AgentPersist& each : output.persists) {
+    persist({PersistOwner::kGangAgent, each.id}, crdt::Environment::kId, std::move(each.writes));
+  }
+  for (SupervisorCommand& command : output.commands) {
+    output_.supervisor.push_back(std::move(command));
+  }
+  for (Event& event : output.events) {
+    emit(std::move(event));
+  }
+  if (output.raise_to.value() != 0) {
+    output_.raise_to = output.raise_to;
+  }
+  return local;
+}
+
+void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body) {
+  gossip::Envelope envelope;
+  envelope.version = kProtocolVersion;
+  envelope.type = type;
+  envelope.cluster = cluster_;
+  envelope.from = options_.self;
+  envelope.generation = options_.start.generation;
+  envelope.nonce = nonce;
+  // The connection a question came in on is the shortest way back, and the only one to a host
+  // whose row is not known yet.
+  if (to == current_.from && current_.route.value() != 0) {
+    output_.transport.push_back(gossip::Reply{current_.route, gossip::encode(envelope, body)});
+  } else if (const auto endpoint = addresses_.control(to)) {
+    output_.transport.push_back(
+        gossip::Send{*endpoint, gossip::Channel::kControl, gossip::encode(envelope, body)});
+  }
+}
+
+void Node::persist(PersistRef owner, crdt::Environment environment, crdt::WriteBatch writes) {
+  const std::uint64_t id = ++last_persist_;
+  persists_.emplace(id, owner);
+  output_.persists.push_back({id, environment, std::move(writes)});
+}
+
+void Node::emit(Event event) {
+  recent_.add(now_, event);
+  output_.events.push_back(std::move(event));
+}
+
+void Node::emit(Severity severity, std::string_view name,
+                std::vector<std::pair<std::string_view, std::string>> fields) {
+  emit(Event{severity, name, std::move(fields)});
+}
+
+}  // namespace muster::agent

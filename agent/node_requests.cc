@@ -1,0 +1,362 @@
+// What clients ask: answered here, by the leader, by a voter, or by the host that holds the files.
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/node.h"
+#include "agent/read_model.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+namespace {
+
+ResponseStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return ResponseStatus::kUsage;
+    case ErrorCode::kNotFound:
+      return ResponseStatus::kNotFound;
+    case ErrorCode::kConflict:
+      return ResponseStatus::kConflict;
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+      return ResponseStatus::kFailed;
+    case ErrorCode::kUnavailable:
+      return ResponseStatus::kNoQuorum;
+    case ErrorCode::kUnknown:
+      return ResponseStatus::kUnknown;
+    case ErrorCode::kImpossible:
+      return ResponseStatus::kImpossible;
+  }
+  return ResponseStatus::kFailed;
+}
+
+JobId job_of(const Request& request) {
+  const auto reference = decode_payload<JobRef>(request.arguments);
+  return reference.has_value() ? reference->job : JobId();
+}
+
+}  // namespace
+
+void Node::on_request(Instant now, const gossip::Message& message, gossip::Route route) {
+  const gossip::Envelope& envelope = message.envelope();
+  const Asker asker{route, envelope.nonce, envelope.trailing, envelope.trailing_count};
+  const auto request = decode_request(message.body());
+  if (!request.has_value() || envelope.version != kProtocolVersion) {
+    answer(asker, bad(ResponseStatus::kUsage, "this node speaks protocol " +
+                                                  std::to_string(kProtocolVersion) +
+                                                  " and does not know that request"));
+    return;
+  }
+  // A request that another node passed on is never passed on again: no loops.
+  const bool may_forward = envelope.from.is_zero();
+  switch (request->verb) {
+    case Verb::kVersion:
+    case Verb::kHosts:
+    case Verb::kEvents:
+      answer_here(now, asker, *request);
+      return;
+    case Verb::kLeave:
+      leave(now, asker);
+      return;
+    case Verb::kSubmit:
+    case Verb::kCancel:
+      ask_leader(now, asker, *request, may_forward);
+      return;
+    case Verb::kQuorum:
+    case Verb::kJobs:
+    case Verb::kShow:
+    case Verb::kWhy:
+      if (request->consistent) {
+        ask_leader(now, asker, *request, may_forward);
+      } else {
+        ask_voter(now, asker, *request, may_forward);
+      }
+      return;
+    case Verb::kOutput:
+      ask_output(now, asker, *request);
+      return;
+  }
+}
+
+void Node::answer(const Asker& asker, const Response& response) {
+  gossip::Envelope envelope;
+  envelope.version = kProtocolVersion;
+  envelope.type = gossip::MessageType::kResponse;
+  envelope.cluster = cluster_;
+  envelope.from = options_.self;
+  envelope.generation = options_.start.generation;
+  envelope.nonce = asker.nonce;
+  envelope.trailing = asker.trailing;
+  envelope.trailing_count = asker.trailing_count;
+  output_.transport.push_back(
+      gossip::Reply{asker.route, gossip::encode(envelope, encode(response))});
+}
+
+Response Node::good(Instant now, std::string payload) const {
+  Response response;
+  response.answered_by = options_.name;
+  response.payload = std::move(payload);
+  response.age_ms = static_cast<std::uint64_t>(to_ms(seat_.age(now)));
+  return response;
+}
+
+Response Node::bad(ResponseStatus status, std::string text) const {
+  Response response;
+  response.status = status;
+  response.text = std::move(text);
+  response.answered_by = options_.name;
+  return response;
+}
+
+void Node::answer_here(Instant now, const Asker& asker, const Request& request) {
+  std::string payload;
+  if (request.verb == Verb::kVersion) {
+    payload = encode_payload(VersionInfo{kProductVersion, kProtocolVersion, options_.name,
+                                         options_.self, options_.start.generation, cluster_});
+  } else if (request.verb == Verb::kHosts) {
+    payload = encode_payload(host_list(membership_, store_, addresses_, seat_.known_quorum(), now));
+  } else {
+    const auto query = decode_payload<EventsQuery>(request.arguments);
+    payload = encode_payload(recent_.page(now, query.has_value() ? query->after : 0));
+  }
+  Response response = good(now, std::move(payload));
+  response.age_ms = 0;  // This node's own view.
+  answer(asker, response);
+}
+
+/// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is
+/// worse than a refusal: own claims count here before any verdict.
+bool Node::is_reachable(HostId host) const {
+  const membership::Member* member = membership_.member(host);
+  return member != nullptr && !membership_.is_claimed_by_self(host) &&
+         (member->state == membership::MemberState::kAlive ||
+          member->state == membership::MemberState::kSuspect);
+}
+
+void Node::ask_leader(Instant now, const Asker& asker, const Request& request, bool may_forward) {
+  if (seat_.leads()) {
+    lead_request(now, asker, request);
+    return;
+  }
+  const HostId leader = seat_.known_quorum().leader;
+  if (may_forward && !leader.is_zero() && leader != options_.self && is_reachable(leader)) {
+    forward(now, asker, request, leader);
+    return;
+  }
+  answer(asker,
+         bad(ResponseStatus::kNoQuorum, "no quorum is reachable from host " + options_.name +
+                                            "; repeat later, or ask another node with --node"));
+}
+
+void Node::lead_request(Instant now, const Asker& asker, const Request& request) {
+  const auto number = desk_.open(now, asker, request);
+  if (!number.has_value()) {
+    answer(asker, bad(ResponseStatus::kNoQuorum, "too many requests at once: repeat in a moment"));
+    return;
+  }
+  if (request.verb == Verb::kSubmit) {
+    auto arguments = decode_payload<SubmitArgs>(request.arguments);
+    if (!arguments.has_value()) {
+      finish_client({*number, std::nullopt, ErrorCode::kInvalid, "malformed submit"});
+      return;
+    }
+    seat_.submit(now, *number, std::move(arguments->key), std::move(arguments->spec),
+                 options_.name);
+  } else if (request.verb == Verb::kCancel) {
+    seat_.cancel(now, *number, job_of(request), options_.name);
+  } else {
+    seat_.read(now, *number);
+  }
+}
+
+void Node::ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward) {
+  if (seat_.is_voter()) {
+    answer(asker, answer_from_state(now, request));
+    return;
+  }
+  const crdt::QuorumView quorum = seat_.known_quorum();
+  HostId to;
+  for (const HostId voter : quorum.voters) {
+    if (is_reachable(voter) && (to.is_zero() || voter == quorum.leader)) {
+      to = voter;
+    }
+  }
+  if (may_forward && !to.is_zero()) {
+    forward(now, asker, request, to);
+  } else if (request.verb == Verb::kQuorum) {
+    answer(asker, good(now, encode_payload(quorum_info(now))));
+  } else {
+    answer(asker,
+           bad(ResponseStatus::kNoQuorum, "host " + options_.name +
+                                              " reaches no voter, and jobs are kept by voters: "
+                                              "repeat later or ask another node"));
+  }
+}
+
+QuorumInfo Node::quorum_info(Instant now) const {
+  const crdt::QuorumView known = seat_.known_quorum();
+  QuorumInfo info;
+  info.cluster = cluster_;
+  info.role = "none";
+  info.term = known.term;
+  info.leader = known.leader;
+  info.leader_name = known.leader.is_zero() ? "" : addresses_.name(known.leader);
+  info.applied = known.applied;
+  const std::size_t voters = known.voters.size();
+  info.tolerates = voters == 0 ? 0 : (voters - 1) / 2;
+  const scheduler::Raft* raft = seat_.raft();
+  std::vector<scheduler::VoterLag> lag;
+  if (raft != nullptr) {
+    info.role = scheduler::text_of(raft->role());
+    info.commit = raft->commit();
+    info.applied = seat_.state().applied();
+    lag = raft->lag(now);
+  }
+  for (const HostId voter : known.voters) {
+    VoterInfo entry;
+    entry.id = voter;
+    entry.name = addresses_.name(voter);
+    const membership::Member* member = membership_.member(voter);
+    entry.state = member == nullptr ? "unknown" : membership::name_of(member->state);
+    for (const scheduler::VoterLag& each : lag) {
+      if (each.voter == voter) {
+        entry.match_index = each.match.value();
+        entry.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
+            0, each.heard_at == Instant::min() ? 0 : to_ms(now - each.heard_at)));
+      }
+    }
+    info.voters.push_back(std::move(entry));
+  }
+  return info;
+}
+
+Response Node::answer_from_state(Instant now, const Request& request) const {
+  if (request.verb == Verb::kQuorum) {
+    return good(now, encode_payload(quorum_info(now)));
+  }
+  const scheduler::State& state = seat_.state();
+  if (request.verb == Verb::kJobs) {
+    return good(now, encode_payload(job_list(state, addresses_)));
+  }
+  const JobId job = job_of(request);
+  if (state.job(job) == nullptr) {
+    return bad(ResponseStatus::kNotFound, "there is no job " + std::to_string(job.value()) +
+                                              "; `muster jobs --all` lists them");
+  }
+  if (request.verb == Verb::kShow) {
+    return good(now, encode_payload(*job_detail(state, addresses_, job)));
+  }
+  return good(now, encode_payload(why_info(state, addresses_, job)));
+}
+
+void Node::answer_read(Instant now, std::uint64_t request, bool granted) {
+  if (const auto open = desk_.close(request)) {
+    answer(open->asker, granted ? answer_from_state(now, open->request)
+                                : bad(ResponseStatus::kNoQuorum,
+                                      "leadership was lost before a majority confirmed the read: "
+                                      "repeat"));
+  }
+}
+
+void Node::forward(Instant now, const Asker& asker, const Request& request, HostId to) {
+  const crdt::Identity* target = addresses_.identity(to);
+  const auto number = target == nullptr ? std::nullopt : desk_.open(now, asker, request);
+  if (!number.has_value()) {
+    answer(asker, bad(ResponseStatus::kNoQuorum, "too many requests at once: repeat in a moment"));
+    return;
+  }
+  gossip::Envelope envelope;
+  envelope.version = kProtocolVersion;
+  envelope.type = gossip::MessageType::kRequest;
+  envelope.cluster = cluster_;
+  envelope.from = options_.self;
+  envelope.generation = options_.start.generation;
+  envelope.nonce = Nonce(*number);
+  envelope.trailing = asker.trailing;
+  envelope.trailing_count = asker.trailing_count;
+  const bool is_bulk = request.verb == Verb::kOutput;
+  output_.transport.push_back(
+      gossip::Send{is_bulk ? target->bulk : target->control,
+                   is_bulk ? gossip::Channel::kBulk : gossip::Channel::kControl,
+                   gossip::encode(envelope, encode(request))});
+}
+
+void Node::on_response(const gossip::Message& message) {
+  const auto open = desk_.close(message.envelope().nonce.value());
+  if (!open.has_value()) {
+    return;
+  }
+  Asker asker = open->asker;
+  asker.trailing = message.envelope().trailing;
+  asker.trailing_count = message.envelope().trailing_count;
+  const auto response = decode_response(message.body());
+  answer(asker, response.has_value()
+                    ? *response
+                    : bad(ResponseStatus::kUnknown, "the node that knows gave no readable answer"));
+}
+
+void Node::ask_output(Instant now, const Asker& asker, const Request& request) {
+  if (!request.target.is_zero() && request.target != options_.self) {
+    if (is_reachable(request.target)) {
+      forward(now, asker, request, request.target);
+    } else {
+      answer(asker, bad(ResponseStatus::kNotFound,
+                        "host " + addresses_.name(request.target) +
+                            " is not reachable, and its ranks' output is kept there alone"));
+    }
+    return;
+  }
+  const auto query = decode_payload<OutputQuery>(request.arguments);
+  const auto number = query.has_value() ? desk_.open(now, asker, request) : std::nullopt;
+  if (!number.has_value()) {
+    answer(asker, bad(ResponseStatus::kUsage, "malformed question for output"));
+    return;
+  }
+  output_.reads.push_back({*number, *query});
+}
+
+void Node::on(Instant now, OutputRead input) {
+  if (const auto open = desk_.close(input.request)) {
+    answer(open->asker, input.chunk.has_value()
+                            ? good(now, encode_payload(*input.chunk))
+                            : bad(ResponseStatus::kNotFound,
+                                  "host " + options_.name + " has no output of that rank"));
+  }
+}
+
+void Node::leave(Instant now, const Asker& asker) {
+  const std::size_t grants = gang_agent_.grants().size();
+  if (grants > 0) {
+    answer(asker, bad(ResponseStatus::kConflict,
+                      std::to_string(grants) + (grants == 1 ? " gang has" : " gangs have") +
+                          " ranks on host " + options_.name +
+                          ": cancel them or wait for their end, then leave"));
+    return;
+  }
+  answer(asker, good(now, std::string()));
+  on(now, LeaveAsked{});
+}
+
+void Node::finish_client(const SeatReply& reply) {
+  const auto open = desk_.close(reply.request);
+  if (!open.has_value()) {
+    return;
+  }
+  answer(open->asker, reply.job.has_value() ? good(now_, encode_payload(JobRef{*reply.job}))
+                                            : bad(status_of(reply.code), reply.text));
+}
+
+void Node::expire_questions(Instant now) {
+  for (const ClientDesk::Open& open : desk_.expire(now)) {
+    const bool harmless = open.request.verb != Verb::kSubmit && open.request.verb != Verb::kCancel;
+    answer(open.asker,
+           bad(harmless ? ResponseStatus::kNoQuorum : ResponseStatus::kUnknown,
+               "no answer within " +
+                   std::to_string(ClientDesk::kForwardTimeout / std::chrono::seconds(1)) +
+                   " s: it may or may not have been accepted; repeat under the same "
+                   "key"));
+  }
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,376 @@
+#include "agent/quorum_seat.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::agent {
+namespace {
+
+/// The machines of a seat answer each other at most this often in one step.
+constexpr int kPumpRoundsMax = 64;
+
+scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options) {
+  scheduler::FirstQuorum::Config config;
+  config.expect = static_cast<std::size_t>(std::max(options.bootstrap_expect, 0));
+  config.seed_count = options.seeds.empty() && config.expect == 1 ? 1 : options.seeds.size();
+  if (!config.validate()) {
+    config = {};  // Checked with a message before the node is made; here it means join only.
+  }
+  return config;
+}
+
+}  // namespace
+
+Status QuorumSeat::check(const crdt::Records& raft_records) {
+  if (const auto log = scheduler::recover_log(raft_records); !log) {
+    return log.error();
+  }
+  if (const auto quorum = scheduler::recover_quorum(raft_records); !quorum) {
+    return quorum.error();
+  }
+  return ok();
+}
+
+QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng,
+                       Instant now)
+    : options_(options),
+      rng_(rng),
+      first_quorum_(first_quorum_config(options), options.self, rng_.fork(),
+                    scheduler::recover_quorum(raft_records).value(), now),
+      scheduler_({}, scheduler::State(), now) {
+  scheduler::RecoveredLog log = scheduler::recover_log(raft_records).value();
+  if (!log.voters.empty()) {
+    take_seat(now, std::move(log));
+    pump(now);
+  }
+}
+
+void QuorumSeat::take_seat(Instant now, scheduler::RecoveredLog log) {
+  raft_.emplace(scheduler::RaftConfig{}, options_.self, rng_.fork(), std::move(log), now);
+  heard_leader_at_ = now;
+}
+
+bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::Reader body) {
+  if (auto message = scheduler::decode_quorum_message(envelope.type, body)) {
+    first_quorum_.step(now,
+                       scheduler::FirstQuorum::PeerMessage{envelope.from, *std::move(message)});
+  } else if (auto raft_message = scheduler::decode_raft_message(envelope.type, body)) {
+    if (!raft_.has_value()) {
+      return false;
+    }
+    raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
+    if (envelope.from == raft_->leader()) {
+      heard_leader_at_ = now;
+    }
+  } else {
+    return false;
+  }
+  pump(now);
+  return true;
+}
+
+void QuorumSeat::persisted(Instant now, std::uint64_t id) {
+  const auto found = persists_.find(id);
+  CHECK(found != persists_.end());
+  const Owner owner = found->second;
+  persists_.erase(found);
+  if (owner.is_first_quorum) {
+    first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
+  } else {
+    raft_->step(now, scheduler::Raft::Persisted{owner.id});
+  }
+  pump(now);
+}
+
+void QuorumSeat::agent_message(Instant now, HostId from, Nonce nonce,
+                               scheduler::AgentMessage message) {
+  if (leads()) {
+    scheduler_.step(now, scheduler::input::AgentMessageReceived{from, nonce, std::move(message)});
+    pump(now);
+  }
+}
+
+void QuorumSeat::link_reset(Instant now, HostId host) {
+  if (raft_.has_value()) {
+    raft_->step(now, scheduler::Raft::LeaderLinkReset{host});
+    pump(now);
+  }
+}
+
+void QuorumSeat::seeds_known(Instant now, std::vector<scheduler::FirstQuorum::Seed> seeds) {
+  first_quorum_.step(now, scheduler::FirstQuorum::SeedsKnown{std::move(seeds)});
+  pump(now);
+}
+
+void QuorumSeat::view_changed(Instant now, scheduler::HostView view) {
+  scheduler_.step(now, scheduler::input::HostViewChanged{std::move(view)});
+  pump(now);
+}
+
+void QuorumSeat::storm_changed(Instant now, bool suspected) {
+  scheduler_.step(now, scheduler::input::StormChanged{suspected});
+  pump(now);
+}
+
+void QuorumSeat::heard_quorum(const crdt::QuorumView& view) {
+  const bool names_leader = view.term == heard_.term && heard_.leader.is_zero();
+  if (view.term > heard_.term || names_leader) {
+    heard_ = view;
+  }
+}
+
+void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
+                        scheduler::JobSpec spec, std::string by) {
+  scheduler_.step(
+      now, scheduler::input::ClientSubmit{request, std::move(key), std::move(spec), std::move(by)});
+  pump(now);
+}
+
+void QuorumSeat::cancel(Instant now, std::uint64_t request, JobId job, std::string by) {
+  scheduler_.step(now, scheduler::input::ClientCancel{request, job, std::move(by)});
+  pump(now);
+}
+
+void QuorumSeat::read(Instant now, std::uint64_t request) {
+  CHECK(raft_.has_value());
+  reads_[++last_read_] = {true, request};
+  raft_->step(now, scheduler::Raft::Read{last_read_});
+  pump(now);
+}
+
+void QuorumSeat::tick(Instant now) {
+  if (first_quorum_.next_deadline() <= now) {
+    first_quorum_.tick(now);
+  }
+  if (raft_.has_value() && raft_->next_deadline() <= now) {
+    raft_->tick(now);
+  }
+  if (scheduler_.next_deadline() <= now) {
+    scheduler_.tick(now);
+  }
+  pump(now);
+}
+
+Instant QuorumSeat::next_deadline() const {
+  return std::min({first_quorum_.next_deadline(), scheduler_.next_deadline(),
+                   raft_.has_value() ? raft_->next_deadline() : kNever});
+}
+
+std::string QuorumSeat::deadlines_text(Instant now) const {
+  const auto text = [now](std::string_view name, Instant deadline) {
+    return std::string(name) + "=" +
+           (deadline == kNever ? "never" : std::to_string((deadline - now).count())) + " ";
+  };
+  return text("first_quorum", first_quorum_.next_deadline()) +
+         text("raft", raft_.has_value() ? raft_->next_deadline() : kNever) +
+         text("scheduler", scheduler_.next_deadline());
+}
+
+SeatOutput QuorumSeat::take_output() {
+  return std::exchange(output_, {});
+}
+
+void QuorumSeat::check_invariants() const {
+  first_quorum_.check_invariants();
+  scheduler_.check_invariants();
+  if (raft_.has_value()) {
+    raft_->check_invariants();
+  }
+}
+
+void QuorumSeat::pump(Instant now) {
+  for (int round = 0; round < kPumpRoundsMax; ++round) {
+    const bool founded = drain_first_quorum(now);
+    const bool moved = drain_raft(now);
+    tell_leadership(now);
+    const bool scheduled = drain_scheduler(now);
+    if (!founded && !moved && !scheduled) {
+      return;
+    }
+  }
+  CHECK(false);
+}
+
+bool QuorumSeat::drain_first_quorum(Instant now) {
+  scheduler::FirstQuorum::Output output = first_quorum_.take_output();
+  for (auto& message : output.messages) {
+    output_.messages.push_back({message.to, scheduler::type_of(message.message), Nonce(),
+                                scheduler::encode(message.message)});
+  }
+  for (auto& each : output.persists) {
+    persist({true, each.id}, std::move(each.writes));
+  }
+  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  if (!output.formed.has_value()) {
+    return false;
+  }
+  output_.formed = output.formed->cluster;
+  if (!raft_.has_value()) {
+    scheduler::RecoveredLog log;
+    log.voters = output.formed->voters;
+    take_seat(now, std::move(log));
+  }
+  return true;
+}
+
+bool QuorumSeat::drain_raft(Instant now) {
+  if (!raft_.has_value()) {
+    return false;
+  }
+  scheduler::Raft::Output output = raft_->take_output();
+  for (auto& message : output.messages) {
+    output_.messages.push_back({message.to, scheduler::type_of(message.message), Nonce(),
+                                scheduler::encode(message.message)});
+  }
+  for (auto& each : output.persists) {
+    persist({false, each.id}, std::move(each.writes));
+  }
+  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  if (output.install.has_value()) {
+    Result<scheduler::State> state = scheduler::State::decode(output.install->state);
+    if (state) {
+      scheduler_.step(now, scheduler::input::Restored{std::move(state).value()});
+    } else {
+      output_.halted = state.error().text;
+    }
+  }
+  for (scheduler::CommittedEntry& entry : output.committed) {
+    apply(now, entry);
+  }
+  for (const scheduler::ReadGrant& read : output.reads) {
+    grant(now, read.context, true);
+  }
+  for (const std::uint64_t context : output.refused_reads) {
+    grant(now, context, false);
+  }
+  compact_if_due(now);
+  return !output.committed.empty() || output.install.has_value() || !output.reads.empty() ||
+         !output.refused_reads.empty();
+}
+
+void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
+  output_.events.push_back({Severity::kDebug,
+                            "applied",
+                            {{"index", std::to_string(entry.index.value())},
+                             {"term", std::to_string(entry.term.value())}}});
+  scheduler_.step(now, scheduler::input::Applied{entry.index, std::move(entry.command)});
+}
+
+void QuorumSeat::grant(Instant now, std::uint64_t context, bool granted) {
+  const auto found = reads_.find(context);
+  if (found == reads_.end()) {
+    return;
+  }
+  const ReadOwner owner = found->second;
+  reads_.erase(found);
+  if (owner.is_client) {
+    (granted ? output_.granted_reads : output_.refused_reads).push_back(owner.id);
+  } else if (granted) {
+    scheduler_.step(now, scheduler::input::MajorityRound{owner.id});
+  }
+}
+
+void QuorumSeat::tell_leadership(Instant now) {
+  if (!raft_.has_value()) {
+    return;
+  }
+  const bool leads = raft_->role() == scheduler::Role::kLeader;
+  const bool ready = raft_->leads_with_own_term_applied();
+  if (leads != told_leads_ || ready != told_ready_) {
+    told_leads_ = leads;
+    told_ready_ = ready;
+    scheduler_.step(now, scheduler::input::LeadershipChanged{leads, ready});
+  }
+}
+
+void QuorumSeat::compact_if_due(Instant now) {
+  const LogIndex applied = scheduler_.state().applied();
+  if (applied.value() >= raft_->snapshot_index().value() + kCompactEntries) {
+    raft_->step(now, scheduler::Raft::Compact{applied, scheduler_.state().encode()});
+  }
+}
+
+bool QuorumSeat::drain_scheduler(Instant now) {
+  scheduler::Scheduler::Output output = scheduler_.take_output();
+  for (scheduler::OutgoingMessage& message : output.messages) {
+    if (message.to == options_.self) {
+      output_.to_own_agent.emplace_back(message.nonce, std::move(message.message));
+    } else {
+      output_.messages.push_back({message.to, scheduler::type_of(message.message), message.nonce,
+                                  scheduler::encode(message.message)});
+    }
+  }
+  for (const scheduler::ClientReply& reply : output.replies) {
+    SeatReply out;
+    out.request = reply.request;
+    if (reply.error.has_value()) {
+      out.code = reply.error->code;
+      out.text = reply.error->text;
+    } else {
+      out.job = reply.job;
+    }
+    output_.replies.push_back(std::move(out));
+  }
+  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  if (!output.halted.empty()) {
+    output_.halted = output.halted;
+  }
+  for (std::string& proposal : output.proposals) {
+    CHECK(raft_.has_value());
+    raft_->step(now, scheduler::Raft::Propose{std::move(proposal)});
+  }
+  for (const std::uint64_t context : output.round_requests) {
+    CHECK(raft_.has_value());
+    reads_[++last_read_] = {false, context};
+    raft_->step(now, scheduler::Raft::Read{last_read_});
+  }
+  return !output.proposals.empty() || !output.round_requests.empty();
+}
+
+void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
+  const std::uint64_t id = ++last_persist_;
+  persists_.emplace(id, owner);
+  output_.persists.push_back({id, std::move(writes)});
+}
+
+HostId QuorumSeat::known_leader() const {
+  return raft_.has_value() ? raft_->leader() : heard_.leader;
+}
+
+Term QuorumSeat::known_term() const {
+  return raft_.has_value() ? raft_->term() : heard_.term;
+}
+
+crdt::QuorumView QuorumSeat::known_quorum() const {
+  if (!raft_.has_value()) {
+    return heard_;
+  }
+  crdt::QuorumView view;
+  view.term = raft_->term();
+  view.leader = raft_->leader();
+  view.voters = raft_->voters();
+  return view;
+}
+
+std::optional<crdt::QuorumView> QuorumSeat::take_quorum_news() {
+  // The leader alone speaks of itself, once it is sure: voters that disagree would only confuse.
+  if (!leads()) {
+    return std::nullopt;
+  }
+  crdt::QuorumView view = known_quorum();
+  if (view == told_) {
+    return std::nullopt;
+  }
+  told_ = view;
+  return view;
+}
+
+Duration QuorumSeat::age(Instant now) const {
+  return leads() || !raft_.has_value() ? Duration(0) : now - heard_leader_at_;
+}
+
+}  // namespace muster::agent

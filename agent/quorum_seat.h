@@ -1,0 +1,151 @@
+#pragma once
+// This host's place in the quorum: the first quorum, Raft and the scheduler, wired together. On a
+// host that is no voter it knows who votes and who leads, and nothing else. A part of Node, with
+// the manner of a machine.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "crdt/host_state.h"
+#include "crdt/write_batch.h"
+#include "gossip/base/event.h"
+#include "gossip/base/rng.h"
+#include "gossip/message.h"
+#include "scheduler/raft/first_quorum.h"
+#include "scheduler/raft/raft.h"
+#include "scheduler/scheduler.h"
+
+namespace muster::agent {
+
+struct SeatOptions {
+  HostId self;
+  int bootstrap_expect = 0;
+  std::vector<gossip::Endpoint> seeds;
+  gossip::Endpoint control;
+};
+
+struct SeatSend {
+  HostId to;
+  gossip::MessageType type{};
+  Nonce nonce;
+  std::string body;
+};
+struct SeatPersist {
+  std::uint64_t id = 0;
+  crdt::WriteBatch writes;
+};
+/// The answer to submit() or cancel(), by its request number.
+struct SeatReply {
+  std::uint64_t request = 0;
+  std::optional<JobId> job;
+  ErrorCode code = ErrorCode::kInvalid;  ///< Counts when there is no job.
+  std::string text;
+};
+struct SeatOutput {
+  std::vector<SeatSend> messages;
+  std::vector<SeatPersist> persists;
+  std::vector<Event> events;
+  std::vector<SeatReply> replies;
+  std::optional<ClusterId> formed;
+  std::vector<std::pair<Nonce, scheduler::AgentMessage>> to_own_agent;
+  /// Reads that may be answered now, and those that may not.
+  std::vector<std::uint64_t> granted_reads;
+  std::vector<std::uint64_t> refused_reads;
+  /// Not empty: this process must end, the log holds what it cannot apply.
+  std::string halted;
+};
+
+class QuorumSeat {
+ public:
+  /// The log is compacted when this many entries are applied behind the last snapshot.
+  static constexpr std::uint64_t kCompactEntries = 20'000;
+
+  /// kCorrupt when `raft_records` cannot be trusted: the agent must not start.
+  static Status check(const crdt::Records& raft_records);
+
+  /// Precondition: check(raft_records).
+  QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng, Instant now);
+
+  // Inputs.
+  /// True when the message was for the quorum.
+  bool receive(Instant now, const gossip::Envelope& envelope, gossip::Reader body);
+  void persisted(Instant now, std::uint64_t id);
+  void agent_message(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
+  void link_reset(Instant now, HostId host);
+  void seeds_known(Instant now, std::vector<scheduler::FirstQuorum::Seed> seeds);
+  void view_changed(Instant now, scheduler::HostView view);
+  void storm_changed(Instant now, bool suspected);
+  void heard_quorum(const crdt::QuorumView& view);
+  /// Preconditions: leads().
+  void submit(Instant now, std::uint64_t request, std::string key, scheduler::JobSpec spec,
+              std::string by);
+  void cancel(Instant now, std::uint64_t request, JobId job, std::string by);
+  /// Answered by granted_reads or refused_reads with this number.
+  void read(Instant now, std::uint64_t request);
+  void tick(Instant now);
+  Instant next_deadline() const;
+  std::string deadlines_text(Instant now) const;
+  SeatOutput take_output();
+  void check_invariants() const;
+
+  bool is_voter() const { return raft_.has_value(); }
+  bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
+  /// Null unless a voter.
+  const scheduler::Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
+  const scheduler::State& state() const { return scheduler_.state(); }
+  /// Who votes and leads, as far as this host knows: its own seat, or the newest row about it.
+  crdt::QuorumView known_quorum() const;
+  /// Parts of known_quorum(), asked for after every step.
+  HostId known_leader() const;
+  Term known_term() const;
+  /// Set once after each change of this voter's view that others should hear.
+  std::optional<crdt::QuorumView> take_quorum_news();
+  /// Age of what a follower says: since it last heard the leader. 0 on the leader.
+  Duration age(Instant now) const;
+
+ private:
+  /// Which machine a persist of the seat belongs to.
+  struct Owner {
+    bool is_first_quorum = false;
+    std::uint64_t id = 0;
+  };
+
+  void take_seat(Instant now, scheduler::RecoveredLog log);
+  void pump(Instant now);
+  bool drain_first_quorum(Instant now);
+  bool drain_raft(Instant now);
+  bool drain_scheduler(Instant now);
+  void apply(Instant now, scheduler::CommittedEntry& entry);
+  void tell_leadership(Instant now);
+  void grant(Instant now, std::uint64_t context, bool granted);
+  void compact_if_due(Instant now);
+  void persist(Owner owner, crdt::WriteBatch writes);
+
+  SeatOptions options_;
+  Rng rng_;
+  scheduler::FirstQuorum first_quorum_;
+  std::optional<scheduler::Raft> raft_;
+  scheduler::Scheduler scheduler_;
+  crdt::QuorumView heard_;  ///< From rows of voters.
+  crdt::QuorumView told_;   ///< What take_quorum_news() said last.
+  bool told_leads_ = false;
+  bool told_ready_ = false;
+  Instant heard_leader_at_{};
+  /// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering.
+  struct ReadOwner {
+    bool is_client = false;
+    std::uint64_t id = 0;
+  };
+  std::map<std::uint64_t, ReadOwner> reads_;
+  std::uint64_t last_read_ = 0;
+  std::map<std::uint64_t, Owner> persists_;
+  std::uint64_t last_persist_ = 0;
+  SeatOutput output_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,231 @@
+#include "agent/read_model.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "scheduler/why.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::Attempt;
+using scheduler::MemberEnd;
+using scheduler::MemberRecord;
+using scheduler::RankResult;
+
+HostInfo host_info(const membership::Member& member, const crdt::HostStore& store,
+                   const AddressBook& addresses, Instant now) {
+  HostInfo info;
+  info.id = member.host;
+  info.name = addresses.name(member.host);
+  info.state = membership::name_of(member.state);
+  info.generation = member.start.generation;
+  info.rack = member.rack;
+  info.since_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(now - member.since)));
+  if (member.state == membership::MemberState::kSuspect ||
+      member.state == membership::MemberState::kUnreachable) {
+    info.detail = membership::name_of(member.kind);
+  }
+  if (const crdt::Identity* identity = addresses.identity(member.host)) {
+    info.address = identity->control.text();
+    info.version = identity->version;
+  }
+  const crdt::Field* field = store.field(member.host, crdt::FieldId::kCapacity);
+  const auto capacity = field == nullptr ? std::nullopt : crdt::decode_capacity(field->bytes);
+  if (capacity.has_value()) {
+    info.gpu_type = capacity->gpu_type;
+    info.gpus = capacity->gpus.size();
+    info.gpus_healthy =
+        static_cast<std::uint64_t>(std::count_if(capacity->gpus.begin(), capacity->gpus.end(),
+                                                 [](const crdt::Gpu& gpu) { return gpu.healthy; }));
+    info.cpus = capacity->cpus;
+    info.memory_mb = capacity->memory_mb;
+  }
+  return info;
+}
+
+std::string text_of(const RankResult& result) {
+  const std::string ours = result.signalled_by_us ? " (stopped by us)" : "";
+  switch (result.kind) {
+    case RankResult::Kind::kExited:
+      return "exited " + std::to_string(result.code) + ours;
+    case RankResult::Kind::kSignalled:
+      return "killed by signal " + std::to_string(result.code) + ours;
+    case RankResult::Kind::kNeverRan:
+      return "never ran";
+    case RankResult::Kind::kLost:
+      return "lost";
+    case RankResult::Kind::kNotStarted:
+      return "not started (" + std::to_string(result.code) + ")";
+  }
+  return "";
+}
+
+std::string text_of_member(const Attempt& attempt, const MemberRecord& record) {
+  switch (record.end) {
+    case MemberEnd::kFinished:
+      return "finished";
+    case MemberEnd::kLost:
+      return "lost";
+    case MemberEnd::kExpired:
+      return "expired";
+    case MemberEnd::kAborted:
+      return "aborted";
+    case MemberEnd::kNone:
+      break;
+  }
+  if (record.condemned.value() != 0) {
+    return "condemned";
+  }
+  if (attempt.state == scheduler::AttemptState::kReserved) {
+    return record.ready ? "ready" : "assigned";
+  }
+  return attempt.state == scheduler::AttemptState::kStarted ? "running" : "stopping";
+}
+
+MemberInfo member_info(const Attempt& attempt, const MemberRecord& record,
+                       const AddressBook& addresses) {
+  MemberInfo info;
+  info.host = record.member.host;
+  info.host_name = addresses.name(record.member.host);
+  info.first_rank = record.member.first_rank;
+  info.state = text_of_member(attempt, record);
+  for (const scheduler::GpuSlot& gpu : record.member.gpus) {
+    RankInfo rank;
+    rank.rank = info.first_rank + info.gpus.size();
+    rank.state = info.state;
+    for (const RankResult& result : record.results) {
+      if (result.rank == rank.rank) {
+        rank.state = text_of(result);
+        rank.detail = result.detail;
+      }
+    }
+    info.ranks.push_back(std::move(rank));
+    info.gpus.push_back(gpu.uuid);
+  }
+  return info;
+}
+
+AttemptInfo attempt_info(const Attempt& attempt, const AddressBook& addresses) {
+  AttemptInfo info;
+  info.number = attempt.number;
+  info.token = attempt.token;
+  info.state = scheduler::text_of(attempt.state);
+  info.cause = attempt.completed                          ? "completed"
+               : attempt.cause == scheduler::Cause::kNone ? ""
+                                                          : scheduler::text_of(attempt.cause);
+  for (const MemberRecord& record : attempt.members) {
+    info.members.push_back(member_info(attempt, record, addresses));
+  }
+  return info;
+}
+
+JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
+                      const AddressBook& addresses) {
+  JobSummary summary;
+  summary.id = job.id;
+  summary.name = job.spec.name;
+  summary.user = job.spec.user;
+  summary.state = scheduler::text_of(job.state);
+  summary.gpus = job.spec.gpus;
+  summary.gpu_type = job.spec.gpu_type;
+  summary.attempt = job.attempts;
+  summary.priority = job.spec.priority;
+  summary.exit_code = job.exit_code;
+  if (job.state != scheduler::JobState::kRunning) {
+    summary.cause = job.history.empty() ? job.reason : job.history.back().cause;
+  }
+  const Attempt* newest =
+      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
+  if (newest != nullptr && job.state != scheduler::JobState::kQueued) {
+    for (const MemberRecord& record : newest->members) {
+      summary.hosts.push_back(addresses.name(record.member.host));
+    }
+  }
+  return summary;
+}
+
+}  // namespace
+
+HostList host_list(const membership::Membership& membership, const crdt::HostStore& store,
+                   const AddressBook& addresses, const crdt::QuorumView& quorum, Instant now) {
+  HostList list;
+  for (const auto& [host, member] : membership.members()) {
+    HostInfo info = host_info(member, store, addresses, now);
+    info.is_voter =
+        std::find(quorum.voters.begin(), quorum.voters.end(), host) != quorum.voters.end();
+    info.is_leader = host == quorum.leader;
+    for (const membership::Accusation& accusation : membership.accusations(host)) {
+      info.claimed_by.push_back(addresses.name(accusation.observer));
+    }
+    list.hosts.push_back(std::move(info));
+  }
+  std::sort(list.hosts.begin(), list.hosts.end(),
+            [](const HostInfo& a, const HostInfo& b) { return a.name < b.name; });
+  return list;
+}
+
+JobList job_list(const scheduler::State& state, const AddressBook& addresses) {
+  JobList list;
+  const std::size_t count = state.jobs().size();
+  auto job = state.jobs().begin();
+  std::advance(job, count - std::min(count, kJobsListedMax));
+  for (; job != state.jobs().end(); ++job) {
+    list.jobs.push_back(summary_of(state, job->second, addresses));
+  }
+  return list;
+}
+
+std::optional<JobDetail> job_detail(const scheduler::State& state, const AddressBook& addresses,
+                                    JobId id) {
+  const scheduler::Job* job = state.job(id);
+  if (job == nullptr) {
+    return std::nullopt;
+  }
+  JobDetail detail;
+  detail.summary = summary_of(state, *job, addresses);
+  detail.spec = job->spec;
+  for (const Token& token : job->attempt_tokens) {
+    if (const Attempt* attempt = state.attempt(token)) {
+      detail.attempts.push_back(attempt_info(*attempt, addresses));
+    }
+  }
+  for (const scheduler::Transition& step : job->history) {
+    detail.transitions.push_back({step.index, static_cast<std::uint64_t>(to_ms(step.at)),
+                                  std::string(scheduler::text_of(step.to)), step.cause});
+  }
+  return detail;
+}
+
+WhyInfo why_info(const scheduler::State& state, const AddressBook& addresses, JobId id) {
+  WhyInfo info;
+  info.job = id;
+  const auto why = scheduler::why(state, id);
+  const scheduler::Job* job = state.job(id);
+  if (!why.has_value() || job == nullptr) {
+    return info;
+  }
+  info.state = scheduler::text_of(why->state);
+  info.headline = why->text();
+  info.wanted = why->is_queued ? job->spec.gpus : 0;
+  info.free = why->free_gpus;
+  info.lacking = why->lacking_gpus;
+  info.ahead = why->ahead;
+  info.would_start = why->smallest_end;
+  info.fits_now = why->largest_now;
+  for (const scheduler::Holder& holder : why->holders) {
+    HolderInfo entry;
+    entry.job = holder.job;
+    const scheduler::Job* held_by = state.job(holder.job);
+    entry.name = held_by == nullptr ? "" : held_by->spec.name;
+    entry.gpus = holder.gpus;
+    for (const HostId host : holder.hosts) {
+      entry.hosts.push_back(addresses.name(host));
+    }
+    info.holders.push_back(std::move(entry));
+  }
+  return info;
+}
+
+}  // namespace muster::agent

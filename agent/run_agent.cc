@@ -1,0 +1,322 @@
+#include "agent/run_agent.h"
+
+#include <netdb.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "agent/event_log.h"
+#include "agent/event_loop.h"
+#include "agent/gpu_inventory.h"
+#include "agent/host_key.h"
+#include "agent/start_record.h"
+#include "agent/supervise_protocol.h"
+#include "crdt/data_lock.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr std::uint16_t kControlPort = 7450;
+constexpr rlim_t kFilesWanted = 20'000;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitConflict = 7;
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "muster agent: %s\n", error.text.c_str());
+  switch (error.code) {
+    case ErrorCode::kConflict:
+      return kExitConflict;
+    case ErrorCode::kInvalid:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kImpossible:
+      return kExitUsage;
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kUnknown:
+      break;
+  }
+  return kExitFailed;
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+/// Names are resolved once; from then on only addresses travel.
+Result<gossip::Endpoint> resolve(const std::string& seed) {
+  if (const auto numeric = gossip::Endpoint::parse(seed, kControlPort)) {
+    return *numeric;
+  }
+  const std::size_t colon = seed.rfind(':');
+  const std::string host = seed.substr(0, colon);
+  const std::string port =
+      colon == std::string::npos ? std::to_string(kControlPort) : seed.substr(colon + 1);
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0 || found == nullptr) {
+    return Error{ErrorCode::kInvalid, "seed '" + seed + "' has no address; use IP:PORT"};
+  }
+  char address[NI_MAXHOST] = {};
+  getnameinfo(found->ai_addr, found->ai_addrlen, address, sizeof address, nullptr, 0,
+              NI_NUMERICHOST);
+  freeaddrinfo(found);
+  const auto endpoint = gossip::Endpoint::parse(std::string(address) + ":" + port, kControlPort);
+  if (!endpoint.has_value()) {
+    return Error{ErrorCode::kInvalid, "seed '" + seed + "' has no usable address"};
+  }
+  return *endpoint;
+}
+
+Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>& seeds) {
+  std::vector<gossip::Endpoint> endpoints;
+  for (const std::string& seed : seeds) {
+    Result<gossip::Endpoint> endpoint = resolve(seed);
+    if (!endpoint) {
+      return endpoint.error();
+    }
+    endpoints.push_back(*endpoint);
+  }
+  return endpoints;
+}
+
+Status check_expect(std::uint32_t expect, std::size_t seeds) {
+  if (expect != 0 && expect != 1 && expect != 3 && expect != 5) {
+    return Error{ErrorCode::kInvalid, "--bootstrap-expect takes 1, 3 or 5 (or 0 to join only)"};
+  }
+  if (expect > 1 && seeds < expect) {
+    return Error{ErrorCode::kInvalid, "--bootstrap-expect " + std::to_string(expect) +
+                                          " needs at least as many --seeds; they are " +
+                                          std::to_string(seeds)};
+  }
+  if (expect > 0 && seeds >= 2 * expect) {
+    return Error{ErrorCode::kInvalid,
+                 "--bootstrap-expect must be more than half of the seeds, or two clusters could "
+                 "form; give fewer --seeds"};
+  }
+  return ok();
+}
+
+struct Disk {
+  std::unique_ptr<crdt::LmdbStore> id;
+  std::unique_ptr<crdt::LmdbStore> raft;
+  std::unique_ptr<crdt::LmdbStore> state;
+  Recovered recovered;
+};
+
+Result<Disk> open_disk(const std::string& data) {
+  Disk disk;
+  auto id = crdt::LmdbStore::open(data + "/id", crdt::Environment::kId);
+  if (!id) {
+    return id.error();
+  }
+  auto raft = crdt::LmdbStore::open(data + "/raft", crdt::Environment::kRaft);
+  if (!raft) {
+    return raft.error();
+  }
+  auto state = crdt::LmdbStore::open(data + "/state", crdt::Environment::kState);
+  if (!state && state.error().code == ErrorCode::kCorrupt) {
+    log_event({Severity::kWarn, "rows_damaged", {{"advice", "dropped; rebuilt from peers"}}});
+    if (const Status discarded = crdt::LmdbStore::discard(data + "/state"); !discarded) {
+      return discarded.error();
+    }
+    state = crdt::LmdbStore::open(data + "/state", crdt::Environment::kState);
+  }
+  if (!state) {
+    return state.error();
+  }
+  disk.id = std::move(id).value();
+  disk.raft = std::move(raft).value();
+  disk.state = std::move(state).value();
+  disk.recovered = {disk.id->recovered(), disk.raft->recovered(), disk.state->recovered()};
+  if (const Status sound = QuorumSeat::check(disk.recovered.raft); !sound) {
+    return Error{sound.error().code, data + "/raft: " + sound.error().text +
+                                         "; move the data directory away and start anew: this host "
+                                         "then joins as a new one"};
+  }
+  return disk;
+}
+
+/// Applies what was just committed to the records in hand, so that the node sees it.
+void remember(crdt::Records& records, const crdt::WriteBatch& writes) {
+  for (const crdt::Write& write : writes) {
+    if (write.value.has_value()) {
+      records[write.key] = *write.value;
+    } else {
+      records.erase(write.key);
+    }
+  }
+}
+
+Status commit(Disk& disk, const crdt::WriteBatch& writes) {
+  remember(disk.recovered.id, writes);
+  return disk.id->commit(writes);
+}
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  std::ifstream("/dev/urandom", std::ios::binary)
+      .read(reinterpret_cast<char*>(&number), sizeof number);
+  return number;
+}
+
+Result<std::unique_ptr<gossip::ZmqTransport>> open_transport(const RunOptions& options) {
+  gossip::ZmqTransport::Options ports;
+  ports.control = options.listen;
+  ports.bulk = options.listen;
+  ports.bulk.port = options.listen.port == 0 ? std::uint16_t{0}
+                                             : static_cast<std::uint16_t>(options.listen.port + 1);
+  ports.ipc_path = options.data_dir + "/agent.sock";
+  return gossip::ZmqTransport::open(ports);
+}
+
+/// A host without --gpus offers none; it can still vote and answer.
+Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host) {
+  crdt::Capacity capacity;
+  if (gpus.empty()) {
+    return capacity;
+  }
+  Result<Inventory> inventory = read_inventory(gpus, host);
+  if (!inventory) {
+    return inventory.error();
+  }
+  capacity.gpu_type = inventory->gpu_type;
+  capacity.cpus = inventory->cpus;
+  capacity.memory_mb = inventory->memory_mb;
+  for (const std::string& uuid : inventory->gpus) {
+    capacity.gpus.push_back({uuid, true});
+  }
+  return capacity;
+}
+
+/// One life of the agent: a new generation, a new node.
+Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
+  Result<Disk> disk = open_disk(options.data_dir);
+  if (!disk) {
+    return disk.error();
+  }
+  Result<HostKey> key = HostKey::load_or_make(disk->recovered.id);
+  if (!key) {
+    return key.error();
+  }
+  const StartRecord start =
+      next_start(disk->recovered.id, StartId(random_number()), at_least);
+  for (const crdt::WriteBatch& writes : {key->writes(), start.writes}) {
+    if (const Status done = commit(*disk, writes); !done) {
+      return done.error();
+    }
+  }
+  Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds);
+  Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id());
+  if (!seeds || !capacity) {
+    return seeds ? capacity.error() : seeds.error();
+  }
+  if (const Status good = check_expect(options.bootstrap_expect, seeds->size()); !good) {
+    return good.error();
+  }
+  auto transport = open_transport(options);
+  if (!transport) {
+    return transport.error();
+  }
+  LoopParts parts;
+  parts.transport = std::move(transport).value();
+  parts.state = std::move(disk->state);
+  parts.storage =
+      std::make_unique<crdt::StorageThread>(std::move(disk->id), std::move(disk->raft));
+  NodeOptions node;
+  node.self = key->host_id();
+  node.start = start.start;
+  node.name = options.name;
+  node.boot_id = boot_id();
+  node.rack = options.rack;
+  node.control = parts.transport->control_endpoint();
+  node.bulk = parts.transport->bulk_endpoint();
+  node.seeds = *seeds;
+  node.bootstrap_expect = static_cast<int>(options.bootstrap_expect);
+  node.capacity = *capacity;
+  parts.supervisors = std::make_unique<RankSupervisors>(
+      RankSupervisorsOptions{std::filesystem::absolute(options.data_dir).string(), node.control});
+  parts.node = std::make_unique<Node>(std::move(node), disk->recovered, Rng(random_number()),
+                                      boot_now());
+  return parts;
+}
+
+int stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kFilesWanted) {
+    limit.rlim_cur = std::min(kFilesWanted, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+void warn_of_open_doors(const RunOptions& options) {
+  if (!options.listen.is_loopback()) {
+    log_event({Severity::kWarn,
+               "insecure",
+               {{"listen", options.listen.text()},
+                {"advice", "anyone who reaches this port can command this host"}}});
+  }
+  if (geteuid() == 0) {
+    log_event({Severity::kWarn, "ranks_run_as_root", {{"advice", "start the agent as a user"}}});
+  }
+}
+
+}  // namespace
+
+int run_agent(const RunOptions& options) {
+  open_event_log(options.log_json, options.log_level);
+  if (!options.listen.is_loopback() && !options.insecure) {
+    return fail({ErrorCode::kInvalid,
+                 "hosts do not authenticate each other yet: listen on loopback, or accept that "
+                 "with --insecure"});
+  }
+  Result<crdt::DataLock> lock = crdt::DataLock::acquire(options.data_dir);
+  if (!lock) {
+    return fail(lock.error());
+  }
+  raise_file_limit();
+  warn_of_open_doors(options);
+  const int stop_fd = stop_signals();
+  Generation at_least;
+  while (true) {
+    Result<LoopParts> parts = make_parts(options, at_least);
+    if (!parts) {
+      return fail(parts.error());
+    }
+    parts->stop_fd = stop_fd;
+    EventLoop loop(std::move(parts).value());
+    switch (loop.run()) {
+      case EventLoop::End::kStopped:
+        return 0;
+      case EventLoop::End::kFailed:
+        return kExitFailed;
+      case EventLoop::End::kRestart:
+        at_least = loop.raise_to();
+        break;
+    }
+  }
+}
+
+}  // namespace muster::agent

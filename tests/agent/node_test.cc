@@ -1,0 +1,193 @@
+// What a Node does with bytes it must not trust, and what it answers when it has no quorum.
+
+#include "agent/node.h"
+
+#include <gtest/gtest.h>
+
+#include "membership/codec.h"
+#include "tests/agent/bare_node.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using gossip::MessageType;
+using testing::BareNode;
+using testing::kCluster;
+using testing::kPeer;
+using testing::kSelf;
+
+const ClusterId kForeign = ClusterId::from_bytes("foreign_________");
+
+std::string probe(const gossip::Envelope& envelope) {
+  return gossip::encode(envelope, membership::encode(membership::Body(membership::Probe())));
+}
+
+Request request(Verb verb, std::string arguments = "") {
+  Request asked;
+  asked.verb = verb;
+  asked.arguments = std::move(arguments);
+  return asked;
+}
+
+std::string submit_arguments() {
+  scheduler::JobSpec spec;
+  spec.argv = {"true"};
+  return encode_payload(SubmitArgs{"key", spec});
+}
+
+TEST(Node, AForeignClusterIsDroppedWithOneEvent) {
+  BareNode bare(0, kCluster);
+  for (int i = 0; i < 5; ++i) {
+    bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  }
+  EXPECT_EQ(bare.count("foreign_cluster"), 1U);
+  EXPECT_EQ(bare.node().dropped_count(), 5U);
+  EXPECT_EQ(bare.node().cluster(), kCluster);
+}
+
+TEST(Node, ANodeWithoutAClusterJoinsTheFirstItHears) {
+  BareNode bare;
+  bare.receive(probe(BareNode::envelope(MessageType::kProbe)));
+  EXPECT_EQ(bare.node().cluster(), kCluster);
+  EXPECT_EQ(bare.count("joined_cluster"), 1U);
+  bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  EXPECT_EQ(bare.node().cluster(), kCluster);
+}
+
+TEST(Node, AForeignProtocolVersionIsDroppedWithOneEvent) {
+  BareNode bare(0, kCluster);
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kProbe);
+  envelope.version = kProtocolVersion + 1;
+  bare.receive(probe(envelope));
+  bare.receive(probe(envelope));
+  EXPECT_EQ(bare.count("foreign_version"), 1U);
+  EXPECT_EQ(bare.node().dropped_count(), 2U);
+}
+
+TEST(Node, ItsOwnIdElsewhereIsAnAlarm) {
+  BareNode bare(0, kCluster);
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kProbe);
+  envelope.from = kSelf;
+  bare.receive(probe(envelope));
+  EXPECT_EQ(bare.count("own_id_elsewhere"), 1U);
+  EXPECT_EQ(bare.node().dropped_count(), 1U);
+}
+
+TEST(Node, ASenderWithoutAnIdIsDropped) {
+  BareNode bare(0, kCluster);
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kProbe);
+  envelope.from = HostId();
+  bare.receive(probe(envelope));
+  EXPECT_EQ(bare.node().dropped_count(), 1U);
+}
+
+TEST(Node, GarbageIsCountedAndNothingElse) {
+  BareNode bare(0, kCluster);
+  bare.transport.clear();
+  bare.events.clear();
+  Rng rng(3);
+  for (int i = 0; i < 1000; ++i) {
+    std::string bytes(rng.below(64), '\0');
+    for (char& byte : bytes) {
+      byte = static_cast<char>(rng.below(256));
+    }
+    bare.receive(bytes);
+  }
+  EXPECT_EQ(bare.node().dropped_count(), 1000U);
+  EXPECT_TRUE(bare.transport.empty());
+  EXPECT_TRUE(bare.events.empty());
+}
+
+TEST(Node, UnknownTypesAndUnreadableBodiesAreCounted) {
+  BareNode bare(0, kCluster);
+  const std::string strange = gossip::Encoder().array(1).text("strange").take();
+  bare.receive(gossip::encode(BareNode::envelope(static_cast<MessageType>(200)), strange));
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kAppendRequest), strange));
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kAssign), strange));
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows), strange));
+  EXPECT_EQ(bare.node().dropped_count(), 4U);
+}
+
+TEST(Node, AnUnreadableRequestIsAnsweredWithUsage) {
+  BareNode bare(1);
+  bare.pass(5s);
+  const auto answer = bare.ask_bytes(gossip::Encoder().array(1).text("?").take());
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kUsage);
+}
+
+TEST(Node, UnreadableArgumentsAreAnsweredWithUsage) {
+  BareNode bare(1);
+  bare.pass(5s);
+  ASSERT_TRUE(bare.node().seat().leads());
+  for (const Verb verb : {Verb::kSubmit, Verb::kOutput}) {
+    const auto answer = bare.ask(request(verb, "garbage"));
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status, ResponseStatus::kUsage) << answer->text;
+  }
+}
+
+TEST(Node, AnUnknownJobIsNotFound) {
+  BareNode bare(1);
+  bare.pass(5s);
+  for (const Verb verb : {Verb::kShow, Verb::kWhy, Verb::kCancel}) {
+    const auto answer = bare.ask(request(verb, encode_payload(JobRef{JobId(99)})));
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status, ResponseStatus::kNotFound) << answer->text;
+  }
+}
+
+TEST(Node, ASubmitWithoutAQuorumIsSurelyNotAccepted) {
+  BareNode bare(0, kCluster);
+  bare.pass(2s);
+  for (const Verb verb : {Verb::kSubmit, Verb::kJobs, Verb::kCancel}) {
+    const auto answer = bare.ask(request(verb, submit_arguments()));
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status, ResponseStatus::kNoQuorum);
+    EXPECT_FALSE(answer->text.empty());
+  }
+}
+
+TEST(Node, WhatItKnowsByItselfItAnswersWithoutAQuorum) {
+  BareNode bare(0, kCluster);
+  const auto version = bare.ask(request(Verb::kVersion));
+  ASSERT_TRUE(version.has_value());
+  EXPECT_EQ(decode_payload<VersionInfo>(version->payload)->host, kSelf);
+  const auto hosts = bare.ask(request(Verb::kHosts));
+  ASSERT_TRUE(hosts.has_value());
+  EXPECT_EQ(decode_payload<HostList>(hosts->payload)->hosts.size(), 1U);
+  const auto quorum = bare.ask(request(Verb::kQuorum));
+  ASSERT_TRUE(quorum.has_value());
+  EXPECT_EQ(decode_payload<QuorumInfo>(quorum->payload)->role, "none");
+  const auto events = bare.ask(request(Verb::kEvents));
+  ASSERT_TRUE(events.has_value());
+  EXPECT_FALSE(decode_payload<EventsPage>(events->payload)->events.empty());
+}
+
+TEST(Node, OneAgentThatExpectsOneVoterLeadsAndAcceptsJobs) {
+  BareNode bare(1);
+  bare.pass(5s);
+  ASSERT_TRUE(bare.node().seat().leads());
+  bare.ask(request(Verb::kVersion));
+  bare.transport.clear();
+  const auto answer = bare.ask(request(Verb::kJobs));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kOk);
+}
+
+TEST(Node, AProbeIsAnsweredOnTheConnectionItCameInOn) {
+  BareNode bare(0, kCluster);
+  bare.transport.clear();
+  bare.receive(probe(BareNode::envelope(MessageType::kProbe)));
+  ASSERT_FALSE(bare.transport.empty());
+  const auto* reply = std::get_if<gossip::Reply>(&bare.transport.front());
+  ASSERT_NE(reply, nullptr);
+  const Result<gossip::Message> message = gossip::decode(reply->bytes);
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->envelope().type, MessageType::kAck);
+  EXPECT_EQ(message->envelope().nonce, Nonce(9));
+}
+
+}  // namespace
+}  // namespace muster::agent
