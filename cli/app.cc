@@ -1,0 +1,151 @@
+// From the arguments of the process to one verb.
+
+#include <array>
+
+#include "cli/json_view.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "gossip/base/version.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kExitUsage = static_cast<int>(agent::ResponseStatus::kUsage);
+constexpr int kExitFailed = static_cast<int>(agent::ResponseStatus::kFailed);
+
+using Args = std::vector<std::string>;
+
+struct Entry {
+  std::string_view name;
+  std::string_view usage;
+  std::string_view purpose;
+  std::unique_ptr<Verb> (*make)(const Args& args);
+};
+
+template <std::unique_ptr<Verb> (*kMake)()>
+std::unique_ptr<Verb> plain(const Args&) {
+  return kMake();
+}
+
+constexpr std::array<Entry, 12> kVerbs = {{
+    {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
+    {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
+     make_submit},
+    {"jobs", "[OPTIONS]", "List the jobs that wait or run, and the last ones that ended.",
+     plain<make_jobs>},
+    {"show", "JOB [OPTIONS]", "Show a job, its attempts, its ranks and its history.",
+     plain<make_show>},
+    {"why", "JOB [OPTIONS]", "Say what a job waits for and what would start it now.",
+     plain<make_why>},
+    {"logs", "JOB [OPTIONS]", "Print what the ranks of a job wrote.", plain<make_logs>},
+    {"cancel", "JOB... [OPTIONS]", "End jobs, whether they wait or run.", plain<make_cancel>},
+    {"hosts", "[OPTIONS]", "List the hosts and how each one is.", plain<make_hosts>},
+    {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
+     plain<make_quorum>},
+    {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
+    {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
+     plain<make_leave>},
+    {"version", "[OPTIONS]", "Print the version of this program and of the node.",
+     plain<make_version>},
+}};
+
+std::string overview() {
+  std::string text =
+      "Muster runs gangs of GPU processes on a fleet of hosts without a central server.\n\n"
+      "Usage: muster VERB [OPTIONS]\n\n";
+  for (const Entry& entry : kVerbs) {
+    const std::string name(entry.name);
+    text += "  " + name + std::string(10 - name.size(), ' ') + std::string(entry.purpose) + "\n";
+  }
+  return text +
+         "\n`muster VERB --help` says more. Start with: muster agent --gpus sim:8xH100 "
+         "--bootstrap-expect 1\n";
+}
+
+const Entry* find(std::string_view name) {
+  for (const Entry& entry : kVerbs) {
+    if (entry.name == name) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+bool wants_json(const Args& args) {
+  for (const std::string& arg : args) {
+    if (arg == "--" || arg == "--json") {
+      return arg == "--json";
+    }
+  }
+  return false;
+}
+
+/// Before there is a session: the options themselves are wrong.
+int refuse(World& world, const Args& args, const std::string& text) {
+  *world.err << "muster: " << printable(text) << "\n";
+  if (wants_json(args)) {
+    *world.out << error_json(text, kExitUsage) << "\n";
+  }
+  return kExitUsage;
+}
+
+std::string names() {
+  std::vector<std::string> all;
+  for (const Entry& entry : kVerbs) {
+    all.emplace_back(entry.name);
+  }
+  return join(all);
+}
+
+int run_verb(World& world, const Entry& entry, const Args& args) {
+  Options options(std::string(entry.name) + " " + std::string(entry.usage),
+                  std::string(entry.purpose));
+  const std::unique_ptr<Verb> verb = entry.make(args);
+  verb->describe(options);
+  const Result<bool> wants_help = options.parse(args);
+  if (!wants_help) {
+    return refuse(world, args,
+                  wants_help.error().text + " (muster " + std::string(entry.name) + " --help)");
+  }
+  if (*wants_help) {
+    *world.out << options.help();
+    return 0;
+  }
+  Session session(world, verb->common());
+  return verb->run(session);
+}
+
+int dispatch(World& world, const Args& args) {
+  if (args.empty()) {
+    *world.err << overview();
+    return kExitUsage;
+  }
+  const std::string& name = args.front();
+  if (name == "-h" || name == "--help" || name == "help") {
+    *world.out << overview();
+    return 0;
+  }
+  if (name == "--version") {
+    *world.out << "muster " << kProductVersion << "\n";
+    return 0;
+  }
+  const Entry* entry = find(name);
+  if (entry == nullptr) {
+    return refuse(world, args, "'" + name + "' is no verb, these are: " + names());
+  }
+  return run_verb(world, *entry, Args(args.begin() + 1, args.end()));
+}
+
+}  // namespace
+
+int run(World& world, const std::vector<std::string>& args) {
+  const int exit_code = dispatch(world, args);
+  world.out->flush();
+  if (!world.out->good() && exit_code == 0) {
+    *world.err << "muster: the answer could not be written to stdout\n";
+    return kExitFailed;
+  }
+  return exit_code;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,26 @@
+#pragma once
+// The agent's config file, /etc/muster/muster.toml: a flat list of settings, named as the flags
+// with underscores. Read once, at start.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossip/base/result.h"
+
+namespace muster::cli {
+
+/// Setting -> value as a flag would give it; an array of strings is joined by commas.
+using Settings = std::map<std::string, std::string>;
+
+inline constexpr std::size_t kConfigBytesMax = 1 << 20;
+
+/// kInvalid names the place, or the unknown setting together with the known ones: a misspelt
+/// setting that is silently ignored is found out too late.
+Result<Settings> parse_config(std::string_view text, const std::string& path,
+                              const std::vector<std::string>& known);
+/// kNotFound when there is no such file.
+Result<Settings> read_config_file(const std::string& path, const std::vector<std::string>& known);
+
+}  // namespace muster::cli

@@ -1,0 +1,26 @@
+#pragma once
+// The names of job states (conventions.md "Job states") and what the verbs need to know of them.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::cli {
+
+inline const std::vector<std::string>& state_names() {
+  static const std::vector<std::string> names = {"queued",    "scheduled", "running", "stopping",
+                                                 "suspended", "completed", "failed",  "cancelled"};
+  return names;
+}
+
+inline bool is_state(std::string_view name) {
+  return std::find(state_names().begin(), state_names().end(), name) != state_names().end();
+}
+
+/// No further transition will come.
+inline bool is_ended(std::string_view state) {
+  return state == "completed" || state == "failed" || state == "cancelled";
+}
+
+}  // namespace muster::cli

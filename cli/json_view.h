@@ -1,0 +1,49 @@
+#pragma once
+// What --json prints: snake_case keys that stay, whole ids, integers, arrays. One document without
+// line breaks each; bytes that are no UTF-8 become U+FFFD. nlohmann/json stays in json_view.cc.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/client_api.h"
+
+namespace muster::cli {
+
+/// Each also holds `answered_by` and `age_ms` of the answer it came in.
+std::string to_json(const agent::HostList& list, const agent::Response& answer);
+std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer);
+std::string to_json(const agent::EventsPage& page, const agent::Response& answer);
+std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer);
+std::string to_json(const agent::JobDetail& detail, const agent::Response& answer);
+std::string to_json(const agent::WhyInfo& why, const agent::Response& answer);
+
+/// One line of `events --follow`.
+std::string to_json(const agent::EventInfo& event);
+/// `node` is nothing when none answered.
+std::string to_json(const std::optional<agent::VersionInfo>& node);
+std::string error_json(const std::string& text, int exit_code);
+std::string submitted_json(JobId job, const std::string& key);
+/// The second line of `submit --wait`.
+std::string ended_json(const agent::JobSummary& job, int exit_code);
+
+struct CancelOutcome {
+  JobId job;
+  int exit_code = 0;
+  std::string error;  ///< "" when cancelled.
+};
+std::string to_json(const std::vector<CancelOutcome>& outcomes);
+std::string left_json(const std::string& host_name);
+
+struct OutputPiece {
+  JobId job;
+  std::uint64_t attempt = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t offset = 0;  ///< Of the first byte in the rank's whole output.
+  std::string text;
+  bool ended = false;
+};
+/// One line of `logs`.
+std::string to_json(const OutputPiece& piece);
+
+}  // namespace muster::cli

@@ -1,0 +1,38 @@
+// muster leave: the agent tells the others, leaves the cluster and ends.
+
+#include "cli/json_view.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+
+namespace muster::cli {
+namespace {
+
+class Leave final : public Verb {
+ public:
+  void describe(Options& options) override {
+    common_.describe(options);
+    options.example("muster leave");
+  }
+
+  int run(Session& session) override {
+    agent::Request request;
+    request.verb = agent::Verb::kLeave;
+    const Reply reply = session.exchange(request);
+    if (!reply.is_ok()) {
+      return session.fail(reply);
+    }
+    const std::string& name = reply.response.answered_by;
+    session.out() << (session.common().is_json ? left_json(name)
+                                               : "host " + printable(name) + " leaves")
+                  << "\n";
+    return 0;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_leave() {
+  return std::make_unique<Leave>();
+}
+
+}  // namespace muster::cli

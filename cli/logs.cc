@@ -1,0 +1,151 @@
+// muster logs: what the ranks of a job wrote, read from the hosts that hold it.
+
+#include "cli/job_state.h"
+#include "cli/json_view.h"
+#include "cli/rank_output.h"
+#include "cli/verb.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr Duration kFollowInterval = std::chrono::milliseconds(200);
+
+class Logs final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.numbers("JOB", job_, "The job", 1);
+    options.flag("-f,--follow", follow_, "Go on until the ranks have ended");
+    options.value(
+        "-r,--rank", [this](const std::string& text) { return accept_rank(text); },
+        "The rank, or all, each line behind its [rank] (default 0)", "N|all");
+    options.number("--attempt", attempt_, "The attempt, counted from 1; 0 is the last one");
+    common_.describe(options);
+    options.example("muster logs 17 -f --rank all");
+  }
+
+  int run(Session& session) override {
+    const auto detail = job_detail(session);
+    if (!detail.has_value()) {
+      return session.failed();
+    }
+    const agent::AttemptInfo* attempt = chosen_attempt(*detail);
+    if (attempt == nullptr) {
+      return session.fail(agent::ResponseStatus::kNotFound, no_attempt_text(*detail));
+    }
+    std::vector<RankOutput> outputs = ranks_of(detail->summary.id, *attempt);
+    if (outputs.empty()) {
+      return session.fail(agent::ResponseStatus::kNotFound,
+                          "attempt " + std::to_string(attempt->number) + " of job " +
+                              std::to_string(detail->summary.id.value()) + " has no rank " +
+                              std::to_string(rank_));
+    }
+    return copy(session, outputs);
+  }
+
+ private:
+  Status accept_rank(const std::string& text) {
+    all_ = text == "all";
+    if (all_) {
+      return ok();
+    }
+    const Result<std::uint64_t> number = parse_number(text);
+    if (!number) {
+      return Error{ErrorCode::kInvalid, "'" + text + "' is neither a rank's number nor all"};
+    }
+    rank_ = *number;
+    return ok();
+  }
+
+  /// With --follow, waits until the job has an attempt to read from, or ended without one.
+  std::optional<agent::JobDetail> job_detail(Session& session) const {
+    const std::string arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    while (true) {
+      auto detail = session.read<agent::JobDetail>(agent::Verb::kShow, arguments);
+      const bool must_wait = detail.has_value() && follow_ && !is_ended(detail->summary.state) &&
+                             chosen_attempt(*detail) == nullptr;
+      if (!must_wait) {
+        return detail;
+      }
+      session.world().sleep(kFollowInterval);
+    }
+  }
+
+  const agent::AttemptInfo* chosen_attempt(const agent::JobDetail& detail) const {
+    const agent::AttemptInfo* chosen = nullptr;
+    for (const agent::AttemptInfo& attempt : detail.attempts) {
+      const bool matches = attempt_ == 0 ? chosen == nullptr || attempt.number > chosen->number
+                                         : attempt.number == attempt_;
+      chosen = matches ? &attempt : chosen;
+    }
+    return chosen;
+  }
+
+  std::string no_attempt_text(const agent::JobDetail& detail) const {
+    const std::string job = "job " + std::to_string(detail.summary.id.value());
+    if (attempt_ != 0) {
+      return job + " has no attempt " + std::to_string(attempt_);
+    }
+    return job + " is " + detail.summary.state + " and never started, so it wrote nothing" +
+           (is_ended(detail.summary.state) ? "" : ": wait for it with -f");
+  }
+
+  std::vector<RankOutput> ranks_of(JobId job, const agent::AttemptInfo& attempt) const {
+    std::vector<RankOutput> outputs;
+    for (const agent::MemberInfo& member : attempt.members) {
+      for (std::uint64_t local = 0; local < member.gpus.size(); ++local) {
+        const std::uint64_t rank = member.first_rank + local;
+        if (all_ || rank == rank_) {
+          RankSource source{
+              job,  attempt.number,          attempt.token, member.host, member.host_name,
+              rank, rank_state(member, rank)};
+          outputs.emplace_back(std::move(source), all_);
+        }
+      }
+    }
+    return outputs;
+  }
+
+  static std::string rank_state(const agent::MemberInfo& member, std::uint64_t rank) {
+    for (const agent::RankInfo& info : member.ranks) {
+      if (info.rank == rank) {
+        return info.detail.empty() ? info.state : info.state + ", " + info.detail;
+      }
+    }
+    return member.state;
+  }
+
+  int copy(Session& session, std::vector<RankOutput>& outputs) const {
+    int exit_code = 0;
+    bool is_going_on = true;
+    while (is_going_on && session.out().good()) {
+      is_going_on = false;
+      bool got_bytes = false;
+      for (RankOutput& output : outputs) {
+        if (!output.is_over()) {
+          got_bytes = output.advance(session, follow_) || got_bytes;
+          is_going_on = is_going_on || !output.is_over();
+          exit_code = exit_code == 0 ? output.exit_code() : exit_code;
+        }
+      }
+      session.out() << std::flush;
+      if (is_going_on && !got_bytes) {
+        session.world().sleep(kFollowInterval);
+      }
+    }
+    return exit_code;
+  }
+
+  std::vector<std::uint64_t> job_;
+  bool follow_ = false;
+  bool all_ = false;
+  std::uint64_t rank_ = 0;
+  std::uint64_t attempt_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_logs() {
+  return std::make_unique<Logs>();
+}
+
+}  // namespace muster::cli

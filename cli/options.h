@@ -1,0 +1,57 @@
+#pragma once
+// The options of one verb, over CLI11, which stays inside options.cc. Every value is parsed by our
+// own functions: CLI11 would read 010 as octal and say less when something is wrong.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossip/base/result.h"
+#include "gossip/base/time.h"
+
+namespace muster::cli {
+
+class Options {
+ public:
+  /// `usage` is what stands behind "muster" in the usage line: "jobs [OPTIONS]".
+  Options(std::string usage, std::string purpose);
+  ~Options();
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
+
+  /// `names` as "-f,--follow". Targets outlive parse(); they keep their value, the default that
+  /// the help shows, when the option is not given. `help` says the unit.
+  void flag(const std::string& names, bool& target, const std::string& help);
+  void text(const std::string& names, std::string& target, const std::string& help,
+            const std::string& value_name);
+  void number(const std::string& names, std::uint64_t& target, const std::string& help);
+  void integer(const std::string& names, std::int64_t& target, const std::string& help);
+  void duration(const std::string& names, Duration& target, const std::string& help);
+  /// May be given several times.
+  void list(const std::string& names, std::vector<std::string>& target, const std::string& help,
+            const std::string& value_name);
+  /// `accept` says what is wrong with a value, without naming the option.
+  void value(const std::string& names, std::function<Status(const std::string&)> accept,
+             const std::string& help, const std::string& value_name);
+  /// Required arguments without a dash, `count_max` of them at most.
+  void numbers(const std::string& name, std::vector<std::uint64_t>& target, const std::string& help,
+               std::size_t count_max);
+  /// Everything behind the first "--", untouched.
+  void command(std::vector<std::string>& target);
+  void example(std::string line);
+
+  /// True: help was asked for. kInvalid: one line that says what is wrong.
+  Result<bool> parse(const std::vector<std::string>& args);
+  std::string help() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+Result<std::uint64_t> parse_number(const std::string& text);
+Result<std::int64_t> parse_integer(const std::string& text);
+
+}  // namespace muster::cli

@@ -1,0 +1,127 @@
+#include "cli/session.h"
+
+#include "cli/duration.h"
+#include "cli/json_view.h"
+#include "cli/places.h"
+#include "cli/table.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+/// How the failures of the way to the node read as statuses.
+ResponseStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kNotFound:
+      return ResponseStatus::kNoQuorum;
+    case ErrorCode::kInvalid:
+    case ErrorCode::kConflict:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+    case ErrorCode::kUnknown:
+    case ErrorCode::kImpossible:
+      return ResponseStatus::kUnknown;
+  }
+  return ResponseStatus::kUnknown;
+}
+
+Reply broken(ResponseStatus status, const Error& error) {
+  Reply reply;
+  reply.status = status;
+  reply.text = error.text;
+  reply.is_from_node = false;
+  return reply;
+}
+
+}  // namespace
+
+void CommonOptions::describe(Options& options) {
+  options.text("--node", node,
+               "Ask this node's control port, instead of the agent on this host (MUSTER_NODE)",
+               "HOST:PORT");
+  options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
+               "DIR");
+  options.duration("--timeout", timeout, "Give up after this long without an answer");
+  options.flag("--json", is_json, "One JSON document on stdout, for programs");
+  options.flag("-v,--verbose", is_verbose, "Say more on stderr");
+}
+
+void CommonOptions::describe_consistent(Options& options) {
+  options.flag("--consistent", is_consistent,
+               "Ask the leader, after a majority confirmed it, instead of the nearest replica");
+}
+
+Reply Session::exchange(const agent::Request& request, Duration timeout) {
+  if (client_ == nullptr) {
+    auto client = world_.connect(node_address(world_, common_.node, common_.data_dir));
+    if (!client) {
+      // Nothing was sent, whatever went wrong.
+      const bool is_usage = client.error().code == ErrorCode::kInvalid;
+      return broken(is_usage ? ResponseStatus::kUsage : ResponseStatus::kNoQuorum, client.error());
+    }
+    client_ = std::move(client).value();
+  }
+  Result<agent::Response> response = client_->ask(request, timeout);
+  if (!response) {
+    client_.reset();
+    return broken(status_of(response.error().code), response.error());
+  }
+  Reply reply;
+  reply.status = response->status;
+  reply.text = response->text;
+  reply.response = std::move(response).value();
+  return reply;
+}
+
+std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string arguments) {
+  agent::Request request;
+  request.verb = verb;
+  request.consistent = common_.is_consistent;
+  request.arguments = std::move(arguments);
+  const Reply reply = exchange(request);
+  if (!reply.is_ok()) {
+    // A question that nobody answered has simply failed: nothing could have been done by it.
+    const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage;
+    fail(is_plain ? reply.status : ResponseStatus::kFailed, reply.text);
+    return std::nullopt;
+  }
+  last_ = reply.response;
+  note_age(verb);
+  return last_;
+}
+
+int Session::fail(ResponseStatus status, const std::string& text) {
+  exit_code_ = static_cast<int>(status);
+  note(text);
+  if (common_.is_json) {
+    out() << error_json(text, exit_code_) << "\n";
+  }
+  return exit_code_;
+}
+
+void Session::note(const std::string& text) {
+  err() << "muster: " << printable(text) << "\n" << std::flush;
+}
+
+void Session::progress(const std::string& text) {
+  if (world_.err_is_terminal) {
+    note(text);
+  }
+}
+
+void Session::note_age(agent::Verb verb) {
+  if (last_.age_ms <= kFreshMs) {
+    return;
+  }
+  const bool is_gossip = verb == agent::Verb::kHosts;
+  std::string why = last_.text;
+  if (why.empty()) {
+    why = is_gossip ? "nothing newer has reached host " + last_.answered_by
+                    : "no quorum reachable from host " + last_.answered_by;
+  }
+  err() << "answer is " << last_.age_ms / 1000 << " s old: " << printable(why) << "\n";
+}
+
+}  // namespace muster::cli

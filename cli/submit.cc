@@ -1,0 +1,110 @@
+// muster submit: a job enters the queue, once, however often the network fails on the way.
+//
+// The key is made before the first try and every try carries it, so that a repeated submit finds
+// the job of the first (design 8 "Submit"). Only when no try can have reached the log is the answer
+// "surely not accepted".
+
+#include "cli/job_wait.h"
+#include "cli/json_view.h"
+#include "cli/quote.h"
+#include "cli/submit_options.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+constexpr Duration kRetryPause = std::chrono::milliseconds(200);
+/// One try; several fit into the default --timeout.
+constexpr Duration kTryTimeout = std::chrono::seconds(3);
+
+class Submit final : public Verb {
+ public:
+  explicit Submit(std::vector<std::string> args) : args_(std::move(args)) {}
+
+  void describe(Options& options) override {
+    options_.describe(options);
+    options.flag("--wait", wait_, "Wait for the end of the job and exit with its exit code");
+    common_.describe(options);
+    options.example("muster submit --gpus 16 --gpu-type H100 --name llama -- python train.py");
+  }
+
+  int run(Session& session) override {
+    const Result<agent::SubmitArgs> submit = options_.arguments(session.world());
+    if (!submit) {
+      return session.fail(ResponseStatus::kUsage, submit.error().text);
+    }
+    if (session.common().is_verbose) {
+      session.note("key " + submit->key);
+    }
+    const Reply reply = send(session, *submit);
+    if (!reply.is_ok()) {
+      return session.fail(reply.status, explained(reply, submit->key));
+    }
+    const auto accepted = agent::decode_payload<agent::JobRef>(reply.response.payload);
+    if (!accepted.has_value()) {
+      return session.fail(ResponseStatus::kUnknown,
+                          "the node's answer is not understood" + repeat_line(submit->key));
+    }
+    session.out() << (session.common().is_json ? submitted_json(accepted->job, submit->key)
+                                               : "job " + std::to_string(accepted->job.value()))
+                  << "\n"
+                  << std::flush;
+    return wait_ ? wait_for_end(session, accepted->job) : 0;
+  }
+
+ private:
+  /// Tries until there is an answer, or until --timeout has passed since the first try.
+  Reply send(Session& session, const agent::SubmitArgs& submit) const {
+    agent::Request request;
+    request.verb = agent::Verb::kSubmit;
+    request.arguments = agent::encode_payload(submit);
+    const Instant deadline = session.world().now() + session.common().timeout;
+    bool may_be_accepted = false;
+    while (true) {
+      const Duration left = deadline - session.world().now();
+      Reply reply = session.exchange(request, std::min(left, kTryTimeout));
+      may_be_accepted = may_be_accepted || reply.status == ResponseStatus::kUnknown;
+      const bool is_open = may_be_accepted && (reply.status == ResponseStatus::kUnknown ||
+                                               reply.status == ResponseStatus::kNoQuorum);
+      if (!is_open) {
+        return reply;
+      }
+      if (session.world().now() + kRetryPause >= deadline) {
+        // A refusal of the last try says nothing about the earlier ones.
+        reply.status = ResponseStatus::kUnknown;
+        return reply;
+      }
+      session.progress("no answer yet, trying again under the same key");
+      session.world().sleep(kRetryPause);
+    }
+  }
+
+  std::string explained(const Reply& reply, const std::string& key) const {
+    if (reply.status == ResponseStatus::kUnknown) {
+      return "the job may or may not have been accepted (" + reply.text + ")" + repeat_line(key);
+    }
+    if (reply.status == ResponseStatus::kNoQuorum) {
+      return "the job was surely not accepted: " + reply.text;
+    }
+    return reply.text;
+  }
+
+  std::string repeat_line(const std::string& key) const {
+    return "; repeat with: muster submit " + shell_quoted(with_key(args_, key));
+  }
+
+  std::vector<std::string> args_;
+  SubmitOptions options_;
+  bool wait_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args) {
+  return std::make_unique<Submit>(args);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,164 @@
+// Output of ranks, piece by piece, followed, of several ranks, and of hosts that are gone.
+
+#include <gtest/gtest.h>
+
+#include "fake_world.h"
+#include "samples.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+/// The hosts' files: (host letter, rank) -> what was written. A rank is over unless it is growing.
+class Cluster {
+ public:
+  explicit Cluster(FakeWorld& world) {
+    world.answers([this](const agent::Request& request) { return answer(request); });
+  }
+
+  agent::JobDetail detail = sample_detail();
+  std::map<std::uint64_t, std::string> files = {{0, "hello\nwor"}, {1, "from b\n"}};
+  std::map<std::uint64_t, std::string> growth;  ///< Appended after the end was read once.
+  std::set<std::uint64_t> lost;
+  std::size_t piece_bytes = 4;
+
+ private:
+  Result<agent::Response> answer(const agent::Request& request) {
+    if (request.verb == agent::Verb::kShow) {
+      return answer_with(detail);
+    }
+    const auto query = *agent::decode_payload<agent::OutputQuery>(request.arguments);
+    EXPECT_EQ(query.token, (Token{0, 41}));
+    EXPECT_EQ(request.target, host_id(query.rank == 0 ? 'a' : 'b'));
+    if (lost.contains(query.rank)) {
+      return refusal(ResponseStatus::kNoQuorum, "host b does not answer");
+    }
+    return answer_with(piece(query));
+  }
+
+  agent::OutputChunk piece(const agent::OutputQuery& query) {
+    std::string& file = files[query.rank];
+    agent::OutputChunk chunk;
+    chunk.size = file.size();
+    chunk.bytes = file.substr(std::min(query.offset, chunk.size), piece_bytes);
+    const bool is_at_end = query.offset >= chunk.size;
+    chunk.ended = growth[query.rank].empty();
+    if (is_at_end) {
+      file += std::exchange(growth[query.rank], "");
+    }
+    return chunk;
+  }
+};
+
+TEST(Logs, RankZeroByDefaultWholeAndUntouched) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files[0] = std::string("a\0\x1b[1m\xff no newline", 18);
+  EXPECT_EQ(world.output_of({"logs", "17"}), cluster.files[0]);
+}
+
+TEST(Logs, OfAnotherRank) {
+  FakeWorld world;
+  Cluster cluster(world);
+  EXPECT_EQ(world.output_of({"logs", "17", "--rank", "1"}), "from b\n");
+}
+
+TEST(Logs, AllRanksHaveTheirPrefixOnWholeLines) {
+  FakeWorld world;
+  Cluster cluster(world);
+  EXPECT_EQ(world.output_of({"logs", "17", "--rank", "all"}), "[0] hello\n[1] from b\n[0] wor\n");
+}
+
+TEST(Logs, WithoutFollowStopsAtWhatIsThere) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.growth[0] = "ld\n";
+  EXPECT_EQ(world.output_of({"logs", "17"}), "hello\nwor");
+}
+
+TEST(Logs, FollowGoesOnUntilTheRankEnded) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.growth[0] = "ld\n";
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworld\n");
+  EXPECT_EQ(world.slept(), std::chrono::milliseconds(200));
+}
+
+TEST(Logs, FollowWaitsForTheFirstAttempt) {
+  FakeWorld world;
+  agent::JobDetail waiting = sample_detail();
+  waiting.attempts.clear();
+  waiting.summary.state = "queued";
+  Cluster cluster(world);
+  world.answers_in_turn({answer_with(waiting), answer_with(waiting)});
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nwor");
+}
+
+TEST(Logs, AnotherAttemptIsReadByItsToken) {
+  FakeWorld world;
+  Cluster cluster(world);
+  agent::AttemptInfo later = cluster.detail.attempts[0];
+  later.number = 2;
+  later.token = Token{0, 99};
+  cluster.detail.attempts.push_back(later);
+  EXPECT_EQ(world.output_of({"logs", "17", "--attempt", "1"}), "hello\nwor");
+}
+
+TEST(Logs, OfALostHostSaysWhatIsMissing) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  EXPECT_EQ(world.run({"logs", "17", "--rank", "all"}), 5);
+  EXPECT_EQ(world.out(), "[0] hello\n[0] wor\n");
+  EXPECT_EQ(world.err(),
+            "muster: output of rank 1 on host b is missing from byte 0 on: host b does not answer "
+            "(the rank: lost, host silent)\n");
+}
+
+TEST(Logs, FollowGivesALostHostItsTime) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "1", "--timeout", "3s"}), 5);
+  EXPECT_EQ(world.slept(), std::chrono::seconds(3));
+}
+
+TEST(Logs, Json) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.piece_bytes = 100;
+  cluster.files[0] = "caf\xe9\n";
+  EXPECT_EQ(world.output_of({"logs", "17", "--json"}),
+            "{\"job\":17,\"attempt\":1,\"rank\":0,\"offset\":0,\"text\":\"caf\ufffd\\n\","
+            "\"ended\":true}\n");
+}
+
+TEST(Logs, JsonNeverCutsACharacterInTwo) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files[0] = "abc\xc3\xa4";
+  const std::string out = world.output_of({"logs", "17", "--json"});
+  EXPECT_NE(out.find("\"text\":\"abc\""), std::string::npos) << out;
+  EXPECT_NE(out.find("\"offset\":3,\"text\":\"\u00e4\""), std::string::npos) << out;
+}
+
+TEST(Logs, WhatIsNotThereIsNamed) {
+  FakeWorld rank;
+  Cluster first(rank);
+  EXPECT_EQ(rank.run({"logs", "17", "--rank", "9"}), 6);
+  EXPECT_EQ(rank.err(), "muster: attempt 1 of job 17 has no rank 9\n");
+  FakeWorld attempt;
+  Cluster second(attempt);
+  EXPECT_EQ(attempt.run({"logs", "17", "--attempt", "3"}), 6);
+  EXPECT_EQ(attempt.err(), "muster: job 17 has no attempt 3\n");
+  FakeWorld never;
+  Cluster third(never);
+  third.detail.attempts.clear();
+  third.detail.summary.state = "queued";
+  EXPECT_EQ(never.run({"logs", "17"}), 6);
+  EXPECT_NE(never.err().find("never started"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::cli
