@@ -1,0 +1,337 @@
+#include "tests/compat/samples.h"
+
+#include "agent/client_api.h"
+#include "agent/fence.h"
+#include "agent/grant.h"
+#include "agent/start_record.h"
+#include "crdt/codec.h"
+#include "membership/codec.h"
+#include "scheduler/agent_messages.h"
+#include "scheduler/command.h"
+#include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::compat {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using gossip::Document;
+using scheduler::Member;
+using scheduler::RankResult;
+namespace entry = scheduler::entry;
+
+const HostId kHost = HostId::from_bytes("host-one________");
+const HostId kOther = HostId::from_bytes("host-two________");
+const ClusterId kCluster = ClusterId::from_bytes("cluster_________");
+constexpr AgentStart kStart{Generation(3), StartId(0x1122334455667788)};
+constexpr Token kToken{1, 300};
+const gossip::Endpoint kEndpoint = gossip::Endpoint::ipv4(10, 0, 0, 1, 7450);
+
+scheduler::JobSpec spec() {
+  scheduler::JobSpec spec;
+  spec.name = "train";
+  spec.user = "alice";
+  spec.gpus = 3;
+  spec.gpu_type = "H100";
+  spec.argv = {"python", "train.py"};
+  spec.environment = {"A=1"};
+  spec.directory = "/data";
+  spec.priority = -5;
+  spec.retries = 2;
+  spec.hold = 180s;
+  spec.keep_when_isolated = true;
+  spec.time_limit = 3600s;
+  spec.on_lost_host = scheduler::OnLostHost::kWait;
+  return spec;
+}
+
+std::vector<Member> members() {
+  return {Member{kHost, kStart, {{"GPU-a", 0}, {"GPU-b", 2}}, 0},
+          Member{kOther, {Generation(1), StartId(7)}, {{"GPU-c", 0}}, 2}};
+}
+
+std::vector<RankResult> results() {
+  return {RankResult{0, RankResult::Kind::kExited, 0, false, 1000, ""},
+          RankResult{1, RankResult::Kind::kSignalled, 15, true, 70'000, "why"}};
+}
+
+template <class Body, class Decode>
+Sample message_sample(const std::string& name, const Body& body, Decode decode) {
+  const gossip::MessageType type = type_of(body);
+  return {"message/" + name, encode(body),
+          [type, decode](const std::string& bytes) -> std::optional<std::string> {
+            const Result<Document> document = Document::parse(bytes);
+            const auto read = document ? decode(type, document->root()) : std::nullopt;
+            return read ? std::optional(encode(*read)) : std::nullopt;
+          }};
+}
+
+Sample membership_sample(const std::string& name, const membership::Body& body) {
+  return message_sample(name, body, membership::decode_body);
+}
+Sample raft_sample(const std::string& name, const scheduler::RaftMessage& body) {
+  return message_sample(name, body, scheduler::decode_raft_message);
+}
+Sample quorum_sample(const std::string& name, const scheduler::QuorumMessage& body) {
+  return message_sample(name, body, scheduler::decode_quorum_message);
+}
+Sample agent_sample(const std::string& name, const scheduler::AgentMessage& body) {
+  return message_sample(name, body, scheduler::decode_agent_message);
+}
+
+Sample entry_sample(const std::string& name, const scheduler::Entry& value) {
+  return {"entry/" + name, scheduler::encode(value),
+          [](const std::string& bytes) -> std::optional<std::string> {
+            const Result<scheduler::Entry> read = scheduler::decode_entry(bytes);
+            return read ? std::optional(scheduler::encode(*read)) : std::nullopt;
+          }};
+}
+
+Sample envelope_sample() {
+  gossip::Envelope envelope;
+  envelope.version = 1;
+  envelope.type = gossip::MessageType::kProbe;
+  envelope.cluster = kCluster;
+  envelope.from = kHost;
+  envelope.generation = Generation(3);
+  envelope.nonce = Nonce(99);
+  envelope.trailing = gossip::Encoder().text("newer").take();
+  envelope.trailing_count = 1;
+  const std::string body = gossip::Encoder().array(1).u64(5).take();
+  return {"envelope", gossip::encode(envelope, body),
+          [body](const std::string& bytes) -> std::optional<std::string> {
+            const Result<gossip::Message> read = gossip::decode(bytes);
+            return read ? std::optional(gossip::encode(read->envelope(), body)) : std::nullopt;
+          }};
+}
+
+crdt::Row row() {
+  crdt::Row row;
+  row.full_from = Generation(3);
+  row.fields[1] = {{Generation(3), Sequence(1)}, "identity"};
+  row.fields[99] = {{Generation(3), Sequence(2)}, "of a newer version"};
+  return row;
+}
+
+template <class Value>
+Sample field_sample(const std::string& name, const Value& value,
+                    std::optional<Value> (*decode)(std::string_view)) {
+  return {"row/" + name, crdt::encode(value),
+          [decode](const std::string& bytes) -> std::optional<std::string> {
+            const auto read = decode(bytes);
+            return read ? std::optional(crdt::encode(*read)) : std::nullopt;
+          }};
+}
+
+/// A record that is read with its whole environment: its writes, and what they are read as.
+Sample record_sample(const std::string& name, const crdt::Write& write,
+                     std::function<std::optional<std::string>(const std::string&)> reread) {
+  return {"disk/" + name + " " + write.key.substr(0, write.key.find('/')), write.value.value_or(""),
+          std::move(reread)};
+}
+
+agent::GrantRecord grant() {
+  agent::GrantRecord record;
+  record.token = kToken;
+  record.state = scheduler::GrantState::kEnded;
+  record.job = JobId(4);
+  record.attempt = 2;
+  record.spec = spec();
+  record.members = members();
+  record.hold = 180s;
+  record.results = results();
+  return record;
+}
+
+scheduler::RecoveredLog recovered(const crdt::WriteBatch& batch) {
+  crdt::Records records;
+  for (const crdt::Write& write : batch) {
+    records[write.key] = *write.value;
+  }
+  Result<scheduler::RecoveredLog> log = scheduler::recover_log(records);
+  return log ? *std::move(log) : scheduler::RecoveredLog();
+}
+
+}  // namespace
+
+std::vector<Sample> message_samples() {
+  const scheduler::LogPosition position{LogIndex(300), Term(4)};
+  const scheduler::QuorumProposal proposal{kCluster, {kHost, kOther}};
+  return {
+      envelope_sample(),
+      membership_sample("probe", membership::Probe()),
+      membership_sample("ack", membership::Ack{250ms, Sequence(9)}),
+      membership_sample("call", membership::Call{kHost, Generation(3)}),
+      membership_sample("veto", membership::Veto{kHost, Generation(3)}),
+      membership_sample("accuse", membership::Accuse{Generation(3), crdt::ClaimKind::kRefused}),
+      raft_sample("vote_request", scheduler::VoteRequest{Term(4), true, position, 9}),
+      raft_sample("vote_reply", scheduler::VoteReply{Term(4), true, true, 9}),
+      raft_sample("append_request",
+                  scheduler::AppendRequest{Term(5),
+                                           9,
+                                           2,
+                                           position,
+                                           LogIndex(299),
+                                           {{Term(5), scheduler::LogEntryKind::kCommand, "command"},
+                                            {Term(5), {}, ""}}}),
+      raft_sample("append_reply",
+                  scheduler::AppendReply{Term(4), 9, 2, false, LogIndex(0), position}),
+      raft_sample("snapshot_request", scheduler::SnapshotRequest{Term(4), 9, {position, "state"}}),
+      raft_sample("snapshot_reply", scheduler::SnapshotReply{Term(4), 9, LogIndex(300)}),
+      quorum_sample("propose", scheduler::QuorumPropose{proposal}),
+      quorum_sample("promise",
+                    scheduler::QuorumPromise{kCluster, scheduler::PromiseAnswer::kPromised}),
+      quorum_sample("form", scheduler::QuorumForm{proposal}),
+      agent_sample("hello", scheduler::Hello{kStart,
+                                             "boot",
+                                             "name",
+                                             "H100",
+                                             {"GPU-a", "GPU-b"},
+                                             64,
+                                             512'000,
+                                             {{kToken, scheduler::GrantState::kEnded, results()}}}),
+      agent_sample("hello_reply",
+                   scheduler::HelloReply{kStart.start_id, true, Generation(), kToken, {{1, 200}}}),
+      agent_sample("assign",
+                   scheduler::Assign{kToken, kStart, JobId(4), 2, spec(), members(), 180s}),
+      agent_sample("ready", scheduler::Ready{kToken, kStart, kEndpoint}),
+      agent_sample("refuse", scheduler::Refuse{kToken, kStart, "stale token"}),
+      agent_sample("start", scheduler::Start{kToken, kStart, kEndpoint}),
+      agent_sample("stop", scheduler::Stop{kToken, kStart, 10s, "cancelled"}),
+      agent_sample("finish", scheduler::Finish{kToken, kStart, results(), true}),
+      agent_sample("finish_ack", scheduler::FinishAck{kToken}),
+      agent_sample("renew", scheduler::Renew{kStart, {kToken}}),
+      agent_sample("renew_ack", scheduler::RenewAck{{kToken}}),
+  };
+}
+
+std::vector<Sample> entry_samples() {
+  return {
+      entry_sample("register", entry::Register{kHost,
+                                               kStart,
+                                               "boot",
+                                               "name",
+                                               "H100",
+                                               {"GPU-a", "GPU-b"},
+                                               64,
+                                               512'000,
+                                               {{kToken, true}}}),
+      entry_sample("submit", entry::Submit{"key", spec(), "host-one"}),
+      entry_sample("cancel", entry::Cancel{JobId(4), "bob"}),
+      entry_sample("observe", entry::Observe{kHost,
+                                             kStart,
+                                             scheduler::Verdict::kRefused,
+                                             scheduler::Health::kCordoned,
+                                             {"GPU-a"},
+                                             {"GPU-b"}}),
+      entry_sample("tick", entry::Tick{1s}),
+      entry_sample("decide", entry::Decide{JobId(4), 2, members(), 180s, 10s, 10s}),
+      entry_sample("ready", entry::Ready{kToken, kHost, kStart, kEndpoint}),
+      entry_sample("start", entry::Start{kToken}),
+      entry_sample("stop", entry::Stop{kToken, scheduler::Cause::kTimeLimit}),
+      entry_sample("finish", entry::Finish{kToken, kHost, kStart, results(), true}),
+      entry_sample("abort", entry::Abort{kToken, scheduler::Cause::kRefused, kHost}),
+      entry_sample("condemn", entry::Condemn{kHost, {kToken}}),
+      entry_sample("pardon", entry::Pardon{kHost, {kToken}}),
+      entry_sample("expire", entry::Expire{kHost, kToken, LogIndex(310)}),
+  };
+}
+
+std::vector<Sample> row_samples() {
+  crdt::RowsBody rows;
+  rows.want_all = true;
+  rows.want = {kOther};
+  rows.rows = {{kHost, row()}};
+  rows.digests = {{kHost, 0x1234}};
+  rows.complete = true;
+  rows.audit = 0x5678;
+  const crdt::Identity identity{"name", kEndpoint, kEndpoint, kStart.start_id,
+                                "boot", "rack",    "0.1.0",   true};
+  const crdt::Capacity capacity{"H100", {{"GPU-a", true}, {"GPU-b", false}}, 64, 512'000, true};
+  return {
+      {"message/rows", crdt::encode(rows),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const Result<Document> document = Document::parse(bytes);
+         const auto read = document ? crdt::decode_rows(document->root()) : std::nullopt;
+         return read ? std::optional(crdt::encode(*read)) : std::nullopt;
+       }},
+      {"row/whole", crdt::encode_row(row()),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const auto read = crdt::decode_row(bytes);
+         return read ? std::optional(crdt::encode_row(*read)) : std::nullopt;
+       }},
+      field_sample<crdt::Identity>("identity", identity, crdt::decode_identity),
+      field_sample<crdt::Capacity>("capacity", capacity, crdt::decode_capacity),
+      field_sample<crdt::QuorumView>("quorum", {Term(4), kHost, {kHost, kOther}, LogIndex(300)},
+                                     crdt::decode_quorum_view),
+      {"row/observers", crdt::encode_observers({kHost, kOther}),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const auto read = crdt::decode_observers(bytes);
+         return read ? std::optional(crdt::encode_observers(*read)) : std::nullopt;
+       }},
+      {"row/evidence",
+       crdt::encode_evidence({{kOther, Generation(2), crdt::ClaimKind::kRefused, true}}),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const auto read = crdt::decode_evidence(bytes);
+         return read ? std::optional(crdt::encode_evidence(*read)) : std::nullopt;
+       }},
+  };
+}
+
+std::vector<Sample> disk_samples() {
+  const auto same = [](const std::string& bytes) { return std::optional(bytes); };
+  const crdt::Write hard = scheduler::write_of(scheduler::HardState{Term(4), kHost});
+  const crdt::Write voters = scheduler::write_of_voters({kHost, kOther});
+  const crdt::Write logged =
+      scheduler::write_of(LogIndex(1), {Term(4), scheduler::LogEntryKind::kCommand, "command"});
+  crdt::WriteBatch fence;
+  agent::Fence().raise({"GPU-a", 2}, kToken, fence);
+  const agent::StartRecord start = agent::next_start({}, StartId(7));
+  crdt::Root root;
+  root.add("key", crdt::seal("key", "payload"));
+  const scheduler::QuorumProposal proposal{kCluster, {kHost, kOther}};
+  return {
+      record_sample("hard_state", hard,
+                    [voters](const std::string& bytes) {
+                      return scheduler::write_of(
+                                 recovered({{std::string(scheduler::kHardStateKey), bytes}, voters})
+                                     .hard_state)
+                          .value;
+                    }),
+      record_sample(
+          "voters", voters,
+          [hard](const std::string& bytes) {
+            return scheduler::write_of_voters(
+                       recovered({hard, {std::string(scheduler::kVotersKey), bytes}}).voters)
+                .value;
+          }),
+      record_sample("log_entry", logged,
+                    [hard, voters, logged](const std::string& bytes) -> std::optional<std::string> {
+                      const auto log = recovered({hard, voters, {logged.key, bytes}});
+                      return log.entries.empty()
+                                 ? std::nullopt
+                                 : scheduler::write_of(LogIndex(1), log.entries.front()).value;
+                    }),
+      record_sample("promise", scheduler::write_of_promise(proposal), same),
+      record_sample("refused", scheduler::write_of_refused({kCluster}), same),
+      {"disk/grant", agent::encode(grant()),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const auto read = agent::decode_grant(bytes);
+         return read ? std::optional(agent::encode(*read)) : std::nullopt;
+       }},
+      record_sample("fence", fence.front(), same),
+      record_sample("generation", start.writes.front(), same),
+      {"disk/seal", crdt::seal("key", "payload"),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const auto read = crdt::unseal("key", bytes);
+         return read ? std::optional(crdt::seal("key", *read)) : std::nullopt;
+       }},
+      {"disk/root", root.encode(),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const auto read = crdt::Root::decode(bytes);
+         return read ? std::optional(read->encode()) : std::nullopt;
+       }},
+  };
+}
+
+}  // namespace muster::compat

@@ -1,0 +1,76 @@
+#include "tests/fuzz/corpus.h"
+
+#include <map>
+#include <set>
+
+#include "tests/sim/world.h"
+
+namespace muster::fuzz {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+
+agent::Request submit_request(const std::string& key, std::uint32_t gpus, bool fails) {
+  scheduler::JobSpec spec;
+  spec.name = "corpus";
+  spec.gpus = gpus;
+  spec.argv = {"sim", "run_ms=8000"};
+  if (fails) {
+    spec.argv.push_back("fail_rank=0");
+  }
+  spec.hold = 20s;
+  spec.retries = 1;
+  agent::Request request;
+  request.verb = agent::Verb::kSubmit;
+  request.arguments = agent::encode_payload(agent::SubmitArgs{key, spec});
+  return request;
+}
+
+agent::Request about_job(agent::Verb verb) {
+  agent::Request request;
+  request.verb = verb;
+  request.arguments = agent::encode_payload(agent::JobRef{JobId(1)});
+  return request;
+}
+
+void live(sim::World& world) {
+  world.run_for(15s);
+  world.ask(3, submit_request("a", 16, false));
+  world.ask(4, submit_request("b", 8, true));
+  world.run_for(3s);
+  for (const agent::Verb verb : {agent::Verb::kShow, agent::Verb::kWhy, agent::Verb::kJobs,
+                                 agent::Verb::kQuorum, agent::Verb::kCancel}) {
+    world.ask(4, about_job(verb));
+  }
+  world.run_for(3s);
+  world.kill_agent(0);
+  world.run_for(10s);
+  world.start_agent(0);
+  world.power_off(1);
+  world.run_for(20s);
+  world.power_on(1);
+  world.ask(3, submit_request("c", 32, false));
+  world.run_for(30s);
+}
+
+}  // namespace
+
+std::vector<std::string> real_messages(std::size_t per_type) {
+  std::vector<std::string> messages;
+  std::set<std::string> known;
+  std::map<gossip::MessageType, std::size_t> of_type;
+  sim::WorldOptions options;
+  options.hosts = 5;
+  sim::World world(options);
+  world.network().tap = [&](std::uint32_t, std::uint32_t, const std::string& bytes) {
+    const Result<gossip::Message> message = gossip::decode(bytes);
+    if (message && of_type[message->envelope().type] < per_type && known.insert(bytes).second) {
+      ++of_type[message->envelope().type];
+      messages.push_back(bytes);
+    }
+  };
+  live(world);
+  return messages;
+}
+
+}  // namespace muster::fuzz

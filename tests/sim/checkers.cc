@@ -1,0 +1,309 @@
+#include "tests/sim/checkers.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "gossip/wire.h"
+#include "scheduler/raft/codec.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr Duration kRetrySubmit = std::chrono::seconds(2);
+constexpr int kTriesMax = 600;
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::string where(std::uint32_t host) { return "host " + std::to_string(host); }
+
+std::vector<HostId> voters_on(const Disk& disk) {
+  const auto& sealed = disk.sealed(crdt::Environment::kRaft);
+  const auto found = sealed.find(std::string(scheduler::kVotersKey));
+  if (found == sealed.end()) {
+    return {};
+  }
+  const auto payload = crdt::unseal(found->first, found->second);
+  Result<gossip::Document> document = gossip::Document::parse(*payload);
+  if (!document) {
+    return {};
+  }
+  gossip::Reader reader = document->root();
+  return scheduler::read_voters(reader);
+}
+
+/// Whether the disk's snapshot already covers this index.
+bool snapshot_covers(const Disk& disk, std::uint64_t index) {
+  const auto& sealed = disk.sealed(crdt::Environment::kRaft);
+  const auto found = sealed.find(std::string(scheduler::kSnapshotKey));
+  if (found == sealed.end()) {
+    return false;
+  }
+  const auto payload = crdt::unseal(found->first, found->second);
+  Result<gossip::Document> document = gossip::Document::parse(*payload);
+  return document.has_value() && document->root().u64() >= index;
+}
+
+}  // namespace
+
+void OneLeaderATerm::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "leader_elected") {
+    return;
+  }
+  const auto [known, is_new] = leaders_.emplace(std::string(event.field("term")), host);
+  if (!is_new && known->second != host) {
+    world.violation(name(), "term " + known->first + " has leaders " + where(known->second) +
+                                " and " + where(host));
+  }
+}
+
+void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "applied") {
+    return;
+  }
+  const std::uint64_t index = number(event.field("index"));
+  const std::string key = crdt::key_of(scheduler::kLogTable, index);
+  const std::vector<HostId> voters = voters_on(world.disk(host));
+  std::map<std::string, std::size_t> copies;
+  std::size_t covered = 0;
+  for (const HostId voter : voters) {
+    const auto position = world.find(voter);
+    const auto& sealed = world.disk(*position).sealed(crdt::Environment::kRaft);
+    const auto found = sealed.find(key);
+    if (found != sealed.end()) {
+      ++copies[found->second];
+    } else if (snapshot_covers(world.disk(*position), index)) {
+      ++covered;
+    }
+  }
+  std::size_t most = covered;
+  std::string entry;
+  for (const auto& [bytes, count] : copies) {
+    if (count + covered > most) {
+      most = count + covered;
+      entry = bytes;
+    }
+  }
+  if (most * 2 <= voters.size()) {
+    world.violation(name(), where(host) + " applied index " + std::to_string(index) + " held by " +
+                                std::to_string(most) + " of " + std::to_string(voters.size()));
+  }
+  const auto [known, is_new] = committed_.emplace(index, entry);
+  if (!is_new && !entry.empty() && known->second != entry) {
+    world.violation(name(), "index " + std::to_string(index) + " committed twice, differently");
+  }
+}
+
+void NoGpuInTwoAttempts::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  for (const scheduler::GpuSlot& gpu : fact.member.gpus) {
+    const std::string place = gpu.uuid + "/" + std::to_string(gpu.slot);
+    const auto found = occupied_.find(place);
+    if (fact.kind == FarmFact::Kind::kLaunched) {
+      ++launches_;
+      if (found != occupied_.end()) {
+        world.violation(name(), where(host) + " " + place + " held by " + found->second.text() +
+                                    " when " + fact.token.text() + " started");
+      }
+      occupied_[place] = fact.token;
+    } else if (fact.kind == FarmFact::Kind::kGone && found != occupied_.end() &&
+               found->second == fact.token) {
+      occupied_.erase(found);
+    }
+  }
+}
+
+void TokenMonotonic::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind != FarmFact::Kind::kLaunched) {
+    return;
+  }
+  for (const scheduler::GpuSlot& gpu : fact.member.gpus) {
+    Token& highest = highest_[gpu.uuid];
+    if (fact.token <= highest) {
+      world.violation(name(), where(host) + " " + gpu.uuid + " started " + fact.token.text() +
+                                  " after " + highest.text());
+    }
+    highest = fact.token;
+  }
+}
+
+void CompletesOnce::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "job_ended" || event.field("state") != "completed") {
+    return;
+  }
+  const std::string job(event.field("job"));
+  const std::string token(event.field("token"));
+  const auto [known, is_new] = completed_.emplace(job, token);
+  if (known->second != token) {
+    world.violation(name(), "job " + job + " completed under " + known->second + " and " + token);
+  }
+  const Successes& attempt = attempts_[token];
+  if (is_new && (attempt.wanted == 0 || attempt.ranks.size() < attempt.wanted)) {
+    world.violation(name(), where(host) + " says job " + job + " completed, but " +
+                                std::to_string(attempt.ranks.size()) + " of " +
+                                std::to_string(attempt.wanted) + " ranks did");
+  }
+}
+
+void CompletesOnce::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind == FarmFact::Kind::kLaunched &&
+      completed_.contains(std::to_string(fact.job.value()))) {
+    world.violation(name(), where(host) + " starts " + fact.token.text() + " of job " +
+                                std::to_string(fact.job.value()) + ", which has completed");
+  }
+  if (fact.kind == FarmFact::Kind::kRankEnded && fact.result.is_success()) {
+    Successes& attempt = attempts_[fact.token.text()];
+    attempt.wanted = fact.ranks_of_job;
+    attempt.ranks.insert(fact.result.rank);
+  }
+}
+
+void GangAllOrNothing::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind != FarmFact::Kind::kLaunched) {
+    return;
+  }
+  const auto& own = world.disk(host).sealed(crdt::Environment::kId);
+  const std::string key = agent::key_of_grant(fact.token);
+  const auto mine = own.find(key);
+  if (mine == own.end()) {
+    world.violation(name(), where(host) + " started " + fact.token.text() + " without a record");
+    return;
+  }
+  const auto record = agent::decode_grant(crdt::unseal(key, mine->second).value_or(""));
+  if (!record.has_value()) {
+    world.violation(name(), where(host) + " holds an unreadable grant");
+    return;
+  }
+  for (const scheduler::Member& member : record->members) {
+    const auto position = world.find(member.host);
+    // The record may be gone again (it was aborted there since); the fence never goes.
+    const agent::Fence fence(position.has_value()
+                                 ? world.disk(*position).read(crdt::Environment::kId)
+                                 : crdt::Records());
+    for (const scheduler::GpuSlot& gpu : member.gpus) {
+      if (fence.highest(gpu) < fact.token) {
+        world.violation(name(), fact.token.text() + " started on " + where(host) + " though " +
+                                    gpu.uuid + " was never reserved for it");
+      }
+    }
+  }
+}
+
+// ---- submits ----
+
+void SubmitsKept::submit(World& world, std::uint32_t host, const scheduler::JobSpec& spec) {
+  Submit submit;
+  submit.key = "key-" + std::to_string(submits_.size());
+  submit.spec = spec;
+  submits_.push_back(std::move(submit));
+  attempt(world, submits_.size() - 1, host);
+}
+
+void SubmitsKept::attempt(World& world, std::size_t index, std::uint32_t host) {
+  Submit& submit = submits_[index];
+  ++submit.tries;
+  agent::Request request;
+  request.verb = agent::Verb::kSubmit;
+  request.arguments = agent::encode_payload(agent::SubmitArgs{submit.key, submit.spec});
+  submit.client = world.ask(host, std::move(request));
+  world.at(world.now() + kRetrySubmit, [this, &world, index] { look(world, index); });
+}
+
+void SubmitsKept::look(World& world, std::size_t index) {
+  Submit& submit = submits_[index];
+  const ClientReply* reply = world.reply_to(submit.client);
+  if (reply != nullptr && reply->response.status == agent::ResponseStatus::kOk) {
+    const auto job = agent::decode_payload<agent::JobRef>(reply->response.payload);
+    submit.job = job->job;
+    return;
+  }
+  if (submit.tries < kTriesMax) {
+    attempt(world, index, static_cast<std::uint32_t>(world.rng().below(world.size())));
+  }
+}
+
+std::size_t SubmitsKept::acknowledged() const {
+  return static_cast<std::size_t>(std::count_if(submits_.begin(), submits_.end(),
+                                                [](const Submit& s) { return s.job != JobId(); }));
+}
+
+bool SubmitsKept::drained(World& world) const {
+  if (acknowledged() < submits_.size()) {
+    return false;
+  }
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (!world.is_running(host) || !world.node(host).seat().is_voter()) {
+      continue;
+    }
+    for (const Submit& submit : submits_) {
+      const scheduler::Job* job = world.node(host).seat().state().job(submit.job);
+      if (job == nullptr || !job->has_ended()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void SubmitsKept::at_end(World& world) {
+  std::set<JobId> seen;
+  for (const Submit& submit : submits_) {
+    if (submit.job == JobId()) {
+      world.violation(name(), submit.key + " was never acknowledged");
+    } else if (!seen.insert(submit.job).second) {
+      world.violation(name(), "two keys got job " + std::to_string(submit.job.value()));
+    }
+  }
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (!world.is_running(host) || !world.node(host).seat().is_voter()) {
+      continue;
+    }
+    const scheduler::State& state = world.node(host).seat().state();
+    if (state.jobs().size() != seen.size()) {
+      world.violation(name(), where(host) + " knows " + std::to_string(state.jobs().size()) +
+                                  " jobs, acknowledged were " + std::to_string(seen.size()));
+    }
+    for (const Submit& submit : submits_) {
+      const scheduler::Job* job = state.job(submit.job);
+      if (submit.job == JobId() || (job != nullptr && job->has_ended())) {
+        continue;
+      }
+      world.violation(name(), where(host) + ": job " + std::to_string(submit.job.value()) + " is " +
+                                  (job == nullptr
+                                       ? std::string("lost")
+                                       : std::string(scheduler::text_of(job->state))));
+    }
+  }
+}
+
+void RowsConverge::at_end(World& world) {
+  std::optional<std::uint64_t> digest;
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (!world.is_running(host)) {
+      continue;
+    }
+    const agent::Node& node = world.node(host);
+    if (digest.has_value() && *digest != node.store().digest()) {
+      world.violation(name(), where(host) + " holds other rows than the hosts before it");
+    }
+    digest = node.store().digest();
+    for (const auto& [id, member] : node.membership().members()) {
+      const auto position = world.find(id);
+      if (position.has_value() && world.is_running(*position) &&
+          member.state != membership::MemberState::kAlive) {
+        world.violation(name(), where(host) + " sees " + where(*position) + " " +
+                                    std::string(membership::name_of(member.state)));
+      }
+    }
+  }
+}
+
+void NoFalseVerdict::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name == "unreachable") {
+    world.violation(name(), where(host) + " says " + event.text());
+  }
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,124 @@
+#pragma once
+// One checker, one property. They read events, physical facts and disks; none asks a machine what
+// it believes.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+/// Raft 5.2: at most one leader a term.
+class OneLeaderATerm : public Checker {
+ public:
+  std::string name() const override { return "one_leader_a_term"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  std::map<std::string, std::uint32_t> leaders_;
+};
+
+/// Raft 5.3 and commit: what any host applied is, at that moment, on the durable disks of a
+/// majority of the voters, the same bytes on each.
+class CommitOnDurableMajority : public Checker {
+ public:
+  std::string name() const override { return "commit_on_durable_majority"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  std::map<std::uint64_t, std::string> committed_;  ///< Index -> sealed entry.
+};
+
+/// I1a: no GPU is occupied by two attempts at once, whatever anybody believes.
+class NoGpuInTwoAttempts : public Checker {
+ public:
+  std::string name() const override { return "no_gpu_in_two_attempts"; }
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+  std::uint64_t launches() const { return launches_; }
+
+ private:
+  std::map<std::string, Token> occupied_;
+  std::uint64_t launches_ = 0;
+};
+
+/// I4: tokens launched on one GPU only rise.
+class TokenMonotonic : public Checker {
+ public:
+  std::string name() const override { return "token_monotonic"; }
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  std::map<std::string, Token> highest_;
+};
+
+/// I1b: at most one attempt of a job completes in anybody's log; every rank of that one really
+/// exited 0 unsignalled; and no rank of the job starts after that.
+class CompletesOnce : public Checker {
+ public:
+  std::string name() const override { return "completes_once"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  struct Successes {
+    std::uint32_t wanted = 0;
+    std::set<std::uint32_t> ranks;
+  };
+  std::map<std::string, Successes> attempts_;       ///< By token, as text.
+  std::map<std::string, std::string> completed_;    ///< Job -> token.
+};
+
+/// I2: when a rank starts, every GPU of every member was durably reserved for its token.
+class GangAllOrNothing : public Checker {
+ public:
+  std::string name() const override { return "gang_all_or_nothing"; }
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+};
+
+/// I3, I13: every acknowledged submit is a job of all voters at the end, and has ended; one key is
+/// one job. Submits are made here, through any node, and retried under their key.
+class SubmitsKept : public Checker {
+ public:
+  std::string name() const override { return "submits_kept"; }
+  /// Submits `spec` through `host` at once; retried through other nodes until acknowledged.
+  void submit(World& world, std::uint32_t host, const scheduler::JobSpec& spec);
+  void at_end(World& world) override;
+  std::size_t acknowledged() const;
+  std::size_t size() const { return submits_.size(); }
+  /// Every submit is acknowledged, and every job has ended at every voter.
+  bool drained(World& world) const;
+
+ private:
+  struct Submit {
+    std::string key;
+    scheduler::JobSpec spec;
+    std::uint64_t client = 0;
+    JobId job;
+    int tries = 0;
+  };
+  void attempt(World& world, std::size_t index, std::uint32_t host);
+  void look(World& world, std::size_t index);
+
+  std::vector<Submit> submits_;
+};
+
+/// I5: once faults stop, all running hosts hold the same rows and see each other alive.
+class RowsConverge : public Checker {
+ public:
+  std::string name() const override { return "rows_converge"; }
+  void at_end(World& world) override;
+};
+
+/// Faults of its own making apart, no running and connected host is called unreachable. For runs
+/// without cuts and freezes.
+class NoFalseVerdict : public Checker {
+ public:
+  std::string name() const override { return "no_false_verdict"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,267 @@
+// Whole clusters in virtual time, a sentence a test, and a slice of the swarm: fixed seeds, and a
+// block of seeds drawn from the commit, so that every commit looks at schedules nobody saw before.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/sim/checkers.h"
+#include "tests/sim/swarm.h"
+
+namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using scheduler::JobState;
+
+class ClusterTest : public testing::Test {
+ protected:
+  void boot(WorldOptions options) {
+    options.trace = std::getenv("MUSTER_TRACE") != nullptr;
+    world_ = std::make_unique<World>(options);
+    world_->add_checker(std::make_unique<OneLeaderATerm>());
+    world_->add_checker(std::make_unique<CommitOnDurableMajority>());
+    world_->add_checker(std::make_unique<NoGpuInTwoAttempts>());
+    world_->add_checker(std::make_unique<TokenMonotonic>());
+    world_->add_checker(std::make_unique<CompletesOnce>());
+    world_->add_checker(std::make_unique<GangAllOrNothing>());
+    world_->add_checker(std::make_unique<RowsConverge>());
+    auto submits = std::make_unique<SubmitsKept>();
+    submits_ = submits.get();
+    world_->add_checker(std::move(submits));
+  }
+  void boot_and_settle(WorldOptions options = {}) {
+    boot(options);
+    ASSERT_TRUE(world_->run_until_true([&] { return is_settled(); }, 60s));
+  }
+  ~ClusterTest() override {
+    if (world_ == nullptr) {
+      return;
+    }
+    world_->run_for(20s);  // Whoever was away catches up.
+    world_->finish();
+    for (const Violation& violation : world_->violations()) {
+      ADD_FAILURE() << violation.checker << ": " << violation.text;
+    }
+  }
+
+  std::uint32_t leader() const {
+    std::uint32_t host = 0;
+    while (host < world_->size() && !(world_->is_running(host) && seat(host).leads())) {
+      ++host;
+    }
+    return host;
+  }
+  bool has_leader() const { return leader() < world_->size(); }
+  const agent::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
+  const scheduler::State& state() const { return seat(leader()).state(); }
+  /// Somebody leads, all are registered with their GPUs, and each sees all of them alive.
+  bool is_settled() const {
+    if (!has_leader() || state().hosts().size() != world_->size()) {
+      return false;
+    }
+    for (const auto& [id, host] : state().hosts()) {
+      if (host.gpus.empty()) {
+        return false;
+      }
+    }
+    for (std::uint32_t host = 0; host < world_->size(); ++host) {
+      if (!world_->is_running(host) || !sees_all_alive(host)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool sees_all_alive(std::uint32_t host) const {
+    const auto& members = world_->node(host).membership().members();
+    std::size_t alive = 0;
+    for (const auto& [id, member] : members) {
+      alive += member.state == membership::MemberState::kAlive ? 1U : 0U;
+    }
+    return alive == world_->size();
+  }
+  void submit(std::uint32_t host, std::uint32_t gpus, Duration run) {
+    scheduler::JobSpec spec;
+    spec.name = "test";
+    spec.gpus = gpus;
+    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+    spec.hold = 30s;
+    spec.grace = 2s;
+    submits_->submit(*world_, host, spec);
+  }
+  bool drains(Duration limit) {
+    return world_->run_until_true([&] { return submits_->drained(*world_); }, limit);
+  }
+  const scheduler::Job* job(std::uint64_t id) const { return state().job(JobId(id)); }
+  std::uint32_t running_hosts() const {
+    std::uint32_t hosts = 0;
+    for (std::uint32_t host = 0; host < world_->size(); ++host) {
+      hosts += world_->farm(host).is_idle() ? 0U : 1U;
+    }
+    return hosts;
+  }
+
+  std::unique_ptr<World> world_;
+  SubmitsKept* submits_ = nullptr;
+};
+
+TEST_F(ClusterTest, FiveAgentsAgreeAndElect) {
+  boot_and_settle();
+  std::size_t leaders = 0;
+  for (std::uint32_t host = 0; host < world_->size(); ++host) {
+    leaders += seat(host).leads() ? 1U : 0U;
+    EXPECT_EQ(world_->node(host).cluster(), world_->node(0).cluster());
+    EXPECT_EQ(seat(host).known_quorum().leader, world_->id(leader()));
+    EXPECT_EQ(seat(host).known_quorum().voters.size(), 3U);
+  }
+  EXPECT_EQ(leaders, 1U);
+  EXPECT_FALSE(world_->node(0).cluster().is_zero());
+}
+
+TEST_F(ClusterTest, OneAgentAloneIsACluster) {
+  WorldOptions options;
+  options.hosts = 1;
+  options.bootstrap_expect = 1;
+  boot_and_settle(options);
+  submit(0, 4, 1s);
+  EXPECT_TRUE(drains(30s));
+}
+
+TEST_F(ClusterTest, WithTheLeaderKilledAnotherLeadsAndJobsGoOn) {
+  boot_and_settle();
+  submit(3, 16, 20s);
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == 2; }, 10s));
+  const std::uint32_t old = leader();
+  world_->kill_agent(old);
+  ASSERT_TRUE(world_->run_until_true([&] { return has_leader(); }, 5s));
+  EXPECT_NE(leader(), old);
+  submit(4, 8, 2s);
+  ASSERT_TRUE(drains(60s));
+  EXPECT_EQ(job(1)->attempts, 1U);
+  EXPECT_EQ(job(1)->state, JobState::kCompleted);
+  world_->start_agent(old);
+  EXPECT_TRUE(world_->run_until_true([&] { return is_settled(); }, 30s));
+}
+
+TEST_F(ClusterTest, AGangRunsWholeOrNotAtAll) {
+  boot_and_settle();
+  submit(0, 24, 10s);
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == 3; }, 10s));
+  submit(1, 40, 1s);
+  world_->run_for(5s);
+  EXPECT_EQ(running_hosts(), 3U) << "two hosts are free, and the gang of five takes neither";
+  EXPECT_TRUE(drains(60s));
+}
+
+TEST_F(ClusterTest, AGangMovesOnWhenAHostIsLost) {
+  boot_and_settle();
+  submit(0, 16, 20s);
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == 2; }, 10s));
+  std::uint32_t member = 0;
+  while (member == leader() || world_->farm(member).is_idle()) {
+    ++member;
+  }
+  world_->power_off(member);
+  ASSERT_TRUE(drains(120s));
+  EXPECT_EQ(job(1)->state, JobState::kCompleted);
+  EXPECT_EQ(job(1)->attempts, 2U);
+  world_->power_on(member);
+  EXPECT_TRUE(world_->run_until_true([&] { return is_settled(); }, 30s));
+}
+
+TEST_F(ClusterTest, AllAgentsKilledAtOnceLoseNothing) {
+  boot_and_settle();
+  submit(0, 16, 30s);
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == 2; }, 10s));
+  for (std::uint32_t host = 0; host < world_->size(); ++host) {
+    world_->kill_agent(host);
+  }
+  world_->run_for(3s);
+  for (std::uint32_t host = 0; host < world_->size(); ++host) {
+    world_->start_agent(host);
+  }
+  ASSERT_TRUE(drains(120s));
+  EXPECT_EQ(job(1)->state, JobState::kCompleted);
+  EXPECT_EQ(job(1)->attempts, 1U);
+}
+
+TEST_F(ClusterTest, AllHostsOffAtOnceKeepWhatWasAcknowledged) {
+  boot_and_settle();
+  submit(0, 8, 2s);
+  ASSERT_TRUE(world_->run_until_true([&] { return submits_->acknowledged() == 1; }, 10s));
+  for (std::uint32_t host = 0; host < world_->size(); ++host) {
+    world_->power_off(host);
+  }
+  world_->run_for(3s);
+  for (std::uint32_t host = 0; host < world_->size(); ++host) {
+    world_->power_on(host);
+  }
+  EXPECT_TRUE(drains(180s));
+  EXPECT_TRUE(world_->run_until_true([&] { return is_settled(); }, 60s));
+}
+
+/// One swarm run, with the line that replays it when something broke.
+void expect_good_swarm(const SwarmOptions& options) {
+  const SwarmResult result = run_swarm(options);
+  EXPECT_GT(result.jobs, 0U);
+  for (const Violation& violation : result.violations) {
+    ADD_FAILURE() << violation.checker << ": " << violation.text
+                  << "\nreplay: muster_sim swarm --hosts " << options.hosts << " --seconds "
+                  << options.length / 1s << " --seed " << options.seed << " --once --trace";
+  }
+}
+
+SwarmOptions small_swarm(std::uint64_t seed) {
+  SwarmOptions options;
+  options.hosts = 5;
+  options.seed = seed;
+  options.length = 240s;
+  options.quiet = options.length * 2 / 5;
+  return options;
+}
+
+constexpr std::uint64_t kFixedSeeds = 4;
+constexpr std::uint64_t kSeedsOfTheCommit = 4;
+
+/// The commit at hand: MUSTER_COMMIT, else what was checked out when the build was configured.
+std::uint64_t first_seed_of_the_commit() {
+  const char* commit = std::getenv("MUSTER_COMMIT");
+  const std::string text = commit != nullptr ? commit : MUSTER_CONFIGURED_COMMIT;
+  return 1'000 + std::strtoull(text.substr(0, 8).c_str(), nullptr, 16);
+}
+
+TEST(Swarm, FixedSeedsBreakNothing) {
+  for (std::uint64_t seed = 1; seed <= kFixedSeeds; ++seed) {
+    expect_good_swarm(small_swarm(seed));
+  }
+}
+
+TEST(Swarm, SeedsOfThisCommitBreakNothing) {
+  const std::uint64_t first = first_seed_of_the_commit();
+  RecordProperty("first_seed", std::to_string(first));
+  for (std::uint64_t seed = first; seed < first + kSeedsOfTheCommit; ++seed) {
+    expect_good_swarm(small_swarm(seed));
+  }
+}
+
+TEST(Swarm, TheSameSeedGivesTheSameRun) {
+  const SwarmResult one = run_swarm(small_swarm(7));
+  const SwarmResult two = run_swarm(small_swarm(7));
+  EXPECT_EQ(one.hash, two.hash);
+  EXPECT_EQ(one.steps, two.steps);
+  EXPECT_EQ(one.network.bytes, two.network.bytes);
+  EXPECT_NE(one.hash, run_swarm(small_swarm(8)).hash);
+}
+
+TEST(Swarm, AHundredHostsBreakNothing) {
+  SwarmOptions options;
+  options.hosts = 100;
+  options.seed = 1;
+  options.length = 90s;
+  options.quiet = 60s;
+  options.invariant_stride = 64;
+  expect_good_swarm(options);
+}
+
+}  // namespace
+}  // namespace muster::sim

@@ -1,0 +1,80 @@
+#include "tests/sim/disk.h"
+
+#include "gossip/base/check.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr std::uint32_t kRowsLostPerMillion = 300'000;
+
+}  // namespace
+
+Disk::Image& Disk::image(crdt::Environment environment) {
+  return images_[static_cast<std::size_t>(environment)];
+}
+
+void Disk::apply(Image& image, const crdt::WriteBatch& batch) {
+  for (const crdt::Write& write : batch) {
+    const auto old = image.sealed.find(write.key);
+    if (old != image.sealed.end()) {
+      image.root.remove(old->first, old->second);
+      image.sealed.erase(old);
+    }
+    if (write.value.has_value()) {
+      std::string sealed = crdt::seal(write.key, *write.value);
+      image.root.add(write.key, sealed);
+      image.sealed.emplace(write.key, std::move(sealed));
+    }
+  }
+}
+
+void Disk::submit(std::uint64_t id, crdt::Environment environment, crdt::WriteBatch batch) {
+  if (environment == crdt::Environment::kState) {
+    apply(image(environment), batch);  // NOSYNC: in the page cache at once, nobody waits for it.
+    return;
+  }
+  pending_.push_back({id, environment, std::move(batch)});
+}
+
+void Disk::complete(std::uint64_t id) {
+  while (!pending_.empty()) {
+    const Pending done = std::move(pending_.front());
+    pending_.pop_front();
+    apply(image(done.environment), done.batch);
+    if (done.id == id) {
+      return;
+    }
+  }
+}
+
+void Disk::crash(Rng& rng) {
+  const std::uint64_t kept = rng.below(pending_.size() + 1);
+  for (std::uint64_t i = 0; i < kept; ++i) {
+    apply(image(pending_[i].environment), pending_[i].batch);
+  }
+  pending_.clear();
+}
+
+void Disk::lose_power(Rng& rng) {
+  crash(rng);
+  if (rng.chance(kRowsLostPerMillion)) {
+    image(crdt::Environment::kState) = Image();
+  }
+}
+
+crdt::Records Disk::read(crdt::Environment environment) const {
+  std::map<std::string, std::string> all = sealed(environment);
+  const Image& from = images_[static_cast<std::size_t>(environment)];
+  if (!all.empty()) {
+    all.emplace(crdt::kRootKey, crdt::seal(crdt::kRootKey, from.root.encode()));
+  }
+  Result<crdt::Records> records = crdt::check_records(all);
+  CHECK(records.has_value());
+  return std::move(records).value();
+}
+
+const std::map<std::string, std::string>& Disk::sealed(crdt::Environment environment) const {
+  return images_[static_cast<std::size_t>(environment)].sealed;
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,33 @@
+#include "tests/sim/network.h"
+
+namespace muster::sim {
+
+std::vector<Duration> Network::arrivals(std::uint32_t from, std::uint32_t to,
+                                        const std::string& bytes) {
+  ++stats.sent;
+  stats.bytes += bytes.size();
+  if (tap) {
+    tap(from, to, bytes);
+  }
+  if (is_cut(from, to)) {
+    ++stats.cut;
+    return {};
+  }
+  if (faults.loss > 0 && rng_.chance(faults.loss)) {
+    ++stats.lost;
+    return {};
+  }
+  std::vector<Duration> times = {one_way()};
+  if (faults.late > 0 && rng_.chance(faults.late)) {
+    ++stats.late;
+    times[0] += rng_.between(Duration(0), faults.late_max);
+  }
+  if (faults.duplicate > 0 && rng_.chance(faults.duplicate)) {
+    ++stats.duplicated;
+    times.push_back(one_way() + rng_.between(Duration(0), faults.late_max));
+  }
+  stats.delivered += times.size();
+  return times;
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,168 @@
+// `muster_sim`: the simulator from the command line. One line a figure; exits 1 when a property
+// broke, with the command that replays it.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+#include "tests/sim/swarm.h"
+
+namespace {
+
+using muster::sim::SwarmOptions;
+using muster::sim::SwarmResult;
+
+struct Arguments {
+  std::string scenario = "swarm";
+  std::uint32_t hosts = 100;
+  std::uint64_t first_seed = 1;
+  std::uint64_t last_seed = 1;
+  std::int64_t seconds = 600;
+  bool trace = false;
+  bool faults = true;
+  bool twice = true;
+};
+
+std::uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
+
+bool parse(int argc, char** argv, Arguments& arguments) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (word == "--trace") {
+      arguments.trace = true;
+    } else if (word == "--no-faults") {
+      arguments.faults = false;
+    } else if (word == "--once") {
+      arguments.twice = false;
+    } else if (word == "--hosts" && has_value) {
+      arguments.hosts = static_cast<std::uint32_t>(number(argv[++i]));
+    } else if (word == "--seconds" && has_value) {
+      arguments.seconds = static_cast<std::int64_t>(number(argv[++i]));
+    } else if (word == "--seed" && has_value) {
+      arguments.first_seed = arguments.last_seed = number(argv[++i]);
+    } else if (word == "--seeds" && has_value) {
+      const char* range = argv[++i];
+      const char* dots = std::strstr(range, "..");
+      arguments.first_seed = number(range);
+      arguments.last_seed = dots == nullptr ? arguments.first_seed : number(dots + 2);
+    } else if (word[0] != '-') {
+      arguments.scenario = word;
+    } else {
+      std::fprintf(stderr,
+                   "usage: muster_sim [swarm|sim_speed] [--hosts N] [--seed N | --seeds A..B]\n"
+                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n");
+      return false;
+    }
+  }
+  return true;
+}
+
+SwarmOptions options_of(const Arguments& arguments, std::uint64_t seed) {
+  SwarmOptions options;
+  options.hosts = arguments.hosts;
+  options.seed = seed;
+  options.length = std::chrono::seconds(arguments.seconds);
+  options.quiet = options.length * 2 / 5;
+  options.faults = arguments.faults;
+  options.trace = arguments.trace;
+  return options;
+}
+
+struct Totals {
+  std::uint64_t violations = 0;
+  std::uint64_t mismatches = 0;
+  std::uint64_t launches = 0;
+  std::uint64_t jobs = 0;
+  std::map<std::string, std::uint64_t> faults;
+  muster::scheduler::EdgeCounts edges;
+};
+
+void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t seed) {
+  for (const auto& violation : result.violations) {
+    std::printf("# seed %llu: %s: %s\n", static_cast<unsigned long long>(seed),
+                violation.checker.c_str(), violation.text.c_str());
+  }
+  if (!result.violations.empty()) {
+    std::printf("# replay: ./scenarios/run swarm --hosts %u --seconds %lld --seed %llu --trace\n",
+                arguments.hosts, static_cast<long long>(arguments.seconds),
+                static_cast<unsigned long long>(seed));
+  }
+}
+
+int swarm(const Arguments& arguments) {
+  Totals totals;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    const SwarmResult result = run_swarm(options_of(arguments, seed));
+    report(result, arguments, seed);
+    totals.violations += result.violations.size();
+    totals.launches += result.launches;
+    totals.jobs += result.jobs;
+    totals.edges.merge(result.edges);
+    for (const auto& [fault, count] : result.faults) {
+      totals.faults[fault] += count;
+    }
+    // Every tenth seed is run twice: the same seed must give the same run.
+    if (arguments.twice && (seed - arguments.first_seed) % 10 == 0 &&
+        run_swarm(options_of(arguments, seed)).hash != result.hash) {
+      ++totals.mismatches;
+      std::printf("# seed %llu: two runs differ\n", static_cast<unsigned long long>(seed));
+    }
+  }
+  for (const auto& [fault, count] : totals.faults) {
+    std::printf("figure swarm_fault_%s %llu count\n", fault.c_str(),
+                static_cast<unsigned long long>(count));
+  }
+  for (const std::string_view edge : totals.edges.unreached()) {
+    std::printf("# edge never reached: %.*s\n", static_cast<int>(edge.size()), edge.data());
+  }
+  std::printf("figure swarm_seeds %llu count\n",
+              static_cast<unsigned long long>(arguments.last_seed - arguments.first_seed + 1));
+  std::printf("figure swarm_jobs %llu count\n", static_cast<unsigned long long>(totals.jobs));
+  std::printf("figure swarm_launches %llu count\n",
+              static_cast<unsigned long long>(totals.launches));
+  std::printf("figure swarm_edges_unreached %zu count\n", totals.edges.unreached().size());
+  std::printf("figure swarm_violations %llu count\n",
+              static_cast<unsigned long long>(totals.violations));
+  std::printf("figure swarm_hash_mismatches %llu count\n",
+              static_cast<unsigned long long>(totals.mismatches));
+  return totals.violations + totals.mismatches == 0 ? 0 : 1;
+}
+
+int sim_speed(Arguments arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
+  const SwarmResult result = run_swarm(options_of(arguments, arguments.first_seed));
+  const double cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
+  const double virtual_s = std::chrono::duration<double>(result.virtual_time).count();
+  const double took =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report(result, arguments, arguments.first_seed);
+  std::printf("figure sim_speed %.0f virtual_s/s\n", virtual_s / took);
+  std::printf("figure sim_speed_cpu %.0f virtual_s/cpu_s\n", virtual_s / cpu);
+  std::printf("figure sim_steps_per_s %.0f 1/s\n", static_cast<double>(result.steps) / took);
+  std::printf("figure sim_messages %llu count\n",
+              static_cast<unsigned long long>(result.network.sent));
+  return result.violations.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!parse(argc, argv, arguments)) {
+    return 2;
+  }
+  if (arguments.scenario == "sim_speed") {
+    return sim_speed(arguments);
+  }
+  if (arguments.scenario == "swarm") {
+    return swarm(arguments);
+  }
+  std::fprintf(stderr, "muster_sim: no scenario '%s'; there are swarm and sim_speed\n",
+               arguments.scenario.c_str());
+  return 2;
+}

@@ -1,0 +1,281 @@
+#include "tests/sim/swarm.h"
+
+#include <functional>
+#include <set>
+
+#include "tests/sim/checkers.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr Duration kFirstFault = std::chrono::seconds(15);
+constexpr Duration kBetweenFaultsMin = std::chrono::seconds(2);
+constexpr Duration kBetweenFaultsMax = std::chrono::seconds(15);
+constexpr Duration kDrainMax = std::chrono::minutes(10);
+constexpr Duration kSettle = std::chrono::seconds(15);
+constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
+constexpr Duration kBetweenJobsMax = std::chrono::seconds(12);
+
+/// One run: draws faults and jobs until the quiet part begins.
+class Swarm {
+ public:
+  explicit Swarm(const SwarmOptions& options)
+      : options_(options), rng_(options.seed ^ 0x5eedU), world_(world_options(options)) {
+    auto submits = std::make_unique<SubmitsKept>();
+    auto gpus = std::make_unique<NoGpuInTwoAttempts>();
+    submits_ = submits.get();
+    gpus_ = gpus.get();
+    world_.add_checker(std::move(submits));
+    world_.add_checker(std::move(gpus));
+    world_.add_checker(std::make_unique<OneLeaderATerm>());
+    world_.add_checker(std::make_unique<CommitOnDurableMajority>());
+    world_.add_checker(std::make_unique<TokenMonotonic>());
+    world_.add_checker(std::make_unique<CompletesOnce>());
+    world_.add_checker(std::make_unique<GangAllOrNothing>());
+    world_.add_checker(std::make_unique<RowsConverge>());
+  }
+
+  SwarmResult run() {
+    const Instant quiet_at = Instant() + options_.length - options_.quiet;
+    plan_jobs(quiet_at);
+    if (options_.faults) {
+      plan_faults(quiet_at);
+    }
+    world_.at(quiet_at, [this] { stop_faults(); });
+    world_.run_until(Instant() + options_.length);
+    // A queue of long jobs may need longer; what has not drained by then never will.
+    world_.run_until_true([this] { return submits_->drained(world_); }, kDrainMax);
+    world_.run_for(kSettle);
+    world_.finish();
+    return result();
+  }
+
+ private:
+  static WorldOptions world_options(const SwarmOptions& options) {
+    WorldOptions world;
+    world.hosts = options.hosts;
+    world.seed = options.seed;
+    world.drift_ppm_max = options.faults ? 5'000 : 0;
+    world.trace = options.trace;
+    world.invariant_stride = options.invariant_stride;
+    world.racks = options.hosts >= 20 ? 8 : 0;
+    return world;
+  }
+
+  std::uint32_t some_host() { return static_cast<std::uint32_t>(rng_.below(options_.hosts)); }
+  Duration seconds(std::int64_t low, std::int64_t high) {
+    return rng_.between(std::chrono::seconds(low), std::chrono::seconds(high));
+  }
+
+  void plan_jobs(Instant end) {
+    for (Instant when = Instant() + std::chrono::seconds(5); when < end;
+         when += rng_.between(kBetweenJobsMin, kBetweenJobsMax)) {
+      world_.at(when, [this] { submits_->submit(world_, some_host(), some_job()); });
+    }
+  }
+
+  scheduler::JobSpec some_job() {
+    static constexpr std::uint32_t kSizes[] = {1, 1, 2, 4, 8, 8, 16, 16, 24, 32};
+    scheduler::JobSpec spec;
+    spec.name = "swarm";
+    spec.gpus = std::min(kSizes[rng_.below(std::size(kSizes))], options_.hosts * 8 / 2);
+    spec.argv = {"sim", "run_ms=" + std::to_string(rng_.below(30'000))};
+    spec.retries = static_cast<std::uint32_t>(rng_.below(3));
+    spec.hold = seconds(15, 40);
+    spec.grace = seconds(1, 5);
+    spec.patience = seconds(1, 5);
+    spec.on_lost_host = rng_.chance(200'000) ? scheduler::OnLostHost::kWait
+                                             : scheduler::OnLostHost::kRequeue;
+    const std::uint64_t kind = rng_.below(10);
+    if (kind == 0) {
+      spec.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.gpus)));
+    } else if (kind == 1) {
+      spec.argv.push_back("ignore_term=1");
+    } else if (kind == 2) {
+      spec.argv.push_back("exit_on_term=0");
+    } else if (kind == 3) {
+      spec.time_limit = seconds(5, 20);
+    }
+    return spec;
+  }
+
+  void plan_faults(Instant end) {
+    for (Instant when = Instant() + kFirstFault; when < end;
+         when += rng_.between(kBetweenFaultsMin, kBetweenFaultsMax)) {
+      world_.at(when, [this] { some_fault(); });
+    }
+  }
+
+  void count(const std::string& fault) { ++counts_[fault]; }
+
+  void some_fault() {
+    const std::uint32_t host = rng_.chance(300'000) ? some_voter() : some_host();
+    switch (rng_.below(12)) {
+      case 0:
+      case 1:
+        return kill_agent(host);
+      case 2:
+        return power_loss(host);
+      case 3:
+        return freeze(host);
+      case 4:
+        return split();
+      case 5:
+        return one_way(host);
+      case 6:
+        return bad_network();
+      case 7:
+        return slow_disk(host);
+      case 8:
+        count("supervisor_killed");
+        return world_.kill_supervisor(host);
+      case 9:
+        return cancel_some();
+      case 10:
+        return kill_leader();
+      default:
+        return isolate(host);
+    }
+  }
+
+  std::uint32_t some_voter() { return static_cast<std::uint32_t>(rng_.below(3)); }
+
+  void after(Duration delay, std::function<void()> action) {
+    world_.at(world_.now() + delay, std::move(action));
+  }
+
+  void kill_agent(std::uint32_t host) {
+    count("agent_killed");
+    world_.kill_agent(host);
+    after(seconds(0, 40), [this, host] { world_.start_agent(host); });
+  }
+
+  void kill_leader() {
+    for (std::uint32_t host = 0; host < world_.size(); ++host) {
+      if (world_.is_running(host) && world_.node(host).seat().leads()) {
+        count("leader_killed");
+        world_.kill_agent(host);
+        after(seconds(0, 20), [this, host] { world_.start_agent(host); });
+        return;
+      }
+    }
+  }
+
+  void power_loss(std::uint32_t host) {
+    count("power_lost");
+    world_.power_off(host);
+    after(seconds(1, 60), [this, host] { world_.power_on(host); });
+  }
+
+  void freeze(std::uint32_t host) {
+    count("frozen");
+    world_.freeze(host, rng_.between(std::chrono::milliseconds(100), std::chrono::seconds(90)));
+  }
+
+  void split() {
+    count("split");
+    std::set<std::uint32_t> side;
+    const std::uint64_t size = 1 + rng_.below(options_.hosts - 1);
+    while (side.size() < size) {
+      side.insert(some_host());
+    }
+    for (std::uint32_t a = 0; a < options_.hosts; ++a) {
+      for (const std::uint32_t b : side) {
+        if (!side.contains(a)) {
+          world_.network().cut(a, b);
+          world_.network().cut(b, a);
+        }
+      }
+    }
+    after(seconds(2, 60), [this] { world_.network().heal_all(); });
+  }
+
+  void one_way(std::uint32_t host) {
+    count("one_way");
+    const bool deaf = rng_.chance(500'000);
+    for (std::uint32_t other = 0; other < options_.hosts; ++other) {
+      world_.network().cut(deaf ? other : host, deaf ? host : other);
+    }
+    after(seconds(2, 40), [this] { world_.network().heal_all(); });
+  }
+
+  void isolate(std::uint32_t host) {
+    count("isolated");
+    for (std::uint32_t other = 0; other < options_.hosts; ++other) {
+      world_.network().cut(other, host);
+      world_.network().cut(host, other);
+    }
+    after(seconds(2, 60), [this] { world_.network().heal_all(); });
+  }
+
+  void bad_network() {
+    count("bad_network");
+    NetworkFaults& faults = world_.network().faults;
+    faults.loss = static_cast<std::uint32_t>(rng_.below(50'000));
+    faults.duplicate = static_cast<std::uint32_t>(rng_.below(50'000));
+    faults.late = static_cast<std::uint32_t>(rng_.below(50'000));
+    faults.late_max = rng_.between(std::chrono::milliseconds(50), std::chrono::seconds(5));
+    after(seconds(5, 40), [this] { world_.network().faults = NetworkFaults(); });
+  }
+
+  void slow_disk(std::uint32_t host) {
+    count("slow_disk");
+    world_.set_fsync(host, std::chrono::milliseconds(10), std::chrono::seconds(1));
+    after(seconds(5, 40), [this, host] {
+      world_.set_fsync(host, std::chrono::microseconds(100), std::chrono::milliseconds(2));
+    });
+  }
+
+  void cancel_some() {
+    if (submits_->size() == 0) {
+      return;
+    }
+    count("cancelled");
+    agent::Request request;
+    request.verb = agent::Verb::kCancel;
+    request.arguments =
+        agent::encode_payload(agent::JobRef{JobId(1 + rng_.below(submits_->size()))});
+    world_.ask(some_host(), std::move(request));
+  }
+
+  void stop_faults() {
+    world_.network().heal_all();
+    world_.network().faults = NetworkFaults();
+    for (std::uint32_t host = 0; host < options_.hosts; ++host) {
+      world_.power_on(host);
+      world_.start_agent(host);
+      world_.set_fsync(host, std::chrono::microseconds(100), std::chrono::milliseconds(2));
+    }
+  }
+
+  SwarmResult result() {
+    SwarmResult result;
+    result.violations = world_.violations();
+    result.virtual_time = world_.now().time_since_epoch();
+    result.hash = world_.hash();
+    result.steps = world_.steps();
+    result.launches = gpus_->launches();
+    result.jobs = submits_->acknowledged();
+    result.network = world_.network().stats;
+    result.faults = counts_;
+    for (std::uint32_t host = 0; host < world_.size(); ++host) {
+      if (world_.is_running(host) && world_.node(host).seat().is_voter()) {
+        result.edges.merge(world_.node(host).seat().state().edges());
+      }
+    }
+    return result;
+  }
+
+  SwarmOptions options_;
+  Rng rng_;
+  World world_;
+  SubmitsKept* submits_ = nullptr;
+  NoGpuInTwoAttempts* gpus_ = nullptr;
+  std::map<std::string, std::uint64_t> counts_;
+};
+
+}  // namespace
+
+SwarmResult run_swarm(const SwarmOptions& options) { return Swarm(options).run(); }
+
+}  // namespace muster::sim

@@ -1,0 +1,39 @@
+#pragma once
+// Swarm runs: faults of every kind drawn from the seed, jobs submitted all the while, then quiet,
+// and everything must have ended well. Each fault is an option with a rate.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduler/reservations.h"
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+struct SwarmOptions {
+  std::uint32_t hosts = 100;
+  std::uint64_t seed = 1;
+  Duration length = std::chrono::minutes(10);  ///< The last part of it is without faults.
+  Duration quiet = std::chrono::minutes(4);
+  bool faults = true;
+  bool trace = false;
+  std::uint32_t invariant_stride = 16;
+};
+
+struct SwarmResult {
+  std::vector<Violation> violations;
+  Duration virtual_time{0};
+  std::uint64_t hash = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t launches = 0;
+  std::uint64_t jobs = 0;
+  NetworkStats network;
+  std::map<std::string, std::uint64_t> faults;  ///< How often each fault was done.
+  scheduler::EdgeCounts edges;
+};
+
+SwarmResult run_swarm(const SwarmOptions& options);
+
+}  // namespace muster::sim

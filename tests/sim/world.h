@@ -1,0 +1,193 @@
+#pragma once
+// A whole cluster in virtual time: real Nodes, simulated network, disks, supervisors and clocks,
+// and every fault as a verb. The run is a function of the options (the seed among them): the same
+// ones give the same hash(). Checkers see events, physical facts and disks.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/node.h"
+#include "gossip/base/rng.h"
+#include "tests/sim/disk.h"
+#include "tests/sim/event_queue.h"
+#include "tests/sim/network.h"
+#include "tests/sim/rank_farm.h"
+
+namespace muster::sim {
+
+class World;
+
+/// Watches one property. Everything it may read is on disk, on the wire or in the process table.
+class Checker {
+ public:
+  virtual ~Checker() = default;
+  virtual std::string name() const = 0;
+  virtual void on_event(World&, std::uint32_t /*host*/, const Event&) {}
+  virtual void on_fact(World&, std::uint32_t /*host*/, const FarmFact&) {}
+  /// Faults are over and the cluster had its time to settle.
+  virtual void at_end(World&) {}
+};
+
+struct WorldOptions {
+  std::uint32_t hosts = 5;
+  std::uint64_t seed = 1;
+  int bootstrap_expect = 3;
+  std::uint32_t gpus_per_host = 8;
+  std::uint32_t racks = 0;            ///< 0 = no rack is known.
+  std::int64_t drift_ppm_max = 0;     ///< Each host's clock runs this much too fast or too slow.
+  Duration fsync_min = std::chrono::microseconds(100);
+  Duration fsync_max = std::chrono::milliseconds(2);
+  Duration start_spread = std::chrono::seconds(1);  ///< Agents start within this.
+  bool trace = false;                 ///< Print every event as it happens.
+  std::uint32_t invariant_stride = 1; ///< check_invariants() after every n-th step of a host.
+};
+
+struct ClientReply {
+  std::uint64_t client = 0;
+  agent::Response response;
+  Instant when;
+};
+
+struct Violation {
+  std::string checker;
+  std::string text;
+};
+
+class World {
+ public:
+  explicit World(WorldOptions options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  void add_checker(std::unique_ptr<Checker> checker);
+  void run_until(Instant when);
+  void run_for(Duration duration) { run_until(now_ + duration); }
+  /// Runs until the condition holds, looking every 10 ms; false when `limit` passed first.
+  bool run_until_true(const std::function<bool()>& condition, Duration limit);
+  /// Asks every checker for its last word.
+  void finish();
+  void at(Instant when, std::function<void()> action);
+
+  // Faults.
+  void kill_agent(std::uint32_t host);
+  void start_agent(std::uint32_t host);
+  void power_off(std::uint32_t host);
+  void power_on(std::uint32_t host);
+  /// Every process of the host stands still; what arrives meanwhile is delivered afterwards.
+  void freeze(std::uint32_t host, Duration duration);
+  void kill_supervisor(std::uint32_t host);
+  void set_fsync(std::uint32_t host, Duration min, Duration max);
+  Network& network() { return network_; }
+
+  // Clients. The number names the request in replies().
+  std::uint64_t ask(std::uint32_t host, agent::Request request);
+  const ClientReply* reply_to(std::uint64_t client) const;
+
+  // Reading.
+  Instant now() const { return now_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
+  bool is_running(std::uint32_t host) const;
+  bool is_powered(std::uint32_t host) const;
+  bool is_frozen(std::uint32_t host) const;
+  const agent::Node& node(std::uint32_t host) const;
+  const Disk& disk(std::uint32_t host) const;
+  const RankFarm& farm(std::uint32_t host) const;
+  HostId id(std::uint32_t host) const;
+  std::optional<std::uint32_t> find(HostId id) const;
+  Rng& rng() { return rng_; }
+  std::uint64_t hash() const { return hash_; }
+  std::uint64_t steps() const { return steps_; }
+  void violation(const std::string& checker, const std::string& text);
+  const std::vector<Violation>& violations() const { return violations_; }
+
+ private:
+  struct Host;
+  struct Link {
+    enum class State : std::uint8_t { kNone, kDialing, kUp };
+    State state = State::kNone;
+    std::uint32_t epoch = 0;
+    std::uint32_t target_life = 0;
+    Instant ready;
+    Instant last_arrival;
+  };
+  struct Deliver {
+    std::uint32_t host;
+    std::uint32_t life;
+    agent::Node::Input input;
+  };
+  struct LinkLost {
+    std::uint32_t from;
+    std::uint32_t to;
+    gossip::Channel channel;
+    std::uint32_t epoch;
+    std::uint32_t life;
+    bool timed_out;
+  };
+  struct Wake {
+    std::uint32_t host;
+    std::uint32_t life;
+  };
+  struct FarmWake {
+    std::uint32_t host;
+  };
+  struct DiskDone {
+    std::uint32_t host;
+    std::uint32_t life;
+    std::uint64_t id;
+  };
+  struct Thaw {
+    std::uint32_t host;
+  };
+  struct Action {
+    std::function<void()> run;
+  };
+  using Payload = std::variant<Deliver, LinkLost, Wake, FarmWake, DiskDone, Thaw, Action>;
+
+  void on(Deliver event);
+  void on(const LinkLost& event);
+  void on(const Wake& event);
+  void on(const FarmWake& event);
+  void on(const DiskDone& event);
+  void on(const Thaw& event);
+  void on(const Action& event);
+
+  void feed(std::uint32_t host, agent::Node::Input input);
+  void drain(std::uint32_t host);
+  void carry(std::uint32_t from, gossip::Send send);
+  void carry(std::uint32_t from, gossip::Reply reply);
+  void carry(std::uint32_t from, const gossip::DropLink& drop);
+  bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
+  void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
+  void lose_links_to(std::uint32_t host);
+  void farm_happened(std::uint32_t host);
+  void schedule(std::uint32_t host);
+  void stop_agent(std::uint32_t host);
+  void note(std::uint32_t host, const Event& event);
+  Instant local(std::uint32_t host) const;
+  Instant global(std::uint32_t host, Instant local) const;
+  Link& link(std::uint32_t from, std::uint32_t to, gossip::Channel channel);
+  std::optional<std::pair<std::uint32_t, gossip::Channel>> resolve(const gossip::Endpoint&) const;
+
+  WorldOptions options_;
+  Rng rng_;
+  Network network_;
+  EventQueue<Payload> queue_;
+  Instant now_{};
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<Link> links_;
+  std::vector<std::unique_ptr<Checker>> checkers_;
+  std::vector<Violation> violations_;
+  std::map<std::uint64_t, ClientReply> replies_;
+  std::uint64_t next_client_ = 1;
+  std::uint64_t hash_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace muster::sim
