@@ -1,0 +1,320 @@
+"""A cluster of real agents on this machine, and the faults one can do to it.
+
+Two kinds of hosts: plain ones share the loopback; with `namespaces=True` each host has a network
+namespace of its own on one bridge, so that it can be cut off, and killing it also downs its link.
+Everything started here is ended here, by process id.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MUSTER = pathlib.Path(os.environ.get("MUSTER_BINARY", ROOT / "build/release/cli/muster"))
+
+
+BASE_PORT = 7450
+PORT_STEP = 50
+
+
+def end_once(number, _):
+    """A second signal must not cut the cleaning up short."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+class Failure(Exception):
+    """A promise that was not kept; the text says which."""
+
+
+def run(*command, check=True):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise OSError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
+    return done
+
+
+def can_use_namespaces():
+    """Why namespaces cannot be used here, or nothing."""
+    if os.geteuid() != 0:
+        return "needs root"
+    for tool in ("ip", "nft"):
+        if shutil.which(tool) is None:
+            return f"needs {tool}"
+    probe = f"mprobe{os.getpid()}"
+    if run("ip", "netns", "add", probe, check=False).returncode != 0:
+        return "network namespaces are denied"
+    run("ip", "netns", "del", probe, check=False)
+    return ""
+
+
+def descendants_of(is_root):
+    """Processes whose command line `is_root` accepts, and everything below them."""
+    found, children = set(), {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(entry.name))
+        if is_root(command):
+            found.add(int(entry.name))
+    todo = list(found)
+    while todo:
+        below = [pid for pid in children.get(todo.pop(), []) if pid not in found]
+        found.update(below)
+        todo += below
+    return sorted(found)
+
+
+def free_ports(start, count):
+    """The first port from `start` on, in steps, with `count` ports free on the loopback."""
+    for base in range(start, start + 20 * PORT_STEP, PORT_STEP):
+        try:
+            for port in range(base, base + count):
+                with socket.socket() as probe:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return base
+    raise Failure(f"no {count} ports in a row are free from {start} on")
+
+
+class Switch:
+    """One bridge in a namespace of its own; cuts are nftables rules on it, silent like a cable."""
+
+    def __init__(self, names):
+        self.tag = f"m{os.getpid() % 100000}"
+        self.space = f"{self.tag}sw"
+        self.addresses = {}
+        try:
+            self._build(names)
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self, names):
+        run("ip", "netns", "add", self.space)
+        self._in("ip", "link", "add", "br0", "type", "bridge")
+        self._in("ip", "link", "set", "br0", "up")
+        for index, name in enumerate(names):
+            self._plug(name, f"10.77.0.{index + 1}")
+        self._in("nft", "add table bridge lab")
+        self._in("nft", "add set bridge lab cut { type ipv4_addr . ipv4_addr ; }")
+        self._in("nft", "add chain bridge lab cables { type filter hook forward priority 0 ; }")
+        self._in("nft", "add rule bridge lab cables ip saddr . ip daddr @cut drop")
+
+    def _in(self, *command):
+        return run("ip", "netns", "exec", self.space, *command)
+
+    def space_of(self, name):
+        return f"{self.tag}{name}"
+
+    def _plug(self, name, address):
+        space = self.space_of(name)
+        self.addresses[name] = address
+        run("ip", "netns", "add", space)
+        port = f"{self.tag}v{name}"
+        run("ip", "link", "add", port, "netns", self.space, "type", "veth", "peer", "name", "eth0",
+            "netns", space)
+        self._in("ip", "link", "set", port, "master", "br0")
+        self._in("ip", "link", "set", port, "up")
+        for command in (("link", "set", "lo", "up"),
+                        ("addr", "add", f"{address}/24", "dev", "eth0"),
+                        ("link", "set", "eth0", "up")):
+            run("ip", "netns", "exec", space, "ip", *command)
+
+    def link(self, name, state):
+        run("ip", "netns", "exec", self.space_of(name), "ip", "link", "set", "eth0", state)
+
+    def cut(self, left, right):
+        pairs = [f"{self.addresses[a]} . {self.addresses[b]}" for a in left for b in right]
+        pairs += [f"{self.addresses[b]} . {self.addresses[a]}" for a in left for b in right]
+        self._in("nft", "add element bridge lab cut { " + ", ".join(pairs) + " }")
+
+    def heal(self):
+        self._in("nft", "flush set bridge lab cut")
+
+    def pids(self, name):
+        text = run("ip", "netns", "pids", self.space_of(name), check=False).stdout
+        return [int(pid) for pid in text.split()]
+
+    def close(self):
+        for name in self.addresses:
+            run("ip", "netns", "del", self.space_of(name), check=False)
+        run("ip", "netns", "del", self.space, check=False)
+
+
+class Agent:
+    """One host: its agent's process, its data, and the CLI spoken to it."""
+
+    def __init__(self, lab, name, port):
+        self.lab = lab
+        self.name = name
+        self.port = port
+        self.data = lab.directory / name
+        self.data.mkdir(exist_ok=True)
+        self.process = None
+        self.environment = {}
+        self.address = lab.switch.addresses[name] if lab.switch else "127.0.0.1"
+
+    @property
+    def endpoint(self):
+        return f"{self.address}:{self.port}"
+
+    def command(self, **changes):
+        """What starts this agent; `changes` replaces flags, as in gpus="sim:1xA100"."""
+        flags = {"name": self.name, "listen": self.endpoint, "seeds": self.lab.seeds(),
+                 "data_dir": str(self.data), "bootstrap_expect": str(self.lab.expect),
+                 "gpus": self.lab.gpus, **changes}
+        command = [str(MUSTER), "agent"]
+        for flag, value in flags.items():
+            command += ["--" + flag.replace("_", "-"), value]
+        return command
+
+    def start(self):
+        command = self.command()
+        if self.lab.switch:
+            command = ["ip", "netns", "exec", self.lab.switch.space_of(self.name)] + command
+            command.append("--insecure")
+        log = open(self.data / "agent.log", "ab")
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                        start_new_session=True, cwd=self.lab.directory,
+                                        env={**os.environ, **self.environment})
+        log.close()
+
+    def kill_agent(self):
+        """SIGKILL of the agent alone: its supervisors and ranks go on."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def pids(self):
+        """Every process of this host: agent, supervisors, ranks."""
+        if self.lab.switch:
+            return self.lab.switch.pids(self.name)
+        data = os.fsencode(self.data) + b"/"
+        return descendants_of(lambda command: any(
+            word.startswith(data) for word in command.replace(b"\0", b"/\0").split(b"\0")))
+
+    def signal_all(self, number):
+        for pid in self.pids():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    def kill_host(self):
+        """Everything of the host dies at once; with namespaces its link goes down first."""
+        if self.lab.switch:
+            self.lab.switch.link(self.name, "down")
+        self.kill_agent()
+        self.signal_all(signal.SIGKILL)
+
+    def plug_in(self):
+        if self.lab.switch:
+            self.lab.switch.link(self.name, "up")
+
+    def cli(self, *arguments, timeout=15):
+        """(exit code, stdout, stderr) of one verb spoken to this node."""
+        command = [str(MUSTER), *arguments]
+        environment = dict(os.environ, MUSTER_DATA_DIR=str(self.data))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
+                              env=environment, cwd=ROOT, stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout, done.stderr
+
+    def ask(self, *arguments, timeout=15):
+        """The JSON answer of one verb; nothing when it failed."""
+        verb, *rest = arguments
+        try:
+            code, out, _ = self.cli(verb, "--json", *rest, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        return json.loads(out) if code == 0 else None
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+
+class Lab:
+    """Hosts by name; a context manager that leaves nothing running."""
+
+    def __init__(self, names="abcde", namespaces=False, gpus="sim:8xH100", directory=None,
+                 base_port=BASE_PORT, expect=3):
+        self.names = list(names)
+        self.gpus = gpus
+        self.expect = expect
+        self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="muster-lab-"))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.keep_data = directory is not None
+        self.switch = Switch(self.names) if namespaces else None
+        first = BASE_PORT if self.switch else free_ports(base_port, 2 * len(self.names))
+        self.agents = {
+            name: Agent(self, name, first if self.switch else first + 2 * index)
+            for index, name in enumerate(self.names)
+        }
+
+    def seeds(self):
+        return ",".join(self.agents[name].endpoint for name in self.names[:3])
+
+    def __enter__(self):
+        # Whoever ends us by TERM leaves nothing running either.
+        signal.signal(signal.SIGTERM, end_once)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.stop()
+        if kind is None and not self.keep_data:
+            shutil.rmtree(self.directory, ignore_errors=True)
+        elif kind is not None:
+            print(f"# data and logs are kept in {self.directory}")
+
+    def start(self):
+        for agent in self.agents.values():
+            agent.start()
+
+    def stop(self):
+        for agent in self.agents.values():
+            agent.signal_all(signal.SIGCONT)
+            agent.kill_agent()
+            agent.signal_all(signal.SIGKILL)
+        if self.switch:
+            self.switch.close()
+            self.switch = None
+
+    def __getitem__(self, name):
+        return self.agents[name]
+
+    def check_started(self):
+        """True; Failure with the last words of an agent that ended at once."""
+        for agent in self.agents.values():
+            if agent.process and not agent.is_running():
+                words = (agent.data / "agent.log").read_text().strip().rpartition("\n")[2]
+                raise Failure(f"agent {agent.name} ended: {words}")
+        return True
+
+    def live(self):
+        return [agent for agent in self.agents.values() if agent.is_running()]
+
+
+def wait_for(what, condition, timeout):
+    """Polls until `condition()` is true; its value, or Failure naming what was awaited."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Failure(f"not within {timeout} s: {what}")
+        time.sleep(0.05)

@@ -1,0 +1,258 @@
+"""What a careless user, a careless program and a careless disk do to real agents, and what they
+are told. Each case is a function; its docstring is the promise. Names select cases."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
+
+from lab import Failure, Lab, descendants_of, wait_for  # noqa: E402
+
+BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7470"))
+
+
+class LeftOut(Exception):
+    """A case that cannot be tried here; the text says why."""
+
+
+def expect(what, got, code, *texts):
+    """`got` is (exit code, stdout, stderr); every text must be in one of the two."""
+    if got[0] != code or not all(text in got[1] + got[2] for text in texts):
+        raise Failure(f"{what}: wanted exit {code} and {texts}, got {got}")
+
+
+def run_agent(agent, seconds=10, **changes):
+    """(exit code, stdout, stderr) of an agent that should refuse to start."""
+    try:
+        done = subprocess.run(agent.command(**changes), capture_output=True, text=True,
+                              timeout=seconds, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"an agent with {changes} started and stays") from None
+    return done.returncode, done.stdout, done.stderr
+
+
+def submit(agent, *arguments, timeout=60):
+    return agent.cli("submit", *arguments, timeout=timeout)
+
+
+def start_job(agent, *command, options=("--gpus", "1")):
+    """A job that runs; its number."""
+    answer = agent.ask("submit", *options, "--", *command)
+    if answer is None:
+        raise Failure(f"submit of {command} failed")
+    number = str(answer["job"])
+    wait_for(f"job {number} running", lambda: (
+        (agent.ask("show", number) or {"job": {"state": ""}})["job"]["state"] == "running"), 10)
+    return number
+
+
+# Agents that refuse to start.
+
+def port_in_use(agent):
+    """A port that somebody has: exit 7, naming it."""
+    expect("port in use", run_agent(agent, data_dir=str(agent.data.parent / "other")), 7,
+           str(agent.port))
+
+
+def data_dir_locked(agent):
+    """The data directory of a live agent: exit 7, naming the directory and the agent's pid."""
+    expect("locked", run_agent(agent, listen="127.0.0.1:0"), 7, str(agent.data),
+           str(agent.process.pid))
+
+
+def bad_gpus(agent):
+    """--gpus that mean nothing: exit 2, naming what was given."""
+    for gpus in ("sim:0xH100", "sim:8", "sim:8x", "nonsense", "sim:-1xH100"):
+        expect(gpus, run_agent(agent, data_dir=str(agent.data.parent / "gpus"), gpus=gpus,
+                               listen="127.0.0.1:0"), 2, gpus)
+
+
+def bad_settings(agent):
+    """Flags out of range: exit 2, naming the flag."""
+    other = str(agent.data.parent / "flags")
+    for changes in ({"bootstrap_expect": "2"}, {"listen": "300.1.1.1:99"},
+                    {"listen": "0.0.0.0:7450"}, {"log_level": "loud"}):
+        flag = "--" + next(iter(changes)).replace("_", "-")
+        expect(changes, run_agent(agent, **{"data_dir": other, **changes}), 2, flag)
+
+
+# Jobs that cannot be, or that misbehave.
+
+def unknown_job(agent):
+    """A job nobody submitted: exit 6."""
+    for verb in ("show", "why", "logs", "cancel"):
+        expect(verb, agent.cli(verb, "4711"), 6, "4711")
+
+
+def job_too_large(agent):
+    """More GPUs than all hosts have: exit 3, with the largest number that fits."""
+    expect("too large", submit(agent, "--gpus", "9", "--", "true"), 3, "8")
+    expect("unknown type", submit(agent, "--gpus", "1", "--gpu-type", "B999", "--", "true"), 3,
+           "B999")
+
+
+def bad_submit(agent):
+    """Zero GPUs, no command, a broken duration: exit 2."""
+    expect("zero", submit(agent, "--gpus", "0", "--", "true"), 2)
+    expect("no command", submit(agent, "--gpus", "1"), 2)
+    expect("duration", submit(agent, "--gpus", "1", "--time-limit", "soon", "--", "true"), 2)
+    expect("no such verb", agent.cli("launch"), 2)
+
+
+def command_not_found(agent):
+    """A program that is nowhere: the job fails with 127 and `show` says so."""
+    expect("wait", submit(agent, "--gpus", "1", "--wait", "--", "no-such-program"), 127)
+    number = str(agent.ask("jobs", "--all")["jobs"][-1]["id"])
+    expect("show", agent.cli("show", number), 0, "127", "failed")
+
+
+def directory_is_missing(agent):
+    """A working directory that the host lacks: the job fails, naming it."""
+    got = submit(agent, "--gpus", "1", "--wait", "--cwd", "/no/such/place", "--", "true")
+    number = str(agent.ask("jobs", "--all")["jobs"][-1]["id"])
+    if got[0] in (0, 2):
+        raise Failure(f"a job in a missing directory exits {got}")
+    expect("show", agent.cli("show", number), 0, "/no/such/place")
+
+
+def killed_by_signal(agent):
+    """A rank that a signal ended: 128 + its number, and `show` names it."""
+    expect("wait", submit(agent, "--gpus", "1", "--wait", "--", "sh", "-c", "kill -SEGV $$"), 139)
+    number = str(agent.ask("jobs", "--all")["jobs"][-1]["id"])
+    expect("show", agent.cli("show", number), 0, "signal 11")
+
+
+def ignores_term(agent):
+    """Cancel ends even what ignores TERM, once the grace is over."""
+    number = start_job(agent, "sh", "-c", "trap '' TERM; while :; do sleep 0.2; done",
+                       options=("--gpus", "1", "--grace", "1s"))
+    expect("cancel", agent.cli("cancel", number), 0)
+    wait_for("cancelled", lambda: agent.ask("show", number)["job"]["state"] == "cancelled", 15)
+
+
+def forks_away(agent):
+    """What a rank left behind in the background ends with its grant."""
+    marker = f"31{os.getpid() % 10000}.5"
+    expect("wait", submit(agent, "--gpus", "1", "--wait", "--", "sh", "-c",
+                          f"setsid sleep {marker} >/dev/null 2>&1 & exit 0"), 0)
+    wait_for("the forked process gone", lambda: not descendants_of(
+        lambda command: marker.encode() in command.split(b"\0")), 10)
+
+
+def no_quorum(agent):
+    """Without a majority: submit says so with exit 5, reads still answer."""
+    with Lab("pq", base_port=BASE_PORT + 20) as lab:  # Two of the three that were asked for.
+        three = f"{lab.seeds()},127.0.0.1:9"
+        lab.seeds = lambda: three
+        lab.start()
+        wait_for("answers", lambda: lab["p"].ask("hosts"), 10)
+        expect("submit", submit(lab["p"], "--gpus", "1", "--", "true"), 5, "quorum")
+
+
+def seeds_unreachable(agent):
+    """Seeds that nobody answers on: the log says so, naming them."""
+    with Lab("z", base_port=BASE_PORT + 30) as lab:
+        lab.seeds = lambda: "127.0.0.1:9,127.0.0.1:11,127.0.0.1:13"
+        lab.start()
+        wait_for("a line about the seeds", lambda: "127.0.0.1:9" in (
+            lab["z"].data / "agent.log").read_text(), 30)
+
+
+def nobody_there(agent):
+    """A node that does not exist: exit 1 for a question, 5 for a submit, naming the address."""
+    expect("hosts", agent.cli("hosts", "--node", "127.0.0.1:9"), 1, "127.0.0.1:9")
+    expect("submit", agent.cli("submit", "--node", "127.0.0.1:9", "--gpus", "1", "--", "true"), 5)
+
+
+# A disk that lies. Each works on the data of a stopped agent.
+
+def flip_a_byte(directory):
+    """Flips one byte in the middle of each record page: whatever is read shows it."""
+    path = directory / "data.mdb"
+    data = bytearray(path.read_bytes())
+    for page in range(2, len(data) // 4096):
+        data[page * 4096 + 4000] ^= 0x55
+    path.write_bytes(data)
+
+
+def damaged_disk(agent):
+    """Damage in raft/ is refused with advice; damage in state/ is rebuilt and said."""
+    with Lab("y", base_port=BASE_PORT + 40, expect=1) as lab:
+        other = lab["y"]
+        lab.start()
+        wait_for("a leader", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+        other.process.send_signal(signal.SIGTERM)
+        other.process.wait(10)
+        flip_a_byte(other.data / "state")
+        other.start()
+        wait_for("a leader again", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+        if "rows_damaged" not in (other.data / "agent.log").read_text():
+            raise Failure("state/ was damaged and the log does not say so")
+        other.process.send_signal(signal.SIGTERM)
+        other.process.wait(10)
+        flip_a_byte(other.data / "raft")
+        got = run_agent(other)
+        if got[0] == 0 or "raft" not in got[2] or "move the data directory away" not in got[2]:
+            raise Failure(f"a damaged raft/ was answered with {got}")
+
+
+def clock_set_back(agent):
+    """Wall time is display data: a clock set back a year under live agents harms nothing."""
+    library = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+    if library is None:
+        raise LeftOut("libfaketime is not installed")
+    with Lab("uvw", base_port=BASE_PORT + 50) as lab:
+        clock = lab.directory / "clock"
+        clock.write_text("+0")
+        lab["v"].environment = {  # Else BOOTTIME, by which the agent lives, would jump as well.
+            "LD_PRELOAD": str(library), "FAKETIME_TIMESTAMP_FILE": str(clock),
+            "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        lab.start()
+        wait_for("a leader", lambda: (lab["v"].ask("quorum") or {}).get("leader"), 15)
+        clock.write_text("-365d")
+        time.sleep(3)
+        expect("job", submit(lab["v"], "--gpus", "24", "--wait", "--", "true"), 0)
+        if {host["state"] for host in lab["u"].ask("hosts")["hosts"]} != {"alive"}:
+            raise Failure("a clock set back made hosts look dead")
+        log = (lab["v"].data / "agent.log").read_text()
+        if str(time.gmtime().tm_year - 1) not in log:
+            raise Failure("the clock was not set back: this test tests nothing")
+
+
+CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
+         bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
+         forks_away, nobody_there, no_quorum, seeds_unreachable, damaged_disk,
+         clock_set_back]
+
+
+def main():
+    wanted = sys.argv[1:]
+    broken = 0
+    with Lab("x", base_port=BASE_PORT, expect=1) as lab:
+        lab.start()
+        agent = lab["x"]
+        wait_for("a leader", lambda: (agent.ask("quorum") or {}).get("leader"), 15)
+        wait_for("its GPUs", lambda: submit(
+            agent, "--gpus", "1", "--wait", "--", "true")[0] == 0, 15)
+        for case in CASES:
+            if wanted and case.__name__ not in wanted:
+                continue
+            began = time.monotonic()
+            try:
+                case(agent)
+                print(f"ok      {case.__name__} {time.monotonic() - began:.1f} s", flush=True)
+            except LeftOut as why:
+                print(f"LEFT OUT {case.__name__}: {why}", flush=True)
+                broken += os.environ.get("MUSTER_NO_SKIP") == "1"
+            except Failure as failure:
+                broken += 1
+                print(f"BROKEN  {case.__name__}: {case.__doc__}\n        {failure}", flush=True)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
