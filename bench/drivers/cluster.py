@@ -1,0 +1,142 @@
+"""What the system benches share: binaries, a settled cluster, quantiles, and the probe."""
+
+import math
+import os
+import pathlib
+import subprocess
+import time
+
+import lab
+from lab import wait_for
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build" / "release"
+PROBE = BUILD / "bench" / "bench_probe"
+STAMP = BUILD / "bench" / "bench_stamp"
+BASE_PORT = 8450
+TARGETS = {
+    "mutants": ["raft_mutants", "sim_mutants"],
+    "sim_speed": ["muster_sim"],
+}
+
+
+class Broken(Exception):
+    """The thing that was measured did not work."""
+
+
+def need_binaries(bench):
+    """Builds what the bench runs; with MUSTER_BINARY set, that one is measured as it is."""
+    if "MUSTER_BINARY" in os.environ:
+        return
+    targets = TARGETS.get(bench, ["muster", "bench_probe", "bench_stamp", "fuzz_port"])
+    if not (BUILD / "build.ninja").exists():
+        subprocess.run(["cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja"], check=True,
+                       stdout=subprocess.DEVNULL)
+    done = subprocess.run(["ninja", "-C", str(BUILD), *targets], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Broken(f"the build failed:\n{done.stdout[-2000:]}")
+
+
+def figure(name, value, unit):
+    print(f"figure {name} {value:.4g} {unit}", flush=True)
+
+
+def quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, math.ceil(share * len(ordered)) - 1))]
+
+
+def figures(name, values, unit):
+    """p50, p99 (the maximum for fewer than 100 runs) and max."""
+    figure(f"{name}_p50", quantile(values, 0.5), unit)
+    figure(f"{name}_p99", quantile(values, 0.99), unit)
+    figure(f"{name}_max", max(values), unit)
+
+
+def boot_ns():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+def socket_of(agent):
+    return str(agent.data / "agent.sock")
+
+
+def states(agent):
+    answer = agent.ask("hosts")
+    return {host["name"]: host for host in answer["hosts"]} if answer else {}
+
+
+def all_alive(cluster):
+    for agent in cluster.live():
+        seen = states(agent)
+        if len(seen) != len(cluster.names):
+            return False
+        if any(host["state"] != "alive" or host["gpus"] == 0 for host in seen.values()):
+            return False
+    return True
+
+
+def leader_of(cluster):
+    """The name of the leader that all live nodes agree on, or nothing."""
+    names = set()
+    for agent in cluster.live():
+        answer = agent.ask("quorum")
+        names.add(answer["leader"] if answer else "")
+    name = names.pop() if len(names) == 1 else ""
+    return name if name and cluster[name].is_running() else None
+
+
+def settle(cluster, timeout=60):
+    """All see all alive, one leader, every voter of it in touch."""
+    wait_for("all see all alive", lambda: all_alive(cluster), timeout)
+    leader = wait_for("one leader", lambda: leader_of(cluster), timeout)
+    wait_for("its followers", lambda: is_followed(cluster[leader]), timeout)
+    return leader
+
+
+def is_followed(leader):
+    answer = leader.ask("quorum")
+    return answer and answer["role"] == "leader" and all(
+        voter["contact_ms"] < 1000 for voter in answer["voters"]
+        if voter["name"] != leader.name)
+
+
+def watch(name, agents, seconds):
+    """A probe that reports when each of these agents lists `name` unreachable; it is ready."""
+    probe = subprocess.Popen([str(PROBE), "watch", name, str(seconds),
+                              *[socket_of(agent) for agent in agents]],
+                             stdout=subprocess.PIPE, text=True)
+    if probe.stdout.readline() != "ready\n":
+        raise Broken("the probe reached no agent")
+    return probe
+
+
+def submit(agent, count, gpus, argv):
+    """[(sent ns, job id, ms to the answer)] of jobs that were all accepted."""
+    done = subprocess.run([str(PROBE), "submit", socket_of(agent), str(count), str(gpus), "--",
+                           *argv], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Broken(f"submit on {agent.name}: {done.stderr.strip()}")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [(int(row[1]), int(row[3]), float(row[5])) for row in rows]
+
+
+def feed(agent, count, argv):
+    """A process that submits so many 1-GPU jobs, one after the other."""
+    return subprocess.Popen([str(PROBE), "submit", socket_of(agent), str(count), "1", "--", *argv],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def stamps(path):
+    """[(ns, job, rank)] that ranks wrote when they began, by time."""
+    if not path.exists():
+        return []
+    rows = [line.split() for line in path.read_text().splitlines()]
+    return sorted((int(row[0]), int(row[1]), int(row[2])) for row in rows if len(row) == 3)
+
+
+def make(namespaces, gpus="sim:8xH100"):
+    reason = lab.can_use_namespaces() if namespaces else ""
+    if reason:
+        raise Broken(f"a cable cannot be cut here: {reason}")
+    return lab.Lab(namespaces=namespaces, gpus=gpus, base_port=BASE_PORT)

@@ -1,0 +1,35 @@
+"""Benches in virtual time: the simulator's speed, and the planted bugs its checkers must find."""
+
+import re
+import subprocess
+
+import cluster
+from cluster import Broken, figure
+
+SIM_TESTS = cluster.BUILD / "tests" / "sim"
+
+
+def sim_speed(hosts=100, seconds=600):
+    done = subprocess.run([str(SIM_TESTS / "muster_sim"), "sim_speed", "--hosts", str(hosts),
+                           "--seconds", str(seconds)], capture_output=True, text=True)
+    print(done.stdout, end="", flush=True)
+    if done.returncode != 0:
+        raise Broken("a property broke in the run that was measured")
+
+
+def mutants():
+    found, planted = 0, 0
+    for binary in (cluster.BUILD / "tests" / "raft" / "raft_mutants", SIM_TESTS / "sim_mutants"):
+        done = subprocess.run([str(binary)], capture_output=True, text=True)
+        for line in done.stdout.splitlines():
+            count = re.match(r"figure (?:\w+_)?mutants_(found|planted) (\d+)", line)
+            if count is None:
+                print(line, flush=True)
+            elif count.group(1) == "found":
+                found += int(count.group(2))
+            else:
+                planted += int(count.group(2))
+    figure("mutants_found", found, "count")
+    figure("mutants_planted", planted, "count")
+    if planted == 0:
+        raise Broken("nothing was planted")

@@ -1,0 +1,198 @@
+"""Benches of five real agents: deaths noticed, failover, launch, idle cost."""
+
+import os
+import pathlib
+import re
+import signal
+import time
+
+import cluster
+from cluster import Broken, boot_ns, figure, figures
+from lab import run, wait_for
+
+NS_A_SECOND = 1e9
+VERDICT_LIMIT_S = 30
+FEEDERS = 3
+FED_BY_EACH = 120
+
+
+def detect(rounds=20, refused=1, silent=1):
+    """Agent killed: its kernel refuses. Host dead with its link: nothing but silence."""
+    if refused:
+        with cluster.make(namespaces=False) as five:
+            detect_kind(five, rounds, "refused",
+                        lambda host: host.process.send_signal(signal.SIGKILL))
+    if silent:
+        with cluster.make(namespaces=True) as five:
+            detect_kind(five, rounds, "silent", pull_the_plug)
+
+
+def pull_the_plug(host):
+    host.lab.switch.link(host.name, "down")
+    host.signal_all(signal.SIGKILL)
+
+
+def detect_kind(five, rounds, kind, kill):
+    five.start()
+    cluster.settle(five)
+    first, last = [], []
+    for number in range(rounds):
+        victim = five[five.names[number % len(five.names)]]
+        others = [agent for agent in five.agents.values() if agent is not victim]
+        probe = cluster.watch(victim.name, others, VERDICT_LIMIT_S)
+        began = boot_ns()
+        kill(victim)
+        seen = [int(line.split()[2]) for line in probe.stdout]
+        if probe.wait() != 0:
+            raise Broken(f"round {number}: only {len(seen)} of {len(others)} saw the death")
+        victim.process.wait()
+        first.append((min(seen) - began) / NS_A_SECOND)
+        last.append((max(seen) - began) / NS_A_SECOND)
+        print(f"# {kind} {number} {victim.name} first {first[-1]:.3f} all {last[-1]:.3f}",
+              flush=True)
+        victim.plug_in()
+        victim.start()
+        cluster.settle(five)
+    figures(f"detect_{kind}_first", first, "s")
+    figures(f"detect_{kind}_all", last, "s")
+
+
+def failover(rounds=20):
+    """1-GPU jobs flow; the leader's agent is killed; the end of the silence that follows counts.
+
+    A start that the old leader had sent may still happen just after the signal, so the figure is
+    the end of the longest pause that begins near the signal, not the first start."""
+    with cluster.make(namespaces=False, gpus="sim:1xH100") as five:
+        five.start()
+        leader = cluster.settle(five)
+        path = five.directory / "starts"
+        took = []
+        for number in range(rounds):
+            target = next(a for a in five.live() if a.name != leader)
+            feeders = [cluster.feed(target, FED_BY_EACH, [str(cluster.STAMP), str(path), "50"])
+                       for _ in range(FEEDERS)]
+            try:
+                wait_for("a flow of starts", lambda: flows(path), 20)
+                began = boot_ns()
+                five[leader].kill_agent()
+                time.sleep(3)
+            finally:
+                for feeder in feeders:
+                    feeder.kill()
+                    feeder.wait()
+            pause, end = silence(path, began)
+            took.append(end)
+            print(f"# failover {number} {leader} pause {pause:.3f} next start {end:.3f}",
+                  flush=True)
+            five[leader].start()
+            leader = cluster.settle(five)
+            wait_for("the queue to drain", lambda: is_drained(target), 60)
+    figures("failover_kill", took, "s")
+
+
+def flows(path):
+    """Ten starts in the last half second."""
+    return sum(1 for when, _, _ in cluster.stamps(path) if boot_ns() - when < 5e8) >= 10
+
+
+def silence(path, began):
+    """(length, end after the signal) of the longest pause that began within 0.3 s of it."""
+    times = [when for when, _, _ in cluster.stamps(path)]
+    gaps = [(later - earlier, later) for earlier, later in zip(times, times[1:])
+            if later > began and earlier < began + 3e8]
+    if not gaps:
+        raise Broken("no gang started within 3 s of the leader's death")
+    length, end = max(gaps)
+    return length / NS_A_SECOND, (end - began) / NS_A_SECOND
+
+
+def is_drained(agent):
+    answer = agent.ask("jobs")
+    return answer is not None and not any(
+        job["state"] in ("queued", "scheduled", "running", "stopping") for job in answer["jobs"])
+
+
+def launch(rounds=20, gpus=16):
+    """From the client's send to the last rank's first instruction."""
+    with cluster.make(namespaces=False) as five:
+        five.start()
+        leader = cluster.settle(five)
+        asked = next(a for a in five.live() if a.name != leader)
+        path = five.directory / "starts"
+        took, answered = [], []
+        for number in range(rounds):
+            sent, job, answer_ms = cluster.submit(
+                asked, 1, gpus, [str(cluster.STAMP), str(path), "50"])[0]
+            began = wait_for(f"{gpus} ranks", lambda: ranks_of(path, job, gpus), 20)
+            took.append((began[-1] - sent) / 1e6)
+            answered.append(answer_ms)
+            print(f"# launch {number} answer {answer_ms:.1f} first rank "
+                  f"{(began[0] - sent) / 1e6:.1f} last rank {took[-1]:.1f} ms", flush=True)
+            wait_for("its end", lambda: is_drained(asked), 20)
+    figures("launch", took, "ms")
+    figure("launch_answer_p50", cluster.quantile(answered, 0.5), "ms")
+
+
+def ranks_of(path, job, gpus):
+    found = [when for when, of, _ in cluster.stamps(path) if of == job]
+    return found if len(found) == gpus else None
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def rss_mb(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise Broken(f"process {pid} is gone")
+
+
+def link_bytes(host):
+    """Both directions, as the kernel counts frames of the host's link."""
+    total = 0
+    for direction in ("rx", "tx"):
+        total += int(run("ip", "netns", "exec", host.lab.switch.space_of(host.name), "cat",
+                         f"/sys/class/net/eth0/statistics/{direction}_bytes").stdout)
+    return total
+
+
+def payload_bytes(host):
+    """Both directions, without the headers of TCP, IP and Ethernet: of connections still open."""
+    text = run("ip", "netns", "exec", host.lab.switch.space_of(host.name), "ss", "-tinH").stdout
+    return sum(int(count) for count in re.findall(r"\bbytes_(?:sent|received):(\d+)", text))
+
+
+def agent_pid(host):
+    """The agent itself: `ip netns exec` replaces itself by it."""
+    return host.process.pid
+
+
+def idle(seconds=60):
+    """Worst of the five, leader included; nothing asks them anything meanwhile."""
+    with cluster.make(namespaces=True) as five:
+        five.start()
+        leader = cluster.settle(five)
+        time.sleep(10)
+        hosts = list(five.agents.values())
+        began = time.monotonic()
+        cpu = {h.name: cpu_seconds(agent_pid(h)) for h in hosts}
+        traffic = {h.name: link_bytes(h) for h in hosts}
+        payload = {h.name: payload_bytes(h) for h in hosts}
+        time.sleep(seconds)
+        took = time.monotonic() - began
+        cpu = {h.name: (cpu_seconds(agent_pid(h)) - cpu[h.name]) / took * 100 for h in hosts}
+        traffic = {h.name: (link_bytes(h) - traffic[h.name]) / took for h in hosts}
+        payload = {h.name: (payload_bytes(h) - payload[h.name]) / took for h in hosts}
+        memory = {h.name: rss_mb(agent_pid(h)) for h in hosts}
+        for name in five.names:
+            print(f"# {name}{' (leader)' if name == leader else ''} cpu {cpu[name]:.2f} % rss "
+                  f"{memory[name]:.1f} MB traffic {traffic[name]:.0f} B/s payload {payload[name]:.0f} B/s", flush=True)
+        if any(not host.is_running() for host in hosts):
+            raise Broken("an agent ended")
+    figure("idle_cpu", max(cpu.values()), "%")
+    figure("idle_rss", max(memory.values()), "MB")
+    figure("idle_bytes", max(traffic.values()), "B/s")
+    figure("idle_payload", max(payload.values()), "B/s")

@@ -1,0 +1,224 @@
+// Hostile messages at one agent's port: every kind of message of the protocol, as its own codec
+// writes it, then mutated; deep nests; random bytes. Never a whole and valid request to leave: that
+// one is meant to end the agent.
+//
+//   fuzz_port tcp://IP:PORT COUNT SEED     0 when the agent still answers at the end
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "agent/client_api.h"
+#include "crdt/codec.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/version.h"
+#include "gossip/message.h"
+#include "gossip/zmq_client.h"
+#include "membership/codec.h"
+#include "scheduler/agent_messages.h"
+#include "scheduler/raft/codec.h"
+
+namespace {
+
+using muster::Duration;
+using muster::Rng;
+using muster::gossip::MessageType;
+using muster::gossip::ZmqClient;
+namespace agent = muster::agent;
+namespace crdt = muster::crdt;
+namespace gossip = muster::gossip;
+namespace membership = muster::membership;
+namespace scheduler = muster::scheduler;
+
+constexpr int kMessagesPerConnection = 250;
+constexpr std::uint64_t kGarbageMax = 2000;
+constexpr std::uint64_t kNestMax = 100'000;
+constexpr int kLastVerb = 10;
+constexpr Duration kAnswer = std::chrono::seconds(10);
+constexpr Duration kBreath = std::chrono::microseconds(500);
+
+struct Sample {
+  MessageType type;
+  std::string body;
+};
+
+muster::HostId random_host(Rng& rng) {
+  std::string bytes(muster::HostId::kSizeBytes, '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>(rng.below(256));
+  }
+  return muster::HostId::from_bytes(bytes);
+}
+
+std::vector<Sample> samples(Rng& rng) {
+  std::vector<Sample> all;
+  for (int verb = 0; verb <= kLastVerb; ++verb) {
+    agent::Request request{static_cast<agent::Verb>(verb), rng.chance(500'000), {}, ""};
+    if (request.verb == agent::Verb::kLeave) {
+      continue;
+    }
+    request.arguments = agent::encode_payload(agent::JobRef{muster::JobId(rng.below(5))});
+    if (request.verb == agent::Verb::kSubmit) {
+      scheduler::JobSpec spec;
+      spec.name = "fuzz";
+      spec.argv = {"/bin/true"};
+      request.arguments = agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
+    }
+    all.push_back({MessageType::kRequest, agent::encode(request)});
+  }
+  const muster::HostId host = random_host(rng);
+  for (const membership::Body& body :
+       {membership::Body(membership::Probe{}), membership::Body(membership::Ack{}),
+        membership::Body(membership::Call{}), membership::Body(membership::Veto{}),
+        membership::Body(membership::Accuse{})}) {
+    all.push_back({membership::type_of(body), membership::encode(body)});
+  }
+  crdt::RowsBody rows;
+  rows.want_all = true;
+  rows.want = {host};
+  rows.digests = {{host, rng.next()}};
+  all.push_back({MessageType::kRows, crdt::encode(rows)});
+  for (const scheduler::AgentMessage& message :
+       {scheduler::AgentMessage(scheduler::Hello{}), scheduler::AgentMessage(scheduler::Assign{}),
+        scheduler::AgentMessage(scheduler::Start{}), scheduler::AgentMessage(scheduler::Stop{}),
+        scheduler::AgentMessage(scheduler::Finish{}), scheduler::AgentMessage(scheduler::Renew{}),
+        scheduler::AgentMessage(scheduler::RenewAck{})}) {
+    all.push_back({scheduler::type_of(message), scheduler::encode(message)});
+  }
+  for (const scheduler::RaftMessage& message :
+       {scheduler::RaftMessage(scheduler::VoteRequest{}),
+        scheduler::RaftMessage(scheduler::VoteReply{}),
+        scheduler::RaftMessage(scheduler::AppendRequest{}),
+        scheduler::RaftMessage(scheduler::AppendReply{}),
+        scheduler::RaftMessage(scheduler::SnapshotRequest{})}) {
+    all.push_back({scheduler::type_of(message), scheduler::encode(message)});
+  }
+  for (const MessageType type :
+       {MessageType::kPropose, MessageType::kPromise, MessageType::kForm}) {
+    all.push_back({type, gossip::Encoder().array(2).id(host).u64(rng.next()).take()});
+  }
+  return all;
+}
+
+std::string garbage(Rng& rng) {
+  std::string bytes(rng.below(kGarbageMax), '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>(rng.below(256));
+  }
+  return bytes;
+}
+
+std::string mutate(Rng& rng, std::string bytes) {
+  for (std::uint64_t edits = rng.below(6); edits > 0 && !bytes.empty(); --edits) {
+    const std::size_t at = rng.below(bytes.size());
+    switch (rng.below(5)) {
+      case 0:
+        bytes[at] = static_cast<char>(rng.below(256));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << rng.below(8)));
+        break;
+      case 2:
+        bytes.resize(at);
+        break;
+      case 3:
+        bytes.insert(at, garbage(rng).substr(0, 40));
+        break;
+      default:
+        bytes.insert(at, rng.chance(500'000) ? "\xdd\xff\xff\xff\xff" : "\xdb\xff\xff\xff\xff");
+        break;
+    }
+  }
+  return bytes;
+}
+
+std::string hostile(Rng& rng, muster::ClusterId cluster) {
+  switch (rng.below(10)) {
+    case 0:
+      return garbage(rng);
+    case 1:
+      return std::string(rng.below(kNestMax), rng.chance(500'000) ? '\x91' : '\x81');
+    default:
+      break;
+  }
+  const std::vector<Sample> all = samples(rng);
+  const Sample& sample = all[rng.below(all.size())];
+  gossip::Envelope envelope;
+  envelope.version = muster::kProtocolVersion;
+  envelope.type = sample.type;
+  envelope.cluster = cluster;
+  envelope.from = random_host(rng);
+  envelope.generation = muster::Generation(rng.below(100));
+  envelope.nonce = muster::Nonce(rng.next());
+  const std::string body = rng.chance(500'000) ? mutate(rng, sample.body) : sample.body;
+  return mutate(rng, gossip::encode(envelope, body));
+}
+
+bool is_leave(const std::string& bytes) {
+  const auto message = gossip::decode(bytes);
+  if (!message || message->envelope().type != MessageType::kRequest) {
+    return false;
+  }
+  const auto request = agent::decode_request(message->body());
+  return request.has_value() && request->verb == agent::Verb::kLeave;
+}
+
+/// The agent's own word on which cluster it is in; nothing when it does not answer.
+std::optional<agent::VersionInfo> version_of(const std::string& address) {
+  auto client = ZmqClient::connect(address);
+  if (!client) {
+    return std::nullopt;
+  }
+  gossip::Envelope envelope;
+  envelope.version = muster::kProtocolVersion;
+  envelope.type = MessageType::kRequest;
+  envelope.nonce = muster::Nonce(1);
+  (void)client->send(
+      gossip::encode(envelope, agent::encode({agent::Verb::kVersion, false, {}, ""})));
+  auto bytes = client->receive(kAnswer);
+  if (!bytes || !bytes->has_value()) {
+    return std::nullopt;
+  }
+  const auto message = gossip::decode(std::move(**bytes));
+  const auto response = message ? agent::decode_response(message->body()) : std::nullopt;
+  return response ? agent::decode_payload<agent::VersionInfo>(response->payload) : std::nullopt;
+}
+
+int fuzz(const std::string& address, int count, std::uint64_t seed) {
+  const auto before = version_of(address);
+  if (!before.has_value()) {
+    std::fprintf(stderr, "fuzz_port: no agent at %s\n", address.c_str());
+    return 1;
+  }
+  Rng rng(seed);
+  int sent = 0;
+  while (sent < count) {
+    auto client = ZmqClient::connect(address);
+    if (!client) {
+      std::fprintf(stderr, "fuzz_port: after %d messages: %s\n", sent, client.error().text.c_str());
+      return 1;
+    }
+    for (int i = 0; i < kMessagesPerConnection && sent < count; ++i) {
+      std::string bytes = hostile(rng, before->cluster);
+      if (bytes.empty() || is_leave(bytes) || !client->send(std::move(bytes))) {
+        (void)client->receive(kBreath);
+        continue;
+      }
+      ++sent;
+      (void)client->receive(kBreath);
+    }
+  }
+  std::printf("sent %d\n", sent);
+  return version_of(address).has_value() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: fuzz_port tcp://IP:PORT COUNT SEED\n");
+    return 2;
+  }
+  return fuzz(argv[1], std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10));
+}

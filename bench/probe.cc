@@ -1,0 +1,189 @@
+// What a bench asks of running agents faster than CLI processes could: one connection an agent,
+// open all the time. Times printed are CLOCK_BOOTTIME nanoseconds.
+//
+//   probe watch NAME SECONDS SOCKET...  says "ready", then when each agent first lists NAME
+//                                       unreachable: "seen SOCKET NS"; 1 when one never did
+//   probe submit SOCKET COUNT GPUS -- ARGV...  "sent NS job N ms LATENCY" for each accepted job
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "agent/client_api.h"
+#include "gossip/base/version.h"
+#include "gossip/message.h"
+#include "gossip/zmq_client.h"
+
+namespace {
+
+using muster::Duration;
+using muster::gossip::ZmqClient;
+namespace agent = muster::agent;
+namespace gossip = muster::gossip;
+
+constexpr useconds_t kLookUs = 10'000;
+constexpr Duration kAnswer = std::chrono::seconds(5);
+constexpr Duration kRetry = std::chrono::milliseconds(300);
+constexpr int kSubmitTriesMax = 100;
+
+long long boot_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<long long>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::string bytes_of(const agent::Request& request, std::uint64_t nonce) {
+  gossip::Envelope envelope;
+  envelope.version = muster::kProtocolVersion;
+  envelope.type = gossip::MessageType::kRequest;
+  envelope.nonce = muster::Nonce(nonce);
+  return gossip::encode(envelope, agent::encode(request));
+}
+
+std::optional<agent::Response> response_in(std::string bytes, std::uint64_t nonce) {
+  const auto message = gossip::decode(std::move(bytes));
+  if (!message || message->envelope().nonce != muster::Nonce(nonce)) {
+    return std::nullopt;
+  }
+  return agent::decode_response(message->body());
+}
+
+/// One agent that is being watched.
+struct Watched {
+  std::string socket;
+  ZmqClient client;
+  std::uint64_t nonce = 0;  ///< Of the question that is out; 0 = none.
+  long long asked = 0;
+  bool seen = false;
+};
+
+bool lists_unreachable(const agent::Response& response, const std::string& name) {
+  const auto list = agent::decode_payload<agent::HostList>(response.payload);
+  if (!list.has_value()) {
+    return false;
+  }
+  for (const agent::HostInfo& host : list->hosts) {
+    if (host.name == name && host.state == "unreachable") {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Takes the answer if there is one and asks again; one question is out at a time.
+void look(Watched& watched, const std::string& name, std::uint64_t& nonces) {
+  auto bytes = watched.client.receive(Duration(0));
+  if (bytes && bytes->has_value()) {
+    const auto response = response_in(std::move(**bytes), watched.nonce);
+    if (response.has_value()) {
+      watched.nonce = 0;
+      watched.seen = lists_unreachable(*response, name);
+    }
+  }
+  if (watched.seen) {
+    std::printf("seen %s %lld\n", watched.socket.c_str(), boot_ns());
+    std::fflush(stdout);
+    return;
+  }
+  if (watched.nonce == 0 || boot_ns() - watched.asked > kAnswer.count()) {
+    watched.nonce = ++nonces;
+    watched.asked = boot_ns();
+    (void)watched.client.send(bytes_of({agent::Verb::kHosts, false, {}, ""}, watched.nonce));
+  }
+}
+
+int watch(const std::string& name, int seconds, const std::vector<std::string>& sockets) {
+  std::vector<Watched> all;
+  for (const std::string& socket : sockets) {
+    auto client = ZmqClient::connect("ipc://" + socket);
+    if (!client) {
+      std::fprintf(stderr, "probe: %s\n", client.error().text.c_str());
+      return 1;
+    }
+    all.push_back({socket, std::move(client).value()});
+  }
+  std::printf("ready\n");
+  std::fflush(stdout);
+  std::uint64_t nonces = 0;
+  const long long end = boot_ns() + static_cast<long long>(seconds) * 1'000'000'000;
+  std::size_t left = all.size();
+  while (left > 0 && boot_ns() < end) {
+    for (Watched& each : all) {
+      if (!each.seen) {
+        look(each, name, nonces);
+        left -= each.seen ? 1U : 0U;
+      }
+    }
+    usleep(kLookUs);
+  }
+  return left == 0 ? 0 : 1;
+}
+
+bool submit_one(ZmqClient& client, const agent::SubmitArgs& submit, std::uint64_t nonce) {
+  const agent::Request request{agent::Verb::kSubmit, false, {}, agent::encode_payload(submit)};
+  for (int i = 0; i < kSubmitTriesMax; ++i) {
+    const long long sent = boot_ns();
+    (void)client.send(bytes_of(request, nonce));
+    auto bytes = client.receive(kRetry);  // Then again, under the same key.
+    if (!bytes || !bytes->has_value()) {
+      continue;
+    }
+    const auto response = response_in(std::move(**bytes), nonce);
+    if (!response.has_value() || response->status != agent::ResponseStatus::kOk) {
+      usleep(100'000);
+      continue;
+    }
+    const auto job = agent::decode_payload<agent::JobRef>(response->payload);
+    std::printf("sent %lld job %llu ms %.3f\n", sent,
+                static_cast<unsigned long long>(job->job.value()),
+                static_cast<double>(boot_ns() - sent) / 1e6);
+    std::fflush(stdout);
+    return true;
+  }
+  return false;
+}
+
+int submit(const std::string& socket, int count, unsigned gpus, std::vector<std::string> argv) {
+  auto client = ZmqClient::connect("ipc://" + socket);
+  if (!client) {
+    std::fprintf(stderr, "probe: %s\n", client.error().text.c_str());
+    return 1;
+  }
+  agent::SubmitArgs args;
+  args.spec.name = "bench";
+  args.spec.user = "bench";
+  args.spec.gpus = gpus;
+  args.spec.argv = std::move(argv);
+  args.spec.directory = "/";
+  for (int i = 0; i < count; ++i) {
+    char key[33];
+    std::snprintf(key, sizeof key, "%016llx%08x%08x", static_cast<unsigned long long>(boot_ns()),
+                  static_cast<unsigned>(getpid()), static_cast<unsigned>(i));
+    args.key = key;
+    if (!submit_one(*client, args, static_cast<std::uint64_t>(i) + 1)) {
+      std::fprintf(stderr, "probe: submit was not accepted\n");
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() >= 4 && words[0] == "watch") {
+    return watch(words[1], std::atoi(words[2].c_str()), {words.begin() + 3, words.end()});
+  }
+  if (words.size() >= 6 && words[0] == "submit" && words[4] == "--") {
+    return submit(words[1], std::atoi(words[2].c_str()),
+                  static_cast<unsigned>(std::atoi(words[3].c_str())),
+                  {words.begin() + 5, words.end()});
+  }
+  std::fprintf(stderr, "usage: see the head of bench/probe.cc\n");
+  return 2;
+}
