@@ -1,0 +1,185 @@
+// The house rules hold for every source file, and the rules themselves catch what they claim to:
+// planted violations first, then the tree as it is.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/repository/source_rules.h"
+
+namespace muster::repository {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSourceFolders[] = {"gossip", "membership", "crdt",      "scheduler", "agent",
+                                          "cli",    "tests",      "scenarios", "bench"};
+
+fs::path root() {
+  return MUSTER_SOURCE_DIR;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_source(const fs::path& path) {
+  return path.extension() == ".cc" || path.extension() == ".h";
+}
+
+std::vector<SourceFile> sources() {
+  std::vector<SourceFile> files;
+  for (const char* folder : kSourceFolders) {
+    if (!fs::exists(root() / folder)) {
+      continue;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
+      if (entry.is_regular_file() && is_source(entry.path())) {
+        files.push_back({fs::relative(entry.path(), root()).string(), read_file(entry.path())});
+      }
+    }
+  }
+  return files;
+}
+
+std::string joined(const Violations& violations) {
+  std::string text;
+  for (const std::string& violation : violations) {
+    text += "\n" + violation;
+  }
+  return text;
+}
+
+std::string function_of(int lines, const std::string& head = "int f(int x) {") {
+  std::string text = "namespace n {\n" + head + "\n";
+  for (int i = 2; i < lines; ++i) {
+    text += "  x += '{' + \"}\"[0];  // }\n";
+  }
+  return text + "}\n}\n";
+}
+
+Violations functions(const std::string& text) {
+  return check_functions({"gossip/a.cc", text});
+}
+
+TEST(Rules, ALongFunctionIsFound) {
+  EXPECT_TRUE(functions(function_of(kFunctionLinesMax)).empty());
+  const Violations found = functions(function_of(kFunctionLinesMax + 1));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0], "gossip/a.cc:2: function of 71 lines, at most 70");
+}
+
+TEST(Rules, ALongFunctionIsFoundHoweverItIsWritten) {
+  for (const std::string head :
+       {"Result<std::vector<int>> Impl::f(const A& a, B b) const {",
+        "A::A(int x)\n    : a_(x), b_(2) {", "TEST(A, B) {", "struct X f(int x) {",
+        "void f(std::function<void()> g = nullptr) {",
+        "template <class T>\nauto f(T x) -> int {"}) {
+    EXPECT_EQ(functions(function_of(100, head)).size(), 1U) << head;
+  }
+}
+
+TEST(Rules, LongClassesAndTablesAreNoFunctions) {
+  for (const std::string head : {"class A {", "struct B : public C<D> {", "enum class E {",
+                                 "const T kTable[] = {", "namespace x {"}) {
+    EXPECT_TRUE(functions(function_of(100, head)).empty()) << head;
+  }
+}
+
+TEST(Rules, AFunctionAfterADefaultedMemberIsFoundToo) {
+  const std::string text =
+      "struct A {\n  int x = 0;\n  std::array<int, 2> y{};\n" + function_of(80) + "};\n";
+  EXPECT_EQ(functions(text).size(), 1U);
+}
+
+TEST(Rules, DeepNestingIsFound) {
+  const std::string four = "if (a) { for (;;) { while (b) { switch (c) {";
+  EXPECT_TRUE(functions("void f() {\n" + four + "}}}}\n}\n").empty());
+  EXPECT_EQ(functions("void f() {\n" + four + " if (d) { g({1}); } }}}}\n}\n").size(), 1U);
+}
+
+TEST(Rules, LongFilesAndWideLinesAreFound) {
+  EXPECT_TRUE(check_size({"a.cc", std::string(600, '\n')}).empty());
+  EXPECT_EQ(check_size({"a.cc", std::string(601, '\n')}).size(), 1U);
+  EXPECT_TRUE(check_size({"a.cc", std::string(100, 'x') + "\n"}).empty());
+  EXPECT_EQ(check_size({"a.cc", std::string(101, 'x') + "\n"}).size(), 1U);
+}
+
+TEST(Rules, PromisesAreFound) {
+  EXPECT_EQ(check_words({"a.cc", std::string("// TO") + "DO: later\n"}).size(), 1U);
+  EXPECT_EQ(check_words({"a.cc", std::string("// FIX") + "ME\n"}).size(), 1U);
+}
+
+TEST(Rules, LibrariesStayWhereTheyAreFencedIn) {
+  const auto count = [](const std::string& path, const std::string& header) {
+    return check_libraries({path, "#include <" + header + ">\n"}).size();
+  };
+  EXPECT_EQ(count("gossip/wire.cc", "msgpack.hpp"), 0U);
+  EXPECT_EQ(count("gossip/wire.h", "msgpack.hpp"), 1U);
+  EXPECT_EQ(count("crdt/codec.cc", "msgpack/pack.hpp"), 1U);
+  EXPECT_EQ(count("gossip/zmq_transport.cc", "zmq.hpp"), 0U);
+  EXPECT_EQ(count("agent/node.cc", "zmq.h"), 1U);
+  EXPECT_EQ(count("crdt/lmdb_store.cc", "lmdb.h"), 0U);
+  EXPECT_EQ(count("crdt/storage_thread.cc", "lmdb.h"), 1U);
+}
+
+TEST(Rules, IncludesPointDownwards) {
+  const auto count = [](const std::string& path, const std::string& header) {
+    return check_layers({path, "#include \"" + header + "\"\n"}).size();
+  };
+  EXPECT_EQ(count("crdt/a.cc", "gossip/wire.h"), 0U);
+  EXPECT_EQ(count("gossip/a.cc", "crdt/write_batch.h"), 1U);
+  EXPECT_EQ(count("membership/a.cc", "scheduler/job.h"), 1U);
+  EXPECT_EQ(count("agent/node.cc", "scheduler/job.h"), 0U);
+  EXPECT_EQ(count("agent/event_loop.cc", "cli/submit.h"), 1U);
+  EXPECT_EQ(count("agent/node.cc", "gossip/zmq_transport.h"), 1U);
+  EXPECT_EQ(count("cli/client.cc", "gossip/zmq_client.h"), 0U);
+}
+
+TEST(Rules, PureFilesAreKeptPure) {
+  const auto count = [](const std::string& path, const std::string& text) {
+    return check_purity({path, text}).size();
+  };
+  EXPECT_EQ(count("membership/a.cc", "#include <thread>\n"), 1U);
+  EXPECT_EQ(count("membership/a.cc", "#include <sys/socket.h>\n"), 1U);
+  EXPECT_EQ(count("scheduler/raft/a.h", "auto t = std::chrono::steady_clock::now();\n"), 1U);
+  EXPECT_EQ(count("crdt/a.h", "std::unordered_map<int, int> m;\n"), 1U);
+  EXPECT_EQ(count("crdt/a.h", "// never an unordered_map here\n"), 0U);
+  EXPECT_EQ(count("crdt/storage_thread.cc", "#include <thread>\n"), 0U);
+  EXPECT_EQ(count("crdt/storage_threads.cc", "#include <thread>\n"), 1U);
+  EXPECT_EQ(count("tests/a.cc", "#include <thread>\n"), 0U);
+}
+
+TEST(Repository, EverySourceFileKeepsTheRules) {
+  const std::vector<SourceFile> files = sources();
+  ASSERT_GT(files.size(), 20U) << "no sources below " << root();
+  for (const SourceFile& file : files) {
+    const Violations found = check_all(file);
+    EXPECT_TRUE(found.empty()) << joined(found);
+  }
+}
+
+TEST(Repository, EveryHeaderBeginsWithItsGuardAndItsManual) {
+  for (const SourceFile& file : sources()) {
+    if (file.path.ends_with(".h")) {
+      EXPECT_TRUE(file.text.starts_with("#pragma once\n//")) << file.path;
+    }
+  }
+}
+
+TEST(Repository, EveryFolderHasAShortReadme) {
+  for (const char* folder : kSourceFolders) {
+    if (!fs::exists(root() / folder)) {
+      continue;
+    }
+    const std::string text = read_file(root() / folder / "README.md");
+    EXPECT_FALSE(text.empty()) << folder << " has no README.md";
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kReadmeLinesMax) << folder;
+  }
+}
+
+}  // namespace
+}  // namespace muster::repository
