@@ -39,7 +39,8 @@ Inventory inventory_of(const crdt::Capacity& capacity) {
 }
 
 SeatOptions seat_options(const NodeOptions& options) {
-  return {options.self, options.bootstrap_expect, options.seeds, options.control};
+  return {options.self, options.bootstrap_expect, options.seeds, options.control,
+          options.compact_entries};
 }
 
 }  // namespace

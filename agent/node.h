@@ -40,6 +40,7 @@ struct NodeOptions {
   std::vector<gossip::Endpoint> seeds;
   int bootstrap_expect = 0;  ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
   crdt::Capacity capacity;   ///< The inventory to offer.
+  std::uint64_t compact_entries = SeatOptions().compact_entries;
 };
 
 /// What the disk held at the start.

@@ -289,7 +289,7 @@ void QuorumSeat::tell_leadership(Instant now) {
 
 void QuorumSeat::compact_if_due(Instant now) {
   const LogIndex applied = scheduler_.state().applied();
-  if (applied.value() >= raft_->snapshot_index().value() + kCompactEntries) {
+  if (applied.value() >= raft_->snapshot_index().value() + options_.compact_entries) {
     raft_->step(now, scheduler::Raft::Compact{applied, scheduler_.state().encode()});
   }
 }

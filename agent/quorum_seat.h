@@ -27,6 +27,9 @@ struct SeatOptions {
   int bootstrap_expect = 0;
   std::vector<gossip::Endpoint> seeds;
   gossip::Endpoint control;
+  /// The log is compacted when this many entries are applied behind the last snapshot. Lower: more
+  /// snapshots to write; higher: a longer log to read at a start.
+  std::uint64_t compact_entries = 20'000;
 };
 
 struct SeatSend {
@@ -62,8 +65,6 @@ struct SeatOutput {
 
 class QuorumSeat {
  public:
-  /// The log is compacted when this many entries are applied behind the last snapshot.
-  static constexpr std::uint64_t kCompactEntries = 20'000;
 
   /// kCorrupt when `raft_records` cannot be trusted: the agent must not start.
   static Status check(const crdt::Records& raft_records);

@@ -201,13 +201,33 @@ void SubmitsKept::submit(World& world, std::uint32_t host, const scheduler::JobS
   attempt(world, submits_.size() - 1, host);
 }
 
-void SubmitsKept::attempt(World& world, std::size_t index, std::uint32_t host) {
-  Submit& submit = submits_[index];
-  ++submit.tries;
+agent::Request SubmitsKept::request_of(const Submit& submit) {
   agent::Request request;
   request.verb = agent::Verb::kSubmit;
   request.arguments = agent::encode_payload(agent::SubmitArgs{submit.key, submit.spec});
-  submit.client = world.ask(host, std::move(request));
+  return request;
+}
+
+void SubmitsKept::repeat(World& world, std::uint32_t host, std::size_t index) {
+  const std::uint64_t client = world.ask(host, request_of(submits_[index]));
+  world.at(world.now() + kRetrySubmit, [this, &world, index, client] {
+    const ClientReply* reply = world.reply_to(client);
+    if (reply == nullptr || reply->response.status != agent::ResponseStatus::kOk) {
+      return;
+    }
+    const auto job = agent::decode_payload<agent::JobRef>(reply->response.payload);
+    const Submit& submit = submits_[index];
+    if (submit.job != JobId() && job->job != submit.job) {
+      world.violation(name(), submit.key + " was job " + std::to_string(submit.job.value()) +
+                                  " and is now job " + std::to_string(job->job.value()));
+    }
+  });
+}
+
+void SubmitsKept::attempt(World& world, std::size_t index, std::uint32_t host) {
+  Submit& submit = submits_[index];
+  ++submit.tries;
+  submit.client = world.ask(host, request_of(submit));
   world.at(world.now() + kRetrySubmit, [this, &world, index] { look(world, index); });
 }
 

@@ -86,6 +86,8 @@ class SubmitsKept : public Checker {
   std::string name() const override { return "submits_kept"; }
   /// Submits `spec` through `host` at once; retried through other nodes until acknowledged.
   void submit(World& world, std::uint32_t host, const scheduler::JobSpec& spec);
+  /// Says an earlier submit once more under its key: it must be the same job for ever.
+  void repeat(World& world, std::uint32_t host, std::size_t index);
   void at_end(World& world) override;
   std::size_t acknowledged() const;
   std::size_t size() const { return submits_.size(); }
@@ -100,6 +102,7 @@ class SubmitsKept : public Checker {
     JobId job;
     int tries = 0;
   };
+  static agent::Request request_of(const Submit& submit);
   void attempt(World& world, std::size_t index, std::uint32_t host);
   void look(World& world, std::size_t index);
 

@@ -13,6 +13,8 @@ constexpr Duration kBetweenFaultsMin = std::chrono::seconds(2);
 constexpr Duration kBetweenFaultsMax = std::chrono::seconds(15);
 constexpr Duration kDrainMax = std::chrono::minutes(10);
 constexpr Duration kSettle = std::chrono::seconds(15);
+constexpr std::uint32_t kCancelAtOncePerMillion = 60'000;
+constexpr std::uint32_t kRepeatPerMillion = 200'000;
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr Duration kBetweenJobsMax = std::chrono::seconds(12);
 
@@ -70,7 +72,15 @@ class Swarm {
   void plan_jobs(Instant end) {
     for (Instant when = Instant() + std::chrono::seconds(5); when < end;
          when += rng_.between(kBetweenJobsMin, kBetweenJobsMax)) {
-      world_.at(when, [this] { submits_->submit(world_, some_host(), some_job()); });
+      world_.at(when, [this] {
+        submits_->submit(world_, some_host(), some_job());
+        if (options_.faults && rng_.chance(kCancelAtOncePerMillion)) {
+          cancel_newest();
+        }
+        if (options_.faults && rng_.chance(kRepeatPerMillion)) {
+          submits_->repeat(world_, some_host(), rng_.below(submits_->size()));
+        }
+      });
     }
   }
 
@@ -226,16 +236,26 @@ class Swarm {
     });
   }
 
+  /// While its attempt is RESERVED, if the moment is right.
+  void cancel_newest() {
+    const JobId newest(submits_->size());
+    after(rng_.between(std::chrono::milliseconds(1), std::chrono::milliseconds(40)),
+          [this, newest] { cancel(newest); });
+  }
+
+  void cancel(JobId job) {
+    count("cancelled");
+    agent::Request request;
+    request.verb = agent::Verb::kCancel;
+    request.arguments = agent::encode_payload(agent::JobRef{job});
+    world_.ask(some_host(), std::move(request));
+  }
+
   void cancel_some() {
     if (submits_->size() == 0) {
       return;
     }
-    count("cancelled");
-    agent::Request request;
-    request.verb = agent::Verb::kCancel;
-    request.arguments =
-        agent::encode_payload(agent::JobRef{JobId(1 + rng_.below(submits_->size()))});
-    world_.ask(some_host(), std::move(request));
+    cancel(JobId(1 + rng_.below(submits_->size())));
   }
 
   void stop_faults() {

@@ -462,6 +462,7 @@ void World::start_agent(std::uint32_t index) {
   for (std::uint32_t i = 0; i < std::min({seeds, kSeedsMax, options_.hosts}); ++i) {
     options.seeds.push_back(endpoint_of(i, kControlPort));
   }
+  options.compact_entries = options_.compact_entries;
   options.capacity.gpu_type = "H100";
   for (std::uint32_t i = 0; i < options_.gpus_per_host; ++i) {
     options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});

@@ -44,6 +44,7 @@ struct WorldOptions {
   Duration fsync_min = std::chrono::microseconds(100);
   Duration fsync_max = std::chrono::milliseconds(2);
   Duration start_spread = std::chrono::seconds(1);  ///< Agents start within this.
+  std::uint64_t compact_entries = 150;  ///< Low, so that snapshots are made and installed.
   bool trace = false;                 ///< Print every event as it happens.
   std::uint32_t invariant_stride = 1; ///< check_invariants() after every n-th step of a host.
 };
