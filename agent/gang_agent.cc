@@ -227,7 +227,10 @@ void GangAgent::on(Instant now, LaunchFailed input) {
 
 void GangAgent::on(Instant, RanksStarted input) {
   Grant* grant = grant_of(input.token);
-  if (grant != nullptr && grant->state() == GrantState::kStarting && grant->launch_sent) {
+  // Without a Launch of this start it is an order of the agent's earlier life, obeyed late: the
+  // ranks run all the same.
+  if (grant != nullptr && grant->state() == GrantState::kStarting && grant->is_durable()) {
+    grant->launch_sent = true;
     grant->record.state = GrantState::kRunning;
     grant->durable = GrantState::kRunning;
     emit(Severity::kInfo, "ranks_started", input.token);

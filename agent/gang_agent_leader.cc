@@ -100,6 +100,10 @@ void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloR
   const bool is_ours = std::find(hellos_.begin(), hellos_.end(), nonce) != hellos_.end() &&
                        reply.start_id == identity_.start.start_id;
   if (!is_ours) {
+    // A late copy of an older hello was registered instead of the present one: say that again.
+    if (registered_ && reply.registered && reply.start_id == identity_.start.start_id) {
+      hello_at_ = std::min(hello_at_, now + options_.hello_retry);
+    }
     drop("hello reply", {});
     return;
   }

@@ -171,14 +171,14 @@ void Node::lead_request(Instant now, const Asker& asker, const Request& request)
 }
 
 void Node::ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward) {
-  if (seat_.is_voter()) {
+  if (seat_.knows_state() || (seat_.is_voter() && request.verb == Verb::kQuorum)) {
     answer(asker, answer_from_state(now, request));
     return;
   }
   const crdt::QuorumView quorum = seat_.known_quorum();
   HostId to;
   for (const HostId voter : quorum.voters) {
-    if (is_reachable(voter) && (to.is_zero() || voter == quorum.leader)) {
+    if (voter != options_.self && is_reachable(voter) && (to.is_zero() || voter == quorum.leader)) {
       to = voter;
     }
   }
@@ -326,7 +326,10 @@ void Node::on(Instant now, OutputRead input) {
 }
 
 void Node::leave(Instant now, const Asker& asker) {
-  const std::size_t grants = gang_agent_.grants().size();
+  const std::vector<GrantView> held = gang_agent_.grants();
+  const auto grants = std::count_if(held.begin(), held.end(), [](const GrantView& grant) {
+    return grant.state != scheduler::GrantState::kAborted;
+  });
   if (grants > 0) {
     answer(asker, bad(ResponseStatus::kConflict,
                       std::to_string(grants) + (grants == 1 ? " gang has" : " gangs have") +

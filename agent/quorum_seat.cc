@@ -42,6 +42,9 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
       first_quorum_(first_quorum_config(options), options.self, rng_.fork(),
                     scheduler::recover_quorum(raft_records).value(), now),
       scheduler_({}, scheduler::State(), now) {
+  if (first_quorum_.formed().has_value()) {
+    output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
+  }
   scheduler::RecoveredLog log = scheduler::recover_log(raft_records).value();
   if (!log.voters.empty()) {
     take_seat(now, std::move(log));
@@ -230,6 +233,9 @@ bool QuorumSeat::drain_raft(Instant now) {
     persist({false, each.id}, std::move(each.writes));
   }
   std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  if (raft_->halted()) {
+    output_.halted = "raft halted; the event before says why";
+  }
   if (output.install.has_value()) {
     Result<scheduler::State> state = scheduler::State::decode(output.install->state);
     if (state) {
@@ -257,6 +263,8 @@ void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
                             "applied",
                             {{"index", std::to_string(entry.index.value())},
                              {"term", std::to_string(entry.term.value())}}});
+  // An entry of the present term proves that everything acknowledged before it is applied here.
+  caught_up_ = caught_up_ || entry.term == raft_->term();
   scheduler_.step(now, scheduler::input::Applied{entry.index, std::move(entry.command)});
 }
 
@@ -289,9 +297,20 @@ void QuorumSeat::tell_leadership(Instant now) {
 
 void QuorumSeat::compact_if_due(Instant now) {
   const LogIndex applied = scheduler_.state().applied();
-  if (applied.value() >= raft_->snapshot_index().value() + options_.compact_entries) {
-    raft_->step(now, scheduler::Raft::Compact{applied, scheduler_.state().encode()});
+  const LogIndex last = std::max(raft_->snapshot_index(), compact_tried_);
+  if (applied.value() < last.value() + options_.compact_entries) {
+    return;
   }
+  compact_tried_ = applied;
+  std::string state = scheduler_.state().encode();
+  if (state.size() > scheduler::kSnapshotBytesMax) {
+    // A snapshot that cannot be sent would shut out a voter that needs it: the log grows instead.
+    output_.events.push_back({Severity::kAlarm,
+                              "log_not_compacted",
+                              {{"state_bytes", std::to_string(state.size())}}});
+    return;
+  }
+  raft_->step(now, scheduler::Raft::Compact{applied, std::move(state)});
 }
 
 bool QuorumSeat::drain_scheduler(Instant now) {

@@ -95,6 +95,8 @@ class QuorumSeat {
   void check_invariants() const;
 
   bool is_voter() const { return raft_.has_value(); }
+  /// A voter that restarted answers nothing before it knows what was acknowledged before.
+  bool knows_state() const { return raft_.has_value() && (leads() || caught_up_); }
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
   /// Null unless a voter.
   const scheduler::Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
@@ -135,6 +137,8 @@ class QuorumSeat {
   crdt::QuorumView heard_;  ///< From rows of voters.
   crdt::QuorumView told_;   ///< What take_quorum_news() said last.
   bool told_leads_ = false;
+  bool caught_up_ = false;
+  LogIndex compact_tried_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};
   /// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering.

@@ -298,6 +298,9 @@ void Supervisor::obey(const DismissOrder&) {
   if (phase_ == Phase::kPrepared) {
     _exit(0);
   }
+  if (phase_ == Phase::kRunning) {
+    terminate(Duration(0), "dismissed");  // Nobody wants what runs here any more.
+  }
 }
 
 /// Design 8, rule 5: the mark is durable before the first TERM, and a rank that ended before it

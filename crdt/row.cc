@@ -60,7 +60,7 @@ std::string encode_row(const Row& row) {
 
 Row read_row(gossip::Reader& in) {
   Row row;
-  row.full_from = in.num<Generation>();
+  row.full_from = Generation(in.u64_at_most(kVersionMax));
   gossip::Reader fields = in.map();
   if (fields.size() > kRowFieldsMax) {
     fields.fail();
@@ -69,8 +69,8 @@ Row read_row(gossip::Reader& in) {
     const auto id = static_cast<std::uint32_t>(fields.u64_at_most(UINT32_MAX));
     gossip::Reader triple = fields.array();
     Field field;
-    field.version.generation = triple.num<Generation>();
-    field.version.sequence = triple.num<Sequence>();
+    field.version.generation = Generation(triple.u64_at_most(kVersionMax));
+    field.version.sequence = Sequence(triple.u64_at_most(kVersionMax));
     field.bytes = triple.text(kFieldBytesMax);
     row.fields.insert_or_assign(id, std::move(field));
   }

@@ -20,6 +20,8 @@ namespace muster::crdt {
 /// Limits of a row from outside; beyond them the row is refused.
 inline constexpr std::size_t kRowFieldsMax = 64;
 inline constexpr std::size_t kFieldBytesMax = 64 << 10;
+/// Generations and sequences above this are nobody's: a forged one must not use up the counter.
+inline constexpr std::uint64_t kVersionMax = std::uint64_t{1} << 48;
 
 /// When the owner wrote something: order is (generation, sequence), never time.
 struct RowVersion {

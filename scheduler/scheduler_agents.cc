@@ -240,6 +240,9 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
   reply.floor = record->highest;
   std::vector<Token> live;
   for (const GrantReport& grant : hello.grants) {
+    if (grant.state == GrantState::kAborted && state_.is_over(grant.token, waiter.host)) {
+      say(waiter.host, Nonce(), FinishAck{grant.token});  // The record may go.
+    }
     if (!is_live(grant.state)) {
       continue;
     }
