@@ -34,8 +34,9 @@ inline constexpr Duration kClearHold = std::chrono::seconds(3);
 inline constexpr Duration kClearHoldRefused = std::chrono::milliseconds(500);
 /// An observer unreachable so long is replaced in the own list.
 inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
-/// Changes of the own observer list wait so long for company.
-inline constexpr Duration kObserversDelay = std::chrono::milliseconds(100);
+/// Changes of the own observer list wait so long for company: while a cluster boots every join may
+/// move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
+inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
 /// One unreachable member, any, is tried this often, for ever.
 inline constexpr Duration kRetryPeriod = std::chrono::seconds(10);
 /// Two hosts silent within this look like a cut rather than like two deaths.

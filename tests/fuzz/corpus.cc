@@ -51,6 +51,12 @@ void live(sim::World& world) {
   world.power_on(1);
   world.ask(3, submit_request("c", 32, false));
   world.run_for(30s);
+  // Two hosts miss each other while the ring hears both: it says so.
+  world.network().cut(2, 3);
+  world.network().cut(3, 2);
+  world.run_for(5s);
+  world.network().heal_all();
+  world.run_for(5s);
 }
 
 }  // namespace
