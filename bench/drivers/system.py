@@ -7,6 +7,7 @@ import signal
 import time
 
 import cluster
+import idle_traffic
 from cluster import Broken, boot_ns, figure, figures
 from lab import run, wait_for
 
@@ -150,15 +151,6 @@ def rss_mb(pid):
     raise Broken(f"process {pid} is gone")
 
 
-def link_bytes(host):
-    """Both directions, as the kernel counts frames of the host's link."""
-    total = 0
-    for direction in ("rx", "tx"):
-        total += int(run("ip", "netns", "exec", host.lab.switch.space_of(host.name), "cat",
-                         f"/sys/class/net/eth0/statistics/{direction}_bytes").stdout)
-    return total
-
-
 def payload_bytes(host):
     """Both directions, without the headers of TCP, IP and Ethernet: of connections still open."""
     text = run("ip", "netns", "exec", host.lab.switch.space_of(host.name), "ss", "-tinH").stdout
@@ -170,7 +162,7 @@ def agent_pid(host):
     return host.process.pid
 
 
-def idle(seconds=60):
+def idle(seconds=60, serf=0):
     """Worst of the five, leader included; nothing asks them anything meanwhile."""
     with cluster.make(namespaces=True) as five:
         five.start()
@@ -179,20 +171,25 @@ def idle(seconds=60):
         hosts = list(five.agents.values())
         began = time.monotonic()
         cpu = {h.name: cpu_seconds(agent_pid(h)) for h in hosts}
-        traffic = {h.name: link_bytes(h) for h in hosts}
         payload = {h.name: payload_bytes(h) for h in hosts}
-        time.sleep(seconds)
+        traffic = idle_traffic.measure(five.switch, five.names, seconds)
         took = time.monotonic() - began
         cpu = {h.name: (cpu_seconds(agent_pid(h)) - cpu[h.name]) / took * 100 for h in hosts}
-        traffic = {h.name: (link_bytes(h) - traffic[h.name]) / took for h in hosts}
         payload = {h.name: (payload_bytes(h) - payload[h.name]) / took for h in hosts}
         memory = {h.name: rss_mb(agent_pid(h)) for h in hosts}
         for name in five.names:
             print(f"# {name}{' (leader)' if name == leader else ''} cpu {cpu[name]:.2f} % rss "
-                  f"{memory[name]:.1f} MB traffic {traffic[name]:.0f} B/s payload {payload[name]:.0f} B/s", flush=True)
+                  f"{memory[name]:.1f} MB in {traffic[name].received:.0f} B/s out "
+                  f"{traffic[name].sent:.0f} B/s payload {payload[name]:.0f} B/s", flush=True)
         if any(not host.is_running() for host in hosts):
             raise Broken("an agent ended")
     figure("idle_cpu", max(cpu.values()), "%")
     figure("idle_rss", max(memory.values()), "MB")
-    figure("idle_bytes", max(traffic.values()), "B/s")
+    worst = max(rate.worse for rate in traffic.values())
+    figure("idle_bytes", worst, "B/s")
+    figure("idle_bytes_both_ways", max(rate.both for rate in traffic.values()), "B/s")
     figure("idle_payload", max(payload.values()), "B/s")
+    if serf:
+        beside = max(rate.worse for rate in idle_traffic.of_serf(seconds).values())
+        figure("idle_serf_bytes", beside, "B/s")
+        figure("idle_bytes_against_serf", worst / beside, "x")
