@@ -187,7 +187,7 @@ void Node::on(Instant now, gossip::Received input) {
     on_request(now, *message, input.route);
     return;
   }
-  if (!admit(envelope)) {
+  if (!admit(envelope, input.link)) {
     ++dropped_count_;
     return;
   }
@@ -195,8 +195,11 @@ void Node::on(Instant now, gossip::Received input) {
   dispatch(now, *message);
 }
 
-bool Node::admit(const gossip::Envelope& envelope) {
+/// Who has no cluster yet takes the id of a seed that it dialled itself, and of nobody else: anyone
+/// may dial us, and a member of another cluster that has our address must not take us in.
+bool Node::admit(const gossip::Envelope& envelope, const gossip::Endpoint& link) {
   std::string_view complaint;
+  Severity severity = Severity::kAlarm;
   const bool founding = envelope.type == gossip::MessageType::kPropose ||
                         envelope.type == gossip::MessageType::kPromise ||
                         envelope.type == gossip::MessageType::kForm;
@@ -207,10 +210,13 @@ bool Node::admit(const gossip::Envelope& envelope) {
   } else if (envelope.from.is_zero()) {
     return false;
   } else if (!founding && !envelope.cluster.is_zero() && envelope.cluster != cluster_) {
-    if (cluster_.is_zero()) {
+    if (!cluster_.is_zero()) {
+      complaint = "foreign_cluster";
+    } else if (seeds_.is_seed(link)) {
       adopt_cluster(envelope.cluster);
     } else {
-      complaint = "foreign_cluster";
+      complaint = "uninvited_cluster";
+      severity = Severity::kInfo;  // A seed that founds no quorum is called by those who do.
     }
   }
   if (complaint.empty()) {
@@ -218,7 +224,7 @@ bool Node::admit(const gossip::Envelope& envelope) {
   }
   if (complaint_about_ != envelope.from) {
     complaint_about_ = envelope.from;
-    emit(Severity::kAlarm, complaint,
+    emit(severity, complaint,
          {{"host", envelope.from.short_hex()},
           {"version", std::to_string(envelope.version)},
           {"cluster", envelope.cluster.short_hex()},

@@ -132,7 +132,7 @@ class Node {
   void on(Instant now, const LeaveAsked& input);
   void on(Instant now, OutputRead input);
   void on(Instant now, SupervisorReport input);
-  bool admit(const gossip::Envelope& envelope);
+  bool admit(const gossip::Envelope& envelope, const gossip::Endpoint& link);
   void adopt_cluster(ClusterId cluster);
   void dispatch(Instant now, const gossip::Message& message);
   void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);

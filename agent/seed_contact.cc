@@ -38,4 +38,9 @@ std::vector<gossip::Endpoint> SeedContact::all() const {
   return endpoints;
 }
 
+bool SeedContact::is_seed(const gossip::Endpoint& endpoint) const {
+  return std::any_of(seeds_.begin(), seeds_.end(),
+                     [&](const Seed& seed) { return seed.endpoint == endpoint; });
+}
+
 }  // namespace muster::agent

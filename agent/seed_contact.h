@@ -44,6 +44,7 @@ class SeedContact {
   bool take_complaint();
   Instant next_deadline() const;
   std::vector<gossip::Endpoint> all() const;
+  bool is_seed(const gossip::Endpoint& endpoint) const;
 
  private:
   struct Seed {

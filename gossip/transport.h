@@ -32,6 +32,7 @@ struct Received {
   Route route;
   Channel channel = Channel::kControl;
   std::string bytes;
+  Endpoint link = {};  ///< What was dialled, when it came in on a link of ours; else none.
 };
 struct LinkUp {
   Endpoint peer;

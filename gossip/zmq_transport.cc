@@ -85,6 +85,7 @@ class ZmqTransport::Impl {
   Options options_;
   ZmqSockets sockets_;
   Links links_;
+  std::map<std::string, Endpoint> dialled_;  ///< Of links_, by the dial's routing id.
   RouteTable routes_;
   std::uint64_t last_dial_ = 0;
   std::size_t next_socket_ = 0;  ///< Who is read first next turn: nobody starves in a flood.
@@ -138,6 +139,7 @@ ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::dial(const LinkKey& key)
   if (!sockets_.connect(key.first, link.id, key.second)) {
     link.deadline = boot_now();  // Reported at the next turn.
   }
+  dialled_.emplace(link.id, key.second);
   return links_.emplace(key, std::move(link)).first;
 }
 
@@ -170,6 +172,7 @@ void ZmqTransport::Impl::drop(const Endpoint& peer) {
     const auto link = links_.find({channel, peer});
     if (link != links_.end()) {
       sockets_.disconnect(link->first.first, link->first.second);
+      dialled_.erase(link->second.id);
       links_.erase(link);
     }
   }
@@ -188,6 +191,7 @@ ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::finish(Links::iterator l
   sockets_.disconnect(link->first.first, link->first.second);
   ++stats_.links_down;
   pending_.push_back(LinkDown{link->first.second, loss});
+  dialled_.erase(link->second.id);
   return links_.erase(link);
 }
 
@@ -379,8 +383,13 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
       break;
   }
   ++stats_.received;
-  const Route route = is_out(index) ? Route() : routes_.touch({index, std::move(id)});
-  inputs.push_back(Received{route, channel_of(index), std::move(bytes)});
+  Received received{Route(), channel_of(index), std::move(bytes)};
+  if (!is_out(index)) {
+    received.route = routes_.touch({index, std::move(id)});
+  } else if (const auto dial = dialled_.find(id); dial != dialled_.end()) {
+    received.link = dial->second;
+  }
+  inputs.push_back(std::move(received));
   return true;
 }
 

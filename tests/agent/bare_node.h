@@ -24,7 +24,9 @@ class BareNode {
  public:
   /// `expect` 1: it founds a cluster of its own. 0: it waits for others.
   /// `raft`: what its disk says of a quorum it belongs to.
-  explicit BareNode(int expect = 0, ClusterId cluster = ClusterId(), crdt::Records raft = {}) {
+  /// Its only seed is at kPeerControl, when it has any.
+  explicit BareNode(int expect = 0, ClusterId cluster = ClusterId(), crdt::Records raft = {},
+                    bool has_seed = false) {
     NodeOptions options;
     options.self = kSelf;
     options.start = {Generation(1), StartId(11)};
@@ -33,6 +35,9 @@ class BareNode {
     options.control = kSelfControl;
     options.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
     options.bootstrap_expect = expect;
+    if (has_seed) {
+      options.seeds = {kPeerControl};
+    }
     Recovered recovered;
     recovered.raft = std::move(raft);
     if (!cluster.is_zero()) {
@@ -50,6 +55,10 @@ class BareNode {
   }
   void receive(std::string bytes) {
     feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes)});
+  }
+  /// On a link that the node dialled itself.
+  void receive_on(const gossip::Endpoint& link, std::string bytes) {
+    feed(gossip::Received{gossip::Route(), gossip::Channel::kControl, std::move(bytes), link});
   }
   /// It asked to end, or to be started again with a higher generation.
   bool has_exited() const { return exited_; }

@@ -46,13 +46,36 @@ TEST(Node, AForeignClusterIsDroppedWithOneEvent) {
   EXPECT_EQ(bare.node().cluster(), kCluster);
 }
 
-TEST(Node, ANodeWithoutAClusterJoinsTheFirstItHears) {
-  BareNode bare;
-  bare.receive(probe(BareNode::envelope(MessageType::kProbe)));
+TEST(Node, ANodeWithoutAClusterJoinsThatOfASeedItDialled) {
+  BareNode bare(0, ClusterId(), {}, true);
+  bare.receive_on(testing::kPeerControl, probe(BareNode::envelope(MessageType::kProbe)));
   EXPECT_EQ(bare.node().cluster(), kCluster);
   EXPECT_EQ(bare.count("joined_cluster"), 1U);
-  bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  bare.receive_on(testing::kPeerControl, probe(BareNode::envelope(MessageType::kProbe, kForeign)));
   EXPECT_EQ(bare.node().cluster(), kCluster);
+}
+
+TEST(Node, ANodeWithoutAClusterIsNotTakenInByWhoDialsIt) {
+  BareNode bare(0, ClusterId(), {}, true);
+  bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  bare.receive_on(gossip::Endpoint::ipv4(10, 0, 0, 3, 7450),
+                  probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  EXPECT_TRUE(bare.node().cluster().is_zero());
+  EXPECT_FALSE(bare.records(crdt::Environment::kId).contains("cluster"));
+  EXPECT_EQ(bare.node().dropped_count(), 3U);
+  EXPECT_EQ(bare.count("uninvited_cluster"), 1U);
+  bare.receive_on(testing::kPeerControl, probe(BareNode::envelope(MessageType::kProbe)));
+  EXPECT_EQ(bare.node().cluster(), kCluster);
+}
+
+TEST(Node, AForeignMemberDoesNotKeepANodeFromFoundingItsOwnCluster) {
+  BareNode bare(1);
+  bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
+  bare.pass(5s);
+  EXPECT_TRUE(bare.node().seat().leads());
+  EXPECT_FALSE(bare.node().cluster().is_zero());
+  EXPECT_NE(bare.node().cluster(), kForeign);
 }
 
 TEST(Node, AForeignProtocolVersionIsDroppedWithOneEvent) {

@@ -223,10 +223,29 @@ def clock_set_back(agent):
             raise Failure("the clock was not set back: this test tests nothing")
 
 
+def foreign_member(agent):
+    """A member of another cluster that dials new agents takes none in: they found their own."""
+    with Lab("rst", base_port=BASE_PORT + 60) as lab, \
+            Lab("w", base_port=BASE_PORT + 80, expect=0) as foreign:
+        foreign.seeds = lambda: f"{agent.endpoint},{lab['r'].endpoint}"
+        foreign.start()
+        wait_for("w is a member", lambda: any(
+            host["name"] == "w" for host in (agent.ask("hosts") or {"hosts": []})["hosts"]), 15)
+        lab.start()
+        wait_for("a leader", lambda: (lab["s"].ask("quorum") or {}).get("leader"), 15)
+        expect("job", submit(lab["r"], "--gpus", "24", "--wait", "--", "true"), 0)
+        for name in lab.names:
+            met = {host["name"] for host in lab[name].ask("hosts")["hosts"]}
+            if met != {"r", "s", "t"}:
+                raise Failure(f"{name} knows {met}")
+        if "uninvited_cluster" not in (lab["r"].data / "agent.log").read_text():
+            raise Failure("the foreign member came too late: this test tests nothing")
+
+
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, damaged_disk,
-         clock_set_back]
+         clock_set_back, foreign_member]
 
 
 def main():

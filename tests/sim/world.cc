@@ -401,7 +401,10 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
       used.target_life != hosts_[from]->life || hosts_[to]->node == nullptr) {
     return;
   }
-  deliver(from, to, used, gossip::Received{gossip::Route(), channel, std::move(reply.bytes)});
+  const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
+  deliver(from, to, used,
+          gossip::Received{gossip::Route(), channel, std::move(reply.bytes),
+                           endpoint_of(from, port)});
 }
 
 void World::carry(std::uint32_t from, const gossip::DropLink& drop) {
