@@ -17,7 +17,6 @@ namespace {
 constexpr Duration kTurnMax = std::chrono::seconds(1);
 /// A turn that took this much longer than meant: others may not be judged by what we missed.
 constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
-constexpr Duration kRowsSync = std::chrono::seconds(5);
 
 std::vector<std::string> hosts_of(const Launch& launch, const AddressBook& addresses) {
   std::vector<std::string> hosts;
@@ -45,15 +44,13 @@ EventLoop::End EventLoop::run() {
       parts_.node->tick(now);
       drain();
     }
-    sync_rows(now);
   }
-  (void)parts_.state->sync();
   return *end_;
 }
 
 void EventLoop::wait(Instant deadline) {
   const Instant before = boot_now();
-  const Duration until = deadline <= before ? Duration(0)
+  const Duration until = deadline <= before   ? Duration(0)
                          : deadline == kNever ? kTurnMax
                                               : std::min<Duration>(kTurnMax, deadline - before);
   std::vector<int> fds = parts_.supervisors->fds();
@@ -82,11 +79,13 @@ void EventLoop::notice_pause(Instant before, Duration meant) {
 
 void EventLoop::take_inputs() {
   for (gossip::TransportInput& input : parts_.transport->take_inputs()) {
-    std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); },
-               std::move(input));
+    std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
   }
   for (const std::uint64_t id : parts_.storage->take_completed()) {
     step(Persisted{id});
+  }
+  if (const auto error = parts_.storage->take_rows_error()) {
+    log_event({Severity::kWarn, "rows_not_stored", {{"error", error->text}}});
   }
   if (const auto failure = parts_.storage->failure()) {
     log_event({Severity::kAlarm, "disk_failed", {{"error", failure->text}}});
@@ -108,11 +107,7 @@ void EventLoop::step(Node::Input input) {
 void EventLoop::drain() {
   Node::Output output = parts_.node->take_output();
   for (Persist& persist : output.persists) {
-    if (persist.environment != crdt::Environment::kState) {
-      parts_.storage->submit(persist.id, persist.environment, std::move(persist.writes));
-    } else if (const Status done = parts_.state->commit(persist.writes); !done) {
-      log_event({Severity::kWarn, "rows_not_stored", {{"error", done.error().text}}});
-    }
+    parts_.storage->submit(persist.id, persist.environment, std::move(persist.writes));
   }
   for (gossip::TransportOutput& each : output.transport) {
     carry(each);
@@ -146,9 +141,9 @@ void EventLoop::carry(gossip::TransportOutput& output) {
 
 void EventLoop::command(const SupervisorCommand& command) {
   const auto* launch = std::get_if<Launch>(&command);
-  parts_.supervisors->carry_out(
-      command, launch == nullptr ? std::vector<std::string>()
-                                 : hosts_of(*launch, parts_.node->addresses()));
+  parts_.supervisors->carry_out(command, launch == nullptr
+                                             ? std::vector<std::string>()
+                                             : hosts_of(*launch, parts_.node->addresses()));
 }
 
 /// Files are small pieces of a local disk: read in place. The size is that of the moment.
@@ -166,22 +161,13 @@ void EventLoop::read_output(const ReadOutput& read) {
                 std::filesystem::exists(directory + "/evidence");
   const off_t size = lseek(fd, 0, SEEK_END);
   chunk.size = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
-  chunk.bytes.resize(std::min<std::uint64_t>(
-      kOutputBytesMax, chunk.size - std::min(chunk.size, read.query.offset)));
+  chunk.bytes.resize(std::min<std::uint64_t>(kOutputBytesMax,
+                                             chunk.size - std::min(chunk.size, read.query.offset)));
   const ssize_t got = pread(fd, chunk.bytes.data(), chunk.bytes.size(),
                             static_cast<off_t>(std::min(chunk.size, read.query.offset)));
   chunk.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   close(fd);
   step(OutputRead{read.request, std::move(chunk)});
-}
-
-void EventLoop::sync_rows(Instant now) {
-  if (now - synced_at_ >= kRowsSync) {
-    synced_at_ = now;
-    if (const Status synced = parts_.state->sync(); !synced) {
-      log_event({Severity::kWarn, "rows_not_synced", {{"error", synced.error().text}}});
-    }
-  }
 }
 
 }  // namespace muster::agent

@@ -1,6 +1,6 @@
 #pragma once
 // The production edge of one agent: sockets, disk, supervisors and clock around a Node. One thread
-// runs it; commits that must be durable have a thread of their own.
+// runs it; whatever is written to disk is written by a thread of its own.
 
 #include <memory>
 #include <optional>
@@ -18,7 +18,6 @@ namespace muster::agent {
 struct LoopParts {
   std::unique_ptr<gossip::ZmqTransport> transport;
   std::unique_ptr<crdt::StorageThread> storage;
-  std::unique_ptr<crdt::LmdbStore> state;
   std::unique_ptr<RankSupervisors> supervisors;
   std::unique_ptr<Node> node;
   int stop_fd = -1;  ///< Readable when the process was asked to end.
@@ -45,12 +44,10 @@ class EventLoop {
   void read_output(const ReadOutput& read);
   void command(const SupervisorCommand& command);
   void notice_pause(Instant before, Duration meant);
-  void sync_rows(Instant now);
 
   LoopParts parts_;
   std::optional<End> end_;
   Generation raise_to_;
-  Instant synced_at_{};
 };
 
 }  // namespace muster::agent

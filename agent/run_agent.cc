@@ -232,9 +232,9 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   }
   LoopParts parts;
   parts.transport = std::move(transport).value();
-  parts.state = std::move(disk->state);
   parts.storage =
-      std::make_unique<crdt::StorageThread>(std::move(disk->id), std::move(disk->raft));
+      std::make_unique<crdt::StorageThread>(crdt::StorageThread::Stores{
+          std::move(disk->id), std::move(disk->raft), std::move(disk->state)});
   NodeOptions node;
   node.self = key->host_id();
   node.start = start.start;

@@ -16,10 +16,13 @@ namespace muster::crdt {
 
 class StorageThread::Impl {
  public:
-  Impl(std::unique_ptr<LmdbStore> id, std::unique_ptr<LmdbStore> raft)
-      : id_(std::move(id)), raft_(std::move(raft)), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    CHECK(id_ != nullptr && id_->environment() == Environment::kId);
-    CHECK(raft_ != nullptr && raft_->environment() == Environment::kRaft);
+  Impl(Stores stores, Duration rows_sync)
+      : stores_(std::move(stores)),
+        rows_sync_(rows_sync),
+        fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    CHECK(stores_.id != nullptr && stores_.id->environment() == Environment::kId);
+    CHECK(stores_.raft != nullptr && stores_.raft->environment() == Environment::kRaft);
+    CHECK(stores_.state != nullptr && stores_.state->environment() == Environment::kState);
     CHECK(fd_ >= 0);
     thread_ = std::thread([this] { run(); });
   }
@@ -38,6 +41,10 @@ class StorageThread::Impl {
   void submit(std::uint64_t persist_id, Environment environment, WriteBatch batch);
   int fd() const { return fd_; }
   std::vector<std::uint64_t> take_completed();
+  std::optional<Error> take_rows_error() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(rows_error_, std::nullopt);
+  }
   std::optional<Error> failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -54,18 +61,27 @@ class StorageThread::Impl {
     WriteBatch batch;
   };
 
+  using Clock = std::chrono::steady_clock;
+
   void run();
+  bool await(std::deque<Item>& items);
   bool commit(LmdbStore& store, std::deque<Item>& items);
+  void commit_rows(std::deque<Item>& items);
+  void sync_rows();
   void fail(Error error);
+  void complain_of_rows(Error error);
   void ring() { eventfd_write(fd_, 1); }
 
-  std::unique_ptr<LmdbStore> id_;
-  std::unique_ptr<LmdbStore> raft_;
+  Stores stores_;
+  Duration rows_sync_;
+  std::optional<Clock::time_point> sync_at_;  ///< Of the thread: set while rows are unsynced.
   int fd_;
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::condition_variable wake_;
   std::deque<Item> queue_;
+  std::size_t rows_queued_ = 0;  ///< Items of queue_ for kState.
   std::vector<std::uint64_t> completed_;
+  std::optional<Error> rows_error_;
   std::optional<Error> failure_;
   Stats stats_;
   bool stopping_ = false;
@@ -74,13 +90,18 @@ class StorageThread::Impl {
 
 void StorageThread::Impl::submit(std::uint64_t persist_id, Environment environment,
                                  WriteBatch batch) {
-  CHECK(environment != Environment::kState);
+  const bool is_rows = environment == Environment::kState;
   {
     const std::lock_guard lock(mutex_);
     if (failure_.has_value()) {
       return;
     }
+    if (is_rows && rows_queued_ >= kRowsQueueMax) {
+      rows_error_ = Error{ErrorCode::kIo, "the disk does not keep up with the rows"};
+      return;
+    }
     if (queue_.size() < kStorageQueueMax) {
+      rows_queued_ += is_rows ? 1 : 0;
       queue_.push_back({persist_id, environment, std::move(batch)});
       wake_.notify_one();
       return;
@@ -100,18 +121,32 @@ std::vector<std::uint64_t> StorageThread::Impl::take_completed() {
 void StorageThread::Impl::run() {
   for (;;) {
     std::deque<Item> items;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) {
-        return;
-      }
-      items.swap(queue_);
+    const bool goes_on = await(items);
+    if (!commit(*stores_.id, items) || !commit(*stores_.raft, items)) {
+      return;
     }
-    if (!commit(*id_, items) || !commit(*raft_, items)) {
+    commit_rows(items);
+    if (!goes_on || (sync_at_.has_value() && Clock::now() >= *sync_at_)) {
+      sync_rows();
+    }
+    if (!goes_on) {
       return;
     }
   }
+}
+
+/// Waits for work: items, or rows due to be synced. False at the end.
+bool StorageThread::Impl::await(std::deque<Item>& items) {
+  std::unique_lock lock(mutex_);
+  const auto has_work = [this] { return stopping_ || !queue_.empty(); };
+  if (sync_at_.has_value()) {
+    wake_.wait_until(lock, *sync_at_, has_work);
+  } else {
+    wake_.wait(lock, has_work);
+  }
+  rows_queued_ = 0;
+  items.swap(queue_);
+  return !stopping_ || !items.empty();
 }
 
 /// One transaction of all items for this store. False when it failed: the thread ends.
@@ -143,6 +178,42 @@ bool StorageThread::Impl::commit(LmdbStore& store, std::deque<Item>& items) {
   return true;
 }
 
+/// What fails here is lost on this disk alone.
+void StorageThread::Impl::commit_rows(std::deque<Item>& items) {
+  WriteBatch group;
+  for (Item& item : items) {
+    if (item.environment == Environment::kState) {
+      std::move(item.batch.begin(), item.batch.end(), std::back_inserter(group));
+    }
+  }
+  if (group.empty()) {
+    return;
+  }
+  if (const Status committed = stores_.state->commit(group); !committed) {
+    complain_of_rows(committed.error());
+  }
+  if (!sync_at_.has_value()) {
+    sync_at_ = Clock::now() + rows_sync_;
+  }
+}
+
+void StorageThread::Impl::sync_rows() {
+  if (!std::exchange(sync_at_, std::nullopt).has_value()) {
+    return;
+  }
+  if (const Status synced = stores_.state->sync(); !synced) {
+    complain_of_rows(synced.error());
+  }
+  const std::lock_guard lock(mutex_);
+  ++stats_.rows_syncs;
+}
+
+void StorageThread::Impl::complain_of_rows(Error error) {
+  const std::lock_guard lock(mutex_);
+  rows_error_ = std::move(error);
+  ring();
+}
+
 void StorageThread::Impl::fail(Error error) {
   const std::lock_guard lock(mutex_);
   if (!failure_.has_value()) {
@@ -152,8 +223,8 @@ void StorageThread::Impl::fail(Error error) {
   ring();
 }
 
-StorageThread::StorageThread(std::unique_ptr<LmdbStore> id, std::unique_ptr<LmdbStore> raft)
-    : impl_(std::make_unique<Impl>(std::move(id), std::move(raft))) {}
+StorageThread::StorageThread(Stores stores, Duration rows_sync)
+    : impl_(std::make_unique<Impl>(std::move(stores), rows_sync)) {}
 StorageThread::~StorageThread() = default;
 
 void StorageThread::submit(std::uint64_t persist_id, Environment environment, WriteBatch batch) {
@@ -164,6 +235,9 @@ int StorageThread::fd() const {
 }
 std::vector<std::uint64_t> StorageThread::take_completed() {
   return impl_->take_completed();
+}
+std::optional<Error> StorageThread::take_rows_error() {
+  return impl_->take_rows_error();
 }
 std::optional<Error> StorageThread::failure() const {
   return impl_->failure();

@@ -9,12 +9,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 #include "crdt/data_lock.h"
 #include "crdt/storage_thread.h"
@@ -24,6 +27,49 @@ namespace muster::crdt {
 namespace {
 
 constexpr int kPatienceMs = 10'000;
+
+/// Between LMDB and the kernel: fsyncs of this process hang while it is shut.
+class SlowDisk {
+ public:
+  void shut() { set_shut(true); }
+  void open() { set_shut(false); }
+  /// True once an fsync hangs.
+  bool await_waiter() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [this] { return waiting_ > 0; });
+  }
+  /// Nobody opened it for so long that an fsync went on by itself.
+  bool gave_up() {
+    const std::lock_guard lock(mutex_);
+    return gave_up_;
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    gave_up_ |= !changed_.wait_for(lock, kPatience, [this] { return !shut_; });
+    --waiting_;
+  }
+
+ private:
+  static constexpr auto kPatience = std::chrono::milliseconds(kPatienceMs);
+  void set_shut(bool shut) {
+    const std::lock_guard lock(mutex_);
+    shut_ = shut;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool shut_ = false;
+  bool gave_up_ = false;
+  int waiting_ = 0;
+};
+
+SlowDisk& slow_disk() {
+  static SlowDisk disk;
+  return disk;
+}
 
 class LmdbStoreTest : public testing::Test {
  protected:
@@ -291,13 +337,20 @@ class StorageThreadTest : public LmdbStoreTest {
  protected:
   std::unique_ptr<LmdbStore> store(Environment environment, const std::string& name,
                                    std::uint64_t map_bytes = 16 << 20) {
-    auto opened = LmdbStore::open(path(name), environment, {.map_bytes = map_bytes, .sync = true});
+    auto opened =
+        LmdbStore::open(path(name), environment,
+                        {.map_bytes = map_bytes, .sync = environment != Environment::kState});
     EXPECT_TRUE(opened.has_value());
     return std::move(opened).value();
   }
-  std::unique_ptr<StorageThread> start(std::uint64_t raft_bytes = 16 << 20) {
-    return std::make_unique<StorageThread>(store(Environment::kId, "id"),
-                                           store(Environment::kRaft, "raft", raft_bytes));
+  std::unique_ptr<StorageThread> start(std::uint64_t raft_bytes = 16 << 20,
+                                       std::uint64_t state_bytes = 16 << 20,
+                                       Duration rows_sync = kRowsSync) {
+    return std::make_unique<StorageThread>(
+        StorageThread::Stores{store(Environment::kId, "id"),
+                              store(Environment::kRaft, "raft", raft_bytes),
+                              store(Environment::kState, "state", state_bytes)},
+        rows_sync);
   }
   /// Waits for news; false when none came.
   static bool await(StorageThread& thread) {
@@ -348,6 +401,52 @@ TEST_F(StorageThreadTest, NothingIsAcknowledgedAfterAFailure) {
   EXPECT_TRUE(store(Environment::kId, "id")->recovered().empty());
 }
 
+TEST_F(StorageThreadTest, RowsAreStoredWithoutAcknowledgementAndSyncedAtTheEnd) {
+  auto thread = start();
+  for (int i = 1; i <= 100; ++i) {
+    thread->submit(0, Environment::kState, {put("row", std::to_string(i))});
+  }
+  thread.reset();
+  EXPECT_EQ(store(Environment::kState, "state")->recovered(), (Records{{"row", "100"}}));
+}
+
+TEST_F(StorageThreadTest, RowsThatCannotBeStoredAreToldAndNothingElseSuffers) {
+  auto thread = start(16 << 20, 1 << 20);
+  thread->submit(0, Environment::kState, {put("big", std::string(2 << 20, 'x'))});
+  ASSERT_TRUE(await(*thread));
+  EXPECT_TRUE(thread->take_rows_error().has_value());
+  EXPECT_FALSE(thread->take_rows_error().has_value());
+  EXPECT_FALSE(thread->failure().has_value());
+  EXPECT_TRUE(thread->take_completed().empty());
+  thread->submit(7, Environment::kRaft, {put("term", "9")});
+  ASSERT_TRUE(await(*thread));
+  EXPECT_EQ(thread->take_completed(), (std::vector<std::uint64_t>{7}));
+}
+
+/// The whole of a slow disk is the thread's: while an fsync of the rows hangs, the loop goes on
+/// handing over, no second sync waits behind the first, and too many rows are dropped, told.
+TEST_F(StorageThreadTest, ASlowDiskNeverHoldsTheLoop) {
+  auto thread = start(16 << 20, 16 << 20, std::chrono::milliseconds(1));
+  slow_disk().shut();
+  thread->submit(0, Environment::kState, {put("row", "1")});
+  ASSERT_TRUE(slow_disk().await_waiter());
+  for (std::size_t i = 0; i < kRowsQueueMax; ++i) {
+    thread->submit(0, Environment::kState, {put("row", std::to_string(i))});
+  }
+  EXPECT_FALSE(thread->take_rows_error().has_value());
+  thread->submit(0, Environment::kState, {put("row", "one too many")});
+  EXPECT_TRUE(thread->take_rows_error().has_value());
+  thread->submit(1, Environment::kRaft, {put("term", "9")});
+  EXPECT_TRUE(thread->take_completed().empty());
+  EXPECT_EQ(thread->stats().rows_syncs, 0U);
+  slow_disk().open();
+  ASSERT_TRUE(await(*thread));
+  thread.reset();
+  EXPECT_FALSE(slow_disk().gave_up());
+  EXPECT_EQ(store(Environment::kState, "state")->recovered(),
+            (Records{{"row", std::to_string(kRowsQueueMax - 1)}}));
+}
+
 TEST(DataLock, ASecondHolderIsToldThePidOfTheFirst) {
   char name[] = "/tmp/muster_lock_XXXXXX";
   ASSERT_NE(mkdtemp(name), nullptr);
@@ -389,3 +488,9 @@ TEST(DataLock, DiesWithItsHolder) {
 
 }  // namespace
 }  // namespace muster::crdt
+
+/// liblmdb finds this one before the C library's.
+extern "C" int fdatasync(int fd) {
+  muster::crdt::slow_disk().pass();
+  return static_cast<int>(syscall(SYS_fdatasync, fd));
+}
