@@ -13,26 +13,26 @@ using gossip::MessageType;
 using gossip::Reader;
 
 template <class Number>
-Number read_number(Reader& in) {
-  return Number(in.u64_at_most(kNumberMax));
+Number read_number(Reader& in, std::uint64_t max) {
+  return Number(in.u64_at_most(max));
 }
 
 void write(Encoder& out, LogPosition position) {
   out.num(position.index).num(position.term);
 }
 
-LogPosition read_position(Reader& in) {
-  const auto index = read_number<LogIndex>(in);
-  return {index, read_number<Term>(in)};
+LogPosition read_position(Reader& in, std::uint64_t max) {
+  const auto index = read_number<LogIndex>(in, max);
+  return {index, read_number<Term>(in, max)};
 }
 
 void write(Encoder& out, const LogEntry& entry) {
   out.array(3).num(entry.term).u64(static_cast<std::uint64_t>(entry.kind)).bytes(entry.command);
 }
 
-LogEntry read_entry(Reader in) {
+LogEntry read_entry(Reader in, std::uint64_t max) {
   LogEntry entry;
-  entry.term = read_number<Term>(in);
+  entry.term = read_number<Term>(in, max);
   entry.kind = static_cast<LogEntryKind>(in.u64_at_most(255));
   entry.command = in.text(kEntryBytesMax);
   return entry;
@@ -47,9 +47,9 @@ std::string body_of(const VoteRequest& message) {
 
 VoteRequest read_vote_request(Reader& in) {
   VoteRequest message;
-  message.term = read_number<Term>(in);
+  message.term = read_number<Term>(in, kWireNumberMax);
   message.pre_vote = in.boolean();
-  message.last = read_position(in);
+  message.last = read_position(in, kWireNumberMax);
   message.request = in.u64();
   return message;
 }
@@ -66,7 +66,7 @@ std::string body_of(const VoteReply& message) {
 
 VoteReply read_vote_reply(Reader& in) {
   VoteReply message;
-  message.term = read_number<Term>(in);
+  message.term = read_number<Term>(in, kWireNumberMax);
   message.pre_vote = in.boolean();
   message.granted = in.boolean();
   message.request = in.u64();
@@ -86,15 +86,15 @@ std::string body_of(const AppendRequest& message) {
 
 AppendRequest read_append_request(Reader& in) {
   AppendRequest message;
-  message.term = read_number<Term>(in);
+  message.term = read_number<Term>(in, kWireNumberMax);
   message.request = in.u64();
   message.round = in.u64();
-  message.previous = read_position(in);
-  message.commit = read_number<LogIndex>(in);
+  message.previous = read_position(in, kWireNumberMax);
+  message.commit = read_number<LogIndex>(in, kWireNumberMax);
   Reader entries = in.array();
   Term lowest = message.previous.term;
   while (entries.ok() && entries.left() > 0) {
-    LogEntry entry = read_entry(entries.array());
+    LogEntry entry = read_entry(entries.array(), kWireNumberMax);
     if (entry.term < lowest || entry.term > message.term) {
       in.fail();
       break;
@@ -115,12 +115,12 @@ std::string body_of(const AppendReply& message) {
 
 AppendReply read_append_reply(Reader& in) {
   AppendReply message;
-  message.term = read_number<Term>(in);
+  message.term = read_number<Term>(in, kWireNumberMax);
   message.request = in.u64();
   message.round = in.u64();
   message.matched = in.boolean();
-  message.match = read_number<LogIndex>(in);
-  message.hint = read_position(in);
+  message.match = read_number<LogIndex>(in, kWireNumberMax);
+  message.hint = read_position(in, kWireNumberMax);
   return message;
 }
 
@@ -133,9 +133,9 @@ std::string body_of(const SnapshotRequest& message) {
 
 SnapshotRequest read_snapshot_request(Reader& in) {
   SnapshotRequest message;
-  message.term = read_number<Term>(in);
+  message.term = read_number<Term>(in, kWireNumberMax);
   message.request = in.u64();
-  message.snapshot.at = read_position(in);
+  message.snapshot.at = read_position(in, kWireNumberMax);
   message.snapshot.state = in.text(kSnapshotBytesMax);
   if (message.snapshot.at.term > message.term) {
     in.fail();
@@ -149,9 +149,9 @@ std::string body_of(const SnapshotReply& message) {
 
 SnapshotReply read_snapshot_reply(Reader& in) {
   SnapshotReply message;
-  message.term = read_number<Term>(in);
+  message.term = read_number<Term>(in, kWireNumberMax);
   message.request = in.u64();
-  message.match = read_number<LogIndex>(in);
+  message.match = read_number<LogIndex>(in, kWireNumberMax);
   return message;
 }
 
@@ -195,7 +195,7 @@ std::optional<LogEntry> parse_entry(const std::string& bytes) {
     return std::nullopt;
   }
   Reader in = document->root();
-  LogEntry entry = read_entry(in);
+  LogEntry entry = read_entry(in, kNumberMax);
   if (!in.ok()) {
     return std::nullopt;
   }
@@ -311,12 +311,12 @@ std::vector<HostId> read_voters(Reader& in) {
 Result<RecoveredLog> recover_log(const crdt::Records& records) {
   RecoveredLog log;
   const auto read_hard = [&](Reader& in) {
-    log.hard_state.term = read_number<Term>(in);
+    log.hard_state.term = read_number<Term>(in, kNumberMax);
     log.hard_state.vote = in.id<HostId>();
   };
   const auto read_snapshot = [&](Reader& in) {
-    log.snapshot.at = read_position(in);
-    log.start = read_position(in);
+    log.snapshot.at = read_position(in, kNumberMax);
+    log.start = read_position(in, kNumberMax);
   };
   if (!read_optional(records, kHardStateKey, read_hard)) {
     return corrupt(kHardStateKey);

@@ -95,6 +95,13 @@ void Raft::handle(Instant now, PeerMessage input) {
          {{"from", input.from.short_hex()}, {"reason", "not a voter"}});
     return;
   }
+  const Term term = std::visit([](const auto& message) { return message.term; }, input.message);
+  if (term.value() > hard_state_.term.value() + kTermLeapMax) {
+    emit(Severity::kWarn, "raft_message_dropped",
+         {{"from", input.from.short_hex()},
+          {"reason", "its term " + std::to_string(term.value()) + " is out of reach"}});
+    return;
+  }
   std::visit(
       [&](auto&& message) {
         on_message(now, input.from, std::forward<decltype(message)>(message));

@@ -124,8 +124,13 @@ inline constexpr std::size_t kSnapshotBytesMax = 768 << 10;
 inline constexpr std::size_t kReadsMax = 65536;
 /// Voters a configuration may have. Five tolerate two failures; more only cost round trips.
 inline constexpr std::size_t kVotersMax = 7;
-/// Indexes and terms above this are nobody's: bytes that claim them are dropped.
+/// Indexes and terms above this are nobody's: a disk that holds them is damaged.
 inline constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
+/// Messages that claim more are dropped: what others say must leave room to count on from.
+inline constexpr std::uint64_t kWireNumberMax = kNumberMax / 2;
+/// A message whose term is this far above the own one is dropped: terms rise by one an election, so
+/// nobody is that far ahead, and who believed it would find no higher term to campaign in soon.
+inline constexpr std::uint64_t kTermLeapMax = std::uint64_t{1} << 32;
 
 struct RaftConfig {
   /// Silence of a leader on an idle log. Lower: more traffic. Higher: slower detection.

@@ -152,7 +152,37 @@ TEST(RaftCodec, UnknownEntryKindsDecodeAndImpossibleTermsDoNot) {
   EXPECT_EQ(reparse(newer), newer);
   EXPECT_FALSE(reparse(AppendRequest{Term(4), 1, 1, {}, {}, {entry(5)}}).has_value());
   EXPECT_FALSE(reparse(AppendRequest{Term(4), 1, 1, at(1, 3), {}, {entry(2)}}).has_value());
-  EXPECT_FALSE(reparse(VoteRequest{Term(kNumberMax + 1), true, {}, 1}).has_value());
+}
+
+TEST(RaftCodec, NumbersThatLeaveNoRoomAreRefusedOnTheWire) {
+  const std::uint64_t high = kWireNumberMax + 1;
+  const LogPosition far{LogIndex(high), Term(1)};
+  const std::vector<RaftMessage> messages = {VoteRequest{Term(high), true, {}, 1},
+                                             VoteRequest{Term(1), true, far, 1},
+                                             VoteReply{Term(high), true, true, 1},
+                                             AppendRequest{Term(high), 1, 1, {}, {}, {}},
+                                             AppendRequest{Term(1), 1, 1, far, {}, {}},
+                                             AppendRequest{Term(1), 1, 1, {}, LogIndex(high), {}},
+                                             AppendReply{Term(high), 1, 1, true, {}, {}},
+                                             AppendReply{Term(1), 1, 1, true, LogIndex(high), {}},
+                                             AppendReply{Term(1), 1, 1, false, {}, far},
+                                             SnapshotRequest{Term(high), 1, {}},
+                                             SnapshotRequest{Term(1), 1, {far, ""}},
+                                             SnapshotReply{Term(high), 1, {}},
+                                             SnapshotReply{Term(1), 1, LogIndex(high)}};
+  for (const RaftMessage& message : messages) {
+    EXPECT_FALSE(reparse(message).has_value()) << message.index();
+  }
+  EXPECT_TRUE(reparse(VoteRequest{Term(kWireNumberMax), true, {}, 1}).has_value());
+}
+
+TEST(RecoverLog, ATermAboveThatOfTheWireIsReadBack) {
+  crdt::Records records = {};
+  const crdt::Write write = write_of(HardState{Term(kWireNumberMax + 5), HostId()});
+  records[write.key] = *write.value;
+  const Result<RecoveredLog> log = recover_log(records);
+  ASSERT_TRUE(log.has_value());
+  EXPECT_EQ(log->hard_state.term, Term(kWireNumberMax + 5));
 }
 
 TEST(RaftCodec, MutatedBytesNeverCrashTheDecoder) {

@@ -241,5 +241,22 @@ TEST_F(RaftTest, StrangersAreDropped) {
   EXPECT_EQ(raft->term(), Term(0));
 }
 
+TEST_F(RaftTest, ATermOutOfReachIsDropped) {
+  start({host(1), host(2), host(3)});
+  const Term far(kTermLeapMax + 1);
+  const std::vector<RaftMessage> messages = {
+      VoteRequest{far, false, {}, 1},       VoteReply{far, false, false, 1},
+      AppendRequest{far, 1, 1, {}, {}, {}}, AppendReply{far, 1, 1, false, {}, {}},
+      SnapshotRequest{far, 1, {}},          SnapshotReply{far, 1, {}}};
+  for (const RaftMessage& message : messages) {
+    hear(2, message);
+    EXPECT_TRUE(event("raft_message_dropped"));
+    EXPECT_TRUE(out.messages.empty());
+    EXPECT_EQ(raft->term(), Term(0));
+  }
+  hear(2, AppendRequest{Term(kTermLeapMax), 1, 1, {}, {}, {}});
+  EXPECT_EQ(raft->term(), Term(kTermLeapMax));
+}
+
 }  // namespace
 }  // namespace muster::scheduler
