@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstring>
 #include <list>
+#include <utility>
 #include <vector>
 
 #include "agent/supervise_protocol.h"
@@ -31,7 +32,13 @@ namespace {
 using scheduler::RankResult;
 using Phase = SupervisorStatus::Phase;
 
-constexpr std::size_t kConnectionsMax = 4;
+/// Agents that may wait for their turn: one is the rule.
+constexpr int kWaitingMax = 4;
+/// How long a new agent waits for the one before to hang up. The kernel does that for a dead agent
+/// as soon as it reaps it; longer than this takes only one that hangs.
+constexpr Duration kLastWords = std::chrono::seconds(2);
+/// Reads of one turn of the loop: more than a socket buffers, so all that a dead agent left.
+constexpr int kReadsMax = 64;
 /// Between two rounds of KILL where no PID namespace can be killed at once.
 constexpr Duration kKillRound = std::chrono::milliseconds(20);
 
@@ -39,9 +46,11 @@ void complain(const std::string& text) {
   std::fprintf(stderr, "supervisor: %s\n", text.c_str());
 }
 
+/// The one agent that is obeyed, from its first word to its hanging up.
 struct Connection {
   Fd socket;
   std::string buffer;
+  bool is_told = true;  ///< False: it reads nothing any more. What it said still counts.
 };
 
 /// The whole life of a supervisor, in its own process, in the directory of its grant.
@@ -49,7 +58,7 @@ class Supervisor {
  public:
   Supervisor(int agent_socket, Duration hold, bool has_namespace)
       : has_namespace_(has_namespace), hold_until_(boot_now() + hold) {
-    connections_.push_back({Fd(agent_socket), {}});
+    agent_.socket = Fd(agent_socket);
   }
   bool open(const std::string& listen_address);
   [[noreturn]] void run();
@@ -58,7 +67,8 @@ class Supervisor {
   bool hold_master_port(const std::string& address);
   bool listen_for_agents();
   void accept_agent();
-  void read_from(Connection& connection);
+  void hear_agent();
+  bool obey_frames();
   void obey(const LaunchOrder& order);
   void obey(const TerminateOrder& order) { terminate(order.grace, order.reason); }
   void obey(const HoldOrder& order) { hold_until_ = std::max(hold_until_, order.hold_until); }
@@ -74,9 +84,7 @@ class Supervisor {
   void arm_timer();
   std::vector<pollfd> poll_set() const;
   SupervisorStatus status() const;
-  void tell(Connection& connection) const;
-  void tell_all();
-  void drop_closed();
+  void tell();
 
   bool has_namespace_;
   Instant hold_until_;
@@ -90,7 +98,8 @@ class Supervisor {
   Fd listener_;
   Fd signals_;
   Fd timer_;
-  std::list<Connection> connections_;
+  Connection agent_;
+  Instant turn_at_ = kNever;  ///< When an agent that waits is heard, whatever the old one does.
   std::list<SupervisedRank> ranks_;
   std::vector<RankResult> results_;  ///< In order of ending.
   std::size_t told_count_ = 0;       ///< Of results_.
@@ -145,7 +154,7 @@ bool Supervisor::listen_for_agents() {
   unlink("sock");
   listener_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      listen(listener_.get(), static_cast<int>(kConnectionsMax)) != 0) {
+      listen(listener_.get(), kWaitingMax) != 0) {
     complain("sock: " + errno_text(errno));
     return false;
   }
@@ -168,21 +177,23 @@ bool Supervisor::open(const std::string& listen_address) {
 }
 
 std::vector<pollfd> Supervisor::poll_set() const {
-  std::vector<pollfd> set = {
-      {signals_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+  // A negative descriptor is ignored: who waits already need not wake us again.
+  const int listener = turn_at_ == kNever ? listener_.get() : -1;
+  std::vector<pollfd> set = {{signals_.get(), POLLIN, 0},
+                             {timer_.get(), POLLIN, 0},
+                             {listener, POLLIN, 0},
+                             {agent_.socket.get(), POLLIN, 0}};
   for (const SupervisedRank& rank : ranks_) {
     if (rank.exec_pipe() >= 0) {
       set.push_back({rank.exec_pipe(), POLLIN, 0});
     }
   }
-  for (const Connection& connection : connections_) {
-    set.push_back({connection.socket.get(), POLLIN, 0});
-  }
   return set;
 }
 
+/// After a pause, what was said before it counts before the time that passed in it.
 void Supervisor::run() {
-  tell_all();
+  tell();
   while (true) {
     arm_timer();
     std::vector<pollfd> set = poll_set();
@@ -194,12 +205,9 @@ void Supervisor::run() {
     while (read(signals_.get(), &info, sizeof info) > 0) {
     }
     reap();
+    hear_agent();
     on_time();
     accept_agent();
-    for (Connection& connection : connections_) {
-      read_from(connection);
-    }
-    drop_closed();
     on_progress();
   }
 }
@@ -207,7 +215,7 @@ void Supervisor::run() {
 void Supervisor::arm_timer() {
   const bool is_watching_hold =
       phase_ != Phase::kStopping && !(is_keep_ && phase_ != Phase::kPrepared);
-  const Instant at = std::min(kill_at_, is_watching_hold ? hold_until_ : kNever);
+  const Instant at = std::min({kill_at_, turn_at_, is_watching_hold ? hold_until_ : kNever});
   itimerspec spec{};
   if (at != kNever) {
     // Zero would disarm: a deadline in the past is one nanosecond after boot.
@@ -239,38 +247,49 @@ void Supervisor::on_time() {
   }
 }
 
+/// One agent at a time, and the next only after the last word of the one before: an order that lies
+/// unread when its agent dies is obeyed before the next agent asks how things stand.
 void Supervisor::accept_agent() {
-  const int socket = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket < 0) {
+  pollfd newcomer{listener_.get(), POLLIN, 0};
+  if (poll(&newcomer, 1, 0) <= 0) {
     return;
   }
-  if (connections_.size() == kConnectionsMax) {
-    connections_.pop_front();
-  }
-  connections_.push_back({Fd(socket), {}});
-  tell(connections_.back());
-}
-
-void Supervisor::read_from(Connection& connection) {
-  if (!receive_some(connection.socket.get(), connection.buffer)) {
-    connection.socket.reset();
-    return;
-  }
-  while (true) {
-    Result<std::optional<SupervisorFrame>> frame = take_frame(connection.buffer);
-    if (!frame) {
-      connection.socket.reset();
+  if (agent_.socket.is_open()) {
+    const Instant now = boot_now();
+    turn_at_ = std::min(turn_at_, now + kLastWords);
+    if (now < turn_at_) {
       return;
     }
-    if (!frame->has_value()) {
+    complain("the agent before did not hang up");
+  }
+  turn_at_ = kNever;
+  agent_ = {Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)), {}, true};
+  tell();
+}
+
+void Supervisor::hear_agent() {
+  for (int i = 0; i < kReadsMax && agent_.socket.is_open(); ++i) {
+    const std::size_t known = agent_.buffer.size();
+    const bool is_open = receive_some(agent_.socket.get(), agent_.buffer);
+    const bool has_more = is_open && agent_.buffer.size() > known;
+    if (!obey_frames() || !is_open) {
+      agent_.socket.reset();
+    }
+    if (!has_more) {
       return;
+    }
+  }
+}
+
+/// False: what talks to us is no agent.
+bool Supervisor::obey_frames() {
+  while (true) {
+    const Result<std::optional<SupervisorFrame>> frame = take_frame(agent_.buffer);
+    if (!frame || !frame->has_value()) {
+      return frame.has_value();
     }
     std::visit([&](const auto& order) { obey(order); }, **frame);
   }
-}
-
-void Supervisor::drop_closed() {
-  connections_.remove_if([](const Connection& one) { return !one.socket.is_open(); });
 }
 
 void Supervisor::obey(const LaunchOrder& order) {
@@ -325,7 +344,7 @@ void Supervisor::terminate(Duration grace, const std::string& reason) {
     }
   }
   kill_at_ = boot_now() + grace;
-  tell_all();
+  tell();
 }
 
 /// As PID 1 this reaches every process of the namespace, wherever it forked to. Without one the
@@ -386,9 +405,9 @@ void Supervisor::on_progress() {
   told_count_ = results_.size();
   if (phase_ == Phase::kLaunching && is_launched) {
     phase_ = Phase::kRunning;
-    tell_all();
+    tell();
   } else if (has_news) {
-    tell_all();
+    tell();
   }
   if (results_.size() < ranks_.size()) {
     return;
@@ -413,7 +432,7 @@ void Supervisor::finish() {
   }
   results_ = ordered;
   phase_ = Phase::kEnded;
-  tell_all();
+  tell();
   _exit(0);
 }
 
@@ -422,15 +441,13 @@ SupervisorStatus Supervisor::status() const {
           master_, hold_until_,    results_};
 }
 
-void Supervisor::tell(Connection& connection) const {
-  if (connection.socket.is_open() && !send_all(connection.socket.get(), encode_frame(status()))) {
-    connection.socket.reset();
-  }
-}
-
-void Supervisor::tell_all() {
-  for (Connection& connection : connections_) {
-    tell(connection);
+/// An agent that does not take it, dead or too slow, sees the end of what we say. It is heard until
+/// it hangs up: its orders may lie here unread.
+void Supervisor::tell() {
+  const bool wants_it = agent_.socket.is_open() && agent_.is_told;
+  if (wants_it && !send_all(agent_.socket.get(), encode_frame(status()))) {
+    agent_.is_told = false;
+    shutdown(agent_.socket.get(), SHUT_WR);
   }
 }
 

@@ -1,0 +1,196 @@
+// One supervisor process and the agents it hears one after the other, played by the test on real
+// sockets: an agent's last word counts before the next agent is heard. Every wait is for an event.
+
+#include "agent/supervise.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "agent/supervise_protocol.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using Phase = SupervisorStatus::Phase;
+
+constexpr Duration kPatience = 20s;
+
+/// An agent's end of a connection.
+struct Agent {
+  Fd socket;
+  std::string buffer;
+
+  void say(const SupervisorFrame& order) const {
+    ASSERT_TRUE(send_all(socket.get(), encode_frame(order)));
+  }
+  /// The next status, or nothing when the supervisor hung up or `patience` passed.
+  std::optional<SupervisorStatus> hear(Duration patience = kPatience) {
+    const Instant deadline = boot_now() + patience;
+    while (boot_now() < deadline) {
+      Result<std::optional<SupervisorFrame>> frame = take_frame(buffer);
+      if (frame && frame->has_value()) {
+        return std::get<SupervisorStatus>(**frame);
+      }
+      pollfd entry{socket.get(), POLLIN, 0};
+      poll(&entry, 1, static_cast<int>(to_ms(deadline - boot_now())));
+      if (!frame || (entry.revents != 0 && !receive_some(socket.get(), buffer))) {
+        return std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+};
+
+class Supervise : public testing::Test {
+ protected:
+  Supervise() {
+    char path[] = "/tmp/muster-supervise-XXXXXX";
+    directory_ = mkdtemp(path);
+  }
+  ~Supervise() override {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+    }
+    std::filesystem::remove_all(directory_);
+  }
+
+  void start(Duration hold = 1min) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    first_.socket = Fd(ends[0]);
+    const Fd theirs(ends[1]);
+
+    std::vector<std::string> words = {
+        "muster", "supervise", directory_, "3", std::to_string(hold.count()), "-"};
+    std::vector<char*> argv;
+    for (std::string& word : words) {
+      argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
+    pid_t starter = 0;
+    ASSERT_EQ(posix_spawn(&starter, "/proc/self/exe", &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    ASSERT_EQ(waitpid(starter, nullptr, 0), starter);
+    const auto status = first_.hear();
+    ASSERT_TRUE(status.has_value());
+    ASSERT_EQ(status->phase, Phase::kPrepared);
+    pid_ = std::atoi(read_file(directory_ + "/pid").value_or("0").c_str());
+    ASSERT_GT(pid_, 0);
+  }
+
+  Agent connect_agent() const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::snprintf(address.sun_path, sizeof address.sun_path, "%s/sock", directory_.c_str());
+    Agent agent{Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)), {}};
+    EXPECT_EQ(connect(agent.socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address),
+              0);
+    return agent;
+  }
+
+  static LaunchOrder order(const std::string& script, Duration hold = 1min) {
+    LaunchOrder launch;
+    launch.argv = {"/bin/sh", "-c", script};
+    launch.directory = "/tmp";
+    launch.ranks = {{0, {}}};
+    launch.grace = 100ms;
+    launch.hold_until = boot_now() + hold;
+    return launch;
+  }
+
+  std::string directory_;
+  pid_t pid_ = 0;
+  Agent first_;
+};
+
+TEST_F(Supervise, TheLastOrderOfADeadAgentIsObeyedBeforeTheNextAgentIsHeard) {
+  start();
+  kill(pid_, SIGSTOP);
+  LaunchOrder launch = order("sleep 1000");
+  launch.environment = {"LONG=" + std::string(100'000, 'x')};  // More than one read.
+  first_.say(launch);
+  first_.socket.reset();
+  Agent second = connect_agent();
+  kill(pid_, SIGCONT);
+  const auto status = second.hear();
+  ASSERT_TRUE(status.has_value());
+  EXPECT_NE(status->phase, Phase::kPrepared) << "told the next agent that nothing was launched";
+  EXPECT_EQ(status->rank_count, 1U);
+}
+
+TEST_F(Supervise, AnAgentIsHeardOnlyWhenTheOneBeforeHungUp) {
+  start();
+  Agent second = connect_agent();
+  second.say(TerminateOrder{0ms, "the second agent's"});
+  first_.say(order("exit 3"));
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->results.empty()) {
+    told = first_.hear();
+  }
+  ASSERT_TRUE(told.has_value()) << "the second agent ended what the first had not let go of";
+  EXPECT_EQ(told->results.front().code, 3);
+  EXPECT_FALSE(told->results.front().signalled_by_us);
+}
+
+TEST_F(Supervise, AnAgentThatNeverHangsUpIsLetGo) {
+  start();
+  Agent second = connect_agent();
+  EXPECT_TRUE(second.hear().has_value());
+  EXPECT_FALSE(first_.hear().has_value());
+  second.say(order("exit 4"));
+  std::optional<SupervisorStatus> told = second.hear();
+  while (told.has_value() && told->results.empty()) {
+    told = second.hear();
+  }
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->results.front().code, 4);
+}
+
+TEST_F(Supervise, ARenewalThatLayUnreadInAPauseCountsBeforeTheHoldIsJudged) {
+  start(1s);
+  first_.say(order("sleep 1000", 1s));
+  const Instant lapse = boot_now() + 1s;
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->phase != Phase::kRunning) {
+    told = first_.hear();
+  }
+  ASSERT_TRUE(told.has_value());
+  kill(pid_, SIGSTOP);
+  const Instant renewed = boot_now() + 1min;
+  first_.say(HoldOrder{renewed});
+  first_.socket.reset();
+  Agent second = connect_agent();
+  while (boot_now() < lapse) {
+    poll(nullptr, 0, static_cast<int>(to_ms(lapse - boot_now())) + 1);
+  }
+  kill(pid_, SIGCONT);
+  told = second.hear();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->phase, Phase::kRunning);
+  EXPECT_EQ(told->hold_until, renewed);
+}
+
+}  // namespace
+}  // namespace muster::agent
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "supervise") {
+    return muster::agent::supervise_main(argc, argv);
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
