@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -54,6 +55,10 @@ struct Attempt {
   Duration deadline{0};
   Duration reserved_at{0};  ///< Cluster time.
   Duration started_at{0};
+  /// Cluster time of the first logged failure of a rank by itself.
+  std::optional<Duration> failed_at;
+  /// Since that failure was logged one of its hosts had a verdict, or was lost.
+  bool lost_host = false;
   gossip::Endpoint master;  ///< From the Ready of the first member.
   std::vector<MemberRecord> members;
   bool operator==(const Attempt&) const = default;

@@ -90,6 +90,7 @@ void State::on(Step& step, const entry::Tick& fact) {
   }
   cluster_time_ += fact.elapsed;
   forget_old_keys();
+  settle_unclassed(step);
   for (const QueueKey& place : queue_) {
     Job& job = jobs_.at(place.job);
     const std::size_t before = job.left_out.size();
@@ -351,6 +352,8 @@ void State::check_everything() const {
     CHECK(queued == (known.state == JobState::kQueued));
     CHECK(!known.has_ended() || known.current.is_none());
     CHECK(known.current.is_none() || attempts_.count(known.current) == 1);
+    const bool waits = !known.current.is_none() && live_.count(known.current) == 0;
+    CHECK(waits == (unclassed_.count(known.current) == 1));
   }
 }
 

@@ -32,6 +32,11 @@ inline constexpr std::size_t kLeftOutMax = 64;
 inline constexpr std::uint32_t kGangGpusMax = 4096;  ///< A Decide entry stays below 1 MiB.
 /// A job that loses its hosts this often is failed: something about it kills them.
 inline constexpr std::uint32_t kLostAttemptsMax = 100;
+/// How long the failure of a rank waits to be classed (conventions, "Job states"): the verdict
+/// about a dead host takes 3.5 s at the worst (design 5), and 2 s more to be logged. Counted in
+/// Ticks, so it may be shorter or longer by one. Shorter charges a lost host to the user's retries;
+/// longer delays the word that a program failed.
+inline constexpr Duration kClassWait = std::chrono::milliseconds(5500);
 inline constexpr Duration kLeftOutFor = std::chrono::seconds(60);
 inline constexpr Duration kClientKeyLife = std::chrono::hours(24 * 7);
 inline constexpr Duration kTickMax = std::chrono::hours(1);  ///< One Tick adds at most this.
@@ -103,9 +108,9 @@ class State {
   /// The largest gang of this type ("" = the best single type) that all registered hosts together
   /// could ever run, healthy or not. Nothing before the first registration.
   std::optional<std::uint32_t> largest_possible(const std::string& gpu_type) const;
-  /// Something waits for cluster time: a time limit, a deadline, a host left out. Client keys may
-  /// well live longer in a cluster that does nothing.
-  bool needs_time() const { return !queue_.empty() || !live_.empty(); }
+  /// Something waits for cluster time: a time limit, a deadline, a host left out, a failure to be
+  /// classed. Client keys may well live longer in a cluster that does nothing.
+  bool needs_time() const { return !queue_.empty() || !live_.empty() || !unclassed_.empty(); }
   const EdgeCounts& edges() const { return edges_; }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
@@ -158,6 +163,9 @@ class State {
   bool is_replaceable(const Attempt& attempt) const;
   bool lost_a_host(const Attempt& attempt) const;
   void settle_host(Step& step, const HostId& host);
+  void settle_unclassed(Step& step);
+  void watch_failure(Attempt& attempt) const;
+  bool awaits_verdict(const Attempt& attempt) const;
   void conclude(Step& step, Job& job, const Attempt& attempt);
   void fail_or_retry(Step& step, Job& job, const Attempt& attempt);
   void requeue(Step& step, Job& job, const Attempt& attempt, std::string cause);
@@ -183,6 +191,7 @@ class State {
   std::set<std::pair<LogIndex, JobId>> ended_jobs_;  ///< By end, for forgetting the oldest.
   Queue queue_;
   std::set<Token> live_;
+  std::set<Token> unclassed_;  ///< ENDED ones that their jobs wait for.
   std::map<HostId, std::set<Token>> live_on_;
   std::map<std::string, std::map<std::uint32_t, Grant>> grants_;
   std::set<std::pair<Duration, std::string>> keys_by_time_;

@@ -27,6 +27,7 @@ enum class Section : std::uint8_t {
 };
 constexpr std::uint64_t kSnapshotVersion = 1;
 constexpr std::size_t kLengthBytes = 4;
+constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
 void append(std::string& out, Encoder& document) {
   const std::string bytes = document.take();
@@ -85,7 +86,7 @@ HostRecord read_host(Reader& in) {
 }
 
 Encoder encode_attempt(const Attempt& attempt) {
-  Encoder out = section(Section::kAttempt, 16);
+  Encoder out = section(Section::kAttempt, 18);
   out.token(attempt.token)
       .num(attempt.job)
       .u64(attempt.number)
@@ -101,6 +102,7 @@ Encoder encode_attempt(const Attempt& attempt) {
       .duration(attempt.reserved_at)
       .duration(attempt.started_at);
   write(out, attempt.master);
+  out.duration(attempt.failed_at.value_or(kNotFailed)).boolean(attempt.lost_host);
   return out;
 }
 
@@ -121,6 +123,11 @@ Attempt read_attempt(Reader& in) {
   attempt.reserved_at = in.duration();
   attempt.started_at = in.duration();
   attempt.master = read_endpoint(in);
+  if (in.left() > 0) {
+    const Duration failed_at = in.duration();
+    attempt.failed_at = failed_at == kNotFailed ? std::nullopt : std::optional(failed_at);
+    attempt.lost_host = in.boolean();
+  }
   return attempt;
 }
 
@@ -351,6 +358,9 @@ void State::index_after_decode() {
     }
     if (job.has_ended()) {
       ended_jobs_.insert({job.ended_index, id});
+    }
+    if (attempts_.count(job.current) != 0 && live_.count(job.current) == 0) {
+      unclassed_.insert(job.current);
     }
   }
   for (const auto& [key, record] : keys_) {

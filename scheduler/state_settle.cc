@@ -99,9 +99,39 @@ void State::settle_host(Step& step, const HostId& host) {
     step.result.touched.push_back(token);
     settle(step, attempts_.at(token));
   }
+  settle_unclassed(step);
+}
+
+void State::settle_unclassed(Step& step) {
+  const std::set<Token> tokens = unclassed_;
+  for (const Token& token : tokens) {
+    settle(step, attempts_.at(token));
+  }
+}
+
+/// A verdict that was taken back before the failure is classed counts all the same.
+void State::watch_failure(Attempt& attempt) const {
+  if (!attempt.failed_at.has_value() && attempt.program_failure() != nullptr) {
+    attempt.failed_at = cluster_time_;
+  }
+  attempt.lost_host = attempt.lost_host || (attempt.failed_at.has_value() && lost_a_host(attempt));
+}
+
+/// A rank that fails may be the first sign of a dead host, seconds before the verdict. Only of
+/// another host than its own, which lived to report it; and no dead host keeps a command from being
+/// executed. So a gang on one host, and a command that cannot be executed, are classed at once.
+bool State::awaits_verdict(const Attempt& attempt) const {
+  const RankResult* failure = attempt.program_failure();
+  if (failure == nullptr || failure->kind == RankResult::Kind::kNotStarted) {
+    return false;
+  }
+  CHECK(attempt.failed_at.has_value());
+  return attempt.members.size() > 1 && !attempt.lost_host && attempt.cause != Cause::kHostLost &&
+         cluster_time_ < *attempt.failed_at + kClassWait;
 }
 
 void State::settle(Step& step, Attempt& attempt) {
+  watch_failure(attempt);
   const bool ended = attempt.state == AttemptState::kEnded;
   const auto owner = jobs_.find(attempt.job);
   if (owner == jobs_.end() || (!ended && !is_replaceable(attempt))) {
@@ -120,6 +150,7 @@ void State::settle(Step& step, Attempt& attempt) {
 }
 
 void State::conclude(Step& step, Job& job, const Attempt& attempt) {
+  unclassed_.erase(attempt.token);
   const bool aborted =
       std::all_of(attempt.members.begin(), attempt.members.end(),
                   [](const MemberRecord& record) { return record.end == MemberEnd::kAborted; });
@@ -147,6 +178,8 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
     move(step, job, JobState::kSuspended, "suspended", attempt.token);
   } else if (attempt.cause == Cause::kPreempted) {
     requeue(step, job, attempt, "preempted");
+  } else if (awaits_verdict(attempt)) {
+    unclassed_.insert(attempt.token);
   } else {
     fail_or_retry(step, job, attempt);
   }
@@ -154,7 +187,7 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
 
 void State::fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   const RankResult* failure = attempt.program_failure();
-  if (failure == nullptr || lost_a_host(attempt)) {
+  if (failure == nullptr || attempt.lost_host || attempt.cause == Cause::kHostLost) {
     // Ranks die of the loss of another's host: no retry of the user is used for that.
     if (++job.lost_attempts >= kLostAttemptsMax) {
       end_job(step, job, JobState::kFailed, 1, "lost its hosts too often");

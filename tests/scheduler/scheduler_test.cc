@@ -366,6 +366,8 @@ TEST_F(OneLeader, RankFailureStopsTheRestAtOnce) {
   EXPECT_EQ(messages.back().nonce, Nonce(32)) << "a repeated early word is acknowledged as such";
   finish(1, token, 3);
   finish(2, token, 0, true);
+  EXPECT_EQ(job(id).state, JobState::kStopping) << "a verdict may still come";
+  pass(7s);
   EXPECT_EQ(job(id).state, JobState::kFailed);
   EXPECT_EQ(job(id).exit_code, 3);
 }

@@ -10,7 +10,8 @@
 namespace muster::scheduler {
 namespace {
 
-using namespace testing;  // NOLINT: the fixture's verbs
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using namespace testing;               // NOLINT: the fixture's verbs
 
 /// Two hosts of four GPUs and a gang of two over both.
 class GangOfTwo : public ::testing::Test {
@@ -26,6 +27,12 @@ class GangOfTwo : public ::testing::Test {
   }
   Token run(JobId job) { return log.run(job, {first, second}); }
   const Job& job(JobId id) { return *log.state.job(id); }
+  /// Rank 0 exits 7, the other is stopped: the attempt is over.
+  void fail_first(const Token& token) {
+    log.finish(token, first, 7);
+    log.apply(entry::Stop{token, Cause::kRankFailed});
+    log.finish(token, second, 0, true);
+  }
 
   Log log;
   const Member first = member_of(1, 0, 1);
@@ -65,10 +72,84 @@ TEST_F(GangOfTwo, ProgramFailureUsesRetriesAndKeepsItsCode) {
     log.apply(entry::Stop{token, Cause::kRankFailed});
     EXPECT_EQ(job(id).state, JobState::kStopping);
     log.finish(token, second, 0, true);
+    log.apply(entry::Tick{kClassWait});
   }
   EXPECT_EQ(job(id).state, JobState::kFailed);
   EXPECT_EQ(job(id).exit_code, 7);
   EXPECT_EQ(job(id).attempts, 2U);
+}
+
+TEST_F(GangOfTwo, AFailureIsTheLostHostsWhenItsVerdictComesTwoSecondsLater) {
+  const JobId id = submit();
+  fail_first(run(id));
+  EXPECT_EQ(job(id).state, JobState::kStopping) << "classed before a verdict could come";
+  EXPECT_TRUE(log.state.needs_time());
+  log.apply(entry::Tick{2s});
+  log.observe(2, Verdict::kSilent);
+  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).reason, "host_lost");
+  EXPECT_EQ(job(id).program_failures, 0U);
+}
+
+TEST_F(GangOfTwo, APlainFailureIsClassedWhenTheWaitIsOver) {
+  const JobId id = submit();
+  fail_first(run(id));
+  log.apply(entry::Tick{5s});
+  EXPECT_EQ(job(id).state, JobState::kStopping);
+  EXPECT_TRUE(log.state.grants().empty()) << "its GPUs do not wait";
+  log.apply(entry::Tick{1s});
+  EXPECT_EQ(job(id).state, JobState::kFailed);
+  EXPECT_EQ(job(id).reason, "rank 0 exited 7");
+  EXPECT_EQ(job(id).exit_code, 7);
+  EXPECT_FALSE(log.state.needs_time());
+  log.observe(2, Verdict::kSilent);
+  EXPECT_EQ(job(id).state, JobState::kFailed) << "a verdict after the wait changes nothing";
+}
+
+TEST_F(GangOfTwo, AVerdictTakenBackBeforeTheFailureIsClassedCounts) {
+  log.apply(registration(3, 4));
+  const Member third = member_of(3, 0, 1, 2);
+  const JobId id = log.submit(3);
+  const Token token = log.run(id, {first, second, third});
+  log.finish(token, first, 7);
+  log.apply(entry::Stop{token, Cause::kRankFailed});
+  log.observe(2, Verdict::kSilent);
+  log.observe(2, Verdict::kAlive);
+  log.finish(token, second, 0, true);
+  log.finish(token, third, 0, true);
+  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).program_failures, 0U);
+}
+
+TEST_F(GangOfTwo, AFailureOnTheOnlyHostOfAGangIsClassedAtOnce) {
+  const JobId id = submit();
+  const Member alone = member_of(1, 0, 2);
+  const Token token = log.run(id, {alone});
+  log.finish(token, alone, 7);
+  log.apply(entry::Stop{token, Cause::kRankFailed});
+  EXPECT_EQ(job(id).state, JobState::kFailed);
+}
+
+TEST_F(GangOfTwo, CancelEndsTheWaitOfAFailure) {
+  const JobId id = submit(3);
+  fail_first(run(id));
+  EXPECT_TRUE(log.apply(entry::Cancel{id, "alice"}).rejected.empty());
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_FALSE(log.state.needs_time());
+}
+
+TEST_F(GangOfTwo, ASnapshotKeepsTheWaitOfAFailure) {
+  const JobId id = submit();
+  fail_first(run(id));
+  Result<State> copy = State::decode(log.state.encode());
+  ASSERT_TRUE(copy.has_value());
+  copy->check_everything();
+  for (const Duration passed : {5s, 1s}) {
+    log.apply(entry::Tick{passed});
+    copy->apply(log.index(), entry::Tick{passed});
+    EXPECT_EQ(copy->digest(), log.state.digest());
+  }
+  EXPECT_EQ(copy->job(id)->state, JobState::kFailed);
 }
 
 TEST_F(GangOfTwo, CommandNotFoundIsNotTriedAgain) {

@@ -65,6 +65,23 @@ void host_lost(ClusterScript& script) {
   script.expect(script.job(1)->program_failures == 0, "no retry of the user was used");
 }
 
+void fails_before_its_host_is_lost(ClusterScript& script) {
+  script.settle();
+  script.submit(script.follower(), "k1", job_of(4, 2s, {"fail_rank=1"}));
+  script.until("it runs", [&] { return script.is(1, JobState::kRunning); });
+  const std::uint32_t member = some_member(script);
+  script.until("every rank is gone",
+               [&] { return script.world().node(script.leader()).seat().state().live().empty(); });
+  script.say(name(member) + " loses its power for good");
+  script.world().power_off(member);
+  script.until("another attempt runs",
+               [&] { return script.is(1, JobState::kRunning) && script.job(1)->attempts == 2; });
+  script.expect(script.job(1)->program_failures == 0, "no retry of the user was used");
+  script.until("it has failed", [&] { return script.is(1, JobState::kFailed); });
+  script.expect(script.job(1)->exit_code == 1, "its exit code is the rank's");
+  script.expect(script.job(1)->program_failures == 1, "the second failure is the program's own");
+}
+
 void host_silent(ClusterScript& script) {
   script.settle();
   script.submit(script.leader(), "k1", job_of(4, 120s));
@@ -130,6 +147,11 @@ std::vector<Story> failure_stories() {
       story("host_lost_and_gang_requeued", "A member's host loses its power for good.",
             "The rest is stopped after the patience; a higher token runs the job elsewhere.",
             {.hosts = 5, .words = kGangWords + Words{"unreachable"}, .times = true}, host_lost),
+      story("rank_fails_before_its_host_is_lost",
+            "A rank fails and all end; seconds later one of their hosts has a verdict. No retries.",
+            "The failure waits for the verdict and is the host's; the next one is the program's.",
+            {.hosts = 5, .words = kGangWords + Words{"unreachable"}, .times = true},
+            fails_before_its_host_is_lost),
       story("host_silent_until_expired", "A member's host is cut off longer than its hold.",
             "It stops its ranks by itself; its GPUs are freed by Condemn and Expire, not before.",
             {.hosts = 5, .words = kGangWords + kHelloWords, .times = true}, host_silent),
