@@ -157,6 +157,7 @@ class Raft {
   void on_message(Instant now, HostId from, AppendReply reply);
   void on_message(Instant now, HostId from, SnapshotRequest request);
   void on_message(Instant now, HostId from, SnapshotReply reply);
+  bool contradicts_leader(HostId from, Term term);
   bool follow(Instant now, HostId from, Term term);
   bool store(AppendRequest& request);
   void acknowledge(HostId from, const AppendRequest& request, LogIndex last_new);
@@ -177,6 +178,7 @@ class Raft {
   HostId leader_;
   LogIndex commit_;  ///< Everything up to here has been handed out.
   bool halted_ = false;
+  Term second_leader_told_;  ///< The last term that an alarm about two leaders named.
 
   std::optional<Replication> replication_;  ///< Exactly while leading.
   ReadIndex read_index_;

@@ -9,13 +9,25 @@
 
 namespace muster::scheduler {
 
+/// A term has one leader (5.2): who else claims to lead it errs or lies, and is not obeyed. Halting
+/// would let one such voter end the others one by one.
+bool Raft::contradicts_leader(HostId from, Term term) {
+  if (term != hard_state_.term || leader_.is_zero() || leader_ == from) {
+    return false;
+  }
+  if (second_leader_told_ != term) {
+    second_leader_told_ = term;
+    emit(Severity::kAlarm, "second_leader",
+         {{"term", std::to_string(term.value())},
+          {"leader", leader_.short_hex()},
+          {"claimed_by", from.short_hex()}});
+  }
+  return true;
+}
+
 /// True when `from` leads in the present term, which this host then follows.
 bool Raft::follow(Instant now, HostId from, Term term) {
   if (term < hard_state_.term) {
-    return false;
-  }
-  if (term == hard_state_.term && role_ == Role::kLeader) {
-    halt("two leaders in term " + std::to_string(term.value()));
     return false;
   }
   if (term > hard_state_.term || role_ != Role::kFollower || leader_ != from) {
@@ -28,6 +40,9 @@ bool Raft::follow(Instant now, HostId from, Term term) {
 }
 
 void Raft::on_message(Instant now, HostId from, AppendRequest request) {
+  if (contradicts_leader(from, request.term)) {
+    return;
+  }
   AppendReply reply;
   reply.request = request.request;
   if (!follow(now, from, request.term)) {
@@ -102,6 +117,9 @@ void Raft::acknowledge(HostId from, const AppendRequest& request, LogIndex last_
 }
 
 void Raft::on_message(Instant now, HostId from, SnapshotRequest request) {
+  if (contradicts_leader(from, request.term)) {
+    return;
+  }
   SnapshotReply reply;
   reply.request = request.request;
   if (!follow(now, from, request.term)) {

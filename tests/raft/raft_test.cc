@@ -258,5 +258,30 @@ TEST_F(RaftTest, ATermOutOfReachIsDropped) {
   EXPECT_EQ(raft->term(), Term(kTermLeapMax));
 }
 
+TEST_F(RaftTest, ASecondLeaderOfATermIsNotObeyed) {
+  start({host(1), host(2), host(3)});
+  AppendRequest first = append(1, {}, {command(1)});
+  first.commit = LogIndex(1);
+  hear(2, first);
+  hear(3, append(1, {}, {{Term(1), LogEntryKind::kCommand, "other"}, command(1)}));
+  EXPECT_TRUE(event("second_leader"));
+  EXPECT_EQ(raft->leader(), host(2));
+  EXPECT_EQ(raft->last_index(), LogIndex(1));
+  hear(3, SnapshotRequest{Term(1), 1, {{LogIndex(9), Term(1)}, "state"}});
+  EXPECT_FALSE(event("second_leader"));
+  EXPECT_FALSE(out.install.has_value());
+  EXPECT_FALSE(raft->halted());
+  hear(3, append(2, {LogIndex(1), Term(1)}, {}));
+  EXPECT_EQ(raft->leader(), host(3));
+}
+
+TEST_F(RaftTest, ALeaderIsNotUnseatedInItsOwnTerm) {
+  lead();
+  hear(3, append(1, {}, {command(1)}));
+  EXPECT_TRUE(event("second_leader"));
+  EXPECT_EQ(raft->role(), Role::kLeader);
+  EXPECT_FALSE(raft->halted());
+}
+
 }  // namespace
 }  // namespace muster::scheduler
