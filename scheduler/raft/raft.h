@@ -144,6 +144,7 @@ class Raft {
   // raft_election.cc: terms, votes, roles.
   void become_follower(Instant now, Term term, HostId leader, std::string_view reason);
   void start_pre_vote(Instant now);
+  void tell_pre_vote(Instant now);
   void start_campaign(Instant now);
   void become_leader(Instant now);
   void request_votes(Term term, bool pre_vote);
@@ -186,6 +187,8 @@ class Raft {
   Instant heartbeat_at_ = kNever;
   std::size_t uncommitted_bytes_ = 0;  ///< Of own proposals; bounds the tail without a majority.
 
+  std::uint64_t pre_votes_ = 0;  ///< Begun since a leader was last known.
+  Instant pre_vote_told_at_;
   std::uint64_t vote_request_ = 0;   ///< Of the running (pre-)vote.
   std::uint64_t last_batch_ = 0;     ///< Issued.
   std::uint64_t durable_batch_ = 0;  ///< Finished.

@@ -34,11 +34,25 @@ void Raft::start_pre_vote(Instant now) {
   }
   role_ = Role::kPreCandidate;
   leader_ = HostId();
-  emit(Severity::kInfo, "pre_vote_started",
-       {{"term", std::to_string(hard_state_.term.next().value())}});
+  tell_pre_vote(now);
   vote_request_ = election_.begin(now);
   request_votes(hard_state_.term.next(), true);
   on_outcome(now, election_.record(self_, vote_request_, true));
+}
+
+/// Without a majority there is a try each second, for days if need be: the first is told, then the
+/// count of them now and then.
+void Raft::tell_pre_vote(Instant now) {
+  ++pre_votes_;
+  if (pre_votes_ > 1 && now - pre_vote_told_at_ < kPreVoteToldEvery) {
+    return;
+  }
+  pre_vote_told_at_ = now;
+  emit(Severity::kInfo, "pre_vote_started",
+       {{"term", std::to_string(hard_state_.term.next().value())}});
+  if (pre_votes_ > 1) {
+    output_.events.back().fields.emplace_back("tries", std::to_string(pre_votes_));
+  }
 }
 
 void Raft::start_campaign(Instant now) {
@@ -78,6 +92,7 @@ void Raft::become_leader(Instant now) {
   CHECK(durable_batch_ >= hard_batch_);
   role_ = Role::kLeader;
   leader_ = self_;
+  pre_votes_ = 0;
   replication_.emplace(config_, self_, voters_, log_.last().index, now);
   uncommitted_bytes_ = 0;
   // Entries of older terms commit with this one, never by counting (5.4.2).

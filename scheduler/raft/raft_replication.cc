@@ -32,6 +32,7 @@ bool Raft::follow(Instant now, HostId from, Term term) {
   }
   if (term > hard_state_.term || role_ != Role::kFollower || leader_ != from) {
     become_follower(now, term, from, "newer leader");
+    pre_votes_ = 0;
     emit(Severity::kInfo, "leader_followed",
          {{"leader", from.short_hex()}, {"term", std::to_string(term.value())}});
   }

@@ -132,6 +132,9 @@ inline constexpr std::uint64_t kWireNumberMax = kNumberMax / 2;
 /// nobody is that far ahead, and who believed it would find no higher term to campaign in soon.
 inline constexpr std::uint64_t kTermLeapMax = std::uint64_t{1} << 32;
 
+/// Pre-votes without success are told of this often after the first.
+inline constexpr Duration kPreVoteToldEvery = std::chrono::seconds(30);
+
 struct RaftConfig {
   /// Silence of a leader on an idle log. Lower: more traffic. Higher: slower detection.
   Duration heartbeat = std::chrono::milliseconds(250);

@@ -283,5 +283,26 @@ TEST_F(RaftTest, ALeaderIsNotUnseatedInItsOwnTerm) {
   EXPECT_FALSE(raft->halted());
 }
 
+TEST_F(RaftTest, PreVotesWithoutAMajorityAreToldOfNowAndThen) {
+  start({host(1), host(2), host(3)});
+  std::vector<std::string> told;
+  for (int tries = 0; tries < 100; ++tries) {
+    wait(raft->next_deadline() - now);
+    EXPECT_EQ(sent<VoteRequest>().size(), 2U);
+    for (const Event& event : out.events) {
+      told.push_back(event.text());
+    }
+  }
+  // A try takes 1.0 to 1.5 s: between 100 and 150 s passed.
+  ASSERT_GE(told.size(), 4U);
+  EXPECT_LE(told.size(), 6U);
+  EXPECT_EQ(told.at(0), "pre_vote_started term=1");
+  EXPECT_NE(told.at(1).find("pre_vote_started term=1 tries=2"), std::string::npos);
+  hear(2, append(1, {}, {}));
+  wait(raft->next_deadline() - now);
+  EXPECT_TRUE(event("pre_vote_started"));
+  EXPECT_EQ(out.events.back().text(), "pre_vote_started term=2");
+}
+
 }  // namespace
 }  // namespace muster::scheduler
