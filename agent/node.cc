@@ -156,15 +156,10 @@ void Node::greet_seeds(Instant now) {
     const membership::Member* member = host ? membership_.member(*host) : nullptr;
     return member != nullptr && member->state == membership::MemberState::kAlive;
   };
+  const gossip::Envelope greeting = envelope_of(gossip::MessageType::kRows, Nonce());
   for (const gossip::Endpoint& seed : seeds_.due(now, is_met)) {
-    gossip::Envelope envelope;
-    envelope.version = kProtocolVersion;
-    envelope.type = gossip::MessageType::kRows;
-    envelope.cluster = cluster_;
-    envelope.from = options_.self;
-    envelope.generation = options_.start.generation;
     output_.transport.push_back(gossip::Send{seed, gossip::Channel::kControl,
-                                             gossip::encode(envelope, store_.introduction())});
+                                             gossip::encode(greeting, store_.introduction())});
   }
   if (seeds_.take_complaint()) {
     std::string seeds;

@@ -151,6 +151,8 @@ class Node {
   void tell_seeds(Instant now);
   void view_changed(Instant now, HostId host);
   void follow_leader(Instant now);
+  /// Of a message of this host, with nothing behind the body.
+  gossip::Envelope envelope_of(gossip::MessageType type, Nonce nonce) const;
   void send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body);
   void persist(PersistRef owner, crdt::Environment environment, crdt::WriteBatch writes);
   void emit(Event event);

@@ -324,7 +324,7 @@ bool Node::drain_gang_agent(Instant now) {
   return local;
 }
 
-void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body) {
+gossip::Envelope Node::envelope_of(gossip::MessageType type, Nonce nonce) const {
   gossip::Envelope envelope;
   envelope.version = kProtocolVersion;
   envelope.type = type;
@@ -332,6 +332,11 @@ void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::str
   envelope.from = options_.self;
   envelope.generation = options_.start.generation;
   envelope.nonce = nonce;
+  return envelope;
+}
+
+void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body) {
+  const gossip::Envelope envelope = envelope_of(type, nonce);
   // The connection a question came in on is the shortest way back, and the only one to a host
   // whose row is not known yet.
   if (to == current_.from && current_.route.value() != 0) {

@@ -80,13 +80,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
 }
 
 void Node::answer(const Asker& asker, const Response& response) {
-  gossip::Envelope envelope;
-  envelope.version = kProtocolVersion;
-  envelope.type = gossip::MessageType::kResponse;
-  envelope.cluster = cluster_;
-  envelope.from = options_.self;
-  envelope.generation = options_.start.generation;
-  envelope.nonce = asker.nonce;
+  gossip::Envelope envelope = envelope_of(gossip::MessageType::kResponse, asker.nonce);
   envelope.trailing = asker.trailing;
   envelope.trailing_count = asker.trailing_count;
   output_.transport.push_back(
@@ -266,13 +260,7 @@ void Node::forward(Instant now, const Asker& asker, const Request& request, Host
     answer(asker, bad(ResponseStatus::kNoQuorum, "too many requests at once: repeat in a moment"));
     return;
   }
-  gossip::Envelope envelope;
-  envelope.version = kProtocolVersion;
-  envelope.type = gossip::MessageType::kRequest;
-  envelope.cluster = cluster_;
-  envelope.from = options_.self;
-  envelope.generation = options_.start.generation;
-  envelope.nonce = Nonce(*number);
+  gossip::Envelope envelope = envelope_of(gossip::MessageType::kRequest, Nonce(*number));
   envelope.trailing = asker.trailing;
   envelope.trailing_count = asker.trailing_count;
   const bool is_bulk = request.verb == Verb::kOutput;
