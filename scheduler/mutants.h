@@ -17,7 +17,7 @@ enum class SchedulerMutant : std::uint8_t {
   kDoubleRequeue,            ///< A replaced attempt queues its job again when it ends.
   kLostKeyAfterSnapshot,     ///< Client keys are missing in snapshots.
   kEqualToken,               ///< A retry's Decide gets the token of the attempt before.
-  kExpireWithoutItsCondemn,  ///< Expire counts although another Condemn or none is in force.
+  kExpireWithoutItsCondemn,  ///< A Condemn has no identity: its timer outlives the Pardon (rule 9).
   kRequeueOnSilence,         ///< A new attempt is queued without any failed result (rule 6).
   kKeepPairOnRegister,       ///< A hello of a new pair ends nothing that it does not list (rule 3).
 };

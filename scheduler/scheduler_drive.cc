@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "scheduler/mutants.h"
 #include "scheduler/scheduler.h"
 
 namespace muster::scheduler {
@@ -151,7 +152,8 @@ void Scheduler::sync_expire_timers(Instant now, const Token& token) {
   while (timer != expire_timers_.end() && timer->first.first == token) {
     const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(timer->first.second);
     const bool in_force = record != nullptr && record->end == MemberEnd::kNone &&
-                          record->condemned == timer->second.condemn;
+                          (record->condemned == timer->second.condemn ||
+                           mutant(SchedulerMutant::kExpireWithoutItsCondemn));
     timer = in_force ? std::next(timer) : expire_timers_.erase(timer);
   }
   if (attempt == nullptr) {

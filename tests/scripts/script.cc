@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/sim/checkers.h"
+#include "tests/sim/log_checkers.h"
 
 namespace muster::scripts {
 namespace {
@@ -175,6 +176,7 @@ ClusterScript::ClusterScript(std::uint64_t seed, CastOptions options)
   world_->add_checker(std::make_unique<sim::TokenMonotonic>());
   world_->add_checker(std::make_unique<sim::CompletesOnce>());
   world_->add_checker(std::make_unique<sim::GangAllOrNothing>());
+  sim::add_log_checkers(*world_);
   world_->network().tap = [this](std::uint32_t from, std::uint32_t to, const std::string& bytes) {
     recorder_->on_message(from, to, bytes);
   };

@@ -182,8 +182,9 @@ void GangAllOrNothing::on_fact(World& world, std::uint32_t host, const FarmFact&
     const agent::Fence fence(position.has_value()
                                  ? world.disk(*position).read(crdt::Environment::kId)
                                  : crdt::Records());
+    const bool forgot = position.has_value() && world.was_put_back(*position);
     for (const scheduler::GpuSlot& gpu : member.gpus) {
-      if (fence.highest(gpu) < fact.token) {
+      if (!forgot && fence.highest(gpu) < fact.token) {
         world.violation(name(), fact.token.text() + " started on " + where(host) + " though " +
                                     gpu.uuid + " was never reserved for it");
       }

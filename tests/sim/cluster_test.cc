@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "tests/sim/checkers.h"
+#include "tests/sim/log_checkers.h"
 #include "tests/sim/swarm.h"
 
 namespace muster::sim {
@@ -26,6 +27,7 @@ class ClusterTest : public testing::Test {
     world_->add_checker(std::make_unique<CompletesOnce>());
     world_->add_checker(std::make_unique<GangAllOrNothing>());
     world_->add_checker(std::make_unique<RowsConverge>());
+    add_log_checkers(*world_);
     auto submits = std::make_unique<SubmitsKept>();
     submits_ = submits.get();
     world_->add_checker(std::move(submits));

@@ -24,9 +24,12 @@ struct Arguments {
   bool trace = false;
   bool faults = true;
   bool twice = true;
+  const muster::sim::SwarmProfile* profile = &muster::sim::swarm_profiles().front();
 };
 
-std::uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
+std::uint64_t number(const char* text) {
+  return std::strtoull(text, nullptr, 10);
+}
 
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
@@ -38,6 +41,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.faults = false;
     } else if (word == "--once") {
       arguments.twice = false;
+    } else if (word == "--profile" && has_value) {
+      arguments.profile = muster::sim::swarm_profile(argv[++i]);
     } else if (word == "--hosts" && has_value) {
       arguments.hosts = static_cast<std::uint32_t>(number(argv[++i]));
     } else if (word == "--seconds" && has_value) {
@@ -52,9 +57,13 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     } else if (word[0] != '-') {
       arguments.scenario = word;
     } else {
-      std::fprintf(stderr,
-                   "usage: muster_sim [swarm|sim_speed] [--hosts N] [--seed N | --seeds A..B]\n"
-                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n");
+      arguments.profile = nullptr;
+    }
+    if (arguments.profile == nullptr) {
+      std::fprintf(
+          stderr,
+          "usage: muster_sim [swarm|sim_speed] [--hosts N] [--seed N | --seeds A..B]\n"
+          "                  [--seconds N] [--no-faults] [--once] [--trace] [--profile NAME]\n");
       return false;
     }
   }
@@ -69,6 +78,7 @@ SwarmOptions options_of(const Arguments& arguments, std::uint64_t seed) {
   options.quiet = options.length * 2 / 5;
   options.faults = arguments.faults;
   options.trace = arguments.trace;
+  options.profile = *arguments.profile;
   return options;
 }
 

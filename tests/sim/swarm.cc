@@ -1,22 +1,22 @@
 #include "tests/sim/swarm.h"
 
 #include <functional>
+#include <numeric>
 #include <set>
 
 #include "tests/sim/checkers.h"
+#include "tests/sim/log_checkers.h"
 
 namespace muster::sim {
 namespace {
 
-constexpr Duration kFirstFault = std::chrono::seconds(15);
-constexpr Duration kBetweenFaultsMin = std::chrono::seconds(2);
-constexpr Duration kBetweenFaultsMax = std::chrono::seconds(15);
-constexpr Duration kDrainMax = std::chrono::minutes(10);
 constexpr Duration kSettle = std::chrono::seconds(15);
-constexpr std::uint32_t kCancelAtOncePerMillion = 60'000;
-constexpr std::uint32_t kRepeatPerMillion = 200'000;
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
-constexpr Duration kBetweenJobsMax = std::chrono::seconds(12);
+constexpr std::uint32_t kVoters = 3;  ///< The first hosts.
+constexpr Duration kBetweenImagesMin = std::chrono::seconds(5);
+constexpr Duration kBetweenImagesMax = std::chrono::seconds(40);
+
+constexpr Duration kStormWindow = std::chrono::milliseconds(5500);
 
 /// One run: draws faults and jobs until the quiet part begins.
 class Swarm {
@@ -35,6 +35,7 @@ class Swarm {
     world_.add_checker(std::make_unique<CompletesOnce>());
     world_.add_checker(std::make_unique<GangAllOrNothing>());
     world_.add_checker(std::make_unique<RowsConverge>());
+    add_log_checkers(world_);
   }
 
   SwarmResult run() {
@@ -42,13 +43,15 @@ class Swarm {
     plan_jobs(quiet_at);
     if (options_.faults) {
       plan_faults(quiet_at);
+      plan_images(quiet_at);
     }
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + options_.length);
-    // A queue of long jobs may need longer; what has not drained by then never will.
-    world_.run_until_true([this] { return submits_->drained(world_); }, kDrainMax);
+    world_.run_until_true([this] { return submits_->drained(world_); }, profile_.drain_max);
     world_.run_for(kSettle);
-    world_.finish();
+    if (!options_.stop_at_violation || world_.violations().empty()) {
+      world_.finish();
+    }
     return result();
   }
 
@@ -59,6 +62,9 @@ class Swarm {
     world.seed = options.seed;
     world.drift_ppm_max = options.faults ? 5'000 : 0;
     world.trace = options.trace;
+    world.stop_at_violation = options.stop_at_violation;
+    world.fsync_min = options.profile.fsync_min;
+    world.fsync_max = options.profile.fsync_max;
     world.invariant_stride = options.invariant_stride;
     world.racks = options.hosts >= 20 ? 8 : 0;
     return world;
@@ -71,13 +77,13 @@ class Swarm {
 
   void plan_jobs(Instant end) {
     for (Instant when = Instant() + std::chrono::seconds(5); when < end;
-         when += rng_.between(kBetweenJobsMin, kBetweenJobsMax)) {
+         when += rng_.between(kBetweenJobsMin, profile_.between_jobs_max)) {
       world_.at(when, [this] {
         submits_->submit(world_, some_host(), some_job());
-        if (options_.faults && rng_.chance(kCancelAtOncePerMillion)) {
+        if (options_.faults && rng_.chance(profile_.cancel_at_once)) {
           cancel_newest();
         }
-        if (options_.faults && rng_.chance(kRepeatPerMillion)) {
+        if (options_.faults && rng_.chance(profile_.repeat)) {
           submits_->repeat(world_, some_host(), rng_.below(submits_->size()));
         }
       });
@@ -89,13 +95,15 @@ class Swarm {
     scheduler::JobSpec spec;
     spec.name = "swarm";
     spec.gpus = std::min(kSizes[rng_.below(std::size(kSizes))], options_.hosts * 8 / 2);
-    spec.argv = {"sim", "run_ms=" + std::to_string(rng_.below(30'000))};
+    spec.argv = {
+        "sim",
+        "run_ms=" + std::to_string(rng_.below(static_cast<std::uint64_t>(profile_.run_ms_max)))};
     spec.retries = static_cast<std::uint32_t>(rng_.below(3));
-    spec.hold = seconds(15, 40);
+    spec.hold = rng_.between(profile_.hold_min, profile_.hold_max);
     spec.grace = seconds(1, 5);
     spec.patience = seconds(1, 5);
-    spec.on_lost_host = rng_.chance(200'000) ? scheduler::OnLostHost::kWait
-                                             : scheduler::OnLostHost::kRequeue;
+    spec.on_lost_host =
+        rng_.chance(200'000) ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
     const std::uint64_t kind = rng_.below(10);
     if (kind == 0) {
       spec.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.gpus)));
@@ -110,8 +118,8 @@ class Swarm {
   }
 
   void plan_faults(Instant end) {
-    for (Instant when = Instant() + kFirstFault; when < end;
-         when += rng_.between(kBetweenFaultsMin, kBetweenFaultsMax)) {
+    for (Instant when = Instant() + profile_.first_fault; when < end;
+         when += rng_.between(profile_.between_faults_min, profile_.between_faults_max)) {
       world_.at(when, [this] { some_fault(); });
     }
   }
@@ -120,35 +128,52 @@ class Swarm {
 
   void some_fault() {
     const std::uint32_t host = rng_.chance(300'000) ? some_voter() : some_host();
-    switch (rng_.below(12)) {
-      case 0:
-      case 1:
+    switch (some_kind()) {
+      case Fault::kAgentKilled:
         return kill_agent(host);
-      case 2:
+      case Fault::kPowerLost:
         return power_loss(host);
-      case 3:
+      case Fault::kFrozen:
         return freeze(host);
-      case 4:
+      case Fault::kSplit:
         return split();
-      case 5:
+      case Fault::kOneWay:
         return one_way(host);
-      case 6:
+      case Fault::kBadNetwork:
         return bad_network();
-      case 7:
+      case Fault::kSlowDisk:
         return slow_disk(host);
-      case 8:
+      case Fault::kSupervisorKilled:
         count("supervisor_killed");
         return world_.kill_supervisor(host);
-      case 9:
+      case Fault::kCancelled:
         return cancel_some();
-      case 10:
+      case Fault::kLeaderKilled:
         return kill_leader();
-      default:
+      case Fault::kIsolated:
         return isolate(host);
+      case Fault::kDiskPutBack:
+        return put_disk_back();
+      case Fault::kLeaderZombie:
+        return leader_zombie();
     }
   }
 
-  std::uint32_t some_voter() { return static_cast<std::uint32_t>(rng_.below(3)); }
+  Fault some_kind() {
+    const auto& weights = profile_.weights;
+    std::uint64_t drawn = rng_.below(std::accumulate(weights.begin(), weights.end(), 0U));
+    std::size_t kind = 0;
+    while (drawn >= weights[kind]) {
+      drawn -= weights[kind++];
+    }
+    return static_cast<Fault>(kind);
+  }
+
+  std::uint32_t some_voter() { return static_cast<std::uint32_t>(rng_.below(kVoters)); }
+
+  std::uint32_t some_host_without_vote() {
+    return static_cast<std::uint32_t>(kVoters + rng_.below(options_.hosts - kVoters));
+  }
 
   void after(Duration delay, std::function<void()> action) {
     world_.at(world_.now() + delay, std::move(action));
@@ -160,14 +185,21 @@ class Swarm {
     after(seconds(0, 40), [this, host] { world_.start_agent(host); });
   }
 
+  /// world_.size() when nobody leads.
+  std::uint32_t leader() const {
+    std::uint32_t host = 0;
+    while (host < world_.size() && !(world_.is_running(host) && world_.node(host).seat().leads())) {
+      ++host;
+    }
+    return host;
+  }
+
   void kill_leader() {
-    for (std::uint32_t host = 0; host < world_.size(); ++host) {
-      if (world_.is_running(host) && world_.node(host).seat().leads()) {
-        count("leader_killed");
-        world_.kill_agent(host);
-        after(seconds(0, 20), [this, host] { world_.start_agent(host); });
-        return;
-      }
+    const std::uint32_t host = leader();
+    if (host < world_.size()) {
+      count("leader_killed");
+      world_.kill_agent(host);
+      after(seconds(0, 20), [this, host] { world_.start_agent(host); });
     }
   }
 
@@ -215,7 +247,59 @@ class Swarm {
       world_.network().cut(other, host);
       world_.network().cut(host, other);
     }
-    after(seconds(2, 60), [this] { world_.network().heal_all(); });
+    after(rng_.between(profile_.isolated_min, profile_.isolated_max),
+          [this] { world_.network().heal_all(); });
+  }
+
+  /// Leaves `host` nobody but `friend_of_it`.
+  void cut_but_for(std::uint32_t host, std::uint32_t friend_of_it) {
+    for (std::uint32_t other = 0; other < options_.hosts; ++other) {
+      if (other != host && other != friend_of_it) {
+        world_.network().cut(other, host);
+        world_.network().cut(host, other);
+      }
+    }
+  }
+
+  /// A host falls silent; the leader too, but these two hear each other again while it stands
+  /// still. It wakes with renewals to answer, and as if nothing had been. The pause between the
+  /// two: hosts that are lost at once would look like a partition, and nobody would be evicted.
+  void leader_zombie() {
+    const std::uint32_t host = leader();
+    const std::uint32_t companion = some_host_without_vote();
+    if (host == world_.size() || host == companion) {
+      return;
+    }
+    count("leader_zombie");
+    cut_but_for(companion, companion);
+    const Duration notice = rng_.between(kStormWindow, kStormWindow + std::chrono::seconds(2));
+    after(notice, [this, host, companion] {
+      cut_but_for(host, companion);
+      world_.network().heal(host, companion);
+      world_.network().heal(companion, host);
+      world_.freeze(host, seconds(21, 27));
+    });
+    after(notice + seconds(60, 90), [this] { world_.network().heal_all(); });
+  }
+
+  void plan_images(Instant end) {
+    if (profile_.weights[static_cast<std::size_t>(Fault::kDiskPutBack)] == 0) {
+      return;
+    }
+    for (std::uint32_t host = kVoters; host < options_.hosts; ++host) {
+      for (Instant when = Instant() + profile_.first_fault; when < end;
+           when += rng_.between(kBetweenImagesMin, kBetweenImagesMax)) {
+        world_.at(when, [this, host] { world_.keep_image(host); });
+      }
+    }
+  }
+
+  /// Of a host without a vote: a voter that forgot its word would be another matter.
+  void put_disk_back() {
+    const std::uint32_t host = some_host_without_vote();
+    count("disk_put_back");
+    world_.put_image_back(host);
+    after(seconds(1, 20), [this, host] { world_.power_on(host); });
   }
 
   void bad_network() {
@@ -231,15 +315,14 @@ class Swarm {
   void slow_disk(std::uint32_t host) {
     count("slow_disk");
     world_.set_fsync(host, std::chrono::milliseconds(10), std::chrono::seconds(1));
-    after(seconds(5, 40), [this, host] {
-      world_.set_fsync(host, std::chrono::microseconds(100), std::chrono::milliseconds(2));
-    });
+    after(seconds(5, 40),
+          [this, host] { world_.set_fsync(host, profile_.fsync_min, profile_.fsync_max); });
   }
 
   /// While its attempt is RESERVED, if the moment is right.
   void cancel_newest() {
     const JobId newest(submits_->size());
-    after(rng_.between(std::chrono::milliseconds(1), std::chrono::milliseconds(40)),
+    after(rng_.between(std::chrono::milliseconds(1), profile_.cancel_within),
           [this, newest] { cancel(newest); });
   }
 
@@ -264,7 +347,7 @@ class Swarm {
     for (std::uint32_t host = 0; host < options_.hosts; ++host) {
       world_.power_on(host);
       world_.start_agent(host);
-      world_.set_fsync(host, std::chrono::microseconds(100), std::chrono::milliseconds(2));
+      world_.set_fsync(host, profile_.fsync_min, profile_.fsync_max);
     }
   }
 
@@ -287,6 +370,7 @@ class Swarm {
   }
 
   SwarmOptions options_;
+  const SwarmProfile& profile_ = options_.profile;
   Rng rng_;
   World world_;
   SubmitsKept* submits_ = nullptr;
@@ -296,6 +380,8 @@ class Swarm {
 
 }  // namespace
 
-SwarmResult run_swarm(const SwarmOptions& options) { return Swarm(options).run(); }
+SwarmResult run_swarm(const SwarmOptions& options) {
+  return Swarm(options).run();
+}
 
 }  // namespace muster::sim

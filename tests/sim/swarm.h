@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/reservations.h"
+#include "tests/sim/profiles.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -19,6 +20,8 @@ struct SwarmOptions {
   Duration quiet = std::chrono::minutes(4);
   bool faults = true;
   bool trace = false;
+  bool stop_at_violation = false;
+  SwarmProfile profile;
   std::uint32_t invariant_stride = 16;
 };
 

@@ -54,6 +54,9 @@ struct World::Host {
   bool is_powered = true;
   bool is_frozen = false;
   Instant frozen_at;
+  Instant thawed_at{};
+  std::optional<Disk> image;
+  bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;
   Instant wake_at = kNever;
   Instant farm_wake_at = kNever;
@@ -91,7 +94,7 @@ void World::at(Instant when, std::function<void()> action) {
 }
 
 void World::run_until(Instant when) {
-  while (queue_.next_time() <= when) {
+  while (queue_.next_time() <= when && !(options_.stop_at_violation && !violations_.empty())) {
     auto [time, payload] = queue_.pop();
     CHECK(time >= now_);
     now_ = time;
@@ -208,6 +211,7 @@ void World::on(const Thaw& event) {
     return;
   }
   host.is_frozen = false;
+  host.thawed_at = now_;
   host.farm.freeze(now_ - host.frozen_at);
   farm_happened(event.host);
   if (host.node == nullptr) {
@@ -535,6 +539,21 @@ void World::set_fsync(std::uint32_t index, Duration min, Duration max) {
   hosts_[index]->fsync_max = max;
 }
 
+void World::keep_image(std::uint32_t index) {
+  hosts_[index]->image = hosts_[index]->disk;
+  hosts_[index]->image->crash(rng_);
+}
+
+void World::put_image_back(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (host.image.has_value()) {
+    power_off(index);
+    host.disk = *host.image;
+    host.farm = RankFarm(rng_.fork());  // Evidence was on that disk, too.
+    host.is_put_back = true;
+  }
+}
+
 // ---- clients and readers ----
 
 std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
@@ -553,11 +572,6 @@ std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
   return client;
 }
 
-const ClientReply* World::reply_to(std::uint64_t client) const {
-  const auto found = replies_.find(client);
-  return found == replies_.end() ? nullptr : &found->second;
-}
-
 bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }
 bool World::is_powered(std::uint32_t host) const { return hosts_[host]->is_powered; }
 bool World::is_frozen(std::uint32_t host) const { return hosts_[host]->is_frozen; }
@@ -567,6 +581,8 @@ const agent::Node& World::node(std::uint32_t host) const {
   return *hosts_[host]->node;
 }
 
+Instant World::thawed_at(std::uint32_t host) const { return hosts_[host]->thawed_at; }
+bool World::was_put_back(std::uint32_t host) const { return hosts_[host]->is_put_back; }
 const Disk& World::disk(std::uint32_t host) const { return hosts_[host]->disk; }
 const RankFarm& World::farm(std::uint32_t host) const { return hosts_[host]->farm; }
 HostId World::id(std::uint32_t host) const { return hosts_[host]->id; }

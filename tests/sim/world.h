@@ -47,6 +47,7 @@ struct WorldOptions {
   std::uint64_t compact_entries = 150;  ///< Low, so that snapshots are made and installed.
   bool trace = false;                 ///< Print every event as it happens.
   std::uint32_t invariant_stride = 1; ///< check_invariants() after every n-th step of a host.
+  bool stop_at_violation = false;     ///< Nothing more happens once a checker has spoken.
 };
 
 struct ClientReply {
@@ -85,6 +86,10 @@ class World {
   void freeze(std::uint32_t host, Duration duration);
   void kill_supervisor(std::uint32_t host);
   void set_fsync(std::uint32_t host, Duration min, Duration max);
+  /// Remembers what is on the disk now ...
+  void keep_image(std::uint32_t host);
+  /// ... and gives the host, which loses its power for it, that old disk back, if there is one.
+  void put_image_back(std::uint32_t host);
   Network& network() { return network_; }
 
   // Clients. The number names the request in replies().
@@ -97,6 +102,8 @@ class World {
   bool is_running(std::uint32_t host) const;
   bool is_powered(std::uint32_t host) const;
   bool is_frozen(std::uint32_t host) const;
+  Instant thawed_at(std::uint32_t host) const;  ///< Instant() = it never stood still.
+  bool was_put_back(std::uint32_t host) const;
   const agent::Node& node(std::uint32_t host) const;
   const Disk& disk(std::uint32_t host) const;
   const RankFarm& farm(std::uint32_t host) const;

@@ -38,4 +38,9 @@ void World::violation(const std::string& checker, const std::string& text) {
   }
 }
 
+const ClientReply* World::reply_to(std::uint64_t client) const {
+  const auto found = replies_.find(client);
+  return found == replies_.end() ? nullptr : &found->second;
+}
+
 }  // namespace muster::sim

@@ -1,0 +1,157 @@
+#include "tests/sim/log_checkers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <memory>
+
+namespace muster::sim {
+namespace {
+
+/// By then a host that woke has killed what it had to (design 8: hold + grace + 5 s).
+constexpr Duration kWakesWithin = std::chrono::seconds(10);
+
+std::string where(std::uint32_t host) {
+  return "host " + std::to_string(host);
+}
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+const scheduler::State& log_at(const World& world, std::uint32_t host) {
+  return world.node(host).seat().state();
+}
+
+bool is_waking(const World& world, std::uint32_t host) {
+  const Instant thawed = world.thawed_at(host);
+  return world.is_frozen(host) || (thawed != Instant() && world.now() - thawed < kWakesWithin);
+}
+
+}  // namespace
+
+void DecideRaisesToken::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "job_scheduled") {
+    return;
+  }
+  const std::string token(event.field("token"));
+  const auto [place, is_new] = tokens_.emplace(number(event.field("index")), token);
+  const auto value = [](const std::string& text) {
+    return number(text.substr(text.find('.') + 1));
+  };
+  const bool above_earlier =
+      place == tokens_.begin() || value(std::prev(place)->second) < value(token);
+  const bool below_later =
+      std::next(place) == tokens_.end() || value(token) < value(std::next(place)->second);
+  if (place->second != token || (is_new && !(above_earlier && below_later))) {
+    world.violation(name(), where(host) + " gave token " + token + " out of order");
+  }
+}
+
+void FreedIsEmpty::on_fact(World&, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind == FarmFact::Kind::kLaunched) {
+    Running& running = running_[fact.token.text()];
+    running.token = fact.token;
+    running.hosts.insert(host);
+  } else if (fact.kind == FarmFact::Kind::kGone) {
+    const auto found = running_.find(fact.token.text());
+    if (found != running_.end()) {
+      found->second.hosts.erase(host);
+    }
+  }
+}
+
+void FreedIsEmpty::on_event(World& world, std::uint32_t host, const Event& event) {
+  const auto found = event.name == "attempt_edge" ? running_.find(std::string(event.field("token")))
+                                                  : running_.end();
+  if (found == running_.end()) {
+    return;
+  }
+  for (const std::uint32_t member : found->second.hosts) {
+    if (log_at(world, host).is_over(found->second.token, world.id(member)) &&
+        !is_waking(world, member)) {
+      world.violation(name(), where(host) + " freed " + found->first + " on " + where(member) +
+                                  " by " + std::string(event.field("edge")) +
+                                  ", and its ranks run");
+    }
+  }
+}
+
+void AbortedNeverRan::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind != FarmFact::Kind::kLaunched) {
+    return;
+  }
+  launched_.insert(fact.token.text());
+  if (aborted_.contains(fact.token.text())) {
+    world.violation(name(), where(host) + " starts " + fact.token.text() + ", which was aborted");
+  }
+}
+
+void AbortedNeverRan::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "attempt_aborted") {
+    return;
+  }
+  const std::string token(event.field("token"));
+  if (aborted_.insert(token).second && launched_.contains(token)) {
+    world.violation(name(), where(host) + " aborts " + token + ", which has run");
+  }
+}
+
+void RerunOnlyBroken::on_fact(World&, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind == FarmFact::Kind::kRankEnded) {
+    Share& share = shares_[{fact.token, host}];
+    ++(fact.result.is_success() ? share.successes : share.failures);
+  }
+}
+
+bool RerunOnlyBroken::is_broken(const World& world, const scheduler::Attempt& attempt) const {
+  return std::any_of(
+      attempt.members.begin(), attempt.members.end(), [&](const scheduler::MemberRecord& record) {
+        const auto host = world.find(record.member.host);
+        const auto found = shares_.find({attempt.token, host.value_or(world.size())});
+        const Share share = found == shares_.end() ? Share() : found->second;
+        if (record.end == scheduler::MemberEnd::kNone) {
+          return share.failures != 0;
+        }
+        // A disk that was put back knows of no success.
+        return record.end != scheduler::MemberEnd::kFinished ||
+               share.successes < record.member.gpus.size() || world.was_put_back(*host);
+      });
+}
+
+void RerunOnlyBroken::on_event(World& world, std::uint32_t host, const Event& event) {
+  const std::string_view token = event.name == "job_queued" ? event.field("token") : "";
+  if (token.empty()) {
+    return;
+  }
+  for (const auto& [known, attempt] : log_at(world, host).attempts()) {
+    if (known.text() == token && !is_broken(world, attempt)) {
+      world.violation(name(), where(host) + " queues job " + std::string(event.field("job")) +
+                                  " again though " + std::string(token) + " may yet complete");
+    }
+  }
+}
+
+void StatesAgree::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "job_queued" && event.name != "job_ended") {
+    return;
+  }
+  const scheduler::State& state = log_at(world, host);
+  const auto [known, is_new] = digests_.emplace(state.applied().value(), state.digest());
+  if (!is_new && known->second != state.digest()) {
+    world.violation(name(), where(host) + " holds another state than others at index " +
+                                std::to_string(known->first));
+  }
+}
+
+void add_log_checkers(World& world) {
+  world.add_checker(std::make_unique<DecideRaisesToken>());
+  world.add_checker(std::make_unique<FreedIsEmpty>());
+  world.add_checker(std::make_unique<AbortedNeverRan>());
+  world.add_checker(std::make_unique<RerunOnlyBroken>());
+  world.add_checker(std::make_unique<StatesAgree>());
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,85 @@
+#pragma once
+// Checkers that hold what the log says against what really ran. The log is read where it was
+// applied; what ran is known from the simulated processes alone.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+/// Each Decide gives a token above those of all Decides before it, and each voter the same one.
+class DecideRaisesToken : public Checker {
+ public:
+  std::string name() const override { return "decide_raises_token"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  std::map<std::uint64_t, std::string> tokens_;  ///< By the index of the entry, as text.
+};
+
+/// I12: when the log frees a host's GPUs, no rank of that attempt runs there. A host that stood
+/// still past its hold ends its ranks as it wakes: that time is left out.
+class FreedIsEmpty : public Checker {
+ public:
+  std::string name() const override { return "freed_is_empty"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  struct Running {
+    Token token;
+    std::set<std::uint32_t> hosts;
+  };
+  std::map<std::string, Running> running_;  ///< By token, as text.
+};
+
+/// I2: no rank of an attempt that the log aborted ever starts, before or after.
+class AbortedNeverRan : public Checker {
+ public:
+  std::string name() const override { return "aborted_never_ran"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  std::set<std::string> aborted_;  ///< Tokens, as text.
+  std::set<std::string> launched_;
+};
+
+/// I1b, before it is too late: a job that ran is queued again only when its attempt can surely not
+/// complete any more. Some rank of it failed or died, or the log holds a member for over that
+/// reported nothing (rule 6).
+class RerunOnlyBroken : public Checker {
+ public:
+  std::string name() const override { return "rerun_only_broken"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  struct Share {
+    std::size_t successes = 0;
+    std::size_t failures = 0;
+  };
+  bool is_broken(const World& world, const scheduler::Attempt& attempt) const;
+
+  std::map<std::pair<Token, std::uint32_t>, Share> shares_;  ///< By token and host.
+};
+
+/// Voters that applied the log up to the same entry hold the same state, byte for byte.
+class StatesAgree : public Checker {
+ public:
+  std::string name() const override { return "states_agree"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> digests_;  ///< Applied index -> digest.
+};
+
+/// All of the above.
+void add_log_checkers(World& world);
+
+}  // namespace muster::sim

@@ -1,0 +1,101 @@
+#include "tests/sim/profiles.h"
+
+namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+
+/// Cancels while Start is on its way through slow disks: Abort and Start race.
+constexpr SwarmProfile cancel_races() {
+  SwarmProfile profile;
+  profile.name = "cancel_races";
+  profile.weights = {1, 0, 1, 0, 0, 1, 2, 0, 1, 1, 1, 0, 0};
+  profile.fsync_min = 5ms;
+  profile.fsync_max = 150ms;
+  profile.cancel_at_once = 600'000;
+  profile.cancel_within = 1500ms;
+  return profile;
+}
+
+/// Hosts that are condemned and come back before their hold lapsed, with ranks that run on.
+constexpr SwarmProfile silent_and_back() {
+  SwarmProfile profile;
+  profile.name = "silent_and_back";
+  profile.weights = {1, 0, 1, 0, 0, 0, 1, 0, 0, 1, 6, 0, 0};
+  profile.isolated_min = 12s;
+  profile.isolated_max = 32s;
+  profile.between_jobs_max = 30s;
+  profile.run_ms_max = 120'000;
+  profile.drain_max = 40min;
+  return profile;
+}
+
+/// Short gangs that end while their Stop is on its way.
+constexpr SwarmProfile late_stops() {
+  SwarmProfile profile;
+  profile.name = "late_stops";
+  profile.weights = {0, 0, 0, 0, 2, 2, 2, 0, 0, 0, 6, 0, 0};
+  profile.between_faults_max = 8s;
+  profile.isolated_min = 2s;
+  profile.isolated_max = 15s;
+  profile.fsync_min = 5ms;
+  profile.fsync_max = 150ms;
+  profile.run_ms_max = 10'000;
+  return profile;
+}
+
+/// Voters that restart from snapshots and lead, and clients that repeat themselves.
+constexpr SwarmProfile repeats() {
+  SwarmProfile profile;
+  profile.name = "repeats";
+  profile.weights = {3, 1, 0, 1, 0, 1, 0, 0, 1, 4, 0, 0, 0};
+  profile.between_jobs_max = 6s;
+  profile.run_ms_max = 8'000;
+  profile.repeat = 1'000'000;
+  return profile;
+}
+
+/// Disks that go back in time, fences and grants with them.
+constexpr SwarmProfile old_disks() {
+  SwarmProfile profile;
+  profile.name = "old_disks";
+  profile.weights = {1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 5, 0};
+  return profile;
+}
+
+/// Leaders that slept through their successor's election and still answer.
+constexpr SwarmProfile zombie_leaders() {
+  SwarmProfile profile;
+  profile.name = "zombie_leaders";
+  profile.weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  profile.first_fault = 45s;
+  profile.between_faults_min = 110s;
+  profile.between_faults_max = 120s;
+  profile.hold_min = 38s;
+  profile.between_jobs_max = 16s;
+  profile.run_ms_max = 150'000;
+  profile.drain_max = 40min;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 7> kProfiles = {
+    SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
+    repeats(),      old_disks(),    zombie_leaders(),
+};
+
+}  // namespace
+
+std::span<const SwarmProfile> swarm_profiles() {
+  return kProfiles;
+}
+
+const SwarmProfile* swarm_profile(std::string_view name) {
+  for (const SwarmProfile& profile : kProfiles) {
+    if (profile.name == name) {
+      return &profile;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,61 @@
+#pragma once
+// What a swarm is made of: how often each fault comes and how the jobs are. The usual profile mixes
+// everything; each other one leans on the conditions of one rule of the attempts' life, because a
+// mixture meets them too seldom. World, checkers and seeds are the same for all.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gossip/base/time.h"
+
+namespace muster::sim {
+
+enum class Fault : std::uint8_t {
+  kAgentKilled,
+  kPowerLost,
+  kFrozen,
+  kSplit,
+  kOneWay,
+  kBadNetwork,
+  kSlowDisk,
+  kSupervisorKilled,
+  kCancelled,
+  kLeaderKilled,
+  kIsolated,
+  kDiskPutBack,   ///< A host without a vote gets an old image of its whole disk (P4).
+  kLeaderZombie,  ///< A leader that slept through an election wakes and answers renewals (P15).
+};
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kLeaderZombie) + 1;
+
+/// Chances are in millionths.
+struct SwarmProfile {
+  std::string_view name = "usual";
+  /// Of each Fault, in its order: its share of all.
+  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0};
+  Duration first_fault = std::chrono::seconds(15);
+  Duration between_faults_min = std::chrono::seconds(2);
+  Duration between_faults_max = std::chrono::seconds(15);
+  Duration isolated_min = std::chrono::seconds(2);
+  Duration isolated_max = std::chrono::seconds(60);
+  /// Of every disk that is not slow: how long a synced write takes.
+  Duration fsync_min = std::chrono::microseconds(100);
+  Duration fsync_max = std::chrono::milliseconds(2);
+  Duration between_jobs_max = std::chrono::seconds(12);
+  std::int64_t run_ms_max = 30'000;
+  Duration hold_min = std::chrono::seconds(15);
+  Duration hold_max = std::chrono::seconds(40);
+  std::uint32_t cancel_at_once = 60'000;
+  Duration cancel_within = std::chrono::milliseconds(40);
+  /// A queue of long jobs takes its time; what has not drained this long after all never will.
+  Duration drain_max = std::chrono::minutes(10);
+  std::uint32_t repeat = 200'000;  ///< After each submit: an earlier one is said again.
+};
+
+/// The usual one first.
+std::span<const SwarmProfile> swarm_profiles();
+/// Null when there is none of this name.
+const SwarmProfile* swarm_profile(std::string_view name);
+
+}  // namespace muster::sim
