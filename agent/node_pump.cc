@@ -191,16 +191,7 @@ void Node::update_neighbours(Instant now) {
     return;
   }
   overlay_epoch_ = membership_.overlay_epoch();
-  gossip::OverlayView view;
-  view.self = options_.self;
-  for (const auto& [host, member] : membership_.members()) {
-    if (member.state != membership::MemberState::kLeft) {
-      view.hosts.push_back(host);
-    }
-  }
-  view.observers = membership_.observers();
-  view.subjects = membership_.subjects();
-  std::vector<HostId> chosen = gossip::choose_neighbours(view);
+  std::vector<HostId> chosen = gossip::choose_neighbours(membership_.overlay());
   if (chosen != neighbours_) {
     neighbours_ = std::move(chosen);
     store_.step(now, crdt::NeighboursChanged{neighbours_});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gossip/base/rng.h"
+
 namespace muster::gossip {
 namespace {
 
@@ -12,6 +14,19 @@ std::vector<HostId> sorted_without(std::vector<HostId> hosts, HostId self) {
   return hosts;
 }
 
+/// The same for whoever asks. By a hash of both ends, so that nobody is chosen by all.
+std::vector<HostId> chosen_of(Ring ring) {
+  const auto place = [&](HostId host) {
+    return mix64(ring.subject.prefix() ^ mix64(host.prefix()));
+  };
+  std::sort(ring.observers.begin(), ring.observers.end(),
+            [&](HostId left, HostId right) { return place(left) < place(right); });
+  if (ring.observers.size() > kRingNeighbours) {
+    ring.observers.resize(kRingNeighbours);
+  }
+  return ring.observers;
+}
+
 }  // namespace
 
 std::vector<HostId> choose_neighbours(const OverlayView& view) {
@@ -19,8 +34,15 @@ std::vector<HostId> choose_neighbours(const OverlayView& view) {
   if (everyone.size() < kMeshHostsMax) {
     return everyone;
   }
-  std::vector<HostId> chosen = view.observers;
-  chosen.insert(chosen.end(), view.subjects.begin(), view.subjects.end());
+  std::vector<HostId> chosen;
+  for (const Ring& ring : view.rings) {
+    const std::vector<HostId> observers = chosen_of(ring);
+    if (ring.subject == view.self) {
+      chosen.insert(chosen.end(), observers.begin(), observers.end());
+    } else if (std::find(observers.begin(), observers.end(), view.self) != observers.end()) {
+      chosen.push_back(ring.subject);
+    }
+  }
   chosen = sorted_without(std::move(chosen), view.self);
   if (chosen.size() > kNeighboursMax) {
     chosen.resize(kNeighboursMax);

@@ -1,8 +1,9 @@
 #pragma once
-// The overlay: which hosts this host keeps links to and floods rows to (design 4). Everyone in a
-// small cluster; beyond that the union of its observers and its subjects. Observer and subject are
-// two ends of one relation, so neighbourhood is symmetric, and the rings behind it make the overlay
-// an expander: a flood reaches everyone in few hops although nobody has many links.
+// The overlay: with which hosts this host exchanges rows (design 4). Everyone in a small cluster;
+// beyond that a few of each ring of observers. The observer list is in the subject's own row, so
+// both ends of such a link know of it without asking, and neighbourhood is symmetric. Three links
+// from each ring, at most two of them into one rack, keep the whole connected through the loss of
+// any two hosts or of one rack; each link more would only carry more copies of the same news.
 
 #include <vector>
 
@@ -12,15 +13,22 @@ namespace muster::gossip {
 
 /// Up to this many hosts everyone is linked with everyone.
 inline constexpr std::size_t kMeshHostsMax = 12;
-/// Links of one host. Observers and subjects are about ten each; the rest of the budget belongs to
-/// the quorum and to short-lived dials.
+/// So many observers of a host are its neighbours, and as many more hosts, on the average, have it
+/// among theirs. Raised: more copies of each change; lowered: a loss may cut a host off from news
+/// until the next audit.
+inline constexpr std::size_t kRingNeighbours = 3;
 inline constexpr std::size_t kNeighboursMax = 48;
+
+/// Those who watch one host.
+struct Ring {
+  HostId subject;
+  std::vector<HostId> observers;  ///< Without those that are known to be unreachable.
+};
 
 struct OverlayView {
   HostId self;
-  std::vector<HostId> hosts;      ///< All that did not leave; with or without self.
-  std::vector<HostId> observers;  ///< Those that watch self.
-  std::vector<HostId> subjects;   ///< Those that self watches.
+  std::vector<HostId> hosts;  ///< All that did not leave; with or without self.
+  std::vector<Ring> rings;    ///< The own one, and those that self is in.
 };
 
 /// Ascending, without self, at most kNeighboursMax beyond the mesh.

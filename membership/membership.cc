@@ -14,6 +14,11 @@ static_assert(StateMachine<Membership>);
 /// Answers to accusations: at most one round of calls in this time.
 constexpr Duration kRefutePeriod = std::chrono::seconds(1);
 
+/// Rows are not exchanged with such a host.
+bool is_out(MemberState state) {
+  return state == MemberState::kUnreachable || state == MemberState::kLeft;
+}
+
 }  // namespace
 
 Membership::Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now)
@@ -106,6 +111,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
   const bool is_clone = !is_new && !is_restart && member.start.start_id != StartId() &&
                         member.start.start_id != input.start.start_id;
   const bool was_left = member.left;
+  const bool same_ring = member.observers == input.observers;
   const std::string old_rack = std::exchange(member.rack, input.rack);
   member.host = input.host;
   member.start = input.start;
@@ -126,6 +132,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
   }
   output_.changed.push_back(member.host);
   watch_member(now, member);
+  overlay_epoch_ += !same_ring && watch_.watches(member.host) ? 1U : 0U;
   if (member.left && !was_left) {
     take_evidence(now, member.host, {});
   }
@@ -320,8 +327,7 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
     watch_.set_absent(member.host, false);
     observers_at_ = std::min(observers_at_, now + kObserversDelay);
   }
-  const bool had_left = before == MemberState::kLeft;
-  overlay_epoch_ += had_left == (state == MemberState::kLeft) ? 0U : 1U;
+  overlay_epoch_ += before != state && is_out(before) != is_out(state) ? 1U : 0U;
   member.state = state;
   if (before == MemberState::kAlive && state != MemberState::kLeft &&
       kind == crdt::ClaimKind::kSilent) {
@@ -439,6 +445,35 @@ std::vector<Accusation> Membership::accusations(HostId subject) const {
 
 const std::vector<HostId>& Membership::observers() const {
   return members_.at(self_).observers;
+}
+
+gossip::Ring Membership::ring_of(const Member& subject) const {
+  gossip::Ring ring{subject.host, {}};
+  for (const HostId& observer : subject.observers) {
+    const Member* found = member(observer);
+    if (found != nullptr && !is_out(found->state)) {
+      ring.observers.push_back(observer);
+    }
+  }
+  return ring;
+}
+
+gossip::OverlayView Membership::overlay() const {
+  gossip::OverlayView view;
+  view.self = self_;
+  for (const auto& [host, member] : members_) {
+    if (member.state != MemberState::kLeft) {
+      view.hosts.push_back(host);
+    }
+  }
+  view.rings.push_back(ring_of(members_.at(self_)));
+  for (const HostId& subject : watch_.subjects()) {
+    const Member& member = members_.at(subject);
+    if (!is_out(member.state)) {
+      view.rings.push_back(ring_of(member));
+    }
+  }
+  return view;
 }
 
 void Membership::check_invariants() const {

@@ -20,6 +20,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
+#include "gossip/overlay.h"
 #include "gossip/transport.h"
 #include "membership/codec.h"
 #include "membership/evidence.h"
@@ -116,13 +117,14 @@ class Membership {
   bool is_claimed_by_self(HostId host) const;
   /// Who claims what about a host, in the order of its observer list: `why host`.
   std::vector<Accusation> accusations(HostId subject) const;
-  /// The own observers and the hosts this one watches: what the overlay is made of. Ascending.
+  /// The own observers and the hosts this one watches. Ascending.
   const std::vector<HostId>& observers() const;
   std::vector<HostId> subjects() const { return watch_.subjects(); }
   bool is_isolated() const { return watch_.is_isolated(); }
   StormMode storm_mode(Instant now) const;
-  /// Another number whenever the set of members that have not left, the own observers or the
-  /// subjects are others: then the overlay must be chosen anew.
+  /// What the overlay is made of.
+  gossip::OverlayView overlay() const;
+  /// Another number whenever overlay() would be: then neighbours must be chosen anew.
   std::uint64_t overlay_epoch() const { return overlay_epoch_; }
 
  private:
@@ -150,6 +152,7 @@ class Membership {
   void check_cut_off(Instant now);
   void fire_timers(Instant now);
   void publish_claims(Instant now);
+  gossip::Ring ring_of(const Member& subject) const;
   void finish(Instant now);
   void emit(Severity severity, std::string_view name, const Member& about, std::string detail);
 

@@ -138,7 +138,7 @@ TEST(Evidence, ReplacingASetNamesTheSubjectsThatChanged) {
   EXPECT_TRUE(evidence.replace(Instant{}, host(1), {claim(8, crdt::ClaimKind::kSilent)}).empty());
 }
 
-TEST(Overlay, IsAMeshWhenSmallAndTheRingNeighboursBeyond) {
+TEST(Overlay, IsAMeshWhenSmallAndAFewOfEachRingBeyond) {
   gossip::OverlayView view;
   view.self = host(0);
   for (std::uint64_t i = 0; i < 12; ++i) {
@@ -146,9 +146,39 @@ TEST(Overlay, IsAMeshWhenSmallAndTheRingNeighboursBeyond) {
   }
   EXPECT_EQ(gossip::choose_neighbours(view).size(), 11U);
   view.hosts.push_back(host(12));
-  view.observers = {host(1), host(2)};
-  view.subjects = {host(2), host(3)};
-  EXPECT_EQ(gossip::choose_neighbours(view).size(), 3U);
+  view.rings = {{host(0), {host(1), host(2)}}, {host(3), {host(0), host(2)}}};
+  EXPECT_EQ(gossip::choose_neighbours(view), (std::vector<HostId>{host(1), host(2), host(3)}));
+}
+
+TEST(Overlay, BothEndsOfALinkChooseIt) {
+  std::vector<HostId> hosts;
+  std::vector<gossip::Ring> rings;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    hosts.push_back(host(i));
+    rings.push_back({host(i), {}});
+    for (std::uint64_t step = 1; step <= 10; ++step) {
+      rings.back().observers.push_back(host((i + step * 3) % 40));
+    }
+  }
+  std::map<HostId, std::vector<HostId>> chosen;
+  for (const HostId& self : hosts) {
+    gossip::OverlayView view{self, hosts, {}};
+    for (const gossip::Ring& ring : rings) {
+      const auto& observers = ring.observers;
+      if (ring.subject == self ||
+          std::find(observers.begin(), observers.end(), self) != observers.end()) {
+        view.rings.push_back(ring);
+      }
+    }
+    chosen[self] = gossip::choose_neighbours(view);
+    EXPECT_GE(chosen[self].size(), gossip::kRingNeighbours);
+  }
+  for (const auto& [self, neighbours] : chosen) {
+    for (const HostId& neighbour : neighbours) {
+      const auto& back = chosen.at(neighbour);
+      EXPECT_TRUE(std::find(back.begin(), back.end(), self) != back.end());
+    }
+  }
 }
 
 TEST(Codec, BodiesComeBackAndTruncatedOnesAreRefused) {

@@ -464,16 +464,7 @@ void VirtualCluster::feed(std::size_t host, const std::vector<crdt::FieldChange>
 
 void VirtualCluster::choose_links(std::size_t host) {
   Host& it = hosts_[host];
-  gossip::OverlayView view;
-  view.self = id(host);
-  view.observers = it.membership->observers();
-  view.subjects = it.membership->subjects();
-  for (const auto& [member_id, member] : it.membership->members()) {
-    if (!member.left) {
-      view.hosts.push_back(member_id);
-    }
-  }
-  std::vector<HostId> chosen = gossip::choose_neighbours(view);
+  std::vector<HostId> chosen = gossip::choose_neighbours(it.membership->overlay());
   if (chosen == it.neighbours) {
     return;
   }
