@@ -1,6 +1,7 @@
 #pragma once
-// Joining by seeds: greet every seed until its host is known, and go on for ever, so that an agent
-// started before its seeds finds them, and halves of a split cluster find each other again.
+// Joining by seeds: greet every seed until its host is known and told us its cluster, and go on
+// for ever, so that an agent started before its seeds finds them, and halves of a split cluster
+// find each other again.
 
 #include <optional>
 #include <vector>
@@ -22,9 +23,10 @@ class SeedContact {
   /// `own` (an agent may be its own seed) is left out.
   SeedContact(std::vector<gossip::Endpoint> seeds, const gossip::Endpoint& own, Instant now);
 
-  /// The seeds to greet now. `is_met(endpoint)` says whether a live member is known there.
+  /// The seeds to greet now. `is_met(endpoint)` says whether a live member is known there. Before
+  /// this host has a cluster it asks those, too: only an answer to its own question names one.
   template <class IsMet>
-  std::vector<gossip::Endpoint> due(Instant now, IsMet is_met) {
+  std::vector<gossip::Endpoint> due(Instant now, bool has_cluster, IsMet is_met) {
     std::vector<gossip::Endpoint> greet;
     for (Seed& seed : seeds_) {
       if (now < seed.next) {
@@ -32,10 +34,11 @@ class SeedContact {
       }
       const bool met = is_met(seed.endpoint);
       answered_ = answered_ || met;
-      seed.next = now + (met ? kRetryKnown : kRetry);
-      if (!met) {
+      const bool is_done = met && has_cluster;
+      seed.next = now + (is_done ? kRetryKnown : kRetry);
+      tries_ += met ? 0 : 1;
+      if (!is_done) {
         greet.push_back(seed.endpoint);
-        ++tries_;
       }
     }
     return greet;
