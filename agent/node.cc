@@ -157,9 +157,11 @@ void Node::greet_seeds(Instant now) {
     return member != nullptr && member->state == membership::MemberState::kAlive;
   };
   const gossip::Envelope greeting = envelope_of(gossip::MessageType::kRows, Nonce());
-  for (const gossip::Endpoint& seed : seeds_.due(now, !cluster_.is_zero(), is_met)) {
-    output_.transport.push_back(gossip::Send{seed, gossip::Channel::kControl,
-                                             gossip::encode(greeting, store_.introduction())});
+  const auto due = seeds_.due(now, !cluster_.is_zero(), is_met);
+  const std::string introduction = due.empty() ? "" : store_.introduction();
+  for (const gossip::Endpoint& seed : due) {
+    output_.transport.push_back(
+        gossip::Send{seed, gossip::Channel::kControl, gossip::encode(greeting, introduction)});
   }
   if (seeds_.take_complaint()) {
     std::string seeds;

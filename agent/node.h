@@ -147,6 +147,7 @@ class Node {
   bool drain_seat(Instant now);
   bool drain_gang_agent(Instant now);
   void row_changed(Instant now, const crdt::FieldChange& change);
+  void member_changed(Instant now, HostId host, bool has_new_identity);
   void update_neighbours(Instant now);
   void tell_seeds(Instant now);
   void view_changed(Instant now, HostId host);

@@ -55,8 +55,13 @@ void Node::pump(Instant now) {
 
 bool Node::drain_store(Instant now) {
   crdt::HostStore::Output output = store_.take_output();
-  for (const crdt::FieldChange& change : output.changes) {
-    row_changed(now, change);
+  for (std::size_t i = 0; i < output.changes.size(); ++i) {
+    // A member is made of both its identity and its observers: once for both is enough.
+    const crdt::FieldChange also{output.changes[i].host, crdt::FieldId::kIdentity};
+    if (i == 0 || output.changes[i - 1] != also ||
+        output.changes[i].field != crdt::FieldId::kObservers) {
+      row_changed(now, output.changes[i]);
+    }
   }
   for (const crdt::RowsMessage& message : output.messages) {
     send(message.to, gossip::MessageType::kRows, Nonce(), message.body);
@@ -81,37 +86,9 @@ void Node::row_changed(Instant now, const crdt::FieldChange& change) {
   const HostId host = change.host;
   switch (change.field) {
     case crdt::FieldId::kIdentity:
-    case crdt::FieldId::kObservers: {
-      const crdt::Field* field = store_.field(host, crdt::FieldId::kIdentity);
-      const auto identity = crdt::decode_identity(bytes_of(store_, host, crdt::FieldId::kIdentity));
-      if (field == nullptr || !identity.has_value()) {
-        return;
-      }
-      addresses_.learn(host, *identity);
-      if (host == options_.self) {
-        return;
-      }
-      const auto claimant = addresses_.claimant(identity->name, host);
-      if (change.field == crdt::FieldId::kIdentity && claimant.has_value()) {
-        emit(Severity::kAlarm, "name_claimed_twice",
-             {{"name", identity->name},
-              {"host", host.short_hex()},
-              {"other", claimant->short_hex()}});
-      }
-      membership::MemberChanged member;
-      member.host = host;
-      member.start = {field->version.generation, identity->start_id};
-      member.rack = identity->rack;
-      member.left = identity->left;
-      const crdt::Field* observers = store_.field(host, crdt::FieldId::kObservers);
-      if (observers != nullptr) {
-        member.observers = crdt::decode_observers(observers->bytes).value_or(std::vector<HostId>());
-      }
-      membership_.step(now, std::move(member));
-      neighbours_stale_ = true;
-      tell_seeds(now);
+    case crdt::FieldId::kObservers:
+      member_changed(now, host, change.field == crdt::FieldId::kIdentity);
       return;
-    }
     case crdt::FieldId::kEvidence: {
       auto claims = crdt::decode_evidence(bytes_of(store_, host, crdt::FieldId::kEvidence));
       membership_.step(now, membership::EvidenceChanged{
@@ -127,6 +104,40 @@ void Node::row_changed(Instant now, const crdt::FieldChange& change) {
         seat_.heard_quorum(*view);
       }
       return;
+  }
+}
+
+/// A member is made of its identity and its observers.
+void Node::member_changed(Instant now, HostId host, bool has_new_identity) {
+  const crdt::Field* field = store_.field(host, crdt::FieldId::kIdentity);
+  const auto identity = crdt::decode_identity(field == nullptr ? "" : field->bytes);
+  if (!identity.has_value()) {
+    return;
+  }
+  if (has_new_identity) {
+    addresses_.learn(host, *identity);
+  }
+  if (host == options_.self) {
+    return;
+  }
+  const auto claimant = has_new_identity ? addresses_.claimant(identity->name, host) : std::nullopt;
+  if (claimant.has_value()) {
+    emit(Severity::kAlarm, "name_claimed_twice",
+         {{"name", identity->name}, {"host", host.short_hex()}, {"other", claimant->short_hex()}});
+  }
+  membership::MemberChanged member;
+  member.host = host;
+  member.start = {field->version.generation, identity->start_id};
+  member.rack = identity->rack;
+  member.left = identity->left;
+  const crdt::Field* observers = store_.field(host, crdt::FieldId::kObservers);
+  if (observers != nullptr) {
+    member.observers = crdt::decode_observers(observers->bytes).value_or(std::vector<HostId>());
+  }
+  membership_.step(now, std::move(member));
+  neighbours_stale_ = true;
+  if (has_new_identity) {
+    tell_seeds(now);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "crdt/codec.h"
 
+#include <algorithm>
+
 namespace muster::crdt {
 namespace {
 
@@ -43,12 +45,14 @@ std::optional<RowsBody> decode_rows(Reader in) {
     body.want.push_back(want.id<HostId>());
   }
   Reader rows = read_list(in, kRowsPerMessageMax);
+  body.rows.reserve(std::min(rows.left(), kRowsPerMessageMax));
   while (rows.ok() && rows.left() > 0) {
     Reader row = rows.array();
     const HostId host = row.id<HostId>();
     body.rows.push_back({host, read_row(row)});
   }
   Reader digests = read_list(in, kDigestsPerMessageMax);
+  body.digests.reserve(std::min(digests.left(), kDigestsPerMessageMax));
   while (digests.ok() && digests.left() > 0) {
     Reader pair = digests.array();
     const HostId host = pair.id<HostId>();

@@ -74,7 +74,7 @@ void HostStore::recover(const Records& recovered) {
 
 void HostStore::step(Instant now, Input input) {
   std::visit([&](const auto& what) { on(now, what); }, input);
-  finish_step();
+  write_dirty();
 }
 
 void HostStore::tick(Instant now) {
@@ -88,7 +88,7 @@ void HostStore::tick(Instant now) {
     audit(now);
   }
   ask_behind(now);
-  finish_step();
+  write_dirty();
 }
 
 Instant HostStore::next_deadline() const {
@@ -229,6 +229,7 @@ void HostStore::on(Instant now, const RowsReceived& input) {
       emit(Severity::kWarn, "row_refused", news.host, "beyond the limits");
     }
   }
+  write_dirty();
   answer(input.from, input.body);
 }
 
@@ -292,10 +293,7 @@ void HostStore::note_heard(HostId from, const RowOf& news) {
 }
 
 void HostStore::changed(HostId host, Slot& slot, const std::vector<std::uint32_t>& fields) {
-  digest_ ^= slot.digest;
   slot.version = slot.row.version();
-  slot.digest = digest_of(host, encode_row(slot.row));
-  digest_ ^= slot.digest;
   dirty_rows_.insert(host);
   for (const std::uint32_t id : fields) {
     changes_.insert({host, static_cast<FieldId>(id)});
@@ -501,9 +499,15 @@ void HostStore::send_rows(HostId to, std::vector<RowOf> rows) {
   }
 }
 
-void HostStore::finish_step() {
+/// Rows that changed get their digest and are written.
+void HostStore::write_dirty() {
   for (const HostId& host : dirty_rows_) {
-    output_.writes.push_back({row_key(host), encode_row(rows_[host].row)});
+    Slot& slot = rows_[host];
+    std::string encoded = encode_row(slot.row);
+    digest_ ^= slot.digest;
+    slot.digest = digest_of(host, encoded);
+    digest_ ^= slot.digest;
+    output_.writes.push_back({row_key(host), std::move(encoded)});
   }
   dirty_rows_.clear();
 }

@@ -155,7 +155,7 @@ class HostStore {
   void send_summary(HostId to);
   void audit(Instant now);
   void ask_behind(Instant now);
-  void finish_step();
+  void write_dirty();
   void emit(Severity severity, std::string_view name, HostId about, std::string detail);
 
   const HostId self_;
@@ -181,7 +181,7 @@ class HostStore {
   std::map<HostId, Behind> behind_;  ///< Hosts whose acks named a version we do not hold.
   Instant audit_at_;
 
-  std::set<HostId> dirty_rows_;  ///< Written in this step.
+  std::set<HostId> dirty_rows_;  ///< Changed and not written yet.
   std::set<FieldChange> changes_;
   Output output_;
 };

@@ -1,6 +1,7 @@
 #include "gossip/overlay.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/base/rng.h"
 
@@ -14,25 +15,26 @@ std::vector<HostId> sorted_without(std::vector<HostId> hosts, HostId self) {
   return hosts;
 }
 
-/// The same for whoever asks. By a hash of both ends, so that nobody is chosen by all.
-std::vector<HostId> chosen_of(Ring ring) {
-  const auto place = [&](HostId host) {
-    return mix64(ring.subject.prefix() ^ mix64(host.prefix()));
-  };
-  std::sort(ring.observers.begin(), ring.observers.end(),
-            [&](HostId left, HostId right) { return place(left) < place(right); });
-  if (ring.observers.size() > kRingNeighbours) {
-    ring.observers.resize(kRingNeighbours);
+/// The same for whoever asks: by a hash of both ends, so that nobody is chosen by all.
+std::vector<HostId> chosen_of(const Ring& ring) {
+  std::vector<std::pair<std::uint64_t, HostId>> places;
+  places.reserve(ring.observers.size());
+  for (const HostId& observer : ring.observers) {
+    places.emplace_back(mix64(ring.subject.prefix() ^ mix64(observer.prefix())), observer);
   }
-  return ring.observers;
+  std::sort(places.begin(), places.end());
+  std::vector<HostId> chosen;
+  for (std::size_t i = 0; i < std::min(places.size(), kRingNeighbours); ++i) {
+    chosen.push_back(places[i].second);
+  }
+  return chosen;
 }
 
 }  // namespace
 
 std::vector<HostId> choose_neighbours(const OverlayView& view) {
-  std::vector<HostId> everyone = sorted_without(view.hosts, view.self);
-  if (everyone.size() < kMeshHostsMax) {
-    return everyone;
+  if (view.hosts.size() <= kMeshHostsMax) {
+    return sorted_without(view.hosts, view.self);
   }
   std::vector<HostId> chosen;
   for (const Ring& ring : view.rings) {

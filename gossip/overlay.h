@@ -27,7 +27,7 @@ struct Ring {
 
 struct OverlayView {
   HostId self;
-  std::vector<HostId> hosts;  ///< All that did not leave; with or without self.
+  std::vector<HostId> hosts;  ///< All that did not leave, each once, self among them.
   std::vector<Ring> rings;    ///< The own one, and those that self is in.
 };
 

@@ -107,10 +107,9 @@ Encoder& Encoder::raw(std::string_view encoded) {
 }
 
 void Reader::fail() {
-  if (state_ == nullptr) {
-    state_ = std::make_shared<State>();
+  if (state_ != nullptr) {
+    state_->failed = true;
   }
-  state_->failed = true;
 }
 
 const void* Reader::take() {
@@ -283,7 +282,8 @@ Result<Document> Document::parse(std::string bytes) {
 
 Reader Document::root() const {
   Reader reader;
-  reader.state_ = std::make_shared<Reader::State>();
+  void* place = impl_->zone.allocate_align(sizeof(Reader::State), alignof(Reader::State));
+  reader.state_ = new (place) Reader::State();
   const msgpack::object& root = impl_->root;
   reader.is_map_ = root.type == msgpack::type::MAP;
   if (reader.is_map_) {

@@ -56,7 +56,8 @@ class Encoder {
 
 /// Reads the elements of one array or map in order. The first wrong type or missing element makes
 /// the reader, and every reader made from it, fail for good; a failed reader yields zero values.
-/// So a codec reads all fields straight down and asks ok() once, at the end.
+/// So a codec reads all fields straight down and asks ok() once, at the end. Lives no longer than
+/// its document.
 class Reader {
  public:
   std::uint64_t u64();
@@ -107,7 +108,7 @@ class Reader {
   const void* take();
   Reader child(bool want_map);
 
-  std::shared_ptr<State> state_;  ///< Shared by all readers of a document.
+  State* state_ = nullptr;  ///< The document's, shared by all readers of one root().
   const void* elements_ = nullptr;
   std::size_t size_ = 0;
   std::size_t next_ = 0;

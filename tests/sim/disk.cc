@@ -15,15 +15,21 @@ Disk::Image& Disk::image(crdt::Environment environment) {
 
 void Disk::apply(Image& image, const crdt::WriteBatch& batch) {
   for (const crdt::Write& write : batch) {
-    const auto old = image.sealed.find(write.key);
-    if (old != image.sealed.end()) {
+    const auto old = image.sealed.lower_bound(write.key);
+    const bool is_known = old != image.sealed.end() && old->first == write.key;
+    if (is_known) {
       image.root.remove(old->first, old->second);
-      image.sealed.erase(old);
     }
     if (write.value.has_value()) {
       std::string sealed = crdt::seal(write.key, *write.value);
       image.root.add(write.key, sealed);
-      image.sealed.emplace(write.key, std::move(sealed));
+      if (is_known) {
+        old->second = std::move(sealed);
+      } else {
+        image.sealed.emplace_hint(old, write.key, std::move(sealed));
+      }
+    } else if (is_known) {
+      image.sealed.erase(old);
     }
   }
 }

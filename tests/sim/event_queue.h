@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,15 @@ class EventQueue {
   bool empty() const { return heap_.empty(); }
   Instant next_time() const { return heap_.empty() ? kNever : heap_.front().when; }
 
-  std::pair<Instant, Payload> pop() {
+  /// Takes the next event out and hands it to `use(when, payload)`, in place: it may push others.
+  template <class Use>
+  void pop(Use use) {
     CHECK(!heap_.empty());
     std::pop_heap(heap_.begin(), heap_.end(), Later());
     const Key key = heap_.back();
     heap_.pop_back();
+    use(key.when, pool_[key.slot]);
     free_.push_back(key.slot);
-    return {key.when, std::move(pool_[key.slot])};
   }
 
  private:
@@ -55,7 +58,7 @@ class EventQueue {
   };
 
   std::vector<Key> heap_;
-  std::vector<Payload> pool_;
+  std::deque<Payload> pool_;  ///< Grows without moving what waits.
   std::vector<std::uint32_t> free_;
   std::uint64_t next_serial_ = 0;
 };

@@ -2,8 +2,8 @@
 
 namespace muster::sim {
 
-std::vector<Duration> Network::arrivals(std::uint32_t from, std::uint32_t to,
-                                        const std::string& bytes) {
+Network::Arrivals Network::arrivals(std::uint32_t from, std::uint32_t to,
+                                    const std::string& bytes) {
   ++stats.sent;
   stats.bytes += bytes.size();
   if (tap) {
@@ -17,16 +17,16 @@ std::vector<Duration> Network::arrivals(std::uint32_t from, std::uint32_t to,
     ++stats.lost;
     return {};
   }
-  std::vector<Duration> times = {one_way()};
+  Arrivals times{{one_way()}, 1};
   if (faults.late > 0 && rng_.chance(faults.late)) {
     ++stats.late;
-    times[0] += rng_.between(Duration(0), faults.late_max);
+    times.delays[0] += rng_.between(Duration(0), faults.late_max);
   }
   if (faults.duplicate > 0 && rng_.chance(faults.duplicate)) {
     ++stats.duplicated;
-    times.push_back(one_way() + rng_.between(Duration(0), faults.late_max));
+    times.delays[times.count++] = one_way() + rng_.between(Duration(0), faults.late_max);
   }
-  stats.delivered += times.size();
+  stats.delivered += times.count;
   return times;
 }
 

@@ -3,6 +3,7 @@
 // faults that break them (cuts one-way or full, loss, duplication, reordering, very late messages).
 // It decides when and whether; the World delivers.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -54,8 +55,12 @@ class Network {
   }
   bool has_cuts() const { return !cuts_.empty(); }
 
-  /// When copies of one message arrive, counted from its send; empty = never.
-  std::vector<Duration> arrivals(std::uint32_t from, std::uint32_t to, const std::string& bytes);
+  /// When the copies of one message arrive, counted from its send.
+  struct Arrivals {
+    std::array<Duration, 2> delays{};
+    std::size_t count = 0;
+  };
+  Arrivals arrivals(std::uint32_t from, std::uint32_t to, const std::string& bytes);
   Duration one_way() { return rng_.between(faults.delay_min, faults.delay_max); }
 
  private:

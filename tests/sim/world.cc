@@ -95,11 +95,11 @@ void World::at(Instant when, std::function<void()> action) {
 
 void World::run_until(Instant when) {
   while (queue_.next_time() <= when && !(options_.stop_at_violation && !violations_.empty())) {
-    auto [time, payload] = queue_.pop();
-    CHECK(time >= now_);
-    now_ = time;
-    std::visit([this](auto&& event) { on(std::forward<decltype(event)>(event)); },
-               std::move(payload));
+    queue_.pop([this](Instant time, Payload& payload) {
+      CHECK(time >= now_);
+      now_ = time;
+      std::visit([this](auto& event) { on(std::move(event)); }, payload);
+    });
   }
   now_ = when;
 }
@@ -136,7 +136,7 @@ Instant World::global(std::uint32_t index, Instant when) const {
 
 // ---- events ----
 
-void World::on(Deliver event) {
+void World::on(Deliver&& event) {
   Host& host = *hosts_[event.host];
   if (host.node == nullptr || host.life != event.life) {
     return;
@@ -233,7 +233,7 @@ void World::on(const Action& event) { event.run(); }
 
 // ---- the node and its surroundings ----
 
-void World::feed(std::uint32_t index, agent::Node::Input input) {
+void World::feed(std::uint32_t index, agent::Node::Input&& input) {
   ++steps_;
   hosts_[index]->node->step(local(index), std::move(input));
   drain(index);
@@ -351,14 +351,14 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
 }
 
 void World::deliver(std::uint32_t from, std::uint32_t to, Link& via, gossip::Received message) {
-  const std::vector<Duration> delays = network_.arrivals(from, to, message.bytes);
-  for (std::size_t i = 0; i < delays.size(); ++i) {
+  const auto [delays, count] = network_.arrivals(from, to, message.bytes);
+  for (std::size_t i = 0; i < count; ++i) {
     Instant when = std::max(now_, via.ready) + delays[i];
     if (i == 0 && delays[i] <= network_.faults.delay_max) {
       when = std::max(when, via.last_arrival);  // TCP keeps order; late copies are the fault.
       via.last_arrival = when;
     }
-    gossip::Received copy = i + 1 < delays.size() ? message : std::move(message);
+    gossip::Received copy = i + 1 < count ? message : std::move(message);
     queue_.push(when, Deliver{to, hosts_[to]->life, std::move(copy)});
   }
 }

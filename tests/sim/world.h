@@ -158,7 +158,7 @@ class World {
   };
   using Payload = std::variant<Deliver, LinkLost, Wake, FarmWake, DiskDone, Thaw, Action>;
 
-  void on(Deliver event);
+  void on(Deliver&& event);
   void on(const LinkLost& event);
   void on(const Wake& event);
   void on(const FarmWake& event);
@@ -166,7 +166,7 @@ class World {
   void on(const Thaw& event);
   void on(const Action& event);
 
-  void feed(std::uint32_t host, agent::Node::Input input);
+  void feed(std::uint32_t host, agent::Node::Input&& input);
   void drain(std::uint32_t host);
   void carry(std::uint32_t from, gossip::Send send);
   void carry(std::uint32_t from, gossip::Reply reply);
