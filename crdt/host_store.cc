@@ -185,10 +185,19 @@ void HostStore::see_own_row(const Row& seen) {
   }
   Slot& slot = rows_[self_];
   bool is_ahead = false;
+  bool is_strange = false;
   for (const auto& [id, field] : seen.fields) {
     const Field* mine = slot.row.field(static_cast<FieldId>(id));
-    is_ahead =
-        is_ahead || (field.version.generation == generation_ && (mine == nullptr || *mine < field));
+    const bool of_this_generation = field.version.generation == generation_;
+    is_strange = is_strange || (of_this_generation && mine == nullptr);
+    is_ahead = is_ahead || (of_this_generation && mine != nullptr && *mine < field);
+  }
+  if (is_strange) {
+    // A restored disk: another life of this generation said what this one never will. Only a later
+    // generation takes it back.
+    emit(Severity::kAlarm, "own_row_ahead", self_, "a peer holds a field of another life");
+    output_.raise_above = std::max(output_.raise_above.value_or(Generation()), generation_);
+    return;
   }
   if (!is_ahead) {
     return;

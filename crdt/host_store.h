@@ -89,7 +89,8 @@ class HostStore {
     WriteBatch writes;                 ///< For Environment::kState; nothing waits for them.
     std::vector<FieldChange> changes;  ///< Ascending, each once; own publishes included.
     std::vector<Event> events;
-    /// Peers hold rows of ours from a later generation (a restored disk): restart above it.
+    /// Peers hold rows of ours from a later generation, or from another life of this one (a
+    /// restored disk): restart above it.
     std::optional<Generation> raise_above;
   };
   struct Slot {

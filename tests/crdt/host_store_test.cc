@@ -228,6 +228,18 @@ TEST_F(StoreMesh, ARestoredDiskIsOverruledBeyondWhatPeersRemember) {
   EXPECT_EQ(raise_above_, Generation(0));
 }
 
+TEST_F(StoreMesh, AFieldThatOnlyAnotherLifeOfThisGenerationSaidMakesItRise) {
+  start(2);
+  publish(0, "said", true, FieldId::kEvidence);
+  pass(milliseconds(20));
+  stores_[0] = std::make_unique<HostStore>(host(0), Generation(1), Records{}, Rng(9));
+  step(0, NeighboursChanged{{host(1)}});
+  publish(0, "again");
+  step(0, PeerUp{host(1)});
+  pass(milliseconds(20));
+  EXPECT_EQ(raise_above_, Generation(1));
+}
+
 TEST_F(StoreMesh, AnOlderGenerationThanPeersRememberIsToldToRise) {
   start(2);
   stores_[1] = std::make_unique<HostStore>(host(1), Generation(5), Records{}, Rng(9));
