@@ -68,13 +68,17 @@ constexpr SwarmProfile zombie_leaders() {
   SwarmProfile profile;
   profile.name = "zombie_leaders";
   profile.weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  profile.length_min = 370s;
   profile.first_fault = 45s;
-  profile.between_faults_min = 110s;
-  profile.between_faults_max = 120s;
-  profile.hold_min = 38s;
-  profile.between_jobs_max = 16s;
-  profile.run_ms_max = 150'000;
-  profile.drain_max = 40min;
+  profile.between_faults_min = 300s;
+  profile.between_faults_max = 310s;
+  profile.between_jobs_max = 30s;
+  profile.gpus_max = 8;
+  profile.run_ms_min = 250'000;
+  profile.run_ms_max = 320'000;
+  profile.drain_max = 60min;
+  profile.hold_min = 105s;
+  profile.hold_max = 125s;
   return profile;
 }
 

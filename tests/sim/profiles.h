@@ -34,6 +34,7 @@ struct SwarmProfile {
   std::string_view name = "usual";
   /// Of each Fault, in its order: its share of all.
   std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0};
+  Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);
   Duration between_faults_max = std::chrono::seconds(15);
@@ -43,6 +44,8 @@ struct SwarmProfile {
   Duration fsync_min = std::chrono::microseconds(100);
   Duration fsync_max = std::chrono::milliseconds(2);
   Duration between_jobs_max = std::chrono::seconds(12);
+  std::uint32_t gpus_max = 1'000;
+  std::int64_t run_ms_min = 0;
   std::int64_t run_ms_max = 30'000;
   Duration hold_min = std::chrono::seconds(15);
   Duration hold_max = std::chrono::seconds(40);

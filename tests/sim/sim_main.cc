@@ -97,9 +97,11 @@ void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t
                 violation.checker.c_str(), violation.text.c_str());
   }
   if (!result.violations.empty()) {
-    std::printf("# replay: ./scenarios/run swarm --hosts %u --seconds %lld --seed %llu --trace\n",
-                arguments.hosts, static_cast<long long>(arguments.seconds),
-                static_cast<unsigned long long>(seed));
+    std::printf(
+        "# replay: ./scenarios/run swarm --profile %s --hosts %u --seconds %lld --seed %llu "
+        "--trace\n",
+        arguments.profile->name.data(), arguments.hosts, static_cast<long long>(arguments.seconds),
+        static_cast<unsigned long long>(seed));
   }
 }
 
