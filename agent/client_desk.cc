@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "gossip/base/check.h"
+
 namespace muster::agent {
 
-std::optional<std::uint64_t> ClientDesk::open(Instant now, Asker asker, Request request) {
+std::optional<std::uint64_t> ClientDesk::open(Instant now, Asker asker, Request request,
+                                              HostId asked) {
   if (waiting_.size() >= kOpenMax) {
     return std::nullopt;
   }
@@ -12,7 +15,7 @@ std::optional<std::uint64_t> ClientDesk::open(Instant now, Asker asker, Request 
   while (number == 0 || waiting_.contains(number)) {
     number = rng_.next();
   }
-  waiting_.emplace(number, Waiting{{std::move(asker), std::move(request)}, now + kForwardTimeout});
+  waiting_.emplace(number, Waiting{{std::move(asker), std::move(request), asked}, now + kForwardTimeout});
   return number;
 }
 
@@ -26,17 +29,27 @@ std::optional<ClientDesk::Open> ClientDesk::close(std::uint64_t number) {
   return open;
 }
 
-std::vector<ClientDesk::Open> ClientDesk::expire(Instant now) {
-  std::vector<Open> expired;
+template <class IsOver>
+std::vector<ClientDesk::Open> ClientDesk::close_if(IsOver is_over) {
+  std::vector<Open> closed;
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    if (it->second.deadline <= now) {
-      expired.push_back(std::move(it->second.open));
+    if (is_over(it->second)) {
+      closed.push_back(std::move(it->second.open));
       it = waiting_.erase(it);
     } else {
       ++it;
     }
   }
-  return expired;
+  return closed;
+}
+
+std::vector<ClientDesk::Open> ClientDesk::expire(Instant now) {
+  return close_if([now](const Waiting& waiting) { return waiting.deadline <= now; });
+}
+
+std::vector<ClientDesk::Open> ClientDesk::give_up(HostId asked) {
+  CHECK(!asked.is_zero());
+  return close_if([asked](const Waiting& waiting) { return waiting.open.asked == asked; });
 }
 
 Instant ClientDesk::next_deadline() const {

@@ -35,15 +35,20 @@ class ClientDesk {
 
   /// Remembers a question that someone else answers later. Nothing when too many are open.
   /// The number names it: as the nonce of a forwarded request, or as a submit's request number.
-  std::optional<std::uint64_t> open(Instant now, Asker asker, Request request);
+  /// `asked` is the host that a request was passed on to; zero = this one.
+  std::optional<std::uint64_t> open(Instant now, Asker asker, Request request,
+                                    HostId asked = HostId());
   /// The asker of an open question, which is closed by this. Nothing when unknown or given up.
   struct Open {
     Asker asker;
     Request request;
+    HostId asked;
   };
   std::optional<Open> close(std::uint64_t number);
   /// Questions whose time has run out, closed by this.
   std::vector<Open> expire(Instant now);
+  /// Questions passed on to a host that will not answer them any more, closed by this.
+  std::vector<Open> give_up(HostId asked);
   Instant next_deadline() const;
 
  private:
@@ -51,6 +56,9 @@ class ClientDesk {
     Open open;
     Instant deadline;
   };
+  template <class IsOver>
+  std::vector<Open> close_if(IsOver is_over);
+
   std::map<std::uint64_t, Waiting> waiting_;
   Rng rng_;
 };

@@ -288,6 +288,7 @@ void Node::on(Instant now, const gossip::LinkUp& input) {
 void Node::on(Instant now, const gossip::LinkDown& input) {
   if (const auto host = addresses_.at(input.peer)) {
     membership_.step(now, membership::LinkLost{*host, input.loss});
+    give_up_on(*host);
     if (input.loss != gossip::LinkLoss::kTimeout) {
       seat_.link_reset(now, *host);
     }

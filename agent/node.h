@@ -175,6 +175,8 @@ class Node {
   void forward(Instant now, const Asker& asker, const Request& request, HostId to);
   void finish_client(const SeatReply& reply);
   void expire_questions(Instant now);
+  void give_up_on(HostId host);
+  void end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why);
   bool is_reachable(HostId host) const;
   QuorumInfo quorum_info(Instant now) const;
   Response good(Instant now, std::string payload) const;

@@ -183,6 +183,10 @@ bool Node::drain_membership(Instant now) {
   for (const HostId host : output.changed) {
     view_changed(now, host);
     neighbours_stale_ = true;
+    if (const auto* member = membership_.member(host);
+        member != nullptr && member->state == membership::MemberState::kUnreachable) {
+      give_up_on(host);
+    }
   }
   const bool storm = membership_.storm_mode(now) != membership::StormMode::kNormal;
   if (storm != told_storm_) {

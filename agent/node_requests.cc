@@ -255,7 +255,7 @@ void Node::answer_read(Instant now, std::uint64_t request, bool granted) {
 
 void Node::forward(Instant now, const Asker& asker, const Request& request, HostId to) {
   const crdt::Identity* target = addresses_.identity(to);
-  const auto number = target == nullptr ? std::nullopt : desk_.open(now, asker, request);
+  const auto number = target == nullptr ? std::nullopt : desk_.open(now, asker, request, to);
   if (!number.has_value()) {
     answer(asker, bad(ResponseStatus::kNoQuorum, "too many requests at once: repeat in a moment"));
     return;
@@ -339,14 +339,24 @@ void Node::finish_client(const SeatReply& reply) {
 }
 
 void Node::expire_questions(Instant now) {
-  for (const ClientDesk::Open& open : desk_.expire(now)) {
+  end_unanswered(desk_.expire(now),
+                 "no answer within " +
+                     std::to_string(ClientDesk::kForwardTimeout / std::chrono::seconds(1)) + " s");
+}
+
+/// An answer would have come on the connection that is gone: the client tries elsewhere at once.
+void Node::give_up_on(HostId host) {
+  end_unanswered(desk_.give_up(host), "host " + addresses_.name(host) + " went away");
+}
+
+void Node::end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why) {
+  for (const ClientDesk::Open& open : questions) {
     const bool harmless = open.request.verb != Verb::kSubmit && open.request.verb != Verb::kCancel;
     answer(open.asker,
-           bad(harmless ? ResponseStatus::kNoQuorum : ResponseStatus::kUnknown,
-               "no answer within " +
-                   std::to_string(ClientDesk::kForwardTimeout / std::chrono::seconds(1)) +
-                   " s: it may or may not have been accepted; repeat under the same "
-                   "key"));
+           harmless ? bad(ResponseStatus::kNoQuorum, why + ": repeat")
+                    : bad(ResponseStatus::kUnknown,
+                          why + ": it may or may not have been accepted; repeat under the same "
+                                "key"));
   }
 }
 

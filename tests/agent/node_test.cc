@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "crdt/codec.h"
 #include "membership/codec.h"
 #include "tests/agent/bare_node.h"
 
@@ -210,6 +211,70 @@ TEST(Node, AProbeIsAnsweredOnTheConnectionItCameInOn) {
   ASSERT_TRUE(message.has_value());
   EXPECT_EQ(message->envelope().type, MessageType::kAck);
   EXPECT_EQ(message->envelope().nonce, Nonce(9));
+}
+
+/// A member that knows its leader, the peer, and passes requests on to it.
+class Forwarding : public testing::BareNode {
+ public:
+  Forwarding() : BareNode(0, kCluster) {
+    crdt::Identity identity;
+    identity.name = "peer";
+    identity.control = testing::kPeerControl;
+    identity.bulk = testing::kPeerControl;
+    identity.start_id = StartId(1);
+    crdt::QuorumView quorum;
+    quorum.term = Term(1);
+    quorum.leader = kPeer;
+    quorum.voters = {kPeer};
+    crdt::RowOf row{kPeer, {Generation(1), {}}};
+    const auto put = [&row](crdt::FieldId field, std::string bytes) {
+      row.row.fields[static_cast<std::uint32_t>(field)] = {
+          {Generation(1), Sequence(row.row.fields.size() + 1)}, std::move(bytes)};
+    };
+    put(crdt::FieldId::kIdentity, crdt::encode(identity));
+    put(crdt::FieldId::kObservers, crdt::encode_observers({kSelf}));
+    put(crdt::FieldId::kQuorum, crdt::encode(quorum));
+    crdt::RowsBody rows;
+    rows.rows.push_back(row);
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+  }
+  /// What clients were answered since.
+  std::vector<ResponseStatus> answers() const {
+    std::vector<ResponseStatus> statuses;
+    for (const gossip::TransportOutput& each : transport) {
+      const auto* reply = std::get_if<gossip::Reply>(&each);
+      const auto message =
+          reply == nullptr ? std::nullopt : std::optional(gossip::decode(reply->bytes));
+      if (message.has_value() && message->has_value() &&
+          (*message)->envelope().type == MessageType::kResponse) {
+        statuses.push_back(decode_response((*message)->body())->status);
+      }
+    }
+    return statuses;
+  }
+};
+
+TEST(Node, APassedOnRequestEndsWithTheConnectionItWentOutOn) {
+  Forwarding bare;
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  EXPECT_FALSE(bare.ask(request(Verb::kJobs)).has_value());
+  bare.transport.clear();
+  bare.feed(gossip::LinkDown{gossip::Endpoint::ipv4(10, 0, 0, 9, 7450), gossip::LinkLoss::kReset});
+  EXPECT_TRUE(bare.answers().empty());
+  bare.feed(gossip::LinkDown{testing::kPeerControl, gossip::LinkLoss::kReset});
+  std::vector<ResponseStatus> statuses = bare.answers();
+  std::sort(statuses.begin(), statuses.end());
+  EXPECT_EQ(statuses,
+            (std::vector<ResponseStatus>{ResponseStatus::kNoQuorum, ResponseStatus::kUnknown}));
+}
+
+TEST(Node, APassedOnRequestEndsWithTheVerdictAboutItsHost) {
+  Forwarding bare;
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  bare.transport.clear();
+  bare.pass(ClientDesk::kForwardTimeout - 100ms);
+  EXPECT_EQ(bare.count("unreachable"), 1U);
+  EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown});
 }
 
 }  // namespace
