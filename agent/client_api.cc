@@ -11,6 +11,16 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
+/// An element that older versions do not send: absent, it keeps its default.
+template <class T>
+struct Trailing {
+  T& value;
+};
+template <class T>
+Trailing<T> trailing(T& value) {
+  return {value};
+}
+
 // One list of fields a struct serves both directions. `a` is a Writer or a Loader.
 template <class A>
 void fields(A& a, VersionInfo& v) {
@@ -68,7 +78,8 @@ void fields(A& a, RankInfo& v) {
 }
 template <class A>
 void fields(A& a, MemberInfo& v) {
-  a(v.host, v.host_name, v.first_rank, v.gpus, v.state, v.ranks);
+  a(v.host, v.host_name, v.first_rank, v.gpus, v.state, v.ranks, trailing(v.host_state),
+    trailing(v.host_detail), trailing(v.host_since_ms));
 }
 template <class A>
 void fields(A& a, AttemptInfo& v) {
@@ -103,7 +114,7 @@ void fields(A& a, OutputChunk& v) {
 class Writer {
  public:
   template <class... Fields>
-  void operator()(Fields&... values) {
+  void operator()(Fields&&... values) {
     out_.array(sizeof...(values));
     (write(values), ...);
   }
@@ -116,6 +127,10 @@ class Writer {
   void write(const std::string& value) { out_.bytes(value); }
   void write(const Token& value) { out_.array(2).token(value); }
   void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
+  template <class T>
+  void write(Trailing<T> value) {
+    write(value.value);
+  }
   template <class Tag>
   void write(Strong<Tag> value) {
     out_.num(value);
@@ -145,7 +160,7 @@ class Loader {
   explicit Loader(Reader in) : in_(std::move(in)) {}
 
   template <class... Fields>
-  void operator()(Fields&... values) {
+  void operator()(Fields&&... values) {
     (read(values), ...);
   }
   bool ok() const { return in_.ok(); }
@@ -157,6 +172,12 @@ class Loader {
   void read(std::string& value) { value = std::string(in_.bytes()); }
   void read(Token& value) { value = in_.array().token(); }
   void read(scheduler::JobSpec& value) { value = scheduler::read_job_spec(in_); }
+  template <class T>
+  void read(Trailing<T> value) {
+    if (in_.left() > 0) {
+      read(value.value);
+    }
+  }
   template <class Tag>
   void read(Strong<Tag>& value) {
     value = in_.num<Strong<Tag>>();

@@ -164,6 +164,10 @@ struct MemberInfo {
   std::vector<std::string> gpus;
   std::string state;  ///< "assigned", "ready", "finished", "expired", ...
   std::vector<RankInfo> ranks;
+  // As the answering node sees the host; "" from a node that does not say.
+  std::string host_state;           ///< HostInfo::state
+  std::string host_detail;          ///< HostInfo::detail
+  std::uint64_t host_since_ms = 0;  ///< How long it has been so.
 };
 struct AttemptInfo {
   std::uint64_t number = 0;

@@ -15,7 +15,8 @@ std::optional<std::uint64_t> ClientDesk::open(Instant now, Asker asker, Request 
   while (number == 0 || waiting_.contains(number)) {
     number = rng_.next();
   }
-  waiting_.emplace(number, Waiting{{std::move(asker), std::move(request), asked}, now + kForwardTimeout});
+  waiting_.emplace(number,
+                   Waiting{{std::move(asker), std::move(request), asked}, now + kForwardTimeout});
   return number;
 }
 

@@ -233,15 +233,16 @@ Response Node::answer_from_state(Instant now, const Request& request) const {
   if (request.verb == Verb::kJobs) {
     return good(now, encode_payload(job_list(state, addresses_)));
   }
+  const HostViews hosts{addresses_, [this](HostId host) { return membership_.member(host); }, now};
   const JobId job = job_of(request);
   if (state.job(job) == nullptr) {
     return bad(ResponseStatus::kNotFound, "there is no job " + std::to_string(job.value()) +
                                               "; `muster jobs --all` lists them");
   }
   if (request.verb == Verb::kShow) {
-    return good(now, encode_payload(*job_detail(state, addresses_, job)));
+    return good(now, encode_payload(*job_detail(state, hosts, job)));
   }
-  return good(now, encode_payload(why_info(state, addresses_, job)));
+  return good(now, encode_payload(why_info(state, hosts, job)));
 }
 
 void Node::answer_read(Instant now, std::uint64_t request, bool granted) {

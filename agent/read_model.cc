@@ -84,11 +84,18 @@ std::string text_of_member(const Attempt& attempt, const MemberRecord& record) {
   return attempt.state == scheduler::AttemptState::kStarted ? "running" : "stopping";
 }
 
-MemberInfo member_info(const Attempt& attempt, const MemberRecord& record,
-                       const AddressBook& addresses) {
+MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const HostViews& hosts) {
   MemberInfo info;
   info.host = record.member.host;
-  info.host_name = addresses.name(record.member.host);
+  info.host_name = hosts.addresses.name(record.member.host);
+  if (const membership::Member* member = hosts.member_of(info.host)) {
+    info.host_state = membership::name_of(member->state);
+    info.host_since_ms =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(hosts.now - member->since)));
+    if (is_missing(member) && member->state != membership::MemberState::kLeft) {
+      info.host_detail = membership::name_of(member->kind);
+    }
+  }
   info.first_rank = record.member.first_rank;
   info.state = text_of_member(attempt, record);
   for (const scheduler::GpuSlot& gpu : record.member.gpus) {
@@ -107,7 +114,7 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record,
   return info;
 }
 
-AttemptInfo attempt_info(const Attempt& attempt, const AddressBook& addresses) {
+AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts) {
   AttemptInfo info;
   info.number = attempt.number;
   info.token = attempt.token;
@@ -116,7 +123,7 @@ AttemptInfo attempt_info(const Attempt& attempt, const AddressBook& addresses) {
                : attempt.cause == scheduler::Cause::kNone ? ""
                                                           : scheduler::text_of(attempt.cause);
   for (const MemberRecord& record : attempt.members) {
-    info.members.push_back(member_info(attempt, record, addresses));
+    info.members.push_back(member_info(attempt, record, hosts));
   }
   return info;
 }
@@ -144,6 +151,19 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
     }
   }
   return summary;
+}
+
+/// What a job waits for; of one whose hosts do not answer, what becomes of it.
+std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
+                        const scheduler::Why& why, const HostViews& hosts) {
+  const Attempt* newest =
+      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
+  const std::string next =
+      newest == nullptr ? "" : outlook(job, *newest, hosts.addresses, hosts.member_of, hosts.now);
+  if (next.empty()) {
+    return why.text();
+  }
+  return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
 }  // namespace
@@ -177,18 +197,18 @@ JobList job_list(const scheduler::State& state, const AddressBook& addresses) {
   return list;
 }
 
-std::optional<JobDetail> job_detail(const scheduler::State& state, const AddressBook& addresses,
+std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
                                     JobId id) {
   const scheduler::Job* job = state.job(id);
   if (job == nullptr) {
     return std::nullopt;
   }
   JobDetail detail;
-  detail.summary = summary_of(state, *job, addresses);
+  detail.summary = summary_of(state, *job, hosts.addresses);
   detail.spec = job->spec;
   for (const Token& token : job->attempt_tokens) {
     if (const Attempt* attempt = state.attempt(token)) {
-      detail.attempts.push_back(attempt_info(*attempt, addresses));
+      detail.attempts.push_back(attempt_info(*attempt, hosts));
     }
   }
   for (const scheduler::Transition& step : job->history) {
@@ -198,7 +218,7 @@ std::optional<JobDetail> job_detail(const scheduler::State& state, const Address
   return detail;
 }
 
-WhyInfo why_info(const scheduler::State& state, const AddressBook& addresses, JobId id) {
+WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id) {
   WhyInfo info;
   info.job = id;
   const auto why = scheduler::why(state, id);
@@ -207,7 +227,7 @@ WhyInfo why_info(const scheduler::State& state, const AddressBook& addresses, Jo
     return info;
   }
   info.state = scheduler::text_of(why->state);
-  info.headline = why->text();
+  info.headline = headline_of(state, *job, *why, hosts);
   info.wanted = why->is_queued ? job->spec.gpus : 0;
   info.free = why->free_gpus;
   info.lacking = why->lacking_gpus;
@@ -221,7 +241,7 @@ WhyInfo why_info(const scheduler::State& state, const AddressBook& addresses, Jo
     entry.name = held_by == nullptr ? "" : held_by->spec.name;
     entry.gpus = holder.gpus;
     for (const HostId host : holder.hosts) {
-      entry.hosts.push_back(addresses.name(host));
+      entry.hosts.push_back(hosts.addresses.name(host));
     }
     info.holders.push_back(std::move(entry));
   }

@@ -117,7 +117,9 @@ Json views(const std::vector<T>& values) {
 Json view(const agent::MemberInfo& member) {
   return {{"host_id", member.host.hex()},    {"host", member.host_name},
           {"first_rank", member.first_rank}, {"gpus", member.gpus},
-          {"state", member.state},           {"ranks", views(member.ranks)}};
+          {"state", member.state},           {"ranks", views(member.ranks)},
+          {"host_state", member.host_state}, {"host_detail", member.host_detail},
+          {"host_since_ms", member.host_since_ms}};
 }
 
 Json view(const agent::AttemptInfo& attempt) {

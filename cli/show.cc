@@ -1,5 +1,8 @@
 // muster show: one job, its attempts, its ranks and how it got where it is.
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/duration.h"
 #include "cli/json_view.h"
 #include "cli/quote.h"
@@ -15,11 +18,39 @@ std::string or_default(Duration duration, const std::string& otherwise) {
   return duration == Duration(0) ? otherwise : format_duration(duration);
 }
 
-std::string summary_text(const agent::JobSummary& job) {
+/// "silent 12s" of a member whose ranks are not known to be over, on a host that does not answer.
+std::string missing_text(const agent::MemberInfo& member) {
+  static constexpr std::string_view kOpen[] = {"assigned", "ready", "running", "stopping",
+                                               "condemned"};
+  const bool is_open =
+      std::find(std::begin(kOpen), std::end(kOpen), member.state) != std::end(kOpen);
+  if (!is_open || member.host_state.empty() || member.host_state == "alive") {
+    return "";
+  }
+  return (member.host_detail.empty() ? member.host_state : member.host_detail) + " " +
+         format_age(member.host_since_ms);
+}
+
+/// " (host c silent 12s)" when that is what a reader must know beside the state.
+std::string missing_hosts_text(const std::vector<agent::AttemptInfo>& attempts) {
+  std::string text;
+  if (!attempts.empty()) {
+    for (const agent::MemberInfo& member : attempts.back().members) {
+      const std::string missing = missing_text(member);
+      if (!missing.empty()) {
+        text += (text.empty() ? "host " : ", host ") + member.host_name + " " + missing;
+      }
+    }
+  }
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+std::string summary_text(const agent::JobDetail& detail) {
+  const agent::JobSummary& job = detail.summary;
   std::string text = "job        " + std::to_string(job.id.value()) + " " + job.name + "\n" +
                      "state      " + job.state + (job.cause.empty() ? "" : ": " + job.cause) +
-                     "\n" + "user       " + job.user + "\n" + "gpus       " +
-                     std::to_string(job.gpus) +
+                     missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" +
+                     "gpus       " + std::to_string(job.gpus) +
                      (job.gpu_type.empty() ? " of any type" : " x " + job.gpu_type) + "\n" +
                      "priority   " + std::to_string(job.priority) + "\n";
   if (!job.hosts.empty()) {
@@ -58,15 +89,17 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
                {.title = "RESULT", .columns_min = 12},
                {.title = "DETAIL"}});
   for (const agent::MemberInfo& member : attempt.members) {
+    const std::string missing = missing_text(member);
+    const std::string state = member.state + (missing.empty() ? "" : ", " + missing);
     for (const agent::RankInfo& rank : member.ranks) {
       const std::uint64_t local = rank.rank - member.first_rank;
       table.add({std::to_string(rank.rank), member.host_name,
-                 local < member.gpus.size() ? short_gpu(member.gpus[local]) : "", member.state,
-                 rank.state, rank.detail});
+                 local < member.gpus.size() ? short_gpu(member.gpus[local]) : "", state, rank.state,
+                 rank.detail});
     }
     if (member.ranks.empty()) {
-      table.add({std::to_string(member.first_rank), member.host_name, join(member.gpus, ","),
-                 member.state, "", ""});
+      table.add({std::to_string(member.first_rank), member.host_name, join(member.gpus, ","), state,
+                 "", ""});
     }
   }
   return printable_lines("\nattempt " + std::to_string(attempt.number) + " (token " +
@@ -111,7 +144,7 @@ class Show final : public Verb {
       session.out() << to_json(*detail, session.last()) << "\n";
       return 0;
     }
-    session.out() << printable_lines(summary_text(detail->summary) + spec_text(detail->spec));
+    session.out() << printable_lines(summary_text(*detail) + spec_text(detail->spec));
     for (const agent::AttemptInfo& attempt : detail->attempts) {
       session.out() << attempt_text(attempt);
     }

@@ -63,6 +63,25 @@ TEST(ClientApi, TrailingElementsOfANewerVersionAreIgnored) {
   EXPECT_EQ(job->job, JobId(17));
 }
 
+TEST(ClientApi, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
+  const std::string bytes = encode_payload(cli::sample_detail());
+  std::string shortened = bytes;
+  // The member's three trailing elements are "", "" and 0 here: take them off its array.
+  const std::string trailing = std::string("\xc4\x00\xc4\x00\x00", 5);
+  for (std::size_t at = shortened.find(trailing); at != std::string::npos;
+       at = shortened.find(trailing)) {
+    shortened.erase(at, trailing.size());
+  }
+  ASSERT_LT(shortened.size(), bytes.size());
+  for (char& byte : shortened) {
+    byte = byte == '\x99' ? '\x96' : byte;
+  }
+  const auto read = decode_payload<JobDetail>(shortened);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->attempts.at(0).members.at(1).host_name, "b");
+  EXPECT_EQ(read->attempts.at(0).members.at(1).host_state, "");
+}
+
 TEST(ClientApi, TruncatedAndMutatedPayloadsNeverCrash) {
   const std::string bytes = encode_payload(cli::sample_detail());
   for (std::size_t size = 0; size < bytes.size(); ++size) {

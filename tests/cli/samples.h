@@ -69,8 +69,10 @@ inline agent::JobDetail sample_detail() {
   detail.spec.environment = {"EPOCHS=3"};
   detail.spec.directory = "/home/ann";
   detail.spec.retries = 2;
-  agent::MemberInfo first{host_id('a'), "a", 0, {"GPU-1"}, "ready", {{0, "running", ""}}};
-  agent::MemberInfo second{host_id('b'), "b", 1, {"GPU-2"}, "ready", {{1, "lost", "host silent"}}};
+  agent::MemberInfo first{
+      host_id('a'), "a", 0, {"GPU-1"}, "ready", {{0, "running", ""}}, "", "", 0};
+  agent::MemberInfo second{
+      host_id('b'), "b", 1, {"GPU-2"}, "ready", {{1, "lost", "host silent"}}, "", "", 0};
   detail.attempts = {{1, Token{0, 41}, "started", "all ranks ready", {first, second}}};
   detail.transitions = {{LogIndex(40), 5000, "queued", "submitted"},
                         {LogIndex(43), 6500, "running", "all ranks ready"}};

@@ -186,10 +186,44 @@ TEST(Show, Json) {
             R"("cause":"all ranks ready","members":[)"
             R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
             R"("gpus":["GPU-1"],"state":"ready","ranks":[)"
-            R"({"rank":0,"state":"running","detail":""}]}]}],)"
+            R"({"rank":0,"state":"running","detail":""}],)"
+            R"("host_state":"","host_detail":"","host_since_ms":0}]}],)"
             R"("transitions":[{"index":40,"cluster_ms":5000,"state":"queued",)"
             R"("cause":"submitted"}],"answered_by":"a","age_ms":0})"
             "\n");
+}
+
+TEST(Show, SaysWhichHostDoesNotAnswer) {
+  agent::JobDetail detail = sample_detail();
+  agent::MemberInfo& first = detail.attempts[0].members[0];
+  first.host_state = "alive";
+  first.host_since_ms = 90'000;
+  agent::MemberInfo& second = detail.attempts[0].members[1];
+  second.state = "running";
+  second.host_state = "unreachable";
+  second.host_detail = "silent";
+  second.host_since_ms = 12'345;
+  FakeWorld text;
+  text.answers(answer_with(detail));
+  const std::string shown = text.output_of({"show", "17"});
+  EXPECT_NE(shown.find("running: all ranks ready (host b silent 12s)\n"), std::string::npos)
+      << shown;
+  EXPECT_NE(shown.find("running, silent 12s"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("host a"), std::string::npos) << shown;
+  FakeWorld json;
+  json.answers(answer_with(detail));
+  EXPECT_NE(json.output_of({"show", "17", "--json"})
+                .find(R"("host_state":"unreachable","host_detail":"silent","host_since_ms":12345)"),
+            std::string::npos);
+}
+
+TEST(Show, AMemberThatIsOverIsNotMissed) {
+  agent::JobDetail detail = sample_detail();
+  detail.attempts[0].members[1].state = "finished";
+  detail.attempts[0].members[1].host_state = "unreachable";
+  FakeWorld world;
+  world.answers(answer_with(detail));
+  EXPECT_EQ(world.output_of({"show", "17"}).find("unreachable"), std::string::npos);
 }
 
 TEST(Why, Text) {
