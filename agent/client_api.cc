@@ -70,7 +70,11 @@ void fields(A& a, JobSummary& v) {
 }
 template <class A>
 void fields(A& a, JobList& v) {
-  a(v.jobs);
+  a(v.jobs, trailing(v.next));
+}
+template <class A>
+void fields(A& a, JobsQuery& v) {
+  a(v.after);
 }
 template <class A>
 void fields(A& a, RankInfo& v) {
@@ -286,6 +290,7 @@ MUSTER_PAYLOAD(EventsQuery);
 MUSTER_PAYLOAD(EventsPage);
 MUSTER_PAYLOAD(SubmitArgs);
 MUSTER_PAYLOAD(JobRef);
+MUSTER_PAYLOAD(JobsQuery);
 MUSTER_PAYLOAD(JobList);
 MUSTER_PAYLOAD(JobDetail);
 MUSTER_PAYLOAD(WhyInfo);

@@ -28,7 +28,7 @@ enum class Verb : std::uint8_t {
   kLeave = 4,    ///< local: the agent leaves and ends
   kSubmit = 5,   ///< SubmitArgs -> JobRef; leader
   kCancel = 6,   ///< JobRef -> JobRef; leader
-  kJobs = 7,     ///< -> JobList; any voter
+  kJobs = 7,     ///< JobsQuery, or nothing for the newest -> JobList; any voter
   kShow = 8,     ///< JobRef -> JobDetail; any voter
   kWhy = 9,      ///< JobRef -> WhyInfo; any voter
   kOutput = 10,  ///< OutputQuery -> OutputChunk; the target host
@@ -148,8 +148,12 @@ struct JobSummary {
   std::string cause;           ///< Of the last transition.
   std::vector<std::string> hosts;  ///< Names, of the attempt in force.
 };
+struct JobsQuery {
+  JobId after;  ///< The page begins with the first job above; 0 = the first page.
+};
 struct JobList {
   std::vector<JobSummary> jobs;  ///< By id.
+  JobId next;  ///< Not 0: there are more, to be asked for with this as JobsQuery::after.
 };
 
 struct RankInfo {

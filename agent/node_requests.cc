@@ -231,7 +231,9 @@ Response Node::answer_from_state(Instant now, const Request& request) const {
   }
   const scheduler::State& state = seat_.state();
   if (request.verb == Verb::kJobs) {
-    return good(now, encode_payload(job_list(state, addresses_)));
+    const auto query = decode_payload<JobsQuery>(request.arguments);
+    return good(now, encode_payload(query.has_value() ? jobs_page(state, addresses_, query->after)
+                                                      : newest_jobs(state, addresses_)));
   }
   const HostViews hosts{addresses_, [this](HostId host) { return membership_.member(host); }, now};
   const JobId job = job_of(request);

@@ -153,6 +153,16 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   return summary;
 }
 
+/// About what it takes in a message.
+std::size_t size_bytes(const JobSummary& summary) {
+  std::size_t size = 64 + summary.name.size() + summary.user.size() + summary.state.size() +
+                     summary.gpu_type.size() + summary.cause.size();
+  for (const std::string& host : summary.hosts) {
+    size += 5 + host.size();
+  }
+  return size;
+}
+
 /// What a job waits for; of one whose hosts do not answer, what becomes of it.
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
@@ -186,7 +196,22 @@ HostList host_list(const membership::Membership& membership, const crdt::HostSto
   return list;
 }
 
-JobList job_list(const scheduler::State& state, const AddressBook& addresses) {
+JobList jobs_page(const scheduler::State& state, const AddressBook& addresses, JobId after) {
+  JobList list;
+  std::size_t size = 0;
+  auto job = state.jobs().upper_bound(after);
+  for (; job != state.jobs().end() && list.jobs.size() < kJobsListedMax && size < kJobsPageBytes;
+       ++job) {
+    list.jobs.push_back(summary_of(state, job->second, addresses));
+    size += size_bytes(list.jobs.back());
+  }
+  if (job != state.jobs().end()) {
+    list.next = list.jobs.back().id;
+  }
+  return list;
+}
+
+JobList newest_jobs(const scheduler::State& state, const AddressBook& addresses) {
   JobList list;
   const std::size_t count = state.jobs().size();
   auto job = state.jobs().begin();

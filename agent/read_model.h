@@ -23,9 +23,13 @@ struct HostViews {
 
 HostList host_list(const membership::Membership& membership, const crdt::HostStore& store,
                    const AddressBook& addresses, const crdt::QuorumView& quorum, Instant now);
-/// At most this many, the newest: one message must hold them.
+/// Jobs in one answer at most: one message must hold them.
 inline constexpr std::size_t kJobsListedMax = 3000;
-JobList job_list(const scheduler::State& state, const AddressBook& addresses);
+/// A page ends behind the job that fills it so far.
+inline constexpr std::size_t kJobsPageBytes = 512 << 10;
+/// The newest, for who does not ask for pages.
+JobList newest_jobs(const scheduler::State& state, const AddressBook& addresses);
+JobList jobs_page(const scheduler::State& state, const AddressBook& addresses, JobId after);
 /// Nothing for an unknown or forgotten job.
 std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
                                     JobId job);

@@ -1,6 +1,7 @@
 // muster jobs: all that wait or run, and the last ones that ended.
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "cli/job_state.h"
@@ -13,6 +14,8 @@ namespace {
 
 /// Ended jobs shown without --all.
 constexpr std::size_t kEndedShown = 20;
+/// Answers asked for; each holds hundreds of jobs at least.
+constexpr std::size_t kPagesMax = 1000;
 
 std::string gpus_text(const agent::JobSummary& job) {
   return std::to_string(job.gpus) + (job.gpu_type.empty() ? "" : "x" + job.gpu_type);
@@ -31,7 +34,7 @@ class Jobs final : public Verb {
   }
 
   int run(Session& session) override {
-    auto list = session.read<agent::JobList>(agent::Verb::kJobs);
+    auto list = read_all(session);
     if (!list.has_value()) {
       return session.failed();
     }
@@ -48,6 +51,25 @@ class Jobs final : public Verb {
   }
 
  private:
+  /// Page by page; a job that is submitted meanwhile may or may not be among them.
+  static std::optional<agent::JobList> read_all(Session& session) {
+    agent::JobList all;
+    for (std::size_t page = 0; page < kPagesMax; ++page) {
+      auto list = session.read<agent::JobList>(agent::Verb::kJobs,
+                                               agent::encode_payload(agent::JobsQuery{all.next}));
+      if (!list.has_value()) {
+        return std::nullopt;
+      }
+      std::move(list->jobs.begin(), list->jobs.end(), std::back_inserter(all.jobs));
+      if (list->next <= all.next) {
+        return all;
+      }
+      all.next = list->next;
+    }
+    session.note("there are more jobs than " + std::to_string(kPagesMax) + " answers hold");
+    return all;
+  }
+
   Status add_states(const std::string& given) {
     for (std::size_t start = 0; start <= given.size();) {
       const std::size_t end = std::min(given.find(',', start), given.size());

@@ -24,7 +24,8 @@ TEST(ClientApi, PayloadsRoundTrip) {
   expect_round_trip(cli::sample_quorum());
   expect_round_trip(cli::sample_detail());
   expect_round_trip(cli::sample_why());
-  expect_round_trip(JobList{{cli::sample_job(1, "queued")}});
+  expect_round_trip(JobList{{cli::sample_job(1, "queued")}, JobId(1)});
+  expect_round_trip(JobsQuery{JobId(1)});
   expect_round_trip(EventsPage{{{1, 2, "info", "text"}}, 3});
   expect_round_trip(SubmitArgs{"key", cli::sample_detail().spec});
   expect_round_trip(OutputQuery{Token{1, 2}, 3, 4});
@@ -80,6 +81,12 @@ TEST(ClientApi, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->attempts.at(0).members.at(1).host_name, "b");
   EXPECT_EQ(read->attempts.at(0).members.at(1).host_state, "");
+}
+
+TEST(ClientApi, AListOfAnOlderVersionIsComplete) {
+  const auto list = decode_payload<JobList>(gossip::Encoder().array(1).array(0).take());
+  ASSERT_TRUE(list.has_value());
+  EXPECT_EQ(list->next, JobId());
 }
 
 TEST(ClientApi, TruncatedAndMutatedPayloadsNeverCrash) {

@@ -90,7 +90,7 @@ TEST(Jobs, Table) {
   waiting.attempt = 0;
   waiting.name = "an evaluation with a very long name that nobody needs to read to its end";
   waiting.cause = "16 GPUs are wanted, 6 are free, and the next to come are held by others";
-  world.answers(answer_with(agent::JobList{{sample_job(17, "running"), waiting}}));
+  world.answers(answer_with(agent::JobList{{sample_job(17, "running"), waiting}, JobId()}));
   EXPECT_EQ(world.output_of({"jobs"}),
             R"(ID  NAME                            STATE    GPUS     ATTEMPT  HOSTS  CAUSE
 17  llama                           running  16xH100        1  a,b    all ranks ready
@@ -100,7 +100,7 @@ TEST(Jobs, Table) {
 
 TEST(Jobs, Json) {
   FakeWorld world;
-  world.answers(answer_with(agent::JobList{{sample_job(17, "running")}}));
+  world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
   EXPECT_EQ(world.output_of({"jobs", "--json"}),
             R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,)"
             R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
@@ -129,10 +129,35 @@ TEST(Jobs, OnlyTheLast20EndedOnesAreShownUnlessAllAreWanted) {
   EXPECT_EQ(std::count(everything.begin(), everything.end(), '\n'), 27);
 }
 
+TEST(Jobs, AllPagesAreAskedFor) {
+  agent::JobList first{{sample_job(1, "running"), sample_job(2, "queued")}, JobId(2)};
+  const agent::JobList last{{sample_job(3, "failed")}, JobId()};
+  FakeWorld world;
+  world.answers_in_turn({answer_with(first), answer_with(last)});
+  const std::string shown = world.output_of({"jobs", "--json"});
+  for (const char* id : {R"("id":1)", R"("id":2)", R"("id":3)"}) {
+    EXPECT_NE(shown.find(id), std::string::npos) << shown;
+  }
+  ASSERT_EQ(world.requests().size(), 2U);
+  const auto asked = [&](std::size_t index) {
+    return agent::decode_payload<agent::JobsQuery>(world.requests()[index].arguments)->after;
+  };
+  EXPECT_EQ(asked(0), JobId());
+  EXPECT_EQ(asked(1), JobId(2));
+}
+
+TEST(Jobs, APageThatLeadsNowhereIsTheLast) {
+  FakeWorld world;
+  const agent::JobList odd{{sample_job(1, "running")}, JobId(5)};
+  world.answers_in_turn({answer_with(odd), answer_with(odd)});
+  world.output_of({"jobs"});
+  EXPECT_EQ(world.requests().size(), 2U);
+}
+
 TEST(Jobs, StatesFilter) {
   FakeWorld world;
   world.answers(answer_with(agent::JobList{
-      {sample_job(1, "running"), sample_job(2, "queued"), sample_job(3, "failed")}}));
+      {sample_job(1, "running"), sample_job(2, "queued"), sample_job(3, "failed")}, JobId()}));
   const std::string shown = world.output_of({"jobs", "--state", "queued,failed"});
   EXPECT_EQ(shown.find("running"), std::string::npos);
   EXPECT_NE(shown.find("queued"), std::string::npos);
