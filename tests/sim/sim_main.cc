@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <string>
 
+#include "tests/sim/edges.h"
 #include "tests/sim/swarm.h"
 
 namespace {
@@ -60,10 +62,11 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.profile = nullptr;
     }
     if (arguments.profile == nullptr) {
-      std::fprintf(
-          stderr,
-          "usage: muster_sim [swarm|sim_speed] [--hosts N] [--seed N | --seeds A..B]\n"
-          "                  [--seconds N] [--no-faults] [--once] [--trace] [--profile NAME]\n");
+      std::fprintf(stderr,
+                   "usage: muster_sim [swarm|edges|sim_speed] [--hosts N]\n"
+                   "                  [--seed N | --seeds A..B]\n"
+                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
+                   "                  [--profile NAME]\n");
       return false;
     }
   }
@@ -144,6 +147,40 @@ int swarm(const Arguments& arguments) {
   return totals.violations + totals.mismatches == 0 ? 0 : 1;
 }
 
+/// Random faults and acts with an aim, together: each edge of the attempt table must be taken.
+int edges(const Arguments& arguments) {
+  muster::scheduler::EdgeCounts all;
+  std::map<std::string, std::uint64_t> acts;  // And faults.
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    for (const SwarmResult& result :
+         {muster::sim::run_edge_acts(seed), run_swarm(options_of(arguments, seed))}) {
+      report(result, arguments, seed);
+      violations += result.violations.size();
+      all.merge(result.edges);
+      for (const auto& [act, count] : result.faults) {
+        acts[act] += count;
+      }
+    }
+  }
+  for (const auto& [act, count] : acts) {
+    std::printf("figure edges_act_%s %llu count\n", act.c_str(),
+                static_cast<unsigned long long>(count));
+  }
+  const std::vector<std::string> wrong = muster::sim::judge_edges(all);
+  for (const std::string& line : wrong) {
+    std::printf("# %s\n", line.c_str());
+  }
+  for (const muster::sim::ExemptEdge& exempt : muster::sim::exempt_edges()) {
+    std::printf("# exempt: %s: %s\n", std::string(text_of(exempt.edge)).c_str(),
+                std::string(exempt.reason).c_str());
+  }
+  std::printf("figure edges_wrong %zu count\n", wrong.size());
+  std::printf("figure edges_violations %llu count\n",
+              static_cast<unsigned long long>(violations));
+  return wrong.empty() && violations == 0 ? 0 : 1;
+}
+
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
@@ -171,10 +208,13 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "sim_speed") {
     return sim_speed(arguments);
   }
+  if (arguments.scenario == "edges") {
+    return edges(arguments);
+  }
   if (arguments.scenario == "swarm") {
     return swarm(arguments);
   }
-  std::fprintf(stderr, "muster_sim: no scenario '%s'; there are swarm and sim_speed\n",
+  std::fprintf(stderr, "muster_sim: no scenario '%s'; there are swarm, edges and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

@@ -1,0 +1,482 @@
+#include "tests/sim/edges.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <set>
+
+#include "tests/sim/checkers.h"
+
+namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using scheduler::Edge;
+using scheduler::JobState;
+
+constexpr std::uint32_t kHosts = 5;
+constexpr std::uint32_t kVoters = 3;
+/// Longer than the leader waits before it proposes again, shorter than the deadline of RESERVED.
+constexpr Duration kHiccup = 9s;
+/// Where no deadline is in the way.
+constexpr Duration kLongHiccup = 14s;
+constexpr Duration kSlow = 50ms;
+constexpr Duration kHold = 15s;
+/// Outlives the way to a Condemn: who is pardoned must still run.
+constexpr Duration kPardonHold = 90s;
+
+class Acts {
+ public:
+  explicit Acts(std::uint64_t seed) : world_(options(seed)) {
+    auto submits = std::make_unique<SubmitsKept>();
+    submits_ = submits.get();
+    world_.add_checker(std::move(submits));
+    world_.add_checker(std::make_unique<OneLeaderATerm>());
+    world_.add_checker(std::make_unique<CommitOnDurableMajority>());
+    world_.add_checker(std::make_unique<NoGpuInTwoAttempts>());
+    world_.add_checker(std::make_unique<TokenMonotonic>());
+    world_.add_checker(std::make_unique<CompletesOnce>());
+    world_.add_checker(std::make_unique<GangAllOrNothing>());
+    world_.add_checker(std::make_unique<RowsConverge>());
+  }
+
+  SwarmResult run() {
+    play("decide_waits_for_disks", [this] { return decide_waits_for_disks(); });
+    play("ready_waits_for_disks", [this] { return ready_waits_for_disks(); });
+    play("start_waits_for_disks", [this] { return start_waits_for_disks(); });
+    play("stop_waits_for_disks", [this] { return stop_waits_for_disks(); });
+    play("finish_waits_for_disks", [this] { return finish_waits_for_disks(); });
+    play("pardon_waits_for_disks", [this] { return pardon_waits_for_disks(); });
+    play("expire_waits_for_disks", [this] { return expire_waits_for_disks(); });
+    play("cancel_while_reserved", [this] { return cancel_while_reserved(); });
+    play("refuse_while_reserved", [this] { return refuse_while_reserved(); });
+    play("finish_before_condemn", [this] { return finish_before_condemn(); });
+    play("death_while_stopping", [this] { return death_of_the_last_while_stopping(); });
+    play("condemned_while_reserved", [this] { return condemned_while_reserved(); });
+    for (int i = 0; i < 4; ++i) {
+      play("finish_of_an_earlier_start", [this] { return finish_of_an_earlier_start(); });
+    }
+    world_.run_for(20s);
+    world_.finish();
+    return result();
+  }
+
+ private:
+  static WorldOptions options(std::uint64_t seed) {
+    WorldOptions world;
+    world.hosts = kHosts;
+    world.seed = seed;
+    world.trace = std::getenv("MUSTER_TRACE") != nullptr;
+    return world;
+  }
+
+  /// From rest to rest; an act that missed its moment is not counted.
+  void play(const std::string& name, const std::function<bool()>& act) {
+    if (!until([this] { return is_at_rest(); }, 5min)) {
+      world_.violation("edge_acts", "no rest before " + name);
+      return;
+    }
+    if (act()) {
+      ++played_[name];
+    }
+    world_.network().heal_all();
+    world_.network().faults = NetworkFaults();
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+      set_fsync(host, 1ms);
+      world_.power_on(host);
+      world_.start_agent(host);
+    }
+  }
+
+  bool until(const std::function<bool()>& condition, Duration limit) {
+    for (const Instant end = world_.now() + limit; !condition(); world_.run_for(1ms)) {
+      if (world_.now() >= end) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::uint32_t leader() const {
+    std::uint32_t host = 0;
+    while (host < kVoters && !(world_.is_running(host) && world_.node(host).seat().leads())) {
+      ++host;
+    }
+    return host;
+  }
+  bool has_leader() const { return leader() < kVoters; }
+  const scheduler::State& state() const { return world_.node(leader()).seat().state(); }
+  const scheduler::Job* newest() const {
+    return has_leader() ? state().job(JobId(submits_->size())) : nullptr;
+  }
+  const scheduler::Attempt* attempt() const {
+    const scheduler::Job* job = newest();
+    return job == nullptr || job->attempt_tokens.empty()
+               ? nullptr
+               : state().attempt(job->attempt_tokens.back());
+  }
+  bool is(JobState wanted) const { return newest() != nullptr && newest()->state == wanted; }
+  /// The host of the newest attempt's first member.
+  std::uint32_t member() const {
+    return world_.find(attempt()->members.front().member.host).value();
+  }
+
+  bool is_at_rest() {
+    if (!has_leader() || state().hosts().size() != kHosts || !submits_->drained(world_)) {
+      return false;
+    }
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+      const auto known = state().hosts().find(world_.id(host));
+      if (!world_.is_running(host) || !world_.farm(host).is_idle() ||
+          known == state().hosts().end() || known->second.gpus.empty() ||
+          !known->second.is_reachable() || known->second.is_superseded()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void submit(std::uint32_t gpus, Duration run, Duration hold = kHold,
+              const std::vector<std::string>& more = {}) {
+    scheduler::JobSpec spec;
+    spec.name = "act";
+    spec.gpus = gpus;
+    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+    spec.argv.insert(spec.argv.end(), more.begin(), more.end());
+    spec.hold = hold;
+    spec.grace = 5s;
+    submits_->submit(world_, leader(), spec);
+  }
+  void cancel() {
+    agent::Request request;
+    request.verb = agent::Verb::kCancel;
+    request.arguments = agent::encode_payload(agent::JobRef{JobId(submits_->size())});
+    world_.ask(leader(), std::move(request));
+  }
+
+  void set_fsync(std::uint32_t host, Duration time) { world_.set_fsync(host, time, time); }
+  void slow_voters() {
+    for (std::uint32_t host = 0; host < kVoters; ++host) {
+      set_fsync(host, kSlow);
+    }
+  }
+  /// The next write of two voters takes long, and all behind it wait: nothing commits meanwhile.
+  /// The third one is `spared`, if that is a voter.
+  void hiccup(Duration length, std::uint32_t spared = kHosts) {
+    std::set<std::uint32_t> waiting;
+    std::set<std::uint32_t> rested;
+    for (std::uint32_t host = 0; host < kVoters; ++host) {
+      if (host != spared) {
+        waiting.insert(host);
+        set_fsync(host, length);
+      }
+    }
+    until(
+        [&] {
+          for (auto host = waiting.begin(); host != waiting.end();) {
+            const bool idle = world_.disk(*host).idle();
+            if (idle) {
+              rested.insert(*host);
+            }
+            if (!idle && rested.contains(*host)) {
+              set_fsync(*host, 1ms);
+              host = waiting.erase(host);
+            } else {
+              ++host;
+            }
+          }
+          return waiting.empty();
+        },
+        3s);
+    for (const std::uint32_t host : waiting) {
+      set_fsync(host, 1ms);
+    }
+  }
+  void isolate(std::uint32_t host) {
+    for (std::uint32_t other = 0; other < kHosts; ++other) {
+      world_.network().cut(other, host);
+      world_.network().cut(host, other);
+    }
+  }
+
+  bool decide_waits_for_disks() {
+    slow_voters();
+    submit(8, 5s);
+    if (!until([this] { return !world_.disk(leader()).idle(); }, 1s)) {
+      return false;
+    }
+    hiccup(kHiccup);
+    return true;
+  }
+
+  bool ready_waits_for_disks() {
+    submit(8, 5s);
+    if (!until([this] { return is(JobState::kScheduled); }, 5s)) {
+      return false;
+    }
+    hiccup(kHiccup, member());
+    return true;
+  }
+
+  bool cancel_while_reserved() {
+    submit(8, 5s);
+    if (!until([this] { return is(JobState::kScheduled); }, 5s)) {
+      return false;
+    }
+    set_fsync(member(), 3s);
+    cancel();
+    world_.run_for(3s);
+    return true;
+  }
+
+  /// The supervisor dies between Ready and Start.
+  bool refuse_while_reserved() {
+    if (!ready_waits_for_disks() || !is(JobState::kScheduled)) {
+      return false;
+    }
+    world_.run_for(500ms);
+    world_.kill_supervisor(member());
+    world_.run_for(kHiccup);
+    return true;
+  }
+
+  bool start_waits_for_disks() {
+    slow_voters();
+    submit(8, 5s);
+    if (!until([this] { return is(JobState::kScheduled); }, 5s) ||
+        !until([this] { return !world_.disk(leader()).idle(); }, 1s)) {
+      return false;
+    }
+    hiccup(kHiccup, member());
+    return true;
+  }
+
+  bool stop_waits_for_disks() {
+    submit(8, 60s);
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    slow_voters();
+    world_.run_for(3s);
+    if (!until([this] { return world_.disk(leader()).idle(); }, 1s)) {
+      return false;
+    }
+    cancel();
+    if (!until([this] { return !world_.disk(leader()).idle(); }, 1s)) {
+      return false;
+    }
+    hiccup(kHiccup, member());
+    return true;
+  }
+
+  bool finish_waits_for_disks() {
+    submit(8, 5s);
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    world_.run_for(3500ms);
+    hiccup(kLongHiccup, member());
+    world_.run_for(kLongHiccup);
+    return true;
+  }
+
+  /// The host of a running job, cut off until it is condemned.
+  bool condemn(Duration hold) {
+    submit(8, 120s, hold);
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    isolate(member());
+    return until(
+        [this] {
+          return attempt() != nullptr && attempt()->members.front().condemned != LogIndex();
+        },
+        60s);
+  }
+
+  bool pardon_waits_for_disks() {
+    if (!condemn(kPardonHold)) {
+      return false;
+    }
+    world_.network().heal_all();
+    hiccup(kLongHiccup, member());
+    world_.run_for(kLongHiccup);
+    cancel();
+    return true;
+  }
+
+  bool expire_waits_for_disks() {
+    if (!condemn(kHold)) {
+      return false;
+    }
+    // hold + grace + 5 s of margin, and the drift that is allowed for.
+    world_.run_for(24500ms);
+    hiccup(kLongHiccup, member());
+    world_.run_for(2500ms);
+    world_.network().heal_all();  // Its last words find the Expire on its way.
+    world_.run_for(kLongHiccup);
+    return true;
+  }
+
+  /// A host that was cut off is back and reports that its ranks failed, while the log still calls
+  /// it silent: the Condemn comes too late.
+  bool finish_before_condemn() {
+    submit(8, 4s, kHold, {"fail_rank=0"});
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    const std::uint32_t host = member();
+    isolate(host);
+    world_.run_for(5s);
+    hiccup(2 * kLongHiccup, host);
+    world_.network().heal_all();
+    world_.run_for(2 * kLongHiccup);
+    return true;
+  }
+
+  /// The agent dies before it wrote down that it had started its share: its next start knows of
+  /// nothing that could run.
+  bool death_of_the_last_while_stopping() {
+    submit(8, 60s);
+    if (!until([this] { return attempt() != nullptr && attempt()->members.front().ready; }, 5s)) {
+      return false;
+    }
+    const std::uint32_t host = member();
+    if (host == leader()) {
+      return false;
+    }
+    set_fsync(host, 20s);
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    cancel();
+    if (!until([this] { return is(JobState::kStopping); }, 5s)) {
+      return false;
+    }
+    world_.kill_agent(host);
+    set_fsync(host, 1ms);
+    world_.start_agent(host);
+    return true;
+  }
+
+  /// A host goes silent between the submit of a job of all GPUs and its slow Decide.
+  bool condemned_while_reserved() {
+    for (std::uint32_t voter = 0; voter < kVoters; ++voter) {
+      set_fsync(voter, 2s);
+    }
+    submit(kHosts * 8, 1s);
+    world_.run_for(1500ms);
+    for (std::uint32_t voter = 0; voter < kVoters; ++voter) {
+      set_fsync(voter, 6s);
+    }
+    isolate(kHosts - 1);
+    if (!until([this] { return newest() != nullptr; }, 10s)) {
+      return false;
+    }
+    world_.run_for(10ms);
+    for (std::uint32_t voter = 0; voter < kVoters; ++voter) {
+      set_fsync(voter, 1ms);
+    }
+    if (!until([this] { return is(JobState::kScheduled); }, 20s)) {
+      return false;
+    }
+    world_.run_for(20s);
+    return true;
+  }
+
+  /// An agent ends its last words with a restart: the hello overtakes the Finish.
+  bool finish_of_an_earlier_start() {
+    submit(8, 4s);
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    const std::uint32_t host = member();
+    if (host == leader()) {
+      return false;
+    }
+    world_.run_for(2500ms);
+    hiccup(kHiccup, host);
+    world_.network().faults.late = 500'000;
+    world_.network().faults.late_max = 800ms;
+    bool told = false;
+    world_.network().tap = [&](std::uint32_t from, std::uint32_t, const std::string& bytes) {
+      const Result<gossip::Message> message = gossip::decode(bytes);
+      if (told || from != host || !message.has_value() ||
+          message->envelope().type != gossip::MessageType::kFinish) {
+        return;
+      }
+      told = true;
+      world_.at(world_.now() + 1ms, [this, host] {
+        world_.kill_agent(host);
+        world_.start_agent(host);
+      });
+    };
+    world_.run_for(kHiccup);
+    world_.network().tap = nullptr;
+    return told;
+  }
+
+  SwarmResult result() {
+    SwarmResult result;
+    result.violations = world_.violations();
+    result.virtual_time = world_.now().time_since_epoch();
+    result.hash = world_.hash();
+    result.steps = world_.steps();
+    result.jobs = submits_->acknowledged();
+    result.network = world_.network().stats;
+    result.faults = played_;
+    for (std::uint32_t host = 0; host < kVoters; ++host) {
+      if (world_.is_running(host)) {
+        result.edges.merge(world_.node(host).seat().state().edges());
+      }
+    }
+    return result;
+  }
+
+  World world_;
+  SubmitsKept* submits_ = nullptr;
+  std::map<std::string, std::uint64_t> played_;
+};
+
+bool is_exempt(Edge edge) {
+  const auto& exempt = exempt_edges();
+  return std::any_of(exempt.begin(), exempt.end(),
+                     [edge](const ExemptEdge& each) { return each.edge == edge; });
+}
+
+}  // namespace
+
+const std::vector<ExemptEdge>& exempt_edges() {
+  static const std::vector<ExemptEdge> kExempt = {
+      {Edge::kStopPreempted, "nothing preempts a job yet"},
+      {Edge::kStopSuspended, "nothing suspends a job yet"},
+      {Edge::kCondemnKept, "a leader names no token of an attempt that is kept"},
+      {Edge::kStartTooEarly, "a leader says Start only after it applied every Ready"},
+      {Edge::kStopEarly, "a leader says Stop only after it applied the Start"},
+      {Edge::kFinishEarly, "a leader passes a Finish on only after it applied the Start"},
+      {Edge::kReadyLate,
+       "a leader says Start after it applied every Ready, and passes on none after"},
+      {Edge::kReadyOtherPair, "a Register that changes the pair ends what is RESERVED"},
+  };
+  return kExempt;
+}
+
+std::vector<std::string> judge_edges(const scheduler::EdgeCounts& edges) {
+  std::vector<std::string> wrong;
+  for (std::size_t i = 0; i < scheduler::kEdgeCount; ++i) {
+    const auto edge = static_cast<Edge>(i);
+    const std::string name(text_of(edge));
+    if (edges[edge] == 0 && !is_exempt(edge)) {
+      wrong.push_back("edge never reached: " + name);
+    } else if (edges[edge] != 0 && is_exempt(edge)) {
+      wrong.push_back("edge is exempted and was reached: " + name);
+    }
+  }
+  return wrong;
+}
+
+SwarmResult run_edge_acts(std::uint64_t seed) {
+  return Acts(seed).run();
+}
+
+}  // namespace muster::sim
