@@ -63,6 +63,7 @@ void GangAgent::tick(Instant now) {
     on_time(latest_, grant);
   }
   advance_all(latest_);
+  watch_stuck(latest_);
   if (latest_ >= renew_at_) {
     send_renewals(latest_);
   }
@@ -75,7 +76,7 @@ Instant GangAgent::next_deadline() const {
   if (halted_) {
     return kNever;
   }
-  Instant deadline = renew_at_;
+  Instant deadline = std::min(renew_at_, recheck_at_);
   if (may_hello()) {
     deadline = std::min(deadline, hello_at_);
   }
@@ -147,6 +148,7 @@ void GangAgent::on(Instant now, SupervisorAdopted input) {
   Grant* grant = grant_of(input.token);
   if (grant == nullptr || !grant->is_live()) {
     orphans_.insert(input.token);
+    recheck_at_ = std::min(recheck_at_, now + options_.stuck_recheck);
     output_.commands.push_back(Terminate{input.token, Duration(0), "orphan"});
     emit(Severity::kWarn, "orphan_supervisor", input.token);
     return;

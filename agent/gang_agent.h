@@ -43,6 +43,10 @@ struct GangAgentOptions {
   Duration finish_retry_max = std::chrono::seconds(8);
   /// Ranks not gone `grace` + this after Terminate are reported as stuck (design 8, rule 11).
   Duration kill_slack = std::chrono::seconds(5);
+  /// While ranks are stuck, and once after: between two looks at them. Each has them killed again
+  /// and tells the leader what is not offered. Lower: more hellos of a sick host; higher: a lost
+  /// word keeps clean GPUs out of use that long.
+  Duration stuck_recheck = std::chrono::seconds(30);
 };
 
 /// What the host offers: healthy and clean GPUs only.
@@ -237,7 +241,7 @@ class GangAgent {
     Instant finish_at = kNever;
     Duration finish_delay{0};
     gossip::Endpoint master;
-    std::vector<Nonce> finish_nonces;  ///< Of the last word, as sent; bounded.
+    std::vector<Nonce> finish_nonces;          ///< Of the last word, as sent; bounded.
     std::vector<scheduler::RankResult> early;  ///< First failure, reported before the end.
   };
   struct Renewal {
@@ -293,6 +297,9 @@ class GangAgent {
   void kill(Instant now, Token token);
   void restart_finishes(Instant now);
   void want_hello(Instant now);
+  std::vector<std::string> stuck_gpus() const;
+  void watch_stuck(Instant now);
+  void recheck_stuck(Instant now);
 
   void recover(const crdt::Records& records);
   void settle_interrupted(Instant now);
@@ -319,7 +326,9 @@ class GangAgent {
   Rng rng_;
   Fence fence_;
   std::map<Token, Grant> grants_;
-  std::set<Token> orphans_;  ///< Supervisors of no live grant, being ended before hello.
+  std::set<Token> orphans_;            ///< Supervisors of no live grant, being ended before hello.
+  std::vector<std::string> withheld_;  ///< stuck_gpus() as the leader was last told.
+  Instant recheck_at_ = kNever;
   std::map<std::uint64_t, Write> writes_;
   std::uint64_t last_write_ = 0;
 

@@ -193,6 +193,60 @@ void GangAgent::send_finish(Instant now, Grant& grant) {
   grant.finish_delay = std::min(grant.finish_delay * 2, options_.finish_retry_max);
 }
 
+std::vector<std::string> GangAgent::stuck_gpus() const {
+  std::set<std::string> uuids;
+  for (const auto& [token, grant] : grants_) {
+    if (!grant.is_stuck || !grant.has_ranks()) {
+      continue;
+    }
+    for (const GpuSlot& place : member_of(grant).gpus) {
+      uuids.insert(place.uuid);
+    }
+  }
+  return {uuids.begin(), uuids.end()};
+}
+
+/// Design 8, rule 11, both ways: the leader hears of a GPU that may not be used, and that it may be
+/// used again as soon as nothing of the old attempt lives.
+void GangAgent::watch_stuck(Instant now) {
+  std::vector<std::string> stuck = stuck_gpus();
+  if (stuck == withheld_) {
+    if (now >= recheck_at_) {
+      recheck_stuck(now);
+    }
+    return;
+  }
+  for (const std::string& uuid : withheld_) {
+    if (!std::binary_search(stuck.begin(), stuck.end(), uuid)) {
+      emit(Severity::kInfo, "gpu_offered_again", {}, uuid);
+    }
+  }
+  for (const std::string& uuid : stuck) {
+    if (!std::binary_search(withheld_.begin(), withheld_.end(), uuid)) {
+      emit(Severity::kWarn, "gpu_withheld", {}, uuid);
+    }
+  }
+  withheld_ = std::move(stuck);
+  recheck_at_ = now + options_.stuck_recheck;
+  want_hello(now);
+}
+
+/// A supervisor that was not reached, or an observation that crossed our hello in the leader's log,
+/// must not keep GPUs out of use until the next boot.
+void GangAgent::recheck_stuck(Instant now) {
+  for (const auto& [token, grant] : grants_) {
+    if (grant.is_stuck && grant.has_ranks()) {
+      output_.commands.push_back(Terminate{token, Duration(0), "stuck"});
+    }
+  }
+  for (const Token token : orphans_) {
+    output_.commands.push_back(Terminate{token, Duration(0), "orphan"});
+  }
+  const bool is_clean = withheld_.empty() && orphans_.empty();
+  recheck_at_ = is_clean ? kNever : now + options_.stuck_recheck;
+  want_hello(now);
+}
+
 void GangAgent::on_time(Instant now, Grant& grant) {
   if (now >= grant.stuck_at) {
     grant.stuck_at = kNever;

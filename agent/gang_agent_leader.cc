@@ -80,6 +80,7 @@ void GangAgent::send_hello(Instant now) {
   hello.gpus = offered_gpus();
   hello.cpus = inventory_.cpus;
   hello.memory_mb = inventory_.memory_mb;
+  hello.stuck = withheld_;
   for (const auto& [token, grant] : grants_) {
     scheduler::GrantReport report{token, grant.durable.value_or(GrantState::kReady), {}};
     if (report.state == GrantState::kEnded) {

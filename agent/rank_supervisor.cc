@@ -159,7 +159,8 @@ bool RankSupervisors::connect_to(Handle& handle) const {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/sock", folder.get());
-  Fd socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // Not blocking: a supervisor that hangs with a full backlog must not hang the agent.
+  Fd socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!folder.is_open() ||
       connect(socket_fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return false;
@@ -262,6 +263,9 @@ void RankSupervisors::carry(const Terminate& command) {
   if (handle == nullptr) {
     inputs_.emplace_back(SupervisorGone{command.token, evidence_of(command.token)});
     return;
+  }
+  if (!handle->socket.is_open()) {
+    connect_to(*handle);
   }
   send(*handle, TerminateOrder{command.grace, command.reason});
 }

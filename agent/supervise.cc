@@ -329,6 +329,7 @@ void Supervisor::terminate(Duration grace, const std::string& reason) {
     _exit(0);
   }
   if (phase_ == Phase::kStopping) {
+    kill_at_ = std::min(kill_at_, boot_now() + grace);  // Once more, or sooner.
     return;
   }
   reap();

@@ -12,7 +12,7 @@ using gossip::MessageType;
 using gossip::Reader;
 
 void write_body(Encoder& out, const Hello& hello) {
-  out.array(8);
+  out.array(9);
   write(out, hello.start);
   out.text(hello.boot_id).text(hello.name).text(hello.gpu_type);
   write(out, hello.gpus);
@@ -21,6 +21,7 @@ void write_body(Encoder& out, const Hello& hello) {
     out.array(4).token(grant.token).u64(static_cast<std::uint64_t>(grant.state));
     write(out, grant.results);
   }
+  write(out, hello.stuck);
 }
 
 Hello read_hello(Reader& in) {
@@ -41,6 +42,9 @@ Hello read_hello(Reader& in) {
         static_cast<GrantState>(item.u64_at_most(static_cast<std::uint64_t>(GrantState::kAborted)));
     grant.results = read_rank_results(item);
     hello.grants.push_back(std::move(grant));
+  }
+  if (in.left() > 0) {
+    hello.stuck = read_texts(in, kUuidBytesMax);
   }
   return hello;
 }

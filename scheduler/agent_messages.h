@@ -60,6 +60,9 @@ struct Hello {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   std::vector<GrantReport> grants;  ///< All that are not forgotten.
+  /// Sorted uuids under which ranks of an earlier attempt live on although they were killed: not
+  /// offered until they are gone (design 8, rule 11).
+  std::vector<std::string> stuck;
   bool operator==(const Hello&) const = default;
 };
 /// leader -> agent, only by a leader that applied its own-term entry and confirmed leadership.

@@ -16,7 +16,7 @@ Encoder& begin(Encoder& out, EntryKind kind, std::size_t fields) {
 }
 
 void write_entry(Encoder& out, const entry::Register& fact) {
-  begin(out, EntryKind::kRegister, 9).id(fact.host);
+  begin(out, EntryKind::kRegister, 10).id(fact.host);
   write(out, fact.start);
   out.text(fact.boot_id).text(fact.name).text(fact.gpu_type);
   write(out, fact.gpus);
@@ -24,6 +24,7 @@ void write_entry(Encoder& out, const entry::Register& fact) {
   for (const entry::LiveGrant& grant : fact.live) {
     out.token(grant.token).boolean(grant.ended);
   }
+  write(out, fact.stuck);
 }
 
 entry::Register read_register(Reader& in) {
@@ -42,6 +43,9 @@ entry::Register read_register(Reader& in) {
     grant.token = live.token();
     grant.ended = live.boolean();
     fact.live.push_back(grant);
+  }
+  if (in.left() > 0) {
+    fact.stuck = read_texts(in, kUuidBytesMax);
   }
   return fact;
 }

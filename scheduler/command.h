@@ -93,6 +93,7 @@ struct Register {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   std::vector<LiveGrant> live;
+  std::vector<std::string> stuck;  ///< Hello::stuck. Replaces what was quarantined.
   bool operator==(const Register&) const = default;
 };
 struct Submit {

@@ -73,7 +73,7 @@ struct HostRecord {
   Verdict verdict = Verdict::kAlive;
   Health health = Health::kHealthy;
   std::vector<std::string> unhealthy_gpus;
-  std::vector<std::string> quarantined;
+  std::vector<std::string> quarantined;  ///< Until its agent's next registration says otherwise.
   bool operator==(const HostRecord&) const = default;
 
   /// Gossip already shows a later start than the registered one: its hello is on the way.

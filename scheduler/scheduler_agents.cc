@@ -23,6 +23,7 @@ entry::Register register_of(const HostId& host, const Hello& hello) {
   fact.gpus = hello.gpus;
   fact.cpus = hello.cpus;
   fact.memory_mb = hello.memory_mb;
+  fact.stuck = hello.stuck;
   for (const GrantReport& grant : hello.grants) {
     if (grant.state != GrantState::kAborted) {
       fact.live.push_back({grant.token, grant.state == GrantState::kEnded});
@@ -35,7 +36,7 @@ bool is_registered_as(const HostRecord& record, const Hello& hello) {
   return record.start == hello.start && record.boot_id == hello.boot_id &&
          record.name == hello.name && record.gpu_type == hello.gpu_type &&
          record.gpus == hello.gpus && record.cpus == hello.cpus &&
-         record.memory_mb == hello.memory_mb;
+         record.memory_mb == hello.memory_mb && record.quarantined == hello.stuck;
 }
 
 /// Ranks that are the member's own, each once.
@@ -121,7 +122,7 @@ void Scheduler::hear(Instant now, const HostId& from, const Refuse& refuse) {
   propose(now, entry::Abort{refuse.token, Cause::kRefused, from});
 }
 
-/// An unkillable rank sits on these GPUs (rule 11).
+/// An unkillable rank sits on these GPUs (rule 11). The agent's hellos say when it is gone.
 void Scheduler::quarantine(Instant now, const HostId& from, const MemberRecord& record) {
   const HostRecord* host = state_.host(from);
   if (host == nullptr) {

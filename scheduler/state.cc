@@ -100,7 +100,8 @@ void State::on(Step& step, const entry::Tick& fact) {
 }
 
 std::string State::why_not(const entry::Register& fact) const {
-  if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax) {
+  if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax ||
+      fact.stuck.size() > kHostGpusMax) {
     return "malformed registration";
   }
   std::set<std::string> uuids(fact.gpus.begin(), fact.gpus.end());
@@ -138,8 +139,14 @@ void State::on(Step& step, const entry::Register& fact) {
   record.gpus = fact.gpus;
   record.cpus = fact.cpus;
   record.memory_mb = fact.memory_mb;
-  if (rebooted) {
-    record.quarantined.clear();
+  // Design 8, rule 11: offered again when its agent says that it is clean, a reboot among others.
+  if (record.quarantined != fact.stuck) {
+    record.quarantined = fact.stuck;
+    step.result.events.push_back({Severity::kInfo,
+                                  "host_quarantine",
+                                  {{"host", fact.host.short_hex()},
+                                   {"gpus", std::to_string(fact.stuck.size())},
+                                   {"index", std::to_string(step.index.value())}}});
   }
   if (new_pair) {
     // A hello with a higher generation clears the verdict about the one before at once.

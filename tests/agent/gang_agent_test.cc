@@ -485,6 +485,46 @@ TEST_F(GangAgentTest, StuckRanksMakeTheNewerGrantBeRefused) {
   EXPECT_TRUE(agent_->grants()[0].stuck);
 }
 
+TEST_F(GangAgentTest, AStuckGpuIsWithheldAndOfferedAgainWhenItsRanksAreGone) {
+  join();
+  make_running(kOne);
+  stop(kOne);
+  clear();
+  pass(10s + 5s + 1s);
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_EQ(sent<Hello>().back().stuck, std::vector<std::string>{"a"});
+  answer_hello({});
+  clear();
+  give(AllRanksEnded{kOne, ended(137)});
+  sync();
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_TRUE(sent<Hello>().back().stuck.empty());
+}
+
+TEST_F(GangAgentTest, StuckRanksAreLookedAtAgainAndOnceAfter) {
+  join();
+  make_running(kOne);
+  stop(kOne);
+  pass(10s + 5s + 1s);
+  answer_hello({});
+  clear();
+  pass(30s);
+  ASSERT_EQ(commands<Terminate>().size(), 1U);
+  EXPECT_EQ(commands<Terminate>()[0].token, kOne);
+  EXPECT_FALSE(sent<Hello>().empty()) << "the leader may have logged more than is stuck";
+  give(SupervisorGone{kOne, std::nullopt});
+  sync();
+  answer_hello({});
+  clear();
+  pass(30s);
+  EXPECT_TRUE(commands<Terminate>().empty());
+  ASSERT_FALSE(sent<Hello>().empty());
+  answer_hello({});
+  clear();
+  pass(5min);
+  EXPECT_TRUE(sent<Hello>().empty());
+}
+
 TEST_F(GangAgentTest, ReadyDoesNotSurviveARestartAndThatIsDurableBeforeHello) {
   join();
   make_ready(kOne);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -158,6 +159,23 @@ TEST_F(Supervise, AnAgentThatNeverHangsUpIsLetGo) {
   }
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(told->results.front().code, 4);
+}
+
+TEST_F(Supervise, RanksThatWereGivenLongGoSoonerWhenToldAgain) {
+  start();
+  const std::string deaf = directory_ + "/deaf";
+  first_.say(order("trap '' TERM; : > " + deaf + "; while :; do sleep 1; done"));
+  const Instant deadline = boot_now() + kPatience;
+  while (!std::filesystem::exists(deaf) && boot_now() < deadline) {
+    sched_yield();
+  }
+  first_.say(TerminateOrder{1h, "stop"});
+  first_.say(TerminateOrder{0ms, "stuck"});
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->phase != Phase::kEnded) {
+    told = first_.hear();
+  }
+  EXPECT_TRUE(told.has_value());
 }
 
 TEST_F(Supervise, ARenewalThatLayUnreadInAPauseCountsBeforeTheHoldIsJudged) {

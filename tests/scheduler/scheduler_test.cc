@@ -407,6 +407,23 @@ TEST_F(OneLeader, CancelReservedAbortsAndCancelRunningStops) {
   EXPECT_EQ(job(running).state, JobState::kCancelled);
 }
 
+TEST_F(OneLeader, AQuarantinedGpuIsOfferedAgainWhenItsAgentSaysSo) {
+  join(1);
+  submit(2, "a");
+  const Assign assign = said<Assign>(1).back();
+  hear(1, Refuse{assign.token, assign.start, std::string(kReasonStuck)});
+  const auto free = [&] {
+    return scheduler.state().free_gpus(*scheduler.state().host(host_id(1))).size();
+  };
+  EXPECT_EQ(free(), 2U);
+  Hello hello = hello_of(1);
+  hello.stuck = {uuid_of(1, 0)};
+  hear(1, hello);
+  EXPECT_EQ(free(), 3U) << "only one of the two is stuck";
+  hear(1, hello_of(1));
+  EXPECT_EQ(free(), 4U) << "quarantined until a reboot";
+}
+
 TEST_F(OneLeader, ImpossibleIsRefusedOnlyOnceHostsAreKnown) {
   submit(99, "early");
   EXPECT_FALSE(replies.back().error.has_value());
