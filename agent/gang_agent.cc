@@ -14,6 +14,12 @@ static_assert(StateMachine<GangAgent>);
 using scheduler::GrantState;
 using scheduler::RankResult;
 
+namespace {
+
+constexpr const char* kNoNamespace = "no PID namespace: only --isolation keep";
+
+}  // namespace
+
 GangAgent::GangAgent(GangAgentOptions options, AgentIdentity identity, const crdt::Records& records,
                      Inventory inventory, Rng rng, Instant now)
     : options_(options),
@@ -204,9 +210,18 @@ void GangAgent::on(Instant now, SupervisorsScanned) {
   }
 }
 
-void GangAgent::on(Instant, SupervisorPrepared input) {
+void GangAgent::on(Instant now, SupervisorPrepared input) {
+  if (inventory_.has_namespaces != input.has_namespace) {
+    inventory_.has_namespaces = input.has_namespace;
+    want_hello(now);
+  }
   Grant* grant = grant_of(input.token);
   if (grant == nullptr || grant->state() != GrantState::kReady) {
+    return;
+  }
+  if (!input.has_namespace && !grant->record.spec.keep_when_isolated) {
+    abort(*grant, kNoNamespace);
+    refuse(input.token, kNoNamespace);
     return;
   }
   grant->prepared = true;

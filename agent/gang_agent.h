@@ -55,6 +55,7 @@ struct Inventory {
   std::vector<std::string> gpus;  ///< uuids.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
+  bool has_namespaces = true;  ///< As probed at the start; then as the last supervisor says.
   bool operator==(const Inventory&) const = default;
 };
 
@@ -100,6 +101,9 @@ struct SupervisorsScanned {};
 struct SupervisorPrepared {
   Token token;
   gossip::Endpoint master;
+  /// False: ranks that fork away may outlive a killed supervisor, and with it the end of a hold.
+  /// Such a grant is refused unless its job is never ended by silence (design 9).
+  bool has_namespace = true;
 };
 /// Prepare or Launch did not work and nothing runs.
 struct LaunchFailed {

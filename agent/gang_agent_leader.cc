@@ -81,6 +81,7 @@ void GangAgent::send_hello(Instant now) {
   hello.cpus = inventory_.cpus;
   hello.memory_mb = inventory_.memory_mb;
   hello.stuck = withheld_;
+  hello.has_namespaces = inventory_.has_namespaces;
   for (const auto& [token, grant] : grants_) {
     scheduler::GrantReport report{token, grant.durable.value_or(GrantState::kReady), {}};
     if (report.state == GrantState::kEnded) {

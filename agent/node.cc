@@ -25,8 +25,10 @@ AgentIdentity identity_of(const NodeOptions& options) {
   return {options.self, options.start, options.boot_id, options.name};
 }
 
-Inventory inventory_of(const crdt::Capacity& capacity) {
+Inventory inventory_of(const NodeOptions& options) {
+  const crdt::Capacity& capacity = options.capacity;
   Inventory inventory;
+  inventory.has_namespaces = options.has_namespaces;
   inventory.gpu_type = capacity.gpu_type;
   inventory.cpus = capacity.cpus;
   inventory.memory_mb = capacity.memory_mb;
@@ -53,8 +55,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       membership_(options_.self, options_.start, options_.rack, rng_.fork(), now),
       store_(options_.self, options_.start.generation, recovered.state, rng_.fork()),
       seat_(seat_options(options_), recovered.raft, rng_.fork(), now),
-      gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_.capacity),
-                  rng_.fork(), now),
+      gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng_.fork(),
+                  now),
       desk_(rng_.fork()),
       now_(now) {
   for (const auto& [host, slot] : store_.rows()) {

@@ -38,8 +38,9 @@ struct NodeOptions {
   gossip::Endpoint control;  ///< Where this agent listens, as others dial it.
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
-  int bootstrap_expect = 0;  ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
-  crdt::Capacity capacity;   ///< The inventory to offer.
+  int bootstrap_expect = 0;    ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
+  crdt::Capacity capacity;     ///< The inventory to offer.
+  bool has_namespaces = true;  ///< Inventory::has_namespaces.
   std::uint64_t compact_entries = SeatOptions().compact_entries;
 };
 

@@ -356,7 +356,7 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
          "ranks that fork away may outlive a killed supervisor");
   }
   if (!handle.adopting) {
-    inputs_.emplace_back(SupervisorPrepared{handle.token, status.master});
+    inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
   } else if (status.phase == Phase::kEnded) {
     handle.ended_told = true;
     inputs_.emplace_back(SupervisorGone{handle.token, evidence_of(handle.token)});

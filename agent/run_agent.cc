@@ -15,6 +15,7 @@
 #include "agent/gpu_inventory.h"
 #include "agent/host_key.h"
 #include "agent/start_record.h"
+#include "agent/supervise.h"
 #include "agent/supervise_protocol.h"
 #include "crdt/data_lock.h"
 #include "gossip/base/version.h"
@@ -246,6 +247,12 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   node.seeds = *seeds;
   node.bootstrap_expect = static_cast<int>(options.bootstrap_expect);
   node.capacity = *capacity;
+  node.has_namespaces = can_make_pid_namespace();
+  if (!node.has_namespaces) {
+    log_event({Severity::kWarn,
+               "no_pid_namespaces",
+               {{"advice", "denied here: this host takes only jobs with --isolation keep"}}});
+  }
   parts.supervisors = std::make_unique<RankSupervisors>(
       RankSupervisorsOptions{std::filesystem::absolute(options.data_dir).string(), node.control});
   parts.node = std::make_unique<Node>(std::move(node), disk->recovered, Rng(random_number()),

@@ -514,6 +514,16 @@ bool enter_namespace() {
 
 }  // namespace
 
+bool can_make_pid_namespace() {
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool can = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
+    _exit(can ? 0 : 1);
+  }
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
 int supervise_main(int argc, char** argv) {
   static constexpr int kUsage = 2;
   static constexpr int kConflict = 7;

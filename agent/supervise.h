@@ -23,4 +23,9 @@ namespace muster::agent {
 /// not start; otherwise it leaves by _exit.
 int supervise_main(int argc, char** argv);
 
+/// Whether a supervisor started now would get a PID namespace. Where it is denied, ranks die with
+/// their supervisor, but what they forked away may live on: such a host takes only jobs that
+/// silence never ends.
+bool can_make_pid_namespace();
+
 }  // namespace muster::agent

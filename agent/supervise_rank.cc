@@ -106,10 +106,12 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   }
   exec_pipe_ = Fd(ends[0]);
   const Fd write_end(ends[1]);
+  const pid_t supervisor = getpid();
   pid_ = fork();
   if (pid_ == 0) {
-    if (dies_with_parent) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // A parent that died before the request sends no signal for it.
+    if (dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)) {
+      _exit(kCannotExecute);
     }
     become(log_, directory_, argv, environment, write_end.get());
   }

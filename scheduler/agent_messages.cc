@@ -12,7 +12,7 @@ using gossip::MessageType;
 using gossip::Reader;
 
 void write_body(Encoder& out, const Hello& hello) {
-  out.array(9);
+  out.array(10);
   write(out, hello.start);
   out.text(hello.boot_id).text(hello.name).text(hello.gpu_type);
   write(out, hello.gpus);
@@ -22,6 +22,7 @@ void write_body(Encoder& out, const Hello& hello) {
     write(out, grant.results);
   }
   write(out, hello.stuck);
+  out.boolean(hello.has_namespaces);
 }
 
 Hello read_hello(Reader& in) {
@@ -45,6 +46,7 @@ Hello read_hello(Reader& in) {
   }
   if (in.left() > 0) {
     hello.stuck = read_texts(in, kUuidBytesMax);
+    hello.has_namespaces = in.boolean();
   }
   return hello;
 }

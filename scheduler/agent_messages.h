@@ -63,6 +63,9 @@ struct Hello {
   /// Sorted uuids under which ranks of an earlier attempt live on although they were killed: not
   /// offered until they are gone (design 8, rule 11).
   std::vector<std::string> stuck;
+  /// False: nothing here surely ends ranks when their supervisor is gone, so this host takes no
+  /// work that silence ends (design 9).
+  bool has_namespaces = true;
   bool operator==(const Hello&) const = default;
 };
 /// leader -> agent, only by a leader that applied its own-term entry and confirmed leadership.

@@ -16,7 +16,7 @@ Encoder& begin(Encoder& out, EntryKind kind, std::size_t fields) {
 }
 
 void write_entry(Encoder& out, const entry::Register& fact) {
-  begin(out, EntryKind::kRegister, 10).id(fact.host);
+  begin(out, EntryKind::kRegister, 11).id(fact.host);
   write(out, fact.start);
   out.text(fact.boot_id).text(fact.name).text(fact.gpu_type);
   write(out, fact.gpus);
@@ -25,6 +25,7 @@ void write_entry(Encoder& out, const entry::Register& fact) {
     out.token(grant.token).boolean(grant.ended);
   }
   write(out, fact.stuck);
+  out.boolean(fact.has_namespaces);
 }
 
 entry::Register read_register(Reader& in) {
@@ -46,6 +47,7 @@ entry::Register read_register(Reader& in) {
   }
   if (in.left() > 0) {
     fact.stuck = read_texts(in, kUuidBytesMax);
+    fact.has_namespaces = in.boolean();
   }
   return fact;
 }

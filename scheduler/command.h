@@ -94,6 +94,7 @@ struct Register {
   std::uint64_t memory_mb = 0;
   std::vector<LiveGrant> live;
   std::vector<std::string> stuck;  ///< Hello::stuck. Replaces what was quarantined.
+  bool has_namespaces = true;      ///< Hello::has_namespaces.
   bool operator==(const Register&) const = default;
 };
 struct Submit {

@@ -67,7 +67,8 @@ struct HostRecord {
   std::vector<std::string> gpus;  ///< In the agent's order.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
-  Token highest;  ///< The floor: the highest token ever granted here.
+  bool has_namespaces = true;  ///< False: takes only jobs that silence never ends (design 9).
+  Token highest;               ///< The floor: the highest token ever granted here.
   // As last observed (entry::Observe).
   AgentStart seen;
   Verdict verdict = Verdict::kAlive;
@@ -90,6 +91,7 @@ struct HostRecord {
     };
     return contains(gpus) && !contains(unhealthy_gpus) && !contains(quarantined);
   }
+  bool suits(const JobSpec& spec) const { return has_namespaces || spec.keep_when_isolated; }
   bool takes_work() const {
     return is_reachable() && health == Health::kHealthy && !is_superseded();
   }

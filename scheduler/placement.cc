@@ -84,6 +84,9 @@ FreeGpus::FreeGpus(const State& state, const std::set<HostId>& excluded) {
     if (!record.takes_work() || excluded.count(id) != 0) {
       continue;
     }
+    if (!record.has_namespaces) {
+      without_namespaces_.insert(id);
+    }
     Host host{id, record.start, {}};
     for (std::string& uuid : state.free_gpus(record)) {
       if (seen.insert(uuid).second) {
@@ -115,8 +118,11 @@ void FreeGpus::take(const std::string& type, const std::vector<Member>& members)
   }
 }
 
-std::set<HostId> left_out_hosts(const Job& job) {
+std::set<HostId> barred_hosts(const FreeGpus& free, const Job& job) {
   std::set<HostId> hosts;
+  if (!job.spec.keep_when_isolated) {
+    hosts = free.without_namespaces();
+  }
   for (const LeftOut& left_out : job.left_out) {
     hosts.insert(left_out.host);
   }
@@ -124,7 +130,7 @@ std::set<HostId> left_out_hosts(const Job& job) {
 }
 
 std::optional<Placement> place(const FreeGpus& free, const Job& job) {
-  const std::set<HostId> without = left_out_hosts(job);
+  const std::set<HostId> without = barred_hosts(free, job);
   std::vector<Share> best;
   std::string best_type;
   for (const auto& [type, hosts] : free.types()) {

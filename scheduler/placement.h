@@ -35,12 +35,15 @@ class FreeGpus {
   using ByHost = std::map<HostId, Host>;
 
   const std::map<std::string, ByHost>& types() const { return types_; }
+  /// Hosts that take only jobs which silence never ends.
+  const std::set<HostId>& without_namespaces() const { return without_namespaces_; }
   /// Free GPUs of the type that are not on a host in `without`.
   std::uint32_t count(const std::string& type, const std::set<HostId>& without) const;
   void take(const std::string& type, const std::vector<Member>& members);
 
  private:
   std::map<std::string, ByHost> types_;
+  std::set<HostId> without_namespaces_;
 };
 
 struct Placement {
@@ -48,11 +51,11 @@ struct Placement {
   std::vector<Member> members;  ///< In rank order.
 };
 
-/// Nothing when it does not fit now. Hosts the job leaves out are not used.
+/// Nothing when it does not fit now. Hosts the job must not get are not used.
 std::optional<Placement> place(const FreeGpus& free, const Job& job);
 
-/// The hosts `job` must not get now.
-std::set<HostId> left_out_hosts(const Job& job);
+/// The hosts `job` must not get now: those it leaves out, and those that cannot end its ranks.
+std::set<HostId> barred_hosts(const FreeGpus& free, const Job& job);
 
 /// The hold of an attempt: the job's own, or the default by the number of hosts.
 Duration hold_of(const JobSpec& spec, std::size_t host_count);

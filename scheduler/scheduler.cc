@@ -255,12 +255,16 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     refuse(ErrorCode::kInvalid, valid ? "the client key is empty or too long" : valid.error().text);
     return;
   }
-  const std::optional<std::uint32_t> largest = state_.largest_possible(fact.spec.gpu_type);
+  const std::string& type = fact.spec.gpu_type;
+  const std::optional<std::uint32_t> largest =
+      state_.largest_possible(type, fact.spec.keep_when_isolated);
   if (largest.has_value() && fact.spec.gpus > *largest) {
+    const bool keep_helps = fact.spec.gpus <= *state_.largest_possible(type);
     refuse(ErrorCode::kImpossible,
            "the job asks for " + std::to_string(fact.spec.gpus) +
                (fact.spec.gpu_type.empty() ? "" : " " + fact.spec.gpu_type) +
-               " GPUs, and the largest that could ever run has " + std::to_string(*largest));
+               " GPUs, and the largest that could ever run has " + std::to_string(*largest) +
+               (keep_helps ? "; hosts without PID namespaces take only --isolation keep" : ""));
     return;
   }
   if (state_.queue().size() >= kJobsQueuedMax || request_count_ >= kRequestsMax) {

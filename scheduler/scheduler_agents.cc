@@ -24,6 +24,7 @@ entry::Register register_of(const HostId& host, const Hello& hello) {
   fact.cpus = hello.cpus;
   fact.memory_mb = hello.memory_mb;
   fact.stuck = hello.stuck;
+  fact.has_namespaces = hello.has_namespaces;
   for (const GrantReport& grant : hello.grants) {
     if (grant.state != GrantState::kAborted) {
       fact.live.push_back({grant.token, grant.state == GrantState::kEnded});
@@ -36,7 +37,8 @@ bool is_registered_as(const HostRecord& record, const Hello& hello) {
   return record.start == hello.start && record.boot_id == hello.boot_id &&
          record.name == hello.name && record.gpu_type == hello.gpu_type &&
          record.gpus == hello.gpus && record.cpus == hello.cpus &&
-         record.memory_mb == hello.memory_mb && record.quarantined == hello.stuck;
+         record.memory_mb == hello.memory_mb && record.quarantined == hello.stuck &&
+         record.has_namespaces == hello.has_namespaces;
 }
 
 /// Ranks that are the member's own, each once.

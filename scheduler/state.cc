@@ -139,6 +139,7 @@ void State::on(Step& step, const entry::Register& fact) {
   record.gpus = fact.gpus;
   record.cpus = fact.cpus;
   record.memory_mb = fact.memory_mb;
+  record.has_namespaces = fact.has_namespaces;
   // Design 8, rule 11: offered again when its agent says that it is clean, a reboot among others.
   if (record.quarantined != fact.stuck) {
     record.quarantined = fact.stuck;
@@ -276,13 +277,16 @@ bool State::is_over(const Token& token, const HostId& host) const {
   return record == nullptr || record->end != MemberEnd::kNone;
 }
 
-std::optional<std::uint32_t> State::largest_possible(const std::string& gpu_type) const {
+std::optional<std::uint32_t> State::largest_possible(const std::string& gpu_type,
+                                                     bool is_kept) const {
   if (hosts_.empty()) {
     return std::nullopt;
   }
   std::map<std::string, std::uint32_t> by_type;
   for (const auto& [id, record] : hosts_) {
-    by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
+    if (is_kept || record.has_namespaces) {
+      by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
+    }
   }
   std::uint32_t largest = 0;
   for (const auto& [type, count] : by_type) {

@@ -106,8 +106,10 @@ class State {
   /// tokens above applied() or of another epoch, of which this state knows nothing.
   bool is_over(const Token& token, const HostId& host) const;
   /// The largest gang of this type ("" = the best single type) that all registered hosts together
-  /// could ever run, healthy or not. Nothing before the first registration.
-  std::optional<std::uint32_t> largest_possible(const std::string& gpu_type) const;
+  /// could ever run, healthy or not. Nothing before the first registration. `is_kept`: under
+  /// isolation `keep`, which hosts without PID namespaces ask for.
+  std::optional<std::uint32_t> largest_possible(const std::string& gpu_type,
+                                                bool is_kept = true) const;
   /// Something waits for cluster time: a time limit, a deadline, a host left out, a failure to be
   /// classed. Client keys may well live longer in a cluster that does nothing.
   bool needs_time() const { return !queue_.empty() || !live_.empty() || !unclassed_.empty(); }

@@ -24,6 +24,9 @@ std::string State::why_not_member(const entry::Decide& fact, std::size_t positio
   if (!record->takes_work() || member.gpus.empty()) {
     return "a member takes no work";
   }
+  if (!record->suits(jobs_.at(fact.job).spec)) {
+    return "a member has no PID namespaces";
+  }
   const std::vector<std::string> free = free_gpus(*record);
   for (const GpuSlot& gpu : member.gpus) {
     const auto slots = grants_.find(gpu.uuid);

@@ -53,7 +53,7 @@ std::uint32_t read_u32(Reader& in) {
 }
 
 Encoder encode_host(const HostRecord& host) {
-  Encoder out = section(Section::kHost, 15);
+  Encoder out = section(Section::kHost, 16);
   out.id(host.id);
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
@@ -63,6 +63,7 @@ Encoder encode_host(const HostRecord& host) {
   out.u64(static_cast<std::uint64_t>(host.verdict)).u64(static_cast<std::uint64_t>(host.health));
   write(out, host.unhealthy_gpus);
   write(out, host.quarantined);
+  out.boolean(host.has_namespaces);
   return out;
 }
 
@@ -82,6 +83,7 @@ HostRecord read_host(Reader& in) {
   host.health = read_enum(in, Health::kCordoned);
   host.unhealthy_gpus = read_texts(in, kUuidBytesMax);
   host.quarantined = read_texts(in, kUuidBytesMax);
+  host.has_namespaces = in.left() == 0 || in.boolean();
   return host;
 }
 

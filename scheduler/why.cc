@@ -10,8 +10,9 @@ namespace {
 
 /// Holders of GPUs that `job` could use once they are given back: of the type, on hosts that take
 /// work, healthy, not quarantined, not left out.
-std::vector<Holder> holders_of(const State& state, const Job& job, const std::string& type) {
-  const std::set<HostId> without = left_out_hosts(job);
+std::vector<Holder> holders_of(const State& state, const FreeGpus& free, const Job& job,
+                               const std::string& type) {
+  const std::set<HostId> without = barred_hosts(free, job);
   std::map<JobId, Holder> by_job;
   for (const auto& [uuid, slots] : state.grants()) {
     for (const auto& [slot, grant] : slots) {
@@ -49,7 +50,8 @@ struct Offer {
 };
 
 Offer offer_of(const State& state, const FreeGpus& free, const Job& job, const std::string& type) {
-  Offer offer{type, free.count(type, left_out_hosts(job)), holders_of(state, job, type), {}, 0};
+  Offer offer{
+      type, free.count(type, barred_hosts(free, job)), holders_of(state, free, job, type), {}, 0};
   const std::uint32_t need = job.spec.gpus > offer.free ? job.spec.gpus - offer.free : 0;
   std::vector<std::uint32_t> sizes;
   for (const Holder& holder : offer.holders) {
@@ -88,6 +90,15 @@ std::set<std::string> types_for(const State& state, const Job& job) {
     }
   }
   return types;
+}
+
+std::uint32_t barred_gpus(const State& state, const Job& job) {
+  std::uint32_t count = 0;
+  for (const auto& [id, host] : state.hosts()) {
+    const bool has_type = job.spec.gpu_type.empty() || job.spec.gpu_type == host.gpu_type;
+    count += has_type && !host.suits(job.spec) ? static_cast<std::uint32_t>(host.gpus.size()) : 0;
+  }
+  return count;
 }
 
 void list_ahead(const State& state, const Job& job, Why& answer) {
@@ -181,7 +192,9 @@ std::optional<Why> why(const State& state, JobId id) {
   if (!answer.is_queued) {
     return answer;
   }
-  const std::optional<std::uint32_t> largest = state.largest_possible(job->spec.gpu_type);
+  const std::optional<std::uint32_t> largest =
+      state.largest_possible(job->spec.gpu_type, job->spec.keep_when_isolated);
+  answer.barred_gpus = barred_gpus(state, *job);
   answer.is_impossible = largest.has_value() && job->spec.gpus > *largest;
   answer.lacking_gpus = job->spec.gpus;
   list_ahead(state, *job, answer);
@@ -212,6 +225,12 @@ std::optional<Why> why(const State& state, JobId id) {
 
 namespace {
 
+std::string barred(std::uint32_t gpus) {
+  return gpus == 0 ? ""
+                   : "; " + std::to_string(gpus) +
+                         " more take only --isolation keep, as their hosts have no PID namespaces";
+}
+
 std::string jobs_ahead(std::size_t count) {
   return count == 1 ? "1 job is" : std::to_string(count) + " jobs are";
 }
@@ -224,11 +243,12 @@ std::string Why::text() const {
   }
   std::string text = reason + "; ";
   if (is_impossible) {
-    return text + "it asks for more GPUs than all registered hosts have";
+    return text + "it asks for more GPUs than all registered hosts have" + barred(barred_gpus);
   }
   if (!fits_now) {
     return text + "it lacks " + std::to_string(lacking_gpus) + " GPUs, " +
-           std::to_string(free_gpus) + (free_gpus == 1 ? " is free" : " are free");
+           std::to_string(free_gpus) + (free_gpus == 1 ? " is free" : " are free") +
+           barred(barred_gpus);
   }
   return text + (ahead_count == 0
                      ? "it fits and starts now"

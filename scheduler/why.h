@@ -37,6 +37,8 @@ struct Why {
   /// The largest gang of its type that would fit now; 0 = none.
   std::uint32_t largest_now = 0;
   std::vector<HostId> left_out;  ///< Hosts that refused it or were late.
+  /// GPUs of its type on hosts without PID namespaces, which take it only under isolation `keep`.
+  std::uint32_t barred_gpus = 0;
 
   /// One plain line for a person: why, and what is lacking. Who and what else: the fields above.
   std::string text() const;

@@ -501,6 +501,26 @@ TEST_F(GangAgentTest, AStuckGpuIsWithheldAndOfferedAgainWhenItsRanksAreGone) {
   EXPECT_TRUE(sent<Hello>().back().stuck.empty());
 }
 
+TEST_F(GangAgentTest, WithoutANamespaceOnlyAKeptJobIsTaken) {
+  join();
+  say(assign(kOne));
+  sync();
+  give(SupervisorPrepared{kOne, {}, false});
+  sync();
+  EXPECT_EQ(stored_state_of(kOne), GrantState::kAborted);
+  ASSERT_EQ(sent<Refuse>().size(), 1U);
+  EXPECT_NE(sent<Refuse>()[0].reason.find("no PID namespace"), std::string::npos);
+  EXPECT_TRUE(sent<Ready>().empty());
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_FALSE(sent<Hello>().back().has_namespaces);
+  Assign kept = assign(kTwo);
+  kept.spec.keep_when_isolated = true;
+  say(kept);
+  sync();
+  give(SupervisorPrepared{kTwo, {}, false});
+  EXPECT_EQ(sent<Ready>().size(), 1U);
+}
+
 TEST_F(GangAgentTest, StuckRanksAreLookedAtAgainAndOnceAfter) {
   join();
   make_running(kOne);

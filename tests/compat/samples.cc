@@ -152,6 +152,26 @@ scheduler::RecoveredLog recovered(const crdt::WriteBatch& batch) {
   return log ? *std::move(log) : scheduler::RecoveredLog();
 }
 
+/// What a host says when something is wrong with it.
+scheduler::Hello stuck_hello() {
+  scheduler::Hello hello;
+  hello.start = kStart;
+  hello.gpus = {"GPU-a", "GPU-b"};
+  hello.stuck = {"GPU-b"};
+  hello.has_namespaces = false;
+  return hello;
+}
+
+entry::Register stuck_register() {
+  entry::Register fact;
+  fact.host = kHost;
+  fact.start = kStart;
+  fact.gpus = {"GPU-a", "GPU-b"};
+  fact.stuck = {"GPU-b"};
+  fact.has_namespaces = false;
+  return fact;
+}
+
 }  // namespace
 
 std::vector<Sample> message_samples() {
@@ -191,6 +211,7 @@ std::vector<Sample> message_samples() {
                                              512'000,
                                              {{kToken, scheduler::GrantState::kEnded, results()}},
                                              {}}),
+      agent_sample("hello_stuck", stuck_hello()),
       agent_sample("hello_reply",
                    scheduler::HelloReply{kStart.start_id, true, Generation(), kToken, {{1, 200}}}),
       agent_sample("assign",
@@ -218,6 +239,7 @@ std::vector<Sample> entry_samples() {
                                                512'000,
                                                {{kToken, true}},
                                                {}}),
+      entry_sample("register_stuck", stuck_register()),
       entry_sample("submit", entry::Submit{"key", spec(), "host-one"}),
       entry_sample("cancel", entry::Cancel{JobId(4), "bob"}),
       entry_sample("observe", entry::Observe{kHost,

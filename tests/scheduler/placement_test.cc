@@ -232,5 +232,30 @@ TEST(Why, CoverIsSmallestByCountThenSum) {
   }
 }
 
+TEST(Placement, AHostWithoutNamespacesTakesOnlyJobsThatSilenceNeverEnds) {
+  Log log;
+  log.apply(registration(1, 2));
+  entry::Register without = registration(2, 4);
+  without.has_namespaces = false;
+  log.apply(without);
+  EXPECT_EQ(log.state.largest_possible("", false), 2U);
+  EXPECT_EQ(log.state.largest_possible("", true), 6U);
+  log.run(log.submit(2), {member_of(1, 0, 2)});
+  const JobId waits = log.submit(1);
+  EXPECT_FALSE(place(FreeGpus(log.state, {}), *log.state.job(waits)).has_value());
+  EXPECT_TRUE(log.decide(waits, {member_of(2, 0, 1)}).is_none()) << "not checked again at apply";
+  EXPECT_NE(why(log.state, waits)->text().find("4 more take only --isolation keep"),
+            std::string::npos);
+  entry::Submit kept = submission("kept", 4);
+  kept.spec.keep_when_isolated = true;
+  const Job& job = *log.state.job(log.apply(kept).job);
+  const std::optional<Placement> placement = place(FreeGpus(log.state, {}), job);
+  ASSERT_TRUE(placement.has_value());
+  EXPECT_EQ(placement->members[0].host, host_id(2));
+  Result<State> copy = State::decode(log.state.encode());
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_FALSE(copy->host(host_id(2))->has_namespaces);
+}
+
 }  // namespace
 }  // namespace muster::scheduler
