@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,8 +61,11 @@ class Supervise : public testing::Test {
     directory_ = mkdtemp(path);
   }
   ~Supervise() override {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
+    // Its pidfd is readable when all that it started is gone too: nothing writes here any more.
+    if (pidfd_.is_open()) {
+      syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+      pollfd gone{pidfd_.get(), POLLIN, 0};
+      poll(&gone, 1, static_cast<int>(to_ms(kPatience)));
     }
     std::filesystem::remove_all(directory_);
   }
@@ -90,7 +94,8 @@ class Supervise : public testing::Test {
     ASSERT_TRUE(status.has_value());
     ASSERT_EQ(status->phase, Phase::kPrepared);
     pid_ = std::atoi(read_file(directory_ + "/pid").value_or("0").c_str());
-    ASSERT_GT(pid_, 0);
+    pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    ASSERT_TRUE(pidfd_.is_open());
   }
 
   Agent connect_agent() const {
@@ -115,6 +120,7 @@ class Supervise : public testing::Test {
 
   std::string directory_;
   pid_t pid_ = 0;
+  Fd pidfd_;
   Agent first_;
 };
 
