@@ -130,7 +130,9 @@ void Watch::missed(Instant now, SubjectProbe& probe) {
     take_sample(probe, true);
   }
   if (probe.silent >= kSilentBeforeCall) {
-    call_ring(now, probe);
+    if (probe.claim != ClaimKind::kSilent) {
+      call_ring(now, probe);  // Else the ring has the claim itself.
+    }
     consider_sweep(now);
     update_isolation(now);
   }
