@@ -20,7 +20,8 @@ constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
 /// A node that ticks more often than this within kSpin asks for ticks that change nothing.
 constexpr Duration kSpin = std::chrono::milliseconds(1);
 constexpr std::uint32_t kSpinsMax = 10'000;
-constexpr Duration kLook = std::chrono::milliseconds(10);
+/// How soon after it thawed a host starts an agent that was to start meanwhile.
+constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
 
 gossip::Endpoint endpoint_of(std::uint32_t host, std::uint16_t port) {
   return gossip::Endpoint::ipv4(10, 0, static_cast<std::uint8_t>(host >> 8),
@@ -102,17 +103,6 @@ void World::run_until(Instant when) {
     });
   }
   now_ = when;
-}
-
-bool World::run_until_true(const std::function<bool()>& condition, Duration limit) {
-  const Instant deadline = now_ + limit;
-  while (!condition()) {
-    if (now_ >= deadline) {
-      return false;
-    }
-    run_for(kLook);
-  }
-  return true;
 }
 
 // ---- clocks ----
@@ -455,6 +445,9 @@ void World::start_agent(std::uint32_t index) {
   Host& host = *hosts_[index];
   if (host.node != nullptr || !host.is_powered) {
     return;
+  }
+  if (host.is_frozen) {
+    return at(now_ + kStartsWithin, [this, index] { start_agent(index); });
   }
   ++host.life;
   agent::NodeOptions options;

@@ -7,9 +7,25 @@
 #include "tests/sim/world.h"
 
 namespace muster::sim {
+namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds(10);
+
+}  // namespace
 
 void World::add_checker(std::unique_ptr<Checker> checker) {
   checkers_.push_back(std::move(checker));
+}
+
+bool World::run_until_true(const std::function<bool()>& condition, Duration limit) {
+  const Instant deadline = now_ + limit;
+  while (!condition()) {
+    if (now_ >= deadline) {
+      return false;
+    }
+    run_for(kLook);
+  }
+  return true;
 }
 
 void World::finish() {
