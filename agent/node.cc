@@ -162,8 +162,14 @@ void Node::greet_seeds(Instant now) {
   const auto due = seeds_.due(now, !cluster_.is_zero(), is_met);
   const std::string introduction = due.empty() ? "" : store_.introduction();
   for (const gossip::Endpoint& seed : due) {
+    std::string body = introduction;
+    if (is_met(seed)) {
+      crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
+      question.want = {*addresses_.at(seed)};
+      body = crdt::encode(question);
+    }
     output_.transport.push_back(
-        gossip::Send{seed, gossip::Channel::kControl, gossip::encode(greeting, introduction)});
+        gossip::Send{seed, gossip::Channel::kControl, gossip::encode(greeting, body)});
   }
   if (seeds_.take_complaint()) {
     std::string seeds;

@@ -70,6 +70,49 @@ TEST(Node, ANodeWithoutAClusterIsNotTakenInByWhoDialsIt) {
   EXPECT_EQ(bare.node().cluster(), kCluster);
 }
 
+/// In a large cluster few watch a seed: the others hear of its cluster only when they ask.
+TEST(Node, ASeedThatWasMetBeforeItHadAClusterIsAskedAgain) {
+  BareNode bare(0, ClusterId(), {}, true);
+  crdt::Identity identity;
+  identity.name = "peer";
+  identity.control = testing::kPeerControl;
+  identity.start_id = StartId(1);
+  crdt::RowsBody rows;
+  rows.rows.push_back({kPeer, {Generation(1), {}}});
+  rows.rows[0].row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)] = {
+      {Generation(1), Sequence(1)}, crdt::encode(identity)};
+  const auto say = [&](ClusterId cluster) {
+    bare.receive_on(
+        testing::kPeerControl,
+        gossip::encode(BareNode::envelope(MessageType::kRows, cluster), crdt::encode(rows)));
+  };
+  const auto asks_for_its_row = [&bare] {
+    for (const gossip::TransportOutput& each : bare.transport) {
+      const auto* send = std::get_if<gossip::Send>(&each);
+      if (send == nullptr) {
+        continue;
+      }
+      const auto message = gossip::decode(send->bytes);
+      const auto body = message.has_value() && message->envelope().type == MessageType::kRows
+                            ? crdt::decode_rows(message->body())
+                            : std::nullopt;
+      if (body.has_value() && body->want == std::vector<HostId>{kPeer}) {
+        return send->to == testing::kPeerControl;
+      }
+    }
+    return false;
+  };
+  say(ClusterId());
+  bare.transport.clear();
+  bare.pass(1500ms);
+  EXPECT_TRUE(asks_for_its_row());
+  say(kCluster);
+  EXPECT_EQ(bare.node().cluster(), kCluster);
+  bare.transport.clear();
+  bare.pass(1500ms);
+  EXPECT_FALSE(asks_for_its_row());
+}
+
 TEST(Node, AForeignMemberDoesNotKeepANodeFromFoundingItsOwnCluster) {
   BareNode bare(1);
   bare.receive(probe(BareNode::envelope(MessageType::kProbe, kForeign)));
