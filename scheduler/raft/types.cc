@@ -3,8 +3,8 @@
 namespace muster::scheduler {
 
 Status RaftConfig::validate() const {
-  if (heartbeat <= Duration::zero() || election_timeout_min < 4 * heartbeat) {
-    return Error{ErrorCode::kInvalid, "election_timeout_min must be at least 4 heartbeats"};
+  if (heartbeat <= Duration::zero() || election_timeout_min < 3 * heartbeat) {
+    return Error{ErrorCode::kInvalid, "election_timeout_min must be at least 3 heartbeats"};
   }
   if (election_timeout_max <= election_timeout_min) {
     return Error{ErrorCode::kInvalid, "election_timeout_max must be above election_timeout_min"};

@@ -136,10 +136,11 @@ inline constexpr std::uint64_t kTermLeapMax = std::uint64_t{1} << 32;
 inline constexpr Duration kPreVoteToldEvery = std::chrono::seconds(30);
 
 struct RaftConfig {
-  /// Silence of a leader on an idle log. Lower: more traffic. Higher: slower detection.
-  Duration heartbeat = std::chrono::milliseconds(250);
+  /// Silence of a leader on an idle log. Lower: more traffic. Higher: fewer beats may be lost
+  /// before the followers hold an election.
+  Duration heartbeat = std::chrono::milliseconds(330);
   /// A follower that heard no leader for a random time in [min, max] starts a pre-vote; one that
-  /// heard it within min refuses votes (thesis 4.2.3). At least 4 heartbeats.
+  /// heard it within min refuses votes (thesis 4.2.3). At least 3 heartbeats.
   Duration election_timeout_min = std::chrono::milliseconds(1000);
   Duration election_timeout_max = std::chrono::milliseconds(1500);
   /// A leader that no majority answered for this long steps down (thesis 6.2).
