@@ -144,13 +144,16 @@ def forks_away(agent):
 
 
 def no_quorum(agent):
-    """Without a majority: submit says so with exit 5, reads still answer."""
+    """Without a majority: submit says so with exit 5, however large the job is, and reads answer."""
     with Lab("pq", base_port=BASE_PORT + 20) as lab:  # Two of the three that were asked for.
         three = f"{lab.seeds()},127.0.0.1:9"
         lab.seeds = lambda: three
         lab.start()
         wait_for("answers", lambda: lab["p"].ask("hosts"), 10)
         expect("submit", submit(lab["p"], "--gpus", "1", "--", "true"), 5, "quorum")
+        # Nobody has registered yet: nothing can be called impossible.
+        expect("submit", submit(lab["p"], "--gpus", "9999", "--", "true"), 5, "quorum")
+        expect("hosts", lab["p"].cli("hosts"), 0)
 
 
 def seeds_unreachable(agent):
@@ -160,6 +163,20 @@ def seeds_unreachable(agent):
         lab.start()
         wait_for("a line about the seeds", lambda: "127.0.0.1:9" in (
             lab["z"].data / "agent.log").read_text(), 30)
+
+
+def seeds_come_late(agent):
+    """Seeds that answer only after people were told that none does: the agent joins them."""
+    with Lab("mn", base_port=BASE_PORT + 100, expect=1) as lab:
+        lab.seeds = lambda: lab["m"].endpoint
+        lab["n"].start()
+        wait_for("a line about the seed", lambda: "seeds_unreachable" in (
+            lab["n"].data / "agent.log").read_text(), 30)
+        lab["m"].start()
+        wait_for("one cluster", lambda: {host["name"] for host in (
+            lab["n"].ask("hosts") or {"hosts": []})["hosts"]} == {"m", "n"}, 15)
+        wait_for("a gang over both", lambda: submit(
+            lab["n"], "--gpus", "16", "--wait", "--", "true")[0] == 0, 15)
 
 
 def nobody_there(agent):
@@ -180,7 +197,7 @@ def flip_a_byte(directory):
 
 
 def damaged_disk(agent):
-    """Damage in raft/ is refused with advice; damage in state/ is rebuilt and said."""
+    """Damage in raft/ or id/ is refused with advice; damage in state/ is rebuilt and said."""
     with Lab("y", base_port=BASE_PORT + 40, expect=1) as lab:
         other = lab["y"]
         lab.start()
@@ -194,10 +211,13 @@ def damaged_disk(agent):
             raise Failure("state/ was damaged and the log does not say so")
         other.process.send_signal(signal.SIGTERM)
         other.process.wait(10)
-        flip_a_byte(other.data / "raft")
-        got = run_agent(other)
-        if got[0] == 0 or "raft" not in got[2] or "move the data directory away" not in got[2]:
-            raise Failure(f"a damaged raft/ was answered with {got}")
+        for part in ("raft", "id"):
+            good = (other.data / part / "data.mdb").read_bytes()
+            flip_a_byte(other.data / part)
+            got = run_agent(other)
+            if got[0] == 0 or part not in got[2] or "move the data directory away" not in got[2]:
+                raise Failure(f"a damaged {part}/ was answered with {got}")
+            (other.data / part / "data.mdb").write_bytes(good)
 
 
 def clock_set_back(agent):
@@ -246,7 +266,8 @@ def foreign_member(agent):
 
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
-         forks_away, nobody_there, no_quorum, seeds_unreachable, damaged_disk,
+         forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late,
+         damaged_disk,
          clock_set_back, foreign_member]
 
 
