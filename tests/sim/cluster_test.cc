@@ -259,8 +259,8 @@ TEST(Swarm, AHundredHostsBreakNothing) {
   SwarmOptions options;
   options.hosts = 100;
   options.seed = 1;
-  options.length = 90s;
-  options.quiet = 60s;
+  options.length = 100s;
+  options.quiet = options.length * 2 / 5;
   options.invariant_stride = 64;
   expect_good_swarm(options);
 }

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 constexpr SwarmProfile cancel_races() {
   SwarmProfile profile;
   profile.name = "cancel_races";
-  profile.weights = {1, 0, 1, 0, 0, 1, 2, 0, 1, 1, 1, 0, 0};
+  profile.weights = {1, 0, 1, 0, 0, 1, 2, 0, 1, 1, 1, 0, 0, 0};
   profile.fsync_min = 5ms;
   profile.fsync_max = 150ms;
   profile.cancel_at_once = 600'000;
@@ -21,7 +21,7 @@ constexpr SwarmProfile cancel_races() {
 constexpr SwarmProfile silent_and_back() {
   SwarmProfile profile;
   profile.name = "silent_and_back";
-  profile.weights = {1, 0, 1, 0, 0, 0, 1, 0, 0, 1, 6, 0, 0};
+  profile.weights = {1, 0, 1, 0, 0, 0, 1, 0, 0, 1, 6, 0, 0, 0};
   profile.isolated_min = 12s;
   profile.isolated_max = 32s;
   profile.between_jobs_max = 30s;
@@ -34,7 +34,7 @@ constexpr SwarmProfile silent_and_back() {
 constexpr SwarmProfile late_stops() {
   SwarmProfile profile;
   profile.name = "late_stops";
-  profile.weights = {0, 0, 0, 0, 2, 2, 2, 0, 0, 0, 6, 0, 0};
+  profile.weights = {0, 0, 0, 0, 2, 2, 2, 0, 0, 0, 6, 0, 0, 0};
   profile.between_faults_max = 8s;
   profile.isolated_min = 2s;
   profile.isolated_max = 15s;
@@ -48,7 +48,7 @@ constexpr SwarmProfile late_stops() {
 constexpr SwarmProfile repeats() {
   SwarmProfile profile;
   profile.name = "repeats";
-  profile.weights = {3, 1, 0, 1, 0, 1, 0, 0, 1, 4, 0, 0, 0};
+  profile.weights = {3, 1, 0, 1, 0, 1, 0, 0, 1, 4, 0, 0, 0, 0};
   profile.between_jobs_max = 6s;
   profile.run_ms_max = 8'000;
   profile.repeat = 1'000'000;
@@ -59,7 +59,7 @@ constexpr SwarmProfile repeats() {
 constexpr SwarmProfile old_disks() {
   SwarmProfile profile;
   profile.name = "old_disks";
-  profile.weights = {1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 5, 0};
+  profile.weights = {1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 5, 0, 0};
   return profile;
 }
 
@@ -67,7 +67,7 @@ constexpr SwarmProfile old_disks() {
 constexpr SwarmProfile zombie_leaders() {
   SwarmProfile profile;
   profile.name = "zombie_leaders";
-  profile.weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  profile.weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0};
   profile.length_min = 370s;
   profile.first_fault = 45s;
   profile.between_faults_min = 300s;
@@ -82,9 +82,19 @@ constexpr SwarmProfile zombie_leaders() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 7> kProfiles = {
+/// Hosts that leave and come back, jobs of several priorities, and jobs that silence does not end.
+constexpr SwarmProfile leavers_and_keepers() {
+  SwarmProfile profile;
+  profile.name = "leavers_and_keepers";
+  profile.weights = {1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 2, 0, 0, 5};
+  profile.priorities = 3;
+  profile.keep = 300'000;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 8> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
-    repeats(),      old_disks(),    zombie_leaders(),
+    repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
 };
 
 }  // namespace

@@ -190,7 +190,9 @@ Instant RankFarm::next_deadline() const {
     if (!supervisor.is_alive) {
       continue;
     }
-    next = std::min(next, supervisor.hold_until);
+    if (!supervisor.record.spec.keep_when_isolated) {
+      next = std::min(next, supervisor.hold_until);
+    }
     for (const Rank& rank : supervisor.ranks) {
       if (rank.is_running) {
         next = std::min(next, rank.ends_at);

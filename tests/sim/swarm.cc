@@ -103,6 +103,10 @@ class Swarm {
     spec.patience = seconds(1, 5);
     spec.on_lost_host =
         rng_.chance(200'000) ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
+    if (profile_.priorities > 1) {
+      spec.priority = static_cast<std::int32_t>(rng_.below(profile_.priorities));
+    }
+    spec.keep_when_isolated = profile_.keep > 0 && rng_.chance(profile_.keep);
     const std::uint64_t kind = rng_.below(10);
     if (kind == 0) {
       spec.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.gpus)));
@@ -155,6 +159,8 @@ class Swarm {
         return put_disk_back();
       case Fault::kLeaderZombie:
         return leader_zombie();
+      case Fault::kLeft:
+        return leave();
     }
   }
 
@@ -294,6 +300,17 @@ class Swarm {
     count("disk_put_back");
     world_.put_image_back(host);
     after(seconds(1, 20), [this, host] { world_.power_on(host); });
+  }
+
+  void leave() {
+    const std::uint32_t host = some_host_without_vote();
+    if (world_.is_running(host)) {
+      count("left");
+      agent::Request request;
+      request.verb = agent::Verb::kLeave;
+      world_.ask(host, std::move(request));
+      after(seconds(2, 60), [this, host] { world_.start_agent(host); });
+    }
   }
 
   void bad_network() {
