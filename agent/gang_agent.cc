@@ -68,6 +68,7 @@ void GangAgent::tick(Instant now) {
   for (auto& [token, grant] : grants_) {
     on_time(latest_, grant);
   }
+  give_up_orphans(latest_);
   advance_all(latest_);
   watch_stuck(latest_);
   if (latest_ >= renew_at_) {
@@ -82,7 +83,7 @@ Instant GangAgent::next_deadline() const {
   if (halted_) {
     return kNever;
   }
-  Instant deadline = std::min(renew_at_, recheck_at_);
+  Instant deadline = std::min({renew_at_, recheck_at_, orphans_until_});
   if (may_hello()) {
     deadline = std::min(deadline, hello_at_);
   }
@@ -126,7 +127,7 @@ std::vector<GrantView> GangAgent::grants() const {
   std::vector<GrantView> views;
   for (const auto& [token, grant] : grants_) {
     views.push_back({token, grant.state(), grant.record.job, grant.record.attempt,
-                     member_of(grant).gpus, grant.hold_until, grant.is_stuck});
+                     member_of(grant).gpus, grant.hold_until, grant.is_stuck || grant.is_silent});
   }
   return views;
 }
@@ -153,10 +154,13 @@ void GangAgent::on(Instant, Persisted input) {
 void GangAgent::on(Instant now, SupervisorAdopted input) {
   Grant* grant = grant_of(input.token);
   if (grant == nullptr || !grant->is_live()) {
-    orphans_.insert(input.token);
-    recheck_at_ = std::min(recheck_at_, now + options_.stuck_recheck);
-    output_.commands.push_back(Terminate{input.token, Duration(0), "orphan"});
-    emit(Severity::kWarn, "orphan_supervisor", input.token);
+    end_orphan(now, input.token);
+    return;
+  }
+  grant->is_silent = false;
+  if (grant->state() == GrantState::kStopping) {
+    // The order was given while it was silent, and may never have reached it.
+    output_.commands.push_back(Terminate{input.token, grant->record.spec.grace, "late answer"});
     return;
   }
   grant->prepared = true;
@@ -172,8 +176,40 @@ void GangAgent::on(Instant now, SupervisorAdopted input) {
   emit(Severity::kInfo, "supervisor_adopted", input.token);
 }
 
+/// Under READY nothing runs, whatever the supervisor does: the end of the scan aborts it. Otherwise
+/// ranks may run, and well: the grant stays and is renewed, and only its GPUs are withheld.
+void GangAgent::on(Instant now, SupervisorSilent input) {
+  Grant* grant = grant_of(input.token);
+  if (grant == nullptr || !grant->is_live()) {
+    end_orphan(now, input.token);
+    return;
+  }
+  emit(Severity::kAlarm, "supervisor_silent", input.token);
+  if (grant->state() != GrantState::kStarting) {
+    return;
+  }
+  grant->is_silent = true;
+  grant->prepared = true;
+  grant->ready_sent = true;
+  grant->launch_sent = true;
+  grant->hold_until = now + grant->record.hold;  // Its own timer may end it sooner.
+  renew_at_ = std::min(renew_at_, now);
+}
+
+void GangAgent::end_orphan(Instant now, Token token) {
+  output_.commands.push_back(Terminate{token, Duration(0), "orphan"});
+  if (stuck_orphans_.contains(token)) {
+    return;
+  }
+  orphans_.insert(token);
+  orphans_until_ = std::min(orphans_until_, now + options_.kill_slack);
+  recheck_at_ = std::min(recheck_at_, now + options_.stuck_recheck);
+  emit(Severity::kWarn, "orphan_supervisor", token);
+}
+
 void GangAgent::on(Instant now, SupervisorGone input) {
   orphans_.erase(input.token);
+  stuck_orphans_.erase(input.token);
   Grant* grant = grant_of(input.token);
   if (grant == nullptr || !grant->is_live()) {
     output_.commands.push_back(Forget{input.token});
@@ -266,7 +302,7 @@ void GangAgent::on(Instant now, RankFailedEarly input) {
 }
 
 void GangAgent::on(Instant now, AllRanksEnded input) {
-  if (orphans_.erase(input.token) > 0) {
+  if (orphans_.erase(input.token) + stuck_orphans_.erase(input.token) > 0) {
     output_.commands.push_back(Forget{input.token});
     return;
   }

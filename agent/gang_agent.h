@@ -13,7 +13,8 @@
 //
 // Owner: agent/node. The edge carries out the commands (agent/rank_supervisor) and reports facts.
 // At start the edge reports what it found of every supervisor, then SupervisorsScanned; hello is
-// not sent before that, and not before every verdict about an interrupted grant is durable.
+// not sent before that, and not before every verdict about an interrupted grant is durable. A
+// supervisor that does not answer, or an orphan that does not die, costs its GPUs, not the host.
 
 #include <map>
 #include <optional>
@@ -90,6 +91,11 @@ struct SupervisorAdopted {
   Instant hold_until{};
   gossip::Endpoint master;
 };
+/// A supervisor was found alive at start but says nothing. Whether ranks run under it is unknown;
+/// SupervisorAdopted or SupervisorGone may follow at any time.
+struct SupervisorSilent {
+  Token token;
+};
 /// A supervisor is dead and every process under it is gone. `results` = its durable evidence.
 struct SupervisorGone {
   Token token;
@@ -129,8 +135,8 @@ struct InventoryChanged {
 };
 
 using GangAgentInput =
-    std::variant<LeaderMessage, LeaderChanged, Persisted, SupervisorAdopted, SupervisorGone,
-                 SupervisorsScanned, SupervisorPrepared, LaunchFailed, RanksStarted,
+    std::variant<LeaderMessage, LeaderChanged, Persisted, SupervisorAdopted, SupervisorSilent,
+                 SupervisorGone, SupervisorsScanned, SupervisorPrepared, LaunchFailed, RanksStarted,
                  RankFailedEarly, AllRanksEnded, InventoryChanged>;
 
 // ---- outputs ----
@@ -240,6 +246,7 @@ class GangAgent {
     bool start_seen = false;     ///< A Start named it in this life of the agent.
     bool finish_wanted = false;  ///< Aborted: somebody asked.
     bool is_stuck = false;
+    bool is_silent = false;       ///< Its supervisor does not answer: ranks may run.
     Instant hold_until = kNever;  ///< kNever before the first send of Ready.
     Instant stuck_at = kNever;    ///< When a terminated one counts as stuck.
     Instant finish_at = kNever;
@@ -262,6 +269,7 @@ class GangAgent {
   void on(Instant now, LeaderChanged input);
   void on(Instant now, Persisted input);
   void on(Instant now, SupervisorAdopted input);
+  void on(Instant now, SupervisorSilent input);
   void on(Instant now, SupervisorGone input);
   void on(Instant now, SupervisorsScanned input);
   void on(Instant now, SupervisorPrepared input);
@@ -303,6 +311,8 @@ class GangAgent {
   void want_hello(Instant now);
   std::vector<std::string> stuck_gpus() const;
   void watch_stuck(Instant now);
+  void end_orphan(Instant now, Token token);
+  void give_up_orphans(Instant now);
   void recheck_stuck(Instant now);
 
   void recover(const crdt::Records& records);
@@ -330,7 +340,10 @@ class GangAgent {
   Rng rng_;
   Fence fence_;
   std::map<Token, Grant> grants_;
-  std::set<Token> orphans_;            ///< Supervisors of no live grant, being ended before hello.
+  std::set<Token> orphans_;         ///< Supervisors of no live grant, being ended before hello.
+  Instant orphans_until_ = kNever;  ///< When hello waits for them no longer.
+  /// Those that did not end, and the GPUs that may be theirs.
+  std::map<Token, std::vector<std::string>> stuck_orphans_;
   std::vector<std::string> withheld_;  ///< stuck_gpus() as the leader was last told.
   Instant recheck_at_ = kNever;
   std::map<std::uint64_t, Write> writes_;

@@ -132,6 +132,7 @@ void GangAgent::end(Instant, Grant& grant, std::vector<RankResult> results) {
   grant.record.state = GrantState::kEnded;
   grant.record.results = std::move(results);
   grant.is_stuck = false;
+  grant.is_silent = false;
   grant.early.clear();
   grant.finish_at = kNever;
   emit(Severity::kInfo, "grant_ended", grant.record.token);
@@ -196,12 +197,15 @@ void GangAgent::send_finish(Instant now, Grant& grant) {
 std::vector<std::string> GangAgent::stuck_gpus() const {
   std::set<std::string> uuids;
   for (const auto& [token, grant] : grants_) {
-    if (!grant.is_stuck || !grant.has_ranks()) {
+    if ((!grant.is_stuck && !grant.is_silent) || !grant.has_ranks()) {
       continue;
     }
     for (const GpuSlot& place : member_of(grant).gpus) {
       uuids.insert(place.uuid);
     }
+  }
+  for (const auto& [token, held] : stuck_orphans_) {
+    uuids.insert(held.begin(), held.end());
   }
   return {uuids.begin(), uuids.end()};
 }
@@ -242,9 +246,31 @@ void GangAgent::recheck_stuck(Instant now) {
   for (const Token token : orphans_) {
     output_.commands.push_back(Terminate{token, Duration(0), "orphan"});
   }
+  for (const auto& [token, held] : stuck_orphans_) {
+    output_.commands.push_back(Terminate{token, Duration(0), "orphan"});
+  }
   const bool is_clean = withheld_.empty() && orphans_.empty();
   recheck_at_ = is_clean ? kNever : now + options_.stuck_recheck;
   want_hello(now);
+}
+
+/// What does not die keeps its GPUs, not the host. Without a record nobody knows which those are.
+void GangAgent::give_up_orphans(Instant now) {
+  if (now < orphans_until_) {
+    return;
+  }
+  orphans_until_ = kNever;
+  for (const Token token : std::exchange(orphans_, {})) {
+    std::vector<std::string> held = inventory_.gpus;
+    if (const Grant* grant = grant_of(token); grant != nullptr) {
+      held.clear();
+      for (const GpuSlot& place : member_of(*grant).gpus) {
+        held.push_back(place.uuid);
+      }
+    }
+    stuck_orphans_[token] = std::move(held);
+    emit(Severity::kAlarm, "orphan_stuck", token);
+  }
 }
 
 void GangAgent::on_time(Instant now, Grant& grant) {

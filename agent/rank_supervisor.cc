@@ -29,6 +29,8 @@ using Phase = SupervisorStatus::Phase;
 /// A supervisor that was just starting when its agent died listens within this time.
 constexpr int kConnectTries = 50;
 constexpr useconds_t kConnectPauseUs = 20'000;
+/// Between two tries to reach a supervisor whose backlog is full or that dropped us.
+constexpr Duration kReconnectPause = std::chrono::seconds(1);
 constexpr std::size_t kComplaintBytesMax = 200;
 
 std::optional<Token> token_of(std::string_view name) {
@@ -144,13 +146,19 @@ void RankSupervisors::adopt_one(Token token) {
   Handle& handle = handles_[token];
   handle.token = token;
   handle.adopting = true;
+  handle.answer_by = boot_now() + kSupervisorPatience;
   for (int i = 0; i < kConnectTries && !connect_to(handle) && is_locked(directory_of(token)); ++i) {
+    if (errno == EAGAIN) {
+      break;  // It listens, but hears nobody: its backlog is full.
+    }
     usleep(kConnectPauseUs);
   }
   open_pidfd(handle);
   if (!handle.socket.is_open() && !handle.pidfd.is_open()) {
     on_dead(handle);
+    return;
   }
+  handle.connect_at = handle.socket.is_open() ? kNever : boot_now() + kReconnectPause;
 }
 
 bool RankSupervisors::connect_to(Handle& handle) const {
@@ -186,8 +194,9 @@ void RankSupervisors::open_pidfd(Handle& handle) const {
 }
 
 void RankSupervisors::tell_scanned() {
-  const bool is_waiting = std::any_of(handles_.begin(), handles_.end(),
-                                      [](const auto& entry) { return entry.second.adopting; });
+  const bool is_waiting = std::any_of(handles_.begin(), handles_.end(), [](const auto& entry) {
+    return entry.second.adopting && !entry.second.silent_told;
+  });
   if (scan_running_ && !is_waiting) {
     scan_running_ = false;
     inputs_.emplace_back(SupervisorsScanned{});
@@ -268,6 +277,12 @@ void RankSupervisors::carry(const Terminate& command) {
     connect_to(*handle);
   }
   send(*handle, TerminateOrder{command.grace, command.reason});
+  const bool is_deaf = handle->silent_told && handle->adopting;
+  if (is_deaf && command.grace == Duration(0) && handle->pidfd.is_open()) {
+    // It obeys nothing, but its ranks are to go at once: with it the kernel ends them.
+    emit(Severity::kWarn, "supervisor_killed", command.token, command.reason);
+    syscall(SYS_pidfd_send_signal, handle->pidfd.get(), SIGKILL, nullptr, 0);
+  }
 }
 
 void RankSupervisors::carry(const RenewHold& command) {
@@ -355,7 +370,9 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
     emit(Severity::kWarn, "no_pid_namespace", handle.token,
          "ranks that fork away may outlive a killed supervisor");
   }
-  if (!handle.adopting) {
+  if (handle.forgotten) {
+    send(handle, DismissOrder{});  // What was said while it was silent may not have reached it.
+  } else if (!handle.adopting) {
     inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
   } else if (status.phase == Phase::kEnded) {
     handle.ended_told = true;
@@ -401,9 +418,25 @@ void RankSupervisors::on_closed(Handle& handle) {
     on_dead(handle);
     return;
   }
-  if (!handle.ended_told && !handle.forgotten) {
-    connect_to(handle);
+  reconnect(boot_now(), handle);
+}
+
+void RankSupervisors::reconnect(Instant now, Handle& handle) {
+  const bool is_wanted = !handle.socket.is_open() && !handle.ended_told && !handle.forgotten;
+  handle.connect_at = is_wanted && !connect_to(handle) ? now + kReconnectPause : kNever;
+}
+
+void RankSupervisors::on_time(Instant now) {
+  for (auto& [token, handle] : handles_) {
+    if (now >= handle.connect_at) {
+      reconnect(now, handle);
+    }
+    if (handle.adopting && !handle.silent_told && now >= handle.answer_by) {
+      handle.silent_told = true;
+      inputs_.emplace_back(SupervisorSilent{token});
+    }
   }
+  tell_scanned();
 }
 
 void RankSupervisors::on_dead(Handle& handle) {
@@ -426,6 +459,7 @@ std::optional<std::vector<RankResult>> RankSupervisors::evidence_of(Token token)
 }
 
 std::vector<GangAgentInput> RankSupervisors::take_inputs() {
+  on_time(boot_now());
   return std::exchange(inputs_, std::vector<GangAgentInput>());
 }
 

@@ -18,6 +18,11 @@
 
 namespace muster::agent {
 
+/// A supervisor found at start that said nothing for this long is reported as silent. Above the
+/// time in which a living one turns from the agent before (2 s); higher: one that hangs keeps the
+/// whole host from registering for that long.
+inline constexpr Duration kSupervisorPatience = std::chrono::seconds(5);
+
 struct RankSupervisorsOptions {
   std::string data_directory;  ///< Absolute. Grants live in its "grants/".
   /// Where MASTER_PORT is held: this host's address as other hosts reach it. The port is ignored.
@@ -34,7 +39,8 @@ class RankSupervisors {
 
   /// Makes DATA/grants, connects to every supervisor that lives and reads the evidence of every one
   /// that does not. The inputs end with SupervisorsScanned once all are known: at once, except when
-  /// a supervisor is dying; then when take_inputs() yields it.
+  /// a supervisor is dying or says nothing; then when take_inputs() yields it, at most
+  /// kSupervisorPatience later. What a silent one says after that is reported all the same.
   Status adopt();
 
   /// `hosts` = names or addresses of the attempt's hosts in member order (MUSTER_HOSTS); used by
@@ -44,7 +50,8 @@ class RankSupervisors {
   /// Changes with every call of this class; poll for POLLIN.
   std::vector<int> fds() const;
   void on_readable(int fd);
-  /// Drains.
+  /// Drains. To be called every second or more often: here patience ends and lost connections are
+  /// made anew.
   std::vector<GangAgentInput> take_inputs();
   std::vector<Event> take_events();
 
@@ -61,7 +68,10 @@ class RankSupervisors {
     int pid = 0;
     std::string buffer;
     std::optional<SupervisorStatus> status;
-    bool adopting = false;  ///< Found at start: its first status becomes SupervisorAdopted.
+    bool adopting = false;        ///< Found at start: its first status becomes SupervisorAdopted.
+    bool silent_told = false;     ///< Its first status is overdue.
+    Instant answer_by = kNever;   ///< While adopting.
+    Instant connect_at = kNever;  ///< The next try, while there is no connection.
     bool started_told = false;
     bool failure_told = false;
     bool ended_told = false;
@@ -83,6 +93,8 @@ class RankSupervisors {
   void on_status(Handle& handle, SupervisorStatus status);
   void on_first_status(Handle& handle, const SupervisorStatus& status);
   void on_closed(Handle& handle);
+  void on_time(Instant now);
+  void reconnect(Instant now, Handle& handle);
   void on_dead(Handle& handle);
   void tell_scanned();
   void clean(Token token) const;

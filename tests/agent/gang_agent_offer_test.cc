@@ -79,5 +79,70 @@ TEST_F(GangAgentTest, StuckRanksAreLookedAtAgainAndOnceAfter) {
   EXPECT_TRUE(sent<Hello>().empty());
 }
 
+TEST_F(GangAgentTest, ASilentSupervisorCostsItsGpusNotTheHost) {
+  join();
+  make_running(kOne);
+  boot({Generation(4), StartId(44)});
+  give(SupervisorSilent{kOne});
+  give(SupervisorsScanned{});
+  give(LeaderChanged{kLeader, Term(1)});
+  ASSERT_FALSE(sent<Hello>().empty());
+  const Hello hello = sent<Hello>().back();
+  EXPECT_EQ(hello.stuck, std::vector<std::string>{"a"});
+  ASSERT_EQ(hello.grants.size(), 1U);
+  EXPECT_EQ(hello.grants[0].state, GrantState::kStarting) << "its ranks may be running well";
+  answer_hello({});
+  clear();
+  pass(6s);
+  EXPECT_FALSE(sent<Renew>().empty());
+  EXPECT_TRUE(commands<Terminate>().empty());
+  give(SupervisorAdopted{kOne, true, now_ + kHold, {}});
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_TRUE(sent<Hello>().back().stuck.empty());
+  EXPECT_EQ(state_of(kOne), GrantState::kRunning);
+}
+
+TEST_F(GangAgentTest, ASilentSupervisorThatIsToStopIsToldAgainWhenItAnswers) {
+  join();
+  make_running(kOne);
+  boot({Generation(4), StartId(44)});
+  give(SupervisorSilent{kOne});
+  give(SupervisorsScanned{});
+  give(LeaderChanged{kLeader, Term(1)});
+  answer_hello({});
+  stop(kOne);
+  clear();
+  give(SupervisorAdopted{kOne, true, now_ + kHold, {}});
+  EXPECT_EQ(commands<Terminate>().size(), 1U);
+  EXPECT_EQ(state_of(kOne), GrantState::kStopping);
+}
+
+TEST_F(GangAgentTest, ASilentSupervisorThatLaunchedNothingWithholdsNothing) {
+  join();
+  make_ready(kOne);
+  boot({Generation(4), StartId(44)});
+  give(SupervisorSilent{kOne});
+  give(SupervisorsScanned{});
+  give(LeaderChanged{kLeader, Term(1)});
+  sync();
+  EXPECT_EQ(stored_state_of(kOne), GrantState::kAborted);
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_TRUE(sent<Hello>().back().stuck.empty());
+}
+
+TEST_F(GangAgentTest, AnOrphanThatDoesNotDieCostsGpusNotTheHost) {
+  give(SupervisorSilent{kOne});
+  give(SupervisorsScanned{});
+  give(LeaderChanged{kLeader, Term(1)});
+  EXPECT_TRUE(sent<Hello>().empty()) << "orphans go first";
+  pass(6s);
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_EQ(sent<Hello>().back().stuck, (std::vector<std::string>{"a", "b"}));
+  clear();
+  give(SupervisorGone{kOne, std::nullopt});
+  ASSERT_FALSE(sent<Hello>().empty());
+  EXPECT_TRUE(sent<Hello>().back().stuck.empty());
+}
+
 }  // namespace
 }  // namespace muster::agent

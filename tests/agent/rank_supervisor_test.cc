@@ -73,7 +73,10 @@ class RankSupervisor : public testing::Test {
     return std::nullopt;
   }
 
+  /// Overdue answers are noticed by asking, so it looks around at least every kTurnMax.
   void turn(Instant deadline) {
+    static constexpr Duration kTurnMax = std::chrono::milliseconds(100);
+    deadline = std::min(deadline, boot_now() + kTurnMax);
     std::vector<pollfd> set;
     for (const int fd : agent_->fds()) {
       set.push_back({fd, POLLIN, 0});
@@ -310,6 +313,41 @@ TEST_F(RankSupervisor, ASupervisorOutlivesItsAgentAndIsAdopted) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].code, 4);
   EXPECT_NE(log().find("got it\n"), std::string::npos);
+}
+
+TEST_F(RankSupervisor, AFrozenSupervisorIsReportedAndAdoptedWhenItThaws) {
+  static constexpr int kRestarts = 8;  // More than its backlog takes.
+  const Fifo fifo = make_fifo();
+  run("exec 9>" + fifo.path + "; echo . >&9; sleep 1000");
+  ASSERT_TRUE(wait_for_line(fifo));
+  const int pid = agent_->pid_of(token_).value();
+  ASSERT_EQ(kill(pid, SIGSTOP), 0);
+  const Instant begun = boot_now();
+  for (int i = 0; i < kRestarts; ++i) {
+    restart();
+  }
+  EXPECT_LT(boot_now() - begun, kSupervisorPatience) << "a full backlog held the agent up";
+  EXPECT_TRUE(wait_for<SupervisorsScanned>().has_value());
+  EXPECT_TRUE(wait_for<SupervisorSilent>().has_value());
+  agent_->carry_out(Terminate{token_, grace_, "told while frozen"});
+  kill(pid, SIGCONT);
+  const auto adopted = wait_for<SupervisorAdopted>();
+  ASSERT_TRUE(adopted.has_value());
+  EXPECT_TRUE(adopted->launched);
+}
+
+TEST_F(RankSupervisor, AFrozenSupervisorWhoseRanksMustGoAtOnceIsKilled) {
+  const Fifo fifo = make_fifo();
+  run("exec 9>" + fifo.path + "; echo . >&9; sleep 1000");
+  ASSERT_TRUE(wait_for_line(fifo));
+  ASSERT_EQ(kill(agent_->pid_of(token_).value(), SIGSTOP), 0);
+  restart();
+  ASSERT_TRUE(wait_for<SupervisorSilent>().has_value());
+  agent_->carry_out(Terminate{token_, Duration(0), "stuck"});
+  const auto gone = wait_for<SupervisorGone>();
+  ASSERT_TRUE(gone.has_value());
+  EXPECT_FALSE(gone->results.has_value());
+  EXPECT_TRUE(wait_for_end(fifo));
 }
 
 TEST_F(RankSupervisor, EvidenceWaitsForTheNextAgentUntilItIsForgotten) {
