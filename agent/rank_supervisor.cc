@@ -264,6 +264,7 @@ void RankSupervisors::carry(const Launch& command, const std::vector<std::string
     inputs_.emplace_back(LaunchFailed{command.record.token, "its supervisor is gone"});
     return;
   }
+  handle->launch_ordered = true;
   send(*handle, order_of(command, hosts));
 }
 
@@ -305,7 +306,8 @@ void RankSupervisors::carry(const Forget& command) {
 /// Logs stay; without any the directory goes too.
 void RankSupervisors::clean(Token token) const {
   const std::string directory = directory_of(token);
-  for (const char* name : {"evidence", "signalled", "spec", "sock", "pid", "lock"}) {
+  for (const char* name : {"evidence", "signalled", "spec", "evidence.new", "signalled.new",
+                           "spec.new", "sock", "pid", "lock"}) {
     unlink((directory + "/" + name).c_str());
   }
   struct stat info {};
@@ -443,6 +445,9 @@ void RankSupervisors::on_dead(Handle& handle) {
   const Token token = handle.token;
   if (handle.forgotten) {
     clean(token);
+  } else if (!handle.ended_told && handle.launch_ordered &&
+             !exists(directory_of(token) + "/spec")) {
+    inputs_.emplace_back(LaunchFailed{token, "its supervisor could not begin: is the disk full?"});
   } else if (!handle.ended_told && !handle.adopting && !handle.status.has_value()) {
     std::string why = read_file(directory_of(token) + "/supervisor.log").value_or("");
     why.resize(std::min(why.size(), kComplaintBytesMax));

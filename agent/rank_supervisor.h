@@ -74,6 +74,7 @@ class RankSupervisors {
     Instant connect_at = kNever;  ///< The next try, while there is no connection.
     bool started_told = false;
     bool failure_told = false;
+    bool launch_ordered = false;
     bool ended_told = false;
     bool forgotten = false;  ///< Dismissed: its files go when it is gone.
   };

@@ -296,10 +296,13 @@ void Supervisor::obey(const LaunchOrder& order) {
   if (phase_ != Phase::kPrepared) {
     return;
   }
-  // Exists before the first exec: a grant with it and without evidence is lost, not never run.
+  // Exists before the first exec: a grant with it and without evidence is lost, not never run. A
+  // supervisor that ends without it says that nothing ran.
   const Status written = write_file_durably(".", "spec", encode_frame(order));
   if (!written) {
     complain(written.error().text);
+    unlink("spec");
+    _exit(1);
   }
   phase_ = Phase::kLaunching;
   is_keep_ = order.keep_when_isolated;
@@ -323,7 +326,8 @@ void Supervisor::obey(const DismissOrder&) {
 }
 
 /// Design 8, rule 5: the mark is durable before the first TERM, and a rank that ended before it
-/// keeps its own exit status.
+/// keeps its own exit status. Without the mark nobody may be asked to end: an exit 0 on our TERM
+/// would count.
 void Supervisor::terminate(Duration grace, const std::string& reason) {
   if (phase_ == Phase::kPrepared) {
     _exit(0);
@@ -341,10 +345,10 @@ void Supervisor::terminate(Duration grace, const std::string& reason) {
   for (SupervisedRank& rank : ranks_) {
     if (!rank.has_ended()) {
       rank.mark_signalled();
-      rank.signal(SIGTERM);
+      marked ? rank.signal(SIGTERM) : rank.mark_lost(marked.error().text);
     }
   }
-  kill_at_ = boot_now() + grace;
+  kill_at_ = boot_now() + (marked ? grace : Duration(0));
   tell();
 }
 
@@ -481,11 +485,14 @@ std::optional<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-void write_plain(const std::string& path, const std::string& text) {
+bool write_plain(const std::string& path, const std::string& text) {
   const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.is_open() || write(fd.get(), text.data(), text.size()) < 0) {
+  const bool is_written = fd.is_open() && write(fd.get(), text.data(), text.size()) ==
+                                              static_cast<ssize_t>(text.size());
+  if (!is_written) {
     complain(path + ": " + errno_text(errno));
   }
+  return is_written;
 }
 
 /// Our children are in the new namespace afterwards; the first is its PID 1.
@@ -507,8 +514,10 @@ bool enter_namespace() {
 /// The parent's half: tells where the supervisor is, then lets it begin and goes away.
 [[noreturn]] void leave(pid_t supervisor, int barrier) {
   const std::optional<std::uint64_t> started = start_time_of(supervisor);
-  write_plain("pid", std::to_string(supervisor) + " " + std::to_string(started.value_or(0)));
-  const bool is_told = write(barrier, "", 1) == 1;
+  // Unknown it could not be watched, so it does not begin.
+  const bool is_told =
+      write_plain("pid", std::to_string(supervisor) + " " + std::to_string(started.value_or(0))) &&
+      write(barrier, "", 1) == 1;
   _exit(is_told ? 0 : 1);
 }
 

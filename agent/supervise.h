@@ -7,8 +7,9 @@
 //   lock        flock()ed by the supervisor for its life: one supervisor a token
 //   pid         "PID STARTTIME" in the agent's namespace: how a dying one is recognised
 //   sock        the unix socket
-//   spec        what was launched; written before the first rank is exec'd
-//   signalled   exists, durably, before the first TERM was sent by us
+//   spec        what was launched; durable before the first rank is exec'd: no spec, no rank
+//   signalled   exists, durably, before the first TERM was sent by us; without it ranks are
+//               killed and told as lost
 //   evidence    the results of every rank; complete or absent
 //   rank-N.log  stdout and stderr of rank N as it wrote them. There is no size limit yet
 //   supervisor.log  complaints of the supervisor itself

@@ -122,6 +122,10 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   }
 }
 
+void SupervisedRank::mark_lost(const std::string& why) {
+  lost_because_ = why;
+}
+
 void SupervisedRank::on_exec_decided() {
   Failure failure;
   const ssize_t count = read(exec_pipe_.get(), &failure, sizeof failure);
@@ -168,9 +172,9 @@ void SupervisedRank::signal(int number) const {
 
 void SupervisedRank::end(RankResult::Kind kind, int code, const std::string& detail) {
   has_ended_ = true;
-  result_.kind = kind;
-  result_.code = code;
-  result_.detail = detail;
+  result_.kind = lost_because_.has_value() ? RankResult::Kind::kLost : kind;
+  result_.code = lost_because_.has_value() ? 0 : code;
+  result_.detail = lost_because_.value_or(detail);
   struct stat info {};
   if (stat(log_.c_str(), &info) == 0) {
     result_.output_bytes = static_cast<std::uint64_t>(info.st_size);

@@ -26,6 +26,8 @@ class SupervisedRank {
   void on_exit(int status);
   /// To be called before TERM is sent: its exit status proves nothing any more.
   void mark_signalled() { result_.signalled_by_us = true; }
+  /// Beside mark_signalled(): however it ends now, its end is told as lost.
+  void mark_lost(const std::string& why);
   /// To the whole process group.
   void signal(int number) const;
 
@@ -41,6 +43,7 @@ class SupervisedRank {
   std::string log_;
   std::string directory_;
   std::string program_;
+  std::optional<std::string> lost_because_;
   bool has_ended_ = false;
   scheduler::RankResult result_;
 };

@@ -350,6 +350,13 @@ TEST_F(RankSupervisor, AFrozenSupervisorWhoseRanksMustGoAtOnceIsKilled) {
   EXPECT_TRUE(wait_for_end(fifo));
 }
 
+TEST_F(RankSupervisor, ALaunchThatLeftNoMarkIsReportedAsNotBegun) {
+  prepare();
+  std::filesystem::create_directory(agent_->directory_of(token_) + "/spec.new");
+  launch({"true"});
+  EXPECT_TRUE(wait_for<LaunchFailed>().has_value());
+}
+
 TEST_F(RankSupervisor, EvidenceWaitsForTheNextAgentUntilItIsForgotten) {
   EXPECT_EQ(result_of("exit 5").code, 5);
   restart();

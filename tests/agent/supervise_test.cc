@@ -208,6 +208,41 @@ TEST_F(Supervise, ARenewalThatLayUnreadInAPauseCountsBeforeTheHoldIsJudged) {
   EXPECT_EQ(told->hold_until, renewed);
 }
 
+TEST_F(Supervise, WhatCannotBeMarkedAsLaunchedIsNotLaunched) {
+  std::filesystem::create_directory(directory_ + "/spec.new");  // In the way of the mark.
+  start();
+  const std::string ran = directory_ + "/ran";
+  first_.say(order(": > " + ran));
+  EXPECT_FALSE(first_.hear().has_value()) << "it goes on without its mark";
+  pollfd gone{pidfd_.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&gone, 1, static_cast<int>(to_ms(kPatience))), 1);
+  EXPECT_FALSE(std::filesystem::exists(ran));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/spec"));
+}
+
+TEST_F(Supervise, WithoutTheMarkRanksAreKilledAndLostNotAskedToEnd) {
+  std::filesystem::create_directory(directory_ + "/signalled.new");
+  start();
+  const std::string runs = directory_ + "/runs";
+  const std::string asked = directory_ + "/asked";
+  first_.say(order("trap ': > " + asked + "; exit 0' TERM; : > " + runs +
+                   "; while :; do sleep 0.01; done"));
+  const Instant deadline = boot_now() + kPatience;
+  while (!std::filesystem::exists(runs) && boot_now() < deadline) {
+    sched_yield();
+  }
+  first_.say(TerminateOrder{1h, "stop"});
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->phase != Phase::kEnded) {
+    told = first_.hear();
+  }
+  ASSERT_TRUE(told.has_value());
+  ASSERT_EQ(told->results.size(), 1U);
+  EXPECT_EQ(told->results[0].kind, scheduler::RankResult::Kind::kLost);
+  EXPECT_TRUE(told->results[0].signalled_by_us);
+  EXPECT_FALSE(std::filesystem::exists(asked));
+}
+
 }  // namespace
 }  // namespace muster::agent
 
