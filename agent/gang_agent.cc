@@ -275,6 +275,7 @@ void GangAgent::on(Instant now, LaunchFailed input) {
     refuse(input.token, "launch failed: " + input.text);
     return;
   }
+  // With code 0, which is kHostFault: no command was tried.
   end(now, *grant, results_of_all(member_of(*grant), RankResult::Kind::kNotStarted, input.text));
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 
+#include "scheduler/host_fault.h"
 #include "scheduler/why.h"
 
 namespace muster::agent {
@@ -57,7 +58,9 @@ std::string text_of(const RankResult& result) {
     case RankResult::Kind::kLost:
       return "lost";
     case RankResult::Kind::kNotStarted:
-      return "not started (" + std::to_string(result.code) + ")";
+      return scheduler::is_host_fault(result)
+                 ? "not started by its host"
+                 : "not started (" + std::to_string(result.code) + ")";
   }
   return "";
 }

@@ -12,15 +12,23 @@
 #include <sstream>
 #include <vector>
 
+#include "scheduler/host_fault.h"
+
 namespace muster::agent {
 namespace {
 
+using scheduler::kHostFault;
 using scheduler::RankResult;
 
 constexpr int kCannotExecute = 126;  // As shells say it.
 constexpr int kNotFound = 127;
 
 enum class Stage : int { kOutput = 0, kDirectory = 1, kExec = 2 };
+
+/// Another host, or this one at another time, may well execute the same command.
+bool is_shortage(int code) {
+  return code == EAGAIN || code == ENOMEM || code == EMFILE || code == ENFILE || code == EIO;
+}
 
 struct Failure {
   Stage stage = Stage::kExec;
@@ -118,7 +126,7 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   if (pid_ < 0) {
     pid_ = 0;
     exec_pipe_.reset();
-    end(RankResult::Kind::kNotStarted, kCannotExecute, "fork: " + errno_text(errno));
+    end(RankResult::Kind::kNotStarted, kHostFault, "fork: " + errno_text(errno));
   }
 }
 
@@ -133,8 +141,9 @@ void SupervisedRank::on_exec_decided() {
   if (count != static_cast<ssize_t>(sizeof failure)) {
     return;
   }
-  const int code =
-      failure.stage == Stage::kExec && failure.code == ENOENT ? kNotFound : kCannotExecute;
+  const bool is_hosts = failure.stage == Stage::kOutput || is_shortage(failure.code);
+  const bool is_absent = failure.stage == Stage::kExec && failure.code == ENOENT;
+  const int code = is_hosts ? kHostFault : is_absent ? kNotFound : kCannotExecute;
   switch (failure.stage) {
     case Stage::kOutput:
       end(RankResult::Kind::kNotStarted, code, log_ + ": " + errno_text(failure.code));

@@ -58,7 +58,7 @@ struct RankResult {
     kSignalled = 1,  ///< `code` = signal number that killed it.
     kNeverRan = 2,   ///< No supervisor was ever started for it.
     kLost = 3,       ///< It ran, but no evidence of its end exists.
-    kNotStarted = 4  ///< exec failed: `code` = 127 or 126, `detail` says why.
+    kNotStarted = 4  ///< `code` = 127 or 126: exec failed; 0: its host's fault.
   };
   std::uint32_t rank = 0;
   Kind kind = Kind::kExited;

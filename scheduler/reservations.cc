@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "scheduler/host_fault.h"
 #include "scheduler/mutants.h"
 
 namespace muster::scheduler {
@@ -324,7 +325,7 @@ const RankResult* Attempt::program_failure() const {
       const bool exited_badly = result.kind == RankResult::Kind::kExited && result.code != 0;
       const bool died = result.kind == RankResult::Kind::kSignalled ||
                         result.kind == RankResult::Kind::kNotStarted;
-      if (!result.signalled_by_us && (exited_badly || died)) {
+      if (!result.signalled_by_us && !is_host_fault(result) && (exited_badly || died)) {
         return &result;
       }
     }

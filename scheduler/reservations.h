@@ -71,7 +71,7 @@ struct Attempt {
   /// Some rank surely did not exit 0 unsignalled: a *logged* Finish says so, or the member expired
   /// or is proven dead. Without it no other attempt of the job may begin (rule 6).
   bool has_failed_member() const;
-  /// The first rank that failed by itself (not by our signal), or nothing.
+  /// The first rank that failed by itself (not by our signal or its host's fault), or nothing.
   const RankResult* program_failure() const;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "scheduler/host_fault.h"
 #include "scheduler/mutants.h"
 #include "scheduler/state.h"
 
@@ -187,13 +188,25 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
 
 void State::fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   const RankResult* failure = attempt.program_failure();
-  if (failure == nullptr || attempt.lost_host || attempt.cause == Cause::kHostLost) {
+  std::string host_cause = "host_lost";
+  bool has_host_fault = false;
+  for (const MemberRecord& record : attempt.members) {
+    const auto fault = std::find_if(record.results.begin(), record.results.end(), is_host_fault);
+    if (fault != record.results.end()) {
+      has_host_fault = true;
+      leave_out(job, record.member.host);
+      host_cause = "rank " + std::to_string(fault->rank) +
+                   " could not be started by its host: " + fault->detail;
+    }
+  }
+  const bool is_hosts = has_host_fault || attempt.lost_host || attempt.cause == Cause::kHostLost;
+  if (failure == nullptr || is_hosts) {
     // Ranks die of the loss of another's host: no retry of the user is used for that.
     if (++job.lost_attempts >= kLostAttemptsMax) {
       end_job(step, job, JobState::kFailed, 1, "lost its hosts too often");
       return;
     }
-    requeue(step, job, attempt, "host_lost");
+    requeue(step, job, attempt, std::move(host_cause));
     return;
   }
   const bool signalled = failure->kind == RankResult::Kind::kSignalled;

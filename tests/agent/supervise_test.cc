@@ -19,6 +19,7 @@
 #include <filesystem>
 
 #include "agent/supervise_protocol.h"
+#include "scheduler/host_fault.h"
 
 namespace muster::agent {
 namespace {
@@ -241,6 +242,19 @@ TEST_F(Supervise, WithoutTheMarkRanksAreKilledAndLostNotAskedToEnd) {
   EXPECT_EQ(told->results[0].kind, scheduler::RankResult::Kind::kLost);
   EXPECT_TRUE(told->results[0].signalled_by_us);
   EXPECT_FALSE(std::filesystem::exists(asked));
+}
+
+TEST_F(Supervise, AnUnwritableLogIsTheHostsFault) {
+  std::filesystem::create_directory(directory_ + "/rank-0.log");
+  start();
+  first_.say(order("true"));
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->results.empty()) {
+    told = first_.hear();
+  }
+  ASSERT_TRUE(told.has_value());
+  EXPECT_TRUE(scheduler::is_host_fault(told->results[0]));
+  EXPECT_NE(told->results[0].detail.find("rank-0.log"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gossip/base/rng.h"
+#include "scheduler/host_fault.h"
 #include "tests/scheduler/cluster.h"
 
 namespace muster::scheduler {
@@ -164,6 +165,22 @@ TEST_F(GangOfTwo, CommandNotFoundIsNotTriedAgain) {
   EXPECT_EQ(job(id).state, JobState::kFailed);
   EXPECT_EQ(job(id).exit_code, 127);
   EXPECT_NE(job(id).reason.find("no such command"), std::string::npos);
+}
+
+TEST_F(GangOfTwo, AHostThatCannotStartARankUsesNoRetryAndIsLeftOut) {
+  const JobId id = submit();
+  const Token token = run(id);
+  std::vector<RankResult> results = results_of(first, kHostFault);
+  results[0].kind = RankResult::Kind::kNotStarted;
+  results[0].detail = "fork: too many processes";
+  log.apply(entry::Finish{token, first.host, first.start, results, true});
+  log.apply(entry::Stop{token, Cause::kHostLost});
+  log.finish(token, second, 1);  // It missed the first.
+  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_NE(job(id).reason.find("too many processes"), std::string::npos);
+  ASSERT_EQ(job(id).left_out.size(), 1U);
+  EXPECT_EQ(job(id).left_out[0].host, first.host);
 }
 
 TEST_F(GangOfTwo, LostHostRequeuesUnderAHigherTokenAndUsesNoRetry) {
