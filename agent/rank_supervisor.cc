@@ -100,7 +100,8 @@ int spawn_process(Spawn& spawn) {
 
 }  // namespace
 
-RankSupervisors::RankSupervisors(RankSupervisorsOptions options) : options_(std::move(options)) {}
+RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
+    : options_(std::move(options)), kept_(options_.kept) {}
 
 RankSupervisors::~RankSupervisors() {
   reap_children();
@@ -131,6 +132,8 @@ Status RankSupervisors::adopt() {
     const std::optional<Token> token = token_of(entry->d_name);
     if (token.has_value() && exists(directory_of(*token) + "/lock")) {
       tokens.push_back(*token);
+    } else if (token.has_value()) {
+      keep_output(*token);
     }
   }
   closedir(folder);
@@ -226,7 +229,8 @@ void RankSupervisors::carry(const Prepare& command) {
   }
   Handle handle;
   handle.token = command.token;
-  const Status spawned = spawn(command, handle);
+  const Status has_room = check_disk();
+  const Status spawned = has_room ? spawn(command, handle) : has_room;
   if (!spawned) {
     inputs_.emplace_back(LaunchFailed{command.token, spawned.error().text});
     return;
@@ -304,7 +308,7 @@ void RankSupervisors::carry(const Forget& command) {
 }
 
 /// Logs stay; without any the directory goes too.
-void RankSupervisors::clean(Token token) const {
+void RankSupervisors::clean(Token token) {
   const std::string directory = directory_of(token);
   for (const char* name : {"evidence", "signalled", "spec", "evidence.new", "signalled.new",
                            "spec.new", "sock", "pid", "lock"}) {
@@ -315,7 +319,30 @@ void RankSupervisors::clean(Token token) const {
   if (stat(log.c_str(), &info) == 0 && info.st_size == 0) {
     unlink(log.c_str());
   }
-  rmdir(directory.c_str());
+  if (rmdir(directory.c_str()) != 0) {
+    keep_output(token);
+  }
+}
+
+void RankSupervisors::keep_output(Token token) {
+  const std::size_t removed = kept_.add(token, directory_of(token));
+  if (removed > 0) {
+    emit(Severity::kInfo, "old_output_removed", token, std::to_string(removed));
+  }
+}
+
+/// A host whose disk is nearly full takes nothing new: what runs, and the agent's own vote, need
+/// the rest.
+Status RankSupervisors::check_disk() {
+  const std::optional<std::string> shortage =
+      disk_shortage(options_.data_directory, options_.reserve);
+  if (shortage.has_value() != disk_low_told_) {
+    disk_low_told_ = shortage.has_value();
+    events_.push_back({shortage.has_value() ? Severity::kAlarm : Severity::kInfo,
+                       shortage.has_value() ? "disk_low" : "disk_has_room_again",
+                       {{"detail", shortage.value_or(options_.data_directory)}}});
+  }
+  return shortage.has_value() ? Status(Error{ErrorCode::kIo, *shortage}) : ok();
 }
 
 // ---- what supervisors say ----

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/gang_agent.h"
+#include "agent/kept_grants.h"
 #include "agent/supervise_protocol.h"
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
@@ -28,6 +29,8 @@ struct RankSupervisorsOptions {
   /// Where MASTER_PORT is held: this host's address as other hosts reach it. The port is ignored.
   gossip::Endpoint address;
   std::string executable = "/proc/self/exe";  ///< Run as `EXECUTABLE supervise ...`.
+  KeptLimits kept{};
+  DiskReserve reserve{};
 };
 
 class RankSupervisors {
@@ -98,7 +101,9 @@ class RankSupervisors {
   void reconnect(Instant now, Handle& handle);
   void on_dead(Handle& handle);
   void tell_scanned();
-  void clean(Token token) const;
+  void clean(Token token);
+  void keep_output(Token token);
+  Status check_disk();
   std::optional<std::vector<scheduler::RankResult>> evidence_of(Token token) const;
   void reap_children();
   Handle* handle_of(Token token);
@@ -109,6 +114,8 @@ class RankSupervisors {
   std::vector<int> unreaped_;  ///< Short-lived children.
   bool scan_running_ = false;
   bool no_namespace_told_ = false;
+  bool disk_low_told_ = false;
+  KeptGrants kept_;
   std::vector<GangAgentInput> inputs_;
   std::vector<Event> events_;
 };

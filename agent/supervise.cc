@@ -78,6 +78,7 @@ class Supervisor {
   void kill_everything();
   void reap();
   void on_exec_pipes(const std::vector<pollfd>& polled);
+  void copy_output();
   void on_time();
   void on_progress();
   void finish();
@@ -184,9 +185,8 @@ std::vector<pollfd> Supervisor::poll_set() const {
                              {listener, POLLIN, 0},
                              {agent_.socket.get(), POLLIN, 0}};
   for (const SupervisedRank& rank : ranks_) {
-    if (rank.exec_pipe() >= 0) {
-      set.push_back({rank.exec_pipe(), POLLIN, 0});
-    }
+    set.push_back({rank.exec_pipe(), POLLIN, 0});
+    set.push_back({rank.output_pipe(), POLLIN, 0});
   }
   return set;
 }
@@ -201,6 +201,7 @@ void Supervisor::run() {
       complain("poll: " + errno_text(errno));
     }
     on_exec_pipes(set);
+    copy_output();
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) > 0) {
     }
@@ -209,6 +210,12 @@ void Supervisor::run() {
     on_time();
     accept_agent();
     on_progress();
+  }
+}
+
+void Supervisor::copy_output() {
+  for (SupervisedRank& rank : ranks_) {
+    rank.copy_output();
   }
 }
 
@@ -426,6 +433,7 @@ void Supervisor::on_progress() {
 }
 
 void Supervisor::finish() {
+  copy_output();
   std::vector<RankResult> ordered;
   for (const SupervisedRank& rank : ranks_) {
     ordered.push_back(rank.result());

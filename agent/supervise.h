@@ -11,7 +11,7 @@
 //   signalled   exists, durably, before the first TERM was sent by us; without it ranks are
 //               killed and told as lost
 //   evidence    the results of every rank; complete or absent
-//   rank-N.log  stdout and stderr of rank N as it wrote them. There is no size limit yet
+//   rank-N.log  stdout and stderr of rank N as it wrote them, up to kRankOutputBytesMax
 //   supervisor.log  complaints of the supervisor itself
 //
 // Nothing here touches zmq, lmdb or spdlog: a gang starts as fast as its slowest supervisor.

@@ -53,12 +53,10 @@ void restore_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-bool redirect(const std::string& log) {
+bool redirect(int output) {
   const int input = open("/dev/null", O_RDONLY);
-  const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  return input >= 0 && output >= 0 && dup2(input, 0) == 0 && dup2(output, 1) == 1 &&
-         dup2(output, 2) == 2 && (input <= 2 || close(input) == 0) &&
-         (output <= 2 || close(output) == 0);
+  return input >= 0 && dup2(input, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
+         (input <= 2 || close(input) == 0);
 }
 
 /// exec says EACCES for a name that is nowhere on PATH when one directory of PATH may not be read;
@@ -78,12 +76,12 @@ int reason_of(const std::string& program, int code) {
 }
 
 /// Between fork and exec. Never returns.
-[[noreturn]] void become(const std::string& log, const std::string& directory,
-                         std::vector<char*>& argv, std::vector<char*>& environment, int pipe) {
+[[noreturn]] void become(int output, const std::string& directory, std::vector<char*>& argv,
+                         std::vector<char*>& environment, int pipe) {
   setsid();
   restore_signals();
   Failure failure;
-  if (!redirect(log)) {
+  if (!redirect(output)) {
     failure = {Stage::kOutput, errno};
   } else if (chdir(directory.c_str()) != 0) {
     failure = {Stage::kDirectory, errno};
@@ -107,9 +105,17 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   std::vector<std::string> variables = order.environment;
   variables.insert(variables.end(), plan.environment.begin(), plan.environment.end());
   std::vector<char*> environment = pointers_to(variables);
+  if (order.argv.empty()) {
+    end(RankResult::Kind::kNotStarted, kCannotExecute, "no command");
+    return;
+  }
   int ends[2] = {-1, -1};
-  if (order.argv.empty() || pipe2(ends, O_CLOEXEC) != 0) {
-    end(RankResult::Kind::kNotStarted, kCannotExecute, "no command, or no descriptor left");
+  if (const Status opened = output_.open(log_); !opened) {
+    end(RankResult::Kind::kNotStarted, kHostFault, opened.error().text);
+    return;
+  }
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    end(RankResult::Kind::kNotStarted, kHostFault, "pipe: " + errno_text(errno));
     return;
   }
   exec_pipe_ = Fd(ends[0]);
@@ -121,12 +127,14 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
     if (dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)) {
       _exit(kCannotExecute);
     }
-    become(log_, directory_, argv, environment, write_end.get());
+    become(output_.write_end(), directory_, argv, environment, write_end.get());
   }
+  const int fork_error = errno;
+  output_.close_write_end();
   if (pid_ < 0) {
     pid_ = 0;
     exec_pipe_.reset();
-    end(RankResult::Kind::kNotStarted, kHostFault, "fork: " + errno_text(errno));
+    end(RankResult::Kind::kNotStarted, kHostFault, "fork: " + errno_text(fork_error));
   }
 }
 
@@ -184,6 +192,8 @@ void SupervisedRank::end(RankResult::Kind kind, int code, const std::string& det
   result_.kind = lost_because_.has_value() ? RankResult::Kind::kLost : kind;
   result_.code = lost_because_.has_value() ? 0 : code;
   result_.detail = lost_because_.value_or(detail);
+  output_.close_write_end();
+  output_.copy();
   struct stat info {};
   if (stat(log_.c_str(), &info) == 0) {
     result_.output_bytes = static_cast<std::uint64_t>(info.st_size);

@@ -7,15 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "agent/rank_output.h"
 #include "agent/supervise_protocol.h"
 
 namespace muster::agent {
 
 class SupervisedRank {
  public:
-  /// Forks. The child leads a session and process group of its own, reads /dev/null and appends its
-  /// output to rank-N.log in the present directory. `dies_with_parent`: where no PID namespace
-  /// does it.
+  /// Forks. The child leads a session and process group of its own, reads /dev/null and writes to a
+  /// pipe that copy_output() empties into rank-N.log in the present directory. `dies_with_parent`:
+  /// where no PID namespace does it.
   void start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent);
 
   /// Readable once exec is decided; -1 when it is, or before start().
@@ -28,6 +29,9 @@ class SupervisedRank {
   void mark_signalled() { result_.signalled_by_us = true; }
   /// Beside mark_signalled(): however it ends now, its end is told as lost.
   void mark_lost(const std::string& why);
+  /// Whenever output_pipe() is readable, or just so. -1: every writer is gone.
+  int output_pipe() const { return output_.read_end(); }
+  void copy_output() { output_.copy(); }
   /// To the whole process group.
   void signal(int number) const;
 
@@ -43,6 +47,7 @@ class SupervisedRank {
   std::string log_;
   std::string directory_;
   std::string program_;
+  RankOutput output_;
   std::optional<std::string> lost_because_;
   bool has_ended_ = false;
   scheduler::RankResult result_;

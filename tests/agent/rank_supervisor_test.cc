@@ -15,9 +15,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 
+#include "agent/rank_output.h"
 #include "agent/supervise.h"
 
 namespace muster::agent {
@@ -50,6 +52,8 @@ class RankSupervisor : public testing::Test {
     inputs_.clear();
     RankSupervisorsOptions options;
     options.data_directory = data_;
+    options.kept = kept_;
+    options.reserve = reserve_;
     options.address = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
     agent_ = std::make_unique<RankSupervisors>(options);
     ASSERT_TRUE(agent_->adopt());
@@ -170,6 +174,8 @@ class RankSupervisor : public testing::Test {
 
   std::string data_;
   std::string directory_ = "/tmp";
+  KeptLimits kept_;
+  DiskReserve reserve_;
   Token token_{1, 42};
   Duration hold_ = std::chrono::minutes(1);
   Duration grace_ = std::chrono::milliseconds(200);
@@ -355,6 +361,68 @@ TEST_F(RankSupervisor, ALaunchThatLeftNoMarkIsReportedAsNotBegun) {
   std::filesystem::create_directory(agent_->directory_of(token_) + "/spec.new");
   launch({"true"});
   EXPECT_TRUE(wait_for<LaunchFailed>().has_value());
+}
+
+TEST_F(RankSupervisor, OutputBeyondTheCapIsDroppedAndTheLogSaysSo) {
+  static constexpr std::uint64_t kTooMuch = kRankOutputBytesMax + (1 << 20);
+  run("head -c " + std::to_string(kTooMuch) + " /dev/zero; echo the end; exit 3");
+  const std::vector<RankResult> all = results();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].code, 3) << "the program does not feel it";
+  const std::string path = agent_->directory_of(token_) + "/rank-0.log";
+  const std::uint64_t size = std::filesystem::file_size(path);
+  EXPECT_EQ(all[0].output_bytes, size);
+  EXPECT_GT(size, kRankOutputBytesMax);
+  EXPECT_LT(size, kRankOutputBytesMax + 100);
+  std::string last(100, '\0');
+  const Fd log(open(path.c_str(), O_RDONLY));
+  ASSERT_GT(pread(log.get(), last.data(), last.size(), static_cast<off_t>(size - last.size())), 0);
+  EXPECT_NE(last.find("the rest of it is dropped\n"), std::string::npos);
+}
+
+TEST_F(RankSupervisor, OutputGoesOnWithoutAnAgent) {
+  const Fifo fifo = make_fifo();
+  run("exec 9>" + fifo.path +
+      "; echo . >&9; i=0; while [ $i -lt 300 ]; do head -c 1000 /dev/zero; " + "i=$((i+1)); done");
+  ASSERT_TRUE(wait_for_line(fifo));
+  agent_.reset();
+  EXPECT_TRUE(wait_for_end(fifo));
+  restart();
+  const auto gone = wait_for<SupervisorGone>();
+  ASSERT_TRUE(gone.has_value() && gone->results.has_value());
+  EXPECT_EQ(log().size(), 300'000U);
+}
+
+TEST_F(RankSupervisor, TheOldestOutputGoesFirstWhenThereIsTooMuch) {
+  kept_.count = 2;
+  for (const std::uint64_t index : {7, 8, 9}) {
+    const std::string old = data_ + "/grants/" + Token{1, index}.text();
+    std::filesystem::create_directories(old);
+    std::ofstream(old + "/rank-0.log") << "old";
+  }
+  restart();
+  EXPECT_FALSE(std::filesystem::exists(agent_->directory_of({1, 7})));
+  EXPECT_TRUE(std::filesystem::exists(agent_->directory_of({1, 8})));
+  run("echo new");
+  ASSERT_EQ(results().size(), 1U);
+  agent_->carry_out(Forget{token_});
+  const Instant deadline = boot_now() + kPatience;
+  while (agent_->pid_of(token_).has_value() && boot_now() < deadline) {
+    turn(deadline);
+  }
+  EXPECT_FALSE(std::filesystem::exists(agent_->directory_of({1, 8})));
+  EXPECT_TRUE(std::filesystem::exists(agent_->directory_of({1, 9})));
+  EXPECT_EQ(log(), "new\n");
+}
+
+TEST_F(RankSupervisor, AHostWhoseDiskIsNearlyFullTakesNothingNew) {
+  reserve_ = {UINT64_MAX, 100};
+  restart();
+  agent_->carry_out(Prepare{token_, true, hold_});
+  const auto failed = wait_for<LaunchFailed>();
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_NE(failed->text.find("disk"), std::string::npos);
+  EXPECT_EQ(agent_->take_events().at(0).name, "disk_low");
 }
 
 TEST_F(RankSupervisor, EvidenceWaitsForTheNextAgentUntilItIsForgotten) {
