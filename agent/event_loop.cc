@@ -17,6 +17,10 @@ namespace {
 constexpr Duration kTurnMax = std::chrono::seconds(1);
 /// A turn that took this much longer than meant: others may not be judged by what we missed.
 constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
+/// The backlog of a pause is over when nothing came for kBacklogQuiet: the transport's own thread
+/// has to read it first. Under steady traffic it is over after kBacklogMax: ticks must go on too.
+constexpr Duration kBacklogQuiet = std::chrono::milliseconds(5);
+constexpr Duration kBacklogMax = std::chrono::milliseconds(250);
 
 std::vector<std::string> hosts_of(const Launch& launch, const AddressBook& addresses) {
   std::vector<std::string> hosts;
@@ -38,7 +42,11 @@ EventLoop::End EventLoop::run() {
   }
   while (!end_.has_value()) {
     wait(parts_.node->next_deadline());
-    take_inputs();
+    if (was_paused_) {
+      drain_backlog();
+    } else {
+      take_inputs();
+    }
     const Instant now = boot_now();
     if (parts_.node->next_deadline() <= now) {
       parts_.node->tick(now);
@@ -69,19 +77,34 @@ void EventLoop::wait(Instant deadline) {
   }
 }
 
-/// After a freeze the backlog is drained first; the node must know of it before any tick judges.
+/// After a freeze the node must know of it before anything is judged.
 void EventLoop::notice_pause(Instant before, Duration meant) {
   const Duration took = boot_now() - before;
   if (took > meant + kPauseNoticed) {
+    was_paused_ = true;
     step(Paused{took - meant});
   }
 }
 
-void EventLoop::take_inputs() {
+/// Design 2: what waited through a freeze is heard, all of it, before any tick judges by the clock.
+void EventLoop::drain_backlog() {
+  const Instant until = boot_now() + kBacklogMax;
+  bool has_more = true;
+  while (has_more && !end_.has_value() && boot_now() < until) {
+    wait(boot_now() + kBacklogQuiet);
+    has_more = take_inputs();
+  }
+  was_paused_ = false;
+}
+
+bool EventLoop::take_inputs() {
+  bool has_any = false;
   for (gossip::TransportInput& input : parts_.transport->take_inputs()) {
+    has_any = true;
     std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
   }
   for (const std::uint64_t id : parts_.storage->take_completed()) {
+    has_any = true;
     step(Persisted{id});
   }
   if (const auto error = parts_.storage->take_rows_error()) {
@@ -92,11 +115,13 @@ void EventLoop::take_inputs() {
     end_ = End::kFailed;
   }
   for (GangAgentInput& input : parts_.supervisors->take_inputs()) {
+    has_any = true;
     step(SupervisorReport{std::move(input)});
   }
   for (const Event& event : parts_.supervisors->take_events()) {
     log_event(event);
   }
+  return has_any;
 }
 
 void EventLoop::step(Node::Input input) {

@@ -37,7 +37,9 @@ class EventLoop {
 
  private:
   void wait(Instant deadline);
-  void take_inputs();
+  /// False: there was nothing.
+  bool take_inputs();
+  void drain_backlog();
   void step(Node::Input input);
   void drain();
   void carry(gossip::TransportOutput& output);
@@ -47,6 +49,7 @@ class EventLoop {
 
   LoopParts parts_;
   std::optional<End> end_;
+  bool was_paused_ = false;
   Generation raise_to_;
 };
 
