@@ -288,6 +288,10 @@ void QuorumSeat::tell_leadership(Instant now) {
   }
   const bool leads = raft_->role() == scheduler::Role::kLeader;
   const bool ready = raft_->leads_with_own_term_applied();
+  if (told_ready_ && !leads) {
+    // What a leader knew is as old as the last word of a majority to it.
+    heard_leader_at_ = std::max(heard_leader_at_, raft_->last_majority_at());
+  }
   if (leads != told_leads_ || ready != told_ready_) {
     told_leads_ = leads;
     told_ready_ = ready;
@@ -305,9 +309,8 @@ void QuorumSeat::compact_if_due(Instant now) {
   std::string state = scheduler_.state().encode();
   if (state.size() > scheduler::kSnapshotBytesMax) {
     // A snapshot that cannot be sent would shut out a voter that needs it: the log grows instead.
-    output_.events.push_back({Severity::kAlarm,
-                              "log_not_compacted",
-                              {{"state_bytes", std::to_string(state.size())}}});
+    output_.events.push_back(
+        {Severity::kAlarm, "log_not_compacted", {{"state_bytes", std::to_string(state.size())}}});
     return;
   }
   raft_->step(now, scheduler::Raft::Compact{applied, std::move(state)});

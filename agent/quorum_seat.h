@@ -65,7 +65,6 @@ struct SeatOutput {
 
 class QuorumSeat {
  public:
-
   /// kCorrupt when `raft_records` cannot be trusted: the agent must not start.
   static Status check(const crdt::Records& raft_records);
 
@@ -108,7 +107,8 @@ class QuorumSeat {
   Term known_term() const;
   /// Set once after each change of this voter's view that others should hear.
   std::optional<crdt::QuorumView> take_quorum_news();
-  /// Age of what a follower says: since it last heard the leader. 0 on the leader.
+  /// Age of what a voter says that does not lead: since it last heard the leader, or, while it led,
+  /// a majority. 0 on the leader.
   Duration age(Instant now) const;
 
  private:

@@ -111,6 +111,8 @@ class Raft {
   bool leads_with_own_term_applied() const;
   /// The own-term entry of the present leadership; 0 when not leading.
   LogIndex own_term_index() const { return own_term_index_; }
+  /// When the last leadership of this host that is over had last heard a majority.
+  Instant last_majority_at() const { return last_majority_at_; }
   /// For people; empty when not leading.
   std::vector<VoterLag> lag(Instant now) const;
   /// Something happened that must not be passed over (an entry of an unknown kind, a leader that
@@ -184,6 +186,7 @@ class Raft {
   std::optional<Replication> replication_;  ///< Exactly while leading.
   ReadIndex read_index_;
   LogIndex own_term_index_;
+  Instant last_majority_at_{};
   Instant heartbeat_at_ = kNever;
   std::size_t uncommitted_bytes_ = 0;  ///< Of own proposals; bounds the tail without a majority.
 

@@ -15,6 +15,7 @@ void Raft::become_follower(Instant now, Term term, HostId leader, std::string_vi
          {{"term", std::to_string(hard_state_.term.value())}, {"reason", std::string(reason)}});
     const std::vector<std::uint64_t> reads = read_index_.take_all();
     output_.refused_reads.insert(output_.refused_reads.end(), reads.begin(), reads.end());
+    last_majority_at_ = replication_->majority_heard_at(now);
     replication_.reset();
     own_term_index_ = LogIndex();
     uncommitted_bytes_ = 0;

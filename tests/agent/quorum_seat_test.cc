@@ -1,0 +1,109 @@
+// How old a voter's answers are, by its own account. Method: one voter of three, its peers played
+// by the test.
+
+#include "agent/quorum_seat.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+
+HostId host(char letter) {
+  return HostId::from_bytes(std::string(HostId::kSizeBytes, letter));
+}
+
+class SeatOfThree : public testing::Test {
+ protected:
+  SeatOfThree() {
+    SeatOptions options;
+    options.self = host('a');
+    crdt::WriteBatch formed;
+    scheduler::write_formed_to(
+        {ClusterId::from_bytes("cluster_________"), {host('a'), host('b'), host('c')}}, formed);
+    crdt::Records records;
+    for (const crdt::Write& write : formed) {
+      if (write.value.has_value()) {
+        records[write.key] = *write.value;
+      }
+    }
+    seat_.emplace(options, records, Rng(1), now_);
+    collect();
+  }
+  void collect() {
+    SeatOutput output = seat_->take_output();
+    for (const SeatPersist& each : output.persists) {
+      seat_->persisted(now_, each.id);
+    }
+    for (SeatSend& message : output.messages) {
+      sent_.push_back(std::move(message));
+    }
+    if (!output.persists.empty()) {
+      collect();
+    }
+  }
+  /// Time passes; `b` answers what it is asked, when it is `heard`.
+  void pass(Duration time, bool is_heard) {
+    const Instant end = now_ + time;
+    while (seat_->next_deadline() <= end) {
+      now_ = std::max(now_, seat_->next_deadline());
+      seat_->tick(now_);
+      collect();
+      for (const SeatSend& message : std::exchange(sent_, {})) {
+        if (is_heard && message.to == host('b')) {
+          answer(message);
+        }
+      }
+    }
+    now_ = end;
+  }
+  void answer(const SeatSend& sent) {
+    const Result<gossip::Document> document = gossip::Document::parse(sent.body);
+    const auto message = scheduler::decode_raft_message(sent.type, document->root());
+    scheduler::RaftMessage reply;
+    if (const auto* vote = std::get_if<scheduler::VoteRequest>(&*message)) {
+      reply = scheduler::VoteReply{vote->term, vote->pre_vote, true, vote->request};
+    } else if (const auto* append = std::get_if<scheduler::AppendRequest>(&*message)) {
+      const LogIndex match(append->previous.index.value() + append->entries.size());
+      reply = scheduler::AppendReply{append->term, append->request, append->round, true, match, {}};
+    } else {
+      return;
+    }
+    gossip::Envelope envelope;
+    envelope.type = scheduler::type_of(reply);
+    envelope.from = host('b');
+    const Result<gossip::Document> body = gossip::Document::parse(scheduler::encode(reply));
+    seat_->receive(now_, envelope, body->root());
+    collect();
+  }
+
+  Instant now_ = Instant{} + 1000s;
+  std::optional<QuorumSeat> seat_;
+  std::vector<SeatSend> sent_;
+};
+
+TEST_F(SeatOfThree, AFormerLeaderCountsFromTheLastWordOfAMajority) {
+  pass(180s, true);
+  ASSERT_TRUE(seat_->leads());
+  EXPECT_EQ(seat_->age(now_), Duration(0));
+  pass(5s, false);
+  ASSERT_FALSE(seat_->leads());
+  EXPECT_TRUE(seat_->knows_state());
+  EXPECT_GE(seat_->age(now_), 5s);
+  EXPECT_LE(seat_->age(now_), 6s);
+}
+
+TEST_F(SeatOfThree, AVoterThatHeardNoLeaderCountsFromItsStart) {
+  pass(20s, false);
+  EXPECT_FALSE(seat_->leads());
+  EXPECT_EQ(seat_->age(now_), 20s);
+}
+
+}  // namespace
+}  // namespace muster::agent
