@@ -58,8 +58,10 @@ struct Response {
   ResponseStatus status = ResponseStatus::kOk;
   std::string text;         ///< One line for a person when the status is not kOk.
   std::string answered_by;  ///< Name of the host whose replica answered.
-  std::uint64_t age_ms = 0; ///< How old the answer may be; 0 = the leader's own word.
-  std::string payload;      ///< One encoded array, or "".
+  /// How old the answer may be; 0 = the leader's own word. Of a host list: since the last word that
+  /// nothing newer exists, of the host for which it is oldest. Watched hosts give it each round.
+  std::uint64_t age_ms = 0;
+  std::string payload;  ///< One encoded array, or "".
 };
 
 struct VersionInfo {

@@ -58,7 +58,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng_.fork(),
                   now),
       desk_(rng_.fork()),
-      now_(now) {
+      now_(now),
+      started_(now) {
   for (const auto& [host, slot] : store_.rows()) {
     for (const auto& [field, value] : slot.row.fields) {
       row_changed(now, {host, static_cast<crdt::FieldId>(field)});

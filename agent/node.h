@@ -180,6 +180,8 @@ class Node {
   void end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why);
   bool is_reachable(HostId host) const;
   QuorumInfo quorum_info(Instant now) const;
+  void note_confirmed(Instant now, HostId host, const crdt::RowVersion& newest);
+  Duration age_of_rows(Instant now) const;
   Response good(Instant now, std::string payload) const;
   Response bad(ResponseStatus status, std::string text) const;
 
@@ -207,6 +209,9 @@ class Node {
   };
   const Offer& offer_of(HostId host);
 
+  /// When a watched host's ack last said that nothing newer of its row exists than is held here.
+  std::map<HostId, Instant> confirmed_;
+  Instant started_{};
   std::map<HostId, Offer> offers_;
   std::vector<HostId> neighbours_;
   bool neighbours_stale_ = true;

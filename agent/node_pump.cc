@@ -116,6 +116,7 @@ void Node::member_changed(Instant now, HostId host, bool has_new_identity) {
   }
   if (has_new_identity) {
     addresses_.learn(host, *identity);
+    confirmed_[host] = now;  // A new life speaks: what it says is not as old as the last one.
   }
   if (host == options_.self) {
     return;
@@ -179,6 +180,7 @@ bool Node::drain_membership(Instant now) {
   }
   for (const auto& [host, version] : output.heard) {
     store_.step(now, crdt::PeerVersion{host, version});
+    note_confirmed(now, host, version);
   }
   for (const HostId host : output.changed) {
     view_changed(now, host);

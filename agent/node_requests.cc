@@ -115,8 +115,34 @@ void Node::answer_here(Instant now, const Asker& asker, const Request& request) 
     payload = encode_payload(recent_.page(now, query.has_value() ? query->after : 0));
   }
   Response response = good(now, std::move(payload));
-  response.age_ms = 0;  // This node's own view.
+  const bool has_rows = request.verb == Verb::kHosts;
+  response.age_ms = has_rows ? static_cast<std::uint64_t>(to_ms(age_of_rows(now))) : 0;
   answer(asker, response);
+}
+
+void Node::note_confirmed(Instant now, HostId host, const crdt::RowVersion& newest) {
+  const auto slot = store_.rows().find(host);
+  if (slot != store_.rows().end() && slot->second.version >= newest) {
+    confirmed_[host] = now;
+  }
+}
+
+/// The oldest confirmation among the hosts that this one watches and does not know to be gone: of
+/// those that are, the verdict and its age are the news. Hosts that others watch change rows here
+/// by flood; a node that is cut off misses its own first.
+Duration Node::age_of_rows(Instant now) const {
+  Instant oldest = now;
+  for (const HostId host : membership_.subjects()) {
+    const membership::Member* member = membership_.member(host);
+    const bool is_shown_present =
+        member != nullptr && (member->state == membership::MemberState::kAlive ||
+                              member->state == membership::MemberState::kSuspect);
+    if (is_shown_present) {
+      const auto confirmed = confirmed_.find(host);
+      oldest = std::min(oldest, confirmed == confirmed_.end() ? started_ : confirmed->second);
+    }
+  }
+  return now - oldest;
 }
 
 /// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is

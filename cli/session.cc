@@ -112,10 +112,10 @@ void Session::progress(const std::string& text) {
 }
 
 void Session::note_age(agent::Verb verb) {
-  if (last_.age_ms <= kFreshMs) {
+  const bool is_gossip = verb == agent::Verb::kHosts;
+  if (last_.age_ms <= (is_gossip ? kFreshRowsMs : kFreshMs)) {
     return;
   }
-  const bool is_gossip = verb == agent::Verb::kHosts;
   std::string why = last_.text;
   if (why.empty()) {
     why = is_gossip ? "nothing newer has reached host " + last_.answered_by

@@ -15,6 +15,9 @@ namespace muster::cli {
 
 /// Answers older than this say so on stderr.
 inline constexpr std::uint64_t kFreshMs = 2000;
+/// A row is confirmed once a probe round, and the longest takes 5 s: up to here nothing is amiss.
+inline constexpr std::uint64_t kFreshRowsMs = 6000;
+
 
 /// Options every verb that asks a node has.
 struct CommonOptions {

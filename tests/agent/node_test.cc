@@ -320,5 +320,48 @@ TEST(Node, APassedOnRequestEndsWithTheVerdictAboutItsHost) {
   EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown});
 }
 
+/// The peer answers the newest probe: its row is at `sequence`.
+void acknowledge(Forwarding& bare, std::uint64_t sequence) {
+  for (const gossip::TransportOutput& each : std::exchange(bare.transport, {})) {
+    const auto* sent = std::get_if<gossip::Send>(&each);
+    const auto message =
+        sent == nullptr ? std::nullopt : std::optional(gossip::decode(sent->bytes));
+    if (message.has_value() && message->has_value() &&
+        (*message)->envelope().type == MessageType::kProbe) {
+      gossip::Envelope envelope = BareNode::envelope(MessageType::kAck);
+      envelope.nonce = (*message)->envelope().nonce;
+      const membership::Body ack = membership::Ack{1s, Sequence(sequence)};
+      bare.receive(gossip::encode(envelope, membership::encode(ack)));
+    }
+  }
+}
+
+Duration age_of_hosts(Forwarding& bare) {
+  return std::chrono::milliseconds(bare.ask(request(Verb::kHosts))->age_ms);
+}
+
+TEST(Node, HostsAreAsOldAsTheLastWordThatNothingNewerExists) {
+  Forwarding bare;
+  bare.pass(600ms);
+  acknowledge(bare, 3);
+  EXPECT_EQ(age_of_hosts(bare), 0s);
+  bare.pass(900ms);
+  EXPECT_EQ(age_of_hosts(bare), 900ms);
+}
+
+TEST(Node, AnAckThatNamesANewerRowConfirmsNothing) {
+  Forwarding bare;
+  bare.pass(600ms);
+  acknowledge(bare, 4);
+  EXPECT_EQ(age_of_hosts(bare), 600ms);
+}
+
+TEST(Node, AHostKnownToBeGoneDoesNotMakeTheOthersOld) {
+  Forwarding bare;
+  bare.pass(20s);
+  EXPECT_EQ(bare.count("unreachable"), 1U);
+  EXPECT_EQ(age_of_hosts(bare), 0s);
+}
+
 }  // namespace
 }  // namespace muster::agent

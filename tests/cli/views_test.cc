@@ -45,6 +45,21 @@ TEST(Hosts, AnOldAnswerSaysSoOnStderr) {
   EXPECT_EQ(world.err(), "answer is 12 s old: no quorum reachable from host c\n");
 }
 
+TEST(Hosts, RowsThatNothingConfirmedForLongAreCalledOld) {
+  agent::Response response = answer_with(sample_hosts());
+  response.answered_by = "c";
+  FakeWorld cut_off;
+  response.age_ms = 9'000;
+  cut_off.answers(response);
+  cut_off.output_of({"hosts"});
+  EXPECT_EQ(cut_off.err(), "answer is 9 s old: nothing newer has reached host c\n");
+  FakeWorld well;
+  response.age_ms = 5'500;
+  well.answers(response);
+  well.output_of({"hosts"});
+  EXPECT_EQ(well.err(), "");
+}
+
 TEST(Quorum, Table) {
   FakeWorld world;
   world.answers(answer_with(sample_quorum()));
