@@ -56,6 +56,10 @@ void fields(A& a, EventsPage& v) {
   a(v.events, v.lost);
 }
 template <class A>
+void fields(A& a, LeaveArgs& v) {
+  a(v.force);
+}
+template <class A>
 void fields(A& a, SubmitArgs& v) {
   a(v.key, v.spec);
 }
@@ -288,6 +292,7 @@ MUSTER_PAYLOAD(HostList);
 MUSTER_PAYLOAD(QuorumInfo);
 MUSTER_PAYLOAD(EventsQuery);
 MUSTER_PAYLOAD(EventsPage);
+MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);
 MUSTER_PAYLOAD(JobRef);
 MUSTER_PAYLOAD(JobsQuery);

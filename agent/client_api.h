@@ -25,7 +25,7 @@ enum class Verb : std::uint8_t {
   kHosts = 1,    ///< -> HostList; local
   kQuorum = 2,   ///< -> QuorumInfo; any voter, else local
   kEvents = 3,   ///< EventsQuery -> EventsPage; local
-  kLeave = 4,    ///< local: the agent leaves and ends
+  kLeave = 4,    ///< LeaveArgs -> nothing; local: the agent leaves and ends
   kSubmit = 5,   ///< SubmitArgs -> JobRef; leader
   kCancel = 6,   ///< JobRef -> JobRef; leader
   kJobs = 7,     ///< JobsQuery, or nothing for the newest -> JobList; any voter
@@ -56,7 +56,7 @@ struct Request {
 
 struct Response {
   ResponseStatus status = ResponseStatus::kOk;
-  std::string text;         ///< One line for a person when the status is not kOk.
+  std::string text;         ///< One line for a person when the status is not kOk; a warning else.
   std::string answered_by;  ///< Name of the host whose replica answered.
   /// How old the answer may be; 0 = the leader's own word. Of a host list: since the last word that
   /// nothing newer exists, of the host for which it is oldest. Watched hosts give it each round.
@@ -111,7 +111,7 @@ struct QuorumInfo {
   std::string leader_name;
   LogIndex commit;
   LogIndex applied;
-  std::uint64_t tolerates = 0;  ///< Failures of voters that leave a majority.
+  std::uint64_t tolerates = 0;  ///< Further failures of voters that leave a live majority.
   std::vector<VoterInfo> voters;
 };
 
@@ -127,6 +127,11 @@ struct EventInfo {
 struct EventsPage {
   std::vector<EventInfo> events;
   std::uint64_t lost = 0;  ///< Events between `after` and the oldest kept.
+};
+
+/// Nothing instead of these: no force.
+struct LeaveArgs {
+  bool force = false;  ///< Leave even when no majority of live voters remains.
 };
 
 struct SubmitArgs {

@@ -171,7 +171,8 @@ class Node {
   void ask_leader(Instant now, const Asker& asker, const Request& request, bool may_forward);
   void ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward);
   void ask_output(Instant now, const Asker& asker, const Request& request);
-  void leave(Instant now, const Asker& asker);
+  void leave(Instant now, const Asker& asker, const Request& request);
+  std::size_t live_voters(const crdt::QuorumView& quorum, HostId without) const;
   void lead_request(Instant now, const Asker& asker, const Request& request);
   void forward(Instant now, const Asker& asker, const Request& request, HostId to);
   void finish_client(const SeatReply& reply);

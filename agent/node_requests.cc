@@ -57,7 +57,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
       answer_here(now, asker, *request);
       return;
     case Verb::kLeave:
-      leave(now, asker);
+      leave(now, asker, *request);
       return;
     case Verb::kSubmit:
     case Verb::kCancel:
@@ -223,8 +223,9 @@ QuorumInfo Node::quorum_info(Instant now) const {
   info.leader = known.leader;
   info.leader_name = known.leader.is_zero() ? "" : addresses_.name(known.leader);
   info.applied = known.applied;
-  const std::size_t voters = known.voters.size();
-  info.tolerates = voters == 0 ? 0 : (voters - 1) / 2;
+  const std::size_t majority = known.voters.size() / 2 + 1;
+  const std::size_t live = live_voters(known, HostId());
+  info.tolerates = live < majority ? 0 : live - majority;
   const scheduler::Raft* raft = seat_.raft();
   std::vector<scheduler::VoterLag> lag;
   if (raft != nullptr) {
@@ -342,7 +343,15 @@ void Node::on(Instant now, OutputRead input) {
   }
 }
 
-void Node::leave(Instant now, const Asker& asker) {
+/// Voters that this node takes for able to vote, `without` one of them.
+std::size_t Node::live_voters(const crdt::QuorumView& quorum, HostId without) const {
+  return static_cast<std::size_t>(
+      std::count_if(quorum.voters.begin(), quorum.voters.end(), [&](HostId voter) {
+        return voter != without && (voter == options_.self || is_reachable(voter));
+      }));
+}
+
+void Node::leave(Instant now, const Asker& asker, const Request& request) {
   const std::vector<GrantView> held = gang_agent_.grants();
   const auto grants = std::count_if(held.begin(), held.end(), [](const GrantView& grant) {
     return grant.state != scheduler::GrantState::kAborted;
@@ -354,7 +363,24 @@ void Node::leave(Instant now, const Asker& asker) {
                           ": cancel them or wait for their end, then leave"));
     return;
   }
-  answer(asker, good(now, std::string()));
+  Response response = good(now, std::string());
+  const crdt::QuorumView quorum = seat_.known_quorum();
+  if (std::find(quorum.voters.begin(), quorum.voters.end(), options_.self) != quorum.voters.end()) {
+    const auto arguments = decode_payload<LeaveArgs>(request.arguments);
+    const std::size_t live = live_voters(quorum, options_.self);
+    const std::string left =
+        std::to_string(live) + " of " + std::to_string(quorum.voters.size()) + " voters";
+    if (live < quorum.voters.size() / 2 + 1 && !(arguments.has_value() && arguments->force)) {
+      answer(asker, bad(ResponseStatus::kConflict,
+                        "host " + options_.name + " is a voter, and without it " + left +
+                            " would be alive, which is no majority: start the others first, or "
+                            "leave with --force and lose the quorum"));
+      return;
+    }
+    response.text = "host " + options_.name + " is a voter and stays one: " + left +
+                    " remain alive until it is started again";
+  }
+  answer(asker, response);
   on(now, LeaveAsked{});
 }
 

@@ -10,6 +10,7 @@ namespace {
 class Leave final : public Verb {
  public:
   void describe(Options& options) override {
+    options.flag("--force", force_, "Leave even when too few voters remain for a quorum");
     common_.describe(options);
     options.example("muster leave");
   }
@@ -17,9 +18,13 @@ class Leave final : public Verb {
   int run(Session& session) override {
     agent::Request request;
     request.verb = agent::Verb::kLeave;
+    request.arguments = agent::encode_payload(agent::LeaveArgs{force_});
     const Reply reply = session.exchange(request);
     if (!reply.is_ok()) {
       return session.fail(reply);
+    }
+    if (!reply.text.empty()) {
+      session.note("warning: " + reply.text);
     }
     const std::string& name = reply.response.answered_by;
     session.out() << (session.common().is_json ? left_json(name)
@@ -27,6 +32,9 @@ class Leave final : public Verb {
                   << "\n";
     return 0;
   }
+
+ private:
+  bool force_ = false;
 };
 
 }  // namespace

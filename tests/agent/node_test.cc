@@ -256,20 +256,31 @@ TEST(Node, AProbeIsAnsweredOnTheConnectionItCameInOn) {
   EXPECT_EQ(message->envelope().nonce, Nonce(9));
 }
 
-/// A member that knows its leader, the peer, and passes requests on to it.
+const HostId kThird = HostId::from_bytes("third___________");
+
+/// A member that knows its leader, the peer, and passes requests on to it. Of the third host it
+/// knows when there is one.
 class Forwarding : public testing::BareNode {
  public:
-  Forwarding() : BareNode(0, kCluster) {
+  explicit Forwarding(std::vector<HostId> voters = {kPeer}, bool has_third = false)
+      : BareNode(0, kCluster) {
+    hear_of(kPeer, "peer", testing::kPeerControl, voters);
+    if (has_third) {
+      hear_of(kThird, "third", gossip::Endpoint::ipv4(10, 0, 0, 3, 7450), voters);
+    }
+  }
+  void hear_of(HostId host, const std::string& name, const gossip::Endpoint& control,
+               const std::vector<HostId>& voters) {
     crdt::Identity identity;
-    identity.name = "peer";
-    identity.control = testing::kPeerControl;
-    identity.bulk = testing::kPeerControl;
+    identity.name = name;
+    identity.control = control;
+    identity.bulk = control;
     identity.start_id = StartId(1);
     crdt::QuorumView quorum;
     quorum.term = Term(1);
     quorum.leader = kPeer;
-    quorum.voters = {kPeer};
-    crdt::RowOf row{kPeer, {Generation(1), {}}};
+    quorum.voters = voters;
+    crdt::RowOf row{host, {Generation(1), {}}};
     const auto put = [&row](crdt::FieldId field, std::string bytes) {
       row.row.fields[static_cast<std::uint32_t>(field)] = {
           {Generation(1), Sequence(row.row.fields.size() + 1)}, std::move(bytes)};
@@ -318,6 +329,43 @@ TEST(Node, APassedOnRequestEndsWithTheVerdictAboutItsHost) {
   bare.pass(ClientDesk::kForwardTimeout - 100ms);
   EXPECT_EQ(bare.count("unreachable"), 1U);
   EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown});
+}
+
+std::optional<Response> leave(Forwarding& bare, bool force = false) {
+  return bare.ask(request(Verb::kLeave, encode_payload(LeaveArgs{force})));
+}
+
+TEST(Node, AVoterThatIsNeededDoesNotLeaveUnforced) {
+  Forwarding bare({kSelf, kPeer, kThird});
+  const auto refused = leave(bare);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, ResponseStatus::kConflict) << refused->text;
+  EXPECT_NE(refused->text.find("1 of 3 voters"), std::string::npos) << refused->text;
+  bare.pass(5s);
+  EXPECT_FALSE(bare.has_exited());
+  EXPECT_EQ(leave(bare, true)->status, ResponseStatus::kOk);
+  bare.pass(3s);
+  EXPECT_TRUE(bare.has_exited());
+}
+
+TEST(Node, AVoterThatLeavesSaysWhatRemains) {
+  Forwarding bare({kSelf, kPeer, kThird}, true);
+  const auto answer = leave(bare);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kOk) << answer->text;
+  EXPECT_NE(answer->text.find("2 of 3 voters remain"), std::string::npos) << answer->text;
+}
+
+TEST(Node, WhoIsNoVoterLeavesWithoutAWord) {
+  Forwarding bare;
+  EXPECT_EQ(leave(bare)->text, "");
+}
+
+TEST(Node, TheQuorumToleratesWhatItsLiveVotersDo) {
+  Forwarding bare({kSelf, kThird, HostId::from_bytes("fourth__________")});
+  const auto answer = bare.ask(request(Verb::kQuorum));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(decode_payload<QuorumInfo>(answer->payload)->tolerates, 0U);
 }
 
 /// The peer answers the newest probe: its row is at `sequence`.

@@ -354,6 +354,14 @@ TEST(Leave, NamesTheHost) {
   EXPECT_EQ(world.requests()[0].verb, agent::Verb::kLeave);
 }
 
+TEST(Leave, AVoterIsWarnedOf) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kOk, "host a is a voter"));
+  EXPECT_EQ(world.output_of({"leave", "--force"}), "host a leaves\n");
+  EXPECT_EQ(world.err(), "muster: warning: host a is a voter\n");
+  EXPECT_TRUE(agent::decode_payload<agent::LeaveArgs>(world.requests()[0].arguments)->force);
+}
+
 TEST(Cancel, GoesOnAfterAFailureAndExitsWithIt) {
   FakeWorld world;
   world.answers_in_turn({answer_with(agent::JobRef{JobId(1)}),
