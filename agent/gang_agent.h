@@ -81,6 +81,8 @@ struct LeaderChanged {
   HostId leader;
   Term term;
 };
+/// This host says goodbye: nothing new is accepted for the rest of this life.
+struct LeaveBegun {};
 struct Persisted {
   std::uint64_t id = 0;
 };
@@ -135,9 +137,9 @@ struct InventoryChanged {
 };
 
 using GangAgentInput =
-    std::variant<LeaderMessage, LeaderChanged, Persisted, SupervisorAdopted, SupervisorSilent,
-                 SupervisorGone, SupervisorsScanned, SupervisorPrepared, LaunchFailed, RanksStarted,
-                 RankFailedEarly, AllRanksEnded, InventoryChanged>;
+    std::variant<LeaderMessage, LeaderChanged, LeaveBegun, Persisted, SupervisorAdopted,
+                 SupervisorSilent, SupervisorGone, SupervisorsScanned, SupervisorPrepared,
+                 LaunchFailed, RanksStarted, RankFailedEarly, AllRanksEnded, InventoryChanged>;
 
 // ---- outputs ----
 
@@ -267,6 +269,7 @@ class GangAgent {
 
   void on(Instant now, LeaderMessage input);
   void on(Instant now, LeaderChanged input);
+  void on(Instant now, const LeaveBegun& input);
   void on(Instant now, Persisted input);
   void on(Instant now, SupervisorAdopted input);
   void on(Instant now, SupervisorSilent input);
@@ -352,6 +355,7 @@ class GangAgent {
   HostId leader_;
   bool scanned_ = false;
   bool registered_ = false;
+  bool leaving_ = false;
   bool halted_ = false;  ///< raise_to was emitted.
   Instant hello_at_ = kNever;
   std::vector<Nonce> hellos_;  ///< To the present leader, unanswered; at most kHellosMax.

@@ -46,6 +46,10 @@ void GangAgent::on(Instant now, LeaderChanged input) {
   }
 }
 
+void GangAgent::on(Instant, const LeaveBegun&) {
+  leaving_ = true;
+}
+
 void GangAgent::restart_finishes(Instant now) {
   for (auto& [token, grant] : grants_) {
     if (grant.finish_at != kNever) {
@@ -195,6 +199,9 @@ void GangAgent::on_repeated_assign(Instant, Grant& grant) {
 
 std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& assign,
                                                        const scheduler::Member& member) const {
+  if (leaving_) {
+    return "leaving";
+  }
   for (const scheduler::GpuSlot& place : member.gpus) {
     if (std::find(inventory_.gpus.begin(), inventory_.gpus.end(), place.uuid) ==
         inventory_.gpus.end()) {

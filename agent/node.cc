@@ -13,8 +13,10 @@ namespace {
 static_assert(StateMachine<Node>);
 
 constexpr std::string_view kClusterKey = "cluster";
-/// Goodbyes travel this long before the process ends.
-constexpr Duration kLeaveLinger = std::chrono::milliseconds(500);
+/// The process ends when those it talks to have the goodbye, or after this long.
+constexpr Duration kLeaveLinger = std::chrono::seconds(2);
+/// They are asked this often whether they have it; the last answers leave within the same time.
+constexpr Duration kLeaveAskPeriod = std::chrono::milliseconds(100);
 
 ClusterId recovered_cluster(const crdt::Records& records) {
   const auto found = records.find(std::string(kClusterKey));
@@ -118,6 +120,9 @@ void Node::tick(Instant now) {
   if (desk_.next_deadline() <= now) {
     expire_questions(now);
   }
+  if (ask_goodbye_at_ <= now) {
+    ask_for_goodbye(now);
+  }
   if (exit_at_ <= now) {
     output_.exit = true;
     exit_at_ = kNever;
@@ -128,7 +133,7 @@ void Node::tick(Instant now) {
 Instant Node::next_deadline() const {
   return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
                    gang_agent_.next_deadline(), seeds_.next_deadline(), desk_.next_deadline(),
-                   exit_at_});
+                   ask_goodbye_at_, exit_at_});
 }
 
 std::string Node::deadlines_text() const {
@@ -255,6 +260,7 @@ void Node::dispatch(Instant now, const gossip::Message& message) {
   }
   if (envelope.type == gossip::MessageType::kRows) {
     if (auto body = crdt::decode_rows(message.body())) {
+      note_goodbye(now, envelope.from, *body);
       store_.step(now, crdt::RowsReceived{envelope.from, *std::move(body)});
       return;
     }
@@ -327,9 +333,45 @@ void Node::on(Instant now, const Paused& input) {
 }
 
 void Node::on(Instant now, const LeaveAsked&) {
+  if (exit_at_ != kNever) {
+    return;
+  }
   emit(Severity::kInfo, "leaving", {});
   publish_identity(now, true);
-  exit_at_ = now + kLeaveLinger;
+  gang_agent_.step(now, LeaveBegun{});
+  for (const HostId host : neighbours_) {
+    goodbye_waits_for_.insert(host);
+  }
+  goodbye_waits_for_.insert(seat_.known_leader());
+  std::erase_if(goodbye_waits_for_,
+                [this](HostId host) { return host == options_.self || !is_reachable(host); });
+  exit_at_ = now + (goodbye_waits_for_.empty() ? kLeaveAskPeriod : kLeaveLinger);
+  ask_goodbye_at_ = goodbye_waits_for_.empty() ? kNever : now + kLeaveAskPeriod;
+}
+
+/// Whoever floods does not say what arrived: so they are asked for the row of this host itself.
+void Node::ask_for_goodbye(Instant now) {
+  crdt::RowsBody question;
+  question.want.push_back(options_.self);
+  for (const HostId host : goodbye_waits_for_) {
+    send(host, gossip::MessageType::kRows, Nonce(), crdt::encode(question));
+  }
+  ask_goodbye_at_ = now + kLeaveAskPeriod;
+}
+
+void Node::note_goodbye(Instant now, HostId from, const crdt::RowsBody& body) {
+  if (goodbye_waits_for_.empty()) {
+    return;
+  }
+  const bool has_it = std::any_of(body.rows.begin(), body.rows.end(), [this](const auto& of) {
+    const auto field = of.row.fields.find(static_cast<std::uint32_t>(crdt::FieldId::kIdentity));
+    return of.host == options_.self && field != of.row.fields.end() &&
+           crdt::decode_identity(field->second.bytes).value_or(crdt::Identity()).left;
+  });
+  if (has_it && goodbye_waits_for_.erase(from) != 0 && goodbye_waits_for_.empty()) {
+    exit_at_ = std::min(exit_at_, now + kLeaveAskPeriod);
+    ask_goodbye_at_ = kNever;
+  }
 }
 
 void Node::on(Instant now, SupervisorReport input) {

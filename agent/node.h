@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -140,6 +141,8 @@ class Node {
   void greet_seeds(Instant now);
   void publish_identity(Instant now, bool left);
   void publish_quorum(Instant now);
+  void ask_for_goodbye(Instant now);
+  void note_goodbye(Instant now, HostId from, const crdt::RowsBody& body);
 
   // node_pump.cc: outputs of one part become inputs of another, until all are quiet.
   void pump(Instant now);
@@ -222,6 +225,9 @@ class Node {
   Term told_term_;
   bool told_storm_ = false;
   Instant exit_at_ = kNever;
+  Instant ask_goodbye_at_ = kNever;
+  /// Leaving: those that have not shown yet that they know.
+  std::set<HostId> goodbye_waits_for_;
   HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
   Output output_;
 };

@@ -95,6 +95,17 @@ TEST_F(GangAgentTest, ASliceBelowAWholeDeviceTokenIsRefused) {
   EXPECT_EQ(sent<Refuse>().size(), 1U) << "another device is free";
 }
 
+TEST_F(GangAgentTest, NothingIsTakenWhileLeaving) {
+  join();
+  give(LeaveBegun{});
+  say(assign(kOne));
+  sync();
+  ASSERT_EQ(sent<Refuse>().size(), 1U);
+  EXPECT_EQ(sent<Refuse>()[0].reason, "leaving");
+  EXPECT_TRUE(commands<Prepare>().empty());
+  EXPECT_TRUE(agent_->grants().empty());
+}
+
 TEST_F(GangAgentTest, AMessageForAnotherStartIsDropped) {
   join();
   Assign message = assign(kOne);

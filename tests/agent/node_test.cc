@@ -368,6 +368,27 @@ TEST(Node, TheQuorumToleratesWhatItsLiveVotersDo) {
   EXPECT_EQ(decode_payload<QuorumInfo>(answer->payload)->tolerates, 0U);
 }
 
+TEST(Node, LeavingEndsWhenThePeersHaveTheGoodbye) {
+  Forwarding bare;
+  leave(bare);
+  bare.pass(150ms);
+  EXPECT_FALSE(bare.has_exited());
+  crdt::RowsBody rows;
+  rows.rows.push_back({kSelf, *bare.node().store().row(kSelf)});
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows), crdt::encode(rows)));
+  bare.pass(150ms);
+  EXPECT_TRUE(bare.has_exited());
+}
+
+TEST(Node, LeavingEndsInAnyCase) {
+  Forwarding bare;
+  leave(bare);
+  bare.pass(1900ms);
+  EXPECT_FALSE(bare.has_exited());
+  bare.pass(200ms);
+  EXPECT_TRUE(bare.has_exited());
+}
+
 /// The peer answers the newest probe: its row is at `sequence`.
 void acknowledge(Forwarding& bare, std::uint64_t sequence) {
   for (const gossip::TransportOutput& each : std::exchange(bare.transport, {})) {
