@@ -220,11 +220,13 @@ bool is_status(std::uint64_t number) {
 
 std::string encode(const Request& request) {
   return Encoder()
-      .array(4)
+      .array(6)
       .u64(static_cast<std::uint64_t>(request.verb))
       .boolean(request.consistent)
       .id(request.target)
       .bytes(request.arguments)
+      .text(request.user)
+      .text(request.via)
       .take();
 }
 
@@ -246,6 +248,8 @@ std::optional<Request> decode_request(Reader body) {
   request.consistent = body.boolean();
   request.target = body.id<HostId>();
   request.arguments = std::string(body.bytes());
+  request.user = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  request.via = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   return body.ok() ? std::optional(std::move(request)) : std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 // from its own replica, or passes it on (to the leader, to a voter, to the host that holds a rank's
 // output) and relays the answer. Bodies are positional arrays with append-only trailing elements.
 //
-// request  = [verb, consistent, target host id, arguments]
+// request  = [verb, consistent, target host id, arguments, user, via]
 // response = [status, text, answered by, age_ms, payload]
 
 #include <cstdint>
@@ -52,6 +52,8 @@ struct Request {
   bool consistent = false;  ///< Ask the leader, after a majority round.
   HostId target;            ///< kOutput: whose files. Zero = the node asked.
   std::string arguments;    ///< One encoded array, or "" for none.
+  std::string user;         ///< Who asks, as the client says; "" = not said.
+  std::string via;          ///< Name of the node the client asked; set by it when it passes on.
 };
 
 struct Response {
@@ -230,6 +232,9 @@ struct OutputChunk {
   bool ended = false;      ///< The rank is gone: no more will come behind `size`.
 };
 inline constexpr std::size_t kOutputBytesMax = 256 * 1024;
+
+/// Longest user and node name that a request carries; longer ones make it unreadable.
+inline constexpr std::size_t kAskerNameBytesMax = 256;
 
 std::string encode(const Request& request);
 std::string encode(const Response& response);

@@ -36,12 +36,17 @@ JobId job_of(const Request& request) {
   return reference.has_value() ? reference->job : JobId();
 }
 
+/// "USER@HOST": who asked, and where.
+std::string asker_text(const Request& request) {
+  return request.user.empty() ? request.via : request.user + "@" + request.via;
+}
+
 }  // namespace
 
 void Node::on_request(Instant now, const gossip::Message& message, gossip::Route route) {
   const gossip::Envelope& envelope = message.envelope();
   const Asker asker{route, envelope.nonce, envelope.trailing, envelope.trailing_count};
-  const auto request = decode_request(message.body());
+  auto request = decode_request(message.body());
   if (!request.has_value() || envelope.version != kProtocolVersion) {
     answer(asker, bad(ResponseStatus::kUsage, "this node speaks protocol " +
                                                   std::to_string(kProtocolVersion) +
@@ -50,6 +55,9 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
   }
   // A request that another node passed on is never passed on again: no loops.
   const bool may_forward = envelope.from.is_zero();
+  if (may_forward || request->via.empty()) {
+    request->via = options_.name;
+  }
   switch (request->verb) {
     case Verb::kVersion:
     case Verb::kHosts:
@@ -182,9 +190,9 @@ void Node::lead_request(Instant now, const Asker& asker, const Request& request)
       return;
     }
     seat_.submit(now, *number, std::move(arguments->key), std::move(arguments->spec),
-                 options_.name);
+                 asker_text(request));
   } else if (request.verb == Verb::kCancel) {
-    seat_.cancel(now, *number, job_of(request), options_.name);
+    seat_.cancel(now, *number, job_of(request), asker_text(request));
   } else {
     seat_.read(now, *number);
   }

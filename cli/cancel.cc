@@ -35,6 +35,7 @@ class Cancel final : public Verb {
     agent::Request request;
     request.verb = agent::Verb::kCancel;
     request.arguments = agent::encode_payload(agent::JobRef{job});
+    request.user = session.world().user_name();
     const std::string number = std::to_string(job.value());
     Reply reply = session.exchange(request);
     if (reply.status == agent::ResponseStatus::kUnknown) {

@@ -61,6 +61,7 @@ class Submit final : public Verb {
     agent::Request request;
     request.verb = agent::Verb::kSubmit;
     request.arguments = agent::encode_payload(submit);
+    request.user = session.world().user_name();
     const Instant deadline = session.world().now() + session.common().timeout;
     bool may_be_accepted = false;
     while (true) {

@@ -26,7 +26,7 @@ class BareNode {
   /// `raft`: what its disk says of a quorum it belongs to.
   /// Its only seed is at kPeerControl, when it has any.
   explicit BareNode(int expect = 0, ClusterId cluster = ClusterId(), crdt::Records raft = {},
-                    bool has_seed = false) {
+                    bool has_seed = false, crdt::Capacity capacity = {}) {
     NodeOptions options;
     options.self = kSelf;
     options.start = {Generation(1), StartId(11)};
@@ -35,6 +35,7 @@ class BareNode {
     options.control = kSelfControl;
     options.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
     options.bootstrap_expect = expect;
+    options.capacity = std::move(capacity);
     if (has_seed) {
       options.seeds = {kPeerControl};
     }

@@ -389,6 +389,45 @@ TEST(Node, LeavingEndsInAnyCase) {
   EXPECT_TRUE(bare.has_exited());
 }
 
+/// The request that was passed on to the peer.
+std::optional<Request> passed_on(const Forwarding& bare) {
+  for (const gossip::TransportOutput& each : bare.transport) {
+    const auto* sent = std::get_if<gossip::Send>(&each);
+    const auto message =
+        sent == nullptr ? std::nullopt : std::optional(gossip::decode(sent->bytes));
+    if (message.has_value() && message->has_value() &&
+        (*message)->envelope().type == MessageType::kRequest) {
+      return decode_request((*message)->body());
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(Node, APassedOnRequestSaysWhoAskedAndWhere) {
+  Forwarding bare;
+  Request asked = request(Verb::kCancel, encode_payload(JobRef{JobId(1)}));
+  asked.user = "ann";
+  asked.via = "somewhere else";
+  EXPECT_FALSE(bare.ask(asked).has_value());
+  const auto sent = passed_on(bare);
+  ASSERT_TRUE(sent.has_value());
+  EXPECT_EQ(sent->user, "ann");
+  EXPECT_EQ(sent->via, "self");
+}
+
+TEST(Node, TheLogNamesTheAskerNotTheLeader) {
+  BareNode bare(1, ClusterId(), {}, false, {"H100", {{"GPU-1", true}}, 8, 1024, false});
+  bare.pass(5s);
+  Request asked = request(Verb::kSubmit, submit_arguments());
+  asked.user = "ann";
+  asked.via = "peer";
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kRequest, bare.node().cluster());
+  bare.receive(gossip::encode(envelope, encode(asked)));
+  const scheduler::Job* job = bare.node().seat().state().job(JobId(1));
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->submitted_by, "ann@peer");
+}
+
 /// The peer answers the newest probe: its row is at `sequence`.
 void acknowledge(Forwarding& bare, std::uint64_t sequence) {
   for (const gossip::TransportOutput& each : std::exchange(bare.transport, {})) {

@@ -34,12 +34,14 @@ TEST(ClientApi, PayloadsRoundTrip) {
 }
 
 TEST(ClientApi, EnvelopesRoundTrip) {
-  const Request request{Verb::kOutput, true, cli::host_id('a'), "arguments"};
+  const Request request{Verb::kOutput, true, cli::host_id('a'), "arguments", "ann", "host-one"};
   auto document = gossip::Document::parse(encode(request));
   ASSERT_TRUE(document.has_value());
   const auto read = decode_request(document->root());
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(encode(*read), encode(request));
+  EXPECT_EQ(read->user, "ann");
+  EXPECT_EQ(read->via, "host-one");
 
   const Response response{ResponseStatus::kUnknown, "text", "a", 7, "payload"};
   document = gossip::Document::parse(encode(response));

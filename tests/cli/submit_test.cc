@@ -103,6 +103,13 @@ TEST(Submit, TriesAgainUnderTheSameKey) {
   EXPECT_EQ(submitted(world, 2).key, kFirstKey);
 }
 
+TEST(Submit, SaysWhoAsks) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "--", "x"});
+  EXPECT_EQ(world.requests().at(0).user, "ann");
+}
+
 TEST(Submit, NoQuorumAtOnceIsSurelyNotAccepted) {
   FakeWorld world;
   world.answers(refusal(ResponseStatus::kNoQuorum, "no leader"));

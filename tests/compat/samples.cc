@@ -172,6 +172,15 @@ entry::Register stuck_register() {
   return fact;
 }
 
+agent::Request request() {
+  agent::Request request;
+  request.verb = agent::Verb::kCancel;
+  request.arguments = agent::encode_payload(agent::JobRef{JobId(4)});
+  request.user = "alice";
+  request.via = "host-one";
+  return request;
+}
+
 }  // namespace
 
 std::vector<Sample> message_samples() {
@@ -179,6 +188,12 @@ std::vector<Sample> message_samples() {
   const scheduler::QuorumProposal proposal{kCluster, {kHost, kOther}};
   return {
       envelope_sample(),
+      {"message/request", agent::encode(request()),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const Result<Document> document = Document::parse(bytes);
+         const auto read = document ? agent::decode_request(document->root()) : std::nullopt;
+         return read ? std::optional(agent::encode(*read)) : std::nullopt;
+       }},
       membership_sample("probe", membership::Probe()),
       membership_sample("ack", membership::Ack{250ms, Sequence(9)}),
       membership_sample("call", membership::Call{kHost, Generation(3)}),
