@@ -27,6 +27,10 @@ void fields(A& a, VersionInfo& v) {
   a(v.product, v.protocol, v.host_name, v.host, v.generation, v.cluster);
 }
 template <class A>
+void fields(A& a, NodeList& v) {
+  a(v.addresses);
+}
+template <class A>
 void fields(A& a, HostInfo& v) {
   a(v.id, v.name, v.state, v.detail, v.since_ms, v.generation, v.address, v.rack, v.gpu_type,
     v.gpus, v.gpus_healthy, v.cpus, v.memory_mb, v.is_voter, v.is_leader, v.version, v.claimed_by);
@@ -155,10 +159,8 @@ class Writer {
     }
   }
   template <class T>
-    requires requires(Writer& a, T& v) { fields(a, v); }
-  void write(T& value) {
-    fields(*this, value);
-  }
+  requires requires(Writer& a, T& v) { fields(a, v); }
+  void write(T& value) { fields(*this, value); }
 
   Encoder out_;
 };
@@ -202,7 +204,7 @@ class Loader {
     }
   }
   template <class T>
-    requires requires(Loader& a, T& v) { fields(a, v); }
+  requires requires(Loader& a, T& v) { fields(a, v); }
   void read(T& value) {
     Loader inner(in_.array());
     fields(inner, value);
@@ -243,8 +245,7 @@ std::string encode(const Response& response) {
 
 std::optional<Request> decode_request(Reader body) {
   Request request;
-  request.verb =
-      static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(Verb::kOutput)));
+  request.verb = static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(Verb::kNodes)));
   request.consistent = body.boolean();
   request.target = body.id<HostId>();
   request.arguments = std::string(body.bytes());
@@ -287,11 +288,12 @@ std::optional<T> decode_payload(std::string bytes) {
   return loader.ok() ? std::optional(std::move(value)) : std::nullopt;
 }
 
-#define MUSTER_PAYLOAD(T)                          \
+#define MUSTER_PAYLOAD(T)                           \
   template std::string encode_payload<T>(const T&); \
   template std::optional<T> decode_payload<T>(std::string)
 
 MUSTER_PAYLOAD(VersionInfo);
+MUSTER_PAYLOAD(NodeList);
 MUSTER_PAYLOAD(HostList);
 MUSTER_PAYLOAD(QuorumInfo);
 MUSTER_PAYLOAD(EventsQuery);

@@ -32,6 +32,7 @@ enum class Verb : std::uint8_t {
   kShow = 8,     ///< JobRef -> JobDetail; any voter
   kWhy = 9,      ///< JobRef -> WhyInfo; any voter
   kOutput = 10,  ///< OutputQuery -> OutputChunk; the target host
+  kNodes = 11,   ///< -> NodeList; local
 };
 
 /// The CLI's exit code is the number (conventions.md "Exit codes").
@@ -75,11 +76,18 @@ struct VersionInfo {
   ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
 };
 
+/// Where a client may go on when the node that it asked is gone.
+struct NodeList {
+  std::vector<std::string> addresses;  ///< Control ports of live hosts, voters first.
+};
+/// So many are enough to go on with.
+inline constexpr std::size_t kNodesListedMax = 8;
+
 struct HostInfo {
   HostId id;
   std::string name;
-  std::string state;   ///< "alive", "suspect", "unreachable", "left"
-  std::string detail;  ///< "silent", "agent down", "" ...
+  std::string state;           ///< "alive", "suspect", "unreachable", "left"
+  std::string detail;          ///< "silent", "agent down", "" ...
   std::uint64_t since_ms = 0;  ///< How long it has been so, as this node saw it.
   Generation generation;
   std::string address;
@@ -153,8 +161,8 @@ struct JobSummary {
   std::string gpu_type;
   std::uint64_t attempt = 0;
   std::int64_t priority = 0;
-  std::int64_t exit_code = 0;  ///< Of an ended job, as `submit --wait` exits.
-  std::string cause;           ///< Of the last transition.
+  std::int64_t exit_code = 0;      ///< Of an ended job, as `submit --wait` exits.
+  std::string cause;               ///< Of the last transition.
   std::vector<std::string> hosts;  ///< Names, of the attempt in force.
 };
 struct JobsQuery {
@@ -211,14 +219,14 @@ struct HolderInfo {
 struct WhyInfo {
   JobId job;
   std::string state;
-  std::string headline;            ///< One sentence: the answer.
-  std::uint64_t wanted = 0;        ///< GPUs asked for.
-  std::uint64_t free = 0;          ///< Usable and free now for this job.
+  std::string headline;      ///< One sentence: the answer.
+  std::uint64_t wanted = 0;  ///< GPUs asked for.
+  std::uint64_t free = 0;    ///< Usable and free now for this job.
   std::uint64_t lacking = 0;
-  std::vector<JobId> ahead;        ///< Jobs that go first.
-  std::vector<HolderInfo> holders; ///< Who has GPUs it could use.
-  std::vector<JobId> would_start;  ///< Smallest set of jobs whose end starts it now.
-  std::uint64_t fits_now = 0;      ///< Largest size of it that would start now.
+  std::vector<JobId> ahead;         ///< Jobs that go first.
+  std::vector<HolderInfo> holders;  ///< Who has GPUs it could use.
+  std::vector<JobId> would_start;   ///< Smallest set of jobs whose end starts it now.
+  std::uint64_t fits_now = 0;       ///< Largest size of it that would start now.
 };
 
 struct OutputQuery {
@@ -227,7 +235,7 @@ struct OutputQuery {
   std::uint64_t offset = 0;
 };
 struct OutputChunk {
-  std::string bytes;  ///< At most kOutputBytesMax.
+  std::string bytes;       ///< At most kOutputBytesMax.
   std::uint64_t size = 0;  ///< Of the whole output at the moment.
   bool ended = false;      ///< The rank is gone: no more will come behind `size`.
 };

@@ -184,6 +184,7 @@ class Node {
   void end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why);
   bool is_reachable(HostId host) const;
   QuorumInfo quorum_info(Instant now) const;
+  NodeList node_list() const;
   void note_confirmed(Instant now, HostId host, const crdt::RowVersion& newest);
   Duration age_of_rows(Instant now) const;
   Response good(Instant now, std::string payload) const;

@@ -62,6 +62,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
     case Verb::kVersion:
     case Verb::kHosts:
     case Verb::kEvents:
+    case Verb::kNodes:
       answer_here(now, asker, *request);
       return;
     case Verb::kLeave:
@@ -118,6 +119,8 @@ void Node::answer_here(Instant now, const Asker& asker, const Request& request) 
                                          options_.self, options_.start.generation, cluster_});
   } else if (request.verb == Verb::kHosts) {
     payload = encode_payload(host_list(membership_, store_, addresses_, seat_.known_quorum(), now));
+  } else if (request.verb == Verb::kNodes) {
+    payload = encode_payload(node_list());
   } else {
     const auto query = decode_payload<EventsQuery>(request.arguments);
     payload = encode_payload(recent_.page(now, query.has_value() ? query->after : 0));
@@ -126,6 +129,23 @@ void Node::answer_here(Instant now, const Asker& asker, const Request& request) 
   const bool has_rows = request.verb == Verb::kHosts;
   response.age_ms = has_rows ? static_cast<std::uint64_t>(to_ms(age_of_rows(now))) : 0;
   answer(asker, response);
+}
+
+NodeList Node::node_list() const {
+  NodeList list;
+  const auto add = [&](HostId host) {
+    const auto endpoint = host == options_.self ? std::nullopt : addresses_.control(host);
+    if (endpoint.has_value() && is_reachable(host) && list.addresses.size() < kNodesListedMax) {
+      const std::string text = endpoint->text();
+      if (std::find(list.addresses.begin(), list.addresses.end(), text) == list.addresses.end()) {
+        list.addresses.push_back(text);
+      }
+    }
+  };
+  const crdt::QuorumView quorum = seat_.known_quorum();
+  std::for_each(quorum.voters.begin(), quorum.voters.end(), add);
+  std::for_each(neighbours_.begin(), neighbours_.end(), add);
+  return list;
 }
 
 void Node::note_confirmed(Instant now, HostId host, const crdt::RowVersion& newest) {

@@ -1,5 +1,7 @@
 // muster cancel: ends jobs, whether they wait or run.
 
+#include <algorithm>
+
 #include "cli/json_view.h"
 #include "cli/verb.h"
 
@@ -7,6 +9,12 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t kJobsMax = 1000;
+
+/// Another try may tell more.
+bool is_open(const Reply& reply) {
+  return reply.status == agent::ResponseStatus::kUnknown ||
+         (reply.status == agent::ResponseStatus::kNoQuorum && !reply.is_from_node);
+}
 
 class Cancel final : public Verb {
  public:
@@ -38,9 +46,15 @@ class Cancel final : public Verb {
     request.user = session.world().user_name();
     const std::string number = std::to_string(job.value());
     Reply reply = session.exchange(request);
-    if (reply.status == agent::ResponseStatus::kUnknown) {
-      // Cancelling twice is cancelling once.
+    bool may_be_done = reply.status == agent::ResponseStatus::kUnknown;
+    // Cancelling twice is cancelling once: at the next node, or once more at the only one.
+    const std::size_t tries_max = std::max<std::size_t>(session.nodes_count(), may_be_done ? 2 : 1);
+    for (std::size_t tries = 1; tries < tries_max && is_open(reply); ++tries) {
       reply = session.exchange(request);
+      may_be_done = may_be_done || reply.status == agent::ResponseStatus::kUnknown;
+    }
+    if (may_be_done && reply.status == agent::ResponseStatus::kNoQuorum) {
+      reply.status = agent::ResponseStatus::kUnknown;
     }
     if (reply.is_ok()) {
       if (!session.common().is_json) {

@@ -71,7 +71,10 @@ int wait_for_end(Session& session, JobId job) {
         state = detail->summary.state;
         session.progress("job " + std::to_string(job.value()) + " " + state);
       }
-    } else if (!is_passing(reply, now - last_word)) {
+    } else if (reply.is_from_node && reply.status == ResponseStatus::kNoQuorum) {
+      session.turn_to_next_node();
+    }
+    if (!reply.is_ok() && !is_passing(reply, now - last_word)) {
       return give_up(session, job, reply);
     }
     session.world().sleep(kPollInterval);

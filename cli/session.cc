@@ -1,5 +1,7 @@
 #include "cli/session.h"
 
+#include <algorithm>
+
 #include "cli/duration.h"
 #include "cli/json_view.h"
 #include "cli/places.h"
@@ -27,6 +29,23 @@ ResponseStatus status_of(ErrorCode code) {
   return ResponseStatus::kUnknown;
 }
 
+/// The addresses between the commas, at least one.
+std::vector<std::string> split_addresses(const std::string& list) {
+  if (list.starts_with("ipc://")) {
+    return {list};
+  }
+  std::vector<std::string> addresses;
+  std::size_t start = 0;
+  while (start <= list.size() && addresses.size() < kNodesMax) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    if (end > start) {
+      addresses.push_back(list.substr(start, end - start));
+    }
+    start = end + 1;
+  }
+  return addresses.empty() ? std::vector<std::string>{list} : addresses;
+}
+
 Reply broken(ResponseStatus status, const Error& error) {
   Reply reply;
   reply.status = status;
@@ -39,8 +58,9 @@ Reply broken(ResponseStatus status, const Error& error) {
 
 void CommonOptions::describe(Options& options) {
   options.text("--node", node,
-               "Ask this node's control port, instead of the agent on this host (MUSTER_NODE)",
-               "HOST:PORT");
+               "Ask this node's control port, or the next one of the list when it is gone, instead "
+               "of the agent on this host (MUSTER_NODE)",
+               "HOST:PORT,...");
   options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
                "DIR");
   options.duration("--timeout", timeout, "Give up after this long without an answer");
@@ -53,10 +73,49 @@ void CommonOptions::describe_consistent(Options& options) {
                "Ask the leader, after a majority confirmed it, instead of the nearest replica");
 }
 
+const std::vector<std::string>& Session::nodes() {
+  if (nodes_.empty()) {
+    nodes_ = split_addresses(node_address(world_, common_.node, common_.data_dir));
+  }
+  return nodes_;
+}
+
+std::size_t Session::nodes_count() {
+  return nodes().size();
+}
+
+void Session::turn_to_next_node() {
+  client_.reset();
+  node_ = (node_ + 1) % nodes().size();
+}
+
+void Session::learn_nodes() {
+  agent::Request request;
+  request.verb = agent::Verb::kNodes;
+  const std::size_t named = nodes().size();
+  const Instant deadline = world_.now() + common_.timeout / 2;
+  for (std::size_t tries = 0; tries < named && world_.now() < deadline; ++tries) {
+    const Reply reply = exchange(request, std::min(kLearnTimeout, common_.timeout / 4));
+    if (!reply.is_from_node) {
+      continue;
+    }
+    // An older node knows no such question, and then the named ones are all there are.
+    const auto list = agent::decode_payload<agent::NodeList>(reply.response.payload);
+    for (const std::string& address : list.value_or(agent::NodeList()).addresses) {
+      if (nodes_.size() < kNodesMax &&
+          std::find(nodes_.begin(), nodes_.end(), address) == nodes_.end()) {
+        nodes_.push_back(address);
+      }
+    }
+    return;
+  }
+}
+
 Reply Session::exchange(const agent::Request& request, Duration timeout) {
   if (client_ == nullptr) {
-    auto client = world_.connect(node_address(world_, common_.node, common_.data_dir));
+    auto client = world_.connect(nodes().at(node_));
     if (!client) {
+      turn_to_next_node();
       // Nothing was sent, whatever went wrong.
       const bool is_usage = client.error().code == ErrorCode::kInvalid;
       return broken(is_usage ? ResponseStatus::kUsage : ResponseStatus::kNoQuorum, client.error());
@@ -65,7 +124,7 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
   }
   Result<agent::Response> response = client_->ask(request, timeout);
   if (!response) {
-    client_.reset();
+    turn_to_next_node();
     return broken(status_of(response.error().code), response.error());
   }
   Reply reply;
@@ -80,7 +139,10 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   request.verb = verb;
   request.consistent = common_.is_consistent;
   request.arguments = std::move(arguments);
-  const Reply reply = exchange(request);
+  Reply reply = exchange(request);
+  for (std::size_t tries = 1; tries < nodes().size() && !reply.is_from_node; ++tries) {
+    reply = exchange(request);
+  }
   if (!reply.is_ok()) {
     // A question that nobody answered has simply failed: nothing could have been done by it.
     const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage;

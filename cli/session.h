@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "agent/client_api.h"
 #include "cli/options.h"
@@ -18,6 +19,9 @@ inline constexpr std::uint64_t kFreshMs = 2000;
 /// A row is confirmed once a probe round, and the longest takes 5 s: up to here nothing is amiss.
 inline constexpr std::uint64_t kFreshRowsMs = 6000;
 
+/// Nodes that one run of a verb goes to, named and learnt, and how long it waits for their list.
+inline constexpr std::size_t kNodesMax = 16;
+inline constexpr Duration kLearnTimeout = std::chrono::seconds(1);
 
 /// Options every verb that asks a node has.
 struct CommonOptions {
@@ -51,8 +55,16 @@ class Session {
   std::ostream& out() { return *world_.out; }
   std::ostream& err() { return *world_.err; }
 
-  /// One try, nothing printed. After a failed one the next try connects anew.
+  /// One try with one node, nothing printed. After a failed one the next try goes to the next node,
+  /// round and round.
   Reply exchange(const agent::Request& request, Duration timeout);
+  /// Asks for the addresses of other nodes, to go on with when this one is gone. Without an answer
+  /// of any node in time there are only the named ones.
+  void learn_nodes();
+  /// Goes on to the next node, after one that cannot help.
+  void turn_to_next_node();
+  /// Nodes named with --node and learnt; at least 1.
+  std::size_t nodes_count();
   Reply exchange(const agent::Request& request) { return exchange(request, common_.timeout); }
 
   /// Asks a question without effects and reads the answer. Nothing: the failure was printed and
@@ -85,12 +97,15 @@ class Session {
     return value;
   }
   void note_age(agent::Verb verb);
+  const std::vector<std::string>& nodes();
 
   static constexpr char kStrangeAnswer[] =
       "the node's answer is not understood: compare `muster version` here and there";
 
   World& world_;
   CommonOptions common_;
+  std::vector<std::string> nodes_;  ///< Empty before the first is asked.
+  std::size_t node_ = 0;            ///< Index of the one in use.
   std::unique_ptr<NodeClient> client_;
   agent::Response last_;
   int exit_code_ = 0;

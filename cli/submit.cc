@@ -48,6 +48,9 @@ class Submit final : public Verb {
       return session.fail(ResponseStatus::kUnknown,
                           "the node's answer is not understood" + repeat_line(submit->key));
     }
+    if (!session.common().is_verbose) {
+      session.note("key " + submit->key);
+    }
     session.out() << (session.common().is_json ? submitted_json(accepted->job, submit->key)
                                                : "job " + std::to_string(accepted->job.value()))
                   << "\n"
@@ -56,30 +59,37 @@ class Submit final : public Verb {
   }
 
  private:
-  /// Tries until there is an answer, or until --timeout has passed since the first try.
+  /// Tries until there is an answer, or until --timeout has passed since the first try: under one
+  /// key, at one node after the other.
   Reply send(Session& session, const agent::SubmitArgs& submit) const {
     agent::Request request;
     request.verb = agent::Verb::kSubmit;
     request.arguments = agent::encode_payload(submit);
     request.user = session.world().user_name();
     const Instant deadline = session.world().now() + session.common().timeout;
+    session.learn_nodes();
     bool may_be_accepted = false;
-    while (true) {
+    for (std::size_t tries = 1;; ++tries) {
       const Duration left = deadline - session.world().now();
       Reply reply = session.exchange(request, std::min(left, kTryTimeout));
       may_be_accepted = may_be_accepted || reply.status == ResponseStatus::kUnknown;
-      const bool is_open = may_be_accepted && (reply.status == ResponseStatus::kUnknown ||
-                                               reply.status == ResponseStatus::kNoQuorum);
-      if (!is_open) {
+      const bool has_failed =
+          reply.status == ResponseStatus::kUnknown || reply.status == ResponseStatus::kNoQuorum;
+      const bool is_untried_left = tries < session.nodes_count();
+      if (!has_failed || (!may_be_accepted && !is_untried_left)) {
         return reply;
       }
-      if (session.world().now() + kRetryPause >= deadline) {
+      if (reply.is_from_node) {
+        session.turn_to_next_node();
+      }
+      const Duration pause = is_untried_left ? Duration(0) : kRetryPause;
+      if (session.world().now() + pause >= deadline) {
         // A refusal of the last try says nothing about the earlier ones.
-        reply.status = ResponseStatus::kUnknown;
+        reply.status = may_be_accepted ? ResponseStatus::kUnknown : reply.status;
         return reply;
       }
       session.progress("no answer yet, trying again under the same key");
-      session.world().sleep(kRetryPause);
+      session.world().sleep(pause);
     }
   }
 

@@ -6,10 +6,14 @@ namespace muster::cli {
 
 class FakeWorld::Client final : public NodeClient {
  public:
-  explicit Client(FakeWorld& world) : world_(world) {}
+  Client(FakeWorld& world, std::string address) : world_(world), address_(std::move(address)) {}
 
   Result<agent::Response> ask(const agent::Request& request, Duration timeout) override {
+    if (request.verb == agent::Verb::kNodes) {
+      return answer_with(agent::NodeList{world_.nodes});
+    }
     world_.requests_.push_back(request);
+    world_.asked_.push_back(address_);
     Result<agent::Response> answer = next(request);
     if (!answer && answer.error().code == ErrorCode::kUnknown) {
       world_.now_ += timeout;
@@ -29,6 +33,7 @@ class FakeWorld::Client final : public NodeClient {
   }
 
   FakeWorld& world_;
+  std::string address_;
 };
 
 FakeWorld::FakeWorld() {
@@ -40,10 +45,10 @@ FakeWorld::FakeWorld() {
   };
   world_.connect = [this](const std::string& address) -> Result<std::unique_ptr<NodeClient>> {
     addresses_.push_back(address);
-    if (!is_listening_) {
+    if (!is_listening_ || dead.contains(address)) {
       return Error{ErrorCode::kUnavailable, "no agent answers at " + address};
     }
-    return std::unique_ptr<NodeClient>(std::make_unique<Client>(*this));
+    return std::unique_ptr<NodeClient>(std::make_unique<Client>(*this, address));
   };
   world_.random_key = [this] { return std::string(31, 'a') + std::to_string(keys_drawn_++); };
   world_.now = [this] { return now_; };

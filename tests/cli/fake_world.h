@@ -38,6 +38,13 @@ class FakeWorld {
   /// The next requests get these, one each.
   void answers_in_turn(std::vector<Result<agent::Response>> responses);
   void refuses_connections() { is_listening_ = false; }
+  /// Where each request went.
+  const std::vector<std::string>& asked() const { return asked_; }
+
+  /// Nobody listens there.
+  std::set<std::string> dead;
+  /// What every node answers to the question for other nodes, which requests() does not count.
+  std::vector<std::string> nodes;
 
   std::map<std::string, std::string> environment;
   std::set<std::string> files;
@@ -53,6 +60,7 @@ class FakeWorld {
   std::deque<Result<agent::Response>> queue_;
   std::vector<agent::Request> requests_;
   std::vector<std::string> addresses_;
+  std::vector<std::string> asked_;
   Instant now_;
   Duration slept_{0};
   bool is_listening_ = true;

@@ -103,6 +103,47 @@ TEST(Submit, TriesAgainUnderTheSameKey) {
   EXPECT_EQ(submitted(world, 2).key, kFirstKey);
 }
 
+TEST(Submit, ADeadNodeIsPassedOver) {
+  FakeWorld world;
+  world.dead = {"a:1", "b:1"};
+  world.answers(accepted());
+  EXPECT_EQ(world.output_of({"submit", "--node", "a:1,b:1,c:1", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), std::vector<std::string>{"c:1"});
+}
+
+TEST(Submit, GoesOnThroughANodeItLearntOfUnderTheSameKey) {
+  FakeWorld world;
+  world.nodes = {"10.0.0.2:7450", "10.0.0.3:7450"};
+  world.answers([&world](const agent::Request&) -> Result<agent::Response> {
+    if (world.requests().size() == 1) {
+      world.dead = {"a:1", "10.0.0.2:7450"};  // The asked node dies with the request in hand.
+      return silence();
+    }
+    return accepted();
+  });
+  EXPECT_EQ(world.output_of({"submit", "--node", "a:1", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "10.0.0.3:7450"}));
+  EXPECT_EQ(submitted(world, 0).key, submitted(world, 1).key);
+  EXPECT_EQ(world.err(), "muster: key " + kFirstKey + "\n");
+}
+
+TEST(Submit, ANodeWithoutAQuorumIsLeftForTheOthersOnce) {
+  FakeWorld world;
+  world.nodes = {"b:1", "c:1"};
+  world.answers(refusal(ResponseStatus::kNoQuorum, "no leader"));
+  EXPECT_EQ(world.run({"submit", "--node", "a:1", "--", "x"}), 5);
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "b:1", "c:1"}));
+  EXPECT_EQ(world.slept(), Duration(0));
+}
+
+TEST(Submit, TriesAreBoundedHoweverManyNodesAreSilent) {
+  FakeWorld world;
+  world.nodes = {"b:1", "c:1", "d:1", "e:1", "f:1"};
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--node", "a:1", "--timeout", "7s", "--", "x"}), 75);
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "b:1", "c:1"}));
+}
+
 TEST(Submit, SaysWhoAsks) {
   FakeWorld world;
   world.answers(accepted());
@@ -181,7 +222,8 @@ TEST(SubmitWait, ExitsAsTheJobDid) {
         {accepted(), in_state("queued"), in_state("running"), in_state(end.state, end.exit_code)});
     EXPECT_EQ(world.run({"submit", "--wait", "--", "x"}), end.wanted);
     EXPECT_EQ(world.out(), "job 17\n");
-    EXPECT_EQ(world.err(), "job 17 exited " + std::to_string(end.wanted) + "\n");
+    EXPECT_EQ(world.err(),
+              "muster: key " + kFirstKey + "\njob 17 exited " + std::to_string(end.wanted) + "\n");
   }
 }
 

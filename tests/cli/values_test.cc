@@ -142,8 +142,8 @@ TEST(Arguments, HelpOfJobs) {
 
 Usage: muster jobs [OPTIONS]
 
-  --node HOST:PORT            Ask this node's control port, instead of the agent on this host
-                              (MUSTER_NODE)
+  --node HOST:PORT,...        Ask this node's control port, or the next one of the list when it is
+                              gone, instead of the agent on this host (MUSTER_NODE)
   --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
   --timeout DURATION          Give up after this long without an answer (default 10s)
   --json                      One JSON document on stdout, for programs

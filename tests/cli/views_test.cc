@@ -60,6 +60,14 @@ TEST(Hosts, RowsThatNothingConfirmedForLongAreCalledOld) {
   EXPECT_EQ(well.err(), "");
 }
 
+TEST(Hosts, AQuestionGoesOnToTheNextNodeOfTheList) {
+  FakeWorld world;
+  world.dead = {"a:1"};
+  world.answers(answer_with(sample_hosts()));
+  world.output_of({"hosts", "--node", "a:1,b:1"});
+  EXPECT_EQ(world.asked(), std::vector<std::string>{"b:1"});
+}
+
 TEST(Quorum, Table) {
   FakeWorld world;
   world.answers(answer_with(sample_quorum()));
@@ -360,6 +368,27 @@ TEST(Leave, AVoterIsWarnedOf) {
   EXPECT_EQ(world.output_of({"leave", "--force"}), "host a leaves\n");
   EXPECT_EQ(world.err(), "muster: warning: host a is a voter\n");
   EXPECT_TRUE(agent::decode_payload<agent::LeaveArgs>(world.requests()[0].arguments)->force);
+}
+
+TEST(Leave, NeverGoesOnToAnotherNode) {
+  FakeWorld world;
+  world.dead = {"a:1"};
+  EXPECT_EQ(world.run({"leave", "--node", "a:1,b:1"}), 5);
+  EXPECT_TRUE(world.requests().empty());
+}
+
+TEST(Cancel, GoesOnThroughTheNextNode) {
+  FakeWorld world;
+  world.dead = {"a:1"};
+  world.answers(answer_with(agent::JobRef{JobId(1)}));
+  EXPECT_EQ(world.output_of({"cancel", "1", "--node", "a:1,b:1"}), "job 1 cancelled\n");
+  EXPECT_EQ(world.requests().at(0).user, "ann");
+}
+
+TEST(Cancel, NoQuorumAfterASilentTryIsUnknown) {
+  FakeWorld world;
+  world.answers_in_turn({silence(), refusal(ResponseStatus::kNoQuorum, "no leader")});
+  EXPECT_EQ(world.run({"cancel", "1"}), 75);
 }
 
 TEST(Cancel, GoesOnAfterAFailureAndExitsWithIt) {

@@ -1,6 +1,7 @@
 """What a careless user, a careless program and a careless disk do to real agents, and what they
 are told. Each case is a function; its docstring is the promise. Names select cases."""
 
+import json
 import os
 import pathlib
 import signal
@@ -10,7 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
-from lab import Failure, Lab, descendants_of, wait_for  # noqa: E402
+from lab import MUSTER, Failure, Lab, descendants_of, wait_for  # noqa: E402
 
 BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7470"))
 
@@ -264,7 +265,53 @@ def foreign_member(agent):
                 raise Failure(f"{name} knows {met}")
 
 
-CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
+def asked_node_dies(_):
+    """The asked node dies with a submit in its hands: it goes on through another, to one job."""
+    with Lab("lmn", base_port=BASE_PORT + 100) as lab:
+        lab.start()
+        wait_for("a leader that has all hosts", lambda: (
+            (lab["l"].ask("quorum") or {}).get("leader") and
+            submit(lab["l"], "--gpus", "24", "--wait", "--", "true")[0] == 0), 30)
+        leader = lab[lab["l"].ask("quorum")["leader"]]
+        asked, other = [agent for agent in lab.agents.values() if agent is not leader]
+        # With the leader asleep the submit is accepted by nobody and lies at the asked node.
+        leader.process.send_signal(signal.SIGSTOP)
+        client = subprocess.Popen([str(MUSTER), "submit", "-v", "--json", "--gpus", "1", "--name",
+                                   "once", "--node", asked.endpoint, "--", "true"], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        key = client.stderr.readline()
+        time.sleep(0.5)
+        asked.kill_agent()
+        leader.process.send_signal(signal.SIGCONT)
+        out, err = client.communicate(timeout=30)
+        if client.returncode != 0 or json.loads(out)["key"] not in key:
+            raise Failure(f"submit: exit {client.returncode}, {out}{key}{err}")
+        wait_for("the job's end", lambda: (
+            other.ask("show", str(json.loads(out)["job"])) or {"job": {"state": ""}}
+        )["job"]["state"] == "completed", 20)
+        jobs = [job for job in other.ask("jobs", "--all")["jobs"] if job["name"] == "once"]
+        if len(jobs) != 1:
+            raise Failure(f"submitted once, accepted {len(jobs)} times")
+
+
+def needed_voter_leaves(_):
+    """A voter leaves with a warning, the next one not without --force; `quorum` counts the rest."""
+    with Lab("ijk", base_port=BASE_PORT + 120) as lab:
+        lab.start()
+        for name in lab.names:
+            wait_for("three voters alive", lambda name=name: (
+                lab[name].ask("quorum") or {}).get("tolerates") == 1, 20)
+        expect("leave", lab["i"].cli("leave"), 0, "warning: host i is a voter", "2 of 3 voters")
+        wait_for("its end", lambda: not lab["i"].is_running(), 5)
+        wait_for("no failure tolerated", lambda: (
+            lab["j"].ask("quorum") or {}).get("tolerates") == 0, 10)
+        expect("leave", lab["j"].cli("leave"), 7, "no majority", "--force")
+        wait_for("the remaining two to decide", lambda: submit(
+            lab["j"], "--gpus", "8", "--wait", "--", "true")[0] == 0, 15)
+        expect("leave", lab["j"].cli("leave", "--force"), 0, "warning")
+
+
+CASES = [asked_node_dies, needed_voter_leaves, port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late,
          damaged_disk,
