@@ -49,6 +49,24 @@ constexpr std::array<Entry, 12> kVerbs = {{
      plain<make_version>},
 }};
 
+struct ExitCode {
+  std::string_view number;
+  std::string_view meaning;
+};
+constexpr std::array<ExitCode, 11> kExitCodes = {{
+    {"0", "ok"},
+    {"1", "failed"},
+    {"2", "usage: an option or argument is wrong"},
+    {"3", "impossible: no host can ever do it"},
+    {"4", "denied"},
+    {"5", "no quorum: surely not accepted"},
+    {"6", "not found"},
+    {"7", "conflict with what is there"},
+    {"75", "outcome unknown: repeat under the same key"},
+    {"124", "the job's time limit passed"},
+    {"128+n", "ended by signal n"},
+}};
+
 std::string overview() {
   std::string text =
       "Muster runs gangs of GPU processes on a fleet of hosts without a central server.\n\n"
@@ -56,6 +74,11 @@ std::string overview() {
   for (const Entry& entry : kVerbs) {
     const std::string name(entry.name);
     text += "  " + name + std::string(10 - name.size(), ' ') + std::string(entry.purpose) + "\n";
+  }
+  text += "\nExit codes:\n";
+  for (const ExitCode& code : kExitCodes) {
+    const std::string number(code.number);
+    text += "  " + number + std::string(10 - number.size(), ' ') + std::string(code.meaning) + "\n";
   }
   return text +
          "\n`muster VERB --help` says more. Start with: muster agent --gpus sim:8xH100 "

@@ -160,6 +160,18 @@ Example:
 )");
 }
 
+TEST(Arguments, TheOverviewHasTheExitCodes) {
+  FakeWorld world;
+  const std::string help = world.output_of({"--help"});
+  for (const char* line :
+       {"  0         ok\n", "  1         failed\n", "  2         usage", "  3         impossible",
+        "  4         denied\n", "  5         no quorum: surely not accepted\n",
+        "  6         not found\n", "  7         conflict", "  75        outcome unknown",
+        "  124       the job's time limit passed\n", "  128+n     ended by signal n\n"}) {
+    EXPECT_NE(help.find(line), std::string::npos) << line;
+  }
+}
+
 TEST(Arguments, NoVerbShowsTheOverview) {
   FakeWorld world;
   EXPECT_EQ(world.run({}), 2);
