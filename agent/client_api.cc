@@ -86,7 +86,7 @@ void fields(A& a, JobsQuery& v) {
 }
 template <class A>
 void fields(A& a, RankInfo& v) {
-  a(v.rank, v.state, v.detail);
+  a(v.rank, v.state, v.detail, trailing(v.output_bytes));
 }
 template <class A>
 void fields(A& a, MemberInfo& v) {

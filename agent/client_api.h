@@ -177,6 +177,7 @@ struct RankInfo {
   std::uint64_t rank = 0;
   std::string state;  ///< "running", "exited 0", "killed by 9", "never ran", "lost", ...
   std::string detail;
+  std::uint64_t output_bytes = 0;  ///< What an ended rank wrote; 0 from a node that does not say.
 };
 struct MemberInfo {
   HostId host;

@@ -109,6 +109,7 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
       if (result.rank == rank.rank) {
         rank.state = text_of(result);
         rank.detail = result.detail;
+        rank.output_bytes = result.output_bytes;
       }
     }
     info.ranks.push_back(std::move(rank));

@@ -84,7 +84,10 @@ Json view(const scheduler::JobSpec& spec) {
 }
 
 Json view(const agent::RankInfo& rank) {
-  return {{"rank", rank.rank}, {"state", rank.state}, {"detail", rank.detail}};
+  return {{"rank", rank.rank},
+          {"state", rank.state},
+          {"detail", rank.detail},
+          {"output_bytes", rank.output_bytes}};
 }
 
 Json view(const agent::TransitionInfo& transition) {
@@ -115,10 +118,14 @@ Json views(const std::vector<T>& values) {
 }
 
 Json view(const agent::MemberInfo& member) {
-  return {{"host_id", member.host.hex()},    {"host", member.host_name},
-          {"first_rank", member.first_rank}, {"gpus", member.gpus},
-          {"state", member.state},           {"ranks", views(member.ranks)},
-          {"host_state", member.host_state}, {"host_detail", member.host_detail},
+  return {{"host_id", member.host.hex()},
+          {"host", member.host_name},
+          {"first_rank", member.first_rank},
+          {"gpus", member.gpus},
+          {"state", member.state},
+          {"ranks", views(member.ranks)},
+          {"host_state", member.host_state},
+          {"host_detail", member.host_detail},
           {"host_since_ms", member.host_since_ms}};
 }
 

@@ -95,14 +95,28 @@ class Logs final : public Verb {
       for (std::uint64_t local = 0; local < member.gpus.size(); ++local) {
         const std::uint64_t rank = member.first_rank + local;
         if (all_ || rank == rank_) {
-          RankSource source{
-              job,  attempt.number,          attempt.token, member.host, member.host_name,
-              rank, rank_state(member, rank)};
+          RankSource source{job,
+                            attempt.number,
+                            attempt.token,
+                            member.host,
+                            member.host_name,
+                            rank,
+                            output_bytes(member, rank),
+                            rank_state(member, rank)};
           outputs.emplace_back(std::move(source), all_);
         }
       }
     }
     return outputs;
+  }
+
+  static std::uint64_t output_bytes(const agent::MemberInfo& member, std::uint64_t rank) {
+    for (const agent::RankInfo& info : member.ranks) {
+      if (info.rank == rank) {
+        return info.output_bytes;
+      }
+    }
+    return 0;
   }
 
   static std::string rank_state(const agent::MemberInfo& member, std::uint64_t rank) {

@@ -117,12 +117,18 @@ void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow)
   if (has_prefix_) {
     print_lines(session, true);
   }
+  // Bytes of the log are a count of what was written; of a rank without evidence there is none.
+  const std::string missing =
+      source_.output_bytes > offset_
+          ? "is missing: " + std::to_string(source_.output_bytes - offset_) + " of its " +
+                std::to_string(source_.output_bytes) + " bytes, from byte " +
+                std::to_string(offset_) + " on"
+          : "is missing from byte " + std::to_string(offset_) + " on";
   const bool is_broken = reply.status == ResponseStatus::kUnknown || !reply.is_from_node;
-  exit_code_ =
-      session.fail(is_broken ? ResponseStatus::kFailed : reply.status,
-                   "output of rank " + std::to_string(source_.rank) + " on host " +
-                       source_.host_name + " is missing from byte " + std::to_string(offset_) +
-                       " on: " + reply.text + " (the rank: " + source_.state + ")");
+  exit_code_ = session.fail(is_broken ? ResponseStatus::kFailed : reply.status,
+                            "output of rank " + std::to_string(source_.rank) + " on host " +
+                                source_.host_name + " " + missing + ": " + reply.text +
+                                " (the rank: " + source_.state + ")");
 }
 
 }  // namespace muster::cli

@@ -16,7 +16,8 @@ struct RankSource {
   HostId host;
   std::string host_name;
   std::uint64_t rank = 0;
-  std::string state;  ///< What the log knew of the rank when the reading began.
+  std::uint64_t output_bytes = 0;  ///< Of an ended rank, by the log; 0 = not known.
+  std::string state;               ///< What the log knew of the rank when the reading began.
 };
 
 class RankOutput {

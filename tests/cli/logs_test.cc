@@ -105,6 +105,17 @@ TEST(Logs, AnotherAttemptIsReadByItsToken) {
   EXPECT_EQ(world.output_of({"logs", "17", "--attempt", "1"}), "hello\nwor");
 }
 
+TEST(Logs, OfALostHostSayHowManyBytesAreMissing) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  cluster.detail.attempts[0].members[1].ranks[0].output_bytes = 4096;
+  EXPECT_EQ(world.run({"logs", "17", "--rank", "1"}), 5);
+  EXPECT_NE(world.err().find("is missing: 4096 of its 4096 bytes, from byte 0 on: "),
+            std::string::npos)
+      << world.err();
+}
+
 TEST(Logs, OfALostHostSaysWhatIsMissing) {
   FakeWorld world;
   Cluster cluster(world);

@@ -234,7 +234,7 @@ TEST(Show, Json) {
             R"("cause":"all ranks ready","members":[)"
             R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
             R"("gpus":["GPU-1"],"state":"ready","ranks":[)"
-            R"({"rank":0,"state":"running","detail":""}],)"
+            R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
             R"("host_state":"","host_detail":"","host_since_ms":0}]}],)"
             R"("transitions":[{"index":40,"cluster_ms":5000,"state":"queued",)"
             R"("cause":"submitted"}],"answered_by":"a","age_ms":0})"
