@@ -25,9 +25,15 @@ scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options) {
 
 }  // namespace
 
-Status QuorumSeat::check(const crdt::Records& raft_records) {
-  if (const auto log = scheduler::recover_log(raft_records); !log) {
+Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
+  const auto log = scheduler::recover_log(raft_records);
+  if (!log) {
     return log.error();
+  }
+  const auto& voters = log->voters;
+  if (!voters.empty() && std::find(voters.begin(), voters.end(), self) == voters.end()) {
+    return Error{ErrorCode::kCorrupt,
+                 "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
   }
   if (const auto quorum = scheduler::recover_quorum(raft_records); !quorum) {
     return quorum.error();

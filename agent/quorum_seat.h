@@ -65,8 +65,9 @@ struct SeatOutput {
 
 class QuorumSeat {
  public:
-  /// kCorrupt when `raft_records` cannot be trusted: the agent must not start.
-  static Status check(const crdt::Records& raft_records);
+  /// kCorrupt when `raft_records` cannot be trusted, or are of a quorum in which `self` has no
+  /// seat: the agent must not start.
+  static Status check(const crdt::Records& raft_records, HostId self);
 
   /// Precondition: check(raft_records).
   QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng, Instant now);

@@ -14,6 +14,7 @@
 #include "agent/event_loop.h"
 #include "agent/gpu_inventory.h"
 #include "agent/host_key.h"
+#include "agent/raft_home.h"
 #include "agent/start_record.h"
 #include "agent/supervise.h"
 #include "agent/supervise_protocol.h"
@@ -142,12 +143,17 @@ Result<Disk> open_disk(const std::string& data) {
   disk.raft = std::move(raft).value();
   disk.state = std::move(state).value();
   disk.recovered = {disk.id->recovered(), disk.raft->recovered(), disk.state->recovered()};
-  if (const Status sound = QuorumSeat::check(disk.recovered.raft); !sound) {
+  return disk;
+}
+
+/// Whether raft/ is sound, and the one that this host voted in. What is still to be written for it.
+Result<RaftHomeWrites> check_quorum(const Disk& disk, const std::string& data, HostId self) {
+  if (const Status sound = QuorumSeat::check(disk.recovered.raft, self); !sound) {
     return Error{sound.error().code, data + "/raft: " + sound.error().text +
                                          "; move the data directory away and start anew: this host "
                                          "then joins as a new one"};
   }
-  return disk;
+  return check_raft_home(data + "/raft", self, disk.recovered.id, disk.recovered.raft);
 }
 
 /// Applies what was just committed to the records in hand, so that the node sees it.
@@ -161,9 +167,16 @@ void remember(crdt::Records& records, const crdt::WriteBatch& writes) {
   }
 }
 
-Status commit(Disk& disk, const crdt::WriteBatch& writes) {
+Status commit_id(Disk& disk, const crdt::WriteBatch& writes) {
   remember(disk.recovered.id, writes);
   return disk.id->commit(writes);
+}
+
+/// In the order that raft_home.h asks for.
+Status commit_home(Disk& disk, const RaftHomeWrites& home) {
+  remember(disk.recovered.raft, home.raft);
+  const Status done = disk.raft->commit(home.raft);
+  return done ? commit_id(disk, home.id) : done;
 }
 
 std::uint64_t random_number() {
@@ -212,12 +225,18 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (!key) {
     return key.error();
   }
-  const StartRecord start =
-      next_start(disk->recovered.id, StartId(random_number()), at_least);
+  const Result<RaftHomeWrites> home = check_quorum(*disk, options.data_dir, key->host_id());
+  if (!home) {
+    return home.error();
+  }
+  const StartRecord start = next_start(disk->recovered.id, StartId(random_number()), at_least);
   for (const crdt::WriteBatch& writes : {key->writes(), start.writes}) {
-    if (const Status done = commit(*disk, writes); !done) {
+    if (const Status done = commit_id(*disk, writes); !done) {
       return done.error();
     }
+  }
+  if (const Status done = commit_home(*disk, *home); !done) {
+    return done.error();
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds);
   Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id());
@@ -233,9 +252,8 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   }
   LoopParts parts;
   parts.transport = std::move(transport).value();
-  parts.storage =
-      std::make_unique<crdt::StorageThread>(crdt::StorageThread::Stores{
-          std::move(disk->id), std::move(disk->raft), std::move(disk->state)});
+  parts.storage = std::make_unique<crdt::StorageThread>(crdt::StorageThread::Stores{
+      std::move(disk->id), std::move(disk->raft), std::move(disk->state)});
   NodeOptions node;
   node.self = key->host_id();
   node.start = start.start;
@@ -255,8 +273,8 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   }
   parts.supervisors = std::make_unique<RankSupervisors>(
       RankSupervisorsOptions{std::filesystem::absolute(options.data_dir).string(), node.control});
-  parts.node = std::make_unique<Node>(std::move(node), disk->recovered, Rng(random_number()),
-                                      boot_now());
+  parts.node =
+      std::make_unique<Node>(std::move(node), disk->recovered, Rng(random_number()), boot_now());
   return parts;
 }
 

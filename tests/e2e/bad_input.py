@@ -4,6 +4,7 @@ are told. Each case is a function; its docstring is the promise. Names select ca
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -221,6 +222,34 @@ def damaged_disk(agent):
             (other.data / part / "data.mdb").write_bytes(good)
 
 
+def stop(agent):
+    agent.process.send_signal(signal.SIGTERM)
+    agent.process.wait(10)
+
+
+def raft_lost_or_copied(agent):
+    """raft/ that was removed or copied back, and a lost id/: refused, saying how to go on."""
+    with Lab("a", base_port=BASE_PORT + 100, expect=1) as lab:
+        other = lab["a"]
+        lab.start()
+        wait_for("a leader", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+        stop(other)
+        kept = lab.directory / "kept"
+        for name, doing, why in (
+                ("raft", lambda path: None, "missing"),
+                ("raft", lambda path: shutil.copytree(kept, path), "copied or restored"),
+                ("id", lambda path: None, "none of its voters")):
+            path = other.data / name
+            path.rename(kept)
+            doing(path)
+            for _ in range(2):  # What the first try left must not let the second one in.
+                expect(f"{name} {why}", run_agent(other), 1, why, "move the data directory away")
+            shutil.rmtree(path)
+            kept.rename(path)
+        other.start()
+        wait_for("a leader again", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+
+
 def clock_set_back(agent):
     """Wall time is display data: a clock set back a year under live agents harms nothing."""
     library = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
@@ -311,11 +340,11 @@ def needed_voter_leaves(_):
         expect("leave", lab["j"].cli("leave", "--force"), 0, "warning")
 
 
-CASES = [asked_node_dies, needed_voter_leaves, port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
+CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
-         forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late,
-         damaged_disk,
-         clock_set_back, foreign_member]
+         forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late, damaged_disk,
+         raft_lost_or_copied, clock_set_back, foreign_member, asked_node_dies,
+         needed_voter_leaves]
 
 
 def main():

@@ -24,6 +24,7 @@ constexpr std::string_view kEdgeFiles[] = {
     "agent/rank_supervisor*",
     "agent/supervise*",
     "agent/gpu_inventory*",
+    "agent/raft_home*",
     "agent/http_server*",
     "agent/config_file*",
     "agent/event_log.*",

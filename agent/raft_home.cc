@@ -1,0 +1,144 @@
+#include "agent/raft_home.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "gossip/wire.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr mode_t kMarkerMode = 0600;
+constexpr std::string_view kMarkerText =
+    "This directory knows the inode of this file. A copied raft/ must not vote.\n";
+constexpr std::uint64_t kNanosPerSecond = 1'000'000'000;
+
+struct RaftHome {
+  HostId host;
+  std::uint64_t inode = 0;
+  std::uint64_t born_ns = 0;  ///< 0: the file system does not say.
+};
+
+std::string encode(const RaftHome& home) {
+  return gossip::Encoder().array(3).id(home.host).u64(home.inode).u64(home.born_ns).take();
+}
+
+std::optional<RaftHome> decode(const std::string& bytes) {
+  Result<gossip::Document> document = gossip::Document::parse(bytes);
+  if (!document) {
+    return std::nullopt;
+  }
+  gossip::Reader reader = document->root();
+  RaftHome home;
+  home.host = reader.id<HostId>();
+  home.inode = reader.u64();
+  home.born_ns = reader.u64();
+  return reader.ok() ? std::optional(home) : std::nullopt;
+}
+
+Error refusal(const std::string& directory, const std::string& why) {
+  return {ErrorCode::kCorrupt, directory + " " + why +
+                                   "; move the data directory away and start anew: this host then "
+                                   "joins as a new one"};
+}
+
+Error io_error(const std::string& path, const char* what) {
+  return {ErrorCode::kIo, path + ": " + what + ": " + std::strerror(errno)};
+}
+
+/// Durable before it is spoken of. One that a crash left is taken as it is.
+Status make_marker(const std::string& directory, const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMarkerMode);
+  if (fd < 0) {
+    return io_error(path, "cannot make the marker");
+  }
+  const bool written = write(fd, kMarkerText.data(), kMarkerText.size()) ==
+                           static_cast<ssize_t>(kMarkerText.size()) &&
+                       fsync(fd) == 0;
+  close(fd);
+  const int parent = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = written && parent >= 0 && fsync(parent) == 0;
+  if (parent >= 0) {
+    close(parent);
+  }
+  return synced ? ok() : Status(io_error(path, "cannot sync the marker"));
+}
+
+/// Nothing: there is no marker.
+Result<std::optional<RaftHome>> look(const std::string& path, HostId self) {
+  struct statx found {};
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &found) != 0) {
+    if (errno == ENOENT) {
+      return std::optional<RaftHome>();
+    }
+    return io_error(path, "cannot look at the marker");
+  }
+  RaftHome home{self, found.stx_ino, 0};
+  if ((found.stx_mask & STATX_BTIME) != 0) {
+    home.born_ns = static_cast<std::uint64_t>(found.stx_btime.tv_sec) * kNanosPerSecond +
+                   found.stx_btime.tv_nsec;
+  }
+  return std::optional(home);
+}
+
+bool is_same_file(const RaftHome& one, const RaftHome& other) {
+  const bool both_born = one.born_ns != 0 && other.born_ns != 0;
+  return one.inode == other.inode && (!both_born || one.born_ns == other.born_ns);
+}
+
+Result<RaftHomeWrites> settle_in(const std::string& directory, const std::string& path,
+                                 HostId self) {
+  const Status made = make_marker(directory, path);
+  if (!made) {
+    return made.error();
+  }
+  const auto marker = look(path, self);
+  if (!marker || !marker->has_value()) {
+    return marker ? io_error(path, "the marker is gone") : marker.error();
+  }
+  const std::string home = encode(**marker);
+  return RaftHomeWrites{{{std::string(kRaftHomeInRaft), home}},
+                        {{std::string(kRaftHomeInId), home}}};
+}
+
+}  // namespace
+
+Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId self,
+                                       const crdt::Records& id, const crdt::Records& raft) {
+  const std::string path = raft_directory + "/" + std::string(kRaftMarkerFile);
+  const auto known = id.find(std::string(kRaftHomeInId));
+  const auto stored = raft.find(std::string(kRaftHomeInRaft));
+  if (stored == raft.end()) {
+    return known == id.end() ? settle_in(raft_directory, path, self)
+                             : refusal(raft_directory, "is missing or was emptied");
+  }
+  const std::optional<RaftHome> home = decode(stored->second);
+  if (!home.has_value()) {
+    return refusal(raft_directory, "is damaged (its home does not decode)");
+  }
+  if (home->host != self) {
+    return refusal(raft_directory, "is that of host " + home->host.short_hex() +
+                                       ", and id/ says that this is " + self.short_hex());
+  }
+  const auto marker = look(path, self);
+  if (!marker) {
+    return marker.error();
+  }
+  if (!marker->has_value() || !is_same_file(**marker, *home) ||
+      (known != id.end() && known->second != stored->second)) {
+    return refusal(raft_directory, "was copied or restored, and may have forgotten its votes");
+  }
+  RaftHomeWrites writes;
+  if (known == id.end()) {
+    writes.id.push_back({std::string(kRaftHomeInId), stored->second});
+  }
+  return writes;
+}
+
+}  // namespace muster::agent
