@@ -1,5 +1,6 @@
 #include "crdt/host_state.h"
 
+#include "gossip/base/generation.h"
 #include "gossip/wire.h"
 
 namespace muster::crdt {
@@ -67,7 +68,7 @@ Claim read_claim(Reader& list) {
   Reader in = list.array();
   Claim claim;
   claim.subject = in.id<HostId>();
-  claim.generation = in.num<Generation>();
+  claim.generation = Generation(in.u64_at_most(kGenerationMax));
   claim.kind =
       static_cast<ClaimKind>(in.u64_at_most(static_cast<std::uint64_t>(ClaimKind::kRefused)));
   claim.weak = in.boolean();

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "gossip/base/check.h"
+#include "gossip/base/generation.h"
 #include "gossip/base/state_machine.h"
 
 namespace muster::crdt {
@@ -65,8 +66,7 @@ void HostStore::recover(const Records& recovered) {
     return;
   }
   if (own->second.version.generation > generation_) {
-    emit(Severity::kAlarm, "own_row_ahead", self_, "a row of a later generation is on disk");
-    output_.raise_above = own->second.version.generation;
+    raise_above(own->second.version.generation, "a row of a later generation is on disk");
   } else if (own->second.version.generation == generation_) {
     sequence_ = own->second.version.sequence;
   }
@@ -175,12 +175,22 @@ void HostStore::flush_own() {
   spread();
 }
 
+/// A generation out of reach is forged or damaged: to follow it would end at the limit, where no
+/// later one is left.
+void HostStore::raise_above(Generation generation, std::string why) {
+  if (!is_credible(generation_, generation.next())) {
+    emit(Severity::kAlarm, "own_row_forged", self_, std::move(why));
+    return;
+  }
+  emit(Severity::kAlarm, "own_row_ahead", self_, std::move(why));
+  output_.raise_above = std::max(output_.raise_above.value_or(Generation()), generation);
+}
+
 void HostStore::see_own_row(const Row& seen) {
   const RowVersion version = seen.version();
   if (version.generation > generation_) {
-    emit(Severity::kAlarm, "own_row_ahead", self_,
-         "a peer holds generation " + std::to_string(version.generation.value()));
-    output_.raise_above = std::max(output_.raise_above.value_or(Generation()), version.generation);
+    raise_above(version.generation,
+                "a peer holds generation " + std::to_string(version.generation.value()));
     return;
   }
   Slot& slot = rows_[self_];
@@ -195,8 +205,7 @@ void HostStore::see_own_row(const Row& seen) {
   if (is_strange) {
     // A restored disk: another life of this generation said what this one never will. Only a later
     // generation takes it back.
-    emit(Severity::kAlarm, "own_row_ahead", self_, "a peer holds a field of another life");
-    output_.raise_above = std::max(output_.raise_above.value_or(Generation()), generation_);
+    raise_above(generation_, "a peer holds a field of another life");
     return;
   }
   if (!is_ahead) {
@@ -258,6 +267,10 @@ bool HostStore::is_news(const RowOf& news) const {
 bool HostStore::fits(HostId host, const Row& news) const {
   const auto found = rows_.find(host);
   if (host.is_zero() || (found == rows_.end() && rows_.size() >= kHostsMax)) {
+    return false;
+  }
+  const Generation known = found == rows_.end() ? Generation() : found->second.version.generation;
+  if (!is_credible(known, std::max(news.full_from, news.version().generation))) {
     return false;
   }
   std::size_t count = news.fields.size();

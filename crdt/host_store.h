@@ -136,6 +136,7 @@ class HostStore {
   bool is_news(const RowOf& news) const;
   bool fits(HostId host, const Row& news) const;
   void note_heard(HostId from, const RowOf& news);
+  void raise_above(Generation generation, std::string why);
   void see_own_row(const Row& seen);
   void changed(HostId host, Slot& slot, const std::vector<std::uint32_t>& fields);
   /// One field that waits to be spread.

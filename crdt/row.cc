@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gossip/base/generation.h"
+
 namespace muster::crdt {
 
 RowVersion Row::version() const {
@@ -60,7 +62,7 @@ std::string encode_row(const Row& row) {
 
 Row read_row(gossip::Reader& in) {
   Row row;
-  row.full_from = Generation(in.u64_at_most(kVersionMax));
+  row.full_from = Generation(in.u64_at_most(kGenerationMax));
   gossip::Reader fields = in.map();
   if (fields.size() > kRowFieldsMax) {
     fields.fail();
@@ -69,7 +71,7 @@ Row read_row(gossip::Reader& in) {
     const auto id = static_cast<std::uint32_t>(fields.u64_at_most(UINT32_MAX));
     gossip::Reader triple = fields.array();
     Field field;
-    field.version.generation = Generation(triple.u64_at_most(kVersionMax));
+    field.version.generation = Generation(triple.u64_at_most(kGenerationMax));
     field.version.sequence = Sequence(triple.u64_at_most(kVersionMax));
     field.bytes = triple.text(kFieldBytesMax);
     row.fields.insert_or_assign(id, std::move(field));

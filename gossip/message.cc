@@ -1,5 +1,7 @@
 #include "gossip/message.h"
 
+#include "gossip/base/generation.h"
+
 namespace muster::gossip {
 namespace {
 
@@ -35,7 +37,7 @@ Result<Message> decode(std::string bytes) {
   envelope.type = static_cast<MessageType>(reader.u64_at_most(UINT8_MAX));
   envelope.cluster = reader.id<ClusterId>();
   envelope.from = reader.id<HostId>();
-  envelope.generation = reader.num<Generation>();
+  envelope.generation = Generation(reader.u64_at_most(kGenerationMax));
   envelope.nonce = reader.num<Nonce>();
   reader.array();
   envelope.trailing_count = reader.left();

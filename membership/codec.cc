@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gossip/base/generation.h"
+
 namespace muster::membership {
 namespace {
 
@@ -44,13 +46,13 @@ template <class CallOrVeto>
 CallOrVeto read_about(Reader& in) {
   CallOrVeto body;
   body.subject = in.id<HostId>();
-  body.generation = in.num<Generation>();
+  body.generation = Generation(in.u64_at_most(kGenerationMax));
   return body;
 }
 
 Accuse read_accuse(Reader& in) {
   Accuse accuse;
-  accuse.generation = in.num<Generation>();
+  accuse.generation = Generation(in.u64_at_most(kGenerationMax));
   accuse.kind = static_cast<crdt::ClaimKind>(
       in.u64_at_most(static_cast<std::uint64_t>(crdt::ClaimKind::kRefused)));
   return accuse;

@@ -144,19 +144,6 @@ void Membership::restarted(Instant now, Member& member) {
   set_state(now, member, MemberState::kAlive, {});
 }
 
-/// A message proves a newer start before its row does.
-void Membership::raise_generation(Instant now, HostId host, Generation generation) {
-  const auto found = members_.find(host);
-  if (host == self_ || found == members_.end() || generation <= found->second.start.generation) {
-    return;
-  }
-  Member& member = found->second;
-  member.start = {generation, StartId()};
-  member.left = false;
-  restarted(now, member);
-  watch_member(now, member);
-}
-
 void Membership::watch_member(Instant now, const Member& member) {
   const bool was_watched = watch_.watches(member.host);
   const auto& ring = member.observers;
@@ -194,7 +181,7 @@ void Membership::on(Instant now, const MessageReceived& input) {
   if (input.from == self_) {
     return;
   }
-  raise_generation(now, input.from, input.generation);
+  ask_if_newer(input.from, input.generation);
   if (const auto* probe = std::get_if<Probe>(&input.body); probe != nullptr) {
     on_probe(now, input);
   } else if (const auto* ack = std::get_if<Ack>(&input.body); ack != nullptr) {
@@ -210,6 +197,14 @@ void Membership::on(Instant now, const MessageReceived& input) {
     on_accuse(now, *accuse);
   }
   watch_.on_sign_of_life(now, input.from);
+}
+
+/// A later start counts once the host's own row says so, never by what one message claims.
+void Membership::ask_if_newer(HostId host, Generation generation) {
+  const Member* known = member(host);
+  if (known != nullptr && generation > known->start.generation) {
+    output_.heard.push_back({host, {generation, Sequence()}});
+  }
 }
 
 void Membership::on_probe(Instant now, const MessageReceived& input) {

@@ -97,7 +97,7 @@ class Membership {
     std::optional<std::vector<crdt::Claim>> evidence;
     /// Own observers changed: publish the list (FieldId::kObservers, urgent).
     std::optional<std::vector<HostId>> observers;
-    std::vector<std::pair<HostId, crdt::RowVersion>> heard;  ///< Row versions named in acks.
+    std::vector<std::pair<HostId, crdt::RowVersion>> heard;  ///< Row versions named by messages.
     std::vector<HostId> changed;  ///< Members whose state, start or observers changed.
     std::vector<Event> events;
   };
@@ -138,7 +138,7 @@ class Membership {
   void on_probe(Instant now, const MessageReceived& input);
   void on_accuse(Instant now, const Accuse& accuse);
   Duration probe_me_next(Instant now, HostId observer) const;
-  void raise_generation(Instant now, HostId host, Generation generation);
+  void ask_if_newer(HostId host, Generation generation);
   void restarted(Instant now, Member& member);
   void watch_member(Instant now, const Member& member);
   void take_evidence(Instant now, HostId observer, std::vector<crdt::Claim> claims);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gossip/base/generation.h"
 #include "scheduler/codec.h"
 
 namespace muster::scheduler {
@@ -60,7 +61,7 @@ HelloReply read_hello_reply(Reader& in) {
   HelloReply reply;
   reply.start_id = in.num<StartId>();
   reply.registered = in.boolean();
-  reply.raise_to = in.num<Generation>();
+  reply.raise_to = Generation(in.u64_at_most(kGenerationMax));
   reply.floor = in.token();
   reply.kill = read_tokens(in);
   return reply;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gossip/base/generation.h"
+
 namespace muster::scheduler {
 namespace {
 
@@ -194,7 +196,7 @@ void write(gossip::Encoder& out, const AgentStart& start) {
 AgentStart read_agent_start(gossip::Reader& outer) {
   gossip::Reader in = outer.array();
   AgentStart start;
-  start.generation = in.num<Generation>();
+  start.generation = Generation(in.u64_at_most(kGenerationMax));
   start.start_id = in.num<StartId>();
   return start;
 }

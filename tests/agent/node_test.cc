@@ -141,6 +141,49 @@ TEST(Node, ItsOwnIdElsewhereIsAnAlarm) {
   EXPECT_EQ(bare.node().dropped_count(), 1U);
 }
 
+/// The row of the peer, as the peer itself says it under `start`.
+std::string rows_of_peer(AgentStart start) {
+  crdt::Identity identity;
+  identity.name = "peer";
+  identity.control = testing::kPeerControl;
+  identity.bulk = testing::kPeerControl;
+  identity.start_id = start.start_id;
+  crdt::RowOf row{kPeer, {start.generation, {}}};
+  row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)] = {
+      {start.generation, Sequence(1)}, crdt::encode(identity)};
+  crdt::RowsBody rows;
+  rows.rows.push_back(row);
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kRows);
+  envelope.generation = start.generation;
+  return gossip::encode(envelope, crdt::encode(rows));
+}
+
+TEST(Node, ALaterStartCountsOnceTheRowSaysSo) {
+  BareNode bare(0, kCluster);
+  bare.receive(rows_of_peer({Generation(1), StartId(5)}));
+  bare.pass(1s);
+  bare.transport.clear();
+  gossip::Envelope forged = BareNode::envelope(MessageType::kProbe);
+  forged.generation = Generation(7);
+  bare.receive(probe(forged));
+  const auto generation = [&bare] {
+    return bare.node().membership().member(kPeer)->start.generation;
+  };
+  EXPECT_EQ(generation(), Generation(1));
+  bare.pass(1s);
+  const auto asks = [](const gossip::TransportOutput& each) {
+    const auto* send = std::get_if<gossip::Send>(&each);
+    const auto message =
+        send == nullptr ? std::nullopt : std::optional(gossip::decode(send->bytes));
+    return message.has_value() && message->has_value() &&
+           (*message)->envelope().type == MessageType::kRows;
+  };
+  EXPECT_TRUE(std::any_of(bare.transport.begin(), bare.transport.end(), asks));
+  bare.receive(rows_of_peer({Generation(7), StartId(6)}));
+  EXPECT_EQ(generation(), Generation(7));
+  EXPECT_EQ(bare.count("member_restarted"), 1U);
+}
+
 TEST(Node, ASenderWithoutAnIdIsDropped) {
   BareNode bare(0, kCluster);
   gossip::Envelope envelope = BareNode::envelope(MessageType::kProbe);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gossip/base/generation.h"
 #include "gossip/base/rng.h"
 
 namespace muster::crdt {
@@ -251,6 +252,28 @@ TEST_F(StoreMesh, AnOlderGenerationThanPeersRememberIsToldToRise) {
   step(1, PeerUp{host(0)});
   EXPECT_EQ(raise_above_, Generation(5));
   EXPECT_EQ(read(0, 1), "five");
+}
+
+TEST_F(StoreMesh, AForgedRowFarAheadIsNeitherTakenNorFollowed) {
+  start(2);
+  publish(1, "true");
+  for (const std::uint64_t generation : {kGenerationLeapMax + 2, kGenerationMax}) {
+    const RowVersion version{Generation(generation), Sequence(1)};
+    const Row fields{Generation(1), {{4, {version, "forged"}}}};
+    const Row emptied{Generation(generation), {}};
+    for (const Row& row : {fields, emptied}) {
+      for (auto& store : stores_) {
+        store->step(now_,
+                    RowsReceived{host(7), RowsBody{false, {}, {{host(1), row}}, {}, false, 0}});
+      }
+      settle();
+    }
+  }
+  EXPECT_EQ(read(0, 1), "true");
+  EXPECT_EQ(raise_above_, Generation(0));
+  publish(1, "still heard");
+  EXPECT_EQ(read(0, 1), "still heard");
+  EXPECT_TRUE(agree());
 }
 
 TEST_F(StoreMesh, ManyLargeRowsTravelInBoundedMessages) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gossip/base/generation.h"
 #include "gossip/base/rng.h"
 
 namespace muster::gossip {
@@ -20,7 +21,9 @@ Envelope sample() {
   return envelope;
 }
 
-std::string sample_body() { return Encoder().array(2).u64(5).text("five").take(); }
+std::string sample_body() {
+  return Encoder().array(2).u64(5).text("five").take();
+}
 
 TEST(Message, RoundTrips) {
   const Result<Message> message = decode(encode(sample(), sample_body()));
@@ -41,6 +44,23 @@ TEST(Message, TrailingElementsOfANewerVersionSurviveReEncoding) {
   const Result<Message> message = decode(bytes);
   ASSERT_TRUE(message.has_value());
   EXPECT_EQ(encode(message->envelope(), sample_body()), bytes);
+}
+
+TEST(Message, AGenerationBeyondTheLimitIsRefused) {
+  Envelope envelope = sample();
+  envelope.generation = Generation(kGenerationMax);
+  EXPECT_TRUE(decode(encode(envelope, sample_body())).has_value());
+  for (const std::uint64_t generation : {kGenerationMax + 1, UINT64_MAX}) {
+    envelope.generation = Generation(generation);
+    EXPECT_FALSE(decode(encode(envelope, sample_body())).has_value()) << generation;
+  }
+}
+
+TEST(Generation, OnlyASmallLeapIsCredible) {
+  EXPECT_TRUE(is_credible(Generation(9), Generation(3)));
+  EXPECT_TRUE(is_credible(Generation(9), Generation(9 + kGenerationLeapMax)));
+  EXPECT_FALSE(is_credible(Generation(9), Generation(10 + kGenerationLeapMax)));
+  EXPECT_FALSE(is_credible(Generation(kGenerationMax), Generation(kGenerationMax + 1)));
 }
 
 TEST(Message, TruncatedAtAnyByteIsRefused) {
