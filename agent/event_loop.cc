@@ -150,7 +150,7 @@ void EventLoop::drain() {
     raise_to_ = *output.raise_to;
     end_ = End::kRestart;
   } else if (output.exit) {
-    end_ = End::kStopped;
+    end_ = output.doubled ? End::kDoubled : End::kStopped;
   }
 }
 

@@ -29,6 +29,7 @@ class EventLoop {
     kStopped,  ///< Asked to end, or left.
     kRestart,  ///< The quorum or a peer asked for a higher generation: see raise_to().
     kFailed,   ///< The disk failed: nothing more may be promised.
+    kDoubled,  ///< Another agent lives under this host's id: one of them needs a new one.
   };
 
   explicit EventLoop(LoopParts parts) : parts_(std::move(parts)) {}

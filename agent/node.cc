@@ -60,6 +60,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng_.fork(),
                   now),
       desk_(rng_.fork()),
+      id_watch_(options_.control, rng_.fork()),
       now_(now),
       started_(now) {
   for (const auto& [host, slot] : store_.rows()) {
@@ -123,8 +124,12 @@ void Node::tick(Instant now) {
   if (ask_goodbye_at_ <= now) {
     ask_for_goodbye(now);
   }
+  if (id_watch_.next_deadline() <= now) {
+    id_watch_.tick(now);
+  }
   if (exit_at_ <= now) {
     output_.exit = true;
+    output_.doubled = id_watch_.is_doubled();
     exit_at_ = kNever;
   }
   pump(now);
@@ -133,7 +138,7 @@ void Node::tick(Instant now) {
 Instant Node::next_deadline() const {
   return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
                    gang_agent_.next_deadline(), seeds_.next_deadline(), desk_.next_deadline(),
-                   ask_goodbye_at_, exit_at_});
+                   ask_goodbye_at_, id_watch_.next_deadline(), exit_at_});
 }
 
 std::string Node::deadlines_text() const {
@@ -144,7 +149,7 @@ std::string Node::deadlines_text() const {
   return text("membership", membership_.next_deadline()) + text("store", store_.next_deadline()) +
          seat_.deadlines_text(now_) + text("gang_agent", gang_agent_.next_deadline()) +
          text("seeds", seeds_.next_deadline()) + text("desk", desk_.next_deadline()) +
-         text("exit", exit_at_);
+         text("id_watch", id_watch_.next_deadline()) + text("exit", exit_at_);
 }
 
 Node::Output Node::take_output() {
@@ -200,6 +205,9 @@ void Node::on(Instant now, gossip::Received input) {
   }
   if (!admit(envelope, input.link)) {
     ++dropped_count_;
+    if (envelope.from == options_.self && envelope.version == kProtocolVersion) {
+      id_watch_.heard(now, envelope.type, envelope.nonce, {input.route, input.link});
+    }
     return;
   }
   current_ = {envelope.from, input.route};

@@ -17,6 +17,7 @@
 #include "agent/client_desk.h"
 #include "agent/event_ring.h"
 #include "agent/gang_agent.h"
+#include "agent/id_watch.h"
 #include "agent/quorum_seat.h"
 #include "agent/seed_contact.h"
 #include "crdt/host_store.h"
@@ -89,6 +90,7 @@ class Node {
     std::vector<ReadOutput> reads;
     std::vector<Event> events;
     bool exit = false;                   ///< Left; everything due has been sent.
+    bool doubled = false;                ///< With exit: another agent lives under this id.
     std::optional<Generation> raise_to;  ///< Restart with this generation (restored disk).
   };
 
@@ -135,6 +137,7 @@ class Node {
   void on(Instant now, OutputRead input);
   void on(Instant now, SupervisorReport input);
   bool admit(const gossip::Envelope& envelope, const gossip::Endpoint& link);
+  void ask_raise(Generation to);
   void adopt_cluster(ClusterId cluster);
   void dispatch(Instant now, const gossip::Message& message);
   void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
@@ -150,6 +153,7 @@ class Node {
   bool drain_membership(Instant now);
   bool drain_seat(Instant now);
   bool drain_gang_agent(Instant now);
+  void drain_id_watch(Instant now);
   void row_changed(Instant now, const crdt::FieldChange& change);
   void member_changed(Instant now, HostId host, bool has_new_identity);
   void update_neighbours(Instant now);
@@ -200,6 +204,7 @@ class Node {
   QuorumSeat seat_;
   GangAgent gang_agent_;
   ClientDesk desk_;
+  IdWatch id_watch_;
   EventRing recent_;
   Instant now_{};
   Current current_;
@@ -229,6 +234,7 @@ class Node {
   Instant ask_goodbye_at_ = kNever;
   /// Leaving: those that have not shown yet that they know.
   std::set<HostId> goodbye_waits_for_;
+  std::optional<Generation> raise_to_;  ///< Waits until nobody else can answer for this id.
   HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
   Output output_;
 };

@@ -13,6 +13,8 @@ namespace {
 
 /// Parts answer each other at most this often within one step; more is a loop between them.
 constexpr int kPumpRoundsMax = 64;
+/// The other agent of a doubled id is answered this long, so that it ends as well.
+constexpr Duration kDoubledLinger = std::chrono::seconds(2);
 
 /// A suspicion is no verdict: it takes nothing away from a host, but see view_changed.
 scheduler::Verdict verdict_of(const membership::Member& member) {
@@ -42,6 +44,7 @@ void Node::pump(Instant now) {
     const bool judged = drain_membership(now);
     const bool seated = drain_seat(now);
     const bool ran = drain_gang_agent(now);
+    drain_id_watch(now);
     if (neighbours_stale_) {
       update_neighbours(now);
       continue;
@@ -72,8 +75,14 @@ bool Node::drain_store(Instant now) {
   for (Event& event : output.events) {
     emit(std::move(event));
   }
+  if (output.own_identity.has_value()) {
+    const auto identity = crdt::decode_identity(*output.own_identity);
+    if (identity.has_value() && identity->start_id != options_.start.start_id) {
+      id_watch_.seen_at(now, identity->control);
+    }
+  }
   if (output.raise_above.has_value()) {
-    output_.raise_to = output.raise_above->next();
+    ask_raise(output.raise_above->next());
   }
   if (store_.own_version().sequence != sent_sequence_) {
     sent_sequence_ = store_.own_version().sequence;
@@ -246,7 +255,7 @@ void Node::view_changed(Instant now, HostId host) {
   view.verdict = verdict_of(*member);
   // New work goes elsewhere. On the smaller side of a cut the far hosts never get further than
   // this.
-  view.degraded = member->state == membership::MemberState::kSuspect;
+  view.degraded = member->state == membership::MemberState::kSuspect || member->doubled;
   const Offer& offer = offer_of(host);
   view.cordoned = offer.cordoned;
   view.unhealthy_gpus = offer.unhealthy_gpus;
@@ -327,9 +336,39 @@ bool Node::drain_gang_agent(Instant now) {
     emit(std::move(event));
   }
   if (output.raise_to.value() != 0) {
-    output_.raise_to = output.raise_to;
+    ask_raise(output.raise_to);
   }
   return local;
+}
+
+void Node::ask_raise(Generation to) {
+  raise_to_ = std::max(raise_to_.value_or(Generation()), to);
+}
+
+/// To raise while another agent answers under this id would only make the two overtake each other.
+void Node::drain_id_watch(Instant now) {
+  for (const IdWatch::Say& say : id_watch_.take_says()) {
+    const membership::Body body = say.type == gossip::MessageType::kAck
+                                      ? membership::Body(membership::Ack())
+                                      : membership::Body(membership::Probe());
+    std::string bytes = gossip::encode(envelope_of(say.type, say.nonce), membership::encode(body));
+    if (say.to.route.value() != 0) {
+      output_.transport.push_back(gossip::Reply{say.to.route, std::move(bytes)});
+    } else if (!say.to.link.is_none()) {
+      output_.transport.push_back(
+          gossip::Send{say.to.link, gossip::Channel::kControl, std::move(bytes)});
+    }
+  }
+  if (id_watch_.is_doubled()) {
+    if (exit_at_ == kNever && !output_.exit) {
+      exit_at_ = now + kDoubledLinger;
+      emit(Severity::kAlarm, "host_id_doubled",
+           {{"host", options_.self.short_hex()},
+            {"advice", "another agent lives under this id: both end"}});
+    }
+  } else if (raise_to_.has_value() && !id_watch_.is_asking()) {
+    output_.raise_to = raise_to_;
+  }
 }
 
 gossip::Envelope Node::envelope_of(gossip::MessageType type, Nonce nonce) const {

@@ -28,6 +28,9 @@ HostInfo host_info(const membership::Member& member, const crdt::HostStore& stor
       member.state == membership::MemberState::kUnreachable) {
     info.detail = membership::name_of(member.kind);
   }
+  if (member.doubled) {
+    info.detail = info.detail.empty() ? "doubled" : info.detail + ", doubled";
+  }
   if (const crdt::Identity* identity = addresses.identity(member.host)) {
     info.address = identity->control.text();
     info.version = identity->version;

@@ -337,6 +337,12 @@ int run_agent(const RunOptions& options) {
         return 0;
       case EventLoop::End::kFailed:
         return kExitFailed;
+      case EventLoop::End::kDoubled:
+        return fail({ErrorCode::kConflict,
+                     "another agent lives under the id of this host, so both end (was " +
+                         options.data_dir +
+                         " copied?); move the data directory of one of them away, it then joins "
+                         "as a new host, and start the other again"});
       case EventLoop::End::kRestart:
         at_least = loop.raise_to();
         break;

@@ -24,7 +24,7 @@ struct RunOptions {
 };
 
 /// Until SIGTERM, SIGINT or `muster leave`. Exit codes: 0 ended as asked, 1 the disk failed or is
-/// damaged, 2 a wrong option, 7 the port or the data directory is taken.
+/// damaged, 2 a wrong option, 7 the port, the data directory or the id of this host is taken.
 int run_agent(const RunOptions& options);
 
 }  // namespace muster::agent

@@ -188,6 +188,12 @@ void HostStore::raise_above(Generation generation, std::string why) {
 
 void HostStore::see_own_row(const Row& seen) {
   const RowVersion version = seen.version();
+  const Field* said = seen.field(FieldId::kIdentity);
+  const Field* own = field(self_, FieldId::kIdentity);
+  if (said != nullptr && said->version.generation >= generation_ &&
+      (own == nullptr || own->bytes != said->bytes)) {
+    output_.own_identity = said->bytes;
+  }
   if (version.generation > generation_) {
     raise_above(version.generation,
                 "a peer holds generation " + std::to_string(version.generation.value()));

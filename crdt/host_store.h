@@ -92,6 +92,8 @@ class HostStore {
     /// Peers hold rows of ours from a later generation, or from another life of this one (a
     /// restored disk): restart above it.
     std::optional<Generation> raise_above;
+    /// An identity of ours, of this generation or a later one, that this agent did not write.
+    std::optional<std::string> own_identity;
   };
   struct Slot {
     Row row;

@@ -29,6 +29,7 @@ struct Member {
   std::string rack;               ///< "" = unknown.
   std::vector<HostId> observers;  ///< From its own row: the fixed denominator of the tally.
   bool left = false;
+  bool doubled = false;  ///< Two starts of this generation were seen: two agents under one id.
 
   MemberState state = MemberState::kAlive;
   crdt::ClaimKind kind = crdt::ClaimKind::kSilent;  ///< Of a suspicion or verdict.

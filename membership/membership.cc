@@ -118,6 +118,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
   member.observers = input.observers;
   member.left = input.left;
   if (is_clone) {
+    member.doubled = true;
     emit(Severity::kAlarm, "host_id_doubled", member, "two starts of one generation");
   }
   if (is_new) {
@@ -140,6 +141,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
 }
 
 void Membership::restarted(Instant now, Member& member) {
+  member.doubled = false;
   emit(Severity::kInfo, "member_restarted", member, "");
   set_state(now, member, MemberState::kAlive, {});
 }

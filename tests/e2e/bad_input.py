@@ -250,6 +250,33 @@ def raft_lost_or_copied(agent):
         wait_for("a leader again", lambda: (other.ask("quorum") or {}).get("leader"), 15)
 
 
+def doubled_id(agent):
+    """A cloned disk under one id: both end with 7 and say why; the original comes back alone."""
+    with Lab("bcd", base_port=BASE_PORT + 120) as lab:
+        lab.start()
+        wait_for("a leader", lambda: (lab["b"].ask("quorum") or {}).get("leader"), 15)
+        port = lab["d"].port + 4
+        origin = lab["d"]
+        stop(origin)
+        clone = lab.directory / "clone"
+        shutil.copytree(origin.data, clone, ignore=shutil.ignore_patterns("agent.sock"))
+        expect("a copy", run_agent(origin, data_dir=str(clone)), 1, "copied or restored")
+        (clone / "raft/marker").unlink()  # A clone of the whole disk keeps the marker's inode.
+        (clone / "raft/marker").hardlink_to(origin.data / "raft/marker")
+        origin.start()
+        wait_for("d is back", lambda: any(host["name"] == "d" and host["state"] == "alive"
+                                          for host in lab["b"].ask("hosts")["hosts"]), 15)
+        got = run_agent(origin, seconds=20, data_dir=str(clone),
+                        listen=f"127.0.0.1:{port}")
+        expect("the clone", got, 7, "host_id_doubled", str(clone), "joins as a new host")
+        origin.process.wait(10)
+        if origin.process.returncode != 7:
+            raise Failure(f"the original ended with {origin.process.returncode}")
+        origin.start()
+        wait_for("a job on all hosts", lambda: submit(
+            lab["b"], "--gpus", "24", "--wait", "--time-limit", "20s", "--", "true")[0] == 0, 40)
+
+
 def clock_set_back(agent):
     """Wall time is display data: a clock set back a year under live agents harms nothing."""
     library = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
@@ -343,7 +370,7 @@ def needed_voter_leaves(_):
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late, damaged_disk,
-         raft_lost_or_copied, clock_set_back, foreign_member, asked_node_dies,
+         raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
          needed_voter_leaves]
 
 
