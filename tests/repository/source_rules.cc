@@ -21,6 +21,8 @@ constexpr std::string_view kEdgeFiles[] = {
     "agent/host_key.*",
     "agent/event_loop*",
     "agent/edge_*",
+    "agent/kept_grants.*",
+    "agent/rank_output.*",
     "agent/rank_supervisor*",
     "agent/supervise*",
     "agent/gpu_inventory*",
