@@ -227,8 +227,10 @@ class Agent:
             self.lab.switch.link(self.name, "up")
 
     def cli(self, *arguments, timeout=15):
-        """(exit code, stdout, stderr) of one verb spoken to this node."""
+        """(exit code, stdout, stderr) of one verb spoken to this node, by a user of its host."""
         command = [str(MUSTER), *arguments]
+        if self.lab.switch:
+            command = ["ip", "netns", "exec", self.lab.switch.space_of(self.name)] + command
         environment = dict(os.environ, MUSTER_DATA_DIR=str(self.data))
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
                               env=environment, cwd=ROOT, stdin=subprocess.DEVNULL)
@@ -258,6 +260,7 @@ class Lab:
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="muster-lab-"))
         self.directory.mkdir(parents=True, exist_ok=True)
         self.keep_data = directory is not None
+        self.refused = set()  #: Names of jobs that were told to be surely not accepted.
         self.switch = Switch(self.names) if namespaces else None
         first = BASE_PORT if self.switch else free_ports(base_port, 2 * len(self.names))
         self.agents = {
