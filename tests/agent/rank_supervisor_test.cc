@@ -387,6 +387,11 @@ TEST_F(RankSupervisor, OutputGoesOnWithoutAnAgent) {
   ASSERT_TRUE(wait_for_line(fifo));
   agent_.reset();
   EXPECT_TRUE(wait_for_end(fifo));
+  const Instant deadline = boot_now() + kPatience;
+  const std::string evidence = data_ + "/grants/" + token_.text() + "/evidence";
+  while (!std::filesystem::exists(evidence) && boot_now() < deadline) {
+    sched_yield();
+  }
   restart();
   const auto gone = wait_for<SupervisorGone>();
   ASSERT_TRUE(gone.has_value() && gone->results.has_value());
