@@ -34,7 +34,7 @@ namespace scheduler = muster::scheduler;
 constexpr int kMessagesPerConnection = 250;
 constexpr std::uint64_t kGarbageMax = 2000;
 constexpr std::uint64_t kNestMax = 100'000;
-constexpr int kLastVerb = 10;
+constexpr int kLastVerb = 11;
 constexpr Duration kAnswer = std::chrono::seconds(10);
 constexpr Duration kBreath = std::chrono::microseconds(500);
 
@@ -54,7 +54,9 @@ muster::HostId random_host(Rng& rng) {
 std::vector<Sample> samples(Rng& rng) {
   std::vector<Sample> all;
   for (int verb = 0; verb <= kLastVerb; ++verb) {
-    agent::Request request{static_cast<agent::Verb>(verb), rng.chance(500'000), {}, ""};
+    agent::Request request;
+    request.verb = static_cast<agent::Verb>(verb);
+    request.consistent = rng.chance(500'000);
     if (request.verb == agent::Verb::kLeave) {
       continue;
     }
@@ -174,8 +176,9 @@ std::optional<agent::VersionInfo> version_of(const std::string& address) {
   envelope.version = muster::kProtocolVersion;
   envelope.type = MessageType::kRequest;
   envelope.nonce = muster::Nonce(1);
-  (void)client->send(
-      gossip::encode(envelope, agent::encode({agent::Verb::kVersion, false, {}, ""})));
+  agent::Request request;
+  request.verb = agent::Verb::kVersion;
+  (void)client->send(gossip::encode(envelope, agent::encode(request)));
   auto bytes = client->receive(kAnswer);
   if (!bytes || !bytes->has_value()) {
     return std::nullopt;

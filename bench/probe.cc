@@ -36,6 +36,13 @@ long long boot_ns() {
   return static_cast<long long>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+agent::Request request_of(agent::Verb verb, std::string arguments) {
+  agent::Request request;
+  request.verb = verb;
+  request.arguments = std::move(arguments);
+  return request;
+}
+
 std::string bytes_of(const agent::Request& request, std::uint64_t nonce) {
   gossip::Envelope envelope;
   envelope.version = muster::kProtocolVersion;
@@ -92,7 +99,7 @@ void look(Watched& watched, const std::string& name, std::uint64_t& nonces) {
   if (watched.nonce == 0 || boot_ns() - watched.asked > kAnswer.count()) {
     watched.nonce = ++nonces;
     watched.asked = boot_ns();
-    (void)watched.client.send(bytes_of({agent::Verb::kHosts, false, {}, ""}, watched.nonce));
+    (void)watched.client.send(bytes_of(request_of(agent::Verb::kHosts, ""), watched.nonce));
   }
 }
 
@@ -124,7 +131,7 @@ int watch(const std::string& name, int seconds, const std::vector<std::string>& 
 }
 
 bool submit_one(ZmqClient& client, const agent::SubmitArgs& submit, std::uint64_t nonce) {
-  const agent::Request request{agent::Verb::kSubmit, false, {}, agent::encode_payload(submit)};
+  const agent::Request request = request_of(agent::Verb::kSubmit, agent::encode_payload(submit));
   for (int i = 0; i < kSubmitTriesMax; ++i) {
     const long long sent = boot_ns();
     (void)client.send(bytes_of(request, nonce));

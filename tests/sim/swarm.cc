@@ -45,7 +45,8 @@ class Swarm {
     }
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
-    world_.run_until_true([this] { return submits_->drained(world_); }, profile_.drain_max);
+    world_.run_until_true([this] { return !is_any_frozen() && submits_->drained(world_); },
+                          profile_.drain_max);
     world_.run_for(kSettle);
     if (!options_.stop_at_violation || world_.violations().empty()) {
       world_.finish();
@@ -66,6 +67,16 @@ class Swarm {
     world.invariant_stride = options.invariant_stride;
     world.racks = options.hosts >= 20 ? 8 : 0;
     return world;
+  }
+
+  /// What stands still when the faults stop goes on when its time has come.
+  bool is_any_frozen() const {
+    for (std::uint32_t host = 0; host < options_.hosts; ++host) {
+      if (world_.is_frozen(host)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   std::uint32_t some_host() { return static_cast<std::uint32_t>(rng_.below(options_.hosts)); }
