@@ -247,8 +247,10 @@ void GangAgent::on(Instant now, SupervisorsScanned) {
 }
 
 void GangAgent::on(Instant now, SupervisorPrepared input) {
-  if (inventory_.has_namespaces != input.has_namespace) {
-    inventory_.has_namespaces = input.has_namespace;
+  // What failed once may have been a shortage: only this grant is refused for it. The host would
+  // never be asked again to show that it can.
+  if (input.has_namespace && !inventory_.has_namespaces) {
+    inventory_.has_namespaces = true;
     want_hello(now);
   }
   Grant* grant = grant_of(input.token);

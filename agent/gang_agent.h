@@ -56,7 +56,7 @@ struct Inventory {
   std::vector<std::string> gpus;  ///< uuids.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
-  bool has_namespaces = true;  ///< As probed at the start; then as the last supervisor says.
+  bool has_namespaces = true;  ///< As probed at the start, or shown by a supervisor since.
   bool operator==(const Inventory&) const = default;
 };
 

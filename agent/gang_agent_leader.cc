@@ -207,6 +207,11 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
         inventory_.gpus.end()) {
       return "gpu missing";
     }
+    for (const auto& [token, withheld] : stuck_orphans_) {
+      if (std::find(withheld.begin(), withheld.end(), place.uuid) != withheld.end()) {
+        return "gpu withheld";  // Decided before our hello said so.
+      }
+    }
   }
   if (!fence_.admits(member.gpus, assign.token)) {
     return "stale token";

@@ -24,7 +24,8 @@ std::uint64_t bytes_of(const std::string& directory) {
 }  // namespace
 
 std::size_t KeptGrants::add(Token token, const std::string& directory) {
-  if (!std::filesystem::exists(directory)) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) {
     return 0;
   }
   Kept& kept = kept_[token];

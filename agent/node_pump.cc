@@ -366,7 +366,7 @@ void Node::drain_id_watch(Instant now) {
            {{"host", options_.self.short_hex()},
             {"advice", "another agent lives under this id: both end"}});
     }
-  } else if (raise_to_.has_value() && !id_watch_.is_asking()) {
+  } else if (raise_to_.has_value() && !id_watch_.is_asking() && exit_at_ == kNever) {
     output_.raise_to = raise_to_;
   }
 }

@@ -150,9 +150,10 @@ void RankSupervisors::adopt_one(Token token) {
   handle.token = token;
   handle.adopting = true;
   handle.answer_by = boot_now() + kSupervisorPatience;
-  for (int i = 0; i < kConnectTries && !connect_to(handle) && is_locked(directory_of(token)); ++i) {
-    if (errno == EAGAIN) {
-      break;  // It listens, but hears nobody: its backlog is full.
+  for (int i = 0; i < kConnectTries && !connect_to(handle); ++i) {
+    const bool is_deaf = errno == EAGAIN;  // It listens, but its backlog is full.
+    if (is_deaf || !is_locked(directory_of(token))) {
+      break;
     }
     usleep(kConnectPauseUs);
   }

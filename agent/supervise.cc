@@ -269,8 +269,12 @@ void Supervisor::accept_agent() {
     }
     complain("the agent before did not hang up");
   }
-  turn_at_ = kNever;
   agent_ = {Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)), {}, true};
+  if (!agent_.socket.is_open()) {
+    turn_at_ = boot_now() + kLastWords;  // No descriptor is left: not tried again at once.
+    return;
+  }
+  turn_at_ = kNever;
   tell();
 }
 
@@ -569,10 +573,10 @@ int supervise_main(int argc, char** argv) {
     leave(child, barrier[1]);
   }
   setsid();
+  close(barrier[1]);  // With an end of our own open, the parent's death would never be read.
   char byte = 0;
   const bool may_begin = read(barrier[0], &byte, 1) == 1;
   close(barrier[0]);
-  close(barrier[1]);
   if (!has_namespace) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
