@@ -111,11 +111,16 @@ void Membership::on(Instant now, const MemberChanged& input) {
   const bool is_clone = !is_new && !is_restart && member.start.start_id != StartId() &&
                         member.start.start_id != input.start.start_id;
   const bool was_left = member.left;
-  const bool same_ring = member.observers == input.observers;
+  // Who starts again names its observers a little later. Until then those of its last life watch
+  // it: otherwise nobody would notice that it stopped within that time.
+  const bool has_ring = !input.observers.empty();
+  const bool same_ring = !has_ring || member.observers == input.observers;
   const std::string old_rack = std::exchange(member.rack, input.rack);
   member.host = input.host;
   member.start = input.start;
-  member.observers = input.observers;
+  if (has_ring) {
+    member.observers = input.observers;
+  }
   member.left = input.left;
   if (is_clone) {
     member.doubled = true;

@@ -181,6 +181,7 @@ def step_4_freeze_host(lab):
     number = submit(lab["a"], "frozen", 6)
     wait_state(lab, number, "running", 15)
     victim = hosts_of(lab, number)[-1]
+    wait_for("ranks to freeze", lambda: ranks_running(lab[victim], number), 10)
     say(f"every process of {victim} is stopped with SIGSTOP")
     lab[victim].signal_all(signal.SIGSTOP)
     others = [a for a in lab.live() if a.name != victim]

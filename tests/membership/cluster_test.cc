@@ -185,6 +185,19 @@ TEST_F(Cluster, ARestartWithAHigherGenerationClearsAtOnce) {
   EXPECT_EQ(cluster_->count("claim", restarted), 0U) << cluster_->story();
 }
 
+TEST_F(Cluster, AHostThatStopsRightAfterItsRestartIsNoticed) {
+  start(5);
+  cluster_->kill_agent(1);
+  cluster_->run_for(seconds(3));
+  const Instant restarted = cluster_->now();
+  cluster_->restart(1);
+  cluster_->run_for(milliseconds(300));
+  ASSERT_TRUE(cluster_->all("alive_again", 1, restarted).has_value()) << cluster_->story();
+  cluster_->power_off(1);  // It has not named its observers yet.
+  cluster_->run_for(seconds(5));
+  EXPECT_TRUE(cluster_->all("unreachable", 1, restarted).has_value()) << cluster_->story();
+}
+
 TEST_F(Cluster, TenPercentLossOnAllLinksCondemnsNobody) {
   for (const std::size_t hosts : {2U, 5U, 30U}) {
     start(hosts);
