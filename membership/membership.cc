@@ -4,7 +4,6 @@
 
 #include "gossip/base/check.h"
 #include "gossip/base/state_machine.h"
-#include "membership/rings.h"
 
 namespace muster::membership {
 namespace {
@@ -111,16 +110,19 @@ void Membership::on(Instant now, const MemberChanged& input) {
   const bool is_clone = !is_new && !is_restart && member.start.start_id != StartId() &&
                         member.start.start_id != input.start.start_id;
   const bool was_left = member.left;
-  // Who starts again names its observers a little later. Until then those of its last life watch
-  // it: otherwise nobody would notice that it stopped within that time.
-  const bool has_ring = !input.observers.empty();
-  const bool same_ring = !has_ring || member.observers == input.observers;
+  // Who starts names its observers a little later. Until then those of its last life watch it, or,
+  // in its first, those that we would name: otherwise nobody would notice that it stopped within
+  // that time.
+  std::vector<HostId> ring = input.observers;
+  if (ring.empty()) {
+    ring =
+        is_new && !input.left ? propose_observers(input.host, candidates(now)) : member.observers;
+  }
+  const bool same_ring = member.observers == ring;
   const std::string old_rack = std::exchange(member.rack, input.rack);
   member.host = input.host;
   member.start = input.start;
-  if (has_ring) {
-    member.observers = input.observers;
-  }
+  member.observers = std::move(ring);
   member.left = input.left;
   if (is_clone) {
     member.doubled = true;
@@ -379,8 +381,7 @@ void Membership::fire_timers(Instant now) {
 
 // The own row, and keeping in touch.
 
-void Membership::refresh_observers(Instant now) {
-  observers_at_ = kNever;
+std::vector<Candidate> Membership::candidates(Instant now) const {
   std::vector<Candidate> candidates;
   for (const auto& [host, member] : members_) {
     const bool is_absent =
@@ -389,7 +390,12 @@ void Membership::refresh_observers(Instant now) {
       candidates.push_back({host, member.rack});
     }
   }
-  std::vector<HostId> chosen = propose_observers(self_, candidates);
+  return candidates;
+}
+
+void Membership::refresh_observers(Instant now) {
+  observers_at_ = kNever;
+  std::vector<HostId> chosen = propose_observers(self_, candidates(now));
   Member& own = members_.at(self_);
   if (chosen != own.observers) {
     ++overlay_epoch_;

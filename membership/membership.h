@@ -25,6 +25,7 @@
 #include "membership/codec.h"
 #include "membership/evidence.h"
 #include "membership/member.h"
+#include "membership/rings.h"
 #include "membership/watch.h"
 
 namespace muster::membership {
@@ -147,6 +148,8 @@ class Membership {
   void consider_clearing(Instant now, Member& member, const Tally& tally);
   void set_state(Instant now, Member& member, MemberState state, const Tally& tally);
   void note_silent(Instant now, HostId host);
+  /// Who may observe: everyone but those that left or stay away.
+  std::vector<Candidate> candidates(Instant now) const;
   void refresh_observers(Instant now);
   void retry_unreachable(Instant now);
   void check_cut_off(Instant now);

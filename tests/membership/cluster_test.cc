@@ -12,8 +12,8 @@ using std::chrono::seconds;
 
 class Cluster : public ::testing::Test {
  protected:
-  void start(std::size_t hosts, std::uint64_t seed = 1) {
-    cluster_ = std::make_unique<VirtualCluster>(hosts, seed);
+  void start(std::size_t hosts, std::uint64_t seed = 1, std::size_t absent = 0) {
+    cluster_ = std::make_unique<VirtualCluster>(hosts, seed, absent);
     ASSERT_TRUE(cluster_->settle(seconds(20))) << cluster_->story();
     cluster_->run_for(seconds(10));
     from_ = cluster_->now();
@@ -127,7 +127,7 @@ TEST_F(Cluster, AMinorityMutesItselfAndAllAgreeAfterTheHeal) {
     EXPECT_EQ(cluster_->membership(0).storm_mode(cluster_->now()), StormMode::kPartitionSuspected);
     cluster_->heal();
     const Instant healed = cluster_->now();
-    cluster_->run_for(seconds(5));
+    cluster_->run_for(seconds(6));
     EXPECT_TRUE(cluster_->all_alive()) << cluster_->story();
     // The minority hears at first what the others still claim about it; they accuse nobody anew.
     for (const VirtualCluster::Said& line : cluster_->said()) {
@@ -196,6 +196,17 @@ TEST_F(Cluster, AHostThatStopsRightAfterItsRestartIsNoticed) {
   cluster_->power_off(1);  // It has not named its observers yet.
   cluster_->run_for(seconds(5));
   EXPECT_TRUE(cluster_->all("unreachable", 1, restarted).has_value()) << cluster_->story();
+}
+
+TEST_F(Cluster, AHostThatStopsInTheFirstMomentOfItsFirstLifeIsNoticed) {
+  start(5, 1, 1);
+  const Instant began = cluster_->now();
+  cluster_->restart(4);
+  cluster_->run_for(milliseconds(300));
+  ASSERT_TRUE(cluster_->all("member_joined", 4, began).has_value()) << cluster_->story();
+  cluster_->power_off(4);  // It has not named its observers yet.
+  cluster_->run_for(seconds(6));
+  EXPECT_TRUE(cluster_->all("unreachable", 4, began).has_value()) << cluster_->story();
 }
 
 TEST_F(Cluster, TenPercentLossOnAllLinksCondemnsNobody) {

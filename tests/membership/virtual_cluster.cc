@@ -37,12 +37,13 @@ HostId make_id(std::size_t host) {
 
 }  // namespace
 
-VirtualCluster::VirtualCluster(std::size_t hosts, std::uint64_t seed) : rng_(seed) {
+VirtualCluster::VirtualCluster(std::size_t hosts, std::uint64_t seed, std::size_t absent)
+    : rng_(seed) {
   hosts_.resize(hosts);
   for (std::size_t host = 0; host < hosts; ++host) {
     indexes_.emplace(make_id(host), host);
   }
-  for (std::size_t host = 0; host < hosts; ++host) {
+  for (std::size_t host = 0; host + absent < hosts; ++host) {
     boot(host);
   }
 }
@@ -189,6 +190,10 @@ void VirtualCluster::run_for(Duration duration) {
 
 bool VirtualCluster::settle(Duration limit) {
   const Instant end = now_ + limit;
+  std::size_t running = 0;
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    running += is_running(host) ? 1U : 0U;
+  }
   while (now_ < end) {
     run_for(std::chrono::milliseconds(500));
     std::set<std::uint64_t> digests;
@@ -196,7 +201,7 @@ bool VirtualCluster::settle(Duration limit) {
     for (std::size_t host = 0; host < hosts_.size(); ++host) {
       if (is_running(host)) {
         digests.insert(store(host).digest());
-        is_complete = is_complete && membership(host).members().size() == hosts_.size();
+        is_complete = is_complete && membership(host).members().size() == running;
       }
     }
     if (is_complete && digests.size() == 1) {

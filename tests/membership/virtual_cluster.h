@@ -27,10 +27,12 @@ class VirtualCluster {
     Event event;
   };
 
-  VirtualCluster(std::size_t hosts, std::uint64_t seed);
+  /// The last `absent` hosts have not lived yet: restart() begins their first life.
+  VirtualCluster(std::size_t hosts, std::uint64_t seed, std::size_t absent = 0);
 
   void run_for(Duration duration);
-  /// Runs until everyone knows everyone and all rows agree; false when that takes above `limit`.
+  /// Runs until every running host knows the others and all rows agree; false when that takes above
+  /// `limit`.
   bool settle(Duration limit);
 
   // Faults, all at the current instant.
