@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/sim/checkers.h"
+#include "tests/sim/log_checkers.h"
 
 namespace muster::sim {
 namespace {
@@ -38,6 +39,7 @@ class Acts {
     world_.add_checker(std::make_unique<CompletesOnce>());
     world_.add_checker(std::make_unique<GangAllOrNothing>());
     world_.add_checker(std::make_unique<RowsConverge>());
+    add_log_checkers(world_);
   }
 
   SwarmResult run() {
