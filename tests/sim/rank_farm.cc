@@ -236,10 +236,12 @@ void RankFarm::lose_power() {
 
 bool RankFarm::kill_some_supervisor(Instant) {
   for (auto& [token, supervisor] : supervisors_) {
-    if (supervisor.is_alive && supervisor.is_launched) {
+    if (supervisor.is_alive) {
       supervisor.is_alive = false;
       supervisor.ranks.clear();
-      fact(FarmFact::Kind::kGone, token, supervisor);
+      if (supervisor.is_launched) {
+        fact(FarmFact::Kind::kGone, token, supervisor);
+      }
       reports_.push_back(agent::SupervisorGone{token, std::nullopt});
       return true;
     }
