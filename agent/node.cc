@@ -112,6 +112,9 @@ void Node::tick(Instant now) {
   if (seat_.next_deadline() <= now) {
     seat_.tick(now);
   }
+  if (seat_.wants_hosts(now)) {
+    seat_.hosts_seen(now, live_hosts());
+  }
   if (gang_agent_.next_deadline() <= now) {
     gang_agent_.tick(now);
   }
@@ -161,6 +164,16 @@ void Node::check_invariants() const {
   store_.check_invariants();
   seat_.check_invariants();
   gang_agent_.check_invariants();
+}
+
+std::vector<SeenHost> Node::live_hosts() const {
+  std::vector<SeenHost> hosts;
+  for (const auto& [host, member] : membership_.members()) {
+    if (member.state == membership::MemberState::kAlive && !member.doubled) {
+      hosts.push_back({host, member.rack});
+    }
+  }
+  return hosts;
 }
 
 void Node::greet_seeds(Instant now) {

@@ -141,6 +141,8 @@ class Node {
   void adopt_cluster(ClusterId cluster);
   void dispatch(Instant now, const gossip::Message& message);
   void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
+  /// Those that could take a seat in the quorum.
+  std::vector<SeenHost> live_hosts() const;
   void greet_seeds(Instant now);
   void publish_identity(Instant now, bool left);
   void publish_quorum(Instant now);

@@ -206,7 +206,7 @@ void Node::lead_request(Instant now, const Asker& asker, const Request& request)
   if (request.verb == Verb::kSubmit) {
     auto arguments = decode_payload<SubmitArgs>(request.arguments);
     if (!arguments.has_value()) {
-      finish_client({*number, std::nullopt, ErrorCode::kInvalid, "malformed submit"});
+      finish_client({*number, std::nullopt, false, ErrorCode::kInvalid, "malformed submit"});
       return;
     }
     seat_.submit(now, *number, std::move(arguments->key), std::move(arguments->spec),
@@ -219,7 +219,7 @@ void Node::lead_request(Instant now, const Asker& asker, const Request& request)
 }
 
 void Node::ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward) {
-  if (seat_.knows_state() || (seat_.is_voter() && request.verb == Verb::kQuorum)) {
+  if (seat_.knows_state() || (seat_.has_seat() && request.verb == Verb::kQuorum)) {
     answer(asker, answer_from_state(now, request));
     return;
   }
@@ -255,7 +255,7 @@ QuorumInfo Node::quorum_info(Instant now) const {
   const std::size_t live = live_voters(known, HostId());
   info.tolerates = live < majority ? 0 : live - majority;
   const scheduler::Raft* raft = seat_.raft();
-  std::vector<scheduler::VoterLag> lag;
+  std::vector<scheduler::MemberLag> lag;
   if (raft != nullptr) {
     info.role = scheduler::text_of(raft->role());
     info.commit = raft->commit();
@@ -268,8 +268,8 @@ QuorumInfo Node::quorum_info(Instant now) const {
     entry.name = addresses_.name(voter);
     const membership::Member* member = membership_.member(voter);
     entry.state = member == nullptr ? "unknown" : membership::name_of(member->state);
-    for (const scheduler::VoterLag& each : lag) {
-      if (each.voter == voter) {
+    for (const scheduler::MemberLag& each : lag) {
+      if (each.host == voter) {
         entry.match_index = each.match.value();
         entry.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
             0, each.heard_at == Instant::min() ? 0 : to_ms(now - each.heard_at)));
@@ -415,6 +415,12 @@ void Node::leave(Instant now, const Asker& asker, const Request& request) {
 void Node::finish_client(const SeatReply& reply) {
   const auto open = desk_.close(reply.request);
   if (!open.has_value()) {
+    return;
+  }
+  if (reply.done) {
+    Response response = good(now_, std::string());
+    response.text = reply.text;
+    answer(open->asker, response);
     return;
   }
   answer(open->asker, reply.job.has_value() ? good(now_, encode_payload(JobRef{*reply.job}))

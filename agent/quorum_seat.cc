@@ -30,8 +30,11 @@ Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
   if (!log) {
     return log.error();
   }
-  const auto& voters = log->voters;
-  if (!voters.empty() && std::find(voters.begin(), voters.end(), self) == voters.end()) {
+  // Whoever sat there as a founder is among the founders, removed later or not.
+  const bool is_founder = log->seat == SeatId();
+  const scheduler::Configuration& base = log->snapshot.configuration;
+  if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&
+      base.voter(self) == nullptr) {
     return Error{ErrorCode::kCorrupt,
                  "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
   }
@@ -52,7 +55,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
   scheduler::RecoveredLog log = scheduler::recover_log(raft_records).value();
-  if (!log.voters.empty()) {
+  if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
     take_seat(now, std::move(log));
     pump(now);
   }
@@ -68,8 +71,11 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     first_quorum_.step(now,
                        scheduler::FirstQuorum::PeerMessage{envelope.from, *std::move(message)});
   } else if (auto raft_message = scheduler::decode_raft_message(envelope.type, body)) {
-    if (!raft_.has_value()) {
+    if (!raft_.has_value() && !is_invited(*raft_message)) {
       return false;
+    }
+    if (!raft_.has_value()) {
+      take_new_seat(now);
     }
     raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
     if (envelope.from == raft_->leader()) {
@@ -82,15 +88,35 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
   return true;
 }
 
+/// A leader that sends its log to a host without a seat counts it among its learners.
+bool QuorumSeat::is_invited(const scheduler::RaftMessage& message) {
+  return std::holds_alternative<scheduler::AppendRequest>(message) ||
+         std::holds_alternative<scheduler::SnapshotChunk>(message);
+}
+
+/// The seat's id is on disk before anything that is said from it.
+void QuorumSeat::take_new_seat(Instant now) {
+  scheduler::RecoveredLog log;
+  log.seat = SeatId(rng_.next() | 1U);
+  persist({Owner::Machine::kSeat, 0}, {scheduler::write_of(log.seat)});
+  output_.events.push_back({Severity::kInfo, "seat_taken", {}});
+  take_seat(now, std::move(log));
+}
+
 void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   const auto found = persists_.find(id);
   CHECK(found != persists_.end());
   const Owner owner = found->second;
   persists_.erase(found);
-  if (owner.is_first_quorum) {
-    first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
-  } else {
-    raft_->step(now, scheduler::Raft::Persisted{owner.id});
+  switch (owner.machine) {
+    case Owner::Machine::kSeat:
+      return;
+    case Owner::Machine::kFirstQuorum:
+      first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
+      break;
+    case Owner::Machine::kRaft:
+      raft_->step(now, scheduler::Raft::Persisted{owner.id});
+      break;
   }
   pump(now);
 }
@@ -122,12 +148,15 @@ void QuorumSeat::view_changed(Instant now, scheduler::HostView view) {
 
 void QuorumSeat::storm_changed(Instant now, bool suspected) {
   scheduler_.step(now, scheduler::input::StormChanged{suspected});
+  keeper_.storm_changed(suspected);
   pump(now);
 }
 
 void QuorumSeat::heard_quorum(const crdt::QuorumView& view) {
-  const bool names_leader = view.term == heard_.term && heard_.leader.is_zero();
-  if (view.term > heard_.term || names_leader) {
+  // Within a term the leader's own row alone speaks, the newest last: it may name other voters.
+  const bool is_later =
+      view.term == heard_.term && (heard_.leader.is_zero() || view.leader == heard_.leader);
+  if (view.term > heard_.term || is_later) {
     heard_ = view;
   }
 }
@@ -141,6 +170,23 @@ void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
 
 void QuorumSeat::cancel(Instant now, std::uint64_t request, JobId job, std::string by) {
   scheduler_.step(now, scheduler::input::ClientCancel{request, job, std::move(by)});
+  pump(now);
+}
+
+void QuorumSeat::change_quorum(Instant now, std::uint64_t request, QuorumAction action,
+                               HostId host) {
+  CHECK(raft_.has_value());
+  keeper_.wish(now, *raft_, request, action, host);
+  pump(now);
+}
+
+bool QuorumSeat::wants_hosts(Instant now) const {
+  return leads() && keeper_.next_deadline(*raft_) <= now;
+}
+
+void QuorumSeat::hosts_seen(Instant now, const std::vector<SeenHost>& hosts) {
+  CHECK(raft_.has_value());
+  keeper_.look(now, *raft_, hosts);
   pump(now);
 }
 
@@ -166,7 +212,8 @@ void QuorumSeat::tick(Instant now) {
 
 Instant QuorumSeat::next_deadline() const {
   return std::min({first_quorum_.next_deadline(), scheduler_.next_deadline(),
-                   raft_.has_value() ? raft_->next_deadline() : kNever});
+                   raft_.has_value() ? raft_->next_deadline() : kNever,
+                   leads() ? keeper_.next_deadline(*raft_) : kNever});
 }
 
 std::string QuorumSeat::deadlines_text(Instant now) const {
@@ -197,7 +244,8 @@ void QuorumSeat::pump(Instant now) {
     const bool moved = drain_raft(now);
     tell_leadership(now);
     const bool scheduled = drain_scheduler(now);
-    if (!founded && !moved && !scheduled) {
+    const bool kept = drain_keeper(now);
+    if (!founded && !moved && !scheduled && !kept) {
       return;
     }
   }
@@ -211,7 +259,7 @@ bool QuorumSeat::drain_first_quorum(Instant now) {
                                 scheduler::encode(message.message)});
   }
   for (auto& each : output.persists) {
-    persist({true, each.id}, std::move(each.writes));
+    persist({Owner::Machine::kFirstQuorum, each.id}, std::move(each.writes));
   }
   std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
   if (!output.formed.has_value()) {
@@ -220,7 +268,7 @@ bool QuorumSeat::drain_first_quorum(Instant now) {
   output_.formed = output.formed->cluster;
   if (!raft_.has_value()) {
     scheduler::RecoveredLog log;
-    log.voters = output.formed->voters;
+    log.snapshot.configuration = scheduler::founding(output.formed->voters);
     take_seat(now, std::move(log));
   }
   return true;
@@ -236,9 +284,12 @@ bool QuorumSeat::drain_raft(Instant now) {
                                 scheduler::encode(message.message)});
   }
   for (auto& each : output.persists) {
-    persist({false, each.id}, std::move(each.writes));
+    persist({Owner::Machine::kRaft, each.id}, std::move(each.writes));
   }
   std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  for (const scheduler::Seat& seat : output.invited) {
+    keeper_.seat_heard(seat);
+  }
   if (raft_->halted()) {
     output_.halted = "raft halted; the event before says why";
   }
@@ -271,7 +322,9 @@ void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
                              {"term", std::to_string(entry.term.value())}}});
   // An entry of the present term proves that everything acknowledged before it is applied here.
   caught_up_ = caught_up_ || entry.term == raft_->term();
-  scheduler_.step(now, scheduler::input::Applied{entry.index, std::move(entry.command)});
+  const bool is_command = entry.kind == scheduler::LogEntryKind::kCommand;
+  scheduler_.step(now, scheduler::input::Applied{
+                           entry.index, is_command ? std::move(entry.command) : std::string()});
 }
 
 void QuorumSeat::grant(Instant now, std::uint64_t context, bool granted) {
@@ -359,22 +412,62 @@ bool QuorumSeat::drain_scheduler(Instant now) {
   return !output.proposals.empty() || !output.round_requests.empty();
 }
 
+bool QuorumSeat::drain_keeper(Instant now) {
+  if (!raft_.has_value()) {
+    return false;
+  }
+  bool moved = false;
+  const auto drain = [&] {
+    ElectorateKeeper::Output output = keeper_.take_output();
+    for (scheduler::Raft::Input& input : output.inputs) {
+      raft_->step(now, std::move(input));
+      moved = true;
+    }
+    for (ElectorateKeeper::Done& done : output.done) {
+      output_.replies.push_back(
+          {done.request, std::nullopt, done.ok, done.code, std::move(done.text)});
+    }
+    std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  };
+  drain();
+  keeper_.follow(now, *raft_);
+  drain();
+  return moved;
+}
+
 void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
   const std::uint64_t id = ++last_persist_;
   persists_.emplace(id, owner);
   output_.persists.push_back({id, std::move(writes)});
 }
 
+/// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out: it is
+/// no member any more, or not yet.
+bool QuorumSeat::trusts_own_seat() const {
+  if (!raft_.has_value()) {
+    return false;
+  }
+  const bool is_led = !raft_->leader().is_zero() && raft_->term() >= heard_.term;
+  return is_led || (raft_->is_voter() && is_heard_of());
+}
+
+/// Whether the newest row about the quorum, if any, counts this host among the voters.
+bool QuorumSeat::is_heard_of() const {
+  return heard_.voters.empty() || heard_.term < raft_->term() ||
+         std::find(heard_.voters.begin(), heard_.voters.end(), options_.self) !=
+             heard_.voters.end();
+}
+
 HostId QuorumSeat::known_leader() const {
-  return raft_.has_value() ? raft_->leader() : heard_.leader;
+  return trusts_own_seat() ? raft_->leader() : heard_.leader;
 }
 
 Term QuorumSeat::known_term() const {
-  return raft_.has_value() ? raft_->term() : heard_.term;
+  return trusts_own_seat() ? raft_->term() : heard_.term;
 }
 
 crdt::QuorumView QuorumSeat::known_quorum() const {
-  if (!raft_.has_value()) {
+  if (!trusts_own_seat() || raft_->voters().empty()) {
     return heard_;
   }
   crdt::QuorumView view;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/electorate_keeper.h"
 #include "crdt/host_state.h"
 #include "crdt/write_batch.h"
 #include "gossip/base/event.h"
@@ -46,7 +47,8 @@ struct SeatPersist {
 struct SeatReply {
   std::uint64_t request = 0;
   std::optional<JobId> job;
-  ErrorCode code = ErrorCode::kInvalid;  ///< Counts when there is no job.
+  bool done = false;                     ///< It was about no job, and is done.
+  ErrorCode code = ErrorCode::kInvalid;  ///< Counts when there is no job and nothing done.
   std::string text;
 };
 struct SeatOutput {
@@ -86,6 +88,11 @@ class QuorumSeat {
   void submit(Instant now, std::uint64_t request, std::string key, scheduler::JobSpec spec,
               std::string by);
   void cancel(Instant now, std::uint64_t request, JobId job, std::string by);
+  /// Who votes, and who leads.
+  void change_quorum(Instant now, std::uint64_t request, QuorumAction action, HostId host);
+  /// True when this leader wants to look at the live hosts: hosts_seen() is then called.
+  bool wants_hosts(Instant now) const;
+  void hosts_seen(Instant now, const std::vector<SeenHost>& hosts);
   /// Answered by granted_reads or refused_reads with this number.
   void read(Instant now, std::uint64_t request);
   void tick(Instant now);
@@ -94,7 +101,9 @@ class QuorumSeat {
   SeatOutput take_output();
   void check_invariants() const;
 
-  bool is_voter() const { return raft_.has_value(); }
+  /// It has the log or is getting it: a voter, or a learner.
+  bool has_seat() const { return raft_.has_value(); }
+  bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
   /// A voter that restarted answers nothing before it knows what was acknowledged before.
   bool knows_state() const { return raft_.has_value() && (leads() || caught_up_); }
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
@@ -115,15 +124,21 @@ class QuorumSeat {
  private:
   /// Which machine a persist of the seat belongs to.
   struct Owner {
-    bool is_first_quorum = false;
+    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft };
+    Machine machine = Machine::kSeat;
     std::uint64_t id = 0;
   };
 
+  static bool is_invited(const scheduler::RaftMessage& message);
+  void take_new_seat(Instant now);
   void take_seat(Instant now, scheduler::RecoveredLog log);
   void pump(Instant now);
   bool drain_first_quorum(Instant now);
   bool drain_raft(Instant now);
   bool drain_scheduler(Instant now);
+  bool trusts_own_seat() const;
+  bool is_heard_of() const;
+  bool drain_keeper(Instant now);
   void apply(Instant now, scheduler::CommittedEntry& entry);
   void tell_leadership(Instant now);
   void grant(Instant now, std::uint64_t context, bool granted);
@@ -135,6 +150,7 @@ class QuorumSeat {
   scheduler::FirstQuorum first_quorum_;
   std::optional<scheduler::Raft> raft_;
   scheduler::Scheduler scheduler_;
+  ElectorateKeeper keeper_;
   crdt::QuorumView heard_;  ///< From rows of voters.
   crdt::QuorumView told_;   ///< What take_quorum_news() said last.
   bool told_leads_ = false;

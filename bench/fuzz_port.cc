@@ -93,7 +93,7 @@ std::vector<Sample> samples(Rng& rng) {
         scheduler::RaftMessage(scheduler::VoteReply{}),
         scheduler::RaftMessage(scheduler::AppendRequest{}),
         scheduler::RaftMessage(scheduler::AppendReply{}),
-        scheduler::RaftMessage(scheduler::SnapshotRequest{})}) {
+        scheduler::RaftMessage(scheduler::SnapshotChunk{})}) {
     all.push_back({scheduler::type_of(message), scheduler::encode(message)});
   }
   for (const MessageType type :

@@ -30,8 +30,10 @@ enum class MessageType : std::uint8_t {
   kVoteReply = 21,
   kAppendRequest = 22,
   kAppendReply = 23,
-  kSnapshotRequest = 24,
-  kSnapshotReply = 25,
+  // 24 and 25 were a snapshot in one message; not used again.
+  kSnapshotChunk = 26,
+  kSnapshotAck = 27,
+  kTimeoutNow = 28,
   kPropose = 30,
   kPromise = 31,
   kForm = 32,

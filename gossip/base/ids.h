@@ -38,6 +38,8 @@ using Nonce = Strong<struct NonceTag>;
 /// Raft's term and log index (Raft 5.1, 5.3). Index 0 = before the first entry.
 using Term = Strong<struct TermTag>;
 using LogIndex = Strong<struct LogIndexTag>;
+/// Tells one life of a host's raft/ directory from the next; random, 0 = a founder's.
+using SeatId = Strong<struct SeatIdTag>;
 /// Given at apply: 1, 2, 3. 0 = no job.
 using JobId = Strong<struct JobIdTag>;
 

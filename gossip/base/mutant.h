@@ -12,14 +12,18 @@ namespace muster {
 enum class Mutant : std::uint8_t {
   kNone,
   // scheduler/raft
-  kRaftAckLastStored,      ///< An append is acknowledged up to the last stored entry.
-  kRaftVoteNotPersisted,   ///< A vote is sent before it is durable.
-  kRaftAckBeforeDurable,   ///< An append is acknowledged before it is durable.
-  kRaftCommitOldTerm,      ///< Entries of older terms are committed by counting (Raft 5.4.2).
-  kRaftPreVoteNotSticky,   ///< Pre-votes are granted although a live leader was heard.
-  kRaftReadWithoutRound,   ///< Reads are granted without a majority round.
-  kRaftStaleReplyCounted,  ///< Append replies of older terms count.
-  kRaftOwnDiskNotAwaited,  ///< The leader counts its own disk before it is durable.
+  kRaftAckLastStored,        ///< An append is acknowledged up to the last stored entry.
+  kRaftVoteNotPersisted,     ///< A vote is sent before it is durable.
+  kRaftAckBeforeDurable,     ///< An append is acknowledged before it is durable.
+  kRaftCommitOldTerm,        ///< Entries of older terms are committed by counting (Raft 5.4.2).
+  kRaftPreVoteNotSticky,     ///< Pre-votes are granted although a live leader was heard.
+  kRaftReadWithoutRound,     ///< Reads are granted without a majority round.
+  kRaftStaleReplyCounted,    ///< Append replies of older terms count.
+  kRaftOwnDiskNotAwaited,    ///< The leader counts its own disk before it is durable.
+  kRaftConfigBeforeOwnTerm,  ///< A configuration is proposed before an own-term commit
+                             ///< (thesis 4.1).
+  kRaftLearnerCounted,       ///< Learners count for a majority.
+  kRaftSeatIgnored,          ///< The word of a host counts whatever seat it speaks from.
 };
 
 struct MutantName {
@@ -28,7 +32,7 @@ struct MutantName {
 };
 
 /// All planted bugs of the raft, in the order in which they are reported.
-inline constexpr std::array<MutantName, 8> kRaftMutants = {{
+inline constexpr std::array<MutantName, 11> kRaftMutants = {{
     {Mutant::kRaftAckLastStored, "ack_last_stored"},
     {Mutant::kRaftVoteNotPersisted, "vote_not_persisted"},
     {Mutant::kRaftAckBeforeDurable, "ack_before_durable"},
@@ -37,6 +41,9 @@ inline constexpr std::array<MutantName, 8> kRaftMutants = {{
     {Mutant::kRaftReadWithoutRound, "read_without_round"},
     {Mutant::kRaftStaleReplyCounted, "stale_reply_counted"},
     {Mutant::kRaftOwnDiskNotAwaited, "own_disk_not_awaited"},
+    {Mutant::kRaftConfigBeforeOwnTerm, "config_before_own_term"},
+    {Mutant::kRaftLearnerCounted, "learner_counted"},
+    {Mutant::kRaftSeatIgnored, "seat_ignored"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -1,5 +1,6 @@
 #include "scheduler/raft/codec.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -38,11 +39,16 @@ LogEntry read_entry(Reader in, std::uint64_t max) {
   return entry;
 }
 
+/// Missing in the messages of an earlier release, whose seats had no ids.
+SeatId read_seat_id(Reader& in) {
+  return in.left() > 0 ? in.num<SeatId>() : SeatId();
+}
+
 std::string body_of(const VoteRequest& message) {
   Encoder out;
-  out.array(5).num(message.term).boolean(message.pre_vote);
+  out.array(6).num(message.term).boolean(message.pre_vote);
   write(out, message.last);
-  return out.u64(message.request).take();
+  return out.u64(message.request).boolean(message.transfer).take();
 }
 
 VoteRequest read_vote_request(Reader& in) {
@@ -51,16 +57,18 @@ VoteRequest read_vote_request(Reader& in) {
   message.pre_vote = in.boolean();
   message.last = read_position(in, kWireNumberMax);
   message.request = in.u64();
+  message.transfer = in.left() > 0 && in.boolean();
   return message;
 }
 
 std::string body_of(const VoteReply& message) {
   return Encoder()
-      .array(4)
+      .array(5)
       .num(message.term)
       .boolean(message.pre_vote)
       .boolean(message.granted)
       .u64(message.request)
+      .num(message.seat)
       .take();
 }
 
@@ -70,6 +78,7 @@ VoteReply read_vote_reply(Reader& in) {
   message.pre_vote = in.boolean();
   message.granted = in.boolean();
   message.request = in.u64();
+  message.seat = read_seat_id(in);
   return message;
 }
 
@@ -107,10 +116,10 @@ AppendRequest read_append_request(Reader& in) {
 
 std::string body_of(const AppendReply& message) {
   Encoder out;
-  out.array(7).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
+  out.array(9).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
   out.num(message.match);
   write(out, message.hint);
-  return out.take();
+  return out.num(message.seat).u64(message.level).take();
 }
 
 AppendReply read_append_reply(Reader& in) {
@@ -121,38 +130,66 @@ AppendReply read_append_reply(Reader& in) {
   message.matched = in.boolean();
   message.match = read_number<LogIndex>(in, kWireNumberMax);
   message.hint = read_position(in, kWireNumberMax);
+  message.seat = read_seat_id(in);
+  message.level = in.left() > 0 ? in.u64() : 0;
   return message;
 }
 
-std::string body_of(const SnapshotRequest& message) {
+std::string body_of(const SnapshotChunk& message) {
   Encoder out;
-  out.array(5).num(message.term).u64(message.request);
-  write(out, message.snapshot.at);
-  return out.bytes(message.snapshot.state).take();
+  out.array(8).num(message.term).u64(message.request);
+  write(out, message.at);
+  out.bytes(encode(message.configuration)).u64(message.total).u64(message.offset);
+  return out.bytes(message.bytes).take();
 }
 
-SnapshotRequest read_snapshot_request(Reader& in) {
-  SnapshotRequest message;
+SnapshotChunk read_snapshot_chunk(Reader& in) {
+  SnapshotChunk message;
   message.term = read_number<Term>(in, kWireNumberMax);
   message.request = in.u64();
-  message.snapshot.at = read_position(in, kWireNumberMax);
-  message.snapshot.state = in.text(kSnapshotBytesMax);
-  if (message.snapshot.at.term > message.term) {
+  message.at = read_position(in, kWireNumberMax);
+  const auto configuration = decode_configuration(in.bytes());
+  message.total = in.u64_at_most(kSnapshotBytesMax);
+  message.offset = in.u64_at_most(message.total);
+  message.bytes = in.text(std::min<std::uint64_t>(kSnapshotChunkBytes, message.total));
+  const bool is_inside = message.bytes.size() <= message.total - message.offset;
+  if (message.at.term > message.term || !configuration.has_value() || !is_inside) {
     in.fail();
+    return message;
   }
+  message.configuration = *configuration;
   return message;
 }
 
-std::string body_of(const SnapshotReply& message) {
-  return Encoder().array(3).num(message.term).u64(message.request).num(message.match).take();
+std::string body_of(const SnapshotAck& message) {
+  return Encoder()
+      .array(6)
+      .num(message.term)
+      .u64(message.request)
+      .num(message.at)
+      .u64(message.next)
+      .num(message.match)
+      .num(message.seat)
+      .take();
 }
 
-SnapshotReply read_snapshot_reply(Reader& in) {
-  SnapshotReply message;
+SnapshotAck read_snapshot_ack(Reader& in) {
+  SnapshotAck message;
   message.term = read_number<Term>(in, kWireNumberMax);
   message.request = in.u64();
+  message.at = read_number<LogIndex>(in, kWireNumberMax);
+  message.next = in.u64_at_most(kSnapshotBytesMax);
   message.match = read_number<LogIndex>(in, kWireNumberMax);
+  message.seat = read_seat_id(in);
   return message;
+}
+
+std::string body_of(const TimeoutNow& message) {
+  return Encoder().array(1).num(message.term).take();
+}
+
+TimeoutNow read_timeout_now(Reader& in) {
+  return {read_number<Term>(in, kWireNumberMax)};
 }
 
 /// A record's elements, or nothing when it is missing or no array.
@@ -202,6 +239,18 @@ std::optional<LogEntry> parse_entry(const std::string& bytes) {
   return entry;
 }
 
+/// The one of the last snapshot, or, before the first, that of the founders.
+bool recover_configuration(const crdt::Records& records, Configuration& configuration) {
+  const auto found = records.find(std::string(kConfigurationKey));
+  if (found != records.end()) {
+    const auto decoded = decode_configuration(found->second);
+    configuration = decoded.value_or(Configuration());
+    return decoded.has_value();
+  }
+  return read_optional(records, kVotersKey,
+                       [&](Reader& in) { configuration = founding(read_voters(in)); });
+}
+
 Status recover_entries(const crdt::Records& records, RecoveredLog& log) {
   Term lowest = log.start.term;
   LogIndex expected = log.start.index.next();
@@ -215,6 +264,9 @@ Status recover_entries(const crdt::Records& records, RecoveredLog& log) {
       return corrupt(std::string(kLogTable) + std::to_string(*index));
     }
     lowest = entry->term;
+    if (entry->kind == LogEntryKind::kConfiguration && !decode_configuration(entry->command)) {
+      return corrupt(std::string(kLogTable) + std::to_string(*index));
+    }
     expected = expected.next();
     log.entries.push_back(*std::move(entry));
   }
@@ -227,9 +279,10 @@ Status recover_entries(const crdt::Records& records, RecoveredLog& log) {
 }  // namespace
 
 MessageType type_of(const RaftMessage& message) {
-  static constexpr MessageType kTypes[] = {
-      MessageType::kVoteRequest, MessageType::kVoteReply,       MessageType::kAppendRequest,
-      MessageType::kAppendReply, MessageType::kSnapshotRequest, MessageType::kSnapshotReply};
+  static constexpr MessageType kTypes[] = {MessageType::kVoteRequest,   MessageType::kVoteReply,
+                                           MessageType::kAppendRequest, MessageType::kAppendReply,
+                                           MessageType::kSnapshotChunk, MessageType::kSnapshotAck,
+                                           MessageType::kTimeoutNow};
   static_assert(std::size(kTypes) == std::variant_size_v<RaftMessage>);
   return kTypes[message.index()];
 }
@@ -248,10 +301,12 @@ std::optional<RaftMessage> decode_raft_message(MessageType type, Reader body) {
     message = read_append_request(body);
   } else if (type == MessageType::kAppendReply) {
     message = read_append_reply(body);
-  } else if (type == MessageType::kSnapshotRequest) {
-    message = read_snapshot_request(body);
-  } else if (type == MessageType::kSnapshotReply) {
-    message = read_snapshot_reply(body);
+  } else if (type == MessageType::kSnapshotChunk) {
+    message = read_snapshot_chunk(body);
+  } else if (type == MessageType::kSnapshotAck) {
+    message = read_snapshot_ack(body);
+  } else if (type == MessageType::kTimeoutNow) {
+    message = read_timeout_now(body);
   }
   return body.ok() ? message : std::nullopt;
 }
@@ -277,6 +332,10 @@ crdt::Write write_of_voters(const std::vector<HostId>& voters) {
   return {std::string(kVotersKey), out.take()};
 }
 
+crdt::Write write_of(SeatId seat) {
+  return {std::string(kSeatKey), Encoder().array(1).num(seat).take()};
+}
+
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch) {
   Encoder out;
   out.array(4);
@@ -284,6 +343,7 @@ void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteB
   write(out, start);
   batch.push_back({std::string(kSnapshotKey), out.take()});
   batch.push_back({std::string(kSnapshotStateKey), snapshot.state});
+  batch.push_back({std::string(kConfigurationKey), encode(snapshot.configuration)});
 }
 
 void write_voters(Encoder& out, const std::vector<HostId>& voters) {
@@ -321,8 +381,12 @@ Result<RecoveredLog> recover_log(const crdt::Records& records) {
   if (!read_optional(records, kHardStateKey, read_hard)) {
     return corrupt(kHardStateKey);
   }
-  if (!read_optional(records, kVotersKey, [&](Reader& in) { log.voters = read_voters(in); })) {
-    return corrupt(kVotersKey);
+  if (!recover_configuration(records, log.snapshot.configuration)) {
+    return corrupt(records.contains(std::string(kConfigurationKey)) ? kConfigurationKey
+                                                                    : kVotersKey);
+  }
+  if (!read_optional(records, kSeatKey, [&](Reader& in) { log.seat = in.num<SeatId>(); })) {
+    return corrupt(kSeatKey);
   }
   if (!read_optional(records, kSnapshotKey, read_snapshot) ||
       log.start.index > log.snapshot.at.index) {

@@ -2,7 +2,9 @@
 // Raft's bytes: message bodies for the wire, and the records of Environment::kRaft.
 //
 //   raft/hard        [term, vote]
-//   raft/voters      [host id, ...]
+//   raft/voters      [host id, ...]                  the founders
+//   raft/seat        [seat id]                       of who joined later; none = a founder's
+//   raft/configuration   encode(Configuration)       at the snapshot; none = the founders
 //   raft/snapshot    [index, term, start index, start term]
 //   raft/state       the application's bytes at that snapshot
 //   log/<index>      [term, kind, command]
@@ -20,6 +22,8 @@ namespace muster::scheduler {
 
 inline constexpr std::string_view kHardStateKey = "raft/hard";
 inline constexpr std::string_view kVotersKey = "raft/voters";
+inline constexpr std::string_view kSeatKey = "raft/seat";
+inline constexpr std::string_view kConfigurationKey = "raft/configuration";
 inline constexpr std::string_view kSnapshotKey = "raft/snapshot";
 inline constexpr std::string_view kSnapshotStateKey = "raft/state";
 inline constexpr std::string_view kLogTable = "log/";
@@ -35,6 +39,7 @@ crdt::Write write_of(const HardState& hard_state);
 crdt::Write write_of(LogIndex index, const LogEntry& entry);
 crdt::Write erase_of(LogIndex index);
 crdt::Write write_of_voters(const std::vector<HostId>& voters);
+crdt::Write write_of(SeatId seat);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
 
 /// Reads raft/ back. Records of other tables are ignored. kCorrupt names the record that is missing

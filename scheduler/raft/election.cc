@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gossip/base/check.h"
-
 namespace muster::scheduler {
 namespace {
 
@@ -17,11 +15,14 @@ constexpr Duration kQuickMax = std::chrono::milliseconds(300);
 
 Election::Election(const RaftConfig& config, HostId self, const std::vector<HostId>& voters,
                    Rng rng, Instant now)
-    : config_(config), voter_count_(voters.size()), rng_(rng), leader_heard_at_(now) {
-  const auto place = std::find(voters.begin(), voters.end(), self);
-  CHECK(place != voters.end());
-  rank_ = static_cast<std::size_t>(place - voters.begin());
+    : config_(config), self_(self), rng_(rng), leader_heard_at_(now) {
+  set_voters(voters);
   deadline_ = voter_count_ == 1 ? now : now + random_timeout();
+}
+
+void Election::set_voters(const std::vector<HostId>& voters) {
+  voter_count_ = voters.size();
+  rank_ = static_cast<std::size_t>(std::find(voters.begin(), voters.end(), self_) - voters.begin());
 }
 
 Duration Election::random_timeout() {

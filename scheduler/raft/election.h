@@ -15,9 +15,13 @@ namespace muster::scheduler {
 class Election {
  public:
   /// A start counts as having heard a leader: a restarted voter must not help to unseat a live one.
-  /// A single voter has nobody to disturb and campaigns at once.
+  /// A single voter has nobody to disturb and campaigns at once. `self` need not be a voter:
+  /// whether it may campaign is the machine's question.
   Election(const RaftConfig& config, HostId self, const std::vector<HostId>& voters, Rng rng,
            Instant now);
+
+  /// Another configuration: from the next begin() on these count.
+  void set_voters(const std::vector<HostId>& voters);
 
   Instant deadline() const { return deadline_; }
   /// A leader was heard within the smallest election timeout: votes are refused.
@@ -40,6 +44,7 @@ class Election {
   Duration random_timeout();
 
   RaftConfig config_;
+  HostId self_;
   std::size_t rank_ = 0;  ///< Own place among the voters.
   std::size_t voter_count_ = 0;
   Rng rng_;

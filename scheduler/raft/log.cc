@@ -11,10 +11,15 @@ namespace muster::scheduler {
 
 RaftLog::RaftLog(RecoveredLog& recovered)
     : start_(recovered.start),
-      snapshot_(std::move(recovered.snapshot)),
+      snapshot_(std::make_shared<const Snapshot>(std::move(recovered.snapshot))),
+      configurations_(snapshot_->configuration),
       entries_(std::make_move_iterator(recovered.entries.begin()),
                std::make_move_iterator(recovered.entries.end())),
       durable_(last_index()) {
+  for (LogIndex index = snapshot_->at.index; index.value() < last_index();) {
+    index = index.next();
+    note_configuration(index, entry(index));
+  }
   check_invariants();
 }
 
@@ -76,14 +81,24 @@ void RaftLog::append(LogEntry entry, crdt::WriteBatch& batch) {
   CHECK(entry.term >= last().term);
   entries_.push_back(std::move(entry));
   batch.push_back(write_of(LogIndex(last_index()), entries_.back()));
+  note_configuration(LogIndex(last_index()), entries_.back());
+}
+
+void RaftLog::note_configuration(LogIndex index, const LogEntry& entry) {
+  if (entry.kind == LogEntryKind::kConfiguration) {
+    std::optional<Configuration> configuration = decode_configuration(entry.command);
+    CHECK(configuration.has_value());
+    configurations_.append(index, *std::move(configuration));
+  }
 }
 
 void RaftLog::truncate_from(LogIndex first, crdt::WriteBatch& batch) {
-  CHECK(first > snapshot_.at.index);
+  CHECK(first > snapshot_->at.index);
   while (last_index() >= first.value()) {
     batch.push_back(erase_of(LogIndex(last_index())));
     entries_.pop_back();
   }
+  configurations_.truncate_from(first);
   lower_durable(last_index());
 }
 
@@ -105,30 +120,33 @@ void RaftLog::drop_front(std::uint64_t up_to, crdt::WriteBatch& batch) {
 }
 
 void RaftLog::compact(LogIndex at, std::string state, std::size_t kept, crdt::WriteBatch& batch) {
-  CHECK(at > snapshot_.at.index);
+  CHECK(at > snapshot_->at.index);
   const std::optional<Term> term = term_at(at);
   CHECK(term.has_value());
-  snapshot_ = {{at, *term}, std::move(state)};
+  configurations_.compact(at);
+  snapshot_ = std::make_shared<const Snapshot>(
+      Snapshot{{at, *term}, std::move(state), configurations_.at(at)});
   drop_front(at.value() > kept ? at.value() - kept : 0, batch);
   write_snapshot(batch);
 }
 
 void RaftLog::install(Snapshot snapshot, crdt::WriteBatch& batch) {
-  CHECK(snapshot.at.index > snapshot_.at.index);
+  CHECK(snapshot.at.index > snapshot_->at.index);
   const bool suffix_holds = holds(snapshot.at);
-  snapshot_ = std::move(snapshot);
+  configurations_.install(snapshot.at.index, snapshot.configuration, suffix_holds);
+  snapshot_ = std::make_shared<const Snapshot>(std::move(snapshot));
   if (suffix_holds) {
-    drop_front(snapshot_.at.index.value(), batch);
+    drop_front(snapshot_->at.index.value(), batch);
   } else {
     drop_front(last_index(), batch);
-    start_ = snapshot_.at;
+    start_ = snapshot_->at;
     lower_durable(0);
   }
   write_snapshot(batch);
 }
 
 void RaftLog::write_snapshot(crdt::WriteBatch& batch) const {
-  write_snapshot_to(snapshot_, start_, batch);
+  write_snapshot_to(*snapshot_, start_, batch);
 }
 
 void RaftLog::note_batch(std::uint64_t batch) {
@@ -148,8 +166,8 @@ void RaftLog::persisted(std::uint64_t batch) {
 }
 
 void RaftLog::check_invariants() const {
-  CHECK(start_.index <= snapshot_.at.index);
-  CHECK(snapshot_.at.index.value() <= last_index());
+  CHECK(start_.index <= snapshot_->at.index);
+  CHECK(snapshot_->at.index.value() <= last_index());
   CHECK(durable_ <= last_index());
 }
 

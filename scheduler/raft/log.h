@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,7 +25,13 @@ class RaftLog {
 
   LogPosition last() const;
   LogPosition start() const { return start_; }
-  const Snapshot& snapshot() const { return snapshot_; }
+  const Snapshot& snapshot() const { return *snapshot_; }
+  /// The same, kept alive by who holds it: parts of it are sent while newer ones are made.
+  std::shared_ptr<const Snapshot> shared_snapshot() const { return snapshot_; }
+  /// The newest configuration of this log, and its entry's index (0: older than the snapshot).
+  const Configuration& configuration() const { return configurations_.newest(); }
+  const Configuration& configuration_at(LogIndex index) const { return configurations_.at(index); }
+  LogIndex configuration_index() const { return configurations_.newest_index(); }
   /// The term at `index`, or nothing outside [start, last].
   std::optional<Term> term_at(LogIndex index) const;
   bool holds(LogPosition position) const { return term_at(position.index) == position.term; }
@@ -39,6 +46,7 @@ class RaftLog {
   /// place: each refusal passes over a whole term (5.3).
   LogPosition last_not_after(LogPosition position) const;
 
+  /// Precondition: the command of a kConfiguration decodes.
   void append(LogEntry entry, crdt::WriteBatch& batch);
   /// Removes `first` and everything behind it. Precondition: first > snapshot.at.index.
   void truncate_from(LogIndex first, crdt::WriteBatch& batch);
@@ -62,12 +70,14 @@ class RaftLog {
   };
 
   std::uint64_t last_index() const { return start_.index.value() + entries_.size(); }
+  void note_configuration(LogIndex index, const LogEntry& entry);
   void drop_front(std::uint64_t up_to, crdt::WriteBatch& batch);
   void lower_durable(std::uint64_t to);
   void write_snapshot(crdt::WriteBatch& batch) const;
 
   LogPosition start_;
-  Snapshot snapshot_;
+  std::shared_ptr<const Snapshot> snapshot_;
+  ConfigurationHistory configurations_;
   std::deque<LogEntry> entries_;
   std::uint64_t durable_ = 0;
   std::deque<Pending> pending_;

@@ -1,14 +1,15 @@
 #include "scheduler/raft/progress.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/base/check.h"
 
 namespace muster::scheduler {
 namespace {
 
-/// A snapshot takes longer to travel and to sync than a batch; sent again too early, it would only
-/// fill the link.
+/// A part of a snapshot takes longer to travel than a batch, and the last to sync; sent again too
+/// early, it would only fill the link.
 constexpr int kSnapshotPatience = 8;
 
 }  // namespace
@@ -31,9 +32,22 @@ void Progress::on_sent(Instant now, std::uint64_t request, LogIndex last) {
   }
 }
 
-void Progress::on_snapshot_sent(Instant now, std::uint64_t request, LogIndex at) {
-  on_sent(now, request, at);
+void Progress::begin_snapshot(std::shared_ptr<const Snapshot> snapshot) {
   state_ = State::kSnapshot;
+  snapshot_ = std::move(snapshot);
+  snapshot_offset_ = 0;
+}
+
+void Progress::on_chunk_sent(Instant now, std::uint64_t request) {
+  CHECK(state_ == State::kSnapshot);
+  on_sent(now, request, snapshot_->at.index);
+}
+
+void Progress::on_chunk_wanted(LogIndex at, std::uint64_t offset) {
+  if (state_ == State::kSnapshot && snapshot_->at.index == at) {
+    snapshot_offset_ = std::min<std::uint64_t>(offset, snapshot_->state.size());
+    in_flight_.clear();
+  }
 }
 
 void Progress::on_contact(Instant now, std::uint64_t round) {
@@ -49,8 +63,11 @@ void Progress::on_match(LogIndex reported) {
     in_flight_.pop_front();
     answered = true;
   }
-  if (answered && state_ != State::kReplicate) {
+  const bool has_snapshot = state_ == State::kSnapshot && snapshot_->at.index.value() <= match_;
+  if (has_snapshot || (answered && state_ == State::kProbe)) {
     state_ = State::kReplicate;
+    snapshot_.reset();
+    in_flight_.clear();
     next_ = match_ + 1;
   }
 }
@@ -62,6 +79,7 @@ bool Progress::on_refused(std::uint64_t request, LogIndex next) {
   ignore_up_to_ = sent_request_;
   in_flight_.clear();
   state_ = State::kProbe;
+  snapshot_.reset();
   next_ = std::max(match_ + 1, next.value());
   return true;
 }
@@ -69,6 +87,9 @@ bool Progress::on_refused(std::uint64_t request, LogIndex next) {
 void Progress::restart() {
   ignore_up_to_ = sent_request_;
   in_flight_.clear();
+  if (state_ == State::kSnapshot) {
+    return;
+  }
   if (state_ == State::kReplicate) {
     next_ = match_ + 1;
   }

@@ -3,12 +3,14 @@
 //
 //   kProbe      the follower's log is not known to match: one append at a time
 //   kReplicate  it matches: up to `window` appends in flight
-//   kSnapshot   it misses compacted entries: the snapshot is under way
+//   kSnapshot   it misses compacted entries: a snapshot is under way, one part at a time
 //
-// Loss shows as a refusal or as silence; both lead back to kProbe at match + 1.
+// Loss shows as a refusal or as silence; both lead back to kProbe at match + 1, and in kSnapshot to
+// the part that the follower wants next.
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "scheduler/raft/types.h"
 
@@ -31,15 +33,24 @@ class Progress {
 
   /// Another append or snapshot may leave now.
   bool may_send(std::size_t window) const;
-  /// Something has been unanswered for longer than `retransmit`, a snapshot for much longer.
+  /// Something has been unanswered for longer than `retransmit`, a part of a snapshot, of which the
+  /// last is synced before it is answered, for much longer.
   bool stalled(Instant now, Duration retransmit) const;
 
   void on_sent(Instant now, std::uint64_t request, LogIndex last);
-  void on_snapshot_sent(Instant now, std::uint64_t request, LogIndex at);
+  /// From its first part on. The snapshot stays the same until it is through, whatever newer one
+  /// the log has by then.
+  void begin_snapshot(std::shared_ptr<const Snapshot> snapshot);
+  /// Precondition for these: state() is kSnapshot.
+  const Snapshot& snapshot() const { return *snapshot_; }
+  std::uint64_t snapshot_offset() const { return snapshot_offset_; }
+  void on_chunk_sent(Instant now, std::uint64_t request);
   /// Any reply of this term, in whatever order: contact, and the round it echoes.
   void on_contact(Instant now, std::uint64_t round);
   /// `reported`: what the follower says is durable and equal. Never lowers match().
   void on_match(LogIndex reported);
+  /// The follower of the snapshot at `at` wants this part next.
+  void on_chunk_wanted(LogIndex at, std::uint64_t offset);
   /// A refusal: continue at `next`, unless the refused request is older than what was last decided.
   /// True when it counted.
   bool on_refused(std::uint64_t request, LogIndex next);
@@ -60,6 +71,8 @@ class Progress {
   std::uint64_t ignore_up_to_ = 0;  ///< Refusals of requests up to here are stale.
   Instant heard_at_;
   std::deque<InFlight> in_flight_;
+  std::shared_ptr<const Snapshot> snapshot_;  ///< Exactly in kSnapshot.
+  std::uint64_t snapshot_offset_ = 0;
 };
 
 }  // namespace muster::scheduler

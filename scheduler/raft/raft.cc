@@ -7,6 +7,8 @@
 #include "gossip/base/mutant.h"
 #include "gossip/base/state_machine.h"
 #include "scheduler/raft/codec.h"
+#include "scheduler/raft/configuration.h"
+#include "scheduler/raft/quorum.h"
 
 namespace muster::scheduler {
 
@@ -29,14 +31,14 @@ std::string_view text_of(Role role) {
 Raft::Raft(const RaftConfig& config, HostId self, Rng rng, RecoveredLog recovered, Instant now)
     : config_(config),
       self_(self),
-      voters_(recovered.voters),
+      seat_(recovered.seat),
       hard_state_(recovered.hard_state),
       log_(recovered),
+      voters_(log_.configuration().voter_hosts()),
+      noted_configuration_(log_.configuration_index()),
       election_(config, self, voters_, rng, now),
       commit_(log_.snapshot().at.index) {
   CHECK(config_.validate().has_value());
-  CHECK(voters_.size() <= kVotersMax);
-  CHECK(std::is_sorted(voters_.begin(), voters_.end()));
   CHECK(log_.last().term <= hard_state_.term);
   if (commit_.value() > 0) {
     output_.install = log_.snapshot();
@@ -54,12 +56,32 @@ void Raft::step(Instant now, Input input) {
   }
 }
 
+/// The newest configuration counts as soon as it is in the log, and no longer than that.
+void Raft::note_configuration(Instant now) {
+  const LogIndex index = log_.configuration_index();
+  const Configuration& newest = log_.configuration();
+  std::vector<HostId> voters = newest.voter_hosts();
+  if (index == noted_configuration_ && voters == voters_) {
+    return;
+  }
+  noted_configuration_ = index;
+  voters_ = std::move(voters);
+  election_.set_voters(voters_);
+  if (replication_.has_value()) {
+    replication_->set_configuration(newest, log_.last().index, now);
+  }
+  emit(Severity::kInfo, "configuration_changed",
+       {{"voters", std::to_string(newest.voters.size())},
+        {"learners", std::to_string(newest.learners.size())},
+        {"index", std::to_string(index.value())}});
+}
+
 void Raft::tick(Instant now) {
   if (halted_) {
     return;
   }
   if (role_ != Role::kLeader) {
-    if (now >= election_.deadline()) {
+    if (may_campaign() && now >= election_.deadline()) {
       start_pre_vote(now);
     }
     return;
@@ -67,6 +89,10 @@ void Raft::tick(Instant now) {
   if (now - replication_->majority_heard_at(now) >= config_.check_quorum) {
     become_follower(now, hard_state_.term, HostId(), "no majority answered");
     return;
+  }
+  if (transfer_.has_value() && now >= transfer_->until) {
+    emit(Severity::kWarn, "transfer_failed", {{"to", transfer_->to.short_hex()}});
+    transfer_.reset();
   }
   if (now >= heartbeat_at_) {
     begin_round(now);
@@ -78,21 +104,35 @@ Instant Raft::next_deadline() const {
   if (halted_) {
     return kNever;
   }
-  return role_ == Role::kLeader ? heartbeat_at_ : election_.deadline();
+  if (role_ == Role::kLeader) {
+    return transfer_.has_value() ? std::min(heartbeat_at_, transfer_->until) : heartbeat_at_;
+  }
+  return may_campaign() ? election_.deadline() : kNever;
 }
 
 Raft::Output Raft::take_output() {
   return std::exchange(output_, Output());
 }
 
-bool Raft::is_voter(HostId host) const {
-  return host != self_ && std::binary_search(voters_.begin(), voters_.end(), host);
+bool Raft::is_member(HostId host) const {
+  return host != self_ && (log_.configuration().voter(host) != nullptr ||
+                           log_.configuration().learner(host) != nullptr);
 }
 
 void Raft::handle(Instant now, PeerMessage input) {
-  if (!is_voter(input.from)) {
-    emit(Severity::kWarn, "raft_message_dropped",
-         {{"from", input.from.short_hex()}, {"reason", "not a voter"}});
+  // Requests are served for whoever sends them: its configuration may be newer than ours (thesis
+  // 4.1). An answer of somebody who has no part in ours is late or a lie.
+  const bool is_reply = std::holds_alternative<VoteReply>(input.message) ||
+                        std::holds_alternative<AppendReply>(input.message) ||
+                        std::holds_alternative<SnapshotAck>(input.message);
+  if (is_reply && !is_member(input.from)) {
+    const auto* answer = std::get_if<AppendReply>(&input.message);
+    if (answer != nullptr && role_ == Role::kLeader) {
+      output_.invited.push_back({input.from, answer->seat});
+    }
+    return;
+  }
+  if (input.from == self_) {
     return;
   }
   const Term term = std::visit([](const auto& message) { return message.term; }, input.message);
@@ -118,19 +158,28 @@ void Raft::handle(Instant now, Persisted input) {
     held_.pop_front();
   }
   if (role_ == Role::kCandidate && durable_batch_ >= hard_batch_) {
-    on_outcome(now, election_.record(self_, vote_request_, true));
+    on_outcome(now, own_vote());
   }
+}
+
+bool Raft::may_campaign() const {
+  return is_voter() || log_.configuration_at(commit_).has_voter({self_, seat_});
+}
+
+VoteOutcome Raft::own_vote() {
+  return is_voter() ? election_.record(self_, vote_request_, true) : VoteOutcome::kPending;
 }
 
 void Raft::handle(Instant, Propose input) {
   const bool leads = role_ == Role::kLeader;
   const bool too_large = input.command.size() > kEntryBytesMax;
-  if (!leads || too_large || uncommitted_bytes_ > kUncommittedBytesMax) {
+  if (!leads || too_large || transfer_.has_value() || uncommitted_bytes_ > kUncommittedBytesMax) {
     emit(Severity::kWarn, "proposal_dropped",
          {{"bytes", std::to_string(input.command.size())},
-          {"reason", !leads      ? "not leading"
-                     : too_large ? "too large"
-                                 : "too much uncommitted"}});
+          {"reason", !leads                  ? "not leading"
+                     : too_large             ? "too large"
+                     : transfer_.has_value() ? "handing over"
+                                             : "too much uncommitted"}});
     return;
   }
   uncommitted_bytes_ += input.command.size();
@@ -164,6 +213,83 @@ void Raft::handle(Instant, Compact input) {
   }
   log_.compact(input.index, std::move(input.state), config_.entries_kept, open_batch());
   note_log_changed();
+  noted_configuration_ = log_.configuration_index();
+}
+
+std::string Raft::why_not(Instant now, const Configuration& next) const {
+  if (role_ != Role::kLeader) {
+    return "this host does not lead";
+  }
+  // Before that, two leaders could each commit a change on majorities that share nobody (the fault
+  // of thesis 4.1 that its author told of in 2015).
+  if (!leads_with_own_term_applied() && !mutant(Mutant::kRaftConfigBeforeOwnTerm)) {
+    return "the leader is new: its first entry is not committed yet";
+  }
+  if (log_.configuration_index() > commit_ && !mutant(Mutant::kRaftConfigBeforeOwnTerm)) {
+    return "the change before it is not committed yet";
+  }
+  if (transfer_.has_value()) {
+    return "the leadership is being handed over";
+  }
+  std::string reason = why_not_next(log_.configuration(), next);
+  for (const Seat& seat : next.voters) {
+    const bool is_new = log_.configuration().voter(seat.host) == nullptr;
+    const std::uint64_t match = replication_->match_of(seat.host).value();
+    if (reason.empty() && is_new && seat.host != self_ &&
+        match + config_.promote_lag < log_.last().index.value()) {
+      reason = "the new voter still lacks " + std::to_string(log_.last().index.value() - match) +
+               " entries";
+    }
+  }
+  const std::size_t live = replication_->live_voters(next, now - config_.check_quorum);
+  if (reason.empty() && live < majority_of(next.voters.size())) {
+    reason = "only " + std::to_string(live) + " of its " + std::to_string(next.voters.size()) +
+             " voters answer: it could not decide anything";
+  }
+  return reason;
+}
+
+void Raft::handle(Instant now, Reconfigure input) {
+  if (std::string reason = why_not(now, input.next); !reason.empty()) {
+    emit(Severity::kWarn, "configuration_refused", {{"reason", std::move(reason)}});
+    return;
+  }
+  log_.append({hard_state_.term, LogEntryKind::kConfiguration, encode(input.next)}, open_batch());
+  note_log_changed();
+  note_configuration(now);
+}
+
+void Raft::handle(Instant now, Transfer input) {
+  if (role_ != Role::kLeader || transfer_.has_value()) {
+    return;
+  }
+  const HostId to = input.to.is_zero() ? replication_->best_successor() : input.to;
+  if (to == self_ || log_.configuration().voter(to) == nullptr) {
+    emit(Severity::kWarn, "transfer_failed",
+         {{"to", to.short_hex()}, {"detail", "no other voter"}});
+    return;
+  }
+  transfer_ = HandOver{to, now + config_.transfer_patience};
+}
+
+/// A heartbeat that asks for nothing: it says who leads, and is answered from the host's seat.
+void Raft::handle(Instant, Invite input) {
+  if (role_ == Role::kLeader && !is_member(input.host) && input.host != self_) {
+    AppendRequest beat;
+    beat.term = hard_state_.term;
+    send(input.host, beat);
+  }
+}
+
+std::uint64_t Raft::common_level() const {
+  if (!replication_.has_value()) {
+    return 0;
+  }
+  std::uint64_t level = config_.level;
+  for (const MemberLag& member : replication_->lag({Instant(), hard_state_.term, commit_, log_})) {
+    level = std::min(level, member.level);
+  }
+  return level;
 }
 
 /// Everything that happens before the output is taken goes into one batch: one fsync, and term,
@@ -204,7 +330,8 @@ void Raft::hand_out(LogIndex up_to) {
   while (commit_ < up_to) {
     const LogIndex index = commit_.next();
     const LogEntry& entry = log_.entry(index);
-    if (entry.kind != LogEntryKind::kNoop && entry.kind != LogEntryKind::kCommand) {
+    if (entry.kind != LogEntryKind::kNoop && entry.kind != LogEntryKind::kCommand &&
+        entry.kind != LogEntryKind::kConfiguration) {
       halt("entry " + std::to_string(index.value()) + " is of unknown kind " +
            std::to_string(static_cast<unsigned>(entry.kind)));
       return;
@@ -218,6 +345,7 @@ void Raft::hand_out(LogIndex up_to) {
 void Raft::halt(std::string reason) {
   halted_ = true;
   replication_.reset();
+  transfer_.reset();
   role_ = Role::kFollower;
   leader_ = HostId();
   own_term_index_ = LogIndex();
@@ -236,8 +364,8 @@ bool Raft::leads_with_own_term_applied() const {
   return role_ == Role::kLeader && commit_ >= own_term_index_;
 }
 
-std::vector<VoterLag> Raft::lag(Instant now) const {
-  return replication_.has_value() ? replication_->lag(view(now)) : std::vector<VoterLag>();
+std::vector<MemberLag> Raft::lag(Instant now) const {
+  return replication_.has_value() ? replication_->lag(view(now)) : std::vector<MemberLag>();
 }
 
 void Raft::check_invariants() const {
@@ -248,6 +376,9 @@ void Raft::check_invariants() const {
   CHECK(durable_batch_ <= last_batch_);
   CHECK(hard_batch_ <= last_batch_);
   CHECK(replication_.has_value() == (role_ == Role::kLeader));
+  CHECK(role_ == Role::kLeader || !transfer_.has_value());
+  CHECK(voters_.size() <= kVotersMax);
+  CHECK(voters_ == log_.configuration().voter_hosts());
   CHECK(held_.empty() || held_.front().batch > durable_batch_);
   if (role_ == Role::kLeader) {
     CHECK(leader_ == self_);

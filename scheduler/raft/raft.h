@@ -5,8 +5,12 @@
 // Persisted.
 //
 // Features: pre-vote and leader stickiness (thesis 9.6, 4.2.3), check-quorum (6.2), own-term entry
-// at election (8), ReadIndex (thesis 6.4), pipelined appends, whole-file snapshots (7). The voters
-// are a fixed set, recovered with the log.
+// at election (8), ReadIndex (thesis 6.4), pipelined appends, snapshots in parts (7), one-at-a-time
+// membership change with learners (thesis 4), leadership transfer (thesis 3.10).
+//
+// A host that is no voter in its own seat never campaigns; it follows whoever leads, stores what it
+// gets and gives its vote when asked: whether that counts is the candidate's question, whose
+// configuration may be newer (thesis 4.1).
 //
 // Invariants: start <= snapshot <= commit <= last; every committed entry was handed out exactly
 // once and in order since the start of this machine; the term never falls; one vote a term.
@@ -34,7 +38,8 @@ enum class Role : std::uint8_t { kFollower, kPreCandidate, kCandidate, kLeader }
 /// "follower", "pre-candidate", "candidate", "leader".
 std::string_view text_of(Role role);
 
-/// A committed entry, to be applied now. Noops are handed out too: they carry the index.
+/// A committed entry, to be applied now. Those that are Raft's own (noops, configurations) are
+/// handed out too: they carry the index.
 struct CommittedEntry {
   LogIndex index;
   Term term;
@@ -70,7 +75,21 @@ class Raft {
     LogIndex index;
     std::string state;
   };
-  using Input = std::variant<PeerMessage, Persisted, Propose, Read, LeaderLinkReset, Compact>;
+  /// Refused with an event unless why_not(now, next) is "". Counts as soon as it is in the log.
+  struct Reconfigure {
+    Configuration next;
+  };
+  /// Hand the leadership to `to`, zero = to whom it suits best (thesis 3.10). Proposals are dropped
+  /// until it succeeded or RaftConfig::transfer_patience passed; then an event says so.
+  struct Transfer {
+    HostId to;
+  };
+  /// Ask a host that is no member for its seat: see Output::invited. It takes one if it has none.
+  struct Invite {
+    HostId host;
+  };
+  using Input = std::variant<PeerMessage, Persisted, Propose, Read, LeaderLinkReset, Compact,
+                             Reconfigure, Transfer, Invite>;
 
   struct Persist {
     std::uint64_t id = 0;     ///< Rising by one.
@@ -84,11 +103,12 @@ class Raft {
     std::vector<CommittedEntry> committed;
     std::vector<ReadGrant> reads;
     std::vector<std::uint64_t> refused_reads;
+    std::vector<Seat> invited;  ///< Hosts that answered this leader and are no members.
     std::vector<Event> events;
   };
 
-  /// Preconditions: config.validate() holds; recovered.voters holds `self`. The first output
-  /// installs the recovered snapshot, if there is one.
+  /// Precondition: config.validate() holds. The first output installs the recovered snapshot, if
+  /// there is one.
   Raft(const RaftConfig& config, HostId self, Rng rng, RecoveredLog recovered, Instant now);
 
   void step(Instant now, Input input);
@@ -101,7 +121,19 @@ class Raft {
   Term term() const { return hard_state_.term; }
   /// Zero = unknown.
   HostId leader() const { return leader_; }
+  /// Of the newest configuration in the log, committed or not.
   const std::vector<HostId>& voters() const { return voters_; }
+  const Configuration& configuration() const { return log_.configuration(); }
+  SeatId seat() const { return seat_; }
+  /// This host votes, in the seat that it sits in.
+  bool is_voter() const { return log_.configuration().has_voter({self_, seat_}); }
+  /// "" when this leader may propose `next` now, else the reason, for people.
+  std::string why_not(Instant now, const Configuration& next) const;
+  bool configuration_is_open() const { return log_.configuration_index() > commit_; }
+  bool is_handing_over() const { return transfer_.has_value(); }
+  /// The lowest RaftConfig::level of all members as far as they said one, 0 when some said none or
+  /// this host does not lead: what a leader may write into the log without stopping anybody.
+  std::uint64_t common_level() const;
   LogIndex commit() const { return commit_; }
   LogIndex last_index() const { return log_.last().index; }
   LogIndex durable_index() const { return log_.durable(); }
@@ -114,7 +146,7 @@ class Raft {
   /// When the last leadership of this host that is over had last heard a majority.
   Instant last_majority_at() const { return last_majority_at_; }
   /// For people; empty when not leading.
-  std::vector<VoterLag> lag(Instant now) const;
+  std::vector<MemberLag> lag(Instant now) const;
   /// Something happened that must not be passed over (an entry of an unknown kind, a leader that
   /// contradicts what is committed). The machine is silent from then on; an event said why.
   bool halted() const { return halted_; }
@@ -124,6 +156,19 @@ class Raft {
     std::uint64_t batch = 0;
     RaftSend send;
   };
+  /// A leader's handing-over under way.
+  struct HandOver {
+    HostId to;
+    Instant until;
+    bool told = false;
+  };
+  /// A leader's snapshot of which parts arrived.
+  struct Incoming {
+    LogPosition at;
+    Configuration configuration;
+    std::uint64_t total = 0;
+    std::string bytes;
+  };
 
   // raft.cc: inputs, durability, commit.
   void handle(Instant now, PeerMessage input);
@@ -132,6 +177,9 @@ class Raft {
   void handle(Instant now, Read input);
   void handle(Instant now, LeaderLinkReset input);
   void handle(Instant now, Compact input);
+  void handle(Instant now, Reconfigure input);
+  void handle(Instant now, Transfer input);
+  void handle(Instant now, Invite input);
   crdt::WriteBatch& open_batch();
   void persist_hard_state();
   void note_log_changed();
@@ -141,28 +189,36 @@ class Raft {
   void halt(std::string reason);
   void emit(Severity severity, std::string_view name,
             std::vector<std::pair<std::string_view, std::string>> fields = {});
-  bool is_voter(HostId host) const;
+  /// A voter that an uncommitted configuration removes may be the only one with the longest log: it
+  /// still campaigns, though it does not count itself (thesis 4.2.2).
+  bool may_campaign() const;
+  VoteOutcome own_vote();
+  /// Somebody's word that only counts from a member.
+  bool is_member(HostId host) const;
+  void note_configuration(Instant now);
 
   // raft_election.cc: terms, votes, roles.
   void become_follower(Instant now, Term term, HostId leader, std::string_view reason);
   void start_pre_vote(Instant now);
   void tell_pre_vote(Instant now);
-  void start_campaign(Instant now);
+  void start_campaign(Instant now, bool transfer);
   void become_leader(Instant now);
-  void request_votes(Term term, bool pre_vote);
+  void request_votes(Term term, bool pre_vote, bool transfer);
   void on_outcome(Instant now, VoteOutcome outcome);
   void on_message(Instant now, HostId from, VoteRequest request);
   void on_message(Instant now, HostId from, VoteReply reply);
+  void on_message(Instant now, HostId from, TimeoutNow request);
   void answer_pre_vote(Instant now, HostId from, const VoteRequest& request);
 
   // raft_replication.cc: the log, both sides; reads.
   void on_message(Instant now, HostId from, AppendRequest request);
   void on_message(Instant now, HostId from, AppendReply reply);
-  void on_message(Instant now, HostId from, SnapshotRequest request);
-  void on_message(Instant now, HostId from, SnapshotReply reply);
+  void on_message(Instant now, HostId from, SnapshotChunk request);
+  void on_message(Instant now, HostId from, SnapshotAck reply);
+  bool collect(SnapshotChunk& request);
   bool contradicts_leader(HostId from, Term term);
   bool follow(Instant now, HostId from, Term term);
-  bool store(AppendRequest& request);
+  bool store(Instant now, AppendRequest& request);
   void acknowledge(HostId from, const AppendRequest& request, LogIndex last_new);
   template <class Reply>
   void on_leader_reply(Instant now, HostId from, const Reply& reply);
@@ -170,12 +226,16 @@ class Raft {
   void begin_round(Instant now);
   void lead(Instant now);
   void commit_by_counting(Instant now);
+  void hand_over(Instant now);
+  void leave_if_removed(Instant now);
 
   RaftConfig config_;
   HostId self_;
-  std::vector<HostId> voters_;
+  SeatId seat_;
   HardState hard_state_;
   RaftLog log_;
+  std::vector<HostId> voters_;  ///< Of log_.configuration().
+  LogIndex noted_configuration_;
   Election election_;
   Role role_ = Role::kFollower;
   HostId leader_;
@@ -184,6 +244,8 @@ class Raft {
   Term second_leader_told_;  ///< The last term that an alarm about two leaders named.
 
   std::optional<Replication> replication_;  ///< Exactly while leading.
+  std::optional<HandOver> transfer_;
+  std::optional<Incoming> incoming_;
   ReadIndex read_index_;
   LogIndex own_term_index_;
   Instant last_majority_at_{};

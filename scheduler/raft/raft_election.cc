@@ -17,6 +17,7 @@ void Raft::become_follower(Instant now, Term term, HostId leader, std::string_vi
     output_.refused_reads.insert(output_.refused_reads.end(), reads.begin(), reads.end());
     last_majority_at_ = replication_->majority_heard_at(now);
     replication_.reset();
+    transfer_.reset();
     own_term_index_ = LogIndex();
     uncommitted_bytes_ = 0;
     election_.rest(now);
@@ -37,8 +38,8 @@ void Raft::start_pre_vote(Instant now) {
   leader_ = HostId();
   tell_pre_vote(now);
   vote_request_ = election_.begin(now);
-  request_votes(hard_state_.term.next(), true);
-  on_outcome(now, election_.record(self_, vote_request_, true));
+  request_votes(hard_state_.term.next(), true, false);
+  on_outcome(now, own_vote());
 }
 
 /// Without a majority there is a try each second, for days if need be: the first is told, then the
@@ -56,21 +57,21 @@ void Raft::tell_pre_vote(Instant now) {
   }
 }
 
-void Raft::start_campaign(Instant now) {
+void Raft::start_campaign(Instant now, bool transfer) {
   role_ = Role::kCandidate;
   hard_state_ = {hard_state_.term.next(), self_};
   persist_hard_state();
   emit(Severity::kInfo, "election_started", {{"term", std::to_string(hard_state_.term.value())}});
   vote_request_ = election_.begin(now);
   // The own vote counts, and is asked upon, when it is durable: see handle(Persisted).
-  request_votes(hard_state_.term, false);
+  request_votes(hard_state_.term, false, transfer);
 }
 
-void Raft::request_votes(Term term, bool pre_vote) {
+void Raft::request_votes(Term term, bool pre_vote, bool transfer) {
   for (const HostId& voter : voters_) {
     if (voter != self_) {
       const std::uint64_t batch = pre_vote ? 0 : hard_batch_;
-      send_after(batch, voter, VoteRequest{term, pre_vote, log_.last(), vote_request_});
+      send_after(batch, voter, VoteRequest{term, pre_vote, log_.last(), vote_request_, transfer});
     }
   }
 }
@@ -82,7 +83,7 @@ void Raft::on_outcome(Instant now, VoteOutcome outcome) {
   if (outcome == VoteOutcome::kLost) {
     role_ = Role::kFollower;
   } else if (role_ == Role::kPreCandidate) {
-    start_campaign(now);
+    start_campaign(now, false);
   } else {
     become_leader(now);
   }
@@ -94,7 +95,7 @@ void Raft::become_leader(Instant now) {
   role_ = Role::kLeader;
   leader_ = self_;
   pre_votes_ = 0;
-  replication_.emplace(config_, self_, voters_, log_.last().index, now);
+  replication_.emplace(config_, self_, log_.configuration(), log_.last().index, now);
   uncommitted_bytes_ = 0;
   // Entries of older terms commit with this one, never by counting (5.4.2).
   log_.append({hard_state_.term, LogEntryKind::kNoop, {}}, open_batch());
@@ -114,7 +115,7 @@ void Raft::answer_pre_vote(Instant now, HostId from, const VoteRequest& request)
   const bool granted = request.term > hard_state_.term && log_.up_to_date(request.last);
   const Term term = granted ? request.term : hard_state_.term;
   // At once: a pre-vote binds nobody, and one held behind a slow disk would outlive its reason.
-  send(from, VoteReply{term, true, granted, request.request});
+  send(from, VoteReply{term, true, granted, request.request, seat_});
 }
 
 void Raft::on_message(Instant now, HostId from, VoteRequest request) {
@@ -123,7 +124,8 @@ void Raft::on_message(Instant now, HostId from, VoteRequest request) {
     return;
   }
   if (request.term > hard_state_.term) {
-    if (role_ == Role::kLeader || election_.leader_is_fresh(now)) {
+    const bool fresh = role_ == Role::kLeader || election_.leader_is_fresh(now);
+    if (fresh && !request.transfer) {
       return;
     }
     become_follower(now, request.term, HostId(), "newer term");
@@ -140,7 +142,16 @@ void Raft::on_message(Instant now, HostId from, VoteRequest request) {
   }
   // The vote leaves when it is durable: a voter that forgot it would vote twice (5.2).
   const std::uint64_t batch = mutant(Mutant::kRaftVoteNotPersisted) ? 0 : hard_batch_;
-  send_after(batch, from, VoteReply{hard_state_.term, false, granted, request.request});
+  send_after(batch, from, VoteReply{hard_state_.term, false, granted, request.request, seat_});
+}
+
+void Raft::on_message(Instant now, HostId from, TimeoutNow request) {
+  const bool is_from_leader = request.term == hard_state_.term && leader_ == from;
+  if (is_from_leader && role_ == Role::kFollower && may_campaign()) {
+    emit(Severity::kInfo, "leadership_offered", {{"by", from.short_hex()}});
+    leader_ = HostId();
+    start_campaign(now, true);
+  }
 }
 
 void Raft::on_message(Instant now, HostId from, VoteReply reply) {
@@ -153,7 +164,9 @@ void Raft::on_message(Instant now, HostId from, VoteReply reply) {
                            ? role_ == Role::kPreCandidate &&
                                  (!reply.granted || reply.term == hard_state_.term.next())
                            : role_ == Role::kCandidate && reply.term == hard_state_.term;
-  if (awaited) {
+  const bool counts = log_.configuration().has_voter({from, reply.seat}) ||
+                      (mutant(Mutant::kRaftSeatIgnored) && is_member(from));
+  if (awaited && counts) {
     on_outcome(now, election_.record(from, reply.request, reply.granted));
   }
 }

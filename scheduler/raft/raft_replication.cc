@@ -46,6 +46,8 @@ void Raft::on_message(Instant now, HostId from, AppendRequest request) {
   }
   AppendReply reply;
   reply.request = request.request;
+  reply.seat = seat_;
+  reply.level = config_.level;
   if (!follow(now, from, request.term)) {
     reply.term = hard_state_.term;
     send_after(hard_batch_, from, reply);
@@ -61,7 +63,7 @@ void Raft::on_message(Instant now, HostId from, AppendRequest request) {
     return;
   }
   const LogIndex last_new = LogIndex(request.previous.index.value() + request.entries.size());
-  if (!store(request)) {
+  if (!store(now, request)) {
     return;
   }
   hand_out(std::min(std::min(request.commit, last_new), log_.last().index));
@@ -71,7 +73,7 @@ void Raft::on_message(Instant now, HostId from, AppendRequest request) {
 }
 
 /// False when the machine halted.
-bool Raft::store(AppendRequest& request) {
+bool Raft::store(Instant now, AppendRequest& request) {
   LogIndex index = request.previous.index;
   bool changed = false;
   for (LogEntry& entry : request.entries) {
@@ -83,6 +85,10 @@ bool Raft::store(AppendRequest& request) {
       halt("the leader contradicts committed entry " + std::to_string(index.value()));
       return false;
     }
+    if (entry.kind == LogEntryKind::kConfiguration && !decode_configuration(entry.command)) {
+      halt("the configuration in entry " + std::to_string(index.value()) + " is unreadable");
+      return false;
+    }
     if (index <= log_.last().index) {
       log_.truncate_from(index, open_batch());
     }
@@ -91,6 +97,7 @@ bool Raft::store(AppendRequest& request) {
   }
   if (changed) {
     note_log_changed();
+    note_configuration(now);
   }
   return true;
 }
@@ -102,6 +109,8 @@ void Raft::acknowledge(HostId from, const AppendRequest& request, LogIndex last_
   reply.term = hard_state_.term;
   reply.request = request.request;
   reply.round = request.round;
+  reply.seat = seat_;
+  reply.level = config_.level;
   reply.matched = true;
   if (mutant(Mutant::kRaftAckLastStored)) {
     last_new = log_.last().index;
@@ -117,30 +126,55 @@ void Raft::acknowledge(HostId from, const AppendRequest& request, LogIndex last_
   send_after(hard_batch_, from, reply);
 }
 
-void Raft::on_message(Instant now, HostId from, SnapshotRequest request) {
+void Raft::on_message(Instant now, HostId from, SnapshotChunk request) {
   if (contradicts_leader(from, request.term)) {
     return;
   }
-  SnapshotReply reply;
+  SnapshotAck reply;
   reply.request = request.request;
+  reply.at = request.at.index;
+  reply.seat = seat_;
   if (!follow(now, from, request.term)) {
     reply.term = hard_state_.term;
     send_after(hard_batch_, from, reply);
     return;
   }
   reply.term = hard_state_.term;
-  reply.match = request.snapshot.at.index;
-  if (request.snapshot.at.index > commit_) {
+  const bool is_needed = request.at.index > commit_;
+  if (is_needed && !collect(request)) {
+    reply.next = incoming_->bytes.size();
+    send_after(hard_batch_, from, reply);
+    return;
+  }
+  reply.match = request.at.index;
+  if (is_needed) {
     emit(Severity::kInfo, "snapshot_installed",
-         {{"index", std::to_string(request.snapshot.at.index.value())}});
-    commit_ = request.snapshot.at.index;
+         {{"index", std::to_string(request.at.index.value())}});
+    commit_ = request.at.index;
     // Entries handed out earlier in this output are part of the snapshot.
     output_.committed.clear();
-    output_.install = request.snapshot;
-    log_.install(std::move(request.snapshot), open_batch());
+    output_.install =
+        Snapshot{incoming_->at, std::move(incoming_->bytes), std::move(incoming_->configuration)};
+    log_.install(*output_.install, open_batch());
     note_log_changed();
+    note_configuration(now);
   }
+  incoming_.reset();
   send_after(last_batch_, from, reply);
+}
+
+/// True when the whole snapshot is there. Parts come in order; any other is asked for again.
+bool Raft::collect(SnapshotChunk& request) {
+  const bool is_same = incoming_.has_value() && incoming_->at == request.at &&
+                       incoming_->total == request.total &&
+                       incoming_->configuration == request.configuration;
+  if (!is_same) {
+    incoming_ = Incoming{request.at, std::move(request.configuration), request.total, {}};
+  }
+  if (request.offset == incoming_->bytes.size()) {
+    incoming_->bytes += request.bytes;
+  }
+  return incoming_->bytes.size() == incoming_->total;
 }
 
 template <class Reply>
@@ -159,7 +193,7 @@ void Raft::on_message(Instant now, HostId from, AppendReply reply) {
   on_leader_reply(now, from, reply);
 }
 
-void Raft::on_message(Instant now, HostId from, SnapshotReply reply) {
+void Raft::on_message(Instant now, HostId from, SnapshotAck reply) {
   on_leader_reply(now, from, reply);
 }
 
@@ -178,9 +212,10 @@ void Raft::begin_round(Instant now) {
 /// What a leader does after every input: commit, answer reads, send.
 void Raft::lead(Instant now) {
   commit_by_counting(now);
-  if (halted_) {
+  if (halted_ || role_ != Role::kLeader) {
     return;
   }
+  hand_over(now);
   const bool round_open = replication_->majority_round() < replication_->round();
   if (read_index_.waiting() && leads_with_own_term_applied() && !round_open) {
     begin_round(now);
@@ -203,6 +238,26 @@ void Raft::commit_by_counting(Instant now) {
   hand_out(reached);
   if (!halted_) {
     begin_round(now);
+    leave_if_removed(now);
+  }
+}
+
+/// Who is no voter any more leads until that is committed (thesis 4.2.2), and not longer.
+void Raft::leave_if_removed(Instant now) {
+  if (!is_voter() && log_.configuration_index() <= commit_) {
+    become_follower(now, hard_state_.term, HostId(), "no voter any more");
+  }
+}
+
+/// When the chosen one has the whole log it may campaign at once.
+void Raft::hand_over(Instant now) {
+  if (!transfer_.has_value() || transfer_->told) {
+    return;
+  }
+  if (replication_->match_of(transfer_->to) == log_.last().index) {
+    transfer_->told = true;
+    transfer_->until = now + config_.transfer_patience;
+    send(transfer_->to, TimeoutNow{hard_state_.term});
   }
 }
 

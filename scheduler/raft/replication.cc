@@ -9,19 +9,40 @@
 
 namespace muster::scheduler {
 
-Replication::Replication(const RaftConfig& config, HostId self, const std::vector<HostId>& voters,
+Replication::Replication(const RaftConfig& config, HostId self, const Configuration& configuration,
                          LogIndex last, Instant now)
     : config_(config), self_(self) {
-  for (const HostId& voter : voters) {
-    if (voter != self) {
-      followers_.emplace(voter, Progress(last.next(), now));
+  set_configuration(configuration, last, now);
+}
+
+void Replication::set_configuration(const Configuration& configuration, LogIndex last,
+                                    Instant now) {
+  self_votes_ = configuration.voter(self_) != nullptr;
+  std::map<HostId, Follower> before = std::exchange(followers_, {});
+  const auto add = [&](const Seat& seat, bool is_voter) {
+    if (seat.host == self_) {
+      return;
     }
+    const auto known = before.find(seat.host);
+    if (known != before.end() && known->second.seat == seat) {
+      known->second.is_voter = is_voter;
+      followers_.insert(before.extract(known));
+    } else {
+      followers_.emplace(seat.host, Follower{Progress(last.next(), now), seat, is_voter, {}});
+    }
+  };
+  for (const Seat& seat : configuration.voters) {
+    add(seat, true);
+  }
+  for (const Seat& seat : configuration.learners) {
+    add(seat, false);
   }
 }
 
 void Replication::begin_round(const View& view, std::vector<RaftSend>& sends) {
   ++round_;
-  for (auto& [to, progress] : followers_) {
+  for (auto& [to, follower] : followers_) {
+    Progress& progress = follower.progress;
     if (progress.stalled(view.now, config_.retransmit)) {
       progress.restart();
     }
@@ -41,11 +62,13 @@ void Replication::begin_round(const View& view, std::vector<RaftSend>& sends) {
 void Replication::replicate(const View& view, std::vector<RaftSend>& sends,
                             std::vector<Event>& events) {
   const LogIndex last = view.log.last().index;
-  for (auto& [to, progress] : followers_) {
+  for (auto& [to, follower] : followers_) {
+    Progress& progress = follower.progress;
     while (progress.next() <= last && progress.may_send(config_.window)) {
-      if (progress.next() > view.log.start().index) {
+      const bool has_it = progress.next() > view.log.start().index;
+      if (has_it && progress.state() != Progress::State::kSnapshot) {
         send_append(view, to, progress, sends);
-      } else if (!send_snapshot(view, to, progress, sends, events)) {
+      } else if (!send_snapshot(view, to, follower, sends, events)) {
         break;
       }
     }
@@ -68,34 +91,66 @@ void Replication::send_append(const View& view, HostId to, Progress& progress,
   sends.push_back({to, std::move(request)});
 }
 
-bool Replication::send_snapshot(const View& view, HostId to, Progress& progress,
+/// One part of it. False when nothing can be sent.
+bool Replication::send_snapshot(const View& view, HostId to, Follower& follower,
                                 std::vector<RaftSend>& sends, std::vector<Event>& events) {
-  const Snapshot& snapshot = view.log.snapshot();
-  const bool fits = snapshot.state.size() <= kSnapshotBytesMax;
-  events.push_back({fits ? Severity::kInfo : Severity::kAlarm,
-                    fits ? "snapshot_sent" : "snapshot_too_large",
-                    {{"to", to.short_hex()},
-                     {"index", std::to_string(snapshot.at.index.value())},
-                     {"bytes", std::to_string(snapshot.state.size())}}});
-  // A snapshot that does not fit still occupies the follower until its retransmit time, so that the
-  // alarm repeats every few seconds and not with every entry.
-  progress.on_snapshot_sent(view.now, ++request_, snapshot.at.index);
-  if (fits) {
-    sends.push_back({to, SnapshotRequest{view.term, request_, snapshot}});
+  Progress& progress = follower.progress;
+  if (progress.state() != Progress::State::kSnapshot) {
+    const Snapshot& newest = view.log.snapshot();
+    const bool fits = newest.state.size() <= kSnapshotBytesMax;
+    if (fits || !follower.told_too_large) {
+      events.push_back({fits ? Severity::kInfo : Severity::kAlarm,
+                        fits ? "snapshot_sent" : "snapshot_too_large",
+                        {{"to", to.short_hex()},
+                         {"index", std::to_string(newest.at.index.value())},
+                         {"bytes", std::to_string(newest.state.size())}}});
+    }
+    follower.told_too_large = !fits;
+    if (!fits) {
+      return false;
+    }
+    progress.begin_snapshot(view.log.shared_snapshot());
   }
-  return fits;
+  const Snapshot& snapshot = progress.snapshot();
+  SnapshotChunk chunk;
+  chunk.term = view.term;
+  chunk.request = ++request_;
+  chunk.at = snapshot.at;
+  chunk.configuration = snapshot.configuration;
+  chunk.total = snapshot.state.size();
+  chunk.offset = progress.snapshot_offset();
+  chunk.bytes = snapshot.state.substr(chunk.offset, config_.snapshot_chunk_bytes);
+  progress.on_chunk_sent(view.now, request_);
+  sends.push_back({to, std::move(chunk)});
+  return true;
+}
+
+template <class Reply>
+Replication::Follower* Replication::replier(HostId from, const Reply& reply) {
+  const auto found = followers_.find(from);
+  if (found == followers_.end()) {
+    return nullptr;
+  }
+  Follower& follower = found->second;
+  if (reply.seat != follower.seat.id && !mutant(Mutant::kRaftSeatIgnored)) {
+    follower.other_seat = reply.seat;
+    return nullptr;
+  }
+  follower.other_seat.reset();
+  return &follower;
 }
 
 void Replication::on_reply(const View& view, HostId from, const AppendReply& reply) {
-  const auto found = followers_.find(from);
-  if (found == followers_.end()) {
+  Follower* follower = replier(from, reply);
+  if (follower == nullptr) {
     return;
   }
   const bool asked = reply.request <= request_ && reply.round <= round_;
   if (!asked && !mutant(Mutant::kRaftStaleReplyCounted)) {
     return;
   }
-  Progress& progress = found->second;
+  follower->level = reply.level;
+  Progress& progress = follower->progress;
   progress.on_contact(view.now, reply.round);
   if (reply.matched) {
     progress.on_match(std::min(reply.match, view.log.last().index));
@@ -104,53 +159,98 @@ void Replication::on_reply(const View& view, HostId from, const AppendReply& rep
   }
 }
 
-void Replication::on_reply(const View& view, HostId from, const SnapshotReply& reply) {
-  const auto found = followers_.find(from);
-  if (found == followers_.end() || reply.request > request_) {
+void Replication::on_reply(const View& view, HostId from, const SnapshotAck& reply) {
+  Follower* follower = replier(from, reply);
+  if (follower == nullptr || reply.request > request_) {
     return;
   }
-  found->second.on_contact(view.now, 0);
-  found->second.on_match(std::min(reply.match, view.log.last().index));
+  follower->progress.on_contact(view.now, 0);
+  if (reply.match >= reply.at) {
+    follower->progress.on_match(std::min(reply.match, view.log.last().index));
+  } else {
+    follower->progress.on_chunk_wanted(reply.at, reply.next);
+  }
+}
+
+template <class Of>
+std::uint64_t Replication::majority(std::uint64_t own, Of of) const {
+  std::vector<std::uint64_t> numbers;
+  if (self_votes_) {
+    numbers.push_back(own);
+  }
+  for (const auto& [host, follower] : followers_) {
+    if (follower.is_voter || mutant(Mutant::kRaftLearnerCounted)) {
+      numbers.push_back(of(follower.progress));
+    }
+  }
+  return majority_reached(std::move(numbers));
 }
 
 LogIndex Replication::majority_match(LogIndex own) const {
-  std::vector<std::uint64_t> matches = {own.value()};
-  for (const auto& [voter, progress] : followers_) {
-    matches.push_back(progress.match().value());
-  }
-  return LogIndex(majority_reached(std::move(matches)));
+  return LogIndex(
+      majority(own.value(), [](const Progress& progress) { return progress.match().value(); }));
 }
 
 std::uint64_t Replication::majority_round() const {
-  std::vector<std::uint64_t> rounds = {round_};
-  for (const auto& [voter, progress] : followers_) {
-    rounds.push_back(progress.round());
-  }
-  return majority_reached(std::move(rounds));
+  return majority(round_, [](const Progress& progress) { return progress.round(); });
 }
 
 Instant Replication::majority_heard_at(Instant now) const {
-  std::vector<std::uint64_t> heard = {static_cast<std::uint64_t>(now.time_since_epoch().count())};
-  for (const auto& [voter, progress] : followers_) {
-    heard.push_back(static_cast<std::uint64_t>(progress.heard_at().time_since_epoch().count()));
-  }
-  return Instant(Duration(static_cast<std::int64_t>(majority_reached(std::move(heard)))));
+  const auto count = [](Instant at) {
+    return static_cast<std::uint64_t>(at.time_since_epoch().count());
+  };
+  const std::uint64_t heard =
+      majority(count(now), [&](const Progress& progress) { return count(progress.heard_at()); });
+  return Instant(Duration(static_cast<std::int64_t>(heard)));
 }
 
-std::vector<VoterLag> Replication::lag(const View& view) const {
+LogIndex Replication::match_of(HostId host) const {
+  const auto found = followers_.find(host);
+  return found == followers_.end() ? LogIndex() : found->second.progress.match();
+}
+
+std::size_t Replication::live_voters(const Configuration& configuration, Instant since) const {
+  std::size_t live = configuration.voter(self_) != nullptr ? 1 : 0;
+  for (const auto& [host, follower] : followers_) {
+    const bool votes = configuration.has_voter(follower.seat);
+    live += votes && !follower.other_seat.has_value() && follower.progress.heard_at() > since;
+  }
+  return live;
+}
+
+HostId Replication::best_successor() const {
+  HostId best;
+  const Progress* found = nullptr;
+  for (const auto& [host, follower] : followers_) {
+    const Progress& progress = follower.progress;
+    if (!follower.is_voter || follower.other_seat.has_value()) {
+      continue;
+    }
+    const bool is_better =
+        found == nullptr || progress.match() > found->match() ||
+        (progress.match() == found->match() && progress.heard_at() > found->heard_at());
+    best = is_better ? host : best;
+    found = is_better ? &progress : found;
+  }
+  return best;
+}
+
+std::vector<MemberLag> Replication::lag(const View& view) const {
   const LogIndex last = view.log.last().index;
-  std::vector<VoterLag> lags = {{self_, last, 0, view.now}};
-  for (const auto& [voter, progress] : followers_) {
-    lags.push_back(
-        {voter, progress.match(), last.value() - progress.match().value(), progress.heard_at()});
+  std::vector<MemberLag> lags = {
+      {self_, self_votes_, last, 0, view.now, std::nullopt, config_.level}};
+  for (const auto& [host, follower] : followers_) {
+    const LogIndex match = follower.progress.match();
+    lags.push_back({host, follower.is_voter, match, last.value() - match.value(),
+                    follower.progress.heard_at(), follower.other_seat, follower.level});
   }
   return lags;
 }
 
 void Replication::check_invariants(const RaftLog& log) const {
-  for (const auto& [voter, progress] : followers_) {
-    CHECK(progress.match() < progress.next());
-    CHECK(progress.match() <= log.last().index);
+  for (const auto& [host, follower] : followers_) {
+    CHECK(follower.progress.match() < follower.progress.next());
+    CHECK(follower.progress.match() <= log.last().index);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A leader's side of replication: what each follower gets next, and what a majority has reached.
-// Exists only while this host leads; the log and the commit index belong to the machine.
+// Exists only while this host leads; the log and the commit index belong to the machine. Learners
+// get everything and count for nothing.
 
 #include <map>
 #include <vector>
@@ -16,12 +17,16 @@ struct RaftSend {
   RaftMessage message;
 };
 
-/// One voter as the leader sees it, for people. The leader itself is listed as never behind.
-struct VoterLag {
-  HostId voter;
+/// One member as the leader sees it. The leader itself is listed as never behind.
+struct MemberLag {
+  HostId host;
+  bool is_voter = false;
   LogIndex match;            ///< Durable there and equal.
   std::uint64_t behind = 0;  ///< Entries of the leader's log not durable there.
   Instant heard_at;
+  /// It answers from another seat than the configuration's: its disk is not the one it was.
+  std::optional<SeatId> other_seat;
+  std::uint64_t level = 0;  ///< What it said it can apply; 0 = nothing yet.
 };
 
 class Replication {
@@ -34,37 +39,64 @@ class Replication {
     const RaftLog& log;
   };
 
-  Replication(const RaftConfig& config, HostId self, const std::vector<HostId>& voters,
+  Replication(const RaftConfig& config, HostId self, const Configuration& configuration,
               LogIndex last, Instant now);
+
+  /// Who stays is known as before; who is new, or sits elsewhere now, counts as heard at `now`.
+  void set_configuration(const Configuration& configuration, LogIndex last, Instant now);
 
   /// Begins a heartbeat round: an append without entries to every follower. Followers that left
   /// something unanswered for too long are probed anew.
   void begin_round(const View& view, std::vector<RaftSend>& sends);
-  /// Whatever each follower lacks and its window lets through. An event when a follower needs a
-  /// snapshot (sent, or too large to be sent).
+  /// Whatever each follower lacks and its window lets through. An event when a snapshot begins, or
+  /// is too large to be sent.
   void replicate(const View& view, std::vector<RaftSend>& sends, std::vector<Event>& events);
 
   void on_reply(const View& view, HostId from, const AppendReply& reply);
-  void on_reply(const View& view, HostId from, const SnapshotReply& reply);
+  void on_reply(const View& view, HostId from, const SnapshotAck& reply);
 
-  /// `own`: the leader's durable index; its disk is one vote like the others' (thesis 10.2.1).
+  /// `own`: the leader's durable index; its disk is one vote like the others' (thesis 10.2.1), and
+  /// none once it is no voter any more (4.2.2).
   LogIndex majority_match(LogIndex own) const;
   std::uint64_t round() const { return round_; }
   /// The last round that a majority answered, the leader included.
   std::uint64_t majority_round() const;
   /// The latest time by which a majority, the leader included, had been heard (thesis 6.2).
   Instant majority_heard_at(Instant now) const;
-  std::vector<VoterLag> lag(const View& view) const;
+  /// The follower's durable and equal index; 0 for a stranger.
+  LogIndex match_of(HostId host) const;
+  /// Voters of `configuration` that can be counted on: this host, and who answered from its seat
+  /// since `since`.
+  std::size_t live_voters(const Configuration& configuration, Instant since) const;
+  /// The voter that would lead best: the longest match, then the one heard last. Zero = none.
+  HostId best_successor() const;
+  std::vector<MemberLag> lag(const View& view) const;
   void check_invariants(const RaftLog& log) const;
 
  private:
+  struct Follower {
+    Progress progress;
+    Seat seat;
+    bool is_voter = false;
+    std::optional<SeatId> other_seat;
+    std::uint64_t level = 0;
+    bool told_too_large = false;
+  };
+
   void send_append(const View& view, HostId to, Progress& progress, std::vector<RaftSend>& sends);
-  bool send_snapshot(const View& view, HostId to, Progress& progress, std::vector<RaftSend>& sends,
+  bool send_snapshot(const View& view, HostId to, Follower& follower, std::vector<RaftSend>& sends,
                      std::vector<Event>& events);
+  /// Null when the reply is none of a follower in its seat.
+  template <class Reply>
+  Follower* replier(HostId from, const Reply& reply);
+  /// What a majority of the voters has reached: `own` for this host, `of` for the others.
+  template <class Of>
+  std::uint64_t majority(std::uint64_t own, Of of) const;
 
   RaftConfig config_;
   HostId self_;
-  std::map<HostId, Progress> followers_;
+  bool self_votes_ = true;
+  std::map<HostId, Follower> followers_;
   std::uint64_t request_ = 0;
   std::uint64_t round_ = 0;
 };

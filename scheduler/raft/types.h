@@ -11,15 +11,16 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
+#include "scheduler/raft/configuration.h"
 
 namespace muster::scheduler {
 
 /// Numbers are disk's and wire's: never reused. A number that is none of these decodes all the
 /// same and halts the machine when it commits: skipping it would let replicas diverge silently.
 enum class LogEntryKind : std::uint8_t {
-  kNoop = 0,          ///< A new leader's own-term entry (5.4.2, 8); no command.
-  kCommand = 1,       ///< The application's.
-  kConfigChange = 2,  ///< Reserved for one-at-a-time membership change; halts this version.
+  kNoop = 0,           ///< A new leader's own-term entry (5.4.2, 8); no command.
+  kCommand = 1,        ///< The application's.
+  kConfiguration = 2,  ///< Who votes from here on; the command is an encoded Configuration.
 };
 
 struct LogEntry {
@@ -43,19 +44,20 @@ struct LogPosition {
   bool operator==(const LogPosition&) const = default;
 };
 
-/// The application's state with everything up to and including `at` applied.
+/// The application's state with everything up to and including `at` applied, and who votes there.
 struct Snapshot {
   LogPosition at;
   std::string state;
+  Configuration configuration{};
   bool operator==(const Snapshot&) const = default;
 };
 
 /// Everything the raft/ environment held: the constructor's input.
 struct RecoveredLog {
   HardState hard_state;
-  std::vector<HostId> voters;  ///< Sorted. Empty = this host is no voter of any quorum.
-  Snapshot snapshot;           ///< at.index 0 = none.
-  LogPosition start;           ///< Just before entries.front(); <= snapshot.at.
+  SeatId seat{};      ///< Of this directory.
+  Snapshot snapshot;  ///< at.index 0 = none; its configuration counts all the same.
+  LogPosition start;  ///< Just before entries.front(); <= snapshot.at.
   std::vector<LogEntry> entries;
 };
 
@@ -67,6 +69,7 @@ struct VoteRequest {
   bool pre_vote = false;
   LogPosition last;  ///< The sender's last entry (5.4.1).
   std::uint64_t request = 0;
+  bool transfer = false;  ///< The leader asked for this election (thesis 3.10): no stickiness.
   bool operator==(const VoteRequest&) const = default;
 };
 struct VoteReply {
@@ -74,6 +77,7 @@ struct VoteReply {
   bool pre_vote = false;
   bool granted = false;
   std::uint64_t request = 0;
+  SeatId seat{};  ///< The sender's, in this and all other replies.
   bool operator==(const VoteReply&) const = default;
 };
 /// With entries: replication. Without: a heartbeat, whose `previous` is what the leader already
@@ -94,36 +98,50 @@ struct AppendReply {
   bool matched = false;  ///< `previous` was in the follower's log.
   LogIndex match;        ///< Matched: min(previous + entries, durable). All up to it is on disk.
   LogPosition hint;  ///< Not matched: where to try next (5.3, conflict term and its first index).
+  SeatId seat{};
+  std::uint64_t level = 0;  ///< The sender's RaftConfig::level; 0 = it said none.
   bool operator==(const AppendReply&) const = default;
 };
-struct SnapshotRequest {
+/// A part of the leader's snapshot (7). The follower says what it wants next.
+struct SnapshotChunk {
   Term term;
   std::uint64_t request = 0;
-  Snapshot snapshot;
-  bool operator==(const SnapshotRequest&) const = default;
+  LogPosition at;
+  Configuration configuration{};
+  std::uint64_t total = 0;   ///< Bytes of the whole state; <= kSnapshotBytesMax.
+  std::uint64_t offset = 0;  ///< Of `bytes` in it.
+  std::string bytes;         ///< At most kSnapshotChunkBytes.
+  bool operator==(const SnapshotChunk&) const = default;
 };
-struct SnapshotReply {
+struct SnapshotAck {
   Term term;
   std::uint64_t request = 0;
-  LogIndex match;  ///< Durable and equal to the leader's log up to here.
-  bool operator==(const SnapshotReply&) const = default;
+  LogIndex at;             ///< Of the snapshot it speaks of.
+  std::uint64_t next = 0;  ///< The offset wanted next, while parts are missing.
+  LogIndex match;          ///< Durable and equal to the leader's log up to here.
+  SeatId seat{};
+  bool operator==(const SnapshotAck&) const = default;
+};
+/// The leader hands over: campaign now, without a pre-vote (thesis 3.10).
+struct TimeoutNow {
+  Term term;
+  bool operator==(const TimeoutNow&) const = default;
 };
 
-using RaftMessage = std::variant<VoteRequest, VoteReply, AppendRequest, AppendReply,
-                                 SnapshotRequest, SnapshotReply>;
+using RaftMessage = std::variant<VoteRequest, VoteReply, AppendRequest, AppendReply, SnapshotChunk,
+                                 SnapshotAck, TimeoutNow>;
 
 /// A proposal above this is dropped with an event: an entry must fit into one message.
 inline constexpr std::size_t kEntryBytesMax = 256 << 10;
 /// Proposals are dropped with an event while the uncommitted tail is larger than this: without a
 /// majority a leader must not grow without bound.
 inline constexpr std::size_t kUncommittedBytesMax = 16 << 20;
-/// A follower that misses compacted entries gets the snapshot in one message of at most this much
-/// state; a larger one is an event, and that follower waits.
-inline constexpr std::size_t kSnapshotBytesMax = 768 << 10;
+/// A state above this is not sent, nor taken: it must fit into memory twice.
+inline constexpr std::size_t kSnapshotBytesMax = 256 << 20;
+/// Of one part of it, so that a message stays below the transport's limit.
+inline constexpr std::size_t kSnapshotChunkBytes = 512 << 10;
 /// Reads waiting for a round; more are refused.
 inline constexpr std::size_t kReadsMax = 65536;
-/// Voters a configuration may have. Five tolerate two failures; more only cost round trips.
-inline constexpr std::size_t kVotersMax = 7;
 /// Indexes and terms above this are nobody's: a disk that holds them is damaged.
 inline constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
 /// Messages that claim more are dropped: what others say must leave room to count on from.
@@ -155,6 +173,14 @@ struct RaftConfig {
   /// Of one append request; a single larger entry travels alone.
   std::size_t append_bytes_max = 256 << 10;
   std::size_t append_entries_max = 1024;
+  /// A handing-over that has not succeeded after this long is given up, and proposals go on.
+  Duration transfer_patience = std::chrono::milliseconds(1500);
+  /// A learner whose log ends this close to the leader's may become a voter.
+  std::uint64_t promote_lag = 256;
+  /// What this binary can apply, told to the leader: see Raft::common_level().
+  std::uint64_t level = 1;
+  /// Of one part of a snapshot, at most kSnapshotChunkBytes.
+  std::size_t snapshot_chunk_bytes = kSnapshotChunkBytes;
   /// Entries kept behind a snapshot, so that a follower that was briefly away needs no snapshot.
   std::size_t entries_kept = 1024;
 

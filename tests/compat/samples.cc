@@ -183,6 +183,10 @@ agent::Request request() {
 
 }  // namespace
 
+scheduler::Configuration some_configuration() {
+  return scheduler::founding({kHost}).with_learner({kOther, SeatId(77)});
+}
+
 std::vector<Sample> message_samples() {
   const scheduler::LogPosition position{LogIndex(300), Term(4)};
   const scheduler::QuorumProposal proposal{kCluster, {kHost, kOther}};
@@ -199,8 +203,8 @@ std::vector<Sample> message_samples() {
       membership_sample("call", membership::Call{kHost, Generation(3)}),
       membership_sample("veto", membership::Veto{kHost, Generation(3)}),
       membership_sample("accuse", membership::Accuse{Generation(3), crdt::ClaimKind::kRefused}),
-      raft_sample("vote_request", scheduler::VoteRequest{Term(4), true, position, 9}),
-      raft_sample("vote_reply", scheduler::VoteReply{Term(4), true, true, 9}),
+      raft_sample("vote_request", scheduler::VoteRequest{Term(4), true, position, 9, true}),
+      raft_sample("vote_reply", scheduler::VoteReply{Term(4), true, true, 9, SeatId(77)}),
       raft_sample("append_request",
                   scheduler::AppendRequest{Term(5),
                                            9,
@@ -209,10 +213,13 @@ std::vector<Sample> message_samples() {
                                            LogIndex(299),
                                            {{Term(5), scheduler::LogEntryKind::kCommand, "command"},
                                             {Term(5), {}, ""}}}),
-      raft_sample("append_reply",
-                  scheduler::AppendReply{Term(4), 9, 2, false, LogIndex(0), position}),
-      raft_sample("snapshot_request", scheduler::SnapshotRequest{Term(4), 9, {position, "state"}}),
-      raft_sample("snapshot_reply", scheduler::SnapshotReply{Term(4), 9, LogIndex(300)}),
+      raft_sample("append_reply", scheduler::AppendReply{Term(4), 9, 2, false, LogIndex(0),
+                                                         position, SeatId(77), 2}),
+      raft_sample("snapshot_chunk", scheduler::SnapshotChunk{Term(4), 9, position,
+                                                             some_configuration(), 10, 5, "state"}),
+      raft_sample("snapshot_ack",
+                  scheduler::SnapshotAck{Term(4), 9, LogIndex(300), 5, LogIndex(300), SeatId(77)}),
+      raft_sample("timeout_now", scheduler::TimeoutNow{Term(4)}),
       quorum_sample("propose", scheduler::QuorumPropose{proposal}),
       quorum_sample("promise",
                     scheduler::QuorumPromise{kCluster, scheduler::PromiseAnswer::kPromised}),
@@ -321,6 +328,7 @@ std::vector<Sample> disk_samples() {
   const auto same = [](const std::string& bytes) { return std::optional(bytes); };
   const crdt::Write hard = scheduler::write_of(scheduler::HardState{Term(4), kHost});
   const crdt::Write voters = scheduler::write_of_voters({kHost, kOther});
+  const scheduler::Configuration configuration = some_configuration();
   const crdt::Write logged =
       scheduler::write_of(LogIndex(1), {Term(4), scheduler::LogEntryKind::kCommand, "command"});
   crdt::WriteBatch fence;
@@ -337,13 +345,26 @@ std::vector<Sample> disk_samples() {
                                      .hard_state)
                           .value;
                     }),
+      record_sample("voters", voters,
+                    [hard](const std::string& bytes) {
+                      return scheduler::write_of_voters(
+                                 recovered({hard, {std::string(scheduler::kVotersKey), bytes}})
+                                     .snapshot.configuration.voter_hosts())
+                          .value;
+                    }),
       record_sample(
-          "voters", voters,
-          [hard](const std::string& bytes) {
-            return scheduler::write_of_voters(
-                       recovered({hard, {std::string(scheduler::kVotersKey), bytes}}).voters)
-                .value;
+          "configuration",
+          {std::string(scheduler::kConfigurationKey), scheduler::encode(configuration)},
+          [hard](const std::string& bytes) -> std::optional<std::string> {
+            const auto log = recovered({hard, {std::string(scheduler::kConfigurationKey), bytes}});
+            return scheduler::encode(log.snapshot.configuration);
           }),
+      record_sample("seat", scheduler::write_of(SeatId(77)),
+                    [hard](const std::string& bytes) {
+                      return scheduler::write_of(
+                                 recovered({hard, {std::string(scheduler::kSeatKey), bytes}}).seat)
+                          .value;
+                    }),
       record_sample("log_entry", logged,
                     [hard, voters, logged](const std::string& bytes) -> std::optional<std::string> {
                       const auto log = recovered({hard, voters, {logged.key, bytes}});

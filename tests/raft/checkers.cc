@@ -57,6 +57,55 @@ LogPosition last_of(const crdt::Records& records) {
   return position_in(records, kSnapshotKey);
 }
 
+/// What a disk holds once everything handed over is synced.
+crdt::Records with_pending(const Disk& disk) {
+  crdt::Records records = disk.durable;
+  for (const Raft::Persist& persist : disk.pending) {
+    for (const crdt::Write& write : persist.writes) {
+      if (write.value.has_value()) {
+        records[write.key] = *write.value;
+      } else {
+        records.erase(write.key);
+      }
+    }
+  }
+  return records;
+}
+
+/// The newest configuration in the log on a disk.
+Configuration configuration_in(const crdt::Records& records) {
+  const std::uint64_t snapshot = snapshot_index(records);
+  for (auto at = records.lower_bound("log0"); at != records.begin();) {
+    --at;
+    const auto index = crdt::number_of(kLogTable, at->first);
+    if (!index.has_value() || *index <= snapshot) {
+      break;
+    }
+    const Result<gossip::Document> document = gossip::Document::parse(at->second);
+    gossip::Reader in = document->root();
+    (void)in.u64();
+    if (in.u64() == static_cast<std::uint64_t>(LogEntryKind::kConfiguration)) {
+      return *decode_configuration(in.bytes());
+    }
+  }
+  const auto base = records.find(std::string(kConfigurationKey));
+  if (base != records.end()) {
+    return *decode_configuration(base->second);
+  }
+  const auto founders = records.find(std::string(kVotersKey));
+  if (founders == records.end()) {
+    return {};
+  }
+  const Result<gossip::Document> document = gossip::Document::parse(founders->second);
+  gossip::Reader in = document->root();
+  return founding(read_voters(in));
+}
+
+SeatId seat_in(const crdt::Records& records) {
+  const auto found = records.find(std::string(kSeatKey));
+  return found == records.end() ? SeatId() : SeatId(term_of(found->second));
+}
+
 HardState hard_state_of(const crdt::Records& records) {
   const auto found = records.find(std::string(kHardStateKey));
   if (found == records.end()) {
@@ -126,8 +175,9 @@ class LogMatching : public Checker {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Known> known_;
 };
 
-/// When an entry commits, the disks as they are hold it on a majority, and no host that lacks it
-/// could win an election among them (5.4.2, figure 8).
+/// When an entry commits, the disks of the voters as they are hold it on a majority, and no voter
+/// that lacks it could win an election among them (5.4.2, figure 8). The voters are those of
+/// whoever committed first, which is its leader, in the seats that it counts (thesis 4.1).
 class DurableCommit : public Checker {
  public:
   std::string_view name() const override { return "durable_commit"; }
@@ -138,32 +188,42 @@ class DurableCommit : public Checker {
     checked_ = applied.index.value();
     const std::string entry =
         *write_of(applied.index, {applied.term, applied.kind, applied.command}).value;
-    std::vector<bool> held;
-    for (const Disk& disk : view.disks) {
-      held.push_back(holds(disk.durable, applied.index, entry));
+    const Configuration configuration = configuration_in(with_pending(view.disks[host]));
+    std::vector<Voter> voters;
+    for (std::size_t i = 0; i < view.disks.size(); ++i) {
+      const crdt::Records& records = view.disks[i].durable;
+      if (configuration.has_voter({view.hosts[i], seat_in(records)})) {
+        voters.push_back({i, holds(records, applied.index, entry), last_of(records)});
+      }
     }
-    const auto count = static_cast<std::size_t>(std::count(held.begin(), held.end(), true));
-    if (count < majority_of(held.size())) {
+    const std::size_t majority = majority_of(configuration.voters.size());
+    const auto count = static_cast<std::size_t>(std::count_if(
+        voters.begin(), voters.end(), [](const Voter& voter) { return voter.holds_it; }));
+    // A disk that is gone may have held it when it was counted. It gives no vote any more, so what
+    // the others hold decides whether the entry can be lost.
+    const std::size_t gone = configuration.voters.size() - voters.size();
+    if (count + gone < majority) {
       violate("host " + number(host) + " committed index " + number(checked_) + " held by " +
-              number(count) + " of " + number(held.size()) + " disks");
+              number(count) + " of " + number(configuration.voters.size()) + " disks");
     } else {
-      check_losable(view, held);
+      check_losable(voters, majority);
     }
   }
 
  private:
-  void check_losable(const View& view, const std::vector<bool>& held) {
-    std::vector<LogPosition> lasts;
-    for (const Disk& disk : view.disks) {
-      lasts.push_back(last_of(disk.durable));
-    }
-    for (std::size_t candidate = 0; candidate < held.size(); ++candidate) {
-      const auto votes = static_cast<std::size_t>(std::count_if(
-          lasts.begin(), lasts.end(),
-          [&](const LogPosition& voter) { return at_least(lasts[candidate], voter); }));
-      if (!held[candidate] && votes >= majority_of(held.size())) {
+  struct Voter {
+    std::size_t host = 0;
+    bool holds_it = false;
+    LogPosition last;
+  };
+  void check_losable(const std::vector<Voter>& voters, std::size_t majority) {
+    for (const Voter& candidate : voters) {
+      const auto votes = static_cast<std::size_t>(
+          std::count_if(voters.begin(), voters.end(),
+                        [&](const Voter& voter) { return at_least(candidate.last, voter.last); }));
+      if (!candidate.holds_it && votes >= majority) {
         violate("committed index " + number(checked_) + " could be lost: host " +
-                number(candidate) + " lacks it and could be elected");
+                number(candidate.host) + " lacks it and could be elected");
       }
     }
   }
@@ -199,13 +259,7 @@ class LeaderCompleteness : public Checker {
       return;
     }
     // What it has handed to its disk counts: the machine answers for it.
-    crdt::Records records = view.disks[host].durable;
-    for (const Raft::Persist& persist : view.disks[host].pending) {
-      for (const crdt::Write& write : persist.writes) {
-        write.value.has_value() ? (void)(records[write.key] = *write.value)
-                                : (void)records.erase(write.key);
-      }
-    }
+    const crdt::Records records = with_pending(view.disks[host]);
     for (const auto& [index, entry] : committed_) {
       if (!holds(records, LogIndex(index), entry)) {
         violate("leader " + number(host) + " of term " + std::string(event.field("term")) +

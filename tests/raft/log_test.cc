@@ -132,17 +132,36 @@ std::optional<RaftMessage> reparse(const RaftMessage& message) {
   return decode_raft_message(type_of(message), document->root());
 }
 
+HostId some_host(std::uint8_t number) {
+  std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
+  bytes[0] = number;
+  return HostId(bytes);
+}
+
+Configuration some_configuration() {
+  return founding({some_host(1), some_host(2), some_host(3)})
+      .with_learner({some_host(4), SeatId(44)});
+}
+
 TEST(RaftCodec, EveryMessageRoundTrips) {
   const std::vector<RaftMessage> messages = {
       VoteRequest{Term(3), true, at(7, 2), 9},
       VoteReply{Term(3), false, true, 9},
       AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {entry(2), entry(4, "")}},
       AppendReply{Term(4), 5, 6, true, LogIndex(8), at(1, 1)},
-      SnapshotRequest{Term(4), 5, {at(7, 2), std::string(1000, 's')}},
-      SnapshotReply{Term(4), 5, LogIndex(7)}};
+      SnapshotChunk{Term(4), 5, at(7, 2), some_configuration(), 2000, 1000, std::string(1000, 's')},
+      SnapshotAck{Term(4), 5, LogIndex(7), 1000, LogIndex(7), SeatId(9)},
+      TimeoutNow{Term(4)}};
   for (const RaftMessage& message : messages) {
     EXPECT_EQ(reparse(message), message);
   }
+}
+
+TEST(RaftCodec, PartsBeyondTheWholeAreRefused) {
+  EXPECT_FALSE(reparse(SnapshotChunk{Term(4), 5, at(7, 2), {}, 4, 2, "abc"}).has_value());
+  EXPECT_FALSE(reparse(SnapshotChunk{Term(4), 5, at(7, 2), {}, 4, 5, ""}).has_value());
+  EXPECT_FALSE(
+      reparse(SnapshotChunk{Term(4), 5, at(7, 2), {}, kSnapshotBytesMax + 1, 0, ""}).has_value());
 }
 
 TEST(RaftCodec, UnknownEntryKindsDecodeAndImpossibleTermsDoNot) {
@@ -166,10 +185,11 @@ TEST(RaftCodec, NumbersThatLeaveNoRoomAreRefusedOnTheWire) {
                                              AppendReply{Term(high), 1, 1, true, {}, {}},
                                              AppendReply{Term(1), 1, 1, true, LogIndex(high), {}},
                                              AppendReply{Term(1), 1, 1, false, {}, far},
-                                             SnapshotRequest{Term(high), 1, {}},
-                                             SnapshotRequest{Term(1), 1, {far, ""}},
-                                             SnapshotReply{Term(high), 1, {}},
-                                             SnapshotReply{Term(1), 1, LogIndex(high)}};
+                                             SnapshotChunk{Term(high), 1, {}, {}, 0, 0, {}},
+                                             SnapshotChunk{Term(1), 1, far, {}, 0, 0, {}},
+                                             SnapshotAck{Term(high), 1, {}, 0, {}, {}},
+                                             SnapshotAck{Term(1), 1, {}, 0, LogIndex(high), {}},
+                                             TimeoutNow{Term(high)}};
   for (const RaftMessage& message : messages) {
     EXPECT_FALSE(reparse(message).has_value()) << message.index();
   }
@@ -194,7 +214,7 @@ TEST(RaftCodec, MutatedBytesNeverCrashTheDecoder) {
       bytes[rng.below(bytes.size())] = static_cast<char>(rng.below(256));
     }
     if (const auto document = gossip::Document::parse(bytes); document) {
-      decode_raft_message(static_cast<gossip::MessageType>(20 + rng.below(6)), document->root());
+      decode_raft_message(static_cast<gossip::MessageType>(20 + rng.below(9)), document->root());
     }
   }
 }

@@ -1,10 +1,13 @@
 #include "raft/raft_sim.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "gossip/base/check.h"
 #include "scheduler/raft/codec.h"
+#include "scheduler/raft/quorum.h"
 
 namespace muster::scheduler::sim {
 namespace {
@@ -33,7 +36,8 @@ void RaftSim::observe(Call call) {
 }
 
 RaftSim::RaftSim(std::uint64_t seed) : rng_(seed), checkers_(all_checkers()) {
-  const std::size_t count = 3 + rng_.below(3);
+  const std::size_t founders = 3 + rng_.below(3);
+  const std::size_t count = founders + rng_.below(3);
   static constexpr std::uint32_t kLosses[] = {0, 10'000, 50'000, 200'000};
   static constexpr std::int64_t kDelaysMs[] = {3, 30, 200};
   static constexpr std::int64_t kSyncsMs[] = {2, 20, 150};
@@ -49,6 +53,12 @@ RaftSim::RaftSim(std::uint64_t seed) : rng_(seed), checkers_(all_checkers()) {
   weather_.sync_stall = rng_.chance(500'000) ? 10'000 : 0;
   weather_.config.append_entries_max = kBatches[rng_.below(3)];
   weather_.config.entries_kept = 8;
+  weather_.config.snapshot_chunk_bytes = 1 + rng_.below(30);
+  static constexpr std::uint32_t kChanges[] = {0, 20'000, 300'000};
+  weather_.reconfigure = kChanges[rng_.below(3)];
+  weather_.transfer = kChanges[rng_.below(2)];
+  weather_.lose_disk =
+      weather_.reconfigure > 0 ? static_cast<std::uint32_t>(rng_.below(500'000)) : 0;
   for (std::size_t i = 0; i < count; ++i) {
     std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
     bytes[0] = static_cast<std::uint8_t>(i + 1);
@@ -58,7 +68,13 @@ RaftSim::RaftSim(std::uint64_t seed) : rng_(seed), checkers_(all_checkers()) {
   disks_.resize(count);
   cut_.assign(count, std::vector<bool>(count, false));
   for (std::size_t i = 0; i < count; ++i) {
-    disks_[i].durable.emplace(kVotersKey, *write_of_voters(ids_).value);
+    if (i < founders) {
+      const std::vector<HostId> voters(ids_.begin(),
+                                       ids_.begin() + static_cast<std::ptrdiff_t>(founders));
+      disks_[i].durable.emplace(kVotersKey, *write_of_voters(voters).value);
+    } else {
+      disks_[i].durable.emplace(kSeatKey, *write_of(SeatId(rng_.next() | 1U)).value);
+    }
     start(i);
   }
   schedule({.kind = Kind::kFault}, now_ + kFaultEvery);
@@ -140,7 +156,7 @@ void RaftSim::deliver(const Happening& happening) {
   CHECK(message.has_value());
   host.raft->step(now_, Raft::PeerMessage{ids_[happening.from], *message});
   const bool request = std::holds_alternative<AppendRequest>(*message) ||
-                       std::holds_alternative<SnapshotRequest>(*message);
+                       std::holds_alternative<SnapshotChunk>(*message);
   const bool followed =
       request && host.raft->leader() == ids_[happening.from] &&
       std::visit([](const auto& body) { return body.term; }, *message) == host.raft->term();
@@ -186,7 +202,66 @@ void RaftSim::client() {
     if (rng_.chance(500'000)) {
       step(i, Raft::Propose{"command " + std::to_string(++next_command_)});
     }
+    if (!calm_ && rng_.chance(weather_.reconfigure)) {
+      reconfigure(i);
+    }
+    if (!calm_ && rng_.chance(weather_.transfer)) {
+      ++outcome_.transfers;
+      step(i, Raft::Transfer{rng_.chance(500'000) ? HostId() : ids_[rng_.below(ids_.size())]});
+    }
   }
+}
+
+/// One step drawn at random, sensible or not: the machine must refuse what is not safe.
+void RaftSim::reconfigure(std::size_t leader) {
+  const Configuration now = hosts_[leader].raft->configuration();
+  const std::size_t host = rng_.below(ids_.size());
+  Configuration next = now;
+  if (now.learner(ids_[host]) != nullptr) {
+    next = rng_.chance(800'000) ? now.with_promoted(ids_[host]) : now.without(ids_[host]);
+  } else if (now.voter(ids_[host]) == nullptr) {
+    next = now.with_learner({ids_[host], seat_of(host)});
+  } else if (now.voters.size() > 2 || rng_.chance(100'000)) {
+    next = now.without(ids_[host]);
+  }
+  if (next != now) {
+    step(leader, Raft::Reconfigure{std::move(next)});
+  }
+}
+
+SeatId RaftSim::seat_of(std::size_t host) const {
+  return recover_log(disks_[host].durable)->seat;
+}
+
+/// Promises hold while every quorum misses at most one disk: each configuration that somebody still
+/// goes by has three voters, and all but this host sit in the seats that it names.
+bool RaftSim::may_lose_disk(std::size_t host) const {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (!hosts_[i].raft.has_value()) {
+      return false;
+    }
+    const Configuration& configuration = hosts_[i].raft->configuration();
+    if (configuration.voters.empty()) {
+      continue;
+    }
+    for (const Seat& seat : configuration.voters) {
+      const std::size_t voter = index_of(seat.host);
+      if (voter != host && seat_of(voter) != seat.id) {
+        return false;
+      }
+    }
+    if (configuration.voters.size() < 3) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void RaftSim::lose_disk(std::size_t host) {
+  ++outcome_.lost_disks;
+  crash(host);
+  disks_[host].durable.clear();
+  disks_[host].durable.emplace(kSeatKey, *write_of(SeatId(rng_.next() | 1U)).value);
 }
 
 void RaftSim::fault() {
@@ -199,6 +274,10 @@ void RaftSim::fault() {
     if (hosts_[i].raft.has_value() && rng_.chance(leads ? 3 * weather_.crash : weather_.crash)) {
       crash(i);
     }
+  }
+  if (const std::size_t victim = rng_.below(hosts_.size());
+      rng_.chance(weather_.lose_disk) && may_lose_disk(victim)) {
+    lose_disk(victim);
   }
   if (rng_.chance(weather_.reset)) {
     for (const HostId& leader : ids_) {
@@ -303,7 +382,13 @@ void RaftSim::drain(std::size_t host) {
   }
   for (const Event& event : output.events) {
     outcome_.elections += event.name == "leader_elected" ? 1 : 0;
+    outcome_.reconfigurations += event.name == "configuration_changed" ? 1 : 0;
     outcome_.snapshots += event.name == "snapshot_installed" ? 1 : 0;
+    if (std::getenv("MUSTER_TRACE") != nullptr) {
+      std::printf("%.3f host %zu %s | %s\n",
+                  static_cast<double>(to_ms(now_.time_since_epoch())) / 1000, host,
+                  event.text().c_str(), describe(host).c_str());
+    }
     observe([&](Checker& checker) { checker.on_event(view(), host, event); });
   }
   apply(host, output);
@@ -393,14 +478,63 @@ void RaftSim::collect_violation() {
   }
 }
 
+std::string RaftSim::describe(std::size_t host) const {
+  if (!hosts_[host].raft.has_value()) {
+    return "host " + std::to_string(host) + " is down";
+  }
+  const Raft& raft = *hosts_[host].raft;
+  std::string text = "host " + std::to_string(host) + " " + std::string(text_of(raft.role())) +
+                     " term " + std::to_string(raft.term().value()) + " commit " +
+                     std::to_string(raft.commit().value()) + " last " +
+                     std::to_string(raft.last_index().value()) + " voters";
+  for (const Seat& seat : raft.configuration().voters) {
+    const std::size_t voter = index_of(seat.host);
+    text += " " + std::to_string(voter) + (seat_of(voter) == seat.id ? "" : "(lost)");
+  }
+  return text;
+}
+
+/// The voters of the longest log lost a majority of their disks: one of them was emptied, and
+/// before its leader could know, another that lived was removed. No protocol recovers from that by
+/// itself.
+bool RaftSim::is_quorum_lost() const {
+  LogPosition longest;
+  Configuration configuration;
+  for (const Disk& disk : disks_) {
+    RecoveredLog recovered = recover_log(disk.durable).value();
+    const RaftLog reread(recovered);
+    if (reread.up_to_date(longest)) {
+      continue;
+    }
+    longest = reread.last();
+    configuration = reread.configuration();
+  }
+  const auto live =
+      std::count_if(configuration.voters.begin(), configuration.voters.end(),
+                    [&](const Seat& seat) { return seat_of(index_of(seat.host)) == seat.id; });
+  return static_cast<std::size_t>(live) < majority_of(configuration.voters.size());
+}
+
 /// Faults stopped ten seconds ago, their last late message came five seconds ago: one leader, new
 /// entries committed, nobody far behind.
 void RaftSim::check_liveness() {
   std::size_t leaders = 0;
-  std::uint64_t slowest = UINT64_MAX;
+  Configuration configuration;
   for (const Host& host : hosts_) {
-    leaders += host.raft.has_value() && host.raft->role() == Role::kLeader ? 1 : 0;
-    slowest = std::min(slowest, host.applied.value());
+    if (host.raft.has_value() && host.raft->role() == Role::kLeader) {
+      ++leaders;
+      configuration = host.raft->configuration();
+    }
+  }
+  if (leaders == 0 && is_quorum_lost()) {
+    ++outcome_.quorums_lost;
+    return;
+  }
+  std::uint64_t slowest = UINT64_MAX;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (configuration.has_voter({ids_[i], seat_of(i)})) {
+      slowest = std::min(slowest, hosts_[i].applied.value());
+    }
   }
   const bool progress = slowest > applied_at_calm_.value();
   if (leaders != 1 || !progress) {
@@ -408,6 +542,9 @@ void RaftSim::check_liveness() {
     outcome_.text = std::to_string(leaders) + " leaders; slowest applied " +
                     std::to_string(slowest) + ", highest when faults stopped " +
                     std::to_string(applied_at_calm_.value());
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      outcome_.text += "\n  " + describe(i);
+    }
   }
 }
 

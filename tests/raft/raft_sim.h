@@ -1,8 +1,10 @@
 #pragma once
 // A small deterministic world for Raft: virtual time, a network that delays, loses, doubles,
 // reorders and cuts (either way), disks that finish late and lose what was not synced, hosts that
-// crash and restart. Every message passes the real codec, every write the real batch. Faults stop
-// at kCalmAt; at the end the cluster must have one leader and have committed since.
+// crash and restart, some of them on an empty disk. Whoever believes to lead is asked to propose,
+// to read, to change the voters and to hand over. Every message passes the real codec, every write
+// the real batch. Faults stop at kCalmAt; at the end the cluster must have one leader and have
+// committed since.
 
 #include <array>
 #include <cstdint>
@@ -32,6 +34,10 @@ struct Outcome {
   std::uint64_t crashes = 0;
   std::uint64_t reads = 0;
   std::uint64_t snapshots = 0;
+  std::uint64_t reconfigurations = 0;
+  std::uint64_t transfers = 0;
+  std::uint64_t lost_disks = 0;
+  std::uint64_t quorums_lost = 0;
 };
 
 class RaftSim {
@@ -74,6 +80,9 @@ class RaftSim {
     std::uint32_t crash = 0;
     std::uint32_t cut = 0;
     std::uint32_t reset = 0;
+    std::uint32_t reconfigure = 0;
+    std::uint32_t transfer = 0;
+    std::uint32_t lose_disk = 0;
     Duration delay_max{0};
     Duration sync_max{0};
     std::uint32_t sync_stall = 0;
@@ -85,6 +94,12 @@ class RaftSim {
   void deliver(const Happening& happening);
   void synced(const Happening& happening);
   void client();
+  void reconfigure(std::size_t leader);
+  bool may_lose_disk(std::size_t host) const;
+  void lose_disk(std::size_t host);
+  bool is_quorum_lost() const;
+  std::string describe(std::size_t host) const;
+  SeatId seat_of(std::size_t host) const;
   void fault();
   void toggle_cut();
   void calm();

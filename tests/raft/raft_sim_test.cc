@@ -32,17 +32,24 @@ TEST(RaftSim, SchedulesViolateNothing) {
     sum.crashes += outcome.crashes;
     sum.reads += outcome.reads;
     sum.snapshots += outcome.snapshots;
+    sum.reconfigurations += outcome.reconfigurations;
+    sum.transfers += outcome.transfers;
+    sum.lost_disks += outcome.lost_disks;
+    sum.quorums_lost += outcome.quorums_lost;
   }
   std::printf(
       "schedules=%lu events=%lu committed=%lu elections=%lu crashes=%lu reads=%lu "
-      "snapshots=%lu\n",
+      "snapshots=%lu reconfigurations=%lu transfers=%lu lost_disks=%lu quorums_lost=%lu\n",
       last - first + 1, sum.events, sum.committed, sum.elections, sum.crashes, sum.reads,
-      sum.snapshots);
+      sum.snapshots, sum.reconfigurations, sum.transfers, sum.lost_disks, sum.quorums_lost);
   if (count >= kSchedules) {
     EXPECT_GT(sum.elections, kSchedules);
     EXPECT_GT(sum.crashes, kSchedules);
     EXPECT_GT(sum.reads, kSchedules);
     EXPECT_GT(sum.snapshots, 0U);
+    EXPECT_GT(sum.reconfigurations, kSchedules);
+    EXPECT_GT(sum.transfers, kSchedules / 4);
+    EXPECT_GT(sum.lost_disks, 0U);
   }
 }
 

@@ -22,7 +22,7 @@ class RaftTest : public testing::Test {
  protected:
   void start(std::vector<HostId> voters) {
     RecoveredLog log;
-    log.voters = std::move(voters);
+    log.snapshot.configuration = founding(voters);
     raft.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now);
     take();
   }
@@ -74,6 +74,11 @@ class RaftTest : public testing::Test {
   }
   AppendRequest append(std::uint64_t term, LogPosition previous, std::vector<LogEntry> entries) {
     return {Term(term), ++reply_request, 1, previous, LogIndex(), std::move(entries)};
+  }
+  SnapshotChunk chunk(LogPosition place, std::uint64_t total, std::uint64_t offset,
+                      std::string bytes) {
+    return {Term(1), ++reply_request, place,           raft->configuration(),
+            total,   offset,          std::move(bytes)};
   }
   LogEntry command(std::uint64_t term) { return {Term(term), LogEntryKind::kCommand, "c"}; }
 
@@ -200,7 +205,7 @@ TEST_F(RaftTest, ProposalsAreDroppedWhenNotLeadingOrTooLarge) {
 
 TEST_F(RaftTest, AnUnknownEntryKindHaltsWhenItCommits) {
   start({host(1), host(2), host(3)});
-  AppendRequest request = append(1, {}, {{Term(1), LogEntryKind::kConfigChange, "?"}});
+  AppendRequest request = append(1, {}, {{Term(1), static_cast<LogEntryKind>(9), "?"}});
   hear(2, request);
   EXPECT_FALSE(raft->halted());
   request.commit = LogIndex(1);
@@ -222,32 +227,188 @@ TEST_F(RaftTest, ALeaderThatContradictsACommittedEntryHalts) {
 
 TEST_F(RaftTest, ASnapshotIsInstalledOnceAndAcknowledgedWhenDurable) {
   start({host(1), host(2), host(3)});
-  const SnapshotRequest request{Term(1), 1, {{LogIndex(9), Term(1)}, "state"}};
+  const SnapshotChunk request = chunk({LogIndex(9), Term(1)}, 5, 0, "state");
   hear(2, request);
   ASSERT_TRUE(out.install.has_value());
   EXPECT_EQ(out.install->state, "state");
-  EXPECT_TRUE(sent<SnapshotReply>().empty());
+  EXPECT_TRUE(sent<SnapshotAck>().empty());
   sync();
-  EXPECT_EQ(sent<SnapshotReply>().at(0).match, LogIndex(9));
+  EXPECT_EQ(sent<SnapshotAck>().at(0).match, LogIndex(9));
   hear(2, request);
   EXPECT_FALSE(out.install.has_value());
-  EXPECT_EQ(sent<SnapshotReply>().size(), 1U);
+  EXPECT_EQ(sent<SnapshotAck>().size(), 1U);
 }
 
-TEST_F(RaftTest, StrangersAreDropped) {
+TEST_F(RaftTest, ASnapshotInPartsIsCollectedInOrder) {
   start({host(1), host(2), host(3)});
-  hear(9, append(7, {}, {}));
-  EXPECT_TRUE(event("raft_message_dropped"));
+  const LogPosition place{LogIndex(9), Term(1)};
+  hear(2, chunk(place, 10, 0, "0123"));
+  sync();
+  EXPECT_EQ(sent<SnapshotAck>().at(0).next, 4U);
+  hear(2, chunk(place, 10, 8, "89"));
+  EXPECT_EQ(sent<SnapshotAck>().at(0).next, 4U) << "a part is missing";
+  hear(2, chunk(place, 10, 4, "4567"));
+  hear(2, chunk(place, 10, 4, "4567"));
+  EXPECT_EQ(sent<SnapshotAck>().at(0).next, 8U) << "twice is once";
+  EXPECT_FALSE(out.install.has_value());
+  hear(2, chunk(place, 10, 8, "89"));
+  ASSERT_TRUE(out.install.has_value());
+  EXPECT_EQ(out.install->state, "0123456789");
+  hear(2, chunk({LogIndex(12), Term(1)}, 6, 3, "def"));
+  EXPECT_EQ(sent<SnapshotAck>().at(0).next, 0U) << "another snapshot begins at its beginning";
+}
+
+TEST_F(RaftTest, AStrangerMayLeadButItsAnswersCountForNothing) {
+  start({host(1), host(2), host(3)});
+  hear(9, VoteReply{Term(7), false, true, 1});
   EXPECT_EQ(raft->term(), Term(0));
+  hear(9, append(7, {}, {}));
+  EXPECT_EQ(raft->leader(), host(9)) << "its configuration may be newer than ours";
+}
+
+TEST_F(RaftTest, ANewLeaderChangesNothingBeforeItsFirstEntryCommitted) {
+  lead();
+  const Configuration next = raft->configuration().with_learner({host(4), SeatId(44)});
+  EXPECT_NE(raft->why_not(now, next), "");
+  step(Raft::Reconfigure{next});
+  EXPECT_TRUE(event("configuration_refused"));
+  sync();
+  acknowledge(1, 1);
+  EXPECT_EQ(raft->why_not(now, next), "");
+  step(Raft::Reconfigure{next});
+  EXPECT_EQ(raft->configuration(), next);
+  EXPECT_NE(raft->why_not(now, next.without(host(3))), "") << "the change before is not committed";
+}
+
+TEST_F(RaftTest, ALearnerGetsTheLogAndCountsForNothingUntilItIsPromoted) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  const Configuration learning = raft->configuration().with_learner({host(4), SeatId(44)});
+  step(Raft::Reconfigure{learning});
+  sync();
+  AppendReply answer{Term(1), ++reply_request, 1, true, LogIndex(2), {}};
+  answer.seat = SeatId(44);
+  hear(4, answer);
+  EXPECT_EQ(raft->commit(), LogIndex(1)) << "a learner's disk is no vote";
+  acknowledge(2, 1);
+  EXPECT_EQ(raft->commit(), LogIndex(2));
+  EXPECT_EQ(raft->why_not(now, learning.with_promoted(host(4))), "");
+  step(Raft::Reconfigure{learning.with_promoted(host(4))});
+  sync();
+  acknowledge(3, 1);
+  EXPECT_EQ(raft->commit(), LogIndex(2)) << "two of four are no majority";
+  answer.match = LogIndex(3);
+  answer.seat = SeatId(45);
+  hear(4, answer);
+  EXPECT_EQ(raft->commit(), LogIndex(2)) << "another disk than the one that was promoted";
+  answer.seat = SeatId(44);
+  hear(4, answer);
+  EXPECT_EQ(raft->commit(), LogIndex(3));
+}
+
+TEST_F(RaftTest, ARemovedLeaderStepsDownWhenItsRemovalIsCommitted) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  step(Raft::Reconfigure{raft->configuration().without(host(1))});
+  sync();
+  acknowledge(2, 1);
+  EXPECT_EQ(raft->role(), Role::kLeader) << "its own disk counts for nothing any more";
+  hear(3, AppendReply{Term(1), ++reply_request, 1, true, LogIndex(2), {}});
+  EXPECT_EQ(raft->role(), Role::kFollower);
+  EXPECT_FALSE(raft->is_voter());
+  EXPECT_EQ(raft->next_deadline(), kNever) << "it does not campaign";
+}
+
+TEST_F(RaftTest, AConfigurationWhoseMajorityIsSilentIsRefused) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  EXPECT_EQ(raft->why_not(now, raft->configuration().without(host(3))), "");
+  now += RaftConfig().check_quorum;
+  acknowledge(1, 1);
+  EXPECT_NE(raft->why_not(now, raft->configuration().without(host(2))), "")
+      << "voter 3 has not been heard";
+  EXPECT_EQ(raft->why_not(now, raft->configuration().without(host(3))), "");
+}
+
+TEST_F(RaftTest, ATruncatedConfigurationCountsNoLonger) {
+  start({host(1), host(2), host(3)});
+  const Configuration founders = raft->configuration();
+  const Configuration next = founders.without(host(3));
+  hear(2, append(1, {}, {{Term(1), LogEntryKind::kConfiguration, encode(next)}}));
+  EXPECT_EQ(raft->configuration(), next);
+  hear(3, append(2, {}, {command(2)}));
+  EXPECT_EQ(raft->configuration(), founders);
+}
+
+TEST_F(RaftTest, LeadershipIsHandedToWhoHasTheWholeLog) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  step(Raft::Propose{"x"});
+  step(Raft::Transfer{host(2)});
+  EXPECT_TRUE(sent<TimeoutNow>().empty());
+  step(Raft::Propose{"y"});
+  EXPECT_TRUE(event("proposal_dropped"));
+  acknowledge(2, 1);
+  ASSERT_EQ(sent<TimeoutNow>().size(), 1U);
+  hear(2, VoteRequest{Term(2), false, {LogIndex(2), Term(1)}, 1, true});
+  EXPECT_EQ(raft->role(), Role::kFollower);
+  sync();
+  EXPECT_TRUE(sent<VoteReply>().at(0).granted) << "although it was a leader a moment ago";
+}
+
+TEST_F(RaftTest, AHandingOverThatFailsEnds) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  step(Raft::Transfer{host(3)});
+  now += RaftConfig().transfer_patience;
+  acknowledge(1, 1);
+  wait(Duration::zero());
+  EXPECT_TRUE(event("transfer_failed"));
+  EXPECT_EQ(raft->role(), Role::kLeader);
+  step(Raft::Propose{"x"});
+  EXPECT_EQ(raft->last_index(), LogIndex(2));
+}
+
+TEST_F(RaftTest, WhoIsOfferedTheLeadershipCampaignsAtOnce) {
+  start({host(1), host(2), host(3)});
+  hear(2, append(1, {}, {}));
+  hear(3, TimeoutNow{Term(1)});
+  EXPECT_EQ(raft->role(), Role::kFollower) << "only the leader may offer it";
+  hear(2, TimeoutNow{Term(1)});
+  EXPECT_EQ(raft->role(), Role::kCandidate);
+  sync();
+  EXPECT_TRUE(sent<VoteRequest>().at(0).transfer);
+}
+
+TEST_F(RaftTest, AHostWithoutAVoteFollowsAndDoesNotCampaign) {
+  RecoveredLog log;
+  log.seat = SeatId(7);
+  raft.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now);
+  take();
+  EXPECT_EQ(raft->next_deadline(), kNever);
+  hear(2, append(3, {}, {command(3)}));
+  EXPECT_EQ(raft->leader(), host(2));
+  sync();
+  EXPECT_EQ(sent<AppendReply>().at(0).seat, SeatId(7));
+  wait(std::chrono::seconds(10));
+  EXPECT_EQ(raft->role(), Role::kFollower);
 }
 
 TEST_F(RaftTest, ATermOutOfReachIsDropped) {
   start({host(1), host(2), host(3)});
   const Term far(kTermLeapMax + 1);
-  const std::vector<RaftMessage> messages = {
-      VoteRequest{far, false, {}, 1},       VoteReply{far, false, false, 1},
-      AppendRequest{far, 1, 1, {}, {}, {}}, AppendReply{far, 1, 1, false, {}, {}},
-      SnapshotRequest{far, 1, {}},          SnapshotReply{far, 1, {}}};
+  const std::vector<RaftMessage> messages = {VoteRequest{far, false, {}, 1},
+                                             VoteReply{far, false, false, 1},
+                                             AppendRequest{far, 1, 1, {}, {}, {}},
+                                             AppendReply{far, 1, 1, false, {}, {}},
+                                             SnapshotChunk{far, 1, {}, {}, 0, 0, {}},
+                                             SnapshotAck{far, 1, {}, 0, {}, {}},
+                                             TimeoutNow{far}};
   for (const RaftMessage& message : messages) {
     hear(2, message);
     EXPECT_TRUE(event("raft_message_dropped"));
@@ -267,7 +428,7 @@ TEST_F(RaftTest, ASecondLeaderOfATermIsNotObeyed) {
   EXPECT_TRUE(event("second_leader"));
   EXPECT_EQ(raft->leader(), host(2));
   EXPECT_EQ(raft->last_index(), LogIndex(1));
-  hear(3, SnapshotRequest{Term(1), 1, {{LogIndex(9), Term(1)}, "state"}});
+  hear(3, chunk({LogIndex(9), Term(1)}, 5, 0, "state"));
   EXPECT_FALSE(event("second_leader"));
   EXPECT_FALSE(out.install.has_value());
   EXPECT_FALSE(raft->halted());

@@ -5,6 +5,7 @@
 
 #include "gossip/wire.h"
 #include "scheduler/raft/codec.h"
+#include "scheduler/raft/log.h"
 
 namespace muster::sim {
 namespace {
@@ -18,7 +19,9 @@ std::uint64_t number(std::string_view text) {
   return value;
 }
 
-std::string where(std::uint32_t host) { return "host " + std::to_string(host); }
+std::string where(std::uint32_t host) {
+  return "host " + std::to_string(host);
+}
 
 std::vector<HostId> voters_on(const Disk& disk) {
   const auto& sealed = disk.sealed(crdt::Environment::kRaft);
@@ -35,6 +38,24 @@ std::vector<HostId> voters_on(const Disk& disk) {
   return scheduler::read_voters(reader);
 }
 
+/// The same once voters came and went, of the log on that disk: those that decide about `index`,
+/// and the newest.
+std::vector<std::vector<HostId>> later_voters_on(const Disk& disk, LogIndex index) {
+  crdt::Records records;
+  for (const auto& [key, value] : disk.sealed(crdt::Environment::kRaft)) {
+    if (auto payload = crdt::unseal(key, value)) {
+      records.emplace(key, *std::move(payload));
+    }
+  }
+  Result<scheduler::RecoveredLog> recovered = scheduler::recover_log(records);
+  if (!recovered) {
+    return {};
+  }
+  const scheduler::RaftLog log(*recovered);
+  return {log.configuration_at(std::max(index, log.snapshot().at.index)).voter_hosts(),
+          log.configuration().voter_hosts()};
+}
+
 /// Whether the disk's snapshot already covers this index.
 bool snapshot_covers(const Disk& disk, std::uint64_t index) {
   const auto& sealed = disk.sealed(crdt::Environment::kRaft);
@@ -45,6 +66,34 @@ bool snapshot_covers(const Disk& disk, std::uint64_t index) {
   const auto payload = crdt::unseal(found->first, found->second);
   Result<gossip::Document> document = gossip::Document::parse(*payload);
   return document.has_value() && document->root().u64() >= index;
+}
+
+struct Copies {
+  std::size_t count = 0;  ///< Of the entry that most disks hold, or their snapshots cover.
+  std::string entry;      ///< Empty: no disk holds it as an entry.
+};
+
+Copies copies_on(World& world, const std::vector<HostId>& voters, std::uint64_t index) {
+  const std::string key = crdt::key_of(scheduler::kLogTable, index);
+  std::map<std::string, std::size_t> copies;
+  std::size_t covered = 0;
+  for (const HostId voter : voters) {
+    const auto position = world.find(voter);
+    const auto& sealed = world.disk(*position).sealed(crdt::Environment::kRaft);
+    const auto found = sealed.find(key);
+    if (found != sealed.end()) {
+      ++copies[found->second];
+    } else if (snapshot_covers(world.disk(*position), index)) {
+      ++covered;
+    }
+  }
+  Copies most{covered, ""};
+  for (const auto& [bytes, count] : copies) {
+    if (count + covered > most.count) {
+      most = {count + covered, bytes};
+    }
+  }
+  return most;
 }
 
 }  // namespace
@@ -61,35 +110,30 @@ void OneLeaderATerm::on_event(World& world, std::uint32_t host, const Event& eve
 }
 
 void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const Event& event) {
+  voters_change_ = voters_change_ || event.name == "configuration_changed";
   if (event.name != "applied") {
     return;
   }
   const std::uint64_t index = number(event.field("index"));
-  const std::string key = crdt::key_of(scheduler::kLogTable, index);
-  const std::vector<HostId> voters = voters_on(world.disk(host));
-  std::map<std::string, std::size_t> copies;
-  std::size_t covered = 0;
-  for (const HostId voter : voters) {
-    const auto position = world.find(voter);
-    const auto& sealed = world.disk(*position).sealed(crdt::Environment::kRaft);
-    const auto found = sealed.find(key);
-    if (found != sealed.end()) {
-      ++copies[found->second];
-    } else if (snapshot_covers(world.disk(*position), index)) {
-      ++covered;
-    }
-  }
-  std::size_t most = covered;
+  // A leader commits by its newest configuration, which is that of the entry or a later one.
+  auto electorates = voters_change_ ? later_voters_on(world.disk(host), LogIndex(index))
+                                    : std::vector<std::vector<HostId>>{voters_on(world.disk(host))};
+  std::erase_if(electorates, [](const auto& voters) { return voters.empty(); });
   std::string entry;
-  for (const auto& [bytes, count] : copies) {
-    if (count + covered > most) {
-      most = count + covered;
-      entry = bytes;
+  std::string found;
+  for (const std::vector<HostId>& voters : electorates) {
+    const Copies copies = copies_on(world, voters, index);
+    if (copies.count * 2 > voters.size()) {
+      entry = copies.entry;
+      found.clear();
+      break;
     }
+    found += " " + std::to_string(copies.count) + " of " + std::to_string(voters.size());
   }
-  if (most * 2 <= voters.size()) {
-    world.violation(name(), where(host) + " applied index " + std::to_string(index) + " held by " +
-                                std::to_string(most) + " of " + std::to_string(voters.size()));
+  // A learner applies before it has read who votes: the voters' own word is then checked alone.
+  if (!found.empty()) {
+    world.violation(name(),
+                    where(host) + " applied index " + std::to_string(index) + " held by" + found);
   }
   const auto [known, is_new] = committed_.emplace(index, entry);
   if (!is_new && !entry.empty() && known->second != entry) {
@@ -250,12 +294,32 @@ std::size_t SubmitsKept::acknowledged() const {
                                                 [](const Submit& s) { return s.job != JobId(); }));
 }
 
+/// A member of the newest quorum, one that was replaced is told nothing any more.
+bool SubmitsKept::must_know(World& world, std::uint32_t host) {
+  if (!world.is_running(host) || !world.node(host).seat().has_seat()) {
+    return false;
+  }
+  const scheduler::Configuration* newest = nullptr;
+  LogIndex newest_index;
+  for (std::uint32_t each = 0; each < world.size(); ++each) {
+    if (world.is_running(each) && world.node(each).seat().leads()) {
+      const scheduler::Raft& raft = *world.node(each).seat().raft();
+      if (newest == nullptr || raft.commit() > newest_index) {
+        newest = &raft.configuration();
+        newest_index = raft.commit();
+      }
+    }
+  }
+  const HostId id = world.id(host);
+  return newest == nullptr || newest->voter(id) != nullptr || newest->learner(id) != nullptr;
+}
+
 bool SubmitsKept::drained(World& world) const {
   if (acknowledged() < submits_.size()) {
     return false;
   }
   for (std::uint32_t host = 0; host < world.size(); ++host) {
-    if (!world.is_running(host) || !world.node(host).seat().is_voter()) {
+    if (!must_know(world, host)) {
       continue;
     }
     for (const Submit& submit : submits_) {
@@ -278,7 +342,7 @@ void SubmitsKept::at_end(World& world) {
     }
   }
   for (std::uint32_t host = 0; host < world.size(); ++host) {
-    if (!world.is_running(host) || !world.node(host).seat().is_voter()) {
+    if (!must_know(world, host)) {
       continue;
     }
     const scheduler::State& state = world.node(host).seat().state();
@@ -292,9 +356,8 @@ void SubmitsKept::at_end(World& world) {
         continue;
       }
       world.violation(name(), where(host) + ": job " + std::to_string(submit.job.value()) + " is " +
-                                  (job == nullptr
-                                       ? std::string("lost")
-                                       : std::string(scheduler::text_of(job->state))));
+                                  (job == nullptr ? std::string("lost")
+                                                  : std::string(scheduler::text_of(job->state))));
     }
   }
 }

@@ -31,6 +31,7 @@ class CommitOnDurableMajority : public Checker {
 
  private:
   std::map<std::uint64_t, std::string> committed_;  ///< Index -> sealed entry.
+  bool voters_change_ = false;
 };
 
 /// I1a: no GPU is occupied by two attempts at once, whatever anybody believes.
@@ -68,8 +69,8 @@ class CompletesOnce : public Checker {
     std::uint32_t wanted = 0;
     std::set<std::uint32_t> ranks;
   };
-  std::map<std::string, Successes> attempts_;       ///< By token, as text.
-  std::map<std::string, std::string> completed_;    ///< Job -> token.
+  std::map<std::string, Successes> attempts_;     ///< By token, as text.
+  std::map<std::string, std::string> completed_;  ///< Job -> token.
 };
 
 /// I2: when a rank starts, every GPU of every member was durably reserved for its token.
@@ -105,6 +106,7 @@ class SubmitsKept : public Checker {
   static agent::Request request_of(const Submit& submit);
   void attempt(World& world, std::size_t index, std::uint32_t host);
   void look(World& world, std::size_t index);
+  static bool must_know(World& world, std::uint32_t host);
 
   std::vector<Submit> submits_;
 };

@@ -129,6 +129,32 @@ TEST_F(ClusterTest, OneAgentAloneIsACluster) {
   EXPECT_TRUE(drains(30s));
 }
 
+TEST_F(ClusterTest, AVoterThatStaysAwayIsReplacedAndJobsGoOn) {
+  boot_and_settle();
+  const std::uint32_t lost = leader() == 0 ? 1 : 0;
+  const HostId gone = world_->id(lost);
+  world_->power_off(lost);
+  const auto is_replaced = [&] {
+    if (!has_leader()) {
+      return false;
+    }
+    const std::vector<HostId> voters = seat(leader()).known_quorum().voters;
+    return voters.size() == 3 && std::find(voters.begin(), voters.end(), gone) == voters.end();
+  };
+  world_->run_for(240s);
+  EXPECT_FALSE(is_replaced()) << "it may be back soon";
+  ASSERT_TRUE(world_->run_until_true(is_replaced, 120s));
+  // The new voter counts: with one more of the founders gone there is still a majority.
+  const std::uint32_t second = leader();
+  world_->kill_agent(second);
+  ASSERT_TRUE(world_->run_until_true([&] { return has_leader() && leader() != second; }, 10s));
+  submit(3, 8, 1s);
+  EXPECT_TRUE(drains(60s));
+  world_->start_agent(second);
+  world_->power_on(lost);
+  world_->start_agent(lost);
+}
+
 TEST_F(ClusterTest, WithTheLeaderKilledAnotherLeadsAndJobsGoOn) {
   boot_and_settle();
   submit(3, 16, 20s);

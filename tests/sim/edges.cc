@@ -52,6 +52,7 @@ class Acts {
     play("expire_waits_for_disks", [this] { return expire_waits_for_disks(); });
     play("cancel_while_reserved", [this] { return cancel_while_reserved(); });
     play("refuse_while_reserved", [this] { return refuse_while_reserved(); });
+    play("refuse_behind_start", [this] { return refuse_behind_start(); });
     play("finish_before_condemn", [this] { return finish_before_condemn(); });
     play("death_while_stopping", [this] { return death_of_the_last_while_stopping(); });
     play("condemned_while_reserved", [this] { return condemned_while_reserved(); });
@@ -250,6 +251,19 @@ class Acts {
       return false;
     }
     hiccup(kHiccup, member());
+    return true;
+  }
+
+  /// Every word comes once more, up to 8 s later. While the Start is on its way to the disks the
+  /// supervisor dies, and the agent refuses the Assign that it hears again: the Abort comes late.
+  bool refuse_behind_start() {
+    world_.network().faults.duplicate = 1'000'000;
+    world_.network().faults.late_max = 8s;
+    if (!start_waits_for_disks() || !is(JobState::kScheduled)) {
+      return false;
+    }
+    world_.kill_supervisor(member());
+    world_.run_for(kHiccup);
     return true;
   }
 

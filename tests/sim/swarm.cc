@@ -384,7 +384,7 @@ class Swarm {
     result.network = world_.network().stats;
     result.faults = counts_;
     for (std::uint32_t host = 0; host < world_.size(); ++host) {
-      if (world_.is_running(host) && world_.node(host).seat().is_voter()) {
+      if (world_.is_running(host) && world_.node(host).seat().has_seat()) {
         result.edges.merge(world_.node(host).seat().state().edges());
       }
     }

@@ -1,0 +1,63 @@
+#pragma once
+// Who shall vote (design 7): the leader keeps as many voters as were founded, on distinct racks
+// where it can, and replaces one that stays away or came back on another disk. A pure function from
+// what the leader sees to its next step; Raft checks once more whether that step is safe.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gossip/base/time.h"
+#include "scheduler/raft/replication.h"
+
+namespace muster::scheduler {
+
+struct ElectorateOptions {
+  /// A voter that is not reached for this long is replaced. Lower: restarts and short cuts move the
+  /// quorum about. Higher: one failure fewer is borne meanwhile.
+  Duration replace_after = std::chrono::minutes(5);
+  /// A voter that answers from another seat for this long lost its disk, and is replaced.
+  Duration other_seat_after = std::chrono::seconds(3);
+  /// Of entries that a learner may lack and become a voter all the same; RaftConfig's.
+  std::uint64_t promote_lag = 256;
+};
+
+/// A live host that is no member and could become one.
+struct ElectorateCandidate {
+  HostId host;
+  std::string rack;            ///< "" = unknown.
+  std::optional<SeatId> seat;  ///< Nothing: it was not asked yet.
+};
+
+/// A member as the leader sees it.
+struct ElectorateMember {
+  HostId host;
+  std::string rack;
+  bool is_voter = false;
+  bool is_leader = false;
+  std::uint64_t behind = 0;
+  Duration silent_for{0};
+  /// How long it has answered from another seat, and from which.
+  std::optional<Duration> elsewhere_for;
+};
+
+struct ElectorateView {
+  Configuration now;
+  std::vector<ElectorateMember> members;        ///< Of `now`; in any order.
+  std::vector<ElectorateCandidate> candidates;  ///< In any order.
+  /// False while many hosts are unreachable at once: then nothing but learners under way moves.
+  bool is_calm = true;
+};
+
+struct ElectorateStep {
+  /// Not zero: ask this host for its seat first.
+  HostId invite;
+  std::optional<Configuration> next;
+  std::string why;  ///< One line for the events.
+};
+
+/// Nothing to do, or the next step.
+std::optional<ElectorateStep> next_step(const ElectorateOptions& options,
+                                        const ElectorateView& view);
+
+}  // namespace muster::scheduler
