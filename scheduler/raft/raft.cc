@@ -54,6 +54,7 @@ void Raft::step(Instant now, Input input) {
   if (!halted_ && role_ == Role::kLeader) {
     lead(now);
   }
+  note_unfinished(now);
 }
 
 /// The newest configuration counts as soon as it is in the log, and no longer than that.
@@ -80,19 +81,36 @@ void Raft::tick(Instant now) {
   if (halted_) {
     return;
   }
-  if (role_ != Role::kLeader) {
-    if (may_campaign() && now >= election_.deadline()) {
+  if (role_ == Role::kLeader) {
+    tick_leader(now);
+  } else if (may_campaign() && now >= election_.deadline()) {
+    if (disk_hangs(now)) {
+      role_ = Role::kFollower;
+      election_.rest(now);
+    } else {
       start_pre_vote(now);
     }
-    return;
   }
+  note_unfinished(now);
+}
+
+void Raft::tick_leader(Instant now) {
   if (now - replication_->majority_heard_at(now) >= config_.check_quorum) {
     become_follower(now, hard_state_.term, HostId(), "no majority answered");
     return;
   }
-  if (transfer_.has_value() && now >= transfer_->until) {
+  const bool failed = transfer_.has_value() && now >= transfer_->until;
+  if (failed) {
     emit(Severity::kWarn, "transfer_failed", {{"to", transfer_->to.short_hex()}});
     transfer_.reset();
+  }
+  // Where the others are as slow, nobody would lead better.
+  if (disk_hangs(now) && log_.durable() < commit_) {
+    if (failed || (!transfer_.has_value() && !begin_hand_over(now, HostId()))) {
+      become_follower(now, hard_state_.term, HostId(), "own disk does not finish a write");
+      return;
+    }
+    hand_over(now);
   }
   if (now >= heartbeat_at_) {
     begin_round(now);
@@ -153,6 +171,9 @@ void Raft::handle(Instant now, Persisted input) {
   CHECK(input.id <= last_batch_);
   durable_batch_ = std::max(durable_batch_, input.id);
   log_.persisted(input.id);
+  while (!unfinished_.empty() && unfinished_.front().batch <= durable_batch_) {
+    unfinished_.pop_front();
+  }
   while (!held_.empty() && held_.front().batch <= durable_batch_) {
     send(held_.front().send.to, std::move(held_.front().send.message));
     held_.pop_front();
@@ -260,16 +281,19 @@ void Raft::handle(Instant now, Reconfigure input) {
 }
 
 void Raft::handle(Instant now, Transfer input) {
-  if (role_ != Role::kLeader || transfer_.has_value()) {
-    return;
-  }
-  const HostId to = input.to.is_zero() ? replication_->best_successor() : input.to;
-  if (to == self_ || log_.configuration().voter(to) == nullptr) {
+  if (role_ == Role::kLeader && !transfer_.has_value() && !begin_hand_over(now, input.to)) {
     emit(Severity::kWarn, "transfer_failed",
-         {{"to", to.short_hex()}, {"detail", "no other voter"}});
-    return;
+         {{"to", input.to.short_hex()}, {"detail", "no other voter"}});
+  }
+}
+
+bool Raft::begin_hand_over(Instant now, HostId heir) {
+  const HostId to = heir.is_zero() ? replication_->best_successor() : heir;
+  if (to == self_ || log_.configuration().voter(to) == nullptr) {
+    return false;
   }
   transfer_ = HandOver{to, now + config_.transfer_patience};
+  return true;
 }
 
 /// A heartbeat that asks for nothing: it says who leads, and is answered from the host's seat.
@@ -308,6 +332,18 @@ void Raft::persist_hard_state() {
 
 void Raft::note_log_changed() {
   log_.note_batch(last_batch_);
+}
+
+/// A batch that is still open for more writes counts from its first.
+void Raft::note_unfinished(Instant now) {
+  const std::uint64_t noted = unfinished_.empty() ? durable_batch_ : unfinished_.back().batch;
+  if (last_batch_ > noted) {
+    unfinished_.push_back({last_batch_, now});
+  }
+}
+
+bool Raft::disk_hangs(Instant now) const {
+  return !unfinished_.empty() && now - unfinished_.front().since >= config_.disk_patience;
 }
 
 void Raft::send(HostId to, RaftMessage message) {
@@ -375,6 +411,7 @@ void Raft::check_invariants() const {
   CHECK(log_.last().term <= hard_state_.term);
   CHECK(durable_batch_ <= last_batch_);
   CHECK(hard_batch_ <= last_batch_);
+  CHECK(unfinished_.empty() || unfinished_.front().batch > durable_batch_);
   CHECK(replication_.has_value() == (role_ == Role::kLeader));
   CHECK(role_ == Role::kLeader || !transfer_.has_value());
   CHECK(voters_.size() <= kVotersMax);

@@ -6,7 +6,8 @@
 //
 // Features: pre-vote and leader stickiness (thesis 9.6, 4.2.3), check-quorum (6.2), own-term entry
 // at election (8), ReadIndex (thesis 6.4), pipelined appends, snapshots in parts (7), one-at-a-time
-// membership change with learners (thesis 4), leadership transfer (thesis 3.10).
+// membership change with learners (thesis 4), leadership transfer (thesis 3.10), which a leader
+// whose disk hangs begins by itself.
 //
 // A host that is no voter in its own seat never campaigns; it follows whoever leads, stores what it
 // gets and gives its vote when asked: whether that counts is the candidate's question, whose
@@ -169,8 +170,15 @@ class Raft {
     std::uint64_t total = 0;
     std::string bytes;
   };
+  struct Unfinished {
+    std::uint64_t batch = 0;
+    Instant since;
+  };
 
   // raft.cc: inputs, durability, commit.
+  void tick_leader(Instant now);
+  /// False when there is no such heir; zero = whoever suits best.
+  bool begin_hand_over(Instant now, HostId heir);
   void handle(Instant now, PeerMessage input);
   void handle(Instant now, Persisted input);
   void handle(Instant now, Propose input);
@@ -183,6 +191,8 @@ class Raft {
   crdt::WriteBatch& open_batch();
   void persist_hard_state();
   void note_log_changed();
+  void note_unfinished(Instant now);
+  bool disk_hangs(Instant now) const;
   void send(HostId to, RaftMessage message);
   void send_after(std::uint64_t batch, HostId to, RaftMessage message);
   void hand_out(LogIndex up_to);
@@ -254,11 +264,12 @@ class Raft {
 
   std::uint64_t pre_votes_ = 0;  ///< Begun since a leader was last known.
   Instant pre_vote_told_at_;
-  std::uint64_t vote_request_ = 0;   ///< Of the running (pre-)vote.
-  std::uint64_t last_batch_ = 0;     ///< Issued.
-  std::uint64_t durable_batch_ = 0;  ///< Finished.
-  std::uint64_t hard_batch_ = 0;     ///< The batch that holds the present hard state.
-  std::deque<Held> held_;            ///< By rising batch.
+  std::uint64_t vote_request_ = 0;     ///< Of the running (pre-)vote.
+  std::uint64_t last_batch_ = 0;       ///< Issued.
+  std::uint64_t durable_batch_ = 0;    ///< Finished.
+  std::uint64_t hard_batch_ = 0;       ///< The batch that holds the present hard state.
+  std::deque<Held> held_;              ///< By rising batch.
+  std::deque<Unfinished> unfinished_;  ///< Batches issued and not durable, oldest first.
   Output output_;
 };
 

@@ -14,6 +14,9 @@ Status RaftConfig::validate() const {
                  "check_quorum must not be below election_timeout_min, nor retransmit below "
                  "heartbeat"};
   }
+  if (disk_patience <= Duration::zero()) {
+    return Error{ErrorCode::kInvalid, "disk_patience must be positive"};
+  }
   if (window == 0 || append_bytes_max == 0 || append_entries_max == 0) {
     return Error{ErrorCode::kInvalid, "window and append limits must be positive"};
   }

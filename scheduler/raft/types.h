@@ -163,6 +163,11 @@ struct RaftConfig {
   Duration election_timeout_max = std::chrono::milliseconds(1500);
   /// A leader that no majority answered for this long steps down (thesis 6.2).
   Duration check_quorum = std::chrono::milliseconds(1500);
+  /// A leader that waits for one write of its own disk longer than this, while a majority without
+  /// it went on, hands over, and steps down when that fails; a voter that waits so long does not
+  /// campaign. Lower: a busy disk unseats leaders. Higher: the leader's own host and elections wait
+  /// for a disk that hangs.
+  Duration disk_patience = std::chrono::milliseconds(800);
   /// Unacknowledged appends are sent again after this long.
   Duration retransmit = std::chrono::milliseconds(500);
   /// After the leader's link reset the voters start their pre-votes this far apart, in voter order:

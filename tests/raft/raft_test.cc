@@ -194,6 +194,45 @@ TEST_F(RaftTest, ALeaderWithoutAMajorityStepsDownAndRefusesItsReads) {
   EXPECT_EQ(out.refused_reads, (std::vector<std::uint64_t>{1}));
 }
 
+TEST_F(RaftTest, ALeaderWhoseDiskHangsHandsOverOnceTheOthersWentOn) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  step(Raft::Propose{"x"});
+  for (int beat = 1; beat < 10; ++beat) {
+    wait(milliseconds(330));
+    acknowledge(1, static_cast<std::uint64_t>(beat));
+  }
+  EXPECT_EQ(raft->role(), Role::kLeader) << "the others wait for their disks, too";
+  acknowledge(2, 10);
+  hear(3, AppendReply{Term(1), ++reply_request, 10, true, LogIndex(2), {}});
+  ASSERT_EQ(raft->commit(), LogIndex(2)) << "a majority without this host";
+  wait(milliseconds(330));
+  EXPECT_EQ(sent<TimeoutNow>().size(), 1U);
+  wait(raft->next_deadline() - now);
+  for (int beat = 11; raft->role() == Role::kLeader && beat < 20; ++beat) {
+    acknowledge(2, static_cast<std::uint64_t>(beat));
+    wait(milliseconds(330));
+  }
+  EXPECT_EQ(raft->role(), Role::kFollower) << "the heir did not take over";
+  EXPECT_TRUE(event("stepped_down"));
+}
+
+TEST_F(RaftTest, AVoterWhoseDiskHangsDoesNotCampaign) {
+  start({host(1), host(2), host(3)});
+  hear(2, append(1, {}, {command(1)}));
+  for (int tries = 0; tries < 5; ++tries) {
+    wait(raft->next_deadline() - now);
+    if (tries > 1) {
+      EXPECT_TRUE(sent<VoteRequest>().empty());
+      EXPECT_EQ(raft->role(), Role::kFollower);
+    }
+  }
+  sync();
+  wait(raft->next_deadline() - now);
+  EXPECT_EQ(sent<VoteRequest>().size(), 2U);
+}
+
 TEST_F(RaftTest, ProposalsAreDroppedWhenNotLeadingOrTooLarge) {
   start({host(1), host(2), host(3)});
   step(Raft::Propose{"x"});
@@ -460,8 +499,9 @@ TEST_F(RaftTest, PreVotesWithoutAMajorityAreToldOfNowAndThen) {
   EXPECT_EQ(told.at(0), "pre_vote_started term=1");
   EXPECT_NE(told.at(1).find("pre_vote_started term=1 tries=2"), std::string::npos);
   hear(2, append(1, {}, {}));
+  sync();
   wait(raft->next_deadline() - now);
-  EXPECT_TRUE(event("pre_vote_started"));
+  ASSERT_TRUE(event("pre_vote_started"));
   EXPECT_EQ(out.events.back().text(), "pre_vote_started term=2");
 }
 
