@@ -21,6 +21,10 @@ constexpr int kSocketsMax = 64;
 /// sun_path holds 108 bytes, terminating zero included.
 constexpr std::size_t kIpcPathMax = 107;
 
+std::size_t monitor_of(Channel channel) {
+  return kSocketCount + (channel == Channel::kControl ? 0 : 1);
+}
+
 std::string address_of(const Endpoint& endpoint) {
   return "tcp://" + endpoint.text();
 }
@@ -73,6 +77,9 @@ Status ZmqSockets::open(const Endpoint& control, const Endpoint& bulk,
     }
     make_monitor(kControlOut);
     make_monitor(kBulkOut);
+    for (std::size_t place = 0; place < kWaitedCount; ++place) {
+      places_[place].fd = socket_at(place).get(zmq::sockopt::fd);
+    }
     Status bound = bind_tcp(kControlIn, control);
     if (bound) {
       bound = bind_tcp(kBulkIn, bulk);
@@ -114,7 +121,7 @@ void ZmqSockets::make_monitor(SocketIndex index) {
   // four a dial, and read every turn.
   monitor.set(zmq::sockopt::rcvhwm, 0);
   monitor.connect(address);
-  monitors_.emplace(index, std::move(monitor));
+  monitors_[monitor_of(channel_of(index)) - kSocketCount] = std::move(monitor);
 }
 
 Status ZmqSockets::bind_tcp(SocketIndex index, const Endpoint& endpoint) {
@@ -155,6 +162,7 @@ Status ZmqSockets::bind_cli(const std::string& path) {
 
 bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint& peer) {
   zmq::socket_t& socket = sockets_[out_of(channel)];
+  places_[out_of(channel)].touched = true;
   try {
     // libzmq ends a lost dial by the text of its address; with IPV6 on an IPv4 address would be
     // known there under another text and never end.
@@ -168,12 +176,14 @@ bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint&
 }
 
 void ZmqSockets::disconnect(Channel channel, const Endpoint& peer) {
+  places_[out_of(channel)].touched = true;
   // Fails when libzmq has let go already, which is what is wanted.
   zmq_disconnect(sockets_[out_of(channel)].handle(), address_of(peer).c_str());
 }
 
 SendOutcome ZmqSockets::send(std::size_t index, const std::string& id, const std::string& bytes) {
   void* socket = sockets_[index].handle();
+  places_[index].touched = true;
   if (zmq_send(socket, id.data(), id.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) {
     return zmq_errno() == EAGAIN ? SendOutcome::kQueueFull : SendOutcome::kUnreachable;
   }
@@ -183,19 +193,25 @@ SendOutcome ZmqSockets::send(std::size_t index, const std::string& id, const std
   return SendOutcome::kSent;
 }
 
-bool ZmqSockets::receive(zmq::socket_t& socket, zmq::message_t& frame) {
-  return zmq_msg_recv(frame.handle(), socket.handle(), ZMQ_DONTWAIT) >= 0;
+zmq::socket_t& ZmqSockets::socket_at(std::size_t place) {
+  return place < kSocketCount ? sockets_[place] : monitors_[place - kSocketCount];
+}
+
+bool ZmqSockets::receive(std::size_t place, zmq::message_t& frame) {
+  places_[place].touched = true;
+  places_[place].ready = zmq_msg_recv(frame.handle(), socket_at(place).handle(), ZMQ_DONTWAIT) >= 0;
+  return places_[place].ready;
 }
 
 ReadOutcome ZmqSockets::read(std::size_t index, std::string& id, std::string& bytes) {
   zmq::message_t head;
-  if (!receive(sockets_[index], head)) {
+  if (!receive(index, head)) {
     return ReadOutcome::kNothing;
   }
   // The frames of a message arrive together: reading the rest never waits.
   zmq::message_t payload;
   std::size_t frames = 1;
-  for (bool more = head.more(); more && receive(sockets_[index], payload); ++frames) {
+  for (bool more = head.more(); more && receive(index, payload); ++frames) {
     more = payload.more();
   }
   if (frames != 2 || payload.empty()) {
@@ -207,7 +223,7 @@ ReadOutcome ZmqSockets::read(std::size_t index, std::string& id, std::string& by
 }
 
 std::optional<MonitorEvent> ZmqSockets::next_event(Channel channel) {
-  zmq::socket_t& monitor = monitors_.at(out_of(channel));
+  const std::size_t monitor = monitor_of(channel);
   zmq::message_t head;
   zmq::message_t address;
   std::uint16_t kind = 0;
@@ -221,13 +237,35 @@ std::optional<MonitorEvent> ZmqSockets::next_event(Channel channel) {
   return MonitorEvent{kind, value, endpoint_of(address.to_string_view()).value_or(Endpoint())};
 }
 
-void ZmqSockets::add_poll_items(std::vector<zmq::pollitem_t>& items) {
-  for (zmq::socket_t& socket : sockets_) {
-    items.push_back({socket.handle(), 0, ZMQ_POLLIN, 0});
+bool ZmqSockets::may_have_events(Channel channel) const {
+  return places_[monitor_of(channel)].ready;
+}
+
+/// Asks libzmq, which takes the news off the descriptor.
+bool ZmqSockets::look(std::size_t place) {
+  places_[place].ready = (socket_at(place).get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
+  places_[place].touched = places_[place].ready;
+  return places_[place].ready;
+}
+
+bool ZmqSockets::wait(int timeout_ms, std::vector<pollfd>& others) {
+  bool any = false;
+  for (std::size_t place = 0; place < kWaitedCount; ++place) {
+    any = (places_[place].touched && look(place)) || any;
   }
-  for (auto& [index, monitor] : monitors_) {
-    items.push_back({monitor.handle(), 0, ZMQ_POLLIN, 0});
+  const std::size_t count = others.size();
+  for (const Place& place : places_) {
+    others.push_back({place.fd, POLLIN, 0});
   }
+  const int fired = poll(others.data(), others.size(), any ? 0 : timeout_ms);
+  for (std::size_t i = 0; i < others.size() && fired > 0; ++i) {
+    const bool is_own = i >= count;
+    if (others[i].revents != 0) {
+      any = !is_own || look(i - count) || any;
+    }
+  }
+  others.resize(count);
+  return any;
 }
 
 }  // namespace muster::gossip

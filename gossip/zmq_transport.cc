@@ -196,7 +196,7 @@ ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::finish(Links::iterator l
 }
 
 void ZmqTransport::Impl::read_monitor(Channel channel, Instant now) {
-  for (int i = 0; i < kEventsPerTurn; ++i) {
+  for (int i = 0; i < kEventsPerTurn && sockets_.may_have_events(channel); ++i) {
     const auto event = sockets_.next_event(channel);
     if (!event.has_value()) {
       return;
@@ -327,26 +327,24 @@ bool ZmqTransport::Impl::wait(Duration timeout, std::span<const int> extra_fds) 
   const Duration sleep = pending_.empty()
                              ? std::clamp(std::min(timeout, until_timer), Duration(0), timeout)
                              : Duration(0);
-  std::vector<zmq::pollitem_t> items;
-  sockets_.add_poll_items(items);
-  const std::size_t extra_begin = items.size();
+  std::vector<pollfd> others;
   for (const int fd : extra_fds) {
-    items.push_back({nullptr, fd, ZMQ_POLLIN, 0});
+    others.push_back({fd, POLLIN, 0});
   }
   for (const auto& [key, link] : links_) {
     if (link.knock.has_value() && link.knock->fd() >= 0) {
-      items.push_back({nullptr, link.knock->fd(), ZMQ_POLLOUT, 0});
+      others.push_back({link.knock->fd(), POLLOUT, 0});
     }
   }
   const auto sleep_ms = std::chrono::ceil<milliseconds>(sleep).count();
-  const int count = zmq_poll(items.data(), static_cast<int>(items.size()), sleep_ms);
+  const bool any = sockets_.wait(static_cast<int>(sleep_ms), others);
   readable_.clear();
-  for (std::size_t i = 0; i < extra_fds.size() && count > 0; ++i) {
-    if (items[extra_begin + i].revents != 0) {
+  for (std::size_t i = 0; i < extra_fds.size(); ++i) {
+    if (others[i].revents != 0) {
       readable_.push_back(extra_fds[i]);
     }
   }
-  return count > 0 || !pending_.empty() || boot_now() >= next_deadline();
+  return any || !pending_.empty() || boot_now() >= next_deadline();
 }
 
 std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
@@ -359,7 +357,7 @@ std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
   std::size_t silent = 0;
   for (std::size_t count = 0; count < options_.messages_per_turn && silent < kSocketCount;) {
     const std::size_t index = next_socket_++ % kSocketCount;
-    if (read_message(index, inputs)) {
+    if (sockets_.may_read(index) && read_message(index, inputs)) {
       ++count;
       silent = 0;
     } else {
