@@ -49,6 +49,7 @@ void Raft::step(Instant now, Input input) {
   if (halted_) {
     return;
   }
+  stepped_at_ = now;
   std::visit([&](auto&& fact) { handle(now, std::forward<decltype(fact)>(fact)); },
              std::move(input));
   if (!halted_ && role_ == Role::kLeader) {
@@ -81,6 +82,7 @@ void Raft::tick(Instant now) {
   if (halted_) {
     return;
   }
+  stepped_at_ = now;
   if (role_ == Role::kLeader) {
     tick_leader(now);
   } else if (may_campaign() && now >= election_.deadline()) {
@@ -128,7 +130,11 @@ Instant Raft::next_deadline() const {
   return may_campaign() ? election_.deadline() : kNever;
 }
 
+/// Entries leave here and not in step(): proposals made in one go travel in one message.
 Raft::Output Raft::take_output() {
+  if (!halted_ && role_ == Role::kLeader) {
+    replication_->replicate(view(stepped_at_), output_.messages, output_.events);
+  }
   return std::exchange(output_, Output());
 }
 

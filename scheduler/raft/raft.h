@@ -260,6 +260,7 @@ class Raft {
   LogIndex own_term_index_;
   Instant last_majority_at_{};
   Instant heartbeat_at_ = kNever;
+  Instant stepped_at_{};
   std::size_t uncommitted_bytes_ = 0;  ///< Of own proposals; bounds the tail without a majority.
 
   std::uint64_t pre_votes_ = 0;  ///< Begun since a leader was last known.

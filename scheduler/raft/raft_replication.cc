@@ -209,7 +209,7 @@ void Raft::begin_round(Instant now) {
   }
 }
 
-/// What a leader does after every input: commit, answer reads, send.
+/// What a leader does after every input: commit and answer reads. Entries leave with the output.
 void Raft::lead(Instant now) {
   commit_by_counting(now);
   if (halted_ || role_ != Role::kLeader) {
@@ -223,7 +223,6 @@ void Raft::lead(Instant now) {
   const std::vector<ReadGrant> grants =
       read_index_.on_round_answered(replication_->majority_round());
   output_.reads.insert(output_.reads.end(), grants.begin(), grants.end());
-  replication_->replicate(view(now), output_.messages, output_.events);
 }
 
 void Raft::commit_by_counting(Instant now) {
