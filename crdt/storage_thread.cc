@@ -25,6 +25,7 @@ class StorageThread::Impl {
     CHECK(stores_.state != nullptr && stores_.state->environment() == Environment::kState);
     CHECK(fd_ >= 0);
     thread_ = std::thread([this] { run(); });
+    rows_thread_ = std::thread([this] { run_rows(); });
   }
   ~Impl() {
     {
@@ -32,7 +33,9 @@ class StorageThread::Impl {
       stopping_ = true;
     }
     wake_.notify_one();
+    rows_wake_.notify_one();
     thread_.join();
+    rows_thread_.join();
     close(fd_);
   }
   Impl(const Impl&) = delete;
@@ -64,9 +67,11 @@ class StorageThread::Impl {
   using Clock = std::chrono::steady_clock;
 
   void run();
+  void run_rows();
   bool await(std::deque<Item>& items);
+  bool await_rows(std::deque<WriteBatch>& batches);
   bool commit(LmdbStore& store, std::deque<Item>& items);
-  void commit_rows(std::deque<Item>& items);
+  void commit_rows(std::deque<WriteBatch>& batches);
   void sync_rows();
   void fail(Error error);
   void complain_of_rows(Error error);
@@ -74,18 +79,20 @@ class StorageThread::Impl {
 
   Stores stores_;
   Duration rows_sync_;
-  std::optional<Clock::time_point> sync_at_;  ///< Of the thread: set while rows are unsynced.
+  std::optional<Clock::time_point> sync_at_;  ///< Of rows_thread_: set while rows are unsynced.
   int fd_;
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::condition_variable wake_;
+  std::condition_variable rows_wake_;
   std::deque<Item> queue_;
-  std::size_t rows_queued_ = 0;  ///< Items of queue_ for kState.
+  std::deque<WriteBatch> rows_queue_;
   std::vector<std::uint64_t> completed_;
   std::optional<Error> rows_error_;
   std::optional<Error> failure_;
   Stats stats_;
   bool stopping_ = false;
   std::thread thread_;
+  std::thread rows_thread_;
 };
 
 void StorageThread::Impl::submit(std::uint64_t persist_id, Environment environment,
@@ -96,12 +103,16 @@ void StorageThread::Impl::submit(std::uint64_t persist_id, Environment environme
     if (failure_.has_value()) {
       return;
     }
-    if (is_rows && rows_queued_ >= kRowsQueueMax) {
+    if (is_rows && rows_queue_.size() >= kRowsQueueMax) {
       rows_error_ = Error{ErrorCode::kIo, "the disk does not keep up with the rows"};
       return;
     }
+    if (is_rows) {
+      rows_queue_.push_back(std::move(batch));
+      rows_wake_.notify_one();
+      return;
+    }
     if (queue_.size() < kStorageQueueMax) {
-      rows_queued_ += is_rows ? 1 : 0;
       queue_.push_back({persist_id, environment, std::move(batch)});
       wake_.notify_one();
       return;
@@ -119,34 +130,46 @@ std::vector<std::uint64_t> StorageThread::Impl::take_completed() {
 }
 
 void StorageThread::Impl::run() {
-  for (;;) {
-    std::deque<Item> items;
-    const bool goes_on = await(items);
+  std::deque<Item> items;
+  while (await(items)) {
     if (!commit(*stores_.id, items) || !commit(*stores_.raft, items)) {
       return;
     }
-    commit_rows(items);
-    if (!goes_on || (sync_at_.has_value() && Clock::now() >= *sync_at_)) {
-      sync_rows();
-    }
-    if (!goes_on) {
-      return;
-    }
+    items.clear();
   }
 }
 
-/// Waits for work: items, or rows due to be synced. False at the end.
+void StorageThread::Impl::run_rows() {
+  std::deque<WriteBatch> batches;
+  while (await_rows(batches)) {
+    commit_rows(batches);
+    batches.clear();
+    if (sync_at_.has_value() && Clock::now() >= *sync_at_) {
+      sync_rows();
+    }
+  }
+  sync_rows();
+}
+
+/// False at the end: all is written.
 bool StorageThread::Impl::await(std::deque<Item>& items) {
   std::unique_lock lock(mutex_);
-  const auto has_work = [this] { return stopping_ || !queue_.empty(); };
-  if (sync_at_.has_value()) {
-    wake_.wait_until(lock, *sync_at_, has_work);
-  } else {
-    wake_.wait(lock, has_work);
-  }
-  rows_queued_ = 0;
+  wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
   items.swap(queue_);
-  return !stopping_ || !items.empty();
+  return !items.empty();
+}
+
+/// Waits for rows, or for the time to sync earlier ones. False at the end.
+bool StorageThread::Impl::await_rows(std::deque<WriteBatch>& batches) {
+  std::unique_lock lock(mutex_);
+  const auto has_work = [this] { return stopping_ || !rows_queue_.empty(); };
+  if (sync_at_.has_value()) {
+    rows_wake_.wait_until(lock, *sync_at_, has_work);
+  } else {
+    rows_wake_.wait(lock, has_work);
+  }
+  batches.swap(rows_queue_);
+  return !stopping_ || !batches.empty();
 }
 
 /// One transaction of all items for this store. False when it failed: the thread ends.
@@ -179,12 +202,10 @@ bool StorageThread::Impl::commit(LmdbStore& store, std::deque<Item>& items) {
 }
 
 /// What fails here is lost on this disk alone.
-void StorageThread::Impl::commit_rows(std::deque<Item>& items) {
+void StorageThread::Impl::commit_rows(std::deque<WriteBatch>& batches) {
   WriteBatch group;
-  for (Item& item : items) {
-    if (item.environment == Environment::kState) {
-      std::move(item.batch.begin(), item.batch.end(), std::back_inserter(group));
-    }
+  for (WriteBatch& batch : batches) {
+    std::move(batch.begin(), batch.end(), std::back_inserter(group));
   }
   if (group.empty()) {
     return;
@@ -220,6 +241,7 @@ void StorageThread::Impl::fail(Error error) {
     failure_ = std::move(error);
   }
   queue_.clear();
+  rows_queue_.clear();
   ring();
 }
 

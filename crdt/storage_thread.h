@@ -5,8 +5,9 @@
 // does).
 //
 // kId and kRaft are durable when acknowledged, and their first failure is the end. kState is
-// acknowledged to nobody: its commits are not synced, the thread syncs them now and then, and what
-// could not be written is told and forgotten, because peers have it.
+// acknowledged to nobody: its commits are not synced, they are synced now and then, and what could
+// not be written is told and forgotten, because peers have it. It has a thread of its own, so that
+// no entry of the log waits for a sync of rows.
 //
 // submit(), take_completed(), take_rows_error() and failure() belong to the event loop's thread.
 
@@ -24,7 +25,7 @@ namespace muster::crdt {
 
 /// Batches waiting. More means that the disk stalled for minutes: a failure.
 inline constexpr std::size_t kStorageQueueMax = 65536;
-/// Batches of kState among them. One more is not stored.
+/// Batches of kState waiting. One more is not stored.
 inline constexpr std::size_t kRowsQueueMax = 4096;
 /// How long rows stay unsynced at most; more costs a longer repair after a power loss.
 inline constexpr Duration kRowsSync = std::chrono::seconds(5);
@@ -42,9 +43,9 @@ class StorageThread {
     std::uint64_t rows_syncs = 0;    ///< Of kState.
   };
 
-  /// Starts the thread. CHECKs that the stores are of the environments named.
+  /// Starts the threads. CHECKs that the stores are of the environments named.
   explicit StorageThread(Stores stores, Duration rows_sync = kRowsSync);
-  /// Commits what is queued, syncs the rows, then ends the thread and closes the stores.
+  /// Commits what is queued, syncs the rows, then ends the threads and closes the stores.
   ~StorageThread();
   StorageThread(const StorageThread&) = delete;
   StorageThread& operator=(const StorageThread&) = delete;

@@ -32,6 +32,8 @@ constexpr int kPatienceMs = 10'000;
 class SlowDisk {
  public:
   void shut() { set_shut(true); }
+  /// For files whose path contains `part`.
+  void shut_for(const std::string& part) { set_shut(true, part); }
   void open() { set_shut(false); }
   /// True once an fsync hangs.
   bool await_waiter() {
@@ -43,8 +45,14 @@ class SlowDisk {
     const std::lock_guard lock(mutex_);
     return gave_up_;
   }
-  void pass() {
+  void pass(int fd) {
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    std::error_code error;
+    const std::string file = std::filesystem::read_symlink(link, error).string();
     std::unique_lock lock(mutex_);
+    if (file.find(part_) == std::string::npos) {
+      return;
+    }
     ++waiting_;
     changed_.notify_all();
     gave_up_ |= !changed_.wait_for(lock, kPatience, [this] { return !shut_; });
@@ -53,15 +61,17 @@ class SlowDisk {
 
  private:
   static constexpr auto kPatience = std::chrono::milliseconds(kPatienceMs);
-  void set_shut(bool shut) {
+  void set_shut(bool shut, const std::string& part = "") {
     const std::lock_guard lock(mutex_);
     shut_ = shut;
+    part_ = part;
     changed_.notify_all();
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool shut_ = false;
+  std::string part_;
   bool gave_up_ = false;
   int waiting_ = 0;
 };
@@ -447,6 +457,20 @@ TEST_F(StorageThreadTest, ASlowDiskNeverHoldsTheLoop) {
             (Records{{"row", std::to_string(kRowsQueueMax - 1)}}));
 }
 
+TEST_F(StorageThreadTest, NoEntryOfTheLogWaitsForASyncOfRows) {
+  auto thread = start(16 << 20, 16 << 20, std::chrono::milliseconds(1));
+  slow_disk().shut_for("/state/");
+  thread->submit(0, Environment::kState, {put("row", "1")});
+  ASSERT_TRUE(slow_disk().await_waiter());
+  thread->submit(1, Environment::kRaft, {put("term", "9")});
+  EXPECT_TRUE(await(*thread));
+  EXPECT_EQ(thread->take_completed(), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(thread->stats().rows_syncs, 0U);
+  slow_disk().open();
+  thread.reset();
+  EXPECT_FALSE(slow_disk().gave_up());
+}
+
 TEST(DataLock, ASecondHolderIsToldThePidOfTheFirst) {
   char name[] = "/tmp/muster_lock_XXXXXX";
   ASSERT_NE(mkdtemp(name), nullptr);
@@ -491,6 +515,6 @@ TEST(DataLock, DiesWithItsHolder) {
 
 /// liblmdb finds this one before the C library's.
 extern "C" int fdatasync(int fd) {
-  muster::crdt::slow_disk().pass();
+  muster::crdt::slow_disk().pass(fd);
   return static_cast<int>(syscall(SYS_fdatasync, fd));
 }
