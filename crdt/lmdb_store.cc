@@ -33,6 +33,12 @@ constexpr std::string_view kTxnTable = "txn/";
 /// Where LMDB 0.9 keeps the transaction number in each of its two header pages.
 constexpr off_t kHeaderTxnOffset = 144;
 
+/// What a synced environment's file is ahead of its pages, at least and when it is extended. A sync
+/// that also has to write a new size or new blocks takes twice as long (0.20 ms, not 0.09 ms). More
+/// of it costs disk, and a longer commit once in so many pages.
+constexpr off_t kReserveMin = 32 << 10;
+constexpr off_t kReserveBytes = 256 << 10;
+
 using Sealed = std::map<std::string, std::string>;
 
 /// LMDB lets one process open an environment twice and then drops its locks: paths open here.
@@ -321,6 +327,7 @@ class LmdbStore::Impl {
   Status apply_all(MDB_txn* txn, const WriteBatch& batch, Root& root);
   Status write_root(MDB_txn* txn, const Root& root);
   Result<Root> read_root(MDB_txn* txn);
+  void reserve();
 
   std::string path_;
   Environment environment_;
@@ -328,6 +335,7 @@ class LmdbStore::Impl {
   MDB_dbi dbi_ = 0;
   Records recovered_;
   std::string mark_;  ///< The transaction mark on disk; "" = none yet.
+  bool syncs_ = false;
 };
 
 Status LmdbStore::Impl::load(const Options& options) {
@@ -344,6 +352,7 @@ Status LmdbStore::Impl::load(const Options& options) {
                : env.error();
   }
   env_ = *std::move(env);
+  syncs_ = options.sync;
   int dead_readers = 0;
   mdb_reader_check(env_.get(), &dead_readers);
   Result<Records> records = read_all(env_.get());
@@ -455,7 +464,28 @@ Status LmdbStore::Impl::commit(const WriteBatch& batch) {
     return io_error(path_, "cannot commit (is the disk full?)", code);
   }
   mark_ = mark;
+  if (syncs_) {
+    reserve();
+  }
   return ok();
+}
+
+/// Zeros behind the last page, which LMDB takes for no pages at all. A full disk just leaves less:
+/// the next commit says so, if it needs more.
+void LmdbStore::Impl::reserve() {
+  MDB_stat stat{};
+  MDB_envinfo info{};
+  struct stat file {};
+  int fd = -1;
+  mdb_env_stat(env_.get(), &stat);
+  mdb_env_info(env_.get(), &info);
+  mdb_env_get_fd(env_.get(), &fd);
+  const auto used = static_cast<off_t>((info.me_last_pgno + 1) * stat.ms_psize);
+  if (fstat(fd, &file) != 0 || file.st_size - used >= kReserveMin) {
+    return;
+  }
+  static const std::string zeros(static_cast<std::size_t>(kReserveBytes), '\0');
+  [[maybe_unused]] const ssize_t written = pwrite(fd, zeros.data(), zeros.size(), file.st_size);
 }
 
 Status LmdbStore::Impl::sync() {
