@@ -17,6 +17,8 @@ BASE_PORT = 8450
 TARGETS = {
     "mutants": ["raft_mutants", "sim_mutants"],
     "sim_speed": ["muster_sim"],
+    "quorum": ["bench_quorum"],
+    "restart": ["muster", "bench_age"],
 }
 
 
