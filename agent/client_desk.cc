@@ -6,8 +6,7 @@
 
 namespace muster::agent {
 
-std::optional<std::uint64_t> ClientDesk::open(Instant now, Asker asker, Request request,
-                                              HostId asked) {
+std::optional<std::uint64_t> ClientDesk::open(Instant now, Open question) {
   if (waiting_.size() >= kOpenMax) {
     return std::nullopt;
   }
@@ -15,8 +14,7 @@ std::optional<std::uint64_t> ClientDesk::open(Instant now, Asker asker, Request 
   while (number == 0 || waiting_.contains(number)) {
     number = rng_.next();
   }
-  waiting_.emplace(number,
-                   Waiting{{std::move(asker), std::move(request), asked}, now + kForwardTimeout});
+  waiting_.emplace(number, Waiting{std::move(question), now + kForwardTimeout});
   return number;
 }
 
@@ -51,6 +49,14 @@ std::vector<ClientDesk::Open> ClientDesk::expire(Instant now) {
 std::vector<ClientDesk::Open> ClientDesk::give_up(HostId asked) {
   CHECK(!asked.is_zero());
   return close_if([asked](const Waiting& waiting) { return waiting.open.asked == asked; });
+}
+
+std::vector<ClientDesk::Open> ClientDesk::take_back(HostId leader) {
+  CHECK(!leader.is_zero());
+  return close_if([leader](const Waiting& waiting) {
+    const Open& open = waiting.open;
+    return open.follows_leader && !open.asked.is_zero() && open.asked != leader;
+  });
 }
 
 Instant ClientDesk::next_deadline() const {

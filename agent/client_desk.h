@@ -33,18 +33,22 @@ class ClientDesk {
 
   explicit ClientDesk(Rng rng) : rng_(rng) {}
 
-  /// Remembers a question that someone else answers later. Nothing when too many are open.
-  /// The number names it: as the nonce of a forwarded request, or as a submit's request number.
-  /// `asked` is the host that a request was passed on to; zero = this one.
-  std::optional<std::uint64_t> open(Instant now, Asker asker, Request request,
-                                    HostId asked = HostId());
-  /// The asker of an open question, which is closed by this. Nothing when unknown or given up.
   struct Open {
     Asker asker;
     Request request;
-    HostId asked;
+    HostId asked = HostId();  ///< The host that it was passed on to; zero = this one.
+    /// Another leader may be asked instead when this one is none any more.
+    bool follows_leader = false;
+    /// An earlier leader was asked, and may have done it: a refusal is no sure one.
+    bool is_repeated = false;
   };
+  /// Remembers a question that someone else answers later. Nothing when too many are open.
+  /// The number names it: as the nonce of a forwarded request, or as a submit's request number.
+  std::optional<std::uint64_t> open(Instant now, Open question);
+  /// The open question, which is closed by this. Nothing when unknown or given up.
   std::optional<Open> close(std::uint64_t number);
+  /// Questions passed on to a leader that is not `leader`, closed by this.
+  std::vector<Open> take_back(HostId leader);
   /// Questions whose time has run out, closed by this.
   std::vector<Open> expire(Instant now);
   /// Questions passed on to a host that will not answer them any more, closed by this.

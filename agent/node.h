@@ -161,7 +161,7 @@ class Node {
   void update_neighbours(Instant now);
   void tell_seeds(Instant now);
   void view_changed(Instant now, HostId host);
-  void follow_leader(Instant now);
+  bool follow_leader(Instant now);
   /// Of a message of this host, with nothing behind the body.
   gossip::Envelope envelope_of(gossip::MessageType type, Nonce nonce) const;
   void send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body);
@@ -177,13 +177,15 @@ class Node {
   void answer_here(Instant now, const Asker& asker, const Request& request);
   Response answer_from_state(Instant now, const Request& request) const;
   void answer_read(Instant now, std::uint64_t request, bool granted);
-  void ask_leader(Instant now, const Asker& asker, const Request& request, bool may_forward);
+  void ask_leader(Instant now, ClientDesk::Open question, bool may_forward);
+  bool ask_anew(Instant now);
   void ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward);
   void ask_output(Instant now, const Asker& asker, const Request& request);
   void leave(Instant now, const Asker& asker, const Request& request);
   std::size_t live_voters(const crdt::QuorumView& quorum, HostId without) const;
-  void lead_request(Instant now, const Asker& asker, const Request& request);
-  void forward(Instant now, const Asker& asker, const Request& request, HostId to);
+  void lead_request(Instant now, ClientDesk::Open question);
+  void forward(Instant now, ClientDesk::Open question);
+  void refuse(const ClientDesk::Open& question, const std::string& text);
   void finish_client(const SeatReply& reply);
   void expire_questions(Instant now);
   void give_up_on(HostId host);
@@ -230,6 +232,7 @@ class Node {
   std::uint64_t overlay_epoch_ = 0;  ///< The membership's, when neighbours were last chosen.
   Sequence sent_sequence_;
   HostId told_leader_;
+  HostId asked_leader_;  ///< Whom clients' questions were last passed on to anew.
   Term told_term_;
   bool told_storm_ = false;
   Instant exit_at_ = kNever;

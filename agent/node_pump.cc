@@ -293,8 +293,8 @@ bool Node::drain_seat(Instant now) {
     gang_agent_.step(now, LeaderMessage{options_.self, from, std::move(message)});
   }
   publish_quorum(now);
-  follow_leader(now);
-  return !output.to_own_agent.empty();
+  const bool asked = follow_leader(now);
+  return asked || !output.to_own_agent.empty();
 }
 
 /// Voters tell everyone who votes and who leads, when that changed.
@@ -304,7 +304,8 @@ void Node::publish_quorum(Instant now) {
   }
 }
 
-void Node::follow_leader(Instant now) {
+/// True when questions of clients went to the new leader.
+bool Node::follow_leader(Instant now) {
   const HostId leader = seat_.known_leader();
   const Term term = seat_.known_term();
   if (leader != told_leader_ || term != told_term_) {
@@ -312,6 +313,7 @@ void Node::follow_leader(Instant now) {
     told_term_ = term;
     gang_agent_.step(now, LeaderChanged{leader, term});
   }
+  return ask_anew(now);
 }
 
 bool Node::drain_gang_agent(Instant now) {

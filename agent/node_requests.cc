@@ -70,14 +70,14 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
       return;
     case Verb::kSubmit:
     case Verb::kCancel:
-      ask_leader(now, asker, *request, may_forward);
+      ask_leader(now, {asker, *request}, may_forward);
       return;
     case Verb::kQuorum:
     case Verb::kJobs:
     case Verb::kShow:
     case Verb::kWhy:
       if (request->consistent) {
-        ask_leader(now, asker, *request, may_forward);
+        ask_leader(now, {asker, *request}, may_forward);
       } else {
         ask_voter(now, asker, *request, may_forward);
       }
@@ -182,25 +182,60 @@ bool Node::is_reachable(HostId host) const {
           member->state == membership::MemberState::kSuspect);
 }
 
-void Node::ask_leader(Instant now, const Asker& asker, const Request& request, bool may_forward) {
+void Node::ask_leader(Instant now, ClientDesk::Open question, bool may_forward) {
   if (seat_.leads()) {
-    lead_request(now, asker, request);
+    question.asked = HostId();
+    lead_request(now, std::move(question));
     return;
   }
   const HostId leader = seat_.known_quorum().leader;
   if (may_forward && !leader.is_zero() && leader != options_.self && is_reachable(leader)) {
-    forward(now, asker, request, leader);
+    question.asked = leader;
+    // The key makes two submits one; a cancel that is repeated may hear that the job has ended.
+    question.follows_leader = question.request.verb != Verb::kCancel;
+    forward(now, std::move(question));
     return;
   }
-  answer(asker,
-         bad(ResponseStatus::kNoQuorum, "no quorum is reachable from host " + options_.name +
-                                            "; repeat later, or ask another node with --node"));
+  refuse(question, "no quorum is reachable from host " + options_.name +
+                       "; repeat later, or ask another node with --node");
 }
 
-void Node::lead_request(Instant now, const Asker& asker, const Request& request) {
-  const auto number = desk_.open(now, asker, request);
+/// The leader before may be frozen or cut off, and then nothing would ever come of the question.
+/// True when there were such questions.
+bool Node::ask_anew(Instant now) {
+  const HostId leader = seat_.ready_leader();
+  if (leader == asked_leader_) {
+    return false;
+  }
+  asked_leader_ = leader;
+  if (leader.is_zero()) {
+    return false;
+  }
+  std::vector<ClientDesk::Open> questions = desk_.take_back(leader);
+  for (ClientDesk::Open& question : questions) {
+    question.is_repeated = true;
+    ask_leader(now, std::move(question), true);
+  }
+  return !questions.empty();
+}
+
+/// Surely not done, unless an earlier leader was asked already.
+void Node::refuse(const ClientDesk::Open& question, const std::string& text) {
+  if (question.is_repeated && question.request.verb == Verb::kSubmit) {
+    answer(question.asker, bad(ResponseStatus::kUnknown,
+                               "the leader changed: it may or may not have been accepted; repeat "
+                               "under the same key (" +
+                                   text + ")"));
+  } else {
+    answer(question.asker, bad(ResponseStatus::kNoQuorum, text));
+  }
+}
+
+void Node::lead_request(Instant now, ClientDesk::Open question) {
+  const Request request = question.request;
+  const auto number = desk_.open(now, question);
   if (!number.has_value()) {
-    answer(asker, bad(ResponseStatus::kNoQuorum, "too many requests at once: repeat in a moment"));
+    refuse(question, "too many requests at once: repeat in a moment");
     return;
   }
   if (request.verb == Verb::kSubmit) {
@@ -231,7 +266,7 @@ void Node::ask_voter(Instant now, const Asker& asker, const Request& request, bo
     }
   }
   if (may_forward && !to.is_zero()) {
-    forward(now, asker, request, to);
+    forward(now, {asker, request, to});
   } else if (request.verb == Verb::kQuorum) {
     answer(asker, good(now, encode_payload(quorum_info(now))));
   } else {
@@ -311,16 +346,17 @@ void Node::answer_read(Instant now, std::uint64_t request, bool granted) {
   }
 }
 
-void Node::forward(Instant now, const Asker& asker, const Request& request, HostId to) {
-  const crdt::Identity* target = addresses_.identity(to);
-  const auto number = target == nullptr ? std::nullopt : desk_.open(now, asker, request, to);
+void Node::forward(Instant now, ClientDesk::Open question) {
+  const crdt::Identity* target = addresses_.identity(question.asked);
+  const auto number = target == nullptr ? std::nullopt : desk_.open(now, question);
   if (!number.has_value()) {
-    answer(asker, bad(ResponseStatus::kNoQuorum, "too many requests at once: repeat in a moment"));
+    refuse(question, "too many requests at once: repeat in a moment");
     return;
   }
   gossip::Envelope envelope = envelope_of(gossip::MessageType::kRequest, Nonce(*number));
-  envelope.trailing = asker.trailing;
-  envelope.trailing_count = asker.trailing_count;
+  envelope.trailing = question.asker.trailing;
+  envelope.trailing_count = question.asker.trailing_count;
+  const Request& request = question.request;
   const bool is_bulk = request.verb == Verb::kOutput;
   output_.transport.push_back(
       gossip::Send{is_bulk ? target->bulk : target->control,
@@ -337,6 +373,10 @@ void Node::on_response(const gossip::Message& message) {
   asker.trailing = message.envelope().trailing;
   asker.trailing_count = message.envelope().trailing_count;
   const auto response = decode_response(message.body());
+  if (response.has_value() && response->status == ResponseStatus::kNoQuorum && open->is_repeated) {
+    refuse(*open, response->text);
+    return;
+  }
   answer(asker, response.has_value()
                     ? *response
                     : bad(ResponseStatus::kUnknown, "the node that knows gave no readable answer"));
@@ -345,7 +385,7 @@ void Node::on_response(const gossip::Message& message) {
 void Node::ask_output(Instant now, const Asker& asker, const Request& request) {
   if (!request.target.is_zero() && request.target != options_.self) {
     if (is_reachable(request.target)) {
-      forward(now, asker, request, request.target);
+      forward(now, {asker, request, request.target});
     } else {
       answer(asker, bad(ResponseStatus::kNotFound,
                         "host " + addresses_.name(request.target) +
@@ -354,7 +394,7 @@ void Node::ask_output(Instant now, const Asker& asker, const Request& request) {
     return;
   }
   const auto query = decode_payload<OutputQuery>(request.arguments);
-  const auto number = query.has_value() ? desk_.open(now, asker, request) : std::nullopt;
+  const auto number = query.has_value() ? desk_.open(now, {asker, request}) : std::nullopt;
   if (!number.has_value()) {
     answer(asker, bad(ResponseStatus::kUsage, "malformed question for output"));
     return;
@@ -421,6 +461,10 @@ void Node::finish_client(const SeatReply& reply) {
     Response response = good(now_, std::string());
     response.text = reply.text;
     answer(open->asker, response);
+    return;
+  }
+  if (!reply.job.has_value() && status_of(reply.code) == ResponseStatus::kNoQuorum) {
+    refuse(*open, reply.text);
     return;
   }
   answer(open->asker, reply.job.has_value() ? good(now_, encode_payload(JobRef{*reply.job}))

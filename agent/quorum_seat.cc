@@ -322,6 +322,7 @@ void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
                              {"term", std::to_string(entry.term.value())}}});
   // An entry of the present term proves that everything acknowledged before it is applied here.
   caught_up_ = caught_up_ || entry.term == raft_->term();
+  applied_term_ = entry.term;
   const bool is_command = entry.kind == scheduler::LogEntryKind::kCommand;
   scheduler_.step(now, scheduler::input::Applied{
                            entry.index, is_command ? std::move(entry.command) : std::string()});
@@ -460,6 +461,13 @@ bool QuorumSeat::is_heard_of() const {
 
 HostId QuorumSeat::known_leader() const {
   return trusts_own_seat() ? raft_->leader() : heard_.leader;
+}
+
+HostId QuorumSeat::ready_leader() const {
+  if (!trusts_own_seat()) {
+    return heard_.leader;
+  }
+  return applied_term_ == raft_->term() ? raft_->leader() : HostId();
 }
 
 Term QuorumSeat::known_term() const {

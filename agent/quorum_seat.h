@@ -115,6 +115,9 @@ class QuorumSeat {
   /// Parts of known_quorum(), asked for after every step.
   HostId known_leader() const;
   Term known_term() const;
+  /// The leader that surely serves: the log shows its own-term entry, or its row names it. Zero =
+  /// none known.
+  HostId ready_leader() const;
   /// Set once after each change of this voter's view that others should hear.
   std::optional<crdt::QuorumView> take_quorum_news();
   /// Age of what a voter says that does not lead: since it last heard the leader, or, while it led,
@@ -155,6 +158,7 @@ class QuorumSeat {
   crdt::QuorumView told_;   ///< What take_quorum_news() said last.
   bool told_leads_ = false;
   bool caught_up_ = false;
+  Term applied_term_;  ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};

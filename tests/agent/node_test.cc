@@ -335,6 +335,35 @@ class Forwarding : public testing::BareNode {
     rows.rows.push_back(row);
     receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
   }
+  /// The third host says that it leads now.
+  void third_leads() {
+    crdt::QuorumView quorum;
+    quorum.term = Term(2);
+    quorum.leader = kThird;
+    quorum.voters = {kPeer, kThird};
+    crdt::RowOf row{kThird, {Generation(1), {}}};
+    row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kQuorum)] = {
+        {Generation(1), Sequence(9)}, crdt::encode(quorum)};
+    crdt::RowsBody rows;
+    rows.rows.push_back(row);
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+  }
+  /// The hosts' addresses that requests were passed on to since, and the last one's number.
+  std::vector<gossip::Endpoint> passed_on_to() {
+    std::vector<gossip::Endpoint> peers;
+    for (const gossip::TransportOutput& each : transport) {
+      const auto* send = std::get_if<gossip::Send>(&each);
+      const auto message =
+          send == nullptr ? std::nullopt : std::optional(gossip::decode(send->bytes));
+      if (message.has_value() && message->has_value() &&
+          (*message)->envelope().type == MessageType::kRequest) {
+        peers.push_back(send->to);
+        number = (*message)->envelope().nonce;
+      }
+    }
+    return peers;
+  }
+  Nonce number;
   /// What clients were answered since.
   std::vector<ResponseStatus> answers() const {
     std::vector<ResponseStatus> statuses;
@@ -372,6 +401,25 @@ TEST(Node, APassedOnRequestEndsWithTheVerdictAboutItsHost) {
   bare.pass(ClientDesk::kForwardTimeout - 100ms);
   EXPECT_EQ(bare.count("unreachable"), 1U);
   EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown});
+}
+
+TEST(Node, APassedOnSubmitGoesOnToTheNextLeader) {
+  Forwarding bare({kPeer, kThird}, true);
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  EXPECT_FALSE(bare.ask(request(Verb::kCancel, encode_payload(JobRef{JobId(1)}))).has_value());
+  bare.transport.clear();
+  bare.third_leads();
+  const gossip::Endpoint third = gossip::Endpoint::ipv4(10, 0, 0, 3, 7450);
+  EXPECT_EQ(bare.passed_on_to(), std::vector<gossip::Endpoint>{third}) << "the submit alone";
+  EXPECT_TRUE(bare.answers().empty());
+  bare.transport.clear();
+  Response refusal;
+  refusal.status = ResponseStatus::kNoQuorum;
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kResponse);
+  envelope.nonce = bare.number;
+  bare.receive(gossip::encode(envelope, encode(refusal)));
+  EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown})
+      << "the first leader may have accepted it";
 }
 
 std::optional<Response> leave(Forwarding& bare, bool force = false) {
