@@ -12,6 +12,8 @@ namespace {
 
 /// The machines of a seat answer each other at most this often in one step.
 constexpr int kPumpRoundsMax = 64;
+/// Two heartbeats of a voter unanswered.
+constexpr Duration kQuietAfter = std::chrono::milliseconds(700);
 
 scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options) {
   scheduler::FirstQuorum::Config config;
@@ -352,10 +354,27 @@ void QuorumSeat::tell_leadership(Instant now) {
     // What a leader knew is as old as the last word of a majority to it.
     heard_leader_at_ = std::max(heard_leader_at_, raft_->last_majority_at());
   }
+  tell_quiet_voters(now);
   if (leads != told_leads_ || ready != told_ready_) {
     told_leads_ = leads;
     told_ready_ = ready;
     scheduler_.step(now, scheduler::input::LeadershipChanged{leads, ready});
+  }
+}
+
+/// A voter that has not yet answered this leadership at all counts as quiet: it may be the leader
+/// before, frozen.
+void QuorumSeat::tell_quiet_voters(Instant now) {
+  std::vector<HostId> quiet;
+  for (const scheduler::MemberLag& voter : raft_->lag(now)) {
+    if (voter.host != options_.self && voter.is_voter &&
+        (voter.match == LogIndex() || now - voter.heard_at >= kQuietAfter)) {
+      quiet.push_back(voter.host);
+    }
+  }
+  if (quiet != told_quiet_) {
+    told_quiet_ = quiet;
+    scheduler_.step(now, scheduler::input::VotersQuiet{std::move(quiet)});
   }
 }
 

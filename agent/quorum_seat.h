@@ -144,6 +144,7 @@ class QuorumSeat {
   bool drain_keeper(Instant now);
   void apply(Instant now, scheduler::CommittedEntry& entry);
   void tell_leadership(Instant now);
+  void tell_quiet_voters(Instant now);
   void grant(Instant now, std::uint64_t context, bool granted);
   void compact_if_due(Instant now);
   void persist(Owner owner, crdt::WriteBatch writes);
@@ -157,6 +158,7 @@ class QuorumSeat {
   crdt::QuorumView heard_;  ///< From rows of voters.
   crdt::QuorumView told_;   ///< What take_quorum_news() said last.
   bool told_leads_ = false;
+  std::vector<HostId> told_quiet_;
   bool caught_up_ = false;
   Term applied_term_;  ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;

@@ -238,6 +238,11 @@ void Scheduler::on(Instant now, input::StormChanged& fact) {
   wake_at(now);
 }
 
+void Scheduler::on(Instant, input::VotersQuiet& fact) {
+  quiet_ = {fact.hosts.begin(), fact.hosts.end()};
+  placing_wanted_ = placing_wanted_ || is_ready();
+}
+
 void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   const auto refuse = [&](ErrorCode code, std::string text) {
     output_.replies.push_back({fact.request, JobId(), Error{code, std::move(text)}});

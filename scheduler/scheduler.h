@@ -69,6 +69,11 @@ struct HostViewChanged {
 struct StormChanged {
   bool suspected = false;
 };
+/// Voters that do not answer this leader: all of them, sorted. Nothing new is placed there, long
+/// before any verdict: a leader that took over from a frozen one would place on it first of all.
+struct VotersQuiet {
+  std::vector<HostId> hosts;
+};
 /// The round of this context was answered by a majority.
 struct MajorityRound {
   std::uint64_t context = 0;
@@ -133,10 +138,10 @@ inline constexpr std::string_view kReasonStuck = "stuck";
 
 class Scheduler {
  public:
-  using Input =
-      std::variant<input::Applied, input::Restored, input::LeadershipChanged,
-                   input::AgentMessageReceived, input::HostViewChanged, input::StormChanged,
-                   input::MajorityRound, input::ClientSubmit, input::ClientCancel>;
+  using Input = std::variant<input::Applied, input::Restored, input::LeadershipChanged,
+                             input::AgentMessageReceived, input::HostViewChanged,
+                             input::StormChanged, input::VotersQuiet, input::MajorityRound,
+                             input::ClientSubmit, input::ClientCancel>;
   struct Output {
     std::vector<std::string> proposals;         ///< Encoded entries, in order, for Raft.
     std::vector<std::uint64_t> round_requests;  ///< Contexts for majority rounds.
@@ -191,6 +196,7 @@ class Scheduler {
   void on(Instant now, input::AgentMessageReceived& fact);
   void on(Instant now, input::HostViewChanged& fact);
   void on(Instant now, input::StormChanged& fact);
+  void on(Instant now, input::VotersQuiet& fact);
   void on(Instant now, input::MajorityRound& fact);
   void on(Instant now, input::ClientSubmit& fact);
   void on(Instant now, input::ClientCancel& fact);
@@ -230,8 +236,11 @@ class Scheduler {
   bool forget_lost_proposals(Instant now);
   void observe_hosts(Instant now);
   std::optional<entry::Observe> wanted_observe(const HostRecord& record) const;
+  /// Hosts that get nothing now: what is still to be observed is not decided upon.
+  std::set<HostId> unplaceable() const;
   void place_queue(Instant now);
   void judge_attempts(Instant now);
+  bool fits_without(const HostId& gone, const Attempt& attempt, const Job& job) const;
   void judge_reserved(Instant now, const Attempt& attempt, const Job& job);
   void judge_started(Instant now, const Attempt& attempt, const Job& job);
   Cause stop_cause(Instant now, const Attempt& attempt, const Job& job);
@@ -255,6 +264,7 @@ class Scheduler {
   bool own_term_applied_ = false;
   bool halted_ = false;
   bool storm_ = false;
+  std::set<HostId> quiet_;  ///< Voters that do not answer.
   std::uint64_t dropped_ = 0;
   Instant ready_since_;    ///< When this leader applied its own-term entry.
   Instant last_tick_;      ///< Up to when cluster time has been proposed.

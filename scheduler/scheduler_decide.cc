@@ -7,6 +7,20 @@
 #include "scheduler/scheduler.h"
 
 namespace muster::scheduler {
+namespace {
+
+/// The first host of the gang that is not ready and for which `is_meant` holds; zero = none.
+template <class Predicate>
+HostId unready_member(const Attempt& attempt, Predicate is_meant) {
+  for (const MemberRecord& record : attempt.members) {
+    if (!record.ready && is_meant(record.member.host)) {
+      return record.member.host;
+    }
+  }
+  return HostId();
+}
+
+}  // namespace
 
 std::string proposal_name(const Entry& entry) {
   struct Namer {
@@ -119,6 +133,12 @@ void Scheduler::observe_hosts(Instant now) {
   }
 }
 
+std::set<HostId> Scheduler::unplaceable() const {
+  std::set<HostId> hosts = unobserved_;
+  hosts.insert(quiet_.begin(), quiet_.end());
+  return hosts;
+}
+
 void Scheduler::place_queue(Instant now) {
   const std::string prefix = std::to_string(static_cast<int>(EntryKind::kDecide)) + "/";
   const auto first = proposed_.lower_bound(prefix);
@@ -131,8 +151,7 @@ void Scheduler::place_queue(Instant now) {
   if (state_.queue().empty()) {
     return;
   }
-  // What is still to be observed is not decided upon.
-  FreeGpus free(state_, unobserved_);
+  FreeGpus free(state_, unplaceable());
   std::size_t count = 0;
   for (const QueueKey& place_in_queue : state_.queue()) {
     const Job& job = *state_.job(place_in_queue.job);
@@ -169,6 +188,19 @@ void Scheduler::judge_attempts(Instant now) {
   }
 }
 
+/// Whether the gang fits on what is free and what it holds itself, `gone` left out.
+bool Scheduler::fits_without(const HostId& gone, const Attempt& attempt, const Job& job) const {
+  const FreeGpus free(state_, unplaceable());
+  std::set<HostId> without = barred_hosts(free, job);
+  without.insert(gone);
+  std::size_t count = 0;
+  for (const MemberRecord& record : attempt.members) {
+    count += without.count(record.member.host) == 0 ? record.member.gpus.size() : 0;
+  }
+  const HostRecord* host = state_.host(gone);
+  return host != nullptr && count + free.count(host->gpu_type, without) >= job.spec.gpus;
+}
+
 void Scheduler::judge_reserved(Instant now, const Attempt& attempt, const Job& job) {
   if (job.cancel_requested) {
     propose(now, entry::Abort{attempt.token, Cause::kCancelled, HostId()});
@@ -176,6 +208,15 @@ void Scheduler::judge_reserved(Instant now, const Attempt& attempt, const Job& j
   }
   if (attempt.all_ready()) {
     propose(now, entry::Start{attempt.token});
+    return;
+  }
+  const HostId gone = unready_member(attempt, [&](const HostId& id) {
+    const HostRecord* host = state_.host(id);
+    return host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded);
+  });
+  if (!gone.is_zero() && fits_without(gone, attempt, job)) {
+    // Nothing would come of waiting, and elsewhere the gang starts at once.
+    propose(now, entry::Abort{attempt.token, Cause::kDeadline, gone});
     return;
   }
   const Instant due = reserved_since_.at(attempt.token) + attempt.deadline;
@@ -186,12 +227,7 @@ void Scheduler::judge_reserved(Instant now, const Attempt& attempt, const Job& j
     wake_at(due);
     return;
   }
-  HostId late;
-  for (const MemberRecord& record : attempt.members) {
-    if (!record.ready && late.is_zero()) {
-      late = record.member.host;
-    }
-  }
+  const HostId late = unready_member(attempt, [](const HostId&) { return true; });
   propose(now, entry::Abort{attempt.token, Cause::kDeadline, late});
 }
 

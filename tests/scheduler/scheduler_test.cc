@@ -198,6 +198,32 @@ TEST_F(OneLeader, AgentKilledBetweenReadyAndStartFreesTheGang) {
   EXPECT_EQ(said<Stop>(1).back().reason, "aborted");
 }
 
+TEST_F(OneLeader, AReservationOnALostHostGoesElsewhereAtOnceIfItFits) {
+  join(1);
+  join(2);
+  id = submit(8, "gang");
+  ready(1);
+  see(2, Verdict::kSilent);
+  EXPECT_EQ(job(id).attempts, 1U) << "there is nowhere else";
+  join(3);
+  pass(1s);
+  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(said<Assign>(3).size(), 1U);
+}
+
+TEST_F(OneLeader, NothingNewIsPlacedOnAVoterThatDoesNotAnswer) {
+  join(1);
+  join(2);
+  give(input::VotersQuiet{{host_id(1)}});
+  const JobId one = submit(4, "a");
+  EXPECT_EQ(said<Assign>(2).size(), 1U);
+  const JobId two = submit(4, "b");
+  EXPECT_EQ(job(one).state, JobState::kScheduled);
+  EXPECT_EQ(job(two).state, JobState::kQueued);
+  give(input::VotersQuiet{});
+  EXPECT_EQ(said<Assign>(1).size(), 1U) << "it answers again";
+}
+
 TEST_F(OneLeader, RestartedAgentLosesItsReservation) {
   join(1);
   id = submit(2, "a");
