@@ -98,6 +98,10 @@ void Raft::tick(Instant now) {
 
 void Raft::tick_leader(Instant now) {
   if (now - replication_->majority_heard_at(now) >= config_.check_quorum) {
+    // It may be deaf and not mute: then the others need not wait until they miss it.
+    if (const HostId heir = replication_->best_successor(); !heir.is_zero()) {
+      send(heir, TimeoutNow{hard_state_.term});
+    }
     become_follower(now, hard_state_.term, HostId(), "no majority answered");
     return;
   }
@@ -125,7 +129,10 @@ Instant Raft::next_deadline() const {
     return kNever;
   }
   if (role_ == Role::kLeader) {
-    return transfer_.has_value() ? std::min(heartbeat_at_, transfer_->until) : heartbeat_at_;
+    const Instant hand_over_at = transfer_.has_value() ? transfer_->until : kNever;
+    const bool may_hang = !unfinished_.empty() && !transfer_.has_value();
+    const Instant hangs_at = may_hang ? unfinished_.front().since + config_.disk_patience : kNever;
+    return std::min({heartbeat_at_, hand_over_at, hangs_at > stepped_at_ ? hangs_at : kNever});
   }
   return may_campaign() ? election_.deadline() : kNever;
 }

@@ -167,7 +167,7 @@ struct RaftConfig {
   /// it went on, hands over, and steps down when that fails; a voter that waits so long does not
   /// campaign. Lower: a busy disk unseats leaders. Higher: the leader's own host and elections wait
   /// for a disk that hangs.
-  Duration disk_patience = std::chrono::milliseconds(800);
+  Duration disk_patience = std::chrono::milliseconds(500);
   /// Unacknowledged appends are sent again after this long.
   Duration retransmit = std::chrono::milliseconds(500);
   /// After the leader's link reset the voters start their pre-votes this far apart, in voter order:
