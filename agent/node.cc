@@ -12,6 +12,10 @@ namespace {
 
 static_assert(StateMachine<Node>);
 
+/// A write that waits so long says that the disk of this host is slow or hangs.
+constexpr Duration kDiskLate = std::chrono::milliseconds(700);
+/// Between two looks of a leader at them.
+constexpr Duration kDiskLookPeriod = std::chrono::milliseconds(250);
 constexpr std::string_view kClusterKey = "cluster";
 /// The process ends when those it talks to have the goodbye, or after this long.
 constexpr Duration kLeaveLinger = std::chrono::seconds(2);
@@ -112,6 +116,10 @@ void Node::tick(Instant now) {
   if (seat_.next_deadline() <= now) {
     seat_.tick(now);
   }
+  if (disk_look_at() <= now) {
+    disk_looked_at_ = now;
+    seat_.own_disk_is_late(now);
+  }
   if (seat_.wants_hosts(now)) {
     seat_.hosts_seen(now, live_hosts());
   }
@@ -141,7 +149,7 @@ void Node::tick(Instant now) {
 Instant Node::next_deadline() const {
   return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
                    gang_agent_.next_deadline(), seeds_.next_deadline(), desk_.next_deadline(),
-                   ask_goodbye_at_, id_watch_.next_deadline(), exit_at_});
+                   ask_goodbye_at_, id_watch_.next_deadline(), exit_at_, disk_look_at()});
 }
 
 std::string Node::deadlines_text() const {
@@ -164,6 +172,13 @@ void Node::check_invariants() const {
   store_.check_invariants();
   seat_.check_invariants();
   gang_agent_.check_invariants();
+}
+
+/// Only a leader places gangs, and wants to know which disks are slow, its own among them.
+Instant Node::disk_look_at() const {
+  return persists_.empty() || !seat_.leads() ? kNever
+                                             : std::max(persists_.begin()->second.since + kDiskLate,
+                                                        disk_looked_at_ + kDiskLookPeriod);
 }
 
 std::vector<SeenHost> Node::live_hosts() const {

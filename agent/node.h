@@ -120,6 +120,7 @@ class Node {
   struct PersistRef {
     PersistOwner owner = PersistOwner::kNobody;
     std::uint64_t id = 0;
+    Instant since{};
   };
   /// The connection the message at hand came in on: how to answer a host whose row is unknown.
   struct Current {
@@ -143,6 +144,7 @@ class Node {
   void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
   /// Those that could take a seat in the quorum.
   std::vector<SeenHost> live_hosts() const;
+  Instant disk_look_at() const;
   void greet_seeds(Instant now);
   void publish_identity(Instant now, bool left);
   void publish_quorum(Instant now);
@@ -212,7 +214,8 @@ class Node {
   EventRing recent_;
   Instant now_{};
   Current current_;
-  std::map<std::uint64_t, PersistRef> persists_;
+  std::map<std::uint64_t, PersistRef> persists_;  ///< Rising in time, too.
+  Instant disk_looked_at_{};
   std::uint64_t last_persist_ = 0;
   std::uint64_t dropped_count_ = 0;
   /// What a host's row offers, decoded once a version: its view changes more often.

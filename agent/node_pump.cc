@@ -398,6 +398,7 @@ void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::str
 
 void Node::persist(PersistRef owner, crdt::Environment environment, crdt::WriteBatch writes) {
   const std::uint64_t id = ++last_persist_;
+  owner.since = now_;
   persists_.emplace(id, owner);
   output_.persists.push_back({id, environment, std::move(writes)});
 }

@@ -83,6 +83,9 @@ class QuorumSeat {
   void seeds_known(Instant now, std::vector<scheduler::FirstQuorum::Seed> seeds);
   void view_changed(Instant now, scheduler::HostView view);
   void storm_changed(Instant now, bool suspected);
+  /// Some write of this host has waited for its disk for long. Precondition: leads(). It is not
+  /// held against this host while the others' disks keep the log waiting as well.
+  void own_disk_is_late(Instant now);
   void heard_quorum(const crdt::QuorumView& view);
   /// Preconditions: leads().
   void submit(Instant now, std::uint64_t request, std::string key, scheduler::JobSpec spec,
@@ -158,7 +161,15 @@ class QuorumSeat {
   crdt::QuorumView heard_;  ///< From rows of voters.
   crdt::QuorumView told_;   ///< What take_quorum_news() said last.
   bool told_leads_ = false;
-  std::vector<HostId> told_quiet_;
+  /// How a voter keeps up with a leader's log.
+  struct Pace {
+    LogIndex target;  ///< To be on its disk next.
+    Instant since;    ///< Waited for since then.
+    Instant late_until;
+  };
+  std::map<HostId, Pace> paces_;
+  Instant own_disk_late_until_{};
+  scheduler::input::VotersQuiet told_quiet_;
   bool caught_up_ = false;
   Term applied_term_;  ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;

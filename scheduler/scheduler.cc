@@ -238,8 +238,11 @@ void Scheduler::on(Instant now, input::StormChanged& fact) {
   wake_at(now);
 }
 
-void Scheduler::on(Instant, input::VotersQuiet& fact) {
+void Scheduler::on(Instant now, input::VotersQuiet& fact) {
   quiet_ = {fact.hosts.begin(), fact.hosts.end()};
+  quiet_.insert(fact.late.begin(), fact.late.end());
+  late_ = {fact.late.begin(), fact.late.end()};
+  wake_at(now);
   placing_wanted_ = placing_wanted_ || is_ready();
 }
 

@@ -69,10 +69,14 @@ struct HostViewChanged {
 struct StormChanged {
   bool suspected = false;
 };
-/// Voters that do not answer this leader: all of them, sorted. Nothing new is placed there, long
-/// before any verdict: a leader that took over from a frozen one would place on it first of all.
+/// Voters that do not answer this leader, or whose disks do not follow: all of them, sorted.
+/// Nothing new is placed there, long before any verdict: a leader that took over from a frozen one
+/// would place on it first of all.
 struct VotersQuiet {
   std::vector<HostId> hosts;
+  /// What was decided is not on their disks for long: reservations that wait for them go elsewhere.
+  std::vector<HostId> late;
+  bool operator==(const VotersQuiet&) const = default;
 };
 /// The round of this context was answered by a majority.
 struct MajorityRound {
@@ -264,7 +268,8 @@ class Scheduler {
   bool own_term_applied_ = false;
   bool halted_ = false;
   bool storm_ = false;
-  std::set<HostId> quiet_;  ///< Voters that do not answer.
+  std::set<HostId> quiet_;  ///< Voters that do not answer, the late ones among them.
+  std::set<HostId> late_;
   std::uint64_t dropped_ = 0;
   Instant ready_since_;    ///< When this leader applied its own-term entry.
   Instant last_tick_;      ///< Up to when cluster time has been proposed.

@@ -212,7 +212,8 @@ void Scheduler::judge_reserved(Instant now, const Attempt& attempt, const Job& j
   }
   const HostId gone = unready_member(attempt, [&](const HostId& id) {
     const HostRecord* host = state_.host(id);
-    return host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded);
+    return late_.contains(id) ||
+           (host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded));
   });
   if (!gone.is_zero() && fits_without(gone, attempt, job)) {
     // Nothing would come of waiting, and elsewhere the gang starts at once.

@@ -211,10 +211,21 @@ TEST_F(OneLeader, AReservationOnALostHostGoesElsewhereAtOnceIfItFits) {
   EXPECT_EQ(said<Assign>(3).size(), 1U);
 }
 
+TEST_F(OneLeader, AReservationOnALateVoterGoesElsewhereIfItFits) {
+  join(1);
+  id = submit(2, "gang");
+  give(input::VotersQuiet{{}, {host_id(1)}});
+  EXPECT_EQ(job(id).attempts, 1U) << "there is nowhere else";
+  join(2);
+  pass(1s);
+  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(said<Assign>(2).size(), 1U);
+}
+
 TEST_F(OneLeader, NothingNewIsPlacedOnAVoterThatDoesNotAnswer) {
   join(1);
   join(2);
-  give(input::VotersQuiet{{host_id(1)}});
+  give(input::VotersQuiet{{host_id(1)}, {}});
   const JobId one = submit(4, "a");
   EXPECT_EQ(said<Assign>(2).size(), 1U);
   const JobId two = submit(4, "b");

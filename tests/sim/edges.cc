@@ -56,6 +56,8 @@ class Acts {
     play("finish_before_condemn", [this] { return finish_before_condemn(); });
     play("death_while_stopping", [this] { return death_of_the_last_while_stopping(); });
     play("condemned_while_reserved", [this] { return condemned_while_reserved(); });
+    play("restart_while_reserved", [this] { return restart_while_reserved(); });
+    play("cancel_before_decide", [this] { return cancel_before_decide(); });
     for (int i = 0; i < 4; ++i) {
       play("finish_of_an_earlier_start", [this] { return finish_of_an_earlier_start(); });
     }
@@ -397,6 +399,50 @@ class Acts {
       return false;
     }
     world_.run_for(20s);
+    return true;
+  }
+
+  void restart(std::uint32_t host) {
+    world_.kill_agent(host);
+    set_fsync(host, 1ms);
+    world_.start_agent(host);
+  }
+
+  /// A host with a slow disk restarts under a gang that fits nowhere without it.
+  bool restart_while_reserved() {
+    const std::uint32_t host = kHosts - 1;
+    set_fsync(host, 3s);
+    submit(kHosts * 8, 1s);
+    if (!until([this] { return is(JobState::kScheduled); }, 5s)) {
+      return false;
+    }
+    world_.run_for(100ms);
+    restart(host);
+    world_.run_for(3s);
+    return true;
+  }
+
+  /// A job waits for another's GPUs and is cancelled behind the Finish that frees them: the Decide
+  /// that the Finish calls for comes behind the Cancel.
+  bool cancel_before_decide() {
+    submit(8, 3s);
+    if (!until([this] { return is(JobState::kRunning); }, 5s)) {
+      return false;
+    }
+    submit(kHosts * 8, 1s);
+    if (!until([this] { return is(JobState::kQueued); }, 2s)) {
+      return false;
+    }
+    world_.run_for(2s);
+    for (std::uint32_t voter = 0; voter < kVoters; ++voter) {
+      set_fsync(voter, 2s);
+    }
+    if (!until([this] { return !world_.disk(leader()).idle(); }, 4s)) {
+      return false;
+    }
+    world_.run_for(200ms);
+    cancel();
+    world_.run_for(8s);
     return true;
   }
 
