@@ -143,6 +143,11 @@ class Switch:
         pairs += [f"{self.addresses[b]} . {self.addresses[a]}" for a in left for b in right]
         self._in("nft", "add element bridge lab cut { " + ", ".join(pairs) + " }")
 
+    def cut_one_way(self, sources, targets):
+        """Nothing from `sources` reaches `targets`; the other direction stays."""
+        pairs = [f"{self.addresses[a]} . {self.addresses[b]}" for a in sources for b in targets]
+        self._in("nft", "add element bridge lab cut { " + ", ".join(pairs) + " }")
+
     def heal(self):
         self._in("nft", "flush set bridge lab cut")
 
@@ -167,6 +172,9 @@ class Agent:
         self.data.mkdir(exist_ok=True)
         self.process = None
         self.environment = {}
+        self.flags = {}  #: Replaces flags of every start, as in {"gpus": "sim:1xA100"}.
+        self.binary = MUSTER
+        self.log = self.data / "agent.log"
         self.address = lab.switch.addresses[name] if lab.switch else "127.0.0.1"
 
     @property
@@ -177,8 +185,8 @@ class Agent:
         """What starts this agent; `changes` replaces flags, as in gpus="sim:1xA100"."""
         flags = {"name": self.name, "listen": self.endpoint, "seeds": self.lab.seeds(),
                  "data_dir": str(self.data), "bootstrap_expect": str(self.lab.expect),
-                 "gpus": self.lab.gpus, **changes}
-        command = [str(MUSTER), "agent"]
+                 "gpus": self.lab.gpus, **self.flags, **changes}
+        command = [str(self.binary), "agent"]
         for flag, value in flags.items():
             command += ["--" + flag.replace("_", "-"), value]
         return command
@@ -188,7 +196,7 @@ class Agent:
         if self.lab.switch:
             command = ["ip", "netns", "exec", self.lab.switch.space_of(self.name)] + command
             command.append("--insecure")
-        log = open(self.data / "agent.log", "ab")
+        log = open(self.log, "ab")
         self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                         start_new_session=True, cwd=self.lab.directory,
                                         env={**os.environ, **self.environment})
@@ -221,6 +229,20 @@ class Agent:
             self.lab.switch.link(self.name, "down")
         self.kill_agent()
         self.signal_all(signal.SIGKILL)
+
+    def ranks_of(self, number):
+        """{pid: start time in ticks since boot} of this job's ranks on this host."""
+        ranks = {}
+        for pid in self.pids():
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    is_rank = f"MUSTER_JOB_ID={number}\0".encode() in b"\0" + file.read()
+                if is_rank:
+                    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+                    ranks[pid] = int(stat.rpartition(")")[2].split()[19])
+            except OSError:
+                pass
+        return ranks
 
     def plug_in(self):
         if self.lab.switch:
@@ -303,7 +325,7 @@ class Lab:
         """True; Failure with the last words of an agent that ended at once."""
         for agent in self.agents.values():
             if agent.process and not agent.is_running():
-                words = (agent.data / "agent.log").read_text().strip().rpartition("\n")[2]
+                words = agent.log.read_text().strip().rpartition("\n")[2]
                 raise Failure(f"agent {agent.name} ended: {words}")
         return True
 

@@ -30,7 +30,8 @@ def need_binaries(bench):
     """Builds what the bench runs; with MUSTER_BINARY set, that one is measured as it is."""
     if "MUSTER_BINARY" in os.environ:
         return
-    targets = TARGETS.get(bench, ["muster", "bench_probe", "bench_stamp", "fuzz_port"])
+    targets = TARGETS.get(bench, ["muster", "bench_probe", "bench_stamp", "bench_slow_sync",
+                                  "fuzz_port"])
     if not (BUILD / "build.ninja").exists():
         subprocess.run(["cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja"], check=True,
                        stdout=subprocess.DEVNULL)
@@ -121,12 +122,6 @@ def submit(agent, count, gpus, argv):
         raise Broken(f"submit on {agent.name}: {done.stderr.strip()}")
     rows = [line.split() for line in done.stdout.splitlines()]
     return [(int(row[1]), int(row[3]), float(row[5])) for row in rows]
-
-
-def feed(agent, count, argv):
-    """A process that submits so many 1-GPU jobs, one after the other."""
-    return subprocess.Popen([str(PROBE), "submit", socket_of(agent), str(count), "1", "--", *argv],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def stamps(path):

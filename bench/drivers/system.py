@@ -1,4 +1,4 @@
-"""Benches of five real agents: deaths noticed, failover, launch, idle cost."""
+"""Benches of five real agents: deaths noticed, launch, idle cost."""
 
 import os
 import pathlib
@@ -13,8 +13,6 @@ from lab import run, wait_for
 
 NS_A_SECOND = 1e9
 VERDICT_LIMIT_S = 30
-FEEDERS = 3
-FED_BY_EACH = 120
 
 
 def detect(rounds=20, refused=1, silent=1):
@@ -56,55 +54,6 @@ def detect_kind(five, rounds, kind, kill):
         cluster.settle(five)
     figures(f"detect_{kind}_first", first, "s")
     figures(f"detect_{kind}_all", last, "s")
-
-
-def failover(rounds=20):
-    """1-GPU jobs flow; the leader's agent is killed; the end of the silence that follows counts.
-
-    A start that the old leader had sent may still happen just after the signal, so the figure is
-    the end of the longest pause that begins near the signal, not the first start."""
-    with cluster.make(namespaces=False, gpus="sim:1xH100") as five:
-        five.start()
-        leader = cluster.settle(five)
-        path = five.directory / "starts"
-        took = []
-        for number in range(rounds):
-            target = next(a for a in five.live() if a.name != leader)
-            feeders = [cluster.feed(target, FED_BY_EACH, [str(cluster.STAMP), str(path), "50"])
-                       for _ in range(FEEDERS)]
-            try:
-                wait_for("a flow of starts", lambda: flows(path), 20)
-                began = boot_ns()
-                five[leader].kill_agent()
-                time.sleep(3)
-            finally:
-                for feeder in feeders:
-                    feeder.kill()
-                    feeder.wait()
-            pause, end = silence(path, began)
-            took.append(end)
-            print(f"# failover {number} {leader} pause {pause:.3f} next start {end:.3f}",
-                  flush=True)
-            five[leader].start()
-            leader = cluster.settle(five)
-            wait_for("the queue to drain", lambda: is_drained(target), 60)
-    figures("failover_kill", took, "s")
-
-
-def flows(path):
-    """Ten starts in the last half second."""
-    return sum(1 for when, _, _ in cluster.stamps(path) if boot_ns() - when < 5e8) >= 10
-
-
-def silence(path, began):
-    """(length, end after the signal) of the longest pause that began within 0.3 s of it."""
-    times = [when for when, _, _ in cluster.stamps(path)]
-    gaps = [(later - earlier, later) for earlier, later in zip(times, times[1:])
-            if later > began and earlier < began + 3e8]
-    if not gaps:
-        raise Broken("no gang started within 3 s of the leader's death")
-    length, end = max(gaps)
-    return length / NS_A_SECOND, (end - began) / NS_A_SECOND
 
 
 def is_drained(agent):
