@@ -72,6 +72,14 @@ void fields(A& a, JobRef& v) {
   a(v.job);
 }
 template <class A>
+void fields(A& a, RequeueArgs& v) {
+  a(v.job, v.attempt);
+}
+template <class A>
+void fields(A& a, FenceArgs& v) {
+  a(v.host);
+}
+template <class A>
 void fields(A& a, JobSummary& v) {
   a(v.id, v.name, v.user, v.state, v.gpus, v.gpu_type, v.attempt, v.priority, v.exit_code, v.cause,
     v.hosts);
@@ -245,7 +253,7 @@ std::string encode(const Response& response) {
 
 std::optional<Request> decode_request(Reader body) {
   Request request;
-  request.verb = static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(Verb::kNodes)));
+  request.verb = static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(kVerbLast)));
   request.consistent = body.boolean();
   request.target = body.id<HostId>();
   request.arguments = std::string(body.bytes());
@@ -301,6 +309,8 @@ MUSTER_PAYLOAD(EventsPage);
 MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);
 MUSTER_PAYLOAD(JobRef);
+MUSTER_PAYLOAD(RequeueArgs);
+MUSTER_PAYLOAD(FenceArgs);
 MUSTER_PAYLOAD(JobsQuery);
 MUSTER_PAYLOAD(JobList);
 MUSTER_PAYLOAD(JobDetail);

@@ -33,7 +33,18 @@ enum class Verb : std::uint8_t {
   kWhy = 9,      ///< JobRef -> WhyInfo; any voter
   kOutput = 10,  ///< OutputQuery -> OutputChunk; the target host
   kNodes = 11,   ///< -> NodeList; local
+  // 12 to 19 are kept for the quorum.
+  kSuspend = 20,  ///< JobRef -> JobRef; leader
+  kResume = 21,   ///< JobRef -> JobRef; leader
+  kRequeue = 22,  ///< RequeueArgs -> JobRef; leader
+  kFence = 23,    ///< FenceArgs -> nothing; leader
 };
+/// The highest number above: what is beyond is not understood.
+inline constexpr Verb kVerbLast = Verb::kFence;
+/// It changes something, so that an answer that is lost leaves its outcome unknown.
+constexpr bool is_change(Verb verb) {
+  return verb == Verb::kSubmit || verb == Verb::kCancel || verb >= Verb::kSuspend;
+}
 
 /// The CLI's exit code is the number (conventions.md "Exit codes").
 enum class ResponseStatus : std::uint8_t {
@@ -150,6 +161,15 @@ struct SubmitArgs {
 };
 struct JobRef {
   JobId job;
+};
+struct RequeueArgs {
+  JobId job;
+  /// The attempt that is to make way: repeated after a later one was decided, this does nothing.
+  /// 0 = whichever is the newest.
+  std::uint64_t attempt = 0;
+};
+struct FenceArgs {
+  HostId host;
 };
 
 struct JobSummary {

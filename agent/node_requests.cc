@@ -41,6 +41,28 @@ std::string asker_text(const Request& request) {
   return request.user.empty() ? request.via : request.user + "@" + request.via;
 }
 
+/// The log's entry for an operator's word; what is unreadable is about no job and no host.
+decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) {
+  namespace entry = scheduler::entry;
+  const std::string by = asker_text(request);
+  if (request.verb == Verb::kSuspend) {
+    return entry::Suspend{job_of(request), by};
+  }
+  if (request.verb == Verb::kResume) {
+    return entry::Resume{job_of(request), by};
+  }
+  if (request.verb == Verb::kRequeue) {
+    const auto arguments = decode_payload<RequeueArgs>(request.arguments).value_or(RequeueArgs());
+    const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
+    return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), by};
+  }
+  if (request.verb == Verb::kFence) {
+    return entry::Fence{decode_payload<FenceArgs>(request.arguments).value_or(FenceArgs()).host,
+                        by};
+  }
+  return entry::Cancel{job_of(request), by};
+}
+
 }  // namespace
 
 void Node::on_request(Instant now, const gossip::Message& message, gossip::Route route) {
@@ -70,6 +92,10 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
       return;
     case Verb::kSubmit:
     case Verb::kCancel:
+    case Verb::kSuspend:
+    case Verb::kResume:
+    case Verb::kRequeue:
+    case Verb::kFence:
       ask_leader(now, {asker, *request}, may_forward);
       return;
     case Verb::kQuorum:
@@ -86,6 +112,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
       ask_output(now, asker, *request);
       return;
   }
+  answer(asker, bad(ResponseStatus::kUsage, "this node does not know that request"));
 }
 
 void Node::answer(const Asker& asker, const Response& response) {
@@ -191,8 +218,9 @@ void Node::ask_leader(Instant now, ClientDesk::Open question, bool may_forward) 
   const HostId leader = seat_.known_quorum().leader;
   if (may_forward && !leader.is_zero() && leader != options_.self && is_reachable(leader)) {
     question.asked = leader;
-    // The key makes two submits one; a cancel that is repeated may hear that the job has ended.
-    question.follows_leader = question.request.verb != Verb::kCancel;
+    // The key makes two submits one; an order that is repeated may meet what came after it.
+    const Verb verb = question.request.verb;
+    question.follows_leader = verb == Verb::kSubmit || !is_change(verb);
     forward(now, std::move(question));
     return;
   }
@@ -246,8 +274,8 @@ void Node::lead_request(Instant now, ClientDesk::Open question) {
     }
     seat_.submit(now, *number, std::move(arguments->key), std::move(arguments->spec),
                  asker_text(request));
-  } else if (request.verb == Verb::kCancel) {
-    seat_.cancel(now, *number, job_of(request), asker_text(request));
+  } else if (is_change(request.verb)) {
+    seat_.order(now, {*number, order_of(request)});
   } else {
     seat_.read(now, *number);
   }
@@ -484,12 +512,12 @@ void Node::give_up_on(HostId host) {
 
 void Node::end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why) {
   for (const ClientDesk::Open& open : questions) {
-    const bool harmless = open.request.verb != Verb::kSubmit && open.request.verb != Verb::kCancel;
     answer(open.asker,
-           harmless ? bad(ResponseStatus::kNoQuorum, why + ": repeat")
-                    : bad(ResponseStatus::kUnknown,
-                          why + ": it may or may not have been accepted; repeat under the same "
-                                "key"));
+           !is_change(open.request.verb)
+               ? bad(ResponseStatus::kNoQuorum, why + ": repeat")
+               : bad(ResponseStatus::kUnknown,
+                     why + ": it may or may not have been accepted; repeat under the same "
+                           "key"));
   }
 }
 

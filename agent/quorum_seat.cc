@@ -172,8 +172,8 @@ void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
   pump(now);
 }
 
-void QuorumSeat::cancel(Instant now, std::uint64_t request, JobId job, std::string by) {
-  scheduler_.step(now, scheduler::input::ClientCancel{request, job, std::move(by)});
+void QuorumSeat::order(Instant now, scheduler::input::ClientOrder order) {
+  scheduler_.step(now, std::move(order));
   pump(now);
 }
 
@@ -444,6 +444,8 @@ bool QuorumSeat::drain_scheduler(Instant now) {
     if (reply.error.has_value()) {
       out.code = reply.error->code;
       out.text = reply.error->text;
+    } else if (reply.job == JobId()) {
+      out.done = true;
     } else {
       out.job = reply.job;
     }

@@ -43,7 +43,7 @@ struct SeatPersist {
   std::uint64_t id = 0;
   crdt::WriteBatch writes;
 };
-/// The answer to submit() or cancel(), by its request number.
+/// The answer to submit() or order(), by its request number.
 struct SeatReply {
   std::uint64_t request = 0;
   std::optional<JobId> job;
@@ -90,7 +90,7 @@ class QuorumSeat {
   /// Preconditions: leads().
   void submit(Instant now, std::uint64_t request, std::string key, scheduler::JobSpec spec,
               std::string by);
-  void cancel(Instant now, std::uint64_t request, JobId job, std::string by);
+  void order(Instant now, scheduler::input::ClientOrder order);
   /// Who votes, and who leads.
   void change_quorum(Instant now, std::uint64_t request, QuorumAction action, HostId host);
   /// True when this leader wants to look at the live hosts: hosts_seen() is then called.

@@ -61,9 +61,8 @@ std::string text_of(const RankResult& result) {
     case RankResult::Kind::kLost:
       return "lost";
     case RankResult::Kind::kNotStarted:
-      return scheduler::is_host_fault(result)
-                 ? "not started by its host"
-                 : "not started (" + std::to_string(result.code) + ")";
+      return scheduler::is_host_fault(result) ? "not started by its host"
+                                              : "not started (" + std::to_string(result.code) + ")";
   }
   return "";
 }
@@ -152,7 +151,9 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   }
   const Attempt* newest =
       job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
-  if (newest != nullptr && job.state != scheduler::JobState::kQueued) {
+  const bool has_hosts =
+      job.state != scheduler::JobState::kQueued && job.state != scheduler::JobState::kSuspended;
+  if (newest != nullptr && has_hosts) {
     for (const MemberRecord& record : newest->members) {
       summary.hosts.push_back(addresses.name(record.member.host));
     }

@@ -70,13 +70,6 @@ void write_entry(Encoder& out, const entry::Cancel& fact) {
   begin(out, EntryKind::kCancel, 2).num(fact.job).text(fact.by);
 }
 
-entry::Cancel read_cancel(Reader& in) {
-  entry::Cancel fact;
-  fact.job = in.num<JobId>();
-  fact.by = in.text();
-  return fact;
-}
-
 void write_entry(Encoder& out, const entry::Observe& fact) {
   begin(out, EntryKind::kObserve, 6).id(fact.host);
   write(out, fact.start);
@@ -232,6 +225,46 @@ entry::Expire read_expire(Reader& in) {
   return fact;
 }
 
+void write_entry(Encoder& out, const entry::Suspend& fact) {
+  begin(out, EntryKind::kSuspend, 2).num(fact.job).text(fact.by);
+}
+
+void write_entry(Encoder& out, const entry::Resume& fact) {
+  begin(out, EntryKind::kResume, 2).num(fact.job).text(fact.by);
+}
+
+/// [job, by] of a Cancel, a Suspend or a Resume.
+template <class T>
+T read_word(Reader& in) {
+  T fact;
+  fact.job = in.num<JobId>();
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Requeue& fact) {
+  begin(out, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by);
+}
+
+entry::Requeue read_requeue(Reader& in) {
+  entry::Requeue fact;
+  fact.job = in.num<JobId>();
+  fact.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Fence& fact) {
+  begin(out, EntryKind::kFence, 2).id(fact.host).text(fact.by);
+}
+
+entry::Fence read_fence(Reader& in) {
+  entry::Fence fact;
+  fact.host = in.id<HostId>();
+  fact.by = in.text();
+  return fact;
+}
+
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
     case EntryKind::kRegister:
@@ -239,7 +272,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kSubmit:
       return read_submit(in);
     case EntryKind::kCancel:
-      return read_cancel(in);
+      return read_word<entry::Cancel>(in);
     case EntryKind::kEdit:
       return std::nullopt;
     case EntryKind::kObserve:
@@ -264,6 +297,14 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_sentence<entry::Pardon>(in);
     case EntryKind::kExpire:
       return read_expire(in);
+    case EntryKind::kSuspend:
+      return read_word<entry::Suspend>(in);
+    case EntryKind::kResume:
+      return read_word<entry::Resume>(in);
+    case EntryKind::kRequeue:
+      return read_requeue(in);
+    case EntryKind::kFence:
+      return read_fence(in);
   }
   return std::nullopt;
 }
@@ -309,6 +350,18 @@ constexpr EntryKind kind_for(const entry::Pardon&) {
 }
 constexpr EntryKind kind_for(const entry::Expire&) {
   return EntryKind::kExpire;
+}
+constexpr EntryKind kind_for(const entry::Suspend&) {
+  return EntryKind::kSuspend;
+}
+constexpr EntryKind kind_for(const entry::Resume&) {
+  return EntryKind::kResume;
+}
+constexpr EntryKind kind_for(const entry::Requeue&) {
+  return EntryKind::kRequeue;
+}
+constexpr EntryKind kind_for(const entry::Fence&) {
+  return EntryKind::kFence;
 }
 
 }  // namespace
@@ -356,6 +409,8 @@ std::string_view text_of(Cause cause) {
       return "condemned";
     case Cause::kRestarted:
       return "agent_restarted";
+    case Cause::kFenced:
+      return "fenced";
     case Cause::kRankFailed:
       return "rank_failed";
     case Cause::kHostLost:
@@ -366,6 +421,8 @@ std::string_view text_of(Cause cause) {
       return "preempted";
     case Cause::kSuspended:
       return "suspended";
+    case Cause::kRequeued:
+      return "requeued";
     case Cause::kCancelled:
       return "cancelled";
   }

@@ -34,6 +34,10 @@ enum class EntryKind : std::uint8_t {
   kCondemn = 13,
   kPardon = 14,
   kExpire = 15,
+  kSuspend = 16,
+  kResume = 17,
+  kRequeue = 18,
+  kFence = 19,
 };
 
 inline constexpr std::uint64_t kEntryVersion = 1;
@@ -60,13 +64,15 @@ enum class Cause : std::uint8_t {
   kDeadline = 2,   ///< Not every member was ready in time.
   kCondemned = 3,  ///< A member's host was condemned.
   kRestarted = 4,  ///< A member's agent came back under another pair.
+  kFenced = 5,     ///< An operator said that a member's host is off.
   // Stop
   kRankFailed = 10,
   kHostLost = 11,
   kTimeLimit = 12,
   kPreempted = 13,
   kSuspended = 14,
-  // both
+  kRequeued = 15,
+  // both; a suspend and a requeue abort as well as stop
   kCancelled = 20,
 };
 /// "refused", "rank_failed", ...: the form of events and of the CLI.
@@ -107,6 +113,23 @@ struct Cancel {
   JobId job;
   std::string by;
   bool operator==(const Cancel&) const = default;
+};
+/// State::apply answers these three as job_life.h says.
+struct Suspend {
+  JobId job;
+  std::string by;
+  bool operator==(const Suspend&) const = default;
+};
+struct Resume {
+  JobId job;
+  std::string by;
+  bool operator==(const Resume&) const = default;
+};
+struct Requeue {
+  JobId job;
+  std::uint32_t attempt = 0;  ///< Done already once a later one was decided; 0 = the newest.
+  std::string by;
+  bool operator==(const Requeue&) const = default;
 };
 /// Quantised: what placement reads of the gossiped view. Replaces the whole earlier Observe.
 struct Observe {
@@ -180,12 +203,21 @@ struct Expire {
   bool operator==(const Expire&) const = default;
 };
 
+/// An operator's word that the host is off: its grants end as if its death were proven, those under
+/// isolation `keep` among them. Rejected while the host answers.
+struct Fence {
+  HostId host;
+  std::string by;
+  bool operator==(const Fence&) const = default;
+};
+
 }  // namespace entry
 
 using Entry =
     std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
                  entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
-                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire>;
+                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
+                 entry::Resume, entry::Requeue, entry::Fence>;
 
 EntryKind kind_of(const Entry& entry);
 std::string encode(const Entry& entry);

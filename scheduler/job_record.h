@@ -9,6 +9,7 @@
 
 #include "scheduler/command.h"
 #include "scheduler/job.h"
+#include "scheduler/job_life.h"
 
 namespace muster::scheduler {
 
@@ -41,6 +42,9 @@ struct Job {
   std::uint32_t program_failures = 0;  ///< Counted against JobSpec::retries.
   std::uint32_t lost_attempts = 0;     ///< By lost hosts; bounded by kLostAttemptsMax.
   bool cancel_requested = false;
+  /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.
+  JobOrder order = JobOrder::kNone;
+  std::string ordered_by;      ///< Who gave `order`; "" without one.
   std::int32_t exit_code = 0;  ///< Of an ended job: what `submit --wait` exits with.
   std::string reason;          ///< One line: why it ended, or why it is queued again.
   Duration submitted_at{0};    ///< Cluster time.
@@ -52,6 +56,11 @@ struct Job {
   std::deque<Transition> history;  ///< The newest kTransitionsKept.
   bool operator==(const Job&) const = default;
 
+  void forget_order() {
+    order = JobOrder::kNone;
+    ordered_by.clear();
+  }
+  JobOrder order_in_force() const { return cancel_requested ? JobOrder::kCancel : order; }
   bool has_ended() const {
     return state == JobState::kCompleted || state == JobState::kFailed ||
            state == JobState::kCancelled;

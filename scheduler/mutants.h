@@ -45,8 +45,14 @@ inline SchedulerMutant planted_scheduler_mutant = SchedulerMutant::kNone;
 inline bool mutant(SchedulerMutant which) {
   return planted_scheduler_mutant == which;
 }
+inline bool is_mutant_planted() {
+  return planted_scheduler_mutant != SchedulerMutant::kNone;
+}
 #else
 constexpr bool mutant(SchedulerMutant) {
+  return false;
+}
+constexpr bool is_mutant_planted() {
   return false;
 }
 #endif

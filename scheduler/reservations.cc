@@ -23,13 +23,18 @@ Edge abort_edge(Cause cause) {
       return Edge::kAbortedCondemned;
     case Cause::kRestarted:
       return Edge::kAbortedRestarted;
+    case Cause::kFenced:
+      return Edge::kAbortedFenced;
+    case Cause::kSuspended:
+      return Edge::kAbortedSuspended;
+    case Cause::kRequeued:
+      return Edge::kAbortedRequeued;
     case Cause::kNone:
     case Cause::kRefused:
     case Cause::kRankFailed:
     case Cause::kHostLost:
     case Cause::kTimeLimit:
     case Cause::kPreempted:
-    case Cause::kSuspended:
       return Edge::kAbortedRefused;
   }
   return Edge::kAbortedRefused;
@@ -45,6 +50,8 @@ Edge stop_edge(Cause cause) {
       return Edge::kStopPreempted;
     case Cause::kSuspended:
       return Edge::kStopSuspended;
+    case Cause::kRequeued:
+      return Edge::kStopRequeued;
     case Cause::kCancelled:
       return Edge::kStopCancelled;
     case Cause::kNone:
@@ -52,6 +59,7 @@ Edge stop_edge(Cause cause) {
     case Cause::kDeadline:
     case Cause::kCondemned:
     case Cause::kRestarted:
+    case Cause::kFenced:
     case Cause::kRankFailed:
       return Edge::kStopRankFailed;
   }
@@ -268,6 +276,19 @@ Outcome on(Attempt& attempt, const fact::Registered& fact) {
     return only(Edge::kRekeyed);
   }
   Outcome outcome = end_member(*record, MemberEnd::kLost, Edge::kProvenLost);
+  settle(attempt, Edge::kEndedByProof, outcome);
+  return outcome;
+}
+
+Outcome on(Attempt& attempt, const fact::Fenced& fact) {
+  MemberRecord* record = attempt.find(fact.host);
+  if (record == nullptr || record->end != MemberEnd::kNone) {
+    return only(Edge::kIgnoredStranger);
+  }
+  if (attempt.state == AttemptState::kReserved) {
+    return abort(attempt, Cause::kFenced, fact.host);
+  }
+  Outcome outcome = end_member(*record, MemberEnd::kLost, Edge::kFenced);
   settle(attempt, Edge::kEndedByProof, outcome);
   return outcome;
 }

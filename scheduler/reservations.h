@@ -23,7 +23,7 @@ std::string_view text_of(AttemptState state);
 enum class MemberEnd : std::uint8_t {
   kNone = 0,
   kFinished = 1,  ///< Its agent reported the end of every rank.
-  kLost = 2,      ///< Proven: a registration did not list it any more.
+  kLost = 2,      ///< Proven: a registration did not list it any more; or an operator's word.
   kExpired = 3,   ///< Condemned and the time ran out.
   kAborted = 4,   ///< The attempt never started.
 };
@@ -117,10 +117,15 @@ struct Registered {
   bool ended = false;     ///< ... and holds exit evidence of every rank.
   bool rebooted = false;  ///< Another boot id: no rank of it can be alive.
 };
+/// An operator's word: the host is off.
+struct Fenced {
+  HostId host;
+};
 }  // namespace fact
 
-using Fact = std::variant<fact::Ready, fact::Start, fact::Stop, fact::Finish, fact::Abort,
-                          fact::Condemn, fact::Pardon, fact::Expire, fact::Registered>;
+using Fact =
+    std::variant<fact::Ready, fact::Start, fact::Stop, fact::Finish, fact::Abort, fact::Condemn,
+                 fact::Pardon, fact::Expire, fact::Registered, fact::Fenced>;
 
 /// What a fact did. Kept in the order of design 8's table, then its rules.
 enum class Edge : std::uint8_t {
@@ -138,6 +143,9 @@ enum class Edge : std::uint8_t {
   kAbortedCancelled,
   kAbortedCondemned,
   kAbortedRestarted,
+  kAbortedSuspended,
+  kAbortedRequeued,
+  kAbortedFenced,
   kAbortLate,  ///< Start was first.
   kStopRankFailed,
   kStopHostLost,
@@ -145,6 +153,7 @@ enum class Edge : std::uint8_t {
   kStopTimeLimit,
   kStopPreempted,
   kStopSuspended,
+  kStopRequeued,
   kStopEarly,        ///< From RESERVED: void, that is Abort's row.
   kStopRepeated,     ///< Already STOPPING: void, the first cause stays.
   kStopEndedAtOnce,  ///< No member was outstanding any more: STOPPING and ENDED in one step.
@@ -167,6 +176,7 @@ enum class Edge : std::uint8_t {
   kExpireVoid,  ///< Rests on a Condemn that is not in force.
   kRekeyed,
   kProvenLost,
+  kFenced,           ///< Lost by an operator's word.
   kIgnoredEnded,     ///< ENDED | anything.
   kIgnoredStranger,  ///< The host is no member.
 };

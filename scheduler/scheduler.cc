@@ -192,13 +192,13 @@ void Scheduler::lose_leadership() {
       output_.replies.push_back({request, JobId(), Error{ErrorCode::kUnknown, "leader changed"}});
     }
   }
-  for (const auto& [job, requests] : cancels_) {
+  for (const auto& [name, requests] : orders_) {
     for (const std::uint64_t request : requests) {
-      output_.replies.push_back({request, job, Error{ErrorCode::kUnknown, "leader changed"}});
+      output_.replies.push_back({request, JobId(), Error{ErrorCode::kUnknown, "leader changed"}});
     }
   }
   submits_.clear();
-  cancels_.clear();
+  orders_.clear();
   request_count_ = 0;
   proposed_.clear();
   unobserved_.clear();
@@ -275,7 +275,7 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
                (keep_helps ? "; hosts without PID namespaces take only --isolation keep" : ""));
     return;
   }
-  if (state_.queue().size() >= kJobsQueuedMax || request_count_ >= kRequestsMax) {
+  if (state_.is_queue_full() || request_count_ >= kRequestsMax) {
     refuse(ErrorCode::kUnavailable, "the queue is full");
     return;
   }
@@ -284,26 +284,19 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   propose(now, entry::Submit{fact.key, fact.spec, fact.submitted_by});
 }
 
-void Scheduler::on(Instant now, input::ClientCancel& fact) {
-  const auto refuse = [&](ErrorCode code, std::string text) {
-    output_.replies.push_back({fact.request, fact.job, Error{code, std::move(text)}});
-  };
+void Scheduler::on(Instant, input::ClientOrder& fact) {
   if (!is_ready() || request_count_ >= kRequestsMax) {
-    refuse(ErrorCode::kUnavailable, "this node does not lead the quorum");
+    output_.replies.push_back({fact.request, JobId(),
+                               Error{ErrorCode::kUnavailable,
+                                     "this node does not lead the "
+                                     "quorum, or has too much to do"}});
     return;
   }
-  const Job* job = state_.job(fact.job);
-  if (job == nullptr) {
-    refuse(ErrorCode::kNotFound, "no such job");
-    return;
-  }
-  if (job->has_ended()) {
-    refuse(ErrorCode::kConflict, "the job has ended: " + std::string(text_of(job->state)));
-    return;
-  }
-  cancels_[fact.job].push_back(fact.request);
+  const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
+  orders_[proposal_name(entry)].push_back(fact.request);
   ++request_count_;
-  propose(now, entry::Cancel{fact.job, fact.by});
+  // Not through propose(): a second one of the same name is another word, not a repetition.
+  output_.proposals.push_back(encode(entry));
 }
 
 void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
@@ -311,9 +304,13 @@ void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
   if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
     const auto found = submits_.extract(submitted->key);
     requests = found.empty() ? requests : std::move(found.mapped());
-  } else if (const auto* cancelled = std::get_if<entry::Cancel>(&entry)) {
-    const auto found = cancels_.extract(cancelled->job);
-    requests = found.empty() ? requests : std::move(found.mapped());
+  } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
+    // The leader's log keeps their order.
+    requests.push_back(order->second.front());
+    order->second.pop_front();
+    if (order->second.empty()) {
+      orders_.erase(order);
+    }
   }
   for (const std::uint64_t request : requests) {
     ClientReply reply{request, result.job, std::nullopt};

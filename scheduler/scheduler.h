@@ -14,6 +14,7 @@
 // Output::halted is not empty the process must end: the log holds what this version cannot apply.
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -88,10 +89,11 @@ struct ClientSubmit {
   JobSpec spec;
   std::string submitted_by;
 };
-struct ClientCancel {
+/// An operator's word. It is answered by its own entry, whatever this leader knows already: each
+/// takes effect once, in the order in which they were said to the leader.
+struct ClientOrder {
   std::uint64_t request = 0;
-  JobId job;
-  std::string by;
+  std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence> order;
 };
 }  // namespace input
 
@@ -145,7 +147,7 @@ class Scheduler {
   using Input = std::variant<input::Applied, input::Restored, input::LeadershipChanged,
                              input::AgentMessageReceived, input::HostViewChanged,
                              input::StormChanged, input::VotersQuiet, input::MajorityRound,
-                             input::ClientSubmit, input::ClientCancel>;
+                             input::ClientSubmit, input::ClientOrder>;
   struct Output {
     std::vector<std::string> proposals;         ///< Encoded entries, in order, for Raft.
     std::vector<std::uint64_t> round_requests;  ///< Contexts for majority rounds.
@@ -203,7 +205,7 @@ class Scheduler {
   void on(Instant now, input::VotersQuiet& fact);
   void on(Instant now, input::MajorityRound& fact);
   void on(Instant now, input::ClientSubmit& fact);
-  void on(Instant now, input::ClientCancel& fact);
+  void on(Instant now, input::ClientOrder& fact);
 
   // scheduler_agents.cc: what agents say.
   void hear(Instant now, const HostId& from, Nonce nonce, Hello& hello);
@@ -247,6 +249,7 @@ class Scheduler {
   bool fits_without(const HostId& gone, const Attempt& attempt, const Job& job) const;
   void judge_reserved(Instant now, const Attempt& attempt, const Job& job);
   void judge_started(Instant now, const Attempt& attempt, const Job& job);
+  static Cause ordered_cause(const Job& job);
   Cause stop_cause(Instant now, const Attempt& attempt, const Job& job);
   bool is_lost_past_patience(Instant now, const Attempt& attempt, const Job& job);
   void judge_hosts(Instant now);
@@ -298,7 +301,7 @@ class Scheduler {
   std::map<std::pair<MemberKey, bool>, Nonce> finish_nonces_;
   std::map<HostId, Waiter> hellos_;                            ///< Waiting for their Register.
   std::map<std::string, std::vector<std::uint64_t>> submits_;  ///< Key -> requests.
-  std::map<JobId, std::vector<std::uint64_t>> cancels_;
+  std::map<std::string, std::deque<std::uint64_t>> orders_;    ///< Proposal name -> requests.
   std::size_t request_count_ = 0;
 };
 

@@ -43,6 +43,12 @@ std::string proposal_name(const Entry& entry) {
     std::string operator()(const entry::Condemn& e) const { return e.host.hex(); }
     std::string operator()(const entry::Pardon& e) const { return e.host.hex(); }
     std::string operator()(const entry::Expire& e) const { return e.token.text() + e.host.hex(); }
+    std::string operator()(const entry::Suspend& e) const { return std::to_string(e.job.value()); }
+    std::string operator()(const entry::Resume& e) const { return std::to_string(e.job.value()); }
+    std::string operator()(const entry::Requeue& e) const {
+      return std::to_string(e.job.value()) + "/" + std::to_string(e.attempt);
+    }
+    std::string operator()(const entry::Fence& e) const { return e.host.hex(); }
   };
   return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
 }
@@ -202,8 +208,8 @@ bool Scheduler::fits_without(const HostId& gone, const Attempt& attempt, const J
 }
 
 void Scheduler::judge_reserved(Instant now, const Attempt& attempt, const Job& job) {
-  if (job.cancel_requested) {
-    propose(now, entry::Abort{attempt.token, Cause::kCancelled, HostId()});
+  if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
+    propose(now, entry::Abort{attempt.token, ordered, HostId()});
     return;
   }
   if (attempt.all_ready()) {
@@ -239,13 +245,27 @@ void Scheduler::judge_started(Instant now, const Attempt& attempt, const Job& jo
   }
 }
 
+Cause Scheduler::ordered_cause(const Job& job) {
+  switch (job.order_in_force()) {
+    case JobOrder::kNone:
+      return Cause::kNone;
+    case JobOrder::kSuspend:
+      return Cause::kSuspended;
+    case JobOrder::kRequeue:
+      return Cause::kRequeued;
+    case JobOrder::kCancel:
+      return Cause::kCancelled;
+  }
+  return Cause::kNone;
+}
+
 Cause Scheduler::stop_cause(Instant now, const Attempt& attempt, const Job& job) {
   if (attempt.has_failed_member()) {
     // Ranks that only our own signals ended were stopped by a lapsed hold: the host was cut off.
     return attempt.program_failure() != nullptr ? Cause::kRankFailed : Cause::kHostLost;
   }
-  if (job.cancel_requested) {
-    return Cause::kCancelled;
+  if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
+    return ordered;
   }
   const Duration ran = state_.cluster_time() - attempt.started_at;
   if (job.spec.time_limit > Duration::zero() && ran >= job.spec.time_limit) {

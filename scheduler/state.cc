@@ -41,7 +41,7 @@ void State::on(Step& step, const entry::Submit& fact) {
     reject(step, ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
     return;
   }
-  if (queue_.size() >= kJobsQueuedMax) {
+  if (is_queue_full()) {
     reject(step, ErrorCode::kUnavailable, "the queue is full");
     return;
   }
@@ -57,30 +57,8 @@ void State::on(Step& step, const entry::Submit& fact) {
   step.result.job = job.id;
   queue_.insert({job.spec.priority, job.id});
   Job& placed = jobs_[job.id] = std::move(job);
-  move(step, placed, JobState::kQueued, "submitted", Token());
+  move(step, placed, JobEvent::kSubmitted, "submitted", Token());
   step.result.capacity_changed = true;
-}
-
-void State::on(Step& step, const entry::Cancel& fact) {
-  const auto found = jobs_.find(fact.job);
-  if (found == jobs_.end()) {
-    reject(step, ErrorCode::kNotFound, "no such job");
-    return;
-  }
-  Job& job = found->second;
-  step.result.job = job.id;
-  if (job.has_ended()) {
-    reject(step, ErrorCode::kConflict, "the job has ended");
-    return;
-  }
-  job.cancel_requested = true;
-  if (job.current.is_none()) {
-    end_job(step, job, JobState::kCancelled, kExitCancelled, "cancelled by " + fact.by);
-    return;
-  }
-  step.result.touched.push_back(job.current);
-  // What the job waits for may be over already but for silent hosts.
-  settle(step, attempts_.at(job.current));
 }
 
 void State::on(Step& step, const entry::Tick& fact) {
@@ -329,7 +307,7 @@ Status validate(const JobSpec& spec) {
 }
 
 void State::check_invariants() const {
-  CHECK(queue_.size() <= jobs_.size());
+  CHECK(queue_.size() + suspended_ <= jobs_.size());
   CHECK(live_.size() <= attempts_.size());
   CHECK(ended_jobs_.size() <= kJobsEndedKept);
   CHECK(keys_.size() == keys_by_time_.size());
@@ -358,14 +336,19 @@ void State::check_everything() const {
     granted += slots.size();
   }
   CHECK(granted == held);
+  std::size_t suspended = 0;
   for (const auto& [id, known] : jobs_) {
     const bool queued = queue_.count({known.spec.priority, id}) == 1;
     CHECK(queued == (known.state == JobState::kQueued));
+    CHECK(known.state != JobState::kSuspended || known.current.is_none());
+    CHECK(known.order == JobOrder::kNone || !known.current.is_none());
+    suspended += known.state == JobState::kSuspended ? 1U : 0U;
     CHECK(!known.has_ended() || known.current.is_none());
     CHECK(known.current.is_none() || attempts_.count(known.current) == 1);
     const bool waits = !known.current.is_none() && live_.count(known.current) == 0;
     CHECK(waits == (unclassed_.count(known.current) == 1));
   }
+  CHECK(suspended == suspended_);
 }
 
 }  // namespace muster::scheduler

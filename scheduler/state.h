@@ -19,12 +19,13 @@
 #include "gossip/base/result.h"
 #include "scheduler/codec.h"
 #include "scheduler/command.h"
+#include "scheduler/job_life.h"
 #include "scheduler/job_record.h"
 #include "scheduler/reservations.h"
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kJobsQueuedMax = 10'000;
+inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
 inline constexpr std::size_t kJobsEndedKept = 10'000;
 inline constexpr std::size_t kTransitionsKept = 64;
 inline constexpr std::size_t kAttemptsKept = 8;  ///< ENDED attempts kept with their job.
@@ -60,6 +61,7 @@ struct Grant {
 struct ApplyResult {
   std::vector<Event> events;
   JobId job;             ///< Submit: the job given, or the earlier one of the same key.
+                         ///< An operator's word: the job it is about.
   std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
   std::vector<Token> touched;     ///< Attempts whose state or members changed.
@@ -114,6 +116,9 @@ class State {
   /// classed. Client keys may well live longer in a cluster that does nothing.
   bool needs_time() const { return !queue_.empty() || !live_.empty() || !unclassed_.empty(); }
   const EdgeCounts& edges() const { return edges_; }
+  const JobStepCounts& job_steps() const { return job_steps_; }
+  /// No further job is taken until some start or end.
+  bool is_queue_full() const { return queue_.size() + suspended_ >= kJobsQueuedMax; }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
   std::string encode() const;
@@ -152,6 +157,15 @@ class State {
   void on(Step& step, const entry::Condemn& fact);
   void on(Step& step, const entry::Pardon& fact);
   void on(Step& step, const entry::Expire& fact);
+  void on(Step& step, const entry::Suspend& fact);
+  void on(Step& step, const entry::Resume& fact);
+  void on(Step& step, const entry::Requeue& fact);
+  void on(Step& step, const entry::Fence& fact);
+
+  // state_orders.cc: an operator's word.
+  void hear(Step& step, JobId id, JobEvent word, const std::string& by);
+  void keep_order(Step& step, Job& job, JobEvent word, const std::string& by);
+  void obey(Step& step, Job& job, JobEvent word, const std::string& by);
 
   std::string why_not(const entry::Register& fact) const;
   std::string why_not(const entry::Decide& fact) const;
@@ -169,10 +183,12 @@ class State {
   void watch_failure(Attempt& attempt) const;
   bool awaits_verdict(const Attempt& attempt) const;
   void conclude(Step& step, Job& job, const Attempt& attempt);
+  bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt);
   void fail_or_retry(Step& step, Job& job, const Attempt& attempt);
   void requeue(Step& step, Job& job, const Attempt& attempt, std::string cause);
-  void end_job(Step& step, Job& job, JobState to, std::int32_t code, std::string reason);
-  void move(Step& step, Job& job, JobState to, std::string cause, const Token& token);
+  void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason);
+  /// The only place that changes Job::state, and only as job_life.h says.
+  void move(Step& step, Job& job, JobEvent event, std::string cause, const Token& token);
   void forget_attempt(const Token& token);
   void forget_old_jobs();
   void forget_old_keys();
@@ -197,7 +213,9 @@ class State {
   std::map<HostId, std::set<Token>> live_on_;
   std::map<std::string, std::map<std::uint32_t, Grant>> grants_;
   std::set<std::pair<Duration, std::string>> keys_by_time_;
+  std::size_t suspended_ = 0;
   EdgeCounts edges_;
+  JobStepCounts job_steps_;
 };
 
 }  // namespace muster::scheduler

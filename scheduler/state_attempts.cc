@@ -110,7 +110,7 @@ void State::on(Step& step, const entry::Decide& fact) {
   live_.insert(attempt.token);
   step.result.touched.push_back(attempt.token);
   step.result.job = owner.id;
-  move(step, owner, JobState::kScheduled, "decided", attempt.token);
+  move(step, owner, JobEvent::kDecided, "decided", attempt.token);
   attempts_[attempt.token] = std::move(attempt);
 }
 
@@ -188,14 +188,14 @@ void State::on(Step& step, const entry::Ready& fact) {
 void State::on(Step& step, const entry::Start& fact) {
   const Outcome outcome = feed(step, fact.token, fact::Start{cluster_time_});
   if (outcome.edge == Edge::kStarted) {
-    move(step, jobs_.at(attempts_.at(fact.token).job), JobState::kRunning, "all_ready", fact.token);
+    move(step, jobs_.at(attempts_.at(fact.token).job), JobEvent::kStarted, "all_ready", fact.token);
   }
 }
 
 void State::on(Step& step, const entry::Stop& fact) {
   const Attempt* before = attempt(fact.token);
   if (before != nullptr && before->state == AttemptState::kStarted) {
-    move(step, jobs_.at(before->job), JobState::kStopping, std::string(text_of(fact.cause)),
+    move(step, jobs_.at(before->job), JobEvent::kStopLogged, std::string(text_of(fact.cause)),
          fact.token);
   }
   feed(step, fact.token, fact::Stop{fact.cause});

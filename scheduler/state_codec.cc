@@ -181,7 +181,9 @@ std::deque<Transition> read_history(Reader& in) {
 }
 
 Encoder encode_job(const Job& job) {
-  Encoder out = section(Section::kJob, 19);
+  // Without an order the bytes are those of a version that knew none, and so is the digest.
+  const bool is_ordered = job.order != JobOrder::kNone;
+  Encoder out = section(Section::kJob, is_ordered ? 21 : 19);
   out.num(job.id);
   write(out, job.spec);
   out.text(job.key)
@@ -203,6 +205,9 @@ Encoder encode_job(const Job& job) {
     out.id(left_out.host).duration(left_out.until);
   }
   write_history(out, job.history);
+  if (is_ordered) {
+    out.u64(static_cast<std::uint64_t>(job.order)).text(job.ordered_by);
+  }
   return out;
 }
 
@@ -230,6 +235,10 @@ Job read_job(Reader& in) {
     job.left_out.push_back(LeftOut{host, left_out.duration()});
   }
   job.history = read_history(in);
+  if (in.left() > 0) {
+    job.order = read_enum(in, JobOrder::kRequeue);
+    job.ordered_by = in.text();
+  }
   return job;
 }
 
@@ -358,6 +367,7 @@ void State::index_after_decode() {
     if (job.state == JobState::kQueued) {
       queue_.insert({job.spec.priority, id});
     }
+    suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
     if (job.has_ended()) {
       ended_jobs_.insert({job.ended_index, id});
     }

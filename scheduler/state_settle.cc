@@ -10,7 +10,12 @@
 
 namespace muster::scheduler {
 
-void State::move(Step& step, Job& job, JobState to, std::string cause, const Token& token) {
+void State::move(Step& step, Job& job, JobEvent event, std::string cause, const Token& token) {
+  const auto [rule, to] = job_step(job.state, job.order_in_force(), event);
+  CHECK(rule == JobRule::kMove || is_mutant_planted());
+  job_steps_.add(job.state, event);
+  suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
+  suspended_ += to == JobState::kSuspended ? 1U : 0U;
   job.state = to;
   job.reason = cause;
   job.history.push_back(Transition{to, cause, cluster_time_, step.index, token});
@@ -24,31 +29,32 @@ void State::move(Step& step, Job& job, JobState to, std::string cause, const Tok
                                 : to == JobState::kRunning   ? "job_started"
                                 : to == JobState::kStopping  ? "job_stopping"
                                                              : "job_suspended";
-  Event event{Severity::kInfo, name, {{"job", std::to_string(job.id.value())}}};
+  Event said{Severity::kInfo, name, {{"job", std::to_string(job.id.value())}}};
   if (!token.is_none()) {
-    event.fields.emplace_back("token", token.text());
+    said.fields.emplace_back("token", token.text());
   }
-  event.fields.emplace_back("cause", std::move(cause));
+  said.fields.emplace_back("cause", std::move(cause));
   if (ended) {
-    event.fields.emplace_back("state", std::string(text_of(to)));
-    event.fields.emplace_back("code", std::to_string(job.exit_code));
+    said.fields.emplace_back("state", std::string(text_of(to)));
+    said.fields.emplace_back("code", std::to_string(job.exit_code));
   }
-  event.fields.emplace_back("index", std::to_string(step.index.value()));
-  step.result.events.push_back(std::move(event));
+  said.fields.emplace_back("index", std::to_string(step.index.value()));
+  step.result.events.push_back(std::move(said));
 }
 
-void State::end_job(Step& step, Job& job, JobState to, std::int32_t code, std::string reason) {
+void State::end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason) {
   CHECK(!job.has_ended());
   queue_.erase({job.spec.priority, job.id});
   const Token last = job.current;
   job.current = Token();
+  job.forget_order();
   job.left_out.clear();
   job.exit_code = code;
   job.ended_at = cluster_time_;
   job.ended_index = step.index;
   ended_jobs_.insert({step.index, job.id});
   step.result.capacity_changed = true;
-  move(step, job, to, std::move(reason), last);
+  move(step, job, how, std::move(reason), last);
   forget_old_jobs();
 }
 
@@ -62,9 +68,10 @@ void State::leave_out(Job& job, const HostId& host) {
 
 void State::requeue(Step& step, Job& job, const Attempt& attempt, std::string cause) {
   job.current = Token();
+  job.forget_order();
   queue_.insert({job.spec.priority, job.id});
   step.result.capacity_changed = true;
-  move(step, job, JobState::kQueued, std::move(cause), attempt.token);
+  move(step, job, JobEvent::kQueuedAgain, std::move(cause), attempt.token);
 }
 
 bool State::lost_a_host(const Attempt& attempt) const {
@@ -166,17 +173,17 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
       leave_out(job, attempt.blamed);
     }
   }
+  const bool by_order = attempt.cause == Cause::kSuspended || attempt.cause == Cause::kRequeued;
   if (attempt.completed) {
-    end_job(step, job, JobState::kCompleted, 0, "completed");
-  } else if (job.cancel_requested || attempt.cause == Cause::kCancelled) {
-    end_job(step, job, JobState::kCancelled, kExitCancelled, "cancelled");
+    end_job(step, job, JobEvent::kCompleted, 0, "completed");
+  } else if (conclude_as_ordered(step, job, attempt)) {
+    return;
+  } else if (by_order) {
+    requeue(step, job, attempt, "resumed");  // The order was taken back while it stopped.
   } else if (aborted) {
     requeue(step, job, attempt, std::string(text_of(attempt.cause)));
   } else if (attempt.cause == Cause::kTimeLimit) {
-    end_job(step, job, JobState::kFailed, kExitTimeLimit, "time limit");
-  } else if (attempt.cause == Cause::kSuspended) {
-    job.current = Token();
-    move(step, job, JobState::kSuspended, "suspended", attempt.token);
+    end_job(step, job, JobEvent::kFailed, kExitTimeLimit, "time limit");
   } else if (attempt.cause == Cause::kPreempted) {
     requeue(step, job, attempt, "preempted");
   } else if (awaits_verdict(attempt)) {
@@ -184,6 +191,27 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
   } else {
     fail_or_retry(step, job, attempt);
   }
+}
+
+/// What an operator ordered beats what the attempt was stopped for: that uses no retry.
+bool State::conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
+  if (job.cancel_requested || attempt.cause == Cause::kCancelled) {
+    end_job(step, job, JobEvent::kEndCancelled, kExitCancelled, "cancelled");
+    return true;
+  }
+  if (job.order == JobOrder::kRequeue) {
+    requeue(step, job, attempt, "requeued by " + job.ordered_by);
+    return true;
+  }
+  if (job.order == JobOrder::kSuspend) {
+    std::string cause = "suspended by " + job.ordered_by;
+    job.current = Token();
+    job.forget_order();
+    step.result.capacity_changed = true;
+    move(step, job, JobEvent::kEndSuspended, std::move(cause), attempt.token);
+    return true;
+  }
+  return false;
 }
 
 void State::fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
@@ -203,7 +231,7 @@ void State::fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   if (failure == nullptr || is_hosts) {
     // Ranks die of the loss of another's host: no retry of the user is used for that.
     if (++job.lost_attempts >= kLostAttemptsMax) {
-      end_job(step, job, JobState::kFailed, 1, "lost its hosts too often");
+      end_job(step, job, JobEvent::kFailed, 1, "lost its hosts too often");
       return;
     }
     requeue(step, job, attempt, std::move(host_cause));
@@ -220,7 +248,7 @@ void State::fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   ++job.program_failures;
   // A command that cannot be executed fails the same way every time.
   if (not_started || job.program_failures > job.spec.retries) {
-    end_job(step, job, JobState::kFailed, code, std::move(reason));
+    end_job(step, job, JobEvent::kFailed, code, std::move(reason));
     return;
   }
   requeue(step, job, attempt, std::move(reason));

@@ -238,6 +238,9 @@ std::string jobs_ahead(std::size_t count) {
 }  // namespace
 
 std::string Why::text() const {
+  if (state == JobState::kSuspended) {
+    return reason + "; it waits for `muster resume " + std::to_string(job.value()) + "`";
+  }
   if (!is_queued) {
     return state == JobState::kRunning ? "it waits for nothing" : reason;
   }

@@ -227,6 +227,13 @@ TEST(Node, AnUnreadableRequestIsAnsweredWithUsage) {
   EXPECT_EQ(answer->status, ResponseStatus::kUsage);
 }
 
+TEST(Node, AVerbWhoseNumberIsKeptFreeIsAnsweredWithUsage) {
+  BareNode bare(1);
+  const auto answer = bare.ask(request(static_cast<Verb>(19)));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kUsage);
+}
+
 TEST(Node, UnreadableArgumentsAreAnsweredWithUsage) {
   BareNode bare(1);
   bare.pass(5s);

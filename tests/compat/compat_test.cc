@@ -57,7 +57,8 @@ std::map<std::string, std::string> golden() {
 
 std::vector<Sample> all_samples() {
   std::vector<Sample> all;
-  for (const auto& chapter : {message_samples, entry_samples, row_samples, disk_samples}) {
+  for (const auto& chapter :
+       {message_samples, entry_samples, state_samples, row_samples, disk_samples}) {
     for (Sample& sample : chapter()) {
       all.push_back(std::move(sample));
     }

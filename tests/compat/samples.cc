@@ -10,6 +10,7 @@
 #include "scheduler/command.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
+#include "scheduler/state.h"
 
 namespace muster::compat {
 namespace {
@@ -280,7 +281,32 @@ std::vector<Sample> entry_samples() {
       entry_sample("condemn", entry::Condemn{kHost, {kToken}}),
       entry_sample("pardon", entry::Pardon{kHost, {kToken}}),
       entry_sample("expire", entry::Expire{kHost, kToken, LogIndex(310)}),
+      entry_sample("suspend", entry::Suspend{JobId(4), "bob"}),
+      entry_sample("resume", entry::Resume{JobId(4), "bob"}),
+      entry_sample("requeue", entry::Requeue{JobId(4), 2, "bob"}),
+      entry_sample("fence", entry::Fence{kHost, "bob"}),
+      entry_sample("stop_requeued", entry::Stop{kToken, scheduler::Cause::kRequeued}),
+      entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),
   };
+}
+
+std::vector<Sample> state_samples() {
+  entry::Register host{kHost, kStart, "boot", "name", "H100", {"GPU-a"}, 64, 512'000, {}, {}};
+  entry::Submit submitted{"key", spec(), "host-one"};
+  submitted.spec.gpus = 1;
+  entry::Decide decided{JobId(1), 1, {{kHost, kStart, {{"GPU-a", 0}}, 0}}, 180s, 10s, 10s};
+  scheduler::State state;
+  state.apply(LogIndex(1), host);
+  state.apply(LogIndex(2), submitted);
+  state.apply(LogIndex(3), decided);
+  const std::string plain = state.encode();
+  state.apply(LogIndex(4), entry::Suspend{JobId(1), "bob"});
+  const std::string ordered = state.encode();
+  const auto reread = [](const std::string& bytes) -> std::optional<std::string> {
+    const Result<scheduler::State> read = scheduler::State::decode(bytes);
+    return read ? std::optional(read->encode()) : std::nullopt;
+  };
+  return {{"state/plain", plain, reread}, {"state/ordered", ordered, reread}};
 }
 
 std::vector<Sample> row_samples() {

@@ -18,6 +18,8 @@ struct Sample {
 
 std::vector<Sample> message_samples();
 std::vector<Sample> entry_samples();
+/// Snapshots of the replicated state.
+std::vector<Sample> state_samples();
 std::vector<Sample> row_samples();
 std::vector<Sample> disk_samples();
 

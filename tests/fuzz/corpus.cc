@@ -38,8 +38,10 @@ void live(sim::World& world) {
   world.ask(3, submit_request("a", 16, false));
   world.ask(4, submit_request("b", 8, true));
   world.run_for(3s);
-  for (const agent::Verb verb : {agent::Verb::kShow, agent::Verb::kWhy, agent::Verb::kJobs,
-                                 agent::Verb::kQuorum, agent::Verb::kCancel}) {
+  for (const agent::Verb verb :
+       {agent::Verb::kShow, agent::Verb::kWhy, agent::Verb::kJobs, agent::Verb::kQuorum,
+        agent::Verb::kSuspend, agent::Verb::kResume, agent::Verb::kRequeue, agent::Verb::kFence,
+        agent::Verb::kCancel}) {
     world.ask(4, about_job(verb));
   }
   world.run_for(3s);

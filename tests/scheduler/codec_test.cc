@@ -48,7 +48,11 @@ std::vector<Entry> every_entry() {
           entry::Abort{kToken, Cause::kRefused, host},
           entry::Condemn{host, {kToken, Token{1, 1}}},
           entry::Pardon{host, {kToken}},
-          entry::Expire{host, kToken, LogIndex(90)}};
+          entry::Expire{host, kToken, LogIndex(90)},
+          entry::Suspend{JobId(4), "bob"},
+          entry::Resume{JobId(4), "bob"},
+          entry::Requeue{JobId(4), 2, "bob"},
+          entry::Fence{host, "bob"}};
 }
 
 std::vector<AgentMessage> every_message() {

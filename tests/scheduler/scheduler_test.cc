@@ -436,8 +436,8 @@ TEST_F(OneLeader, CancelReservedAbortsAndCancelRunningStops) {
   const JobId running = submit(1, "b");
   const Token token = said<Assign>(1).back().token;
   hear(1, Ready{token, pair_of(1), {}});
-  give(input::ClientCancel{50, reserved, "alice"});
-  give(input::ClientCancel{51, running, "alice"});
+  give(input::ClientOrder{50, entry::Cancel{reserved, "alice"}});
+  give(input::ClientOrder{51, entry::Cancel{running, "alice"}});
   EXPECT_EQ(job(reserved).state, JobState::kCancelled);
   EXPECT_EQ(job(running).state, JobState::kStopping);
   finish(1, token, 0, true);
