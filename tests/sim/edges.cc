@@ -61,6 +61,12 @@ class Acts {
     for (int i = 0; i < 4; ++i) {
       play("finish_of_an_earlier_start", [this] { return finish_of_an_earlier_start(); });
     }
+    play("suspend_while_reserved", [this] { return order_while_reserved(agent::Verb::kSuspend); });
+    play("requeue_while_reserved", [this] { return order_while_reserved(agent::Verb::kRequeue); });
+    play("suspend_while_running", [this] { return suspend_while_running(); });
+    play("requeue_while_running", [this] { return requeue_while_running(); });
+    play("fence_of_a_kept_grant", [this] { return fence_of_a_kept_grant(); });
+    play("fence_while_reserved", [this] { return fence_while_reserved(); });
     world_.run_for(20s);
     world_.finish();
     return result();
@@ -142,7 +148,7 @@ class Acts {
   }
 
   void submit(std::uint32_t gpus, Duration run, Duration hold = kHold,
-              const std::vector<std::string>& more = {}) {
+              const std::vector<std::string>& more = {}, bool keep = false) {
     scheduler::JobSpec spec;
     spec.name = "act";
     spec.gpus = gpus;
@@ -150,13 +156,28 @@ class Acts {
     spec.argv.insert(spec.argv.end(), more.begin(), more.end());
     spec.hold = hold;
     spec.grace = 5s;
+    spec.keep_when_isolated = keep;
     submits_->submit(world_, leader(), spec);
   }
-  void cancel() {
+  void cancel() { order(agent::Verb::kCancel); }
+  void order(agent::Verb verb) {
+    const JobId job(submits_->size());
     agent::Request request;
-    request.verb = agent::Verb::kCancel;
-    request.arguments = agent::encode_payload(agent::JobRef{JobId(submits_->size())});
+    request.verb = verb;
+    request.arguments = verb == agent::Verb::kRequeue
+                            ? agent::encode_payload(agent::RequeueArgs{job, 0})
+                            : agent::encode_payload(agent::JobRef{job});
     world_.ask(leader(), std::move(request));
+  }
+  void fence(std::uint32_t host) {
+    agent::Request request;
+    request.verb = agent::Verb::kFence;
+    request.arguments = agent::encode_payload(agent::FenceArgs{world_.id(host)});
+    world_.ask(leader(), std::move(request));
+  }
+  bool is_silent(std::uint32_t host) const {
+    const scheduler::HostRecord* known = has_leader() ? state().host(world_.id(host)) : nullptr;
+    return known != nullptr && known->verdict == scheduler::Verdict::kSilent;
   }
 
   void set_fsync(std::uint32_t host, Duration time) { world_.set_fsync(host, time, time); }
@@ -231,6 +252,71 @@ class Acts {
     set_fsync(member(), 3s);
     cancel();
     world_.run_for(3s);
+    return true;
+  }
+
+  bool order_while_reserved(agent::Verb verb) {
+    submit(8, 5s);
+    if (!until([this] { return is(JobState::kScheduled); }, 5s)) {
+      return false;
+    }
+    set_fsync(member(), 3s);
+    order(verb);
+    world_.run_for(3s);
+    order(agent::Verb::kResume);
+    return true;
+  }
+
+  bool suspend_while_running() {
+    submit(8, 10s);
+    if (!until([this] { return is(JobState::kRunning); }, 20s)) {
+      return false;
+    }
+    order(agent::Verb::kSuspend);
+    const bool suspended = until([this] { return is(JobState::kSuspended); }, 20s);
+    order(agent::Verb::kResume);
+    return suspended && until([this] { return is(JobState::kRunning); }, 20s);
+  }
+
+  bool requeue_while_running() {
+    submit(8, 10s);
+    if (!until([this] { return is(JobState::kRunning); }, 20s)) {
+      return false;
+    }
+    order(agent::Verb::kRequeue);
+    return until([this] { return is(JobState::kQueued); }, 20s) &&
+           until([this] { return is(JobState::kRunning); }, 20s);
+  }
+
+  /// A host that is off for good, under a job that silence never ends.
+  bool fence_of_a_kept_grant() {
+    submit(8, 30s, kHold, {}, true);
+    if (!until([this] { return is(JobState::kRunning); }, 5s) || member() == leader()) {
+      return false;
+    }
+    const std::uint32_t host = member();
+    world_.power_off(host);
+    if (!until([this, host] { return is_silent(host); }, 20s)) {
+      return false;
+    }
+    fence(host);
+    return until([this] { return is(JobState::kQueued) || newest()->attempts > 1; }, 10s);
+  }
+
+  /// ... and under one whose host died before it was ready.
+  bool fence_while_reserved() {
+    submit(8, 5s);
+    if (!until([this] { return is(JobState::kScheduled); }, 5s) || member() == leader()) {
+      return false;
+    }
+    const std::uint32_t host = member();
+    set_fsync(host, 20s);
+    isolate(host);
+    if (!until([this, host] { return is_silent(host); }, 8s) || !is(JobState::kScheduled)) {
+      return false;
+    }
+    fence(host);
+    world_.run_for(1s);
     return true;
   }
 
@@ -511,7 +597,6 @@ bool is_exempt(Edge edge) {
 const std::vector<ExemptEdge>& exempt_edges() {
   static const std::vector<ExemptEdge> kExempt = {
       {Edge::kStopPreempted, "nothing preempts a job yet"},
-      {Edge::kStopSuspended, "nothing suspends a job yet"},
       {Edge::kCondemnKept, "a leader names no token of an attempt that is kept"},
       {Edge::kStartTooEarly, "a leader says Start only after it applied every Ready"},
       {Edge::kStopEarly, "a leader says Stop only after it applied the Start"},

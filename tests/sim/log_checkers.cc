@@ -146,7 +146,58 @@ void StatesAgree::on_event(World& world, std::uint32_t host, const Event& event)
   }
 }
 
+namespace {
+
+std::optional<scheduler::JobState> moved_to(const Event& event) {
+  using scheduler::JobState;
+  static const std::map<std::string_view, JobState> kMoves = {
+      {"job_queued", JobState::kQueued},
+      {"job_scheduled", JobState::kScheduled},
+      {"job_started", JobState::kRunning},
+      {"job_stopping", JobState::kStopping},
+      {"job_suspended", JobState::kSuspended}};
+  if (event.name == "job_ended") {
+    const std::string_view state = event.field("state");
+    return state == "completed" ? JobState::kCompleted
+           : state == "failed"  ? JobState::kFailed
+                                : JobState::kCancelled;
+  }
+  const auto found = kMoves.find(event.name);
+  return found == kMoves.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+void LegalJobLife::on_event(World& world, std::uint32_t host, const Event& event) {
+  const auto to = moved_to(event);
+  if (!to.has_value()) {
+    return;
+  }
+  const std::string job(event.field("job"));
+  const std::uint64_t index = number(event.field("index"));
+  // A voter that starts again tells an old entry once more, in another step.
+  Told& told = told_[{host, job}];
+  const bool is_same = told.place.first == index && told.step == world.steps();
+  told = {{index, is_same ? told.place.second + 1 : 0}, world.steps()};
+  auto& life = lives_[job];
+  const auto [place, is_new] = life.emplace(told.place, *to);
+  const std::string what = where(host) + " moves job " + job + " at index " +
+                           std::to_string(index) + " to " + std::string(text_of(*to));
+  if (place->second != *to) {
+    world.violation(name(), what + ", others to " + std::string(text_of(place->second)));
+  }
+  const auto from = place == life.begin() ? scheduler::JobState::kQueued : std::prev(place)->second;
+  const bool is_first = place == life.begin();
+  const bool is_legal = is_first
+                            ? *to == scheduler::JobState::kQueued && event.field("token").empty()
+                            : scheduler::is_job_edge(from, *to);
+  if (is_new && (!is_legal || std::next(place) != life.end())) {
+    world.violation(name(), what + " from " + std::string(text_of(from)));
+  }
+}
+
 void add_log_checkers(World& world) {
+  world.add_checker(std::make_unique<LegalJobLife>());
   world.add_checker(std::make_unique<DecideRaisesToken>());
   world.add_checker(std::make_unique<FreedIsEmpty>());
   world.add_checker(std::make_unique<AbortedNeverRan>());

@@ -79,6 +79,24 @@ class StatesAgree : public Checker {
   std::map<std::uint64_t, std::uint64_t> digests_;  ///< Applied index -> digest.
 };
 
+/// The life of each job, as the voters tell it: legal edges of job_life.h only, the same at every
+/// voter, and nothing after an end (I7).
+class LegalJobLife : public Checker {
+ public:
+  std::string name() const override { return "legal_job_life"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  /// An entry may move a job more than once: by index of the entry, then which of its moves.
+  using Place = std::pair<std::uint64_t, std::uint32_t>;
+  struct Told {
+    Place place;
+    std::uint64_t step = 0;  ///< Of the world.
+  };
+  std::map<std::string, std::map<Place, scheduler::JobState>> lives_;  ///< By job.
+  std::map<std::pair<std::uint32_t, std::string>, Told> told_;         ///< By host and job.
+};
+
 /// All of the above.
 void add_log_checkers(World& world);
 

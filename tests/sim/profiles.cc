@@ -92,9 +92,21 @@ constexpr SwarmProfile leavers_and_keepers() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 8> kProfiles = {
-    SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
-    repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
+/// Operators who contradict each other about the same jobs, at any moment of their lives.
+constexpr SwarmProfile operators() {
+  SwarmProfile profile;
+  profile.name = "operators";
+  profile.weights = {2, 1, 0, 1, 0, 1, 1, 1, 1, 2, 1, 0, 0, 0, 3, 3, 3};
+  profile.fsync_min = 1ms;
+  profile.fsync_max = 60ms;
+  profile.run_ms_max = 12'000;
+  profile.order_at_once = 700'000;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 9> kProfiles = {
+    SwarmProfile(), cancel_races(),   silent_and_back(),     late_stops(), repeats(),
+    old_disks(),    zombie_leaders(), leavers_and_keepers(), operators(),
 };
 
 }  // namespace

@@ -27,14 +27,18 @@ enum class Fault : std::uint8_t {
   kDiskPutBack,   ///< A host without a vote gets an old image of its whole disk (P4).
   kLeaderZombie,  ///< A leader that slept through an election wakes and answers renewals (P15).
   kLeft,          ///< A host without a vote is told to leave, and comes back.
+  kSuspended,
+  kResumed,
+  kRequeued,
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kLeft) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRequeued) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {
   std::string_view name = "usual";
   /// Of each Fault, in its order: its share of all.
-  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0};
+  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                   1, 1, 0, 0, 0, 1, 1, 1};
   Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);
@@ -53,6 +57,9 @@ struct SwarmProfile {
   std::uint32_t priorities = 1;  ///< So many levels are drawn from.
   std::uint32_t keep = 0;        ///< Jobs that are not stopped by silence, nor freed by it.
   std::uint32_t cancel_at_once = 60'000;
+  /// Submits after which several operators speak of the job within `order_within`.
+  std::uint32_t order_at_once = 0;
+  Duration order_within = std::chrono::seconds(8);
   Duration cancel_within = std::chrono::milliseconds(40);
   /// A queue of long jobs takes its time; what has not drained this long after all never will.
   Duration drain_max = std::chrono::minutes(10);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/sim/edges.h"
+#include "tests/sim/races.h"
 #include "tests/sim/swarm.h"
 
 namespace {
@@ -63,7 +64,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     }
     if (arguments.profile == nullptr) {
       std::fprintf(stderr,
-                   "usage: muster_sim [swarm|edges|sim_speed] [--hosts N]\n"
+                   "usage: muster_sim [swarm|edges|races|sim_speed] [--hosts N]\n"
                    "                  [--seed N | --seeds A..B]\n"
                    "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
                    "                  [--profile NAME]\n");
@@ -181,6 +182,46 @@ int edges(const Arguments& arguments) {
   return wrong.empty() && violations == 0 ? 0 : 1;
 }
 
+/// Every pair of racing events, with each seed; --trace shows the one whose number --hosts gives.
+int races(const Arguments& arguments) {
+  const std::vector<muster::sim::Race> all = muster::sim::all_races();
+  muster::scheduler::JobStepCounts steps;
+  std::map<std::string, std::uint64_t> ends;
+  std::uint64_t runs = 0;
+  std::uint64_t missed = 0;
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (arguments.trace && i != arguments.hosts) {
+        continue;
+      }
+      const auto result = muster::sim::run_race(all[i], seed * 1'000'000 + i, arguments.trace);
+      ++runs;
+      missed += result.was_missed ? 1U : 0U;
+      ++ends[std::string(text_of(result.end))];
+      steps.merge(result.steps);
+      for (const auto& violation : result.violations) {
+        ++violations;
+        std::printf("# seed %llu race %zu, %s: %s: %s\n", static_cast<unsigned long long>(seed), i,
+                    all[i].text().c_str(), violation.checker.c_str(), violation.text.c_str());
+      }
+    }
+  }
+  for (const auto& [end, count] : ends) {
+    std::printf("figure races_end_%s %llu count\n", end.c_str(),
+                static_cast<unsigned long long>(count));
+  }
+  const std::vector<std::string> unreached = steps.unreached();
+  for (const std::string& cell : unreached) {
+    std::printf("# cell of the job's table never used: %s\n", cell.c_str());
+  }
+  std::printf("figure races_runs %llu count\n", static_cast<unsigned long long>(runs));
+  std::printf("figure races_missed %llu count\n", static_cast<unsigned long long>(missed));
+  std::printf("figure races_cells_unreached %zu count\n", unreached.size());
+  std::printf("figure races_violations %llu count\n", static_cast<unsigned long long>(violations));
+  return violations == 0 && (unreached.empty() || arguments.trace) ? 0 : 1;
+}
+
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
@@ -211,10 +252,14 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "edges") {
     return edges(arguments);
   }
+  if (arguments.scenario == "races") {
+    return races(arguments);
+  }
   if (arguments.scenario == "swarm") {
     return swarm(arguments);
   }
-  std::fprintf(stderr, "muster_sim: no scenario '%s'; there are swarm, edges and sim_speed\n",
+  std::fprintf(stderr,
+               "muster_sim: no scenario '%s'; there are swarm, edges, races and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

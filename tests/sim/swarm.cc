@@ -13,6 +13,9 @@ namespace {
 constexpr Duration kSettle = std::chrono::seconds(15);
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr std::uint32_t kVoters = 3;  ///< The first hosts.
+constexpr Duration kResumeEvery = std::chrono::seconds(5);
+constexpr Duration kWordsClose = std::chrono::milliseconds(20);
+constexpr Duration kWordsApart = std::chrono::seconds(6);
 constexpr Duration kBetweenImagesMin = std::chrono::seconds(5);
 constexpr Duration kBetweenImagesMax = std::chrono::seconds(40);
 
@@ -91,6 +94,9 @@ class Swarm {
         submits_->submit(world_, some_host(), some_job());
         if (options_.faults && rng_.chance(profile_.cancel_at_once)) {
           cancel_newest();
+        }
+        if (options_.faults && rng_.chance(profile_.order_at_once)) {
+          order_newest();
         }
         if (options_.faults && rng_.chance(profile_.repeat)) {
           submits_->repeat(world_, some_host(), rng_.below(submits_->size()));
@@ -172,6 +178,12 @@ class Swarm {
         return leader_zombie();
       case Fault::kLeft:
         return leave();
+      case Fault::kSuspended:
+        return order_some(agent::Verb::kSuspend);
+      case Fault::kResumed:
+        return order_some(agent::Verb::kResume);
+      case Fault::kRequeued:
+        return order_some(agent::Verb::kRequeue);
     }
   }
 
@@ -348,22 +360,59 @@ class Swarm {
           [this, newest] { cancel(newest); });
   }
 
-  void cancel(JobId job) {
-    count("cancelled");
+  void cancel(JobId job) { order(job, agent::Verb::kCancel, some_host()); }
+
+  void order(JobId job, agent::Verb verb, std::uint32_t host) {
+    count(verb == agent::Verb::kCancel    ? "cancelled"
+          : verb == agent::Verb::kSuspend ? "suspended"
+          : verb == agent::Verb::kResume  ? "resumed"
+                                          : "requeued");
     agent::Request request;
-    request.verb = agent::Verb::kCancel;
-    request.arguments = agent::encode_payload(agent::JobRef{job});
-    world_.ask(some_host(), std::move(request));
+    request.verb = verb;
+    request.arguments = verb == agent::Verb::kRequeue
+                            ? agent::encode_payload(agent::RequeueArgs{job, 0})
+                            : agent::encode_payload(agent::JobRef{job});
+    world_.ask(host, std::move(request));
   }
 
-  void cancel_some() {
+  void order_some(agent::Verb verb) {
     if (submits_->size() == 0) {
       return;
     }
-    cancel(JobId(1 + rng_.below(submits_->size())));
+    order(JobId(1 + rng_.below(submits_->size())), verb, some_host());
+  }
+  void cancel_some() { order_some(agent::Verb::kCancel); }
+
+  /// Several words about one job, soon after each other or at once.
+  void order_newest() {
+    static constexpr agent::Verb kWords[] = {agent::Verb::kSuspend, agent::Verb::kResume,
+                                             agent::Verb::kRequeue, agent::Verb::kSuspend,
+                                             agent::Verb::kResume,  agent::Verb::kCancel};
+    const JobId newest(submits_->size());
+    Duration delay = rng_.between(Duration(0), profile_.order_within);
+    const std::uint64_t words = 1 + rng_.below(4);
+    for (std::uint64_t i = 0; i < words; ++i) {
+      const agent::Verb verb = kWords[rng_.below(std::size(kWords))];
+      after(delay, [this, newest, verb] { order(newest, verb, some_host()); });
+      delay += rng_.between(Duration(0), rng_.chance(500'000) ? kWordsClose : kWordsApart);
+    }
+  }
+
+  /// Nobody else ends a suspended job.
+  void keep_resuming() {
+    const std::uint32_t host = leader();
+    if (host < world_.size()) {
+      for (const auto& [id, job] : world_.node(host).seat().state().jobs()) {
+        if (job.state == scheduler::JobState::kSuspended) {
+          order(id, agent::Verb::kResume, host);
+        }
+      }
+    }
+    after(kResumeEvery, [this] { keep_resuming(); });
   }
 
   void stop_faults() {
+    keep_resuming();
     world_.network().heal_all();
     world_.network().faults = NetworkFaults();
     for (std::uint32_t host = 0; host < options_.hosts; ++host) {
@@ -386,6 +435,7 @@ class Swarm {
     for (std::uint32_t host = 0; host < world_.size(); ++host) {
       if (world_.is_running(host) && world_.node(host).seat().has_seat()) {
         result.edges.merge(world_.node(host).seat().state().edges());
+        result.job_steps.merge(world_.node(host).seat().state().job_steps());
       }
     }
     return result;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/job_life.h"
 #include "scheduler/reservations.h"
 #include "tests/sim/profiles.h"
 #include "tests/sim/world.h"
@@ -35,6 +36,7 @@ struct SwarmResult {
   NetworkStats network;
   std::map<std::string, std::uint64_t> faults;  ///< How often each fault was done.
   scheduler::EdgeCounts edges;
+  scheduler::JobStepCounts job_steps;
 };
 
 SwarmResult run_swarm(const SwarmOptions& options);
