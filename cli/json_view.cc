@@ -218,19 +218,19 @@ std::string ended_json(const agent::JobSummary& job, int exit_code) {
                {"exit_code", exit_code}});
 }
 
-std::string to_json(const std::vector<CancelOutcome>& outcomes) {
-  Json cancelled = Json::array();
+std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes) {
+  Json jobs = Json::array();
   Json errors = Json::array();
-  for (const CancelOutcome& outcome : outcomes) {
+  for (const JobOutcome& outcome : outcomes) {
     if (outcome.exit_code == 0) {
-      cancelled.push_back(outcome.job.value());
+      jobs.push_back(outcome.job.value());
     } else {
       errors.push_back({{"job", outcome.job.value()},
                         {"error", outcome.error},
                         {"exit_code", outcome.exit_code}});
     }
   }
-  return dump({{"cancelled", cancelled}, {"errors", errors}});
+  return dump({{std::string(done), jobs}, {"errors", errors}});
 }
 
 std::string left_json(const std::string& host_name) {

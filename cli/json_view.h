@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/client_api.h"
@@ -27,12 +28,13 @@ std::string submitted_json(JobId job, const std::string& key);
 /// The second line of `submit --wait`.
 std::string ended_json(const agent::JobSummary& job, int exit_code);
 
-struct CancelOutcome {
+struct JobOutcome {
   JobId job;
   int exit_code = 0;
-  std::string error;  ///< "" when cancelled.
+  std::string error;  ///< "" when done.
 };
-std::string to_json(const std::vector<CancelOutcome>& outcomes);
+/// `done` is the key of the jobs that were: "cancelled".
+std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
 std::string left_json(const std::string& host_name);
 
 struct OutputPiece {
