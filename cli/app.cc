@@ -27,7 +27,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 12> kVerbs = {{
+constexpr std::array<Entry, 15> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
@@ -39,6 +39,12 @@ constexpr std::array<Entry, 12> kVerbs = {{
      plain<make_why>},
     {"logs", "JOB [OPTIONS]", "Print what the ranks of a job wrote.", plain<make_logs>},
     {"cancel", "JOB... [OPTIONS]", "End jobs, whether they wait or run.", plain<make_cancel>},
+    {"suspend", "JOB... [OPTIONS]", "Stop jobs and free their GPUs, to be resumed later.",
+     plain<make_suspend>},
+    {"resume", "JOB... [OPTIONS]", "Queue suspended jobs again, at their old place.",
+     plain<make_resume>},
+    {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again; uses none of their retries.",
+     plain<make_requeue>},
     {"hosts", "[OPTIONS]", "List the hosts and how each one is.", plain<make_hosts>},
     {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
      plain<make_quorum>},

@@ -29,9 +29,12 @@ std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_leave();
 std::unique_ptr<Verb> make_logs();
 std::unique_ptr<Verb> make_quorum();
+std::unique_ptr<Verb> make_requeue();
+std::unique_ptr<Verb> make_resume();
 std::unique_ptr<Verb> make_show();
 /// `args` are the verb's own arguments, for the line that repeats the submit.
 std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args);
+std::unique_ptr<Verb> make_suspend();
 std::unique_ptr<Verb> make_version();
 std::unique_ptr<Verb> make_why();
 

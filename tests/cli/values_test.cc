@@ -126,8 +126,8 @@ TEST(Arguments, ErrorsAreJsonOnStdoutWhenAskedFor) {
 }
 
 TEST(Arguments, EveryVerbHasHelpWithAnExample) {
-  for (const char* verb : {"agent", "submit", "jobs", "show", "why", "logs", "cancel", "hosts",
-                           "quorum", "events", "leave", "version"}) {
+  for (const char* verb : {"agent", "submit", "jobs", "show", "why", "logs", "cancel", "suspend",
+                           "resume", "requeue", "hosts", "quorum", "events", "leave", "version"}) {
     FakeWorld world;
     const std::string help = world.output_of({verb, "--help"});
     EXPECT_NE(help.find("Usage: muster " + std::string(verb)), std::string::npos);
