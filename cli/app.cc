@@ -27,7 +27,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 15> kVerbs = {{
+constexpr std::array<Entry, 16> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
@@ -46,6 +46,7 @@ constexpr std::array<Entry, 15> kVerbs = {{
     {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again; uses none of their retries.",
      plain<make_requeue>},
     {"hosts", "[OPTIONS]", "List the hosts and how each one is.", plain<make_hosts>},
+    {"hosts fence", "NAME [OPTIONS]", "Say that a host is off: its grants end.", plain<make_fence>},
     {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
      plain<make_quorum>},
     {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
@@ -73,13 +74,17 @@ constexpr std::array<ExitCode, 11> kExitCodes = {{
     {"128+n", "ended by signal n"},
 }};
 
+/// Where the purposes begin in the overview.
+constexpr std::size_t kNameColumns = 13;
+
 std::string overview() {
   std::string text =
       "Muster runs gangs of GPU processes on a fleet of hosts without a central server.\n\n"
       "Usage: muster VERB [OPTIONS]\n\n";
   for (const Entry& entry : kVerbs) {
     const std::string name(entry.name);
-    text += "  " + name + std::string(10 - name.size(), ' ') + std::string(entry.purpose) + "\n";
+    text += "  " + name + std::string(kNameColumns - name.size(), ' ') +
+            std::string(entry.purpose) + "\n";
   }
   text += "\nExit codes:\n";
   for (const ExitCode& code : kExitCodes) {
@@ -157,6 +162,12 @@ int dispatch(World& world, const Args& args) {
   if (name == "--version") {
     *world.out << "muster " << kProductVersion << "\n";
     return 0;
+  }
+  if (args.size() > 1) {
+    // "hosts fence" is a verb of two words.
+    if (const Entry* two_words = find(name + " " + args[1])) {
+      return run_verb(world, *two_words, Args(args.begin() + 2, args.end()));
+    }
   }
   const Entry* entry = find(name);
   if (entry == nullptr) {

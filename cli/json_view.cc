@@ -233,6 +233,10 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
   return dump({{std::string(done), jobs}, {"errors", errors}});
 }
 
+std::string fenced_json(const std::string& host_name, HostId host) {
+  return dump({{"fenced", host_name}, {"id", host.hex()}});
+}
+
 std::string left_json(const std::string& host_name) {
   return dump({{"left", host_name}});
 }

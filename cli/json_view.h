@@ -35,6 +35,7 @@ struct JobOutcome {
 };
 /// `done` is the key of the jobs that were: "cancelled".
 std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
+std::string fenced_json(const std::string& host_name, HostId host);
 std::string left_json(const std::string& host_name);
 
 struct OutputPiece {

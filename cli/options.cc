@@ -177,6 +177,11 @@ void Options::numbers(const std::string& name, std::vector<std::uint64_t>& targe
   impl_->describe(name, "", help);
 }
 
+void Options::word(const std::string& name, std::string& target, const std::string& help) {
+  impl_->app.add_option(name, target)->required();
+  impl_->describe(name, "", help);
+}
+
 void Options::command(std::vector<std::string>& target) {
   impl_->command = &target;
 }

@@ -56,6 +56,12 @@ std::string host_name() {
   return text.substr(0, text.find('.'));
 }
 
+std::optional<std::string> ask(const std::string& question) {
+  std::cerr << question << std::flush;
+  std::string line;
+  return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
+}
+
 WaitListener progress_listener(const std::string& address) {
   if (isatty(STDERR_FILENO) == 0) {
     return [](Duration) {};
@@ -87,6 +93,9 @@ World system_world() {
   world.host_name = host_name;
   world.exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
+  if (isatty(STDIN_FILENO) != 0 && world.err_is_terminal) {
+    world.ask = ask;
+  }
   world.run_agent = run_agent;
   return world;
 }

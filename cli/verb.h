@@ -24,6 +24,7 @@ class Verb {
 std::unique_ptr<Verb> make_agent();
 std::unique_ptr<Verb> make_cancel();
 std::unique_ptr<Verb> make_events();
+std::unique_ptr<Verb> make_fence();
 std::unique_ptr<Verb> make_hosts();
 std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_leave();

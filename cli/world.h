@@ -35,6 +35,9 @@ struct World {
   std::function<std::string()> host_name;  ///< Short: up to the first dot.
   std::function<bool(const std::string& path)> exists;
   std::function<bool(const std::string& path)> is_writable;
+  /// The line that a person typed in answer; nothing at the end of input. Empty when there is
+  /// nobody to ask: stdin or stderr is no terminal.
+  std::function<std::optional<std::string>(const std::string& question)> ask;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;
 };

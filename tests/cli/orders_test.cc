@@ -1,4 +1,4 @@
-// suspend, resume and requeue: what they ask, repeat and say. cancel is in views_test.
+// suspend, resume, requeue and hosts fence: what they ask, repeat and say. cancel is in views_test.
 
 #include <gtest/gtest.h>
 
@@ -97,6 +97,64 @@ TEST(Orders, JsonNamesWhatWasDone) {
   world.answers(done());
   EXPECT_EQ(world.output_of({"suspend", "7", "8", "--json"}),
             "{\"suspended\":[7,8],\"errors\":[]}\n");
+}
+
+TEST(Fence, ResolvesTheNameAndAsksTheLeader) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(sample_hosts()), done()});
+  EXPECT_EQ(world.output_of({"hosts", "fence", "b", "--yes"}), "host b fenced\n");
+  ASSERT_EQ(world.requests().size(), 2U);
+  EXPECT_EQ(world.requests()[1].verb, Verb::kFence);
+  EXPECT_EQ(agent::decode_payload<agent::FenceArgs>(world.requests()[1].arguments)->host,
+            host_id('b'));
+  FakeWorld by_id;
+  by_id.answers_in_turn({answer_with(sample_hosts()), done()});
+  EXPECT_EQ(by_id.output_of({"hosts", "fence", host_id('b').short_hex(), "--yes", "--json"}),
+            "{\"fenced\":\"b\",\"id\":\"" + host_id('b').hex() + "\"}\n");
+}
+
+TEST(Fence, WithoutYesNothingIsDoneUnlessAPersonAgrees) {
+  FakeWorld script;
+  script.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(script.run({"hosts", "fence", "b"}), 2);
+  EXPECT_NE(script.err().find("say --yes if it is off for certain"), std::string::npos);
+  EXPECT_EQ(script.requests().size(), 1U);
+  for (const bool agrees : {true, false}) {
+    FakeWorld person;
+    std::string asked;
+    person.world().ask = [&](const std::string& question) {
+      asked = question;
+      return std::optional<std::string>(agrees ? "yes" : "n");
+    };
+    person.answers_in_turn({answer_with(sample_hosts()), done()});
+    EXPECT_EQ(person.run({"hosts", "fence", "b"}), agrees ? 0 : 2);
+    EXPECT_NE(asked.find("host b is unreachable, silent for 12s"), std::string::npos) << asked;
+    EXPECT_EQ(person.requests().size(), agrees ? 2U : 1U);
+  }
+}
+
+TEST(Fence, AnUnknownHostIsNotFoundAndOneThatAnswersIsAConflict) {
+  FakeWorld world;
+  world.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(world.run({"hosts", "fence", "z", "--yes"}), 6);
+  FakeWorld alive;
+  alive.answers_in_turn({answer_with(sample_hosts()),
+                         refusal(ResponseStatus::kConflict, "host a answers, so it is not off")});
+  EXPECT_EQ(alive.run({"hosts", "fence", "a", "--yes"}), 7);
+  FakeWorld twins;
+  agent::HostList list = sample_hosts();
+  list.hosts[2].name = "b";
+  twins.answers(answer_with(list));
+  EXPECT_EQ(twins.run({"hosts", "fence", "b", "--yes"}), 7);
+}
+
+TEST(Fence, HasHelpOfItsOwn) {
+  FakeWorld world;
+  EXPECT_NE(world.output_of({"hosts", "fence", "--help"}).find("Usage: muster hosts fence NAME"),
+            std::string::npos);
+  FakeWorld listing;
+  listing.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(listing.run({"hosts"}), 0);
 }
 
 }  // namespace
