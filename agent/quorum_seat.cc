@@ -173,6 +173,13 @@ void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
 }
 
 void QuorumSeat::order(Instant now, scheduler::input::ClientOrder order) {
+  // Of an entry that Raft drops the scheduler hears nothing: it would wait for the next such one.
+  const std::string why_not = leads() ? why_not_taken() : "";
+  if (!why_not.empty()) {
+    output_.replies.push_back(
+        {order.request, std::nullopt, false, ErrorCode::kUnavailable, why_not});
+    return;
+  }
   scheduler_.step(now, std::move(order));
   pump(now);
 }
@@ -182,6 +189,12 @@ void QuorumSeat::own_disk_is_late(Instant now) {
     own_disk_late_until_ = now + kLateFor;
   }
   pump(now);
+}
+
+std::string QuorumSeat::why_not_taken() const {
+  return raft_->takes_proposals()   ? ""
+         : raft_->is_handing_over() ? "another voter is about to lead: repeat"
+                                    : "too much waits for the disks of a majority: repeat";
 }
 
 void QuorumSeat::change_quorum(Instant now, std::uint64_t request, QuorumAction action,

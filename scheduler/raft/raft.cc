@@ -207,7 +207,7 @@ VoteOutcome Raft::own_vote() {
 void Raft::handle(Instant, Propose input) {
   const bool leads = role_ == Role::kLeader;
   const bool too_large = input.command.size() > kEntryBytesMax;
-  if (!leads || too_large || transfer_.has_value() || uncommitted_bytes_ > kUncommittedBytesMax) {
+  if (too_large || !takes_proposals()) {
     emit(Severity::kWarn, "proposal_dropped",
          {{"bytes", std::to_string(input.command.size())},
           {"reason", !leads                  ? "not leading"
@@ -316,6 +316,11 @@ void Raft::handle(Instant, Invite input) {
     beat.term = hard_state_.term;
     send(input.host, beat);
   }
+}
+
+bool Raft::takes_proposals() const {
+  return role_ == Role::kLeader && !transfer_.has_value() &&
+         uncommitted_bytes_ <= kUncommittedBytesMax;
 }
 
 std::uint64_t Raft::common_level() const {

@@ -132,6 +132,8 @@ class Raft {
   std::string why_not(Instant now, const Configuration& next) const;
   bool configuration_is_open() const { return log_.configuration_index() > commit_; }
   bool is_handing_over() const { return transfer_.has_value(); }
+  /// What a Propose finds now; it is dropped when this is false.
+  bool takes_proposals() const;
   /// The lowest RaftConfig::level of all members as far as they said one, 0 when some said none or
   /// this host does not lead: what a leader may write into the log without stopping anybody.
   std::uint64_t common_level() const;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
@@ -41,6 +42,7 @@ class SeatOfThree : public testing::Test {
     for (const SeatPersist& each : output.persists) {
       seat_->persisted(now_, each.id);
     }
+    std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
     }
@@ -48,7 +50,7 @@ class SeatOfThree : public testing::Test {
       collect();
     }
   }
-  /// Time passes; `b` answers what it is asked, when it is `heard`.
+  /// Time passes; the `answering_` answer what they are asked, when they are `heard`.
   void pass(Duration time, bool is_heard) {
     const Instant end = now_ + time;
     while (seat_->next_deadline() <= end) {
@@ -59,7 +61,7 @@ class SeatOfThree : public testing::Test {
       }
       collect();
       for (const SeatSend& message : std::exchange(sent_, {})) {
-        if (is_heard && message.to == host('b')) {
+        if (is_heard && answering_.contains(message.to)) {
           answer(message);
         }
       }
@@ -83,13 +85,26 @@ class SeatOfThree : public testing::Test {
     }
     gossip::Envelope envelope;
     envelope.type = scheduler::type_of(reply);
-    envelope.from = host('b');
+    envelope.from = sent.to;
     const Result<gossip::Document> body = gossip::Document::parse(scheduler::encode(reply));
     seat_->receive(now_, envelope, body->root());
     collect();
   }
 
+  /// The answers that came meanwhile.
+  std::vector<SeatReply> suspend() {
+    scheduler::input::ClientOrder order;
+    order.request = ++last_request_;
+    order.order = scheduler::entry::Suspend{JobId(1), "ann"};
+    seat_->order(now_, order);
+    collect();
+    return std::exchange(replies_, {});
+  }
+
   Instant now_ = Instant{} + 1000s;
+  std::set<HostId> answering_ = {host('b')};
+  std::uint64_t last_request_ = 0;
+  std::vector<SeatReply> replies_;
   std::optional<QuorumSeat> seat_;
   std::vector<SeatSend> sent_;
 };
@@ -109,6 +124,27 @@ TEST_F(SeatOfThree, AVoterThatHeardNoLeaderCountsFromItsStart) {
   pass(20s, false);
   EXPECT_FALSE(seat_->leads());
   EXPECT_EQ(seat_->age(now_), 20s);
+}
+
+TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  seat_->change_quorum(now_, 99, QuorumAction::kTransfer, host('b'));
+  collect();
+  ASSERT_TRUE(seat_->raft()->is_handing_over());
+  const auto refused = suspend();
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].request, 1U);
+  EXPECT_EQ(refused[0].code, ErrorCode::kUnavailable);
+  pass(4s, true);  // `b` never campaigns, so this host leads on.
+  ASSERT_TRUE(seat_->leads());
+  ASSERT_FALSE(seat_->raft()->is_handing_over());
+  replies_.clear();
+  suspend();
+  pass(1s, true);
+  ASSERT_EQ(replies_.size(), 1U);
+  EXPECT_EQ(replies_[0].request, 2U);
+  EXPECT_EQ(replies_[0].code, ErrorCode::kNotFound);
 }
 
 }  // namespace
