@@ -145,8 +145,8 @@ class QuorumSeat {
   bool trusts_own_seat() const;
   bool is_heard_of() const;
   bool drain_keeper(Instant now);
-  /// Why the log does not take this order now, for people; "" when it does.
-  std::string why_not_taken() const;
+  /// Why the log does not take an order of this kind now, for people; "" when it does.
+  std::string why_not_taken(Instant now, scheduler::EntryKind kind) const;
   void apply(Instant now, scheduler::CommittedEntry& entry);
   void tell_leadership(Instant now);
   void tell_quiet_voters(Instant now);

@@ -40,6 +40,14 @@ enum class EntryKind : std::uint8_t {
   kFence = 19,
 };
 
+/// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
+/// up to kFence.
+inline constexpr std::uint64_t kCommandLevel = 2;
+/// The least level of a voter that does not stop at an entry of this kind.
+constexpr std::uint64_t level_needed(EntryKind kind) {
+  return kind >= EntryKind::kSuspend ? 2 : 1;
+}
+
 inline constexpr std::uint64_t kEntryVersion = 1;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;

@@ -15,6 +15,7 @@ ApplyResult State::apply(LogIndex index, const Entry& entry) {
   CHECK(index > applied_);
   Step step{index, {}};
   applied_ = index;
+  level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
   std::visit([&](const auto& fact) { on(step, fact); }, entry);
   if (!step.result.rejected.empty()) {
     step.result.events.push_back({Severity::kDebug,

@@ -117,6 +117,8 @@ class State {
   bool needs_time() const { return !queue_.empty() || !live_.empty() || !unclassed_.empty(); }
   const EdgeCounts& edges() const { return edges_; }
   const JobStepCounts& job_steps() const { return job_steps_; }
+  /// The highest level_needed() of what was applied here. Not part of the replicated state.
+  std::uint64_t level_met() const { return level_met_; }
   /// No further job is taken until some start or end.
   bool is_queue_full() const { return queue_.size() + suspended_ >= kJobsQueuedMax; }
 
@@ -216,6 +218,7 @@ class State {
   std::size_t suspended_ = 0;
   EdgeCounts edges_;
   JobStepCounts job_steps_;
+  std::uint64_t level_met_ = 0;
 };
 
 }  // namespace muster::scheduler

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "scheduler/raft/codec.h"
@@ -79,7 +80,8 @@ class SeatOfThree : public testing::Test {
       reply = scheduler::VoteReply{vote->term, vote->pre_vote, true, vote->request};
     } else if (const auto* append = std::get_if<scheduler::AppendRequest>(&*message)) {
       const LogIndex match(append->previous.index.value() + append->entries.size());
-      reply = scheduler::AppendReply{append->term, append->request, append->round, true, match, {}};
+      reply = scheduler::AppendReply{append->term, append->request, append->round, true, match, {},
+                                     {},           levels_[sent.to]};
     } else {
       return;
     }
@@ -103,6 +105,7 @@ class SeatOfThree : public testing::Test {
 
   Instant now_ = Instant{} + 1000s;
   std::set<HostId> answering_ = {host('b')};
+  std::map<HostId, std::uint64_t> levels_;  ///< As they say it.
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
   std::optional<QuorumSeat> seat_;
@@ -126,7 +129,53 @@ TEST_F(SeatOfThree, AVoterThatHeardNoLeaderCountsFromItsStart) {
   EXPECT_EQ(seat_->age(now_), 20s);
 }
 
+TEST_F(SeatOfThree, WhatAVoterCouldNotApplyIsNotWrittenIntoTheLog) {
+  answering_ = {host('b'), host('c')};
+  levels_ = {{host('b'), scheduler::kCommandLevel}, {host('c'), 1}};
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  const LogIndex before = seat_->raft()->last_index();
+  const auto refused = suspend();
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused[0].text.find("upgrade " + host('c').short_hex() + " first"), std::string::npos)
+      << refused[0].text;
+  EXPECT_EQ(seat_->raft()->last_index(), before);
+  scheduler::input::ClientOrder cancel;  // Every version knows it.
+  cancel.order = scheduler::entry::Cancel{JobId(1), "ann"};
+  seat_->order(now_, cancel);
+  EXPECT_GT(seat_->raft()->last_index(), before);
+  levels_[host('c')] = scheduler::kCommandLevel;
+  pass(2s, true);
+  replies_.clear();
+  suspend();
+  pass(1s, true);
+  ASSERT_EQ(replies_.size(), 1U);
+  EXPECT_EQ(replies_[0].code, ErrorCode::kNotFound);  // The log heard of it.
+}
+
+TEST_F(SeatOfThree, WhatTheLogHoldsAlreadyIsNotGatedBySilentVoters) {
+  answering_ = {host('b'), host('c')};
+  levels_ = {{host('b'), scheduler::kCommandLevel}, {host('c'), scheduler::kCommandLevel}};
+  pass(20s, true);
+  suspend();
+  pass(1s, true);
+  ASSERT_EQ(seat_->state().level_met(), scheduler::kCommandLevel);
+  pass(5s, false);
+  answering_ = {host('b')};
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  EXPECT_EQ(seat_->raft()->common_level(), 0U);
+  replies_.clear();
+  suspend();
+  pass(1s, true);
+  ASSERT_EQ(replies_.size(), 1U);
+  EXPECT_EQ(replies_[0].code, ErrorCode::kNotFound);
+}
+
 TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
+  answering_ = {host('b'), host('c')};
+  levels_ = {{host('b'), scheduler::kCommandLevel}, {host('c'), scheduler::kCommandLevel}};
   pass(20s, true);
   ASSERT_TRUE(seat_->leads());
   seat_->change_quorum(now_, 99, QuorumAction::kTransfer, host('b'));

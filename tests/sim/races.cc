@@ -152,6 +152,13 @@ class RaceRun {
       return false;
     }
     world_.run_for(2s);
+    // Once the log holds a word, none is refused for a voter that is off and has not said what it
+    // can apply.
+    say(RaceAct::kSuspend, leader());
+    world_.run_for(500ms);
+    if (state() == nullptr || state()->level_met() < scheduler::kCommandLevel) {
+      return false;
+    }
     switch (race_.state) {
       case JobState::kQueued:
         submit(kHosts * 8, 10s);
