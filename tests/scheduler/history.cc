@@ -37,8 +37,8 @@ Entry History::next(const State& state) {
   if (draw < 16) {
     return draw_submit();
   }
-  if (draw < 20) {
-    return draw_cancel(state);
+  if (draw < 23) {
+    return one_in(3) ? Entry(draw_cancel(state)) : draw_order(state);
   }
   if (draw < 27) {
     return draw_observe();
@@ -89,6 +89,28 @@ entry::Cancel History::draw_cancel(const State& state) {
     return {JobId(1'000'000), "alice"};
   }
   return {nth(state.jobs(), rng_.below(state.jobs().size()))->first, "alice"};
+}
+
+/// What operators say about jobs and hosts; of jobs mostly about one that holds GPUs.
+Entry History::draw_order(const State& state) {
+  if (one_in(4) && state.live().empty()) {
+    return entry::Fence{host_id(1 + rng_.below(kHosts)), "alice"};
+  }
+  JobId job = draw_cancel(state).job;
+  if (!state.live().empty() && !one_in(4)) {
+    const Attempt& attempt = *state.attempt(*nth(state.live(), rng_.below(state.live().size())));
+    job = attempt.job;
+    if (one_in(4)) {
+      return entry::Fence{attempt.members[rng_.below(attempt.members.size())].member.host, "alice"};
+    }
+  }
+  const Job* known = state.job(job);
+  const std::uint32_t attempts = known == nullptr ? 0 : known->attempts;
+  if (known != nullptr && known->state == JobState::kSuspended) {
+    return entry::Resume{job, "alice"};
+  }
+  return one_in(2) ? Entry(entry::Suspend{job, "alice"})
+                   : entry::Requeue{job, one_in(3) ? 0 : attempts, "alice"};
 }
 
 entry::Observe History::draw_observe() {
@@ -165,7 +187,8 @@ Entry History::draw_of_attempt(const State& state) {
   }
   if (one_in(4)) {
     static constexpr Cause kCauses[] = {Cause::kRankFailed, Cause::kHostLost,  Cause::kTimeLimit,
-                                        Cause::kPreempted,  Cause::kSuspended, Cause::kCancelled};
+                                        Cause::kPreempted,  Cause::kSuspended, Cause::kCancelled,
+                                        Cause::kRequeued};
     return entry::Stop{attempt.token, kCauses[rng_.below(std::size(kCauses))]};
   }
   return draw_finish(attempt, record);
@@ -173,7 +196,8 @@ Entry History::draw_of_attempt(const State& state) {
 
 Entry History::draw_of_reserved(const Attempt& attempt, const MemberRecord& record) {
   if (one_in(8)) {
-    static constexpr Cause kCauses[] = {Cause::kRefused, Cause::kDeadline, Cause::kCancelled};
+    static constexpr Cause kCauses[] = {Cause::kRefused, Cause::kDeadline, Cause::kCancelled,
+                                        Cause::kSuspended, Cause::kRequeued};
     const Cause cause = kCauses[rng_.below(std::size(kCauses))];
     return entry::Abort{attempt.token, cause, one_in(3) ? HostId() : record.member.host};
   }

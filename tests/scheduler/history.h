@@ -25,6 +25,7 @@ class History {
   entry::Register draw_register(const State& state);
   entry::Submit draw_submit();
   entry::Cancel draw_cancel(const State& state);
+  Entry draw_order(const State& state);
   entry::Observe draw_observe();
   entry::Tick draw_tick();
   Entry draw_decide(const State& state);

@@ -37,7 +37,7 @@ bool same(const ApplyResult& left, const ApplyResult& right) {
 
 /// What the histories held, so that a hollow one is noticed.
 struct Tally {
-  std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kExpire) + 1> accepted{};
+  std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kFence) + 1> accepted{};
   std::uint64_t skipped = 0;
   std::uint64_t keys_forgotten = 0;
   std::uint64_t keys_repeated = 0;

@@ -48,6 +48,7 @@ class Acts : private Stage {
     play("requeue_while_running", [this] { return requeue_while_running(); });
     play("fence_of_a_kept_grant", [this] { return fence_of_a_kept_grant(); });
     play("fence_while_reserved", [this] { return fence_while_reserved(); });
+    until([this] { return is_at_rest(); }, 5min);
     world_.run_for(20s);
     world_.finish();
     return result();
@@ -134,12 +135,12 @@ class Acts : private Stage {
 
   /// ... and under one whose host died before it was ready.
   bool fence_while_reserved() {
-    submit(8, 5s);
-    if (!until([this] { return is(JobState::kScheduled); }, 5s) || member() == leader()) {
+    const std::uint32_t host = kHosts - 1;
+    set_fsync(host, 20s);
+    submit(kHosts * 8, 5s);  // It fits nowhere without that host.
+    if (!until([this] { return is(JobState::kScheduled); }, 5s)) {
       return false;
     }
-    const std::uint32_t host = member();
-    set_fsync(host, 20s);
     isolate(host);
     if (!until([this, host] { return is_silent(host); }, 8s) || !is(JobState::kScheduled)) {
       return false;
