@@ -12,10 +12,6 @@ namespace {
 
 /// The machines of a seat answer each other at most this often in one step.
 constexpr int kPumpRoundsMax = 64;
-/// Two heartbeats of a voter unanswered.
-constexpr Duration kQuietAfter = std::chrono::milliseconds(700);
-/// A voter whose disk was slow gets nothing new for so long.
-constexpr Duration kLateFor = std::chrono::seconds(3);
 
 scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options) {
   scheduler::FirstQuorum::Config config;
@@ -189,9 +185,7 @@ void QuorumSeat::order(Instant now, scheduler::input::ClientOrder order) {
 }
 
 void QuorumSeat::own_disk_is_late(Instant now) {
-  if (raft_->commit() == raft_->last_index()) {
-    own_disk_late_until_ = now + kLateFor;
-  }
+  pace_.own_disk_is_late(now, *raft_);
   pump(now);
 }
 
@@ -404,43 +398,9 @@ void QuorumSeat::tell_leadership(Instant now) {
   }
 }
 
-/// A voter that has not yet answered this leadership at all counts as quiet: it may be the leader
-/// before, frozen. One that answers, but whose disk does not follow, is late.
 void QuorumSeat::tell_quiet_voters(Instant now) {
-  scheduler::input::VotersQuiet news;
-  const std::vector<scheduler::MemberLag> lag = raft_->lag(now);
-  if (lag.empty()) {
-    paces_.clear();
-  }
-  for (const scheduler::MemberLag& voter : lag) {
-    if (voter.host == options_.self) {
-      if (now < own_disk_late_until_) {
-        news.late.push_back(voter.host);
-      }
-      continue;
-    }
-    if (!voter.is_voter) {
-      continue;
-    }
-    Pace& pace = paces_.try_emplace(voter.host, Pace{raft_->commit(), now, now}).first->second;
-    if (voter.match >= pace.target) {
-      pace.target = raft_->commit();
-      pace.since = now;
-    } else if (now - pace.since >= kQuietAfter) {
-      pace.late_until = now + kLateFor;
-    }
-    if (now < pace.late_until) {
-      news.late.push_back(voter.host);
-    } else if (voter.match == LogIndex() || now - voter.heard_at >= kQuietAfter) {
-      news.hosts.push_back(voter.host);
-    }
-  }
-  if (news.late.size() * 2 >= raft_->voters().size()) {
-    news.late.clear();  // Most disks are slow: nowhere would it go faster.
-  }
-  if (news != told_quiet_) {
-    told_quiet_ = news;
-    scheduler_.step(now, std::move(news));
+  if (auto news = pace_.look(now, *raft_, options_.self)) {
+    scheduler_.step(now, *std::move(news));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/electorate_keeper.h"
+#include "agent/voter_pace.h"
 #include "crdt/host_state.h"
 #include "crdt/write_batch.h"
 #include "gossip/base/event.h"
@@ -163,15 +164,7 @@ class QuorumSeat {
   crdt::QuorumView heard_;  ///< From rows of voters.
   crdt::QuorumView told_;   ///< What take_quorum_news() said last.
   bool told_leads_ = false;
-  /// How a voter keeps up with a leader's log.
-  struct Pace {
-    LogIndex target;  ///< To be on its disk next.
-    Instant since;    ///< Waited for since then.
-    Instant late_until;
-  };
-  std::map<HostId, Pace> paces_;
-  Instant own_disk_late_until_{};
-  scheduler::input::VotersQuiet told_quiet_;
+  VoterPace pace_;
   bool caught_up_ = false;
   Term applied_term_;  ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;
