@@ -41,11 +41,13 @@ void fields(A& a, HostList& v) {
 }
 template <class A>
 void fields(A& a, VoterInfo& v) {
-  a(v.id, v.name, v.match_index, v.contact_ms, v.state);
+  a(v.id, v.name, v.match_index, v.contact_ms, v.state, trailing(v.is_learner), trailing(v.rack),
+    trailing(v.why), trailing(v.behind));
 }
 template <class A>
 void fields(A& a, QuorumInfo& v) {
-  a(v.cluster, v.role, v.term, v.leader, v.leader_name, v.commit, v.applied, v.tolerates, v.voters);
+  a(v.cluster, v.role, v.term, v.leader, v.leader_name, v.commit, v.applied, v.tolerates, v.voters,
+    trailing(v.wanted));
 }
 template <class A>
 void fields(A& a, EventsQuery& v) {
@@ -74,6 +76,10 @@ void fields(A& a, JobRef& v) {
 template <class A>
 void fields(A& a, RequeueArgs& v) {
   a(v.job, v.attempt);
+}
+template <class A>
+void fields(A& a, QuorumWish& v) {
+  a(v.action, v.host);
 }
 template <class A>
 void fields(A& a, FenceArgs& v) {
@@ -145,6 +151,7 @@ class Writer {
   void write(std::int64_t value) { out_.i64(value); }
   void write(bool value) { out_.boolean(value); }
   void write(const std::string& value) { out_.bytes(value); }
+  void write(QuorumAction value) { out_.u64(static_cast<std::uint64_t>(value)); }
   void write(const Token& value) { out_.array(2).token(value); }
   void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
   template <class T>
@@ -188,6 +195,10 @@ class Loader {
   void read(std::int64_t& value) { value = in_.i64(); }
   void read(bool& value) { value = in_.boolean(); }
   void read(std::string& value) { value = std::string(in_.bytes()); }
+  void read(QuorumAction& value) {
+    constexpr auto kLast = static_cast<std::uint64_t>(QuorumAction::kTransfer);
+    value = static_cast<QuorumAction>(in_.u64_at_most(kLast));
+  }
   void read(Token& value) { value = in_.array().token(); }
   void read(scheduler::JobSpec& value) { value = scheduler::read_job_spec(in_); }
   template <class T>
@@ -310,6 +321,7 @@ MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);
 MUSTER_PAYLOAD(JobRef);
 MUSTER_PAYLOAD(RequeueArgs);
+MUSTER_PAYLOAD(QuorumWish);
 MUSTER_PAYLOAD(FenceArgs);
 MUSTER_PAYLOAD(JobsQuery);
 MUSTER_PAYLOAD(JobList);

@@ -21,19 +21,20 @@ namespace muster::agent {
 
 /// Numbers are the wire's: never reused.
 enum class Verb : std::uint8_t {
-  kVersion = 0,  ///< -> VersionInfo
-  kHosts = 1,    ///< -> HostList; local
-  kQuorum = 2,   ///< -> QuorumInfo; any voter, else local
-  kEvents = 3,   ///< EventsQuery -> EventsPage; local
-  kLeave = 4,    ///< LeaveArgs -> nothing; local: the agent leaves and ends
-  kSubmit = 5,   ///< SubmitArgs -> JobRef; leader
-  kCancel = 6,   ///< JobRef -> JobRef; leader
-  kJobs = 7,     ///< JobsQuery, or nothing for the newest -> JobList; any voter
-  kShow = 8,     ///< JobRef -> JobDetail; any voter
-  kWhy = 9,      ///< JobRef -> WhyInfo; any voter
-  kOutput = 10,  ///< OutputQuery -> OutputChunk; the target host
-  kNodes = 11,   ///< -> NodeList; local
-  // 12 to 19 are kept for the quorum.
+  kVersion = 0,        ///< -> VersionInfo
+  kHosts = 1,          ///< -> HostList; local
+  kQuorum = 2,         ///< -> QuorumInfo; any voter, else local
+  kEvents = 3,         ///< EventsQuery -> EventsPage; local
+  kLeave = 4,          ///< LeaveArgs -> nothing; local: the agent leaves and ends
+  kSubmit = 5,         ///< SubmitArgs -> JobRef; leader
+  kCancel = 6,         ///< JobRef -> JobRef; leader
+  kJobs = 7,           ///< JobsQuery, or nothing for the newest -> JobList; any voter
+  kShow = 8,           ///< JobRef -> JobDetail; any voter
+  kWhy = 9,            ///< JobRef -> WhyInfo; any voter
+  kOutput = 10,        ///< OutputQuery -> OutputChunk; the target host
+  kNodes = 11,         ///< -> NodeList; local
+  kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people; leader
+  // 13 to 19 are kept for the quorum.
   kSuspend = 20,  ///< JobRef -> JobRef; leader
   kResume = 21,   ///< JobRef -> JobRef; leader
   kRequeue = 22,  ///< RequeueArgs -> JobRef; leader
@@ -43,7 +44,8 @@ enum class Verb : std::uint8_t {
 inline constexpr Verb kVerbLast = Verb::kFence;
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {
-  return verb == Verb::kSubmit || verb == Verb::kCancel || verb >= Verb::kSuspend;
+  return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
+         verb >= Verb::kSuspend;
 }
 
 /// The CLI's exit code is the number (conventions.md "Exit codes").
@@ -123,6 +125,11 @@ struct VoterInfo {
   std::uint64_t match_index = 0;  ///< Durable there, as the leader knows; 0 from a follower.
   std::uint64_t contact_ms = 0;   ///< Since the last word from it.
   std::string state;
+  // Of a node without a seat in the quorum: not said.
+  bool is_learner = false;  ///< It gets the log and votes once it has caught up.
+  std::string rack{};
+  std::string why{};          ///< Why it was chosen, or what keeps it from voting; for people.
+  std::uint64_t behind = 0;  ///< Entries it lacks, as the leader knows.
 };
 struct QuorumInfo {
   ClusterId cluster;
@@ -132,8 +139,9 @@ struct QuorumInfo {
   std::string leader_name;
   LogIndex commit;
   LogIndex applied;
-  std::uint64_t tolerates = 0;  ///< Further failures of voters that leave a live majority.
-  std::vector<VoterInfo> voters;
+  std::uint64_t tolerates = 0;    ///< Further failures of voters that leave a live majority.
+  std::vector<VoterInfo> voters;  ///< Learners behind them.
+  std::uint64_t wanted = 0;       ///< So many voters the quorum fills itself up to; 0 = not said.
 };
 
 struct EventsQuery {
@@ -167,6 +175,15 @@ struct RequeueArgs {
   /// The attempt that is to make way: repeated after a later one was decided, this does nothing.
   /// 0 = whichever is the newest.
   std::uint64_t attempt = 0;
+};
+enum class QuorumAction : std::uint8_t {
+  kAdd = 0,       ///< One voter more is wanted, and this host shall be it.
+  kRemove = 1,    ///< One voter less is wanted: not this host.
+  kTransfer = 2,  ///< This voter shall lead; zero = whichever suits best.
+};
+struct QuorumWish {
+  QuorumAction action = QuorumAction::kAdd;
+  HostId host;
 };
 struct FenceArgs {
   HostId host;

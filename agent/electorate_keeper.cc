@@ -1,6 +1,7 @@
 #include "agent/electorate_keeper.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace muster::agent {
@@ -24,7 +25,9 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
   const bool votes = current.voter(wish_->host) != nullptr;
   switch (wish_->action) {
     case QuorumAction::kTransfer:
-      if (!wish_->host.is_zero() && !votes) {
+      if (wish_->host == raft.leader()) {
+        end_wish(true, {}, "that host leads already");
+      } else if (!wish_->host.is_zero() && !votes) {
         end_wish(false, ErrorCode::kConflict, "that host does not vote, so it cannot lead");
       } else {
         output_.inputs.emplace_back(Raft::Transfer{wish_->host});
@@ -139,8 +142,12 @@ scheduler::ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
   view.now = raft.configuration();
   view.is_calm = is_calm_;
   std::map<HostId, std::string> racks;
+  std::set<HostId> left;
   for (const SeenHost& seen : hosts) {
     racks[seen.host] = seen.rack;
+    if (seen.has_left) {
+      left.insert(seen.host);
+    }
   }
   std::map<HostId, Instant> elsewhere;
   for (const scheduler::MemberLag& each : raft.lag(now)) {
@@ -151,6 +158,7 @@ scheduler::ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     member.is_leader = each.host == raft.leader();
     member.behind = each.behind;
     member.silent_for = now - each.heard_at;
+    member.has_left = left.contains(each.host);
     if (each.other_seat.has_value()) {
       const auto known = elsewhere_since_.find(each.host);
       elsewhere[each.host] = known == elsewhere_since_.end() ? now : known->second;
@@ -160,7 +168,9 @@ scheduler::ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
   }
   elsewhere_since_ = std::move(elsewhere);
   for (const SeenHost& seen : hosts) {
-    if (view.now.voter(seen.host) == nullptr && view.now.learner(seen.host) == nullptr) {
+    const bool is_member =
+        view.now.voter(seen.host) != nullptr || view.now.learner(seen.host) != nullptr;
+    if (!is_member && !seen.has_left) {
       const auto seat = seats_.find(seen.host);
       view.candidates.push_back(
           {seen.host, seen.rack,

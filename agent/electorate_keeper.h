@@ -9,22 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "agent/client_api.h"
 #include "gossip/base/event.h"
 #include "scheduler/electorate.h"
 #include "scheduler/raft/raft.h"
 
 namespace muster::agent {
 
-enum class QuorumAction : std::uint8_t {
-  kAdd = 0,       ///< One voter more is wanted, and this host shall be it.
-  kRemove = 1,    ///< One voter less is wanted: not this host.
-  kTransfer = 2,  ///< This voter shall lead; zero = whichever suits best.
-};
-
-/// A live host, as membership sees it.
+/// A host as membership sees it: it lives, or has left for good.
 struct SeenHost {
   HostId host;
   std::string rack;
+  bool has_left = false;
 };
 
 class ElectorateKeeper {
@@ -54,7 +50,7 @@ class ElectorateKeeper {
   void seat_heard(const scheduler::Seat& seat) { seats_[seat.host] = seat.id; }
   void storm_changed(bool suspected) { is_calm_ = !suspected; }
 
-  /// Looks: precondition, `raft` leads. `hosts` are those that live.
+  /// Looks: precondition, `raft` leads. `hosts` are those that live or left.
   void look(Instant now, const scheduler::Raft& raft, const std::vector<SeenHost>& hosts);
   /// After each step of Raft, with the last output's inputs taken: wishes that were fulfilled or
   /// cannot be any more.

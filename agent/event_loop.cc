@@ -1,6 +1,7 @@
 #include "agent/event_loop.h"
 
 #include <fcntl.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,13 +68,25 @@ void EventLoop::wait(Instant deadline) {
   parts_.transport->wait(until, fds);
   notice_pause(before, until);
   if (parts_.transport->readable(parts_.stop_fd)) {
-    end_ = End::kStopped;
+    on_stop_signal();
   }
   fds.resize(fds.size() - 2);
   for (const int fd : fds) {
     if (parts_.transport->readable(fd)) {
       parts_.supervisors->on_readable(fd);
     }
+  }
+}
+
+/// The first asks the node to end, which may hand over before; the second ends it at once.
+void EventLoop::on_stop_signal() {
+  signalfd_siginfo signal{};
+  const bool is_first = !stop_asked_;
+  stop_asked_ = true;
+  if (is_first && read(parts_.stop_fd, &signal, sizeof signal) == sizeof signal) {
+    step(StopAsked{});
+  } else {
+    end_ = End::kStopped;
   }
 }
 

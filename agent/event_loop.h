@@ -38,6 +38,7 @@ class EventLoop {
 
  private:
   void wait(Instant deadline);
+  void on_stop_signal();
   /// False: there was nothing.
   bool take_inputs();
   void drain_backlog();
@@ -51,6 +52,7 @@ class EventLoop {
   LoopParts parts_;
   std::optional<End> end_;
   bool was_paused_ = false;
+  bool stop_asked_ = false;
   Generation raise_to_;
 };
 

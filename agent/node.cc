@@ -17,6 +17,8 @@ constexpr Duration kDiskLate = std::chrono::milliseconds(700);
 /// Between two looks of a leader at them.
 constexpr Duration kDiskLookPeriod = std::chrono::milliseconds(250);
 constexpr std::string_view kClusterKey = "cluster";
+/// A stopped leader waits so long for another to take over.
+constexpr Duration kHandOverMax = std::chrono::milliseconds(700);
 /// The process ends when those it talks to have the goodbye, or after this long.
 constexpr Duration kLeaveLinger = std::chrono::seconds(2);
 /// They are asked this often whether they have it; the last answers leave within the same time.
@@ -121,7 +123,7 @@ void Node::tick(Instant now) {
     seat_.own_disk_is_late(now);
   }
   if (seat_.wants_hosts(now)) {
-    seat_.hosts_seen(now, live_hosts());
+    seat_.hosts_seen(now, seen_hosts());
   }
   if (gang_agent_.next_deadline() <= now) {
     gang_agent_.tick(now);
@@ -138,15 +140,19 @@ void Node::tick(Instant now) {
   if (id_watch_.next_deadline() <= now) {
     id_watch_.tick(now);
   }
-  if (exit_at_ <= now) {
+  if (exit_at_ <= now || (stopping_ && !seat_.leads())) {
     output_.exit = true;
     output_.doubled = id_watch_.is_doubled();
     exit_at_ = kNever;
+    stopping_ = false;
   }
   pump(now);
 }
 
 Instant Node::next_deadline() const {
+  if (stopping_ && !seat_.leads() && exit_at_ != kNever) {
+    return now_;
+  }
   return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
                    gang_agent_.next_deadline(), seeds_.next_deadline(), desk_.next_deadline(),
                    ask_goodbye_at_, id_watch_.next_deadline(), exit_at_, disk_look_at()});
@@ -181,11 +187,13 @@ Instant Node::disk_look_at() const {
                                                         disk_looked_at_ + kDiskLookPeriod);
 }
 
-std::vector<SeenHost> Node::live_hosts() const {
+std::vector<SeenHost> Node::seen_hosts() const {
   std::vector<SeenHost> hosts;
   for (const auto& [host, member] : membership_.members()) {
-    if (member.state == membership::MemberState::kAlive && !member.doubled) {
-      hosts.push_back({host, member.rack});
+    const bool lives = member.state == membership::MemberState::kAlive && !member.doubled;
+    const bool has_left = member.state == membership::MemberState::kLeft;
+    if (lives || has_left) {
+      hosts.push_back({host, member.rack, has_left});
     }
   }
   return hosts;
@@ -373,6 +381,7 @@ void Node::on(Instant now, const LeaveAsked&) {
     return;
   }
   emit(Severity::kInfo, "leaving", {});
+  seat_.give_way(now);
   publish_identity(now, true);
   gang_agent_.step(now, LeaveBegun{});
   for (const HostId host : neighbours_) {
@@ -383,6 +392,12 @@ void Node::on(Instant now, const LeaveAsked&) {
                 [this](HostId host) { return host == options_.self || !is_reachable(host); });
   exit_at_ = now + (goodbye_waits_for_.empty() ? kLeaveAskPeriod : kLeaveLinger);
   ask_goodbye_at_ = goodbye_waits_for_.empty() ? kNever : now + kLeaveAskPeriod;
+}
+
+/// A leader hands over first, so that nobody has to notice that it is gone.
+void Node::on(Instant now, const StopAsked&) {
+  stopping_ = true;
+  exit_at_ = std::min(exit_at_, seat_.give_way(now) ? now + kHandOverMax : now);
 }
 
 /// Whoever floods does not say what arrived: so they are asked for the row of this host itself.

@@ -63,6 +63,8 @@ struct Paused {
 };
 /// The user asked this agent to leave.
 struct LeaveAsked {};
+/// The agent shall end, to be started again later: a leader hands over first, for kHandOverMax.
+struct StopAsked {};
 /// A piece of a rank's output, as asked for by ReadOutput.
 struct OutputRead {
   std::uint64_t request = 0;
@@ -82,7 +84,7 @@ struct ReadOutput {
 class Node {
  public:
   using Input = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused,
-                             LeaveAsked, OutputRead, SupervisorReport>;
+                             LeaveAsked, StopAsked, OutputRead, SupervisorReport>;
   struct Output {
     std::vector<gossip::TransportOutput> transport;
     std::vector<Persist> persists;
@@ -135,6 +137,7 @@ class Node {
   void on(Instant now, const Persisted& input);
   void on(Instant now, const Paused& input);
   void on(Instant now, const LeaveAsked& input);
+  void on(Instant now, const StopAsked& input);
   void on(Instant now, OutputRead input);
   void on(Instant now, SupervisorReport input);
   bool admit(const gossip::Envelope& envelope, const gossip::Endpoint& link);
@@ -143,7 +146,7 @@ class Node {
   void dispatch(Instant now, const gossip::Message& message);
   void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
   /// Those that could take a seat in the quorum.
-  std::vector<SeenHost> live_hosts() const;
+  std::vector<SeenHost> seen_hosts() const;
   Instant disk_look_at() const;
   void greet_seeds(Instant now);
   void publish_identity(Instant now, bool left);
@@ -193,6 +196,8 @@ class Node {
   void give_up_on(HostId host);
   void end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why);
   bool is_reachable(HostId host) const;
+  VoterInfo voter_info(Instant now, HostId host,
+                       const std::vector<scheduler::MemberLag>& lag) const;
   QuorumInfo quorum_info(Instant now) const;
   NodeList node_list() const;
   void note_confirmed(Instant now, HostId host, const crdt::RowVersion& newest);
@@ -239,6 +244,7 @@ class Node {
   Term told_term_;
   bool told_storm_ = false;
   Instant exit_at_ = kNever;
+  bool stopping_ = false;
   Instant ask_goodbye_at_ = kNever;
   /// Leaving: those that have not shown yet that they know.
   std::set<HostId> goodbye_waits_for_;

@@ -92,6 +92,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
       return;
     case Verb::kSubmit:
     case Verb::kCancel:
+    case Verb::kChangeQuorum:
     case Verb::kSuspend:
     case Verb::kResume:
     case Verb::kRequeue:
@@ -274,6 +275,13 @@ void Node::lead_request(Instant now, ClientDesk::Open question) {
     }
     seat_.submit(now, *number, std::move(arguments->key), std::move(arguments->spec),
                  asker_text(request));
+  } else if (request.verb == Verb::kChangeQuorum) {
+    const auto wish = decode_payload<QuorumWish>(request.arguments);
+    if (!wish.has_value()) {
+      finish_client({*number, std::nullopt, false, ErrorCode::kInvalid, "malformed wish"});
+      return;
+    }
+    seat_.change_quorum(now, *number, wish->action, wish->host);
   } else if (is_change(request.verb)) {
     seat_.order(now, {*number, order_of(request)});
   } else {
@@ -305,6 +313,35 @@ void Node::ask_voter(Instant now, const Asker& asker, const Request& request, bo
   }
 }
 
+VoterInfo Node::voter_info(Instant now, HostId host,
+                           const std::vector<scheduler::MemberLag>& lag) const {
+  VoterInfo info;
+  info.id = host;
+  info.name = addresses_.name(host);
+  const membership::Member* member = membership_.member(host);
+  info.state = member == nullptr ? "unknown" : membership::name_of(member->state);
+  info.rack = member == nullptr ? "" : member->rack;
+  const scheduler::Raft* raft = seat_.raft();
+  const scheduler::Seat* voter = raft == nullptr ? nullptr : raft->configuration().voter(host);
+  info.is_learner = raft != nullptr && raft->configuration().learner(host) != nullptr;
+  if (voter != nullptr) {
+    info.why = voter->id == SeatId() ? "founder" : "joined later";
+  }
+  for (const scheduler::MemberLag& each : lag) {
+    if (each.host == host) {
+      info.match_index = each.match.value();
+      info.behind = each.behind;
+      info.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
+          0, each.heard_at == Instant::min() ? 0 : to_ms(now - each.heard_at)));
+      info.why = each.other_seat.has_value() ? "answers from another disk" : info.why;
+    }
+  }
+  if (info.is_learner && info.why.empty()) {
+    info.why = "catching up";
+  }
+  return info;
+}
+
 QuorumInfo Node::quorum_info(Instant now) const {
   const crdt::QuorumView known = seat_.known_quorum();
   QuorumInfo info;
@@ -318,27 +355,20 @@ QuorumInfo Node::quorum_info(Instant now) const {
   const std::size_t live = live_voters(known, HostId());
   info.tolerates = live < majority ? 0 : live - majority;
   const scheduler::Raft* raft = seat_.raft();
+  std::vector<HostId> members = known.voters;
   std::vector<scheduler::MemberLag> lag;
   if (raft != nullptr) {
     info.role = scheduler::text_of(raft->role());
     info.commit = raft->commit();
     info.applied = seat_.state().applied();
+    info.wanted = raft->configuration().target;
     lag = raft->lag(now);
-  }
-  for (const HostId voter : known.voters) {
-    VoterInfo entry;
-    entry.id = voter;
-    entry.name = addresses_.name(voter);
-    const membership::Member* member = membership_.member(voter);
-    entry.state = member == nullptr ? "unknown" : membership::name_of(member->state);
-    for (const scheduler::MemberLag& each : lag) {
-      if (each.host == voter) {
-        entry.match_index = each.match.value();
-        entry.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
-            0, each.heard_at == Instant::min() ? 0 : to_ms(now - each.heard_at)));
-      }
+    for (const scheduler::Seat& learner : raft->configuration().learners) {
+      members.push_back(learner.host);
     }
-    info.voters.push_back(std::move(entry));
+  }
+  for (const HostId host : members) {
+    info.voters.push_back(voter_info(now, host, lag));
   }
   return info;
 }
@@ -473,8 +503,8 @@ void Node::leave(Instant now, const Asker& asker, const Request& request) {
                             "leave with --force and lose the quorum"));
       return;
     }
-    response.text = "host " + options_.name + " is a voter and stays one: " + left +
-                    " remain alive until it is started again";
+    response.text = "host " + options_.name + " is a voter: until another host takes its place, " +
+                    left + " remain";
   }
   answer(asker, response);
   on(now, LeaveAsked{});

@@ -211,6 +211,15 @@ std::string QuorumSeat::why_not_taken(Instant now, scheduler::EntryKind kind) co
          " first, or start what is off";
 }
 
+bool QuorumSeat::give_way(Instant now) {
+  if (!leads()) {
+    return false;
+  }
+  raft_->step(now, scheduler::Raft::Transfer{});
+  pump(now);
+  return raft_->is_handing_over();
+}
+
 void QuorumSeat::change_quorum(Instant now, std::uint64_t request, QuorumAction action,
                                HostId host) {
   CHECK(raft_.has_value());

@@ -92,6 +92,8 @@ class QuorumSeat {
   void submit(Instant now, std::uint64_t request, std::string key, scheduler::JobSpec spec,
               std::string by);
   void order(Instant now, scheduler::input::ClientOrder order);
+  /// A leader begins to hand over to whoever suits best. False: it leads nobody who could.
+  bool give_way(Instant now);
   /// Who votes, and who leads.
   void change_quorum(Instant now, std::uint64_t request, QuorumAction action, HostId host);
   /// True when this leader wants to look at the live hosts: hosts_seen() is then called.

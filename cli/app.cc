@@ -27,7 +27,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 16> kVerbs = {{
+constexpr std::array<Entry, 19> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
@@ -49,6 +49,11 @@ constexpr std::array<Entry, 16> kVerbs = {{
     {"hosts fence", "NAME [OPTIONS]", "Say that a host is off: its grants end.", plain<make_fence>},
     {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
      plain<make_quorum>},
+    {"quorum add", "NAME [OPTIONS]", "Make a host a voter, one more than there were.",
+     plain<make_quorum_add>},
+    {"quorum remove", "NAME [OPTIONS]", "Take a host's vote, and want one voter less.",
+     plain<make_quorum_remove>},
+    {"quorum transfer", "[NAME] [OPTIONS]", "Let another voter lead.", plain<make_quorum_transfer>},
     {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
     {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
      plain<make_leave>},
@@ -75,7 +80,7 @@ constexpr std::array<ExitCode, 11> kExitCodes = {{
 }};
 
 /// Where the purposes begin in the overview.
-constexpr std::size_t kNameColumns = 13;
+constexpr std::size_t kNameColumns = 17;
 
 std::string overview() {
   std::string text =

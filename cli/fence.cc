@@ -1,9 +1,8 @@
 // muster hosts fence: an operator's word that a host is off. Its grants end as if its death were
 // proven: the way out for jobs under --isolation keep, which silence never ends.
 
-#include <algorithm>
-
 #include "cli/duration.h"
+#include "cli/host_name.h"
 #include "cli/json_view.h"
 #include "cli/repeat.h"
 #include "cli/table.h"
@@ -27,40 +26,20 @@ class Fence final : public Verb {
   }
 
   int run(Session& session) override {
-    const auto list = session.read<agent::HostList>(agent::Verb::kHosts);
-    if (!list.has_value()) {
-      return session.failed();
+    const auto found = find_host(session, name_);
+    if (!found.host.has_value()) {
+      return found.exit_code;
     }
-    const std::vector<agent::HostInfo> hosts = named(*list);
-    if (hosts.empty()) {
-      return session.fail(ResponseStatus::kNotFound,
-                          "there is no host '" + name_ + "'; `muster hosts` lists them");
-    }
-    if (hosts.size() > 1) {
-      return session.fail(ResponseStatus::kConflict,
-                          std::to_string(hosts.size()) + " hosts are called '" + name_ +
-                              "': name one by its id, as `muster hosts` shows it");
-    }
-    if (!yes_ && !confirms(session, hosts.front())) {
+    const agent::HostInfo& host = *found.host;
+    if (!yes_ && !confirms(session, host)) {
       return session.fail(
           ResponseStatus::kUsage,
           "host " + name_ + " was not fenced: say --yes if it is off for certain; " + kConsequence);
     }
-    return fence(session, hosts.front());
+    return fence(session, host);
   }
 
  private:
-  /// By name, by the id that `hosts` shows, or by the whole id.
-  std::vector<agent::HostInfo> named(const agent::HostList& list) const {
-    std::vector<agent::HostInfo> found;
-    std::copy_if(list.hosts.begin(), list.hosts.end(), std::back_inserter(found),
-                 [this](const agent::HostInfo& host) {
-                   return host.name == name_ || host.id.short_hex() == name_ ||
-                          host.id.hex() == name_;
-                 });
-    return found;
-  }
-
   static bool confirms(Session& session, const agent::HostInfo& host) {
     if (!session.world().ask) {
       return false;

@@ -53,7 +53,11 @@ Json view(const agent::VoterInfo& voter) {
           {"id", voter.id.hex()},
           {"match_index", voter.match_index},
           {"contact_ms", voter.contact_ms},
-          {"state", voter.state}};
+          {"state", voter.state},
+          {"learner", voter.is_learner},
+          {"behind", voter.behind},
+          {"rack", voter.rack},
+          {"why", voter.why}};
 }
 
 Json view(const agent::EventInfo& event) {
@@ -152,6 +156,7 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
                       {"commit", quorum.commit.value()},
                       {"applied", quorum.applied.value()},
                       {"tolerates", quorum.tolerates},
+                      {"wanted", quorum.wanted},
                       {"voters", views(quorum.voters)}},
                      answer);
 }
@@ -231,6 +236,11 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
     }
   }
   return dump({{std::string(done), jobs}, {"errors", errors}});
+}
+
+std::string quorum_changed_json(const std::string& done, const std::string& host_name,
+                                const std::string& detail) {
+  return dump({{done, host_name}, {"detail", detail}});
 }
 
 std::string fenced_json(const std::string& host_name, HostId host) {

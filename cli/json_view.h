@@ -35,6 +35,9 @@ struct JobOutcome {
 };
 /// `done` is the key of the jobs that were: "cancelled".
 std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
+/// `done` is "added", "removed" or "leads"; `host_name` "" = not asked for by name.
+std::string quorum_changed_json(const std::string& done, const std::string& host_name,
+                                const std::string& detail);
 std::string fenced_json(const std::string& host_name, HostId host);
 std::string left_json(const std::string& host_name);
 

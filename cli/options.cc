@@ -177,8 +177,9 @@ void Options::numbers(const std::string& name, std::vector<std::uint64_t>& targe
   impl_->describe(name, "", help);
 }
 
-void Options::word(const std::string& name, std::string& target, const std::string& help) {
-  impl_->app.add_option(name, target)->required();
+void Options::word(const std::string& name, std::string& target, const std::string& help,
+                   bool is_required) {
+  impl_->app.add_option(name, target)->required(is_required);
   impl_->describe(name, "", help);
 }
 

@@ -38,8 +38,9 @@ class Options {
   /// Required arguments without a dash, `count_max` of them at most.
   void numbers(const std::string& name, std::vector<std::uint64_t>& target, const std::string& help,
                std::size_t count_max);
-  /// One required argument without a dash.
-  void word(const std::string& name, std::string& target, const std::string& help);
+  /// One argument without a dash.
+  void word(const std::string& name, std::string& target, const std::string& help,
+            bool is_required = true);
   /// Everything behind the first "--", untouched.
   void command(std::vector<std::string>& target);
   void example(std::string line);

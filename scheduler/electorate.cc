@@ -41,7 +41,7 @@ class Electorate {
     return member.elsewhere_for.has_value() && *member.elsewhere_for >= options_.other_seat_after;
   }
   bool is_gone(const ElectorateMember& member) const {
-    return is_elsewhere(member) || member.silent_for >= options_.replace_after;
+    return is_elsewhere(member) || member.has_left || member.silent_for >= options_.replace_after;
   }
   bool is_bad_voter(const ElectorateMember& member) const {
     return member.is_voter && !member.is_leader && is_gone(member);

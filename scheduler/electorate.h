@@ -37,6 +37,7 @@ struct ElectorateMember {
   bool is_leader = false;
   std::uint64_t behind = 0;
   Duration silent_for{0};
+  bool has_left = false;  ///< For good, by its own word: replaced without waiting.
   /// How long it has answered from another seat, and from which.
   std::optional<Duration> elsewhere_for;
 };

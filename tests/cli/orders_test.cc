@@ -148,6 +148,53 @@ TEST(Fence, AnUnknownHostIsNotFoundAndOneThatAnswersIsAConflict) {
   EXPECT_EQ(twins.run({"hosts", "fence", "b", "--yes"}), 7);
 }
 
+TEST(QuorumChange, EachNamesItsHostAndSaysWhatIsDone) {
+  agent::Response with_text = done();
+  with_text.text = "it votes when it has caught up";
+  for (const auto& [verb, action, said] :
+       {std::tuple{"add", agent::QuorumAction::kAdd,
+                   "host b added: it votes when it has caught up"},
+        std::tuple{"remove", agent::QuorumAction::kRemove, "host b removed: it votes when"},
+        std::tuple{"transfer", agent::QuorumAction::kTransfer, "host b leads: it votes when"}}) {
+    FakeWorld world;
+    world.answers_in_turn({answer_with(sample_hosts()), with_text});
+    EXPECT_EQ(world.output_of({"quorum", verb, "b"}).find(said), 0U) << world.out();
+    ASSERT_EQ(world.requests().size(), 2U);
+    EXPECT_EQ(world.requests()[1].verb, Verb::kChangeQuorum);
+    const auto wish = agent::decode_payload<agent::QuorumWish>(world.requests()[1].arguments);
+    EXPECT_EQ(wish->action, action);
+    EXPECT_EQ(wish->host, host_id('b'));
+  }
+}
+
+TEST(QuorumChange, ATransferNeedsNoName) {
+  FakeWorld world;
+  world.answers(done());
+  EXPECT_EQ(world.output_of({"quorum", "transfer"}),
+            "another voter leads: `muster quorum` says which\n");
+  EXPECT_TRUE(
+      agent::decode_payload<agent::QuorumWish>(world.requests()[0].arguments)->host.is_zero());
+  FakeWorld json;
+  json.answers(done());
+  EXPECT_EQ(json.output_of({"quorum", "transfer", "--json"}), "{\"leads\":\"\",\"detail\":\"\"}\n");
+  FakeWorld nameless;
+  EXPECT_EQ(nameless.run({"quorum", "add"}), 2);
+}
+
+TEST(QuorumChange, RefusalsAndLostAnswersSayHowToGoOn) {
+  FakeWorld unknown;
+  unknown.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(unknown.run({"quorum", "add", "z"}), 6);
+  FakeWorld busy;
+  busy.answers_in_turn({answer_with(sample_hosts()),
+                        refusal(ResponseStatus::kConflict, "another change is under way")});
+  EXPECT_EQ(busy.run({"quorum", "remove", "b"}), 7);
+  FakeWorld lost;
+  lost.answers_in_turn({answer_with(sample_hosts()), silence(), silence()});
+  EXPECT_EQ(lost.run({"quorum", "remove", "b"}), 75);
+  EXPECT_NE(lost.err().find("repeat: muster quorum remove b"), std::string::npos) << lost.err();
+}
+
 TEST(Fence, HasHelpOfItsOwn) {
   FakeWorld world;
   EXPECT_NE(world.output_of({"hosts", "fence", "--help"}).find("Usage: muster hosts fence NAME"),

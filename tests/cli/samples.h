@@ -91,6 +91,9 @@ inline agent::QuorumInfo sample_quorum() {
   quorum.tolerates = 1;
   quorum.voters = {{host_id('a'), "a", 120, 0, "leader"},
                    {host_id('b'), "b", 118, 210, "follower"}};
+  quorum.voters[1].rack = "r2";
+  quorum.voters[1].behind = 2;
+  quorum.voters[1].why = "joined later";
   return quorum;
 }
 

@@ -78,9 +78,9 @@ term       3
 log        commit 120, applied 119
 tolerates  1 failed voter
 
-NAME  ID        STATE     MATCH  CONTACT
-a     61616161  leader      120       0s
-b     62626262  follower    118    210ms
+NAME  ID        STATE     VOTES  RACK  MATCH  BEHIND  CONTACT  WHY
+a     61616161  leader    yes    -       120       0       0s  -
+b     62626262  follower  yes    r2      118       2    210ms  joined later
 )");
 }
 
@@ -95,7 +95,7 @@ TEST(Quorum, Json) {
   world.answers(answer_with(no_quorum()));
   EXPECT_EQ(world.output_of({"quorum", "--json"}),
             R"({"cluster":null,"role":"none","term":0,"leader":"","leader_id":null,"commit":0,)"
-            R"("applied":0,"tolerates":0,"voters":[],"answered_by":"a","age_ms":0})"
+            R"("applied":0,"tolerates":0,"wanted":0,"voters":[],"answered_by":"a","age_ms":0})"
             "\n");
 }
 

@@ -82,6 +82,7 @@ class ClusterTest : public testing::Test {
     }
     return alive == world_->size();
   }
+  crdt::QuorumView state_of_leader() const { return seat(leader()).known_quorum(); }
   void submit(std::uint32_t host, std::uint32_t gpus, Duration run) {
     scheduler::JobSpec spec;
     spec.name = "test";
@@ -153,6 +154,72 @@ TEST_F(ClusterTest, AVoterThatStaysAwayIsReplacedAndJobsGoOn) {
   world_->start_agent(second);
   world_->power_on(lost);
   world_->start_agent(lost);
+}
+
+TEST_F(ClusterTest, ALeaderThatIsStoppedHandsOver) {
+  boot_and_settle();
+  const std::uint32_t old = leader();
+  world_->ask_to_stop(old);
+  ASSERT_TRUE(world_->run_until_true([&] { return has_leader() && leader() != old; }, 60ms));
+  EXPECT_TRUE(world_->run_until_true([&] { return !world_->is_running(old); }, 1s));
+  submit(4, 8, 1s);
+  EXPECT_TRUE(drains(60s));
+  world_->start_agent(old);
+}
+
+TEST_F(ClusterTest, AHostWithoutAVoteIsStoppedAtOnce) {
+  boot_and_settle();
+  world_->ask_to_stop(4);
+  EXPECT_TRUE(world_->run_until_true([&] { return !world_->is_running(4); }, 1ms));
+  world_->start_agent(4);
+}
+
+TEST_F(ClusterTest, OperatorsAddRemoveAndTransfer) {
+  boot_and_settle();
+  const auto asked = [&](agent::QuorumAction action, HostId host) {
+    agent::Request request;
+    request.verb = agent::Verb::kChangeQuorum;
+    request.arguments = agent::encode_payload(agent::QuorumWish{action, host});
+    const std::uint64_t client = world_->ask(4, std::move(request));
+    world_->run_until_true([&] { return world_->reply_to(client) != nullptr; }, 10s);
+    const ClientReply* reply = world_->reply_to(client);
+    return reply == nullptr ? agent::ResponseStatus::kUnknown : reply->response.status;
+  };
+  const auto votes = [&](std::uint32_t host) {
+    const std::vector<HostId> voters = state_of_leader().voters;
+    return std::find(voters.begin(), voters.end(), world_->id(host)) != voters.end();
+  };
+  ASSERT_EQ(asked(agent::QuorumAction::kAdd, world_->id(3)), agent::ResponseStatus::kOk);
+  ASSERT_TRUE(world_->run_until_true([&] { return has_leader() && votes(3); }, 10s));
+  EXPECT_EQ(asked(agent::QuorumAction::kAdd, world_->id(3)), agent::ResponseStatus::kOk) << "again";
+  ASSERT_EQ(asked(agent::QuorumAction::kTransfer, world_->id(3)), agent::ResponseStatus::kOk);
+  ASSERT_TRUE(world_->run_until_true([&] { return has_leader() && leader() == 3; }, 5s));
+  EXPECT_EQ(asked(agent::QuorumAction::kTransfer, world_->id(4)), agent::ResponseStatus::kConflict);
+  ASSERT_EQ(asked(agent::QuorumAction::kRemove, world_->id(0)), agent::ResponseStatus::kOk);
+  EXPECT_FALSE(votes(0));
+  world_->run_for(30s);
+  EXPECT_FALSE(votes(0)) << "nobody takes it back";
+  EXPECT_EQ(state_of_leader().voters.size(), 3U);
+  submit(4, 8, 1s);
+  EXPECT_TRUE(drains(60s));
+}
+
+TEST_F(ClusterTest, AVoterThatLeavesIsReplacedSoon) {
+  boot_and_settle();
+  const std::uint32_t gone = leader();
+  agent::Request request;
+  request.verb = agent::Verb::kLeave;
+  world_->ask(gone, std::move(request));
+  const auto is_replaced = [&] {
+    const bool another = has_leader() && leader() != gone;
+    const std::vector<HostId> voters = another ? state_of_leader().voters : std::vector<HostId>();
+    return voters.size() == 3 &&
+           std::find(voters.begin(), voters.end(), world_->id(gone)) == voters.end();
+  };
+  EXPECT_TRUE(world_->run_until_true(is_replaced, 20s));
+  submit(4, 8, 1s);
+  EXPECT_TRUE(drains(60s));
+  world_->start_agent(gone);
 }
 
 TEST_F(ClusterTest, WithTheLeaderKilledAnotherLeadsAndJobsGoOn) {

@@ -441,6 +441,8 @@ void World::stop_agent(std::uint32_t index) {
 
 void World::kill_agent(std::uint32_t index) { stop_agent(index); }
 
+void World::ask_to_stop(std::uint32_t index) { feed(index, agent::StopAsked{}); }
+
 void World::start_agent(std::uint32_t index) {
   Host& host = *hosts_[index];
   if (host.node != nullptr || !host.is_powered) {

@@ -78,6 +78,7 @@ class World {
   void at(Instant when, std::function<void()> action);
 
   // Faults.
+  void ask_to_stop(std::uint32_t host);  ///< SIGTERM: a leader hands over first.
   void kill_agent(std::uint32_t host);
   void start_agent(std::uint32_t host);
   void power_off(std::uint32_t host);
