@@ -12,10 +12,10 @@ namespace muster::scheduler {
 Replication::Replication(const RaftConfig& config, HostId self, const Configuration& configuration,
                          LogIndex last, Instant now)
     : config_(config), self_(self) {
-  set_configuration(configuration, last, now);
+  set_configuration(configuration, last.next(), now);
 }
 
-void Replication::set_configuration(const Configuration& configuration, LogIndex last,
+void Replication::set_configuration(const Configuration& configuration, LogIndex next,
                                     Instant now) {
   self_votes_ = configuration.voter(self_) != nullptr;
   std::map<HostId, Follower> before = std::exchange(followers_, {});
@@ -28,7 +28,7 @@ void Replication::set_configuration(const Configuration& configuration, LogIndex
       known->second.is_voter = is_voter;
       followers_.insert(before.extract(known));
     } else {
-      followers_.emplace(seat.host, Follower{Progress(last.next(), now), seat, is_voter, {}});
+      followers_.emplace(seat.host, Follower{Progress(next, now), seat, is_voter, {}});
     }
   };
   for (const Seat& seat : configuration.voters) {
@@ -212,8 +212,10 @@ LogIndex Replication::match_of(HostId host) const {
 std::size_t Replication::live_voters(const Configuration& configuration, Instant since) const {
   std::size_t live = configuration.voter(self_) != nullptr ? 1 : 0;
   for (const auto& [host, follower] : followers_) {
-    const bool votes = configuration.has_voter(follower.seat);
-    live += votes && !follower.other_seat.has_value() && follower.progress.heard_at() > since;
+    // A new leader counts from its election as if it had heard everyone: only a match is proof.
+    const bool answers = follower.progress.match() > LogIndex() &&
+                         follower.progress.heard_at() > since && !follower.other_seat.has_value();
+    live += answers && configuration.has_voter(follower.seat) ? 1U : 0U;
   }
   return live;
 }

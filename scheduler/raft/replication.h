@@ -42,8 +42,9 @@ class Replication {
   Replication(const RaftConfig& config, HostId self, const Configuration& configuration,
               LogIndex last, Instant now);
 
-  /// Who stays is known as before; who is new, or sits elsewhere now, counts as heard at `now`.
-  void set_configuration(const Configuration& configuration, LogIndex last, Instant now);
+  /// Who stays is known as before; who is new, or sits elsewhere now, counts as heard at `now` and
+  /// is probed from `next` on, as soon as the log has that entry.
+  void set_configuration(const Configuration& configuration, LogIndex next, Instant now);
 
   /// Begins a heartbeat round: an append without entries to every follower. Followers that left
   /// something unanswered for too long are probed anew.
@@ -65,8 +66,8 @@ class Replication {
   Instant majority_heard_at(Instant now) const;
   /// The follower's durable and equal index; 0 for a stranger.
   LogIndex match_of(HostId host) const;
-  /// Voters of `configuration` that can be counted on: this host, and who answered from its seat
-  /// since `since`.
+  /// Voters of `configuration` that can be counted on: this host, and who answered this leadership
+  /// from its seat, and not before `since`.
   std::size_t live_voters(const Configuration& configuration, Instant since) const;
   /// The voter that would lead best: the longest match, then the one heard last. Zero = none.
   HostId best_successor() const;

@@ -219,6 +219,17 @@ TEST_F(RaftTest, ALeaderWhoseDiskHangsHandsOverOnceTheOthersWentOn) {
   EXPECT_TRUE(event("stepped_down"));
 }
 
+TEST_F(RaftTest, AVoterThatNeverAnsweredThisLeadershipIsNotCountedOn) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  ASSERT_TRUE(raft->leads_with_own_term_applied());
+  const Configuration next = raft->configuration().without(host(2));
+  EXPECT_NE(raft->why_not(now, next), "") << "the third may be dead";
+  hear(3, AppendReply{Term(1), ++reply_request, 1, true, LogIndex(1), {}});
+  EXPECT_EQ(raft->why_not(now, next), "");
+}
+
 TEST_F(RaftTest, AVoterWhoseDiskHangsDoesNotCampaign) {
   start({host(1), host(2), host(3)});
   hear(2, append(1, {}, {command(1)}));
@@ -347,10 +358,23 @@ TEST_F(RaftTest, ALearnerGetsTheLogAndCountsForNothingUntilItIsPromoted) {
   EXPECT_EQ(raft->commit(), LogIndex(3));
 }
 
+TEST_F(RaftTest, ANewLearnerIsProbedWithoutAnotherEntry) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  step(Raft::Reconfigure{raft->configuration().with_learner({host(4), SeatId(44)})});
+  const std::vector<AppendRequest> all = sent<AppendRequest>();
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [](const AppendRequest& each) { return !each.entries.empty(); }),
+            2)
+      << "to the voter that follows and the learner; the third is probed already";
+}
+
 TEST_F(RaftTest, ARemovedLeaderStepsDownWhenItsRemovalIsCommitted) {
   lead();
   sync();
   acknowledge(1, 1);
+  hear(3, AppendReply{Term(1), ++reply_request, 1, true, LogIndex(1), {}});
   step(Raft::Reconfigure{raft->configuration().without(host(1))});
   sync();
   acknowledge(2, 1);

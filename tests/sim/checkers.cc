@@ -116,8 +116,15 @@ void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const E
   }
   const std::uint64_t index = number(event.field("index"));
   // A leader commits by its newest configuration, which is that of the entry or a later one.
-  auto electorates = voters_change_ ? later_voters_on(world.disk(host), LogIndex(index))
-                                    : std::vector<std::vector<HostId>>{voters_on(world.disk(host))};
+  std::vector<std::vector<HostId>> electorates = {voters_on(world.disk(host))};
+  if (voters_change_) {
+    // A follower applies what is committed before its own disk has it, and may be behind there.
+    electorates = later_voters_on(world.disk(host), LogIndex(index));
+    for (std::uint32_t other = 0; other < world.size(); ++other) {
+      const auto more = later_voters_on(world.disk(other), LogIndex(index));
+      electorates.insert(electorates.end(), more.begin(), more.end());
+    }
+  }
   std::erase_if(electorates, [](const auto& voters) { return voters.empty(); });
   std::string entry;
   std::string found;
