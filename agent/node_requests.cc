@@ -290,7 +290,7 @@ void Node::lead_request(Instant now, ClientDesk::Open question) {
 }
 
 void Node::ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward) {
-  if (seat_.knows_state() || (seat_.has_seat() && request.verb == Verb::kQuorum)) {
+  if (seat_.knows_state() || (seat_.trusts_own_seat() && request.verb == Verb::kQuorum)) {
     answer(asker, answer_from_state(now, request));
     return;
   }

@@ -1,7 +1,7 @@
 #pragma once
 // This host's place in the quorum: the first quorum, Raft and the scheduler, wired together. On a
-// host that is no voter it knows who votes and who leads, and nothing else. A part of Node, with
-// the manner of a machine.
+// host without a seat it knows who votes and who leads, and nothing else. A learner, or a voter
+// that was replaced, has one. A part of Node, with the manner of a machine.
 
 #include <cstdint>
 #include <deque>
@@ -111,9 +111,11 @@ class QuorumSeat {
   bool has_seat() const { return raft_.has_value(); }
   bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
   /// A voter that restarted answers nothing before it knows what was acknowledged before.
-  bool knows_state() const { return raft_.has_value() && (leads() || caught_up_); }
+  bool knows_state() const { return leads() || (caught_up_ && trusts_own_seat()); }
+  /// False for a host without a seat, and for one that later news leaves out: it was replaced.
+  bool trusts_own_seat() const;
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
-  /// Null unless a voter.
+  /// Null without a seat: a learner has one, and so has a voter that was replaced.
   const scheduler::Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const scheduler::State& state() const { return scheduler_.state(); }
   /// Who votes and leads, as far as this host knows: its own seat, or the newest row about it.
@@ -145,7 +147,6 @@ class QuorumSeat {
   bool drain_first_quorum(Instant now);
   bool drain_raft(Instant now);
   bool drain_scheduler(Instant now);
-  bool trusts_own_seat() const;
   bool is_heard_of() const;
   bool drain_keeper(Instant now);
   /// Why the log does not take an order of this kind now, for people; "" when it does.

@@ -35,8 +35,9 @@ std::optional<scheduler::input::VotersQuiet> VoterPace::look(Instant now,
     const bool is_own = voter.host == self;
     if (is_own ? now < own_disk_late_until_ : is_late(now, raft, voter)) {
       news.late.push_back(voter.host);
-    } else if (!is_own && (voter.match == LogIndex() || now - voter.heard_at >= kQuietAfter)) {
-      // Who has not yet answered this leadership at all may be the leader before, frozen.
+    }
+    // Who has not yet answered this leadership at all may be the leader before, frozen.
+    if (!is_own && (voter.match == LogIndex() || now - voter.heard_at >= kQuietAfter)) {
       news.hosts.push_back(voter.host);
     }
   }

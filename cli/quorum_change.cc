@@ -1,5 +1,5 @@
-// muster quorum add, remove and transfer: an operator's say in who votes and who leads. Saying one
-// twice does no harm, so all of them are repeated when an answer is lost.
+// muster quorum add, remove and transfer: an operator's say in who votes and who leads. What names
+// a host may be said twice, and is repeated when an answer is lost; a transfer to anyone is not.
 
 #include "cli/host_name.h"
 #include "cli/json_view.h"
@@ -54,7 +54,8 @@ class QuorumChange final : public Verb {
     request.verb = agent::Verb::kChangeQuorum;
     request.arguments = agent::encode_payload(wish);
     request.user = session.world().user_name();
-    Reply reply = exchange_repeating(session, request).reply;
+    Reply reply =
+        name_.empty() ? session.exchange(request) : exchange_repeating(session, request).reply;
     if (!reply.is_ok()) {
       if (reply.status == ResponseStatus::kUnknown) {
         reply.text += "; see `muster quorum`, or repeat: muster quorum ";
