@@ -70,7 +70,7 @@ struct HostViewChanged {
 struct StormChanged {
   bool suspected = false;
 };
-/// Voters that do not answer this leader, or whose disks do not follow: all of them, sorted.
+/// Voters that do not answer this leader (`hosts`), and those whose disks do not follow (`late`).
 /// Nothing new is placed there, long before any verdict: a leader that took over from a frozen one
 /// would place on it first of all.
 struct VotersQuiet {
