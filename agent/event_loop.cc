@@ -10,6 +10,7 @@
 
 #include "agent/event_log.h"
 #include "agent/supervise_protocol.h"
+#include "gossip/boot_clock.h"
 
 namespace muster::agent {
 namespace {

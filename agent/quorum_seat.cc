@@ -11,7 +11,7 @@ namespace muster::agent {
 namespace {
 
 /// The machines of a seat answer each other at most this often in one step.
-constexpr int kPumpRoundsMax = 64;
+constexpr int kSeatRoundsMax = 64;
 
 scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options) {
   scheduler::FirstQuorum::Config config;
@@ -286,7 +286,7 @@ void QuorumSeat::check_invariants() const {
 }
 
 void QuorumSeat::pump(Instant now) {
-  for (int round = 0; round < kPumpRoundsMax; ++round) {
+  for (int round = 0; round < kSeatRoundsMax; ++round) {
     const bool founded = drain_first_quorum(now);
     const bool moved = drain_raft(now);
     tell_leadership(now);

@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "agent/rank_supervisor_launch.h"
+#include "gossip/boot_clock.h"
 
 namespace muster::agent {
 namespace {

@@ -20,6 +20,7 @@
 #include "agent/supervise_protocol.h"
 #include "crdt/data_lock.h"
 #include "gossip/base/version.h"
+#include "gossip/boot_clock.h"
 
 namespace muster::agent {
 namespace {

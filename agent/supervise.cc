@@ -25,6 +25,7 @@
 
 #include "agent/supervise_protocol.h"
 #include "agent/supervise_rank.h"
+#include "gossip/boot_clock.h"
 
 namespace muster::agent {
 namespace {

@@ -128,9 +128,10 @@ LaunchOrder read_launch(gossip::Reader& in) {
 }
 
 SupervisorStatus read_status(gossip::Reader& in) {
-  using Phase = SupervisorStatus::Phase;
+  using enum SupervisorStatus::Phase;
   SupervisorStatus status;
-  status.phase = static_cast<Phase>(in.u64_at_most(static_cast<std::uint64_t>(Phase::kEnded)));
+  status.phase = static_cast<SupervisorStatus::Phase>(
+      in.u64_at_most(static_cast<std::uint64_t>(kEnded)));
   status.has_namespace = in.boolean();
   status.rank_count = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
   status.master = scheduler::read_endpoint(in);
@@ -236,12 +237,6 @@ void Fd::reset() {
   if (fd_ >= 0) {
     close(release());
   }
-}
-
-Instant boot_now() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
 std::string errno_text(int code) {

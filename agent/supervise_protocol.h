@@ -99,7 +99,6 @@ class Fd {
   int fd_ = -1;
 };
 
-Instant boot_now();
 std::string errno_text(int code);
 /// Whole content; nothing when it cannot be read or is longer than kFrameBytesMax.
 std::optional<std::string> read_file(const std::string& path);

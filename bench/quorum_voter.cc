@@ -1,7 +1,6 @@
 #include "bench/quorum_voter.h"
 
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "crdt/lmdb_store.h"
 #include "gossip/base/version.h"
+#include "gossip/boot_clock.h"
 #include "scheduler/raft/codec.h"
 
 namespace muster::bench {
@@ -19,12 +19,6 @@ namespace {
 constexpr Duration kTurnMax = std::chrono::seconds(1);
 constexpr double kNsAMs = 1e6;
 constexpr double kNsAS = 1e9;
-
-Instant boot_now() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
-}
 
 std::int64_t now_ns() {
   return boot_now().time_since_epoch().count();

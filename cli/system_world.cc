@@ -2,7 +2,6 @@
 
 #include <pwd.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 #include "cli/zmq_node_client.h"
 #include "gossip/base/check.h"
 #include "gossip/base/ids.h"
+#include "gossip/boot_clock.h"
 
 namespace muster::cli {
 namespace {
@@ -31,12 +31,6 @@ std::string random_key() {
   std::array<std::uint8_t, 16> bytes{};
   CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   return Id128<struct SubmitKeyTag>(bytes).hex();
-}
-
-Instant boot_now() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  return Instant(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
 }
 
 std::string user_name() {

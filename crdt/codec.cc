@@ -8,14 +8,6 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-Reader read_list(Reader& in, std::size_t count_max) {
-  Reader list = in.array();
-  if (list.size() > count_max) {
-    list.fail();
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string encode(const RowsBody& body) {
@@ -40,18 +32,18 @@ std::string encode(const RowsBody& body) {
 std::optional<RowsBody> decode_rows(Reader in) {
   RowsBody body;
   body.want_all = in.boolean();
-  Reader want = read_list(in, kDigestsPerMessageMax);
+  Reader want = in.array_at_most(kDigestsPerMessageMax);
   while (want.ok() && want.left() > 0) {
     body.want.push_back(want.id<HostId>());
   }
-  Reader rows = read_list(in, kRowsPerMessageMax);
+  Reader rows = in.array_at_most(kRowsPerMessageMax);
   body.rows.reserve(std::min(rows.left(), kRowsPerMessageMax));
   while (rows.ok() && rows.left() > 0) {
     Reader row = rows.array();
     const HostId host = row.id<HostId>();
     body.rows.push_back({host, read_row(row)});
   }
-  Reader digests = read_list(in, kDigestsPerMessageMax);
+  Reader digests = in.array_at_most(kDigestsPerMessageMax);
   body.digests.reserve(std::min(digests.left(), kDigestsPerMessageMax));
   while (digests.ok() && digests.left() > 0) {
     Reader pair = digests.array();

@@ -13,8 +13,6 @@
 namespace muster::crdt {
 namespace {
 
-constexpr mode_t kDirectoryMode = 0700;
-constexpr mode_t kFileMode = 0600;
 constexpr std::size_t kPidBytesMax = 16;
 
 std::string holder_of(int fd) {

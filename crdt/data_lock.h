@@ -3,11 +3,17 @@
 // dropped by the kernel when the process dies, however it dies. Not inherited by programs it
 // starts.
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "gossip/base/result.h"
 
 namespace muster::crdt {
+
+/// Everything under a data directory is its owner's alone.
+inline constexpr mode_t kDirectoryMode = 0700;
+inline constexpr mode_t kFileMode = 0600;
 
 class DataLock {
  public:

@@ -39,17 +39,8 @@ gossip::Endpoint read_endpoint(Reader& in) {
   return endpoint;
 }
 
-/// The elements of a list of at most `count_max`; a longer one fails the whole document.
-Reader read_list(Reader& in, std::size_t count_max) {
-  Reader list = in.array();
-  if (list.size() > count_max) {
-    list.fail();
-  }
-  return list;
-}
-
 std::vector<HostId> read_host_ids(Reader& in, std::size_t count_max) {
-  Reader list = read_list(in, count_max);
+  Reader list = in.array_at_most(count_max);
   std::vector<HostId> hosts;
   while (list.ok() && list.left() > 0) {
     hosts.push_back(list.id<HostId>());
@@ -135,7 +126,7 @@ std::optional<Capacity> decode_capacity(std::string_view bytes) {
   return decode_array(bytes, [](Reader& in) {
     Capacity capacity;
     capacity.gpu_type = in.text(kWordBytesMax);
-    Reader list = read_list(in, kGpusMax);
+    Reader list = in.array_at_most(kGpusMax);
     while (list.ok() && list.left() > 0) {
       Reader gpu = list.array();
       std::string uuid = gpu.text(kWordBytesMax);
@@ -195,7 +186,7 @@ std::string encode_evidence(const std::vector<Claim>& claims) {
 
 std::optional<std::vector<Claim>> decode_evidence(std::string_view bytes) {
   return decode_array(bytes, [](Reader& in) {
-    Reader list = read_list(in, kClaimsMax);
+    Reader list = in.array_at_most(kClaimsMax);
     std::vector<Claim> claims;
     while (list.ok() && list.left() > 0) {
       claims.push_back(read_claim(list));

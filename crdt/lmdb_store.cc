@@ -18,13 +18,12 @@
 #include <set>
 #include <utility>
 
+#include "crdt/data_lock.h"
 #include "gossip/base/check.h"
 
 namespace muster::crdt {
 namespace {
 
-constexpr mode_t kDirectoryMode = 0700;
-constexpr mode_t kFileMode = 0600;
 /// The text a checking child sends back.
 constexpr std::size_t kReportBytesMax = 512;
 /// The number of the transaction that wrote it: a header that names another one points to a tree

@@ -221,6 +221,13 @@ Reader Reader::child(bool want_map) {
 Reader Reader::array() {
   return child(false);
 }
+Reader Reader::array_at_most(std::size_t count_max) {
+  Reader list = array();
+  if (list.size() > count_max) {
+    list.fail();
+  }
+  return list;
+}
 Reader Reader::map() {
   return child(true);
 }

@@ -70,6 +70,8 @@ class Reader {
   std::string text(std::size_t bytes_max = 4096);
   /// The next element as an array / map of its own (a failed reader when it is none).
   Reader array();
+  /// An array of at most `count_max` elements; a longer one fails the whole document.
+  Reader array_at_most(std::size_t count_max);
   Reader map();
   /// Re-encodes the next element, whatever it is: how unknown fields survive.
   std::string raw();

@@ -3,7 +3,6 @@
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include <zmq.hpp>
 
+#include "gossip/boot_clock.h"
 #include "gossip/endpoint.h"
 #include "gossip/tcp_knock.h"
 #include "gossip/wire.h"
@@ -27,12 +27,6 @@ constexpr int kKnockMs = 200;
 constexpr int kQueue = 64;
 constexpr char kStartHint[] =
     ": start one with `muster agent`, or name another with --node HOST:PORT";
-
-Instant boot_now() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
-}
 
 Error nobody_at(std::string_view where) {
   return {ErrorCode::kUnavailable, "no agent answers at " + std::string(where) + kStartHint};

@@ -1,12 +1,11 @@
 #include "gossip/zmq_transport.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "gossip/boot_clock.h"
 #include "gossip/route_table.h"
 #include "gossip/tcp_knock.h"
 #include "gossip/wire.h"
@@ -26,12 +25,6 @@ constexpr std::size_t kLinkFdsMax = 4;
 /// Monitor events read from one socket in one turn.
 constexpr int kEventsPerTurn = 1024;
 constexpr Channel kChannels[] = {Channel::kControl, Channel::kBulk};
-
-Instant boot_now() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
-}
 
 }  // namespace
 

@@ -127,7 +127,7 @@ void write_entry(Encoder& out, const entry::Ready& fact) {
   write(out, fact.master);
 }
 
-entry::Ready read_ready(Reader& in) {
+entry::Ready read_ready_entry(Reader& in) {
   entry::Ready fact;
   fact.token = in.token();
   fact.host = in.id<HostId>();
@@ -140,7 +140,7 @@ void write_entry(Encoder& out, const entry::Start& fact) {
   begin(out, EntryKind::kStart, 2).token(fact.token);
 }
 
-entry::Start read_start(Reader& in) {
+entry::Start read_start_entry(Reader& in) {
   return entry::Start{in.token()};
 }
 
@@ -156,7 +156,7 @@ Cause read_cause(Reader& in) {
   return cause;
 }
 
-entry::Stop read_stop(Reader& in) {
+entry::Stop read_stop_entry(Reader& in) {
   entry::Stop fact;
   fact.token = in.token();
   fact.cause = read_cause(in);
@@ -170,7 +170,7 @@ void write_entry(Encoder& out, const entry::Finish& fact) {
   out.boolean(fact.last);
 }
 
-entry::Finish read_finish(Reader& in) {
+entry::Finish read_finish_entry(Reader& in) {
   entry::Finish fact;
   fact.token = in.token();
   fact.host = in.id<HostId>();
@@ -282,13 +282,13 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kDecide:
       return read_decide(in);
     case EntryKind::kReady:
-      return read_ready(in);
+      return read_ready_entry(in);
     case EntryKind::kStart:
-      return read_start(in);
+      return read_start_entry(in);
     case EntryKind::kStop:
-      return read_stop(in);
+      return read_stop_entry(in);
     case EntryKind::kFinish:
-      return read_finish(in);
+      return read_finish_entry(in);
     case EntryKind::kAbort:
       return read_abort(in);
     case EntryKind::kCondemn:

@@ -63,7 +63,7 @@ bool read_record(const crdt::Records& records, std::string_view key, Read read) 
   return in.ok();
 }
 
-Error corrupt(std::string_view key) {
+Error unreadable(std::string_view key) {
   return Error{ErrorCode::kCorrupt, "record '" + std::string(key) + "' is unreadable"};
 }
 
@@ -98,20 +98,20 @@ Result<RecoveredQuorum> recover_quorum(const crdt::Records& records) {
   QuorumProposal formed;
   const auto read_cluster = [&](Reader& in) { formed.cluster = in.id<ClusterId>(); };
   if (!read_record(records, kClusterKey, read_cluster)) {
-    return corrupt(kClusterKey);
+    return unreadable(kClusterKey);
   }
   if (!read_record(records, kVotersKey, [&](Reader& in) { formed.voters = read_voters(in); })) {
-    return corrupt(kVotersKey);
+    return unreadable(kVotersKey);
   }
   if (formed.cluster.is_zero() != formed.voters.empty()) {
-    return corrupt(kClusterKey);
+    return unreadable(kClusterKey);
   }
   if (!formed.voters.empty()) {
     recovered.formed = std::move(formed);
   }
   if (!read_record(records, kPromiseKey,
                    [&](Reader& in) { recovered.promise = read_proposal(in); })) {
-    return corrupt(kPromiseKey);
+    return unreadable(kPromiseKey);
   }
   const auto read_refused = [&](Reader& in) {
     while (in.ok() && in.left() > 0) {
@@ -119,7 +119,7 @@ Result<RecoveredQuorum> recover_quorum(const crdt::Records& records) {
     }
   };
   if (!read_record(records, kRefusedKey, read_refused)) {
-    return corrupt(kRefusedKey);
+    return unreadable(kRefusedKey);
   }
   return recovered;
 }

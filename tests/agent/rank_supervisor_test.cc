@@ -21,6 +21,7 @@
 
 #include "agent/rank_output.h"
 #include "agent/supervise.h"
+#include "gossip/boot_clock.h"
 
 namespace muster::agent {
 namespace {
@@ -29,6 +30,7 @@ using scheduler::RankResult;
 using Kind = RankResult::Kind;
 
 constexpr Duration kPatience = std::chrono::seconds(20);
+constexpr int kRemoveTriesMax = 1000;
 const HostId kHost = HostId::from_bytes("0123456789abcdef");
 
 class RankSupervisor : public testing::Test {
@@ -43,7 +45,15 @@ class RankSupervisor : public testing::Test {
       agent_->carry_out(Terminate{token_, Duration(0), "test over"});
     }
     agent_.reset();
-    std::filesystem::remove_all(data_);
+    // A supervisor told to end writes its last marks meanwhile.
+    std::error_code error;
+    for (int tries = 0; tries < kRemoveTriesMax; ++tries) {
+      std::filesystem::remove_all(data_, error);
+      if (!error) {
+        return;
+      }
+    }
+    ADD_FAILURE() << data_ << ": " << error.message();
   }
 
   /// A new agent: the old one's descriptors are gone, its supervisors are not.

@@ -19,6 +19,7 @@
 #include <filesystem>
 
 #include "agent/supervise_protocol.h"
+#include "gossip/boot_clock.h"
 #include "scheduler/host_fault.h"
 
 namespace muster::agent {

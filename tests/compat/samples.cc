@@ -23,7 +23,7 @@ namespace entry = scheduler::entry;
 
 const HostId kHost = HostId::from_bytes("host-one________");
 const HostId kOther = HostId::from_bytes("host-two________");
-const ClusterId kCluster = ClusterId::from_bytes("cluster_________");
+const ClusterId kSampleCluster = ClusterId::from_bytes("cluster_________");
 constexpr AgentStart kStart{Generation(3), StartId(0x1122334455667788)};
 constexpr Token kToken{1, 300};
 const gossip::Endpoint kEndpoint = gossip::Endpoint::ipv4(10, 0, 0, 1, 7450);
@@ -92,7 +92,7 @@ Sample envelope_sample() {
   gossip::Envelope envelope;
   envelope.version = 1;
   envelope.type = gossip::MessageType::kProbe;
-  envelope.cluster = kCluster;
+  envelope.cluster = kSampleCluster;
   envelope.from = kHost;
   envelope.generation = Generation(3);
   envelope.nonce = Nonce(99);
@@ -190,7 +190,7 @@ scheduler::Configuration some_configuration() {
 
 std::vector<Sample> message_samples() {
   const scheduler::LogPosition position{LogIndex(300), Term(4)};
-  const scheduler::QuorumProposal proposal{kCluster, {kHost, kOther}};
+  const scheduler::QuorumProposal proposal{kSampleCluster, {kHost, kOther}};
   return {
       envelope_sample(),
       {"message/request", agent::encode(request()),
@@ -223,7 +223,7 @@ std::vector<Sample> message_samples() {
       raft_sample("timeout_now", scheduler::TimeoutNow{Term(4)}),
       quorum_sample("propose", scheduler::QuorumPropose{proposal}),
       quorum_sample("promise",
-                    scheduler::QuorumPromise{kCluster, scheduler::PromiseAnswer::kPromised}),
+                    scheduler::QuorumPromise{kSampleCluster, scheduler::PromiseAnswer::kPromised}),
       quorum_sample("form", scheduler::QuorumForm{proposal}),
       agent_sample("hello", scheduler::Hello{kStart,
                                              "boot",
@@ -362,7 +362,7 @@ std::vector<Sample> disk_samples() {
   const agent::StartRecord start = agent::next_start({}, StartId(7));
   crdt::Root root;
   root.add("key", crdt::seal("key", "payload"));
-  const scheduler::QuorumProposal proposal{kCluster, {kHost, kOther}};
+  const scheduler::QuorumProposal proposal{kSampleCluster, {kHost, kOther}};
   return {
       record_sample("hard_state", hard,
                     [voters](const std::string& bytes) {
@@ -399,7 +399,7 @@ std::vector<Sample> disk_samples() {
                                  : scheduler::write_of(LogIndex(1), log.entries.front()).value;
                     }),
       record_sample("promise", scheduler::write_of_promise(proposal), same),
-      record_sample("refused", scheduler::write_of_refused({kCluster}), same),
+      record_sample("refused", scheduler::write_of_refused({kSampleCluster}), same),
       {"disk/grant", agent::encode(grant()),
        [](const std::string& bytes) -> std::optional<std::string> {
          const auto read = agent::decode_grant(bytes);

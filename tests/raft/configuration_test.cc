@@ -6,15 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "gossip/base/rng.h"
+#include "tests/raft/host.h"
 
 namespace muster::scheduler {
 namespace {
 
-HostId host(std::uint8_t number) {
-  std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
-  bytes[0] = number;
-  return HostId(bytes);
-}
 Seat seat(std::uint8_t number) {
   return {host(number), SeatId(number)};
 }

@@ -1,6 +1,7 @@
 // Goal: counting majorities, and when a voter campaigns or refuses. Method: small tables.
 
 #include "scheduler/raft/election.h"
+#include "tests/raft/host.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +9,6 @@ namespace muster::scheduler {
 namespace {
 
 using std::chrono::milliseconds;
-
-HostId host(std::uint8_t number) {
-  std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
-  bytes[0] = number;
-  return HostId(bytes);
-}
 
 constexpr Instant kStart = Instant{} + std::chrono::seconds(100);
 

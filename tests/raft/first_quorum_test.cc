@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-HostId host(std::size_t number) {
+HostId founder(std::size_t number) {
   std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
   bytes[0] = static_cast<std::uint8_t>(number + 1);
   return HostId(bytes);
@@ -66,7 +66,7 @@ class World {
   };
 
   void start(std::size_t i) {
-    agents_[i].machine.emplace(config_, host(i), rng_.fork(),
+    agents_[i].machine.emplace(config_, founder(i), rng_.fork(),
                                recover_quorum(agents_[i].disk).value(), now_);
     agents_[i].known = {i};
   }
@@ -93,7 +93,7 @@ class World {
     }
     FirstQuorum::SeedsKnown facts;
     for (const std::size_t seed : agent.known) {
-      facts.seeds.push_back({host(seed), agents_[seed].machine->formed().has_value()});
+      facts.seeds.push_back({founder(seed), agents_[seed].machine->formed().has_value()});
     }
     agent.machine->step(now_, facts);
     drain(i);
@@ -142,7 +142,8 @@ class World {
       const auto document = gossip::Document::parse(flight.bytes);
       const auto message = decode_quorum_message(flight.type, document->root());
       ASSERT_TRUE(message.has_value());
-      agents_[flight.to].machine->step(now_, FirstQuorum::PeerMessage{host(flight.from), *message});
+      agents_[flight.to].machine->step(now_,
+                                       FirstQuorum::PeerMessage{founder(flight.from), *message});
       drain(flight.to);
     }
   }
@@ -195,8 +196,8 @@ TEST(FirstQuorum, NeverTwoUnderFaultsAndAlwaysOneAfterThem) {
 }
 
 TEST(FirstQuorum, NobodyProposesWhenASeedHasACluster) {
-  FirstQuorum machine({.expect = 1, .seed_count = 1}, host(0), Rng(1), {}, Instant{});
-  machine.step(Instant{}, FirstQuorum::SeedsKnown{{{host(0), false}, {host(1), true}}});
+  FirstQuorum machine({.expect = 1, .seed_count = 1}, founder(0), Rng(1), {}, Instant{});
+  machine.step(Instant{}, FirstQuorum::SeedsKnown{{{founder(0), false}, {founder(1), true}}});
   EXPECT_EQ(machine.next_deadline(), kNever);
 }
 
@@ -207,11 +208,11 @@ TEST(FirstQuorum, HalfOfTheSeedsIsNotEnough) {
 }
 
 TEST(FirstQuorum, AHeldPromiseRefusesOthersDurably) {
-  FirstQuorum machine({.expect = 3, .seed_count = 3}, host(0), Rng(1), {}, Instant{});
+  FirstQuorum machine({.expect = 3, .seed_count = 3}, founder(0), Rng(1), {}, Instant{});
   const auto ask = [&](std::string_view cluster) {
-    machine.step(Instant{},
-                 FirstQuorum::PeerMessage{host(1), QuorumPropose{{ClusterId::from_bytes(cluster),
-                                                                  {host(0), host(1), host(2)}}}});
+    machine.step(Instant{}, FirstQuorum::PeerMessage{
+                                founder(1), QuorumPropose{{ClusterId::from_bytes(cluster),
+                                                           {founder(0), founder(1), founder(2)}}}});
     return machine.take_output();
   };
   ASSERT_EQ(ask("aaaaaaaaaaaaaaaa").persists.size(), 1U);

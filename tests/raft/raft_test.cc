@@ -2,6 +2,7 @@
 // played by the test.
 
 #include "scheduler/raft/raft.h"
+#include "tests/raft/host.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +12,6 @@ namespace muster::scheduler {
 namespace {
 
 using std::chrono::milliseconds;
-
-HostId host(std::uint8_t number) {
-  std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
-  bytes[0] = number;
-  return HostId(bytes);
-}
 
 class RaftTest : public testing::Test {
  protected:

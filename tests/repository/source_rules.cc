@@ -17,6 +17,7 @@ constexpr std::string_view kEdgeFiles[] = {
     "gossip/tcp_knock.*",
     "crdt/lmdb_store.*",
     "crdt/data_lock.*",
+    "gossip/boot_clock.h",
     "crdt/storage_thread.*",
     "agent/host_key.*",
     "agent/event_loop*",

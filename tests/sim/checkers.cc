@@ -2,26 +2,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "gossip/wire.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
+#include "tests/sim/log_checkers.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr Duration kRetrySubmit = std::chrono::seconds(2);
 constexpr int kTriesMax = 600;
-
-std::uint64_t number(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-std::string where(std::uint32_t host) {
-  return "host " + std::to_string(host);
-}
 
 std::vector<HostId> voters_on(const Disk& disk) {
   const auto& sealed = disk.sealed(crdt::Environment::kRaft);
@@ -97,6 +89,16 @@ Copies copies_on(World& world, const std::vector<HostId>& voters, std::uint64_t 
 }
 
 }  // namespace
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::string where(std::uint32_t host) {
+  return "host " + std::to_string(host);
+}
 
 void OneLeaderATerm::on_event(World& world, std::uint32_t host, const Event& event) {
   if (event.name != "leader_elected") {
@@ -395,6 +397,22 @@ void NoFalseVerdict::on_event(World& world, std::uint32_t host, const Event& eve
   if (event.name == "unreachable") {
     world.violation(name(), where(host) + " says " + event.text());
   }
+}
+
+Checkers add_checkers(World& world) {
+  auto submits = std::make_unique<SubmitsKept>();
+  auto gpus = std::make_unique<NoGpuInTwoAttempts>();
+  const Checkers checkers{submits.get(), gpus.get()};
+  world.add_checker(std::move(submits));
+  world.add_checker(std::move(gpus));
+  world.add_checker(std::make_unique<OneLeaderATerm>());
+  world.add_checker(std::make_unique<CommitOnDurableMajority>());
+  world.add_checker(std::make_unique<TokenMonotonic>());
+  world.add_checker(std::make_unique<CompletesOnce>());
+  world.add_checker(std::make_unique<GangAllOrNothing>());
+  world.add_checker(std::make_unique<RowsConverge>());
+  add_log_checkers(world);
+  return checkers;
 }
 
 }  // namespace muster::sim

@@ -6,11 +6,17 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/sim/world.h"
 
 namespace muster::sim {
+
+/// A number of an event's field; 0 when it is none.
+std::uint64_t number(std::string_view text);
+/// How a violation names a host.
+std::string where(std::uint32_t host);
 
 /// Raft 5.2: at most one leader a term.
 class OneLeaderATerm : public Checker {
@@ -125,5 +131,13 @@ class NoFalseVerdict : public Checker {
   std::string name() const override { return "no_false_verdict"; }
   void on_event(World& world, std::uint32_t host, const Event& event) override;
 };
+
+/// Those of add_checkers() that runs ask something.
+struct Checkers {
+  SubmitsKept* submits = nullptr;
+  NoGpuInTwoAttempts* gpus = nullptr;
+};
+/// Every checker that holds under all faults: what any run of whole nodes is judged by.
+Checkers add_checkers(World& world);
 
 }  // namespace muster::sim

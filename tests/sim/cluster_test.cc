@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "tests/sim/checkers.h"
-#include "tests/sim/log_checkers.h"
 #include "tests/sim/swarm.h"
 
 namespace muster::sim {
@@ -20,17 +19,7 @@ class ClusterTest : public testing::Test {
   void boot(WorldOptions options) {
     options.trace = std::getenv("MUSTER_TRACE") != nullptr;
     world_ = std::make_unique<World>(options);
-    world_->add_checker(std::make_unique<OneLeaderATerm>());
-    world_->add_checker(std::make_unique<CommitOnDurableMajority>());
-    world_->add_checker(std::make_unique<NoGpuInTwoAttempts>());
-    world_->add_checker(std::make_unique<TokenMonotonic>());
-    world_->add_checker(std::make_unique<CompletesOnce>());
-    world_->add_checker(std::make_unique<GangAllOrNothing>());
-    world_->add_checker(std::make_unique<RowsConverge>());
-    add_log_checkers(*world_);
-    auto submits = std::make_unique<SubmitsKept>();
-    submits_ = submits.get();
-    world_->add_checker(std::move(submits));
+    submits_ = add_checkers(*world_).submits;
   }
   void boot_and_settle(WorldOptions options = {}) {
     boot(options);

@@ -1,7 +1,6 @@
 #include "tests/sim/log_checkers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <memory>
 
@@ -10,16 +9,6 @@ namespace {
 
 /// By then a host that woke has killed what it had to (design 8: hold + grace + 5 s).
 constexpr Duration kWakesWithin = std::chrono::seconds(10);
-
-std::string where(std::uint32_t host) {
-  return "host " + std::to_string(host);
-}
-
-std::uint64_t number(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 const scheduler::State& log_at(const World& world, std::uint32_t host) {
   return world.node(host).seat().state();

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/sim/world.h"
+#include "tests/sim/checkers.h"
 
 namespace muster::sim {
 
@@ -97,7 +97,7 @@ class LegalJobLife : public Checker {
   std::map<std::pair<std::uint32_t, std::string>, Told> told_;         ///< By host and job.
 };
 
-/// All of the above.
+/// All of the above; add_checkers() has them, too.
 void add_log_checkers(World& world);
 
 }  // namespace muster::sim

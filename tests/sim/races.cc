@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "tests/sim/checkers.h"
-#include "tests/sim/log_checkers.h"
 
 namespace muster::sim {
 namespace {
@@ -13,7 +12,6 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 using scheduler::JobState;
 
 constexpr std::uint32_t kHosts = 5;
-constexpr std::uint32_t kVoters = 3;
 constexpr std::uint32_t kGpus = 16;  ///< Two hosts.
 /// Between the launch and the first of the two.
 constexpr Duration kLead = 3s;
@@ -51,19 +49,10 @@ class RaceRun {
  public:
   RaceRun(const Race& race, std::uint64_t seed, bool trace)
       : race_(race), world_(options(seed, trace)) {
-    auto submits = std::make_unique<SubmitsKept>();
     auto launch = std::make_unique<Launch>();
-    submits_ = submits.get();
     launch_ = launch.get();
-    world_.add_checker(std::move(submits));
     world_.add_checker(std::move(launch));
-    world_.add_checker(std::make_unique<OneLeaderATerm>());
-    world_.add_checker(std::make_unique<CommitOnDurableMajority>());
-    world_.add_checker(std::make_unique<NoGpuInTwoAttempts>());
-    world_.add_checker(std::make_unique<TokenMonotonic>());
-    world_.add_checker(std::make_unique<CompletesOnce>());
-    world_.add_checker(std::make_unique<GangAllOrNothing>());
-    add_log_checkers(world_);
+    submits_ = add_checkers(world_).submits;
   }
 
   RaceResult run() {

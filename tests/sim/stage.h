@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tests/sim/checkers.h"
-#include "tests/sim/log_checkers.h"
 #include "tests/sim/swarm.h"
 #include "tests/sim/world.h"
 
@@ -21,22 +20,11 @@ class Stage {
  protected:
   using JobState = scheduler::JobState;
   static constexpr std::uint32_t kHosts = 5;
-  static constexpr std::uint32_t kVoters = 3;
   static constexpr Duration kSlow = std::chrono::milliseconds(50);
   static constexpr Duration kHold = std::chrono::seconds(15);
 
   explicit Stage(std::uint64_t seed) : world_(options(seed)) {
-    auto submits = std::make_unique<SubmitsKept>();
-    submits_ = submits.get();
-    world_.add_checker(std::move(submits));
-    world_.add_checker(std::make_unique<OneLeaderATerm>());
-    world_.add_checker(std::make_unique<CommitOnDurableMajority>());
-    world_.add_checker(std::make_unique<NoGpuInTwoAttempts>());
-    world_.add_checker(std::make_unique<TokenMonotonic>());
-    world_.add_checker(std::make_unique<CompletesOnce>());
-    world_.add_checker(std::make_unique<GangAllOrNothing>());
-    world_.add_checker(std::make_unique<RowsConverge>());
-    add_log_checkers(world_);
+    submits_ = add_checkers(world_).submits;
   }
 
   static WorldOptions options(std::uint64_t seed) {

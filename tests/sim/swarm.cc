@@ -5,14 +5,12 @@
 #include <set>
 
 #include "tests/sim/checkers.h"
-#include "tests/sim/log_checkers.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr Duration kSettle = std::chrono::seconds(15);
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
-constexpr std::uint32_t kVoters = 3;  ///< The first hosts.
 constexpr Duration kResumeEvery = std::chrono::seconds(5);
 constexpr Duration kWordsClose = std::chrono::milliseconds(20);
 constexpr Duration kWordsApart = std::chrono::seconds(6);
@@ -24,19 +22,9 @@ class Swarm {
  public:
   explicit Swarm(const SwarmOptions& options)
       : options_(options), rng_(options.seed ^ 0x5eedU), world_(world_options(options)) {
-    auto submits = std::make_unique<SubmitsKept>();
-    auto gpus = std::make_unique<NoGpuInTwoAttempts>();
-    submits_ = submits.get();
-    gpus_ = gpus.get();
-    world_.add_checker(std::move(submits));
-    world_.add_checker(std::move(gpus));
-    world_.add_checker(std::make_unique<OneLeaderATerm>());
-    world_.add_checker(std::make_unique<CommitOnDurableMajority>());
-    world_.add_checker(std::make_unique<TokenMonotonic>());
-    world_.add_checker(std::make_unique<CompletesOnce>());
-    world_.add_checker(std::make_unique<GangAllOrNothing>());
-    world_.add_checker(std::make_unique<RowsConverge>());
-    add_log_checkers(world_);
+    const Checkers checkers = add_checkers(world_);
+    submits_ = checkers.submits;
+    gpus_ = checkers.gpus;
   }
 
   SwarmResult run() {

@@ -34,6 +34,8 @@ class Checker {
   virtual void at_end(World&) {}
 };
 
+inline constexpr std::uint32_t kVoters = 3;  ///< Of a first quorum: the first hosts.
+
 struct WorldOptions {
   std::uint32_t hosts = 5;
   std::uint64_t seed = 1;
