@@ -16,6 +16,13 @@ else()
   target_compile_options(muster_flags INTERFACE -O2 -DNDEBUG -g1)
 endif()
 
+if(MUSTER_UNITY)
+  # Not a header's: a lump is one source.
+  target_compile_options(muster_flags INTERFACE -Wno-subobject-linkage)
+endif()
+set(CMAKE_UNITY_BUILD ${MUSTER_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+
 # muster_library(NAME sources... [LINK libs...])
 function(muster_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
@@ -28,6 +35,11 @@ function(muster_test name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE muster_flags ${ARG_LINK} GTest::gtest_main)
+  if(MUSTER_SANITIZE)
+    # In a test's own code a null pointer ends at the address sanitiser as well; these two checks
+    # cost a quarter of its compilation.
+    target_compile_options(${name} PRIVATE -fno-sanitize=null,alignment)
+  endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120)
 endfunction()
