@@ -247,7 +247,8 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   if (was_claimed) {
     tell_ring_alive(*probe);
   }
-  if (was_missing) {
+  // A pause, a restart or a departure may have ended what this host had missed.
+  if (was_missing || is_isolated_) {
     update_isolation(now);
   }
   return true;

@@ -280,6 +280,22 @@ TEST_F(Cluster, ACutOffHostNoticesThatNobodyProbesIt) {
   EXPECT_TRUE(cluster_->first("isolated", 1, from_).has_value());
 }
 
+TEST_F(Cluster, AHostThatSleptThroughTheEndOfItsIsolationKnowsThatItIsOver) {
+  start(5);
+  for (int time = 0; time < 20; ++time) {  // Asleep at any moment of its rounds.
+    cluster_->cut({1});
+    cluster_->run_for(seconds(8) + milliseconds(70) * time);
+    EXPECT_EQ(cluster_->membership(1).storm_mode(cluster_->now()), StormMode::kPartitionSuspected);
+    cluster_->freeze(1);
+    cluster_->heal();
+    cluster_->run_for(seconds(30));
+    cluster_->thaw(1);
+    cluster_->run_for(seconds(120));
+    ASSERT_TRUE(cluster_->all_alive()) << cluster_->story();
+    ASSERT_EQ(cluster_->membership(1).storm_mode(cluster_->now()), StormMode::kNormal) << "at " << time;
+  }
+}
+
 TEST_F(Cluster, AHundredHostsFindEachOtherAndJudgeARack) {
   start(100);
   for (std::size_t host = 40; host < 45; ++host) {
