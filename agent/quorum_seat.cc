@@ -13,8 +13,13 @@ namespace {
 /// The machines of a seat answer each other at most this often in one step.
 constexpr int kSeatRoundsMax = 64;
 
-scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options) {
+/// Whoever has a seat of its own was no founder or is none any more: its cluster exists.
+scheduler::FirstQuorum::Config first_quorum_config(const SeatOptions& options,
+                                                   const crdt::Records& raft_records) {
   scheduler::FirstQuorum::Config config;
+  if (scheduler::recover_log(raft_records).value().seat != SeatId()) {
+    return config;
+  }
   config.expect = static_cast<std::size_t>(std::max(options.bootstrap_expect, 0));
   config.seed_count = options.seeds.empty() && config.expect == 1 ? 1 : options.seeds.size();
   if (!config.validate()) {
@@ -35,7 +40,7 @@ Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
   const scheduler::Configuration& base = log->snapshot.configuration;
   if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&
       base.voter(self) == nullptr) {
-    return Error{ErrorCode::kCorrupt,
+    return Error{ErrorCode::kConflict,
                  "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
   }
   if (const auto quorum = scheduler::recover_quorum(raft_records); !quorum) {
@@ -48,7 +53,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
                        Instant now)
     : options_(options),
       rng_(rng),
-      first_quorum_(first_quorum_config(options), options.self, rng_.fork(),
+      first_quorum_(first_quorum_config(options, raft_records), options.self, rng_.fork(),
                     scheduler::recover_quorum(raft_records).value(), now),
       scheduler_({}, scheduler::State(), now) {
   if (first_quorum_.formed().has_value()) {

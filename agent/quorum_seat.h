@@ -68,8 +68,8 @@ struct SeatOutput {
 
 class QuorumSeat {
  public:
-  /// kCorrupt when `raft_records` cannot be trusted, or are of a quorum in which `self` has no
-  /// seat: the agent must not start.
+  /// kCorrupt: `raft_records` cannot be trusted, and this host needs another seat. kConflict: they
+  /// are of a quorum of other hosts, and the agent must not start.
   static Status check(const crdt::Records& raft_records, HostId self);
 
   /// Precondition: check(raft_records).

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "gossip/wire.h"
+#include "scheduler/raft/codec.h"
 
 namespace muster::agent {
 namespace {
@@ -18,6 +20,7 @@ constexpr mode_t kMarkerMode = 0600;
 constexpr std::string_view kMarkerText =
     "This directory knows the inode of this file. A copied raft/ must not vote.\n";
 constexpr std::uint64_t kNanosPerSecond = 1'000'000'000;
+constexpr std::string_view kLostSuffix = ".lost";
 
 struct RaftHome {
   HostId host;
@@ -42,14 +45,21 @@ std::optional<RaftHome> decode(const std::string& bytes) {
   return reader.ok() ? std::optional(home) : std::nullopt;
 }
 
-Error refusal(const std::string& directory, const std::string& why) {
-  return {ErrorCode::kCorrupt, directory + " " + why +
-                                   "; move the data directory away and start anew: this host then "
-                                   "joins as a new one"};
+Error lost(const std::string& directory, const std::string& why) {
+  return {ErrorCode::kCorrupt, directory + " " + why};
 }
 
 Error io_error(const std::string& path, const char* what) {
   return {ErrorCode::kIo, path + ": " + what + ": " + std::strerror(errno)};
+}
+
+bool sync_directory(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && fsync(fd) == 0;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return synced;
 }
 
 /// Durable before it is spoken of. One that a crash left is taken as it is.
@@ -62,12 +72,8 @@ Status make_marker(const std::string& directory, const std::string& path) {
                            static_cast<ssize_t>(kMarkerText.size()) &&
                        fsync(fd) == 0;
   close(fd);
-  const int parent = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = written && parent >= 0 && fsync(parent) == 0;
-  if (parent >= 0) {
-    close(parent);
-  }
-  return synced ? ok() : Status(io_error(path, "cannot sync the marker"));
+  return written && sync_directory(directory) ? ok()
+                                              : Status(io_error(path, "cannot sync the marker"));
 }
 
 /// Nothing: there is no marker.
@@ -116,15 +122,16 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
   const auto stored = raft.find(std::string(kRaftHomeInRaft));
   if (stored == raft.end()) {
     return known == id.end() ? settle_in(raft_directory, path, self)
-                             : refusal(raft_directory, "is missing or was emptied");
+                             : lost(raft_directory, "is missing or was emptied");
   }
   const std::optional<RaftHome> home = decode(stored->second);
   if (!home.has_value()) {
-    return refusal(raft_directory, "is damaged (its home does not decode)");
+    return lost(raft_directory, "is damaged (its home does not decode)");
   }
   if (home->host != self) {
-    return refusal(raft_directory, "is that of host " + home->host.short_hex() +
-                                       ", and id/ says that this is " + self.short_hex());
+    return Error{ErrorCode::kConflict, raft_directory + " is that of host " +
+                                           home->host.short_hex() + ", and id/ says that this is " +
+                                           self.short_hex() + std::string(kStartAnew)};
   }
   const auto marker = look(path, self);
   if (!marker) {
@@ -132,11 +139,36 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
   }
   if (!marker->has_value() || !is_same_file(**marker, *home) ||
       (known != id.end() && known->second != stored->second)) {
-    return refusal(raft_directory, "was copied or restored, and may have forgotten its votes");
+    return lost(raft_directory, "was copied or restored, and may have forgotten its votes");
   }
   RaftHomeWrites writes;
   if (known == id.end()) {
     writes.id.push_back({std::string(kRaftHomeInId), stored->second});
+  }
+  return writes;
+}
+
+Status set_raft_aside(const std::string& raft_directory) {
+  const std::filesystem::path from(raft_directory);
+  const std::filesystem::path to = raft_directory + std::string(kLostSuffix);
+  std::error_code error;
+  std::filesystem::remove_all(to, error);
+  if (!error) {
+    std::filesystem::rename(from, to, error);
+  }
+  if (error) {
+    return Error{ErrorCode::kIo, "cannot set " + raft_directory + " aside: " + error.message()};
+  }
+  return sync_directory(from.parent_path())
+             ? ok()
+             : Status(io_error(from.parent_path(), "cannot sync the data directory"));
+}
+
+Result<RaftHomeWrites> settle_anew(const std::string& raft_directory, HostId self, SeatId seat) {
+  const std::string path = raft_directory + "/" + std::string(kRaftMarkerFile);
+  Result<RaftHomeWrites> writes = settle_in(raft_directory, path, self);
+  if (writes) {
+    writes->raft.push_back(scheduler::write_of(seat));
   }
   return writes;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Whether DATA/raft is the very directory in which this host voted (design 7). A voter whose log
-// was lost or copied back would forget what it acknowledged and vote a second time in one term, so
-// such a directory is refused.
+// was lost or copied back would forget what it acknowledged and vote a second time in one term. So
+// such a directory is set aside, and the host goes on in a seat of its own, from which it says
+// nothing for the voter that it was; the leader then makes it a voter anew.
 //
 // `raft/marker` is a file that is never written again. Its inode number, its time of birth and the
 // id of the host are kept inside raft/ and, the same bytes, in id/. A copy of the file has another
@@ -9,7 +10,8 @@
 // change from one boot to the next. A clone of a whole disk keeps all of it: see id_watch.h.
 //
 // The order of the writes makes each crash between them safe: the marker, then raft/, then id/.
-// Before the last one nothing was ever promised or voted here.
+// Before the last one nothing was ever promised or voted here. A new seat is written with raft/'s
+// part: no crash leaves an empty raft/ that would take itself for a founder's.
 
 #include <string>
 #include <string_view>
@@ -20,6 +22,9 @@
 
 namespace muster::agent {
 
+/// How to go on where two directories do not belong together.
+inline constexpr std::string_view kStartAnew =
+    "; move the data directory away and start anew: this host then joins as a new one";
 inline constexpr std::string_view kRaftMarkerFile = "marker";
 inline constexpr std::string_view kRaftHomeInRaft = "home";
 inline constexpr std::string_view kRaftHomeInId = "raft_home";
@@ -33,9 +38,17 @@ struct RaftHomeWrites {
 
 /// `raft_directory` exists; the records are those of the two environments. At the first start, and
 /// at the first one of a directory of an earlier release, it makes the marker.
-/// kCorrupt: raft/ is missing, is a copy, or is that of another host; the text says how to go on.
-/// kIo: the marker cannot be made or looked at.
+/// kCorrupt: raft/ is missing or is a copy: set_raft_aside(), then settle_anew().
+/// kConflict: it is that of another host; the text says how to go on. kIo: the marker cannot be
+/// made or looked at.
 Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId self,
                                        const crdt::Records& id, const crdt::Records& raft);
+
+/// Renames a raft/ that is not open to raft.lost/, durably; an older raft.lost/ is deleted.
+Status set_raft_aside(const std::string& raft_directory);
+
+/// `raft_directory` exists and is empty but for its environment. `seat` is not a founder's: of real
+/// randomness, and not zero.
+Result<RaftHomeWrites> settle_anew(const std::string& raft_directory, HostId self, SeatId seat);
 
 }  // namespace muster::agent

@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "agent/data_directory.h"
 #include "agent/event_log.h"
 #include "agent/event_loop.h"
 #include "agent/gpu_inventory.h"
 #include "agent/host_key.h"
-#include "agent/raft_home.h"
 #include "agent/start_record.h"
 #include "agent/supervise.h"
 #include "agent/supervise_protocol.h"
@@ -112,74 +112,6 @@ Status check_expect(std::uint32_t expect, std::size_t seeds) {
   return ok();
 }
 
-struct Disk {
-  std::unique_ptr<crdt::LmdbStore> id;
-  std::unique_ptr<crdt::LmdbStore> raft;
-  std::unique_ptr<crdt::LmdbStore> state;
-  Recovered recovered;
-};
-
-Result<Disk> open_disk(const std::string& data) {
-  Disk disk;
-  auto id = crdt::LmdbStore::open(data + "/id", crdt::Environment::kId);
-  if (!id) {
-    return id.error();
-  }
-  auto raft = crdt::LmdbStore::open(data + "/raft", crdt::Environment::kRaft);
-  if (!raft) {
-    return raft.error();
-  }
-  auto state = crdt::LmdbStore::open(data + "/state", crdt::Environment::kState);
-  if (!state && state.error().code == ErrorCode::kCorrupt) {
-    log_event({Severity::kWarn, "rows_damaged", {{"advice", "dropped; rebuilt from peers"}}});
-    if (const Status discarded = crdt::LmdbStore::discard(data + "/state"); !discarded) {
-      return discarded.error();
-    }
-    state = crdt::LmdbStore::open(data + "/state", crdt::Environment::kState);
-  }
-  if (!state) {
-    return state.error();
-  }
-  disk.id = std::move(id).value();
-  disk.raft = std::move(raft).value();
-  disk.state = std::move(state).value();
-  disk.recovered = {disk.id->recovered(), disk.raft->recovered(), disk.state->recovered()};
-  return disk;
-}
-
-/// Whether raft/ is sound, and the one that this host voted in. What is still to be written for it.
-Result<RaftHomeWrites> check_quorum(const Disk& disk, const std::string& data, HostId self) {
-  if (const Status sound = QuorumSeat::check(disk.recovered.raft, self); !sound) {
-    return Error{sound.error().code, data + "/raft: " + sound.error().text +
-                                         "; move the data directory away and start anew: this host "
-                                         "then joins as a new one"};
-  }
-  return check_raft_home(data + "/raft", self, disk.recovered.id, disk.recovered.raft);
-}
-
-/// Applies what was just committed to the records in hand, so that the node sees it.
-void remember(crdt::Records& records, const crdt::WriteBatch& writes) {
-  for (const crdt::Write& write : writes) {
-    if (write.value.has_value()) {
-      records[write.key] = *write.value;
-    } else {
-      records.erase(write.key);
-    }
-  }
-}
-
-Status commit_id(Disk& disk, const crdt::WriteBatch& writes) {
-  remember(disk.recovered.id, writes);
-  return disk.id->commit(writes);
-}
-
-/// In the order that raft_home.h asks for.
-Status commit_home(Disk& disk, const RaftHomeWrites& home) {
-  remember(disk.recovered.raft, home.raft);
-  const Status done = disk.raft->commit(home.raft);
-  return done ? commit_id(disk, home.id) : done;
-}
-
 std::uint64_t random_number() {
   std::uint64_t number = 0;
   std::ifstream("/dev/urandom", std::ios::binary)
@@ -218,25 +150,25 @@ Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host) {
 
 /// One life of the agent: a new generation, a new node.
 Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
-  Result<Disk> disk = open_disk(options.data_dir);
-  if (!disk) {
-    return disk.error();
+  Result<DataDirectory> data = DataDirectory::open(options.data_dir);
+  if (!data) {
+    return data.error();
   }
-  Result<HostKey> key = HostKey::load_or_make(disk->recovered.id);
+  Result<HostKey> key = HostKey::load_or_make(data->recovered().id);
   if (!key) {
     return key.error();
   }
-  const Result<RaftHomeWrites> home = check_quorum(*disk, options.data_dir, key->host_id());
+  const Result<RaftHomeWrites> home = data->make_home(key->host_id(), SeatId(random_number() | 1U));
   if (!home) {
     return home.error();
   }
-  const StartRecord start = next_start(disk->recovered.id, StartId(random_number()), at_least);
+  const StartRecord start = next_start(data->recovered().id, StartId(random_number()), at_least);
   for (const crdt::WriteBatch& writes : {key->writes(), start.writes}) {
-    if (const Status done = commit_id(*disk, writes); !done) {
+    if (const Status done = data->commit_id(writes); !done) {
       return done.error();
     }
   }
-  if (const Status done = commit_home(*disk, *home); !done) {
+  if (const Status done = data->commit_home(*home); !done) {
     return done.error();
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds);
@@ -253,8 +185,8 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   }
   LoopParts parts;
   parts.transport = std::move(transport).value();
-  parts.storage = std::make_unique<crdt::StorageThread>(crdt::StorageThread::Stores{
-      std::move(disk->id), std::move(disk->raft), std::move(disk->state)});
+  const Recovered recovered = data->recovered();
+  parts.storage = std::make_unique<crdt::StorageThread>(std::move(data).value().take_stores());
   NodeOptions node;
   node.self = key->host_id();
   node.start = start.start;
@@ -274,8 +206,7 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   }
   parts.supervisors = std::make_unique<RankSupervisors>(
       RankSupervisorsOptions{std::filesystem::absolute(options.data_dir).string(), node.control});
-  parts.node =
-      std::make_unique<Node>(std::move(node), disk->recovered, Rng(random_number()), boot_now());
+  parts.node = std::make_unique<Node>(std::move(node), recovered, Rng(random_number()), boot_now());
   return parts;
 }
 

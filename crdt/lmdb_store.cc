@@ -74,8 +74,9 @@ Error io_error(const std::string& path, const char* what, int code) {
 
 std::string advice(Environment environment) {
   switch (environment) {
-    case Environment::kId:
     case Environment::kRaft:
+      return "set it aside: this host then takes a new seat";
+    case Environment::kId:
       return "move the data directory away and start anew: this host then joins as a new one";
     case Environment::kState:
       return "delete it: it is rebuilt from the peers";

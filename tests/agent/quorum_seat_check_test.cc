@@ -29,10 +29,10 @@ TEST(QuorumSeat, AnEmptyRaftAndItsOwnSeatAreTrusted) {
   EXPECT_TRUE(QuorumSeat::check(records_of_voter(kFirst), kFirst));
 }
 
-TEST(QuorumSeat, AQuorumWithoutThisHostIsCorrupt) {
+TEST(QuorumSeat, AQuorumWithoutThisHostIsAConflict) {
   const Status checked = QuorumSeat::check(records_of_voter(kFirst), kOther);
   ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(checked.error().code, ErrorCode::kConflict);
   EXPECT_NE(checked.error().text.find("none of its voters"), std::string::npos);
 }
 

@@ -1,5 +1,5 @@
-// Which raft/ an agent starts on, and which it refuses. Each start commits what it was told to, in
-// the order given, as far as the crash lets it.
+// Which raft/ an agent starts on, which it sets aside for a new seat, and which it refuses. Each
+// start commits what it was told to, in the order given, as far as the crash lets it.
 
 #include "agent/raft_home.h"
 
@@ -9,6 +9,8 @@
 
 #include <filesystem>
 #include <fstream>
+
+#include "scheduler/raft/codec.h"
 
 namespace muster::agent {
 namespace {
@@ -51,13 +53,28 @@ class RaftHomeTest : public ::testing::Test {
     }
     return ok();
   }
-  void expect_refused(const std::string& why, HostId self = kSelf) {
-    const Status started = start(self);
+  void expect_lost(const std::string& why) {
+    const Status started = start();
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().code, ErrorCode::kCorrupt);
     EXPECT_NE(started.error().text.find(why), std::string::npos) << started.error().text;
-    EXPECT_NE(started.error().text.find("move the data directory away"), std::string::npos);
   }
+  /// What a start does about it.
+  void start_anew(Until until = Until::kId) {
+    ASSERT_TRUE(set_raft_aside(raft_directory()));
+    fs::create_directories(raft_directory());
+    raft_.clear();
+    const auto writes = settle_anew(raft_directory(), kSelf, SeatId(kSeat));
+    ASSERT_TRUE(writes.has_value());
+    if (until != Until::kMarker) {
+      apply(raft_, writes->raft);
+    }
+    if (until == Until::kId) {
+      apply(id_, writes->id);
+    }
+  }
+
+  static constexpr std::uint64_t kSeat = 77;
 
   fs::path base_;
   crdt::Records id_;
@@ -95,23 +112,23 @@ TEST_F(RaftHomeTest, ACrashBetweenTheWritesIsFinishedByTheNextStart) {
   }
 }
 
-TEST_F(RaftHomeTest, ALostRaftIsRefusedAtEveryStart) {
+TEST_F(RaftHomeTest, ALostRaftIsToldAtEveryStart) {
   ASSERT_TRUE(start());
   fs::remove_all(raft_directory());
   fs::create_directories(raft_directory());
   raft_.clear();
-  expect_refused("missing");
-  expect_refused("missing");
+  expect_lost("missing");
+  expect_lost("missing");
 }
 
-TEST_F(RaftHomeTest, ACopiedBackRaftIsRefusedEvenUnderTheSameInodeNumber) {
+TEST_F(RaftHomeTest, ACopiedBackRaftIsToldEvenUnderTheSameInodeNumber) {
   ASSERT_TRUE(start());
   fs::copy(raft_directory(), base_ / "backup");
   fs::remove_all(raft_directory());
   fs::copy(base_ / "backup", raft_directory());
-  expect_refused("copied or restored");
+  expect_lost("copied or restored");
   fs::remove(marker());
-  expect_refused("copied or restored");
+  expect_lost("copied or restored");
 }
 
 TEST_F(RaftHomeTest, AMovedDirectoryIsTheSame) {
@@ -123,13 +140,35 @@ TEST_F(RaftHomeTest, AMovedDirectoryIsTheSame) {
 TEST_F(RaftHomeTest, TheRaftOfAnotherHostAndALostIdAreRefused) {
   ASSERT_TRUE(start());
   id_.clear();
-  expect_refused("id/ says", kOther);
+  const Status started = start(kOther);
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, ErrorCode::kConflict);
+  EXPECT_NE(started.error().text.find("id/ says"), std::string::npos);
+  EXPECT_NE(started.error().text.find("move the data directory away"), std::string::npos);
 }
 
-TEST_F(RaftHomeTest, AHomeThatDoesNotDecodeIsRefused) {
+TEST_F(RaftHomeTest, AHomeThatDoesNotDecodeIsTold) {
   ASSERT_TRUE(start());
   raft_[std::string(kRaftHomeInRaft)] = "nonsense";
-  expect_refused("decode");
+  expect_lost("decode");
+}
+
+TEST_F(RaftHomeTest, ASeatOfItsOwnIsThereFromTheFirstWriteOn) {
+  for (const Until until : {Until::kMarker, Until::kRaft, Until::kId}) {
+    TearDown();
+    SetUp();
+    id_.clear();
+    raft_.clear();
+    ASSERT_TRUE(start());
+    raft_.clear();
+    start_anew(until);
+    while (!start()) {  // A start that finds the work half done does all of it again.
+      start_anew();
+    }
+    EXPECT_EQ(scheduler::recover_log(raft_).value().seat, SeatId(kSeat));
+    EXPECT_EQ(id_[std::string(kRaftHomeInId)], raft_[std::string(kRaftHomeInRaft)]);
+    EXPECT_TRUE(fs::exists(base_ / "raft.lost"));
+  }
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ def flip_a_byte(directory):
 
 
 def damaged_disk(agent):
-    """Damage in raft/ or id/ is refused with advice; damage in state/ is rebuilt and said."""
+    """Damage in id/ is refused with advice; damage in state/ is rebuilt and said."""
     with Lab("y", base_port=BASE_PORT + 40, expect=1) as lab:
         other = lab["y"]
         lab.start()
@@ -213,13 +213,10 @@ def damaged_disk(agent):
             raise Failure("state/ was damaged and the log does not say so")
         other.process.send_signal(signal.SIGTERM)
         other.process.wait(10)
-        for part in ("raft", "id"):
-            good = (other.data / part / "data.mdb").read_bytes()
-            flip_a_byte(other.data / part)
-            got = run_agent(other)
-            if got[0] == 0 or part not in got[2] or "move the data directory away" not in got[2]:
-                raise Failure(f"a damaged {part}/ was answered with {got}")
-            (other.data / part / "data.mdb").write_bytes(good)
+        flip_a_byte(other.data / "id")
+        got = run_agent(other)
+        if got[0] == 0 or "id" not in got[2] or "move the data directory away" not in got[2]:
+            raise Failure(f"a damaged id/ was answered with {got}")
 
 
 def stop(agent):
@@ -227,27 +224,38 @@ def stop(agent):
     agent.process.wait(10)
 
 
+def voters(agent):
+    """Their names and why each votes."""
+    known = (agent.ask("quorum") or {}).get("voters", [])
+    return {voter["name"]: voter["why"] for voter in known if not voter["learner"]}
+
+
 def raft_lost_or_copied(agent):
-    """raft/ that was removed or copied back, and a lost id/: refused, saying how to go on."""
-    with Lab("a", base_port=BASE_PORT + 100, expect=1) as lab:
-        other = lab["a"]
+    """A voter whose raft/ was lost, damaged or copied back votes again from a new seat, by itself."""
+    with Lab("efg", base_port=BASE_PORT + 100) as lab:
+        other, asked = lab["f"], lab["e"]
         lab.start()
-        wait_for("a leader", lambda: (other.ask("quorum") or {}).get("leader"), 15)
-        stop(other)
+        wait_for("a leader", lambda: (asked.ask("quorum") or {}).get("leader"), 15)
+        raft = other.data / "raft"
         kept = lab.directory / "kept"
-        for name, doing, why in (
-                ("raft", lambda path: None, "missing"),
-                ("raft", lambda path: shutil.copytree(kept, path), "copied or restored"),
-                ("id", lambda path: None, "none of its voters")):
-            path = other.data / name
-            path.rename(kept)
-            doing(path)
-            for _ in range(2):  # What the first try left must not let the second one in.
-                expect(f"{name} {why}", run_agent(other), 1, why, "move the data directory away")
-            shutil.rmtree(path)
-            kept.rename(path)
-        other.start()
-        wait_for("a leader again", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+        shutil.copytree(raft, kept)
+        for why, doing in (
+                ("missing", lambda: shutil.rmtree(raft)),
+                ("damaged", lambda: flip_a_byte(raft)),
+                ("copied or restored", lambda: (shutil.rmtree(raft), shutil.copytree(kept, raft)))):
+            stop(other)
+            doing()
+            other.start()
+            log = other.data / "agent.log"
+            wait_for(f"the log says that raft/ was {why}", lambda: any(
+                "raft_set_aside" in line and why in line
+                for line in log.read_text().splitlines()), 10)
+            wait_for(f"f lost its vote ({why})", lambda: "f" not in voters(asked), 30)
+            wait_for(f"f votes anew ({why})", lambda: voters(asked).get("f") == "joined later", 30)
+            expect(f"a job after {why}", submit(other, "--gpus", "24", "--wait", "--", "true"), 0)
+        stop(other)
+        (other.data / "id").rename(lab.directory / "id")
+        expect("a lost id/", run_agent(other), 7, "raft", "move the data directory away")
 
 
 def doubled_id(agent):
@@ -260,7 +268,6 @@ def doubled_id(agent):
         stop(origin)
         clone = lab.directory / "clone"
         shutil.copytree(origin.data, clone, ignore=shutil.ignore_patterns("agent.sock"))
-        expect("a copy", run_agent(origin, data_dir=str(clone)), 1, "copied or restored")
         (clone / "raft/marker").unlink()  # A clone of the whole disk keeps the marker's inode.
         (clone / "raft/marker").hardlink_to(origin.data / "raft/marker")
         origin.start()

@@ -19,6 +19,7 @@ constexpr std::string_view kEdgeFiles[] = {
     "crdt/data_lock.*",
     "gossip/boot_clock.h",
     "crdt/storage_thread.*",
+    "agent/data_directory.*",
     "agent/host_key.*",
     "agent/event_loop*",
     "agent/edge_*",

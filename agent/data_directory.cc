@@ -1,0 +1,122 @@
+#include "agent/data_directory.h"
+
+#include <utility>
+
+#include "agent/event_log.h"
+#include "agent/quorum_seat.h"
+
+namespace muster::agent {
+namespace {
+
+using crdt::Environment;
+using crdt::LmdbStore;
+
+/// Applies what was just committed to the records in hand, so that the node sees it.
+void remember(crdt::Records& records, const crdt::WriteBatch& writes) {
+  for (const crdt::Write& write : writes) {
+    if (write.value.has_value()) {
+      records[write.key] = *write.value;
+    } else {
+      records.erase(write.key);
+    }
+  }
+}
+
+}  // namespace
+
+Result<DataDirectory> DataDirectory::open(const std::string& path) {
+  DataDirectory data;
+  data.path_ = path;
+  auto id = LmdbStore::open(path + "/id", Environment::kId);
+  if (!id) {
+    return id.error();
+  }
+  data.stores_.id = std::move(id).value();
+  data.recovered_.id = data.stores_.id->recovered();
+  if (const Status opened = data.open_raft(); !opened) {
+    return opened.error();
+  }
+  if (const Status opened = data.open_state(); !opened) {
+    return opened.error();
+  }
+  return data;
+}
+
+Status DataDirectory::open_raft() {
+  auto raft = LmdbStore::open(path_ + "/raft", Environment::kRaft);
+  if (!raft && raft.error().code == ErrorCode::kCorrupt) {
+    return start_raft_anew(raft.error().text);
+  }
+  if (!raft) {
+    return raft.error();
+  }
+  stores_.raft = std::move(raft).value();
+  recovered_.raft = stores_.raft->recovered();
+  return ok();
+}
+
+Status DataDirectory::open_state() {
+  auto state = LmdbStore::open(path_ + "/state", Environment::kState);
+  if (!state && state.error().code == ErrorCode::kCorrupt) {
+    log_event({Severity::kWarn, "rows_damaged", {{"advice", "dropped; rebuilt from peers"}}});
+    if (const Status discarded = LmdbStore::discard(path_ + "/state"); !discarded) {
+      return discarded.error();
+    }
+    state = LmdbStore::open(path_ + "/state", Environment::kState);
+  }
+  if (!state) {
+    return state.error();
+  }
+  stores_.state = std::move(state).value();
+  recovered_.state = stores_.state->recovered();
+  return ok();
+}
+
+Status DataDirectory::start_raft_anew(const std::string& why) {
+  log_event(
+      {Severity::kWarn,
+       "raft_set_aside",
+       {{"why", why},
+        {"kept_in", path_ + "/raft.lost"},
+        {"advice", "this host takes a new seat; the voters that are left let it vote again"}}});
+  stores_.raft.reset();
+  recovered_.raft.clear();
+  if (const Status aside = set_raft_aside(path_ + "/raft"); !aside) {
+    return aside;
+  }
+  is_raft_new_ = true;
+  return open_raft();
+}
+
+Result<RaftHomeWrites> DataDirectory::make_home(HostId self, SeatId new_seat) {
+  const std::string raft = path_ + "/raft";
+  if (!is_raft_new_) {
+    const Status sound = QuorumSeat::check(recovered_.raft, self);
+    if (!sound && sound.error().code != ErrorCode::kCorrupt) {
+      return Error{sound.error().code, raft + ": " + sound.error().text + std::string(kStartAnew)};
+    }
+    Result<RaftHomeWrites> home =
+        sound ? check_raft_home(raft, self, recovered_.id, recovered_.raft)
+              : Result<RaftHomeWrites>(Error{sound.error().code, raft + ": " + sound.error().text});
+    if (home || home.error().code != ErrorCode::kCorrupt) {
+      return home;
+    }
+    if (const Status anew = start_raft_anew(home.error().text); !anew) {
+      return anew.error();
+    }
+  }
+  return settle_anew(raft, self, new_seat);
+}
+
+Status DataDirectory::commit_id(const crdt::WriteBatch& writes) {
+  remember(recovered_.id, writes);
+  return stores_.id->commit(writes);
+}
+
+Status DataDirectory::commit_home(const RaftHomeWrites& home) {
+  remember(recovered_.raft, home.raft);
+  const Status done = stores_.raft->commit(home.raft);
+  return done ? commit_id(home.id) : done;
+}
+
+}  // namespace muster::agent
