@@ -60,32 +60,28 @@ bool snapshot_covers(const Disk& disk, std::uint64_t index) {
   return document.has_value() && document->root().u64() >= index;
 }
 
-struct Copies {
-  std::size_t count = 0;  ///< Of the entry that most disks hold, or their snapshots cover.
-  std::string entry;      ///< Empty: no disk holds it as an entry.
-};
+bool holds_entry(const std::map<std::string, std::string>& sealed, const std::string& key,
+                 std::uint64_t term) {
+  const auto found = sealed.find(key);
+  if (found == sealed.end()) {
+    return false;
+  }
+  const auto payload = crdt::unseal(found->first, found->second);
+  Result<gossip::Document> document = gossip::Document::parse(*payload);
+  return document.has_value() && document->root().u64() == term;
+}
 
-Copies copies_on(World& world, const std::vector<HostId>& voters, std::uint64_t index) {
+/// Disks of `voters` that hold the entry, or a snapshot that covers it. One that was lost counts
+/// for what it held: its word may still be on its way.
+std::size_t copies_on(World& world, const std::vector<HostId>& voters, std::uint64_t index,
+                      std::uint64_t term) {
   const std::string key = crdt::key_of(scheduler::kLogTable, index);
-  std::map<std::string, std::size_t> copies;
-  std::size_t covered = 0;
-  for (const HostId voter : voters) {
-    const auto position = world.find(voter);
-    const auto& sealed = world.disk(*position).sealed(crdt::Environment::kRaft);
-    const auto found = sealed.find(key);
-    if (found != sealed.end()) {
-      ++copies[found->second];
-    } else if (snapshot_covers(world.disk(*position), index)) {
-      ++covered;
-    }
-  }
-  Copies most{covered, ""};
-  for (const auto& [bytes, count] : copies) {
-    if (count + covered > most.count) {
-      most = {count + covered, bytes};
-    }
-  }
-  return most;
+  return static_cast<std::size_t>(
+      std::count_if(voters.begin(), voters.end(), [&](const HostId& voter) {
+        const Disk& disk = world.disk(world.find(voter).value());
+        return holds_entry(disk.sealed(crdt::Environment::kRaft), key, term) ||
+               holds_entry(disk.lost(), key, term) || snapshot_covers(disk, index);
+      }));
 }
 
 }  // namespace
@@ -117,6 +113,16 @@ void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const E
     return;
   }
   const std::uint64_t index = number(event.field("index"));
+  const std::uint64_t term = number(event.field("term"));
+  const auto [known, is_new] = committed_.emplace(index, term);
+  if (!is_new) {
+    // Disks may have been lost since, but not so many that others decide anew.
+    if (known->second != term) {
+      world.violation(name(), "index " + std::to_string(index) + " committed twice, in terms " +
+                                  std::to_string(known->second) + " and " + std::to_string(term));
+    }
+    return;
+  }
   // A leader commits by its newest configuration, which is that of the entry or a later one.
   std::vector<std::vector<HostId>> electorates = {voters_on(world.disk(host))};
   if (voters_change_) {
@@ -125,28 +131,24 @@ void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const E
     for (std::uint32_t other = 0; other < world.size(); ++other) {
       const auto more = later_voters_on(world.disk(other), LogIndex(index));
       electorates.insert(electorates.end(), more.begin(), more.end());
+      // A leader's newest one counts as soon as it is in its log, on disk or not (thesis 4.1).
+      if (world.is_running(other) && world.node(other).seat().has_seat()) {
+        electorates.push_back(world.node(other).seat().raft()->configuration().voter_hosts());
+      }
     }
   }
   std::erase_if(electorates, [](const auto& voters) { return voters.empty(); });
-  std::string entry;
   std::string found;
   for (const std::vector<HostId>& voters : electorates) {
-    const Copies copies = copies_on(world, voters, index);
-    if (copies.count * 2 > voters.size()) {
-      entry = copies.entry;
-      found.clear();
-      break;
+    const std::size_t copies = copies_on(world, voters, index, term);
+    if (copies * 2 > voters.size()) {
+      return;
     }
-    found += " " + std::to_string(copies.count) + " of " + std::to_string(voters.size());
+    found += " " + std::to_string(copies) + " of " + std::to_string(voters.size());
   }
-  // A learner applies before it has read who votes: the voters' own word is then checked alone.
   if (!found.empty()) {
     world.violation(name(),
                     where(host) + " applied index " + std::to_string(index) + " held by" + found);
-  }
-  const auto [known, is_new] = committed_.emplace(index, entry);
-  if (!is_new && !entry.empty() && known->second != entry) {
-    world.violation(name(), "index " + std::to_string(index) + " committed twice, differently");
   }
 }
 

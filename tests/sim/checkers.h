@@ -36,7 +36,7 @@ class CommitOnDurableMajority : public Checker {
   void on_event(World& world, std::uint32_t host, const Event& event) override;
 
  private:
-  std::map<std::uint64_t, std::string> committed_;  ///< Index -> sealed entry.
+  std::map<std::uint64_t, std::uint64_t> committed_;  ///< Index -> term, which name an entry.
   bool voters_change_ = false;
 };
 

@@ -68,6 +68,13 @@ void Disk::lose_power(Rng& rng) {
   }
 }
 
+void Disk::begin_anew(crdt::Environment environment, const crdt::WriteBatch& first) {
+  CHECK(idle());
+  lost_ = std::move(image(environment).sealed);
+  image(environment) = Image();
+  apply(image(environment), first);
+}
+
 crdt::Records Disk::read(crdt::Environment environment) const {
   std::map<std::string, std::string> all = sealed(environment);
   const Image& from = images_[static_cast<std::size_t>(environment)];

@@ -22,10 +22,14 @@ class Disk {
   void crash(Rng& rng);
   /// Power loss: as crash(), and the unsynced rows may be gone altogether.
   void lose_power(Rng& rng);
+  /// The environment is gone, and an agent begins it anew with these.
+  void begin_anew(crdt::Environment environment, const crdt::WriteBatch& first);
   /// What a starting agent reads back. CHECKs the seals: nobody flips bytes here unasked.
   crdt::Records read(crdt::Environment environment) const;
   /// Durable records as they are, for checkers.
   const std::map<std::string, std::string>& sealed(crdt::Environment environment) const;
+  /// Of the environment that the last begin_anew() took away.
+  const std::map<std::string, std::string>& lost() const { return lost_; }
   bool idle() const { return pending_.empty(); }
 
  private:
@@ -42,6 +46,7 @@ class Disk {
   Image& image(crdt::Environment environment);
 
   Image images_[3];
+  std::map<std::string, std::string> lost_;
   std::deque<Pending> pending_;
 };
 

@@ -104,9 +104,33 @@ constexpr SwarmProfile operators() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 9> kProfiles = {
-    SwarmProfile(), cancel_races(),   silent_and_back(),     late_stops(), repeats(),
-    old_disks(),    zombie_leaders(), leavers_and_keepers(), operators(),
+/// Voters that come and go, by their operators' will and by their disks' failing.
+constexpr SwarmProfile electorates() {
+  SwarmProfile profile;
+  profile.name = "electorates";
+  profile.weights = {1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 5, 4, 4, 3, 2, 1, 1};
+  profile.between_faults_max = 8s;
+  return profile;
+}
+
+/// Everything at once in half a minute: for very many schedules.
+constexpr SwarmProfile brief() {
+  SwarmProfile profile;
+  profile.name = "brief";
+  profile.first_fault = 3s;
+  profile.between_faults_min = 100ms;
+  profile.between_faults_max = 2500ms;
+  profile.isolated_max = 15s;
+  profile.between_jobs_max = 3s;
+  profile.run_ms_max = 8'000;
+  profile.repeat = 300'000;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 11> kProfiles = {
+    SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
+    repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
+    operators(),    electorates(),  brief(),
 };
 
 }  // namespace

@@ -30,15 +30,22 @@ enum class Fault : std::uint8_t {
   kSuspended,
   kResumed,
   kRequeued,
+  kVoterLostRaft,  ///< A voter's raft/ is gone; one at a time, while the others are whole.
+  kVoterAdded,     ///< By an operator, as the next two.
+  kVoterRemoved,
+  kTransferred,
+  kStopAsked,  ///< SIGTERM: a leader hands over first.
+  kBridge,     ///< One host reaches all others, which are in two halves.
+  kRing,       ///< Each host reaches its two neighbours only.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRequeued) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRing) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {
   std::string_view name = "usual";
   /// Of each Fault, in its order: its share of all.
-  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                   1, 1, 0, 0, 0, 1, 1, 1};
+  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0,
+                                                   0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);

@@ -1,9 +1,11 @@
 #include "tests/sim/swarm.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <set>
 
+#include "scheduler/raft/codec.h"
 #include "tests/sim/checkers.h"
 
 namespace muster::sim {
@@ -14,6 +16,8 @@ constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr Duration kResumeEvery = std::chrono::seconds(5);
 constexpr Duration kWordsClose = std::chrono::milliseconds(20);
 constexpr Duration kWordsApart = std::chrono::seconds(6);
+/// From an operator's word to the end of what it does, through any network.
+constexpr Duration kRemovalTakes = std::chrono::seconds(15);
 constexpr Duration kBetweenImagesMin = std::chrono::seconds(5);
 constexpr Duration kBetweenImagesMax = std::chrono::seconds(40);
 
@@ -172,6 +176,20 @@ class Swarm {
         return order_some(agent::Verb::kResume);
       case Fault::kRequeued:
         return order_some(agent::Verb::kRequeue);
+      case Fault::kVoterLostRaft:
+        return lose_raft();
+      case Fault::kVoterAdded:
+        return change_quorum(agent::QuorumAction::kAdd, host);
+      case Fault::kVoterRemoved:
+        return remove_voter(host);
+      case Fault::kTransferred:
+        return change_quorum(agent::QuorumAction::kTransfer, host);
+      case Fault::kStopAsked:
+        return ask_to_stop(host);
+      case Fault::kBridge:
+        return bridge(host);
+      case Fault::kRing:
+        return ring();
     }
   }
 
@@ -324,6 +342,91 @@ class Swarm {
     }
   }
 
+  /// The leader's word for who votes; null while nobody leads.
+  const scheduler::Raft* leaders_raft() const {
+    const std::uint32_t host = leader();
+    return host < world_.size() ? world_.node(host).seat().raft() : nullptr;
+  }
+
+  /// Every voter is there, in the seat that votes: one more may lose its disk, and a majority of
+  /// disks still has whatever was acknowledged.
+  bool is_quorum_whole() const {
+    const scheduler::Raft* raft = leaders_raft();
+    if (raft == nullptr || raft->configuration_is_open() ||
+        raft->configuration().voters.size() < 3) {
+      return false;
+    }
+    const auto& voters = raft->configuration().voters;
+    return std::all_of(voters.begin(), voters.end(), [this](const scheduler::Seat& voter) {
+      const std::uint32_t host = world_.find(voter.host).value();
+      return world_.is_running(host) && !world_.is_frozen(host) &&
+             world_.node(host).seat().has_seat() &&
+             world_.node(host).seat().raft()->seat() == voter.id;
+    });
+  }
+
+  void lose_raft() {
+    if (!is_quorum_whole() || world_.now() < removal_over_at_) {
+      return;
+    }
+    const auto& voters = leaders_raft()->configuration().voters;
+    const std::uint32_t host = world_.find(voters[rng_.below(voters.size())].host).value();
+    count("voter_lost_raft");
+    world_.lose_raft(host, {scheduler::write_of(SeatId(rng_.next() | 1U))});
+    after(seconds(0, 20), [this, host] { world_.start_agent(host); });
+  }
+
+  void remove_voter(std::uint32_t host) {
+    // Two voters of which one is gone are a majority lost, whoever took the third away.
+    if (is_quorum_whole()) {
+      removal_over_at_ = world_.now() + kRemovalTakes;
+      change_quorum(agent::QuorumAction::kRemove, host);
+    }
+  }
+
+  void change_quorum(agent::QuorumAction action, std::uint32_t host) {
+    count(action == agent::QuorumAction::kAdd      ? "voter_added"
+          : action == agent::QuorumAction::kRemove ? "voter_removed"
+                                                   : "transferred");
+    agent::Request request;
+    request.verb = agent::Verb::kChangeQuorum;
+    request.arguments = agent::encode_payload(agent::QuorumWish{action, world_.id(host)});
+    world_.ask(some_host(), std::move(request));
+  }
+
+  void ask_to_stop(std::uint32_t host) {
+    if (world_.is_running(host) && !world_.is_frozen(host)) {
+      count("stop_asked");
+      world_.ask_to_stop(host);
+      after(seconds(2, 20), [this, host] { world_.start_agent(host); });
+    }
+  }
+
+  void bridge(std::uint32_t middle) {
+    count("bridge");
+    for (std::uint32_t a = 0; a < options_.hosts; ++a) {
+      for (std::uint32_t b = 0; b < options_.hosts; ++b) {
+        if (a != middle && b != middle && a % 2 != b % 2) {
+          world_.network().cut(a, b);
+        }
+      }
+    }
+    after(seconds(2, 60), [this] { world_.network().heal_all(); });
+  }
+
+  void ring() {
+    count("ring");
+    for (std::uint32_t a = 0; a < options_.hosts; ++a) {
+      for (std::uint32_t b = 0; b < options_.hosts; ++b) {
+        const std::uint32_t apart = (a + options_.hosts - b) % options_.hosts;
+        if (apart > 1 && apart + 1 < options_.hosts) {
+          world_.network().cut(a, b);
+        }
+      }
+    }
+    after(seconds(2, 60), [this] { world_.network().heal_all(); });
+  }
+
   void bad_network() {
     count("bad_network");
     NetworkFaults& faults = world_.network().faults;
@@ -436,6 +539,7 @@ class Swarm {
   World world_;
   SubmitsKept* submits_ = nullptr;
   NoGpuInTwoAttempts* gpus_ = nullptr;
+  Instant removal_over_at_;
   std::map<std::string, std::uint64_t> counts_;
 };
 

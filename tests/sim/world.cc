@@ -549,6 +549,11 @@ void World::put_image_back(std::uint32_t index) {
   }
 }
 
+void World::lose_raft(std::uint32_t index, const crdt::WriteBatch& first) {
+  kill_agent(index);
+  hosts_[index]->disk.begin_anew(crdt::Environment::kRaft, first);
+}
+
 // ---- clients and readers ----
 
 std::uint64_t World::ask(std::uint32_t index, agent::Request request) {

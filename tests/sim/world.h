@@ -93,6 +93,8 @@ class World {
   void keep_image(std::uint32_t host);
   /// ... and gives the host, which loses its power for it, that old disk back, if there is one.
   void put_image_back(std::uint32_t host);
+  /// Kills the agent and leaves the host a raft/ with nothing but `first`.
+  void lose_raft(std::uint32_t host, const crdt::WriteBatch& first);
   Network& network() { return network_; }
 
   // Clients. The number names the request in replies().
