@@ -78,7 +78,8 @@ void Scheduler::decide(Instant now) {
   if (woken) {
     wake_ = kNever;
     unjudged_.insert(state_.live().begin(), state_.live().end());
-    placing_wanted_ = placing_wanted_ || forget_lost_proposals(now);
+    const bool was_lost = forget_lost_proposals(now);
+    placing_wanted_ = placing_wanted_ || was_lost;
   }
   observe_hosts(now);
   judge_attempts(now);

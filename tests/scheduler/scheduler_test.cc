@@ -235,6 +235,20 @@ TEST_F(OneLeader, NothingNewIsPlacedOnAVoterThatDoesNotAnswer) {
   EXPECT_EQ(said<Assign>(1).size(), 1U) << "it answers again";
 }
 
+TEST_F(OneLeader, ALostDecideIsMadeAgainThoughMoreGpusCameMeanwhile) {
+  join(1);
+  commit = false;
+  give(input::ClientSubmit{++request, "k", spec_of(4), "alice"});
+  const std::string submitted = std::exchange(pending, {}).front();
+  give(input::Applied{next_index(), submitted});
+  ASSERT_EQ(pending.size(), 1U);
+  pending.clear();  // As while the leader hands over and then leads on.
+  commit = true;
+  join(2);
+  pass(1min);
+  EXPECT_FALSE(job(JobId(1)).attempt_tokens.empty());
+}
+
 TEST_F(OneLeader, RestartedAgentLosesItsReservation) {
   join(1);
   id = submit(2, "a");
