@@ -48,7 +48,10 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
         end_wish(true, {}, votes ? "that host votes already" : "that host is a learner already");
       } else if (const auto seat = seats_.find(wish_->host); seat != seats_.end()) {
         Configuration next = current.with_learner({wish_->host, seat->second});
-        next.target = std::max(next.target, current.voters.size() + next.learners.size());
+        // One more than were wanted, unless a place stood empty that nobody else is to fill.
+        const bool is_free = current.voters.size() + current.learners.size() < current.target;
+        next.target =
+            is_free ? current.target : std::min(current.target + 1, scheduler::kVotersMax);
         change(now, raft, std::move(next));
       } else {
         invite(now, wish_->host);
@@ -61,6 +64,7 @@ void ElectorateKeeper::invite(Instant now, HostId host) {
   const auto asked = invited_at_.find(host);
   if (asked == invited_at_.end() || now - asked->second >= kInviteAgain) {
     invited_at_[host] = now;
+    ++setbacks_[host];  // Until it answers.
     output_.inputs.emplace_back(Raft::Invite{host});
   }
 }
@@ -84,9 +88,14 @@ void ElectorateKeeper::end_wish(bool ok, ErrorCode code, std::string text) {
 void ElectorateKeeper::follow(Instant now, const Raft& raft) {
   const bool leads = raft.role() == scheduler::Role::kLeader;
   if (wish_.has_value() && wish_->action == QuorumAction::kTransfer) {
-    if (!leads) {
+    const bool is_known = !raft.leader().is_zero();
+    if (!leads && is_known && !wish_->host.is_zero() && raft.leader() != wish_->host) {
+      end_wish(false, ErrorCode::kConflict, "another host leads now: " + raft.leader().short_hex());
+    } else if (!leads && is_known) {
       end_wish(true, {}, "");
-    } else if (!raft.is_handing_over()) {
+    } else if (!leads && now >= wish_->until) {
+      end_wish(false, ErrorCode::kUnknown, "who leads is not known yet: see `muster quorum`");
+    } else if (leads && !raft.is_handing_over()) {
       end_wish(false, ErrorCode::kConflict, "nobody took over in time: the leader leads on");
     }
   } else if (wish_.has_value() && wish_->index.value() > 0) {
@@ -109,6 +118,8 @@ void ElectorateKeeper::follow(Instant now, const Raft& raft) {
     seats_.clear();
     invited_at_.clear();
     elsewhere_since_.clear();
+    courses_.clear();
+    setbacks_.clear();
   }
 }
 
@@ -132,6 +143,9 @@ void ElectorateKeeper::look(Instant now, const Raft& raft, const std::vector<See
                                {"learners", std::to_string(step->next->learners.size())},
                                {"why", step->why}}});
     seats_.clear();
+    if (!step->failed.is_zero()) {
+      ++setbacks_[step->failed];
+    }
     output_.inputs.emplace_back(Raft::Reconfigure{*step->next});
   }
 }
@@ -150,6 +164,7 @@ scheduler::ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     }
   }
   std::map<HostId, Instant> elsewhere;
+  std::map<HostId, Course> courses;
   for (const scheduler::MemberLag& each : raft.lag(now)) {
     scheduler::ElectorateMember member;
     member.host = each.host;
@@ -164,17 +179,24 @@ scheduler::ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
       elsewhere[each.host] = known == elsewhere_since_.end() ? now : known->second;
       member.elsewhere_for = now - elsewhere[each.host];
     }
+    if (!each.is_voter && each.behind > scheduler::ElectorateOptions().promote_lag) {
+      const auto known = courses_.find(each.host);
+      const bool is_stuck = known != courses_.end() && known->second.match == each.match;
+      courses[each.host] = is_stuck ? known->second : Course{each.match, now};
+      member.stuck_for = now - courses[each.host].since;
+    }
     view.members.push_back(std::move(member));
   }
   elsewhere_since_ = std::move(elsewhere);
+  courses_ = std::move(courses);
   for (const SeenHost& seen : hosts) {
     const bool is_member =
         view.now.voter(seen.host) != nullptr || view.now.learner(seen.host) != nullptr;
     if (!is_member && !seen.has_left) {
       const auto seat = seats_.find(seen.host);
-      view.candidates.push_back(
-          {seen.host, seen.rack,
-           seat == seats_.end() ? std::nullopt : std::optional(seat->second)});
+      view.candidates.push_back({seen.host, seen.rack,
+                                 seat == seats_.end() ? std::nullopt : std::optional(seat->second),
+                                 setbacks_.contains(seen.host) ? setbacks_[seen.host] : 0});
     }
   }
   return view;

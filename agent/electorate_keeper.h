@@ -47,7 +47,10 @@ class ElectorateKeeper {
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
   void wish(Instant now, const scheduler::Raft& raft, std::uint64_t request, QuorumAction action,
             HostId host);
-  void seat_heard(const scheduler::Seat& seat) { seats_[seat.host] = seat.id; }
+  void seat_heard(const scheduler::Seat& seat) {
+    seats_[seat.host] = seat.id;
+    setbacks_.erase(seat.host);
+  }
   void storm_changed(bool suspected) { is_calm_ = !suspected; }
 
   /// Looks: precondition, `raft` leads. `hosts` are those that live or left.
@@ -79,6 +82,13 @@ class ElectorateKeeper {
   std::map<HostId, SeatId> seats_;  ///< Of hosts that are no members, as they answered.
   std::map<HostId, Instant> invited_at_;
   std::map<HostId, Instant> elsewhere_since_;
+  /// Of learners: how far each had come, and since when it comes no further.
+  struct Course {
+    LogIndex match;
+    Instant since;
+  };
+  std::map<HostId, Course> courses_;
+  std::map<HostId, std::uint32_t> setbacks_;  ///< Of hosts that are no members.
   std::optional<Wish> wish_;
   Output output_;
 };

@@ -84,6 +84,9 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     if (!raft_.has_value()) {
       take_new_seat(now);
     }
+    if (const auto* append = std::get_if<scheduler::AppendRequest>(&*raft_message)) {
+      told_commit_ = std::max(told_commit_, append->commit);
+    }
     raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
     if (envelope.from == raft_->leader()) {
       heard_leader_at_ = now;
@@ -372,8 +375,9 @@ void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
                             "applied",
                             {{"index", std::to_string(entry.index.value())},
                              {"term", std::to_string(entry.term.value())}}});
-  // An entry of the present term proves that everything acknowledged before it is applied here.
-  caught_up_ = caught_up_ || entry.term == raft_->term();
+  // An entry of the present term proves that everything acknowledged before it is applied here; but
+  // its leader may have committed far more since.
+  caught_up_ = caught_up_ || (entry.term == raft_->term() && entry.index >= told_commit_);
   applied_term_ = entry.term;
   const bool is_command = entry.kind == scheduler::LogEntryKind::kCommand;
   scheduler_.step(now, scheduler::input::Applied{

@@ -169,6 +169,7 @@ class QuorumSeat {
   bool told_leads_ = false;
   VoterPace pace_;
   bool caught_up_ = false;
+  LogIndex told_commit_;  ///< The highest that a leader told of.
   Term applied_term_;  ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;
   bool told_ready_ = false;

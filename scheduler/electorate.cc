@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace muster::scheduler {
 namespace {
@@ -13,30 +14,41 @@ class Electorate {
 
   std::optional<ElectorateStep> step() const {
     if (const ElectorateMember* learner = first(&Electorate::is_bad_learner)) {
-      return change(view_.now.without(learner->host), "a learner is gone");
+      ElectorateStep step = change(view_.now.without(learner->host), "a learner is gone");
+      step.failed = learner->host;
+      return step;
     }
-    if (const ElectorateMember* learner = first(&Electorate::is_ready_learner);
-        learner != nullptr && view_.now.voters.size() < wanted() + bad_voters()) {
+    const bool is_short = view_.now.voters.size() < wanted() + bad_voters();
+    const ElectorateMember* learner = first(&Electorate::is_ready_learner);
+    if (learner != nullptr && is_short && view_.now.voters.size() < kVotersMax) {
       return change(view_.now.with_promoted(learner->host), "a learner has caught up");
     }
     if (!view_.is_calm) {
       return std::nullopt;
     }
     const ElectorateMember* bad = first(&Electorate::is_bad_voter);
-    if (bad != nullptr && view_.now.voters.size() > wanted()) {
-      return change(view_.now.without(bad->host), "its place is taken");
+    const bool is_full = view_.now.voters.size() >= kVotersMax;
+    if (bad != nullptr && (view_.now.voters.size() > wanted() || is_full)) {
+      return change(view_.now.without(bad->host),
+                    is_full ? "it is gone, and there can be no voter more" : "its place is taken");
     }
-    const bool is_filling = !view_.now.learners.empty();
-    if (is_filling || view_.now.voters.size() >= wanted() + bad_voters()) {
-      return std::nullopt;
+    if (!view_.now.learners.empty()) {
+      return is_short ? std::nullopt
+                      : std::optional(change(view_.now.without(view_.now.learners.front().host),
+                                             "nobody needs to be replaced any more"));
     }
-    return fill(bad);
+    if (view_.now.voters.size() > wanted()) {
+      return change(view_.now.without(most_dispensable()), "a voter came back");
+    }
+    return is_short ? fill(bad) : std::nullopt;
   }
 
  private:
   using Is = bool (Electorate::*)(const ElectorateMember&) const;
 
-  std::size_t wanted() const { return view_.now.target; }
+  std::size_t wanted() const {
+    return view_.now.target == 0 ? view_.now.voters.size() : view_.now.target;
+  }
   bool is_elsewhere(const ElectorateMember& member) const {
     return member.elsewhere_for.has_value() && *member.elsewhere_for >= options_.other_seat_after;
   }
@@ -47,7 +59,7 @@ class Electorate {
     return member.is_voter && !member.is_leader && is_gone(member);
   }
   bool is_bad_learner(const ElectorateMember& member) const {
-    return !member.is_voter && is_gone(member);
+    return !member.is_voter && (is_gone(member) || member.stuck_for >= options_.stuck_after);
   }
   bool is_ready_learner(const ElectorateMember& member) const {
     return !member.is_voter && !member.elsewhere_for.has_value() &&
@@ -64,8 +76,26 @@ class Electorate {
         std::count_if(view_.members.begin(), view_.members.end(),
                       [&](const ElectorateMember& each) { return is_bad_voter(each); }));
   }
-  static std::optional<ElectorateStep> change(Configuration next, std::string why) {
-    return ElectorateStep{HostId(), std::move(next), std::move(why)};
+  static ElectorateStep change(Configuration next, std::string why) {
+    return ElectorateStep{HostId(), HostId(), std::move(next), std::move(why)};
+  }
+  std::map<std::string, std::size_t> good_voters_by_rack() const {
+    std::map<std::string, std::size_t> count;
+    for (const ElectorateMember& member : view_.members) {
+      count[member.rack] += member.is_voter && !is_bad_voter(member) ? 1U : 0U;
+    }
+    return count;
+  }
+  /// Not the leader; in the rack with the most voters; then the highest id.
+  HostId most_dispensable() const {
+    const std::map<std::string, std::size_t> voters_in = good_voters_by_rack();
+    std::pair<std::size_t, HostId> most;
+    for (const ElectorateMember& member : view_.members) {
+      if (member.is_voter && !member.is_leader) {
+        most = std::max(most, std::pair(voters_in.at(member.rack), member.host));
+      }
+    }
+    return most.second;
   }
 
   /// One place is free, or one voter has to be replaced: add before remove. Without a spare host a
@@ -79,22 +109,20 @@ class Electorate {
       return change(view_.now.without(bad->host), "it lost its disk, and there is no other host");
     }
     if (!chosen->seat.has_value()) {
-      return ElectorateStep{chosen->host, std::nullopt, "asked for its seat"};
+      return ElectorateStep{chosen->host, HostId(), std::nullopt, "asked for its seat"};
     }
     return change(view_.now.with_learner({chosen->host, *chosen->seat}), "a place is free");
   }
 
-  /// In the rack with the fewest good voters; then the lowest id, so that the choice is the same
-  /// each time.
+  /// With the fewest setbacks; in the rack with the fewest good voters; then the lowest id, so that
+  /// the choice is the same each time.
   const ElectorateCandidate* best_candidate() const {
-    std::map<std::string, std::size_t> voters_in;
-    for (const ElectorateMember& member : view_.members) {
-      voters_in[member.rack] += member.is_voter && !is_bad_voter(member) ? 1U : 0U;
-    }
+    const std::map<std::string, std::size_t> voters_in = good_voters_by_rack();
     const ElectorateCandidate* best = nullptr;
     const auto load = [&](const ElectorateCandidate& candidate) {
       const auto found = voters_in.find(candidate.rack);
-      return std::pair(found == voters_in.end() ? 0 : found->second, candidate.host);
+      return std::tuple(candidate.setbacks, found == voters_in.end() ? 0 : found->second,
+                        candidate.host);
     };
     for (const ElectorateCandidate& candidate : view_.candidates) {
       if (best == nullptr || load(candidate) < load(*best)) {

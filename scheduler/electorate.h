@@ -18,6 +18,9 @@ struct ElectorateOptions {
   Duration replace_after = std::chrono::minutes(5);
   /// A voter that answers from another seat for this long lost its disk, and is replaced.
   Duration other_seat_after = std::chrono::seconds(3);
+  /// A learner that comes no nearer for this long is let go, and another host is tried first. A
+  /// snapshot must come through in less.
+  Duration stuck_after = std::chrono::minutes(5);
   /// Of entries that a learner may lack and become a voter all the same; RaftConfig's.
   std::uint64_t promote_lag = 256;
 };
@@ -27,6 +30,8 @@ struct ElectorateCandidate {
   HostId host;
   std::string rack;            ///< "" = unknown.
   std::optional<SeatId> seat;  ///< Nothing: it was not asked yet.
+  /// How often it did not answer, or did not catch up: who has fewest is asked first.
+  std::uint32_t setbacks = 0;
 };
 
 /// A member as the leader sees it.
@@ -36,6 +41,7 @@ struct ElectorateMember {
   bool is_voter = false;
   bool is_leader = false;
   std::uint64_t behind = 0;
+  Duration stuck_for{0};  ///< A learner that is far behind and came no nearer for so long.
   Duration silent_for{0};
   bool has_left = false;  ///< For good, by its own word: replaced without waiting.
   /// How long it has answered from another seat, and from which.
@@ -53,6 +59,8 @@ struct ElectorateView {
 struct ElectorateStep {
   /// Not zero: ask this host for its seat first.
   HostId invite;
+  /// Not zero: a learner that is let go although it was needed, by its own failing.
+  HostId failed;
   std::optional<Configuration> next;
   std::string why;  ///< One line for the events.
 };

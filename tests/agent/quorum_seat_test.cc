@@ -85,10 +85,21 @@ class SeatOfThree : public testing::Test {
     } else {
       return;
     }
+    hear(sent.to, reply);
+  }
+
+  /// A newer leader has nothing new to say.
+  void follow(HostId leader) {
+    scheduler::AppendRequest append;
+    append.term = Term(seat_->raft()->term().value() + 1);
+    append.previous = {seat_->raft()->last_index(), seat_->raft()->term()};
+    hear(leader, append);
+  }
+  void hear(HostId from, const scheduler::RaftMessage& message) {
     gossip::Envelope envelope;
-    envelope.type = scheduler::type_of(reply);
-    envelope.from = sent.to;
-    const Result<gossip::Document> body = gossip::Document::parse(scheduler::encode(reply));
+    envelope.type = scheduler::type_of(message);
+    envelope.from = from;
+    const Result<gossip::Document> body = gossip::Document::parse(scheduler::encode(message));
     seat_->receive(now_, envelope, body->root());
     collect();
   }
@@ -171,6 +182,36 @@ TEST_F(SeatOfThree, WhatTheLogHoldsAlreadyIsNotGatedBySilentVoters) {
   pass(1s, true);
   ASSERT_EQ(replies_.size(), 1U);
   EXPECT_EQ(replies_[0].code, ErrorCode::kNotFound);
+}
+
+TEST_F(SeatOfThree, ATransferIsToldByWhoLeadsThen) {
+  for (const char who : {'b', 'c'}) {
+    answering_ = {host('b'), host('c')};
+    pass(20s, true);
+    ASSERT_TRUE(seat_->leads());
+    seat_->change_quorum(now_, 99, QuorumAction::kTransfer, host('b'));
+    collect();
+    ASSERT_TRUE(seat_->raft()->is_handing_over());
+    replies_.clear();
+    follow(host(who));
+    ASSERT_EQ(replies_.size(), 1U);
+    EXPECT_EQ(replies_[0].request, 99U);
+    EXPECT_EQ(replies_[0].done, who == 'b') << replies_[0].text;
+  }
+}
+
+TEST_F(SeatOfThree, AFollowerThatLagsBehindItsLeaderKnowsIt) {
+  const Term term(1);
+  scheduler::AppendRequest append;
+  append.term = term;
+  append.entries = {{term, scheduler::LogEntryKind::kNoop, ""}};
+  append.commit = LogIndex(9);
+  hear(host('b'), append);
+  EXPECT_FALSE(seat_->knows_state()) << "eight more entries are committed";
+  append.previous = {LogIndex(1), term};
+  append.entries.assign(8, {term, scheduler::LogEntryKind::kNoop, ""});
+  hear(host('b'), append);
+  EXPECT_TRUE(seat_->knows_state());
 }
 
 TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {

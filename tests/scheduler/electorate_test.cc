@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace muster::scheduler {
 namespace {
 
@@ -33,6 +35,8 @@ class ElectorateTest : public testing::Test {
       member.is_voter = is_voter;
       member.is_leader = seat.host == host(1);
       member.silent_for = silent[seat.host];
+      member.stuck_for = stuck.contains(seat.host) && !is_voter ? minutes(6) : minutes(0);
+      member.behind = stuck.contains(seat.host) ? 1000 : 0;
       if (lost.contains(seat.host) && lost[seat.host] != seat.id) {
         member.elsewhere_for = seconds(10);
       }
@@ -50,7 +54,7 @@ class ElectorateTest : public testing::Test {
           silent[spare] == Duration::zero()) {
         view.candidates.push_back(
             {spare, racks[spare],
-             seats.contains(spare) ? std::optional(seats[spare]) : std::nullopt});
+             seats.contains(spare) ? std::optional(seats[spare]) : std::nullopt, setbacks[spare]});
       }
     }
   }
@@ -61,6 +65,13 @@ class ElectorateTest : public testing::Test {
       const auto step = next_step({}, view);
       if (!step.has_value()) {
         return view.now.voter_hosts();
+      }
+      if (!step->failed.is_zero()) {
+        ++setbacks[step->failed];
+      }
+      if (deaf.contains(step->invite)) {
+        ++setbacks[step->invite];
+        continue;
       }
       if (!step->invite.is_zero()) {
         seats[step->invite] = lost.contains(step->invite) ? lost[step->invite] : SeatId(9);
@@ -80,6 +91,9 @@ class ElectorateTest : public testing::Test {
   std::map<HostId, SeatId> lost;  ///< Hosts on a new disk, and its seat.
   std::map<HostId, SeatId> seats;
   std::vector<HostId> spares;
+  std::set<HostId> deaf;   ///< Never say their seat.
+  std::set<HostId> stuck;  ///< Never catch up.
+  std::map<HostId, std::uint32_t> setbacks;
   std::size_t fewest = 99;
 };
 
@@ -142,6 +156,38 @@ TEST_F(ElectorateTest, ALearnerThatIsGoneIsDropped) {
   silent[host(4)] = minutes(6);
   EXPECT_EQ(settle(), (std::vector{host(1), host(2), host(3)}));
   EXPECT_TRUE(view.now.learners.empty());
+}
+
+TEST_F(ElectorateTest, ASpareThatDoesNotAnswerLeavesItsTurnToTheNext) {
+  spares = {host(4), host(5)};
+  deaf = {host(4)};
+  silent[host(2)] = minutes(6);
+  EXPECT_EQ(settle(), (std::vector{host(1), host(3), host(5)}));
+}
+
+TEST_F(ElectorateTest, ALearnerThatDoesNotCatchUpLeavesItsTurnToTheNext) {
+  spares = {host(4), host(5)};
+  stuck = {host(4)};
+  silent[host(2)] = minutes(6);
+  EXPECT_EQ(settle(), (std::vector{host(1), host(3), host(5)}));
+  EXPECT_TRUE(view.now.learners.empty());
+}
+
+TEST_F(ElectorateTest, OfSevenOneIsReplacedRemoveBeforeAdd) {
+  view.now = founding({host(1), host(2), host(3), host(4), host(5), host(6), host(7)});
+  spares = {host(8)};
+  silent[host(2)] = minutes(6);
+  EXPECT_EQ(settle(), (std::vector{host(1), host(3), host(4), host(5), host(6), host(7), host(8)}));
+  EXPECT_EQ(fewest, 6U);
+}
+
+TEST_F(ElectorateTest, AVoterThatReturnsWhileItIsReplacedLeavesNoneTooMany) {
+  view.now = view.now.with_learner({host(4), SeatId(9)});
+  EXPECT_EQ(settle(), (std::vector{host(1), host(2), host(3)}));
+  EXPECT_TRUE(view.now.learners.empty());
+  view.now = view.now.with_learner({host(4), SeatId(9)}).with_promoted(host(4));
+  racks = {{host(1), "r1"}, {host(2), "r2"}, {host(3), "r2"}, {host(4), "r3"}};
+  EXPECT_EQ(settle(), (std::vector{host(1), host(2), host(4)})) << "rack r2 has two";
 }
 
 TEST_F(ElectorateTest, TheLeaderNeverRemovesItself) {
