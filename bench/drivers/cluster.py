@@ -19,6 +19,7 @@ TARGETS = {
     "sim_speed": ["muster_sim"],
     "quorum": ["bench_quorum"],
     "restart": ["muster", "bench_age"],
+    "flipped": ["muster", "bench_probe", "bench_flip"],
 }
 
 
