@@ -88,24 +88,31 @@ Status DataDirectory::start_raft_anew(const std::string& why) {
   return open_raft();
 }
 
-Result<RaftHomeWrites> DataDirectory::make_home(HostId self, SeatId new_seat) {
+Result<RaftHomeWrites> DataDirectory::find_home(HostId self) const {
   const std::string raft = path_ + "/raft";
+  const Status sound = QuorumSeat::check(recovered_.raft, self);
+  if (!sound && sound.error().code == ErrorCode::kCorrupt) {
+    return Error{sound.error().code, raft + ": " + sound.error().text};
+  }
+  if (!sound) {
+    return Error{sound.error().code, raft + ": " + sound.error().text + std::string(kStartAnew)};
+  }
+  return check_raft_home(raft, self, recovered_.id, recovered_.raft);
+}
+
+Status DataDirectory::settle(HostId self, SeatId new_seat) {
   if (!is_raft_new_) {
-    const Status sound = QuorumSeat::check(recovered_.raft, self);
-    if (!sound && sound.error().code != ErrorCode::kCorrupt) {
-      return Error{sound.error().code, raft + ": " + sound.error().text + std::string(kStartAnew)};
+    const Result<RaftHomeWrites> home = find_home(self);
+    const Status settled = home ? commit_home(*home) : Status(home.error());
+    if (settled || settled.error().code != ErrorCode::kCorrupt) {
+      return settled;
     }
-    Result<RaftHomeWrites> home =
-        sound ? check_raft_home(raft, self, recovered_.id, recovered_.raft)
-              : Result<RaftHomeWrites>(Error{sound.error().code, raft + ": " + sound.error().text});
-    if (home || home.error().code != ErrorCode::kCorrupt) {
-      return home;
-    }
-    if (const Status anew = start_raft_anew(home.error().text); !anew) {
-      return anew.error();
+    if (const Status anew = start_raft_anew(settled.error().text); !anew) {
+      return anew;
     }
   }
-  return settle_anew(raft, self, new_seat);
+  const Result<RaftHomeWrites> home = settle_anew(path_ + "/raft", self, new_seat);
+  return home ? commit_home(*home) : Status(home.error());
 }
 
 Status DataDirectory::commit_id(const crdt::WriteBatch& writes) {
@@ -113,6 +120,7 @@ Status DataDirectory::commit_id(const crdt::WriteBatch& writes) {
   return stores_.id->commit(writes);
 }
 
+/// In the order that raft_home.h asks for.
 Status DataDirectory::commit_home(const RaftHomeWrites& home) {
   remember(recovered_.raft, home.raft);
   const Status done = stores_.raft->commit(home.raft);

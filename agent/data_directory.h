@@ -19,16 +19,14 @@ class DataDirectory {
   /// system.
   static Result<DataDirectory> open(const std::string& path);
 
-  /// Whether raft/ is the one that `self` voted in; if not, it is set aside and the host has
-  /// `new_seat` (of real randomness, not zero) in an empty one. What is to be committed for it.
-  /// kConflict: raft/ is another host's; the text says how to go on.
-  Result<RaftHomeWrites> make_home(HostId self, SeatId new_seat);
+  /// Durable when it returns, and among the recovered records.
+  Status commit_id(const crdt::WriteBatch& writes);
+  /// After the host's key was committed. Whether raft/ is the one that `self` voted in and takes a
+  /// write; if not, it is set aside and the host has `new_seat` (of real randomness, not zero) in
+  /// an empty one. kConflict: raft/ is another host's; the text says how to go on.
+  Status settle(HostId self, SeatId new_seat);
 
   const Recovered& recovered() const { return recovered_; }
-  // Each is durable when it returns, and among the recovered records.
-  Status commit_id(const crdt::WriteBatch& writes);
-  /// In the order that raft_home.h asks for.
-  Status commit_home(const RaftHomeWrites& home);
 
   /// Only after the last commit.
   crdt::StorageThread::Stores take_stores() && { return std::move(stores_); }
@@ -37,6 +35,8 @@ class DataDirectory {
   Status open_raft();
   Status open_state();
   Status start_raft_anew(const std::string& why);
+  Result<RaftHomeWrites> find_home(HostId self) const;
+  Status commit_home(const RaftHomeWrites& home);
 
   std::string path_;
   bool is_raft_new_ = false;  ///< An older one was set aside by open().

@@ -141,7 +141,8 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
       (known != id.end() && known->second != stored->second)) {
     return lost(raft_directory, "was copied or restored, and may have forgotten its votes");
   }
-  RaftHomeWrites writes;
+  // Written again, so that a raft/ that takes no write shows at the start.
+  RaftHomeWrites writes{{{std::string(kRaftHomeInRaft), stored->second}}, {}};
   if (known == id.end()) {
     writes.id.push_back({std::string(kRaftHomeInId), stored->second});
   }

@@ -158,17 +158,13 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (!key) {
     return key.error();
   }
-  const Result<RaftHomeWrites> home = data->make_home(key->host_id(), SeatId(random_number() | 1U));
-  if (!home) {
-    return home.error();
-  }
   const StartRecord start = next_start(data->recovered().id, StartId(random_number()), at_least);
   for (const crdt::WriteBatch& writes : {key->writes(), start.writes}) {
     if (const Status done = data->commit_id(writes); !done) {
       return done.error();
     }
   }
-  if (const Status done = data->commit_home(*home); !done) {
+  if (const Status done = data->settle(key->host_id(), SeatId(random_number() | 1U)); !done) {
     return done.error();
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds);

@@ -72,6 +72,12 @@ Error io_error(const std::string& path, const char* what, int code) {
   return {ErrorCode::kIo, path + ": " + what + ": " + mdb_strerror(code)};
 }
 
+/// What LMDB says of pages that make no sense; anything else is the system's.
+bool is_damage(int code) {
+  return code == EINVAL || code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
+         code == MDB_BAD_TXN || code == MDB_PANIC;
+}
+
 std::string advice(Environment environment) {
   switch (environment) {
     case Environment::kRaft:
@@ -318,6 +324,7 @@ class LmdbStore::Impl {
 
   Status load(const Options& options);
   Status commit(const WriteBatch& batch);
+  Status begin_anew();
   Status sync();
   Records take_recovered() { return std::exchange(recovered_, {}); }
   Environment environment() const { return environment_; }
@@ -326,6 +333,7 @@ class LmdbStore::Impl {
   int apply(MDB_txn* txn, const Write& write, Root& root);
   Status apply_all(MDB_txn* txn, const WriteBatch& batch, Root& root);
   Status write_root(MDB_txn* txn, const Root& root);
+  Error write_error(const char* what, int code) const;
   Result<Root> read_root(MDB_txn* txn);
   void reserve();
 
@@ -336,9 +344,11 @@ class LmdbStore::Impl {
   Records recovered_;
   std::string mark_;  ///< The transaction mark on disk; "" = none yet.
   bool syncs_ = false;
+  Options options_;
 };
 
 Status LmdbStore::Impl::load(const Options& options) {
+  options_ = options;
   if (std::filesystem::exists(path_ + "/data.mdb")) {
     const Status checked = check_apart(path_, environment_, options.map_bytes);
     if (!checked) {
@@ -414,7 +424,7 @@ Status LmdbStore::Impl::apply_all(MDB_txn* txn, const WriteBatch& batch, Root& r
   for (const Write& write : batch) {
     const int code = apply(txn, write, root);
     if (code != 0) {
-      return io_error(path_, "cannot write", code);
+      return write_error("cannot write", code);
     }
   }
   return ok();
@@ -425,7 +435,19 @@ Status LmdbStore::Impl::write_root(MDB_txn* txn, const Root& root) {
   MDB_val key = val_of(kRootKey);
   MDB_val value = val_of(sealed);
   const int code = mdb_put(txn, dbi_, &key, &value, 0);
-  return code == 0 ? ok() : io_error(path_, "cannot write", code);
+  return code == 0 ? ok() : Status(write_error("cannot write", code));
+}
+
+Error LmdbStore::Impl::write_error(const char* what, int code) const {
+  return is_damage(code) ? corrupt_error(path_, environment_, mdb_strerror(code))
+                         : io_error(path_, what, code);
+}
+
+Status LmdbStore::Impl::begin_anew() {
+  env_.reset();
+  mark_.clear();
+  const Status discarded = LmdbStore::discard(path_);
+  return discarded ? load(options_) : discarded;
 }
 
 Status LmdbStore::Impl::commit(const WriteBatch& batch) {
@@ -461,7 +483,7 @@ Status LmdbStore::Impl::commit(const WriteBatch& batch) {
   // Frees the transaction, whether it succeeds or not.
   const int code = mdb_txn_commit((*txn).release());
   if (code != 0) {
-    return io_error(path_, "cannot commit (is the disk full?)", code);
+    return write_error("cannot commit (is the disk full?)", code);
   }
   mark_ = mark;
   if (syncs_) {
@@ -539,6 +561,9 @@ Records LmdbStore::recovered() {
 }
 Status LmdbStore::commit(const WriteBatch& batch) {
   return impl_->commit(batch);
+}
+Status LmdbStore::begin_anew() {
+  return impl_->begin_anew();
 }
 Status LmdbStore::sync() {
   return impl_->sync();

@@ -56,8 +56,11 @@ class LmdbStore {
   Records recovered();
   /// All of it or nothing, in order; an empty batch does nothing. Keys have 1 to kKeyBytesMax bytes
   /// and are neither kRootKey nor of the table "txn/" (CHECKed). kIo: nothing was changed as far as
-  /// LMDB can tell; a full disk is kIo as well.
+  /// LMDB can tell; a full disk is kIo as well. kCorrupt: pages that only writing needs are
+  /// damaged, so no commit will succeed.
   Status commit(const WriteBatch& batch);
+  /// Drops everything that is stored and goes on empty.
+  Status begin_anew();
   /// For a store that does not sync its commits: every 5 s and at shutdown.
   Status sync();
   Environment environment() const;

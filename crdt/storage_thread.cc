@@ -210,7 +210,13 @@ void StorageThread::Impl::commit_rows(std::deque<WriteBatch>& batches) {
   if (group.empty()) {
     return;
   }
-  if (const Status committed = stores_.state->commit(group); !committed) {
+  Status committed = stores_.state->commit(group);
+  if (!committed && committed.error().code == ErrorCode::kCorrupt) {
+    complain_of_rows(committed.error());  // The peers have what is dropped here.
+    committed = stores_.state->begin_anew();
+    committed = committed ? stores_.state->commit(group) : committed;
+  }
+  if (!committed) {
     complain_of_rows(committed.error());
   }
   if (!sync_at_.has_value()) {

@@ -81,14 +81,15 @@ class RaftHomeTest : public ::testing::Test {
   crdt::Records raft_;
 };
 
-TEST_F(RaftHomeTest, TheFirstStartSettlesInAndLaterOnesWriteNothing) {
+TEST_F(RaftHomeTest, TheFirstStartSettlesInAndLaterOnesWriteTheSameAgain) {
   ASSERT_TRUE(start());
   EXPECT_TRUE(fs::exists(marker()));
   EXPECT_EQ(id_.size(), 1U);
   EXPECT_EQ(raft_.size(), 1U);
   const auto again = check_raft_home(raft_directory(), kSelf, id_, raft_);
   ASSERT_TRUE(again.has_value());
-  EXPECT_TRUE(again->raft.empty());
+  ASSERT_EQ(again->raft.size(), 1U);
+  EXPECT_EQ(again->raft[0].value, raft_[std::string(kRaftHomeInRaft)]);
   EXPECT_TRUE(again->id.empty());
 }
 

@@ -15,8 +15,10 @@
 
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 
 #include "crdt/data_lock.h"
@@ -244,6 +246,35 @@ void write_file(const std::string& path, const std::string& bytes) {
 
 class FlippedByteTest : public LmdbStoreTest {
  protected:
+  enum class Writes { kAll, kToldAndWentOnEmpty, kWrong, kCrashed };
+  /// Opens and writes in a child: a damaged page can crash whoever writes.
+  Writes write_apart() {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::freopen("/dev/null", "w", stderr);
+      _exit(static_cast<int>(open_and_write()));
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) <= static_cast<int>(Writes::kWrong)
+               ? static_cast<Writes>(WEXITSTATUS(status))
+               : Writes::kCrashed;
+  }
+  Writes open_and_write() {
+    auto store = LmdbStore::open(path(), Environment::kRaft);
+    for (int i = 0; store.has_value() && i < 20; ++i) {
+      const Status done =
+          (*store)->commit({put("k", std::string(3000, static_cast<char>('a' + i)))});
+      if (!done.has_value()) {
+        const bool goes_on = done.error().code == ErrorCode::kCorrupt &&
+                             (*store)->begin_anew().has_value() &&
+                             (*store)->commit({put("first", "1")}).has_value();
+        return goes_on ? Writes::kToldAndWentOnEmpty : Writes::kWrong;
+      }
+    }
+    return Writes::kAll;
+  }
+
   /// Flips one byte below `limit` (0 = anywhere), 200 times; how often the store was refused.
   int flip(std::uint64_t seed, std::size_t limit) {
     Rng rng(seed);
@@ -274,6 +305,34 @@ class FlippedByteTest : public LmdbStoreTest {
 
 TEST_F(FlippedByteTest, AnywhereIsRefusedOrHarmless) {
   EXPECT_GT(flip(7, 0), 20);
+}
+
+/// The list of free pages is read by nobody who only reads.
+TEST_F(FlippedByteTest, InTheListOfFreePagesIsToldByTheCommit) {
+  Rng rng(11);
+  write_history(*open(), rng);
+  const std::string good = read_file(path() + "/data.mdb");
+  const auto word = [&good](std::size_t at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, good.data() + at, sizeof value);
+    return value;
+  };
+  // Of a header page: where the root of that list and the number of the transaction are.
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kFreeRoot = 80;
+  constexpr std::size_t kTransaction = 144;
+  const std::size_t header = word(kTransaction) > word(kPage + kTransaction) ? 0 : kPage;
+  const std::size_t page = word(header + kFreeRoot) * kPage;
+  ASSERT_LT(page, good.size());
+  std::map<Writes, int> seen;
+  for (std::size_t offset = 8; offset < 32; ++offset) {  // What kind of page, and what is on it.
+    std::string bad = good;
+    bad[page + offset] = static_cast<char>(bad[page + offset] ^ 0x40);
+    write_file(path() + "/data.mdb", bad);
+    ++seen[write_apart()];
+  }
+  EXPECT_GT(seen[Writes::kToldAndWentOnEmpty], 0);
+  EXPECT_EQ(seen[Writes::kWrong], 0);
 }
 
 /// The header pages: the first 160 bytes of pages 0 and 1 say which tree is the newest.
