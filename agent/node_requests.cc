@@ -77,6 +77,12 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
   }
   // A request that another node passed on is never passed on again: no loops.
   const bool may_forward = envelope.from.is_zero();
+  // Obeyed twice, an order would undo what was said in between. The answer to the first is on its
+  // way.
+  if (!may_forward && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
+    ++dropped_count_;
+    return;
+  }
   if (may_forward || request->via.empty()) {
     request->via = options_.name;
   }
