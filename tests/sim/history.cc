@@ -25,7 +25,7 @@ constexpr Duration kFaultsEnd = 22s;
 constexpr Duration kAsksEnd = 23s;
 constexpr Duration kLastAsks = 25s;
 constexpr Duration kEnd = 31s;
-constexpr Duration kLook = 10ms;  ///< Of a client for its answer.
+constexpr Duration kClientLooks = 10ms;  ///< Of a client for its answer.
 
 std::optional<JobState> state_named(std::string_view name) {
   for (std::size_t i = 0; i < scheduler::kJobStateCount; ++i) {
@@ -242,7 +242,7 @@ class HistoryRun {
   void wait(std::uint32_t client, Pending pending) {
     const ClientReply* reply = world_.reply_to(pending.request);
     if (reply == nullptr && world_.now() < pending.patience) {
-      world_.at(world_.now() + kLook, [this, client, pending] { wait(client, pending); });
+      world_.at(world_.now() + kClientLooks, [this, client, pending] { wait(client, pending); });
       return;
     }
     const auto* submit = std::get_if<SubmitAsked>(&history_[pending.operation].asked);
