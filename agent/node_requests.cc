@@ -6,6 +6,7 @@
 #include "agent/node.h"
 #include "agent/read_model.h"
 #include "gossip/base/version.h"
+#include "scheduler/mutants.h"
 
 namespace muster::agent {
 namespace {
@@ -109,7 +110,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
     case Verb::kJobs:
     case Verb::kShow:
     case Verb::kWhy:
-      if (request->consistent) {
+      if (request->consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(now, {asker, *request}, may_forward);
       } else {
         ask_voter(now, asker, *request, may_forward);

@@ -12,6 +12,7 @@
 
 #include "tests/sim/edges.h"
 #include "tests/sim/history.h"
+#include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
 #include "tests/sim/swarm.h"
 
@@ -65,11 +66,12 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.profile = nullptr;
     }
     if (arguments.profile == nullptr) {
-      std::fprintf(stderr,
-                   "usage: muster_sim [swarm|edges|races|histories|sim_speed] [--hosts N]\n"
-                   "                  [--seed N | --seeds A..B]\n"
-                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
-                   "                  [--profile NAME]\n");
+      std::fprintf(
+          stderr,
+          "usage: muster_sim [swarm|edges|races|histories|lone_agent|sim_speed] [--hosts N]\n"
+          "                  [--seed N | --seeds A..B]\n"
+          "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
+          "                  [--profile NAME]\n");
       return false;
     }
   }
@@ -277,6 +279,25 @@ int histories(const Arguments& arguments) {
   return judged[1] + judged[2] + mismatches == 0 ? 0 : 1;
 }
 
+/// An agent by itself, with the GPUs of its host in slots.
+int lone_agent(const Arguments& arguments) {
+  std::uint64_t violations = 0;
+  std::uint64_t launches = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    const auto result = muster::sim::run_lone_agent(seed);
+    launches += result.launches;
+    if (!result.violation.empty()) {
+      ++violations;
+      std::printf("# seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                  result.violation.c_str());
+    }
+  }
+  std::printf("figure lone_agent_launches %llu count\n", static_cast<unsigned long long>(launches));
+  std::printf("figure lone_agent_violations %llu count\n",
+              static_cast<unsigned long long>(violations));
+  return violations == 0 ? 0 : 1;
+}
+
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
@@ -310,6 +331,9 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "races") {
     return races(arguments);
   }
+  if (arguments.scenario == "lone_agent") {
+    return lone_agent(arguments);
+  }
   if (arguments.scenario == "histories") {
     return histories(arguments);
   }
@@ -318,7 +342,8 @@ int main(int argc, char** argv) {
   }
   std::fprintf(
       stderr,
-      "muster_sim: no scenario '%s'; there are swarm, edges, races, histories and sim_speed\n",
+      "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, lone_agent and "
+      "sim_speed\n",
       arguments.scenario.c_str());
   return 2;
 }
