@@ -21,10 +21,11 @@ enum class SchedulerMutant : std::uint8_t {
   kExpireWithoutItsCondemn,  ///< A Condemn has no identity: its timer outlives the Pardon (rule 9).
   kRequeueOnSilence,         ///< A new attempt is queued without any failed result (rule 6).
   kKeepPairOnRegister,       ///< A hello of a new pair ends nothing that it does not list (rule 3).
-  kGenerationReused,         ///< A start is registered under a generation that was used (rule 8).
+  kOldGenerationRegistered,  ///< A start is registered under a generation that was used (rule 8).
   kKillFromStaleLeader,      ///< Whoever leads, confirmed or not, ends what its log does not know.
   kReadFromFollower,         ///< A consistent read is answered by the replica that is asked.
   // Of the agent.
+  kGenerationReused,         ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
   kHoldFromReceipt,    ///< A hold counts from the receipt of the renewal's acknowledgement.
   kLateStartObeyed,    ///< Start begins the hold anew, and is obeyed after ABORTED, too.
@@ -36,7 +37,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 16> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 17> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -46,9 +47,10 @@ inline constexpr std::array<SchedulerMutantName, 16> kSchedulerMutants = {{
     {SchedulerMutant::kExpireWithoutItsCondemn, "expire_without_its_condemn"},
     {SchedulerMutant::kRequeueOnSilence, "requeue_on_silence"},
     {SchedulerMutant::kKeepPairOnRegister, "keep_pair_on_register"},
-    {SchedulerMutant::kGenerationReused, "generation_reused"},
+    {SchedulerMutant::kOldGenerationRegistered, "old_generation_registered"},
     {SchedulerMutant::kKillFromStaleLeader, "kill_from_stale_leader"},
     {SchedulerMutant::kReadFromFollower, "read_from_follower"},
+    {SchedulerMutant::kGenerationReused, "generation_reused"},
     {SchedulerMutant::kTokenNotPersisted, "token_not_persisted"},
     {SchedulerMutant::kHoldFromReceipt, "hold_from_receipt"},
     {SchedulerMutant::kLateStartObeyed, "late_start_obeyed"},

@@ -105,7 +105,7 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello)
   const HostRecord* record = state_.host(from);
   const bool stale = record != nullptr && record->start != hello.start &&
                      hello.start.generation <= record->start.generation &&
-                     !mutant(SchedulerMutant::kGenerationReused);
+                     !mutant(SchedulerMutant::kOldGenerationRegistered);
   const bool known = record != nullptr && is_registered_as(*record, hello);
   if (stale || known) {
     wait_for_round(now, Waiter{from, nonce, std::move(hello)});

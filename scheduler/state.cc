@@ -96,7 +96,7 @@ std::string State::why_not(const entry::Register& fact) const {
   const HostRecord* known = host(fact.host);
   if (known != nullptr && known->start != fact.start &&
       known->start.generation >= fact.start.generation &&
-      !mutant(SchedulerMutant::kGenerationReused)) {
+      !mutant(SchedulerMutant::kOldGenerationRegistered)) {
     return "generation is not above the registered one";
   }
   return "";

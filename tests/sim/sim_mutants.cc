@@ -51,11 +51,12 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kLostKeyAfterSnapshot:
       return "repeats";
     case SchedulerMutant::kKeepPairOnRegister:
-    case SchedulerMutant::kGenerationReused:
+    case SchedulerMutant::kOldGenerationRegistered:
       return "old_disks";
     case SchedulerMutant::kNone:
     case SchedulerMutant::kDoubleRequeue:
     case SchedulerMutant::kEqualToken:
+    case SchedulerMutant::kGenerationReused:
     case SchedulerMutant::kReadFromFollower:
     case SchedulerMutant::kFenceWithoutSlots:
       return "usual";
