@@ -108,7 +108,9 @@ constexpr SwarmProfile operators() {
 constexpr SwarmProfile very_late() {
   SwarmProfile profile;
   profile.name = "very_late";
-  profile.weights = {0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6};
+  profile.weights = {};
+  profile.weight(Fault::kWordsOvertaken) = 6;
+  profile.weight(Fault::kSlowDisk) = 1;
   profile.first_fault = 20s;
   profile.between_faults_min = 80s;
   profile.between_faults_max = 130s;
@@ -131,7 +133,8 @@ constexpr SwarmProfile very_late() {
 constexpr SwarmProfile fresh_leaders() {
   SwarmProfile profile;
   profile.name = "fresh_leaders";
-  profile.weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  profile.weights = {};
+  profile.weight(Fault::kDeciderKilled) = 1;
   profile.fsync_min = 5ms;
   profile.fsync_max = 100ms;
   profile.between_faults_max = 10s;

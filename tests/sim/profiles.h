@@ -41,8 +41,9 @@ inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kDeci
 struct SwarmProfile {
   std::string_view name = "usual";
   /// Of each Fault, in its order: its share of all.
-  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                    1, 0, 0, 0, 1, 1, 1, 0, 0};
+  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                    1, 1, 0, 0, 0, 1, 1, 1};
+  constexpr std::uint32_t& weight(Fault fault) { return weights[static_cast<std::size_t>(fault)]; }
   Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);
