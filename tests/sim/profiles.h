@@ -33,7 +33,7 @@ enum class Fault : std::uint8_t {
   /// What the leader says to a member of a gang takes a detour, and that host is cut off behind it:
   /// the words come when the log is about to be over with it.
   kWordsOvertaken,
-  kDeciderKilled,  ///< A leader that has just decided an attempt, before others know of it.
+  kDeciderKilled,  ///< A leader to whom a job was just submitted: some know what it decided.
 };
 inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kDeciderKilled) + 1;
 

@@ -14,8 +14,6 @@ constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr Duration kResumeEvery = std::chrono::seconds(5);
 constexpr Duration kWordsClose = std::chrono::milliseconds(20);
 constexpr Duration kWordsApart = std::chrono::seconds(6);
-constexpr Duration kDecidedWithin = std::chrono::milliseconds(2);
-constexpr Duration kOthersKnow = std::chrono::milliseconds(100);
 constexpr Duration kNewJobsStart = std::chrono::milliseconds(600);
 constexpr Duration kRenewalPeriod = std::chrono::seconds(6);
 constexpr Duration kBetweenImagesMin = std::chrono::seconds(5);
@@ -180,7 +178,7 @@ class Swarm {
         return overtake_words();
       case Fault::kDeciderKilled:
         submits_->submit(world_, some_host(), some_job());
-        return kill_decider(world_.now() + kNewJobsStart);
+        return after(rng_.between(Duration(0), kNewJobsStart), [this] { kill_leader(); });
     }
   }
 
@@ -302,26 +300,14 @@ class Swarm {
     after(seconds(200, 240), [this] { world_.network().heal_all(); });
   }
 
-  void kill_decider(Instant until) {
-    const std::uint32_t host = leader();
-    if (host == world_.size() || world_.now() >= until) {
-      return;
-    }
-    const auto& attempts = world_.node(host).seat().state().attempts();
-    if (attempts.empty() || attempts.rbegin()->second.state != scheduler::AttemptState::kReserved) {
-      return after(kDecidedWithin, [this, until] { kill_decider(until); });
-    }
-    after(rng_.between(Duration(0), kOthersKnow), [this] { kill_leader(); });
-  }
-
   /// Some hundred milliseconds into the life of a new job: its Start may be on its way.
   void overtake_words() {
     count("words_overtaken");
     submits_->submit(world_, some_host(), some_job());
     after(rng_.between(Duration(0), kNewJobsStart), [this] {
       const std::uint32_t from = leader();
-      const std::uint32_t to = some_member(from);
-      if (from == world_.size() || to == from) {
+      const std::uint32_t to = from < world_.size() ? some_member(from) : from;
+      if (to == from) {
         return;
       }
       world_.network().detour(from, to, rng_.between(profile_.detour_min, profile_.detour_max));
@@ -332,19 +318,17 @@ class Swarm {
     });
   }
 
-  /// Of the newest attempt that the leader knows of, not the leader itself if there is another.
-  std::uint32_t some_member(std::uint32_t led_by) {
-    std::uint32_t member = some_host();
-    if (led_by < world_.size()) {
-      const auto& attempts = world_.node(led_by).seat().state().attempts();
-      for (auto it = attempts.rbegin(); it != attempts.rend() && it == attempts.rbegin(); ++it) {
-        for (const scheduler::MemberRecord& record : it->second.members) {
-          const std::uint32_t host = world_.find(record.member.host).value_or(member);
-          member = host == led_by ? member : host;
+  /// Of the newest attempt there; the leader itself when there is no other.
+  std::uint32_t some_member(std::uint32_t led_by) const {
+    const auto& attempts = world_.node(led_by).seat().state().attempts();
+    if (!attempts.empty()) {
+      for (const scheduler::MemberRecord& record : attempts.rbegin()->second.members) {
+        if (record.member.host != world_.id(led_by)) {
+          return *world_.find(record.member.host);
         }
       }
     }
-    return member;
+    return led_by;
   }
 
   void plan_images(Instant end) {
