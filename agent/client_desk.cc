@@ -59,6 +59,18 @@ std::vector<ClientDesk::Open> ClientDesk::take_back(HostId leader) {
   });
 }
 
+bool ClientDesk::is_copy(HostId from, Nonce nonce) {
+  if (!passed_on_.insert({from, nonce}).second) {
+    return true;
+  }
+  passed_on_in_order_.emplace_back(from, nonce);
+  if (passed_on_in_order_.size() > kCopiesKnownMax) {
+    passed_on_.erase(passed_on_in_order_.front());
+    passed_on_in_order_.pop_front();
+  }
+  return false;
+}
+
 Instant ClientDesk::next_deadline() const {
   Instant next = kNever;
   for (const auto& [number, waiting] : waiting_) {

@@ -3,9 +3,12 @@
 // and nonces, never the meaning of a verb: what is answered here and what elsewhere is said by the
 // Node when it hands a request in.
 
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/client_api.h"
@@ -31,6 +34,10 @@ class ClientDesk {
   /// Questions under way, of all clients together. One more is refused.
   static constexpr std::size_t kOpenMax = 1024;
 
+  /// Changes that other nodes passed on, of which later copies are known. Lower: a copy that comes
+  /// very late is taken for a new request.
+  static constexpr std::size_t kCopiesKnownMax = 4096;
+
   explicit ClientDesk(Rng rng) : rng_(rng) {}
 
   struct Open {
@@ -54,8 +61,12 @@ class ClientDesk {
   /// Questions passed on to a host that will not answer them any more, closed by this.
   std::vector<Open> give_up(HostId asked);
   Instant next_deadline() const;
+  /// True when `from` passed this very request on before, and the network made a copy of it. The
+  /// nonce is drawn anew for every request.
+  bool is_copy(HostId from, Nonce nonce);
 
  private:
+  using PassedOn = std::pair<HostId, Nonce>;
   struct Waiting {
     Open open;
     Instant deadline;
@@ -64,6 +75,8 @@ class ClientDesk {
   std::vector<Open> close_if(IsOver is_over);
 
   std::map<std::uint64_t, Waiting> waiting_;
+  std::set<PassedOn> passed_on_;
+  std::deque<PassedOn> passed_on_in_order_;  ///< Oldest first.
   Rng rng_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/wire.h"
+#include "scheduler/mutants.h"
 
 namespace muster::agent {
 namespace {
@@ -53,6 +54,9 @@ std::optional<Record> decode(const std::string& bytes) {
 }  // namespace
 
 bool overlaps(const GpuSlot& a, const GpuSlot& b) {
+  if (mutant(scheduler::SchedulerMutant::kFenceWithoutSlots)) {
+    return a == b;
+  }
   return a.uuid == b.uuid && (a.slot == b.slot || a.slot == 0 || b.slot == 0);
 }
 

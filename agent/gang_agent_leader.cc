@@ -5,10 +5,12 @@
 
 #include "agent/gang_agent.h"
 #include "gossip/base/check.h"
+#include "scheduler/mutants.h"
 
 namespace muster::agent {
 
 using scheduler::GrantState;
+using scheduler::SchedulerMutant;
 
 namespace {
 
@@ -236,6 +238,9 @@ void GangAgent::accept(Instant now, scheduler::Assign assign, const scheduler::M
                   assign.spec,  std::move(assign.members), assign.hold, {}};
   Grant& stored = grants_.emplace(assign.token, std::move(grant)).first->second;
   store(stored, std::move(batch));
+  if (mutant(SchedulerMutant::kTokenNotPersisted)) {
+    stored.durable = GrantState::kReady;
+  }
   output_.commands.push_back(
       Prepare{assign.token, stored.record.has_first_rank(identity_.host), assign.hold});
 }
@@ -254,12 +259,17 @@ void GangAgent::on_start(Instant now, const scheduler::Start& start) {
   if (grant == nullptr) {
     return;
   }
-  if (!grant->is_live()) {
+  const bool is_obeyed_late = mutant(SchedulerMutant::kLateStartObeyed) &&
+                              grant->state() != GrantState::kEnded && !grant->launch_sent;
+  if (!grant->is_live() && !is_obeyed_late) {
     answer_with_finish(now, *grant);
     return;
   }
   if (grant->has_ranks() || !grant->ready_sent) {
     return;
+  }
+  if (is_obeyed_late) {
+    grant->hold_until = now + grant->record.hold;
   }
   if (now >= grant->hold_until) {
     abort(*grant, "hold lapsed");
@@ -268,7 +278,8 @@ void GangAgent::on_start(Instant now, const scheduler::Start& start) {
   }
   grant->start_seen = true;
   grant->master = start.master;
-  if (grant->state() == GrantState::kReady) {
+  if (grant->state() == GrantState::kReady ||
+      (is_obeyed_late && grant->state() == GrantState::kAborted)) {
     grant->record.state = GrantState::kStarting;
     store(*grant);
   }
@@ -361,7 +372,9 @@ void GangAgent::on_renew_ack(Nonce nonce, const scheduler::RenewAck& ack) {
         std::find(asked.begin(), asked.end(), token) == asked.end()) {
       continue;
     }
-    const Instant until = renewal->second.sent + grant->record.hold;
+    const Instant counted =
+        mutant(SchedulerMutant::kHoldFromReceipt) ? latest_ : renewal->second.sent;
+    const Instant until = counted + grant->record.hold;
     if (until > grant->hold_until) {
       grant->hold_until = until;
       output_.commands.push_back(RenewHold{token, until});

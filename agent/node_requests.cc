@@ -6,6 +6,7 @@
 #include "agent/node.h"
 #include "agent/read_model.h"
 #include "gossip/base/version.h"
+#include "scheduler/mutants.h"
 
 namespace muster::agent {
 namespace {
@@ -77,6 +78,12 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
   }
   // A request that another node passed on is never passed on again: no loops.
   const bool may_forward = envelope.from.is_zero();
+  // Obeyed twice, an order would undo what was said in between. The answer to the first is on its
+  // way.
+  if (!may_forward && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
+    ++dropped_count_;
+    return;
+  }
   if (may_forward || request->via.empty()) {
     request->via = options_.name;
   }
@@ -103,7 +110,7 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
     case Verb::kJobs:
     case Verb::kShow:
     case Verb::kWhy:
-      if (request->consistent) {
+      if (request->consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(now, {asker, *request}, may_forward);
       } else {
         ask_voter(now, asker, *request, may_forward);

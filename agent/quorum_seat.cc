@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "scheduler/mutants.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
 
@@ -133,7 +134,9 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
 
 void QuorumSeat::agent_message(Instant now, HostId from, Nonce nonce,
                                scheduler::AgentMessage message) {
-  if (leads()) {
+  const bool is_taken = leads() || (mutant(scheduler::SchedulerMutant::kKillFromStaleLeader) &&
+                                    raft_.has_value() && raft_->leader() == options_.self);
+  if (is_taken) {
     scheduler_.step(now, scheduler::input::AgentMessageReceived{from, nonce, std::move(message)});
     pump(now);
   }

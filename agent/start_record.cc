@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/wire.h"
+#include "scheduler/mutants.h"
 
 namespace muster::agent {
 namespace {
@@ -23,7 +24,10 @@ Generation recorded(const crdt::Records& records) {
 }  // namespace
 
 StartRecord next_start(const crdt::Records& id_records, StartId random, Generation at_least) {
-  const Generation next = std::max(recorded(id_records).next(), at_least);
+  const Generation last = recorded(id_records);
+  const bool is_reused =
+      last != Generation() && mutant(scheduler::SchedulerMutant::kGenerationReused);
+  const Generation next = std::max(is_reused ? last : last.next(), at_least);
   return {{next, random},
           {{std::string(kGenerationKey), gossip::Encoder().array(1).num(next).take()}}};
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Planted bugs of the scheduler: each is a guard of design 8 that was left out, and each must be
-// found by a checker of the simulator. They exist only where MUSTER_MUTANTS is defined; elsewhere
-// mutant() is a constant false and the wrong branch is not compiled.
+// Planted bugs of the scheduler and of the agents that obey it: each is a guard of design 8 that
+// was left out, and each must be found by a checker of the simulator. They exist only where
+// MUSTER_MUTANTS is defined; elsewhere mutant() is a constant false and the wrong branch is not
+// compiled.
 
 #include <array>
 #include <cstdint>
@@ -20,6 +21,15 @@ enum class SchedulerMutant : std::uint8_t {
   kExpireWithoutItsCondemn,  ///< A Condemn has no identity: its timer outlives the Pardon (rule 9).
   kRequeueOnSilence,         ///< A new attempt is queued without any failed result (rule 6).
   kKeepPairOnRegister,       ///< A hello of a new pair ends nothing that it does not list (rule 3).
+  kOldGenerationRegistered,  ///< A start is registered under a generation that was used (rule 8).
+  kKillFromStaleLeader,      ///< Whoever leads, confirmed or not, ends what its log does not know.
+  kReadFromFollower,         ///< A consistent read is answered by the replica that is asked.
+  // Of the agent.
+  kGenerationReused,         ///< An agent starts again under the generation of its last start.
+  kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
+  kHoldFromReceipt,    ///< A hold counts from the receipt of the renewal's acknowledgement.
+  kLateStartObeyed,    ///< Start begins the hold anew, and is obeyed after ABORTED, too.
+  kFenceWithoutSlots,  ///< Only equal places overlap: slot 0 is no whole device (rule 7).
 };
 
 struct SchedulerMutantName {
@@ -27,7 +37,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 9> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 17> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -37,6 +47,14 @@ inline constexpr std::array<SchedulerMutantName, 9> kSchedulerMutants = {{
     {SchedulerMutant::kExpireWithoutItsCondemn, "expire_without_its_condemn"},
     {SchedulerMutant::kRequeueOnSilence, "requeue_on_silence"},
     {SchedulerMutant::kKeepPairOnRegister, "keep_pair_on_register"},
+    {SchedulerMutant::kOldGenerationRegistered, "old_generation_registered"},
+    {SchedulerMutant::kKillFromStaleLeader, "kill_from_stale_leader"},
+    {SchedulerMutant::kReadFromFollower, "read_from_follower"},
+    {SchedulerMutant::kGenerationReused, "generation_reused"},
+    {SchedulerMutant::kTokenNotPersisted, "token_not_persisted"},
+    {SchedulerMutant::kHoldFromReceipt, "hold_from_receipt"},
+    {SchedulerMutant::kLateStartObeyed, "late_start_obeyed"},
+    {SchedulerMutant::kFenceWithoutSlots, "fence_without_slots"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -55,9 +55,33 @@ std::vector<RankResult> own_results(const Member& member, const std::vector<Rank
   return own;
 }
 
+/// Of the planted bug alone: an end for each grant that is named and not in the log here.
+std::vector<Stop> ends_of_unknown(const State& state, const AgentMessage& message) {
+  std::vector<Stop> ends;
+  if (const auto* renew = std::get_if<Renew>(&message)) {
+    for (const Token& token : renew->tokens) {
+      if (state.attempt(token) == nullptr) {
+        ends.push_back({token, renew->start, Duration::zero(), "over"});
+      }
+    }
+  } else if (const auto* hello = std::get_if<Hello>(&message)) {
+    for (const GrantReport& grant : hello->grants) {
+      if (is_live(grant.state) && state.attempt(grant.token) == nullptr) {
+        ends.push_back({grant.token, hello->start, Duration::zero(), "over"});
+      }
+    }
+  }
+  return ends;
+}
+
 }  // namespace
 
 void Scheduler::on(Instant now, input::AgentMessageReceived& fact) {
+  if (mutant(SchedulerMutant::kKillFromStaleLeader)) {
+    for (Stop& stop : ends_of_unknown(state_, fact.message)) {
+      say(fact.from, Nonce(), std::move(stop));
+    }
+  }
   if (!is_ready()) {
     ++dropped_;  // Agents repeat; only a confirmed leader may answer.
     return;
@@ -80,7 +104,8 @@ void Scheduler::on(Instant now, input::AgentMessageReceived& fact) {
 void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello) {
   const HostRecord* record = state_.host(from);
   const bool stale = record != nullptr && record->start != hello.start &&
-                     hello.start.generation <= record->start.generation;
+                     hello.start.generation <= record->start.generation &&
+                     !mutant(SchedulerMutant::kOldGenerationRegistered);
   const bool known = record != nullptr && is_registered_as(*record, hello);
   if (stale || known) {
     wait_for_round(now, Waiter{from, nonce, std::move(hello)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "scheduler/mutants.h"
 
 namespace muster::scheduler {
 
@@ -94,7 +95,8 @@ std::string State::why_not(const entry::Register& fact) const {
   }
   const HostRecord* known = host(fact.host);
   if (known != nullptr && known->start != fact.start &&
-      known->start.generation >= fact.start.generation) {
+      known->start.generation >= fact.start.generation &&
+      !mutant(SchedulerMutant::kOldGenerationRegistered)) {
     return "generation is not above the registered one";
   }
   return "";

@@ -513,6 +513,24 @@ TEST(Node, APassedOnRequestSaysWhoAskedAndWhere) {
   EXPECT_EQ(sent->via, "self");
 }
 
+TEST(Node, ACopyOfAPassedOnOrderIsNotObeyedOnceMore) {
+  BareNode bare(1, ClusterId(), {}, false, {"H100", {{"GPU-1", true}}, 8, 1024, false});
+  bare.pass(5s);
+  bare.ask(request(Verb::kSubmit, submit_arguments()));
+  const std::string about = encode_payload(JobRef{JobId(1)});
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kRequest);
+  const std::string suspend = gossip::encode(envelope, encode(request(Verb::kSuspend, about)));
+  bare.receive(suspend);
+  const scheduler::Job* job = bare.node().seat().state().job(JobId(1));
+  EXPECT_EQ(job->state, scheduler::JobState::kSuspended);
+  bare.ask(request(Verb::kResume, about));
+  bare.receive(suspend);
+  EXPECT_NE(job->state, scheduler::JobState::kSuspended);
+  envelope.nonce = Nonce(10);
+  bare.receive(gossip::encode(envelope, encode(request(Verb::kSuspend, about))));
+  EXPECT_EQ(job->state, scheduler::JobState::kSuspended) << "said anew";
+}
+
 TEST(Node, TheLogNamesTheAskerNotTheLeader) {
   BareNode bare(1, ClusterId(), {}, false, {"H100", {{"GPU-1", true}}, 8, 1024, false});
   bare.pass(5s);

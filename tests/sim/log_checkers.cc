@@ -39,8 +39,14 @@ void DecideRaisesToken::on_event(World& world, std::uint32_t host, const Event& 
   }
 }
 
-void FreedIsEmpty::on_fact(World&, std::uint32_t host, const FarmFact& fact) {
+void FreedIsEmpty::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
   if (fact.kind == FarmFact::Kind::kLaunched) {
+    for (std::uint32_t voter = 0; voter < world.size(); ++voter) {
+      if (world.is_running(voter) && log_at(world, voter).is_over(fact.token, world.id(host))) {
+        world.violation(name(), where(host) + " starts ranks of " + fact.token.text() +
+                                    ", whose GPUs " + where(voter) + " holds for free");
+      }
+    }
     Running& running = running_[fact.token.text()];
     running.token = fact.token;
     running.hosts.insert(host);
@@ -65,6 +71,56 @@ void FreedIsEmpty::on_event(World& world, std::uint32_t host, const Event& event
                                   " by " + std::string(event.field("edge")) +
                                   ", and its ranks run");
     }
+  }
+}
+
+void EndedByTheLog::on_event(World& world, std::uint32_t host, const Event& event) {
+  const std::string token(event.field("token"));
+  if (event.name == "attempt_edge") {
+    const std::string_view state = event.field("state");
+    const auto& attempts = log_at(world, host).attempts();
+    const auto known = std::find_if(attempts.begin(), attempts.end(),
+                                    [&](const auto& each) { return each.first.text() == token; });
+    const bool has_ended_member =
+        known == attempts.end() ||
+        std::any_of(known->second.members.begin(), known->second.members.end(),
+                    [](const auto& record) { return record.end != scheduler::MemberEnd::kNone; });
+    if (has_ended_member || (state != "reserved" && state != "started")) {
+      ending_.insert(token);
+    }
+    return;
+  }
+  const std::string_view why = event.field("detail");
+  const bool is_over = why == "over" || why == "over in the log";
+  const bool is_ordered = event.name == "grant_terminated"
+                              ? why != "isolated" && why != "revoked"
+                              : event.name == "grant_aborted" && is_over;
+  if (is_ordered && !ending_.contains(token)) {
+    world.violation(name(), where(host) + " ended " + token + " for \"" + std::string(why) +
+                                "\", which no log says");
+  }
+}
+
+void GenerationsRise::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "host_registered") {
+    return;
+  }
+  const std::string who(event.field("host"));
+  const std::uint64_t generation = number(event.field("generation"));
+  auto& generations = generations_[who];
+  const auto [place, is_new] = generations.emplace(number(event.field("index")), generation);
+  bool is_reused = is_new && place != generations.begin() && std::prev(place)->second > generation;
+  for (const auto& [id, record] : log_at(world, host).hosts()) {
+    // The same start may register again, with another inventory.
+    if (id.short_hex() == who && record.start.generation.value() == generation) {
+      const auto [start, is_first] =
+          starts_.emplace(std::pair(who, generation), record.start.start_id);
+      is_reused = is_reused || start->second != record.start.start_id;
+    }
+  }
+  if (is_reused) {
+    world.violation(name(), where(host) + " registers " + who + " under generation " +
+                                std::to_string(generation) + ", which was used");
   }
 }
 
@@ -189,6 +245,8 @@ void add_log_checkers(World& world) {
   world.add_checker(std::make_unique<LegalJobLife>());
   world.add_checker(std::make_unique<DecideRaisesToken>());
   world.add_checker(std::make_unique<FreedIsEmpty>());
+  world.add_checker(std::make_unique<EndedByTheLog>());
+  world.add_checker(std::make_unique<GenerationsRise>());
   world.add_checker(std::make_unique<AbortedNeverRan>());
   world.add_checker(std::make_unique<RerunOnlyBroken>());
   world.add_checker(std::make_unique<StatesAgree>());

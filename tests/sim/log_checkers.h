@@ -38,6 +38,29 @@ class FreedIsEmpty : public Checker {
   std::map<std::string, Running> running_;  ///< By token, as text.
 };
 
+/// An agent ends a grant for the leader's word only when the log says so: Stop is logged, or the
+/// host's share is over. Nothing is killed without need (design 8, "Hello").
+class EndedByTheLog : public Checker {
+ public:
+  std::string name() const override { return "ended_by_the_log"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  std::set<std::string> ending_;  ///< Tokens of which some voter applied that, as text.
+};
+
+/// Rule 8: a host's registrations are of ever higher generations, and one generation is one start.
+class GenerationsRise : public Checker {
+ public:
+  std::string name() const override { return "generations_rise"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+
+ private:
+  /// By host and index of the entry.
+  std::map<std::string, std::map<std::uint64_t, std::uint64_t>> generations_;
+  std::map<std::pair<std::string, std::uint64_t>, StartId> starts_;
+};
+
 /// I2: no rank of an attempt that the log aborted ever starts, before or after.
 class AbortedNeverRan : public Checker {
  public:

@@ -18,6 +18,9 @@ Network::Arrivals Network::arrivals(std::uint32_t from, std::uint32_t to,
     return {};
   }
   Arrivals times{{one_way()}, 1};
+  if (const auto detour = detours_.find({from, to}); detour != detours_.end()) {
+    times.delays[0] += detour->second;
+  }
   if (faults.late > 0 && rng_.chance(faults.late)) {
     ++stats.late;
     times.delays[0] += rng_.between(Duration(0), faults.late_max);

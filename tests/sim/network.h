@@ -53,6 +53,9 @@ class Network {
   bool is_cut(std::uint32_t from, std::uint32_t to) const {
     return !cuts_.empty() && cuts_.contains({from, to});
   }
+  /// All that is sent from one to the other takes this much longer, cuts that come later
+  /// notwithstanding: it is under way. 0 = no longer.
+  void detour(std::uint32_t from, std::uint32_t to, Duration more) { detours_[{from, to}] = more; }
   bool has_cuts() const { return !cuts_.empty(); }
 
   /// When the copies of one message arrive, counted from its send.
@@ -66,6 +69,7 @@ class Network {
  private:
   Rng rng_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> detours_;
 };
 
 }  // namespace muster::sim

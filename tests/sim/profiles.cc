@@ -104,6 +104,43 @@ constexpr SwarmProfile operators() {
   return profile;
 }
 
+/// Words that arrive when what they are about is over, or nearly so.
+constexpr SwarmProfile very_late() {
+  SwarmProfile profile;
+  profile.name = "very_late";
+  profile.weights = {};
+  profile.weight(Fault::kWordsOvertaken) = 6;
+  profile.weight(Fault::kSlowDisk) = 1;
+  profile.first_fault = 20s;
+  profile.between_faults_min = 80s;
+  profile.between_faults_max = 130s;
+  profile.length_min = 400s;
+  profile.fsync_min = 5ms;
+  profile.fsync_max = 100ms;
+  profile.gpus_max = 16;
+  profile.run_ms_min = 60'000;
+  profile.run_ms_max = 150'000;
+  profile.hold_min = 30s;
+  profile.hold_max = 40s;
+  profile.isolated_min = 80s;
+  profile.isolated_max = 110s;
+  profile.between_jobs_max = 25s;
+  profile.drain_max = 40min;
+  return profile;
+}
+
+/// Leaders that lead before they know what their log commits.
+constexpr SwarmProfile fresh_leaders() {
+  SwarmProfile profile;
+  profile.name = "fresh_leaders";
+  profile.weights = {};
+  profile.weight(Fault::kDeciderKilled) = 1;
+  profile.fsync_min = 5ms;
+  profile.fsync_max = 100ms;
+  profile.between_faults_max = 10s;
+  return profile;
+}
+
 /// Voters that come and go, by their operators' will and by their disks' failing.
 constexpr SwarmProfile electorates() {
   SwarmProfile profile;
@@ -127,10 +164,11 @@ constexpr SwarmProfile brief() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 11> kProfiles = {
+constexpr std::array<SwarmProfile, 13> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
-    operators(),    electorates(),  brief(),
+    operators(),    very_late(),    fresh_leaders(),   electorates(),
+    brief(),
 };
 
 }  // namespace

@@ -37,21 +37,29 @@ enum class Fault : std::uint8_t {
   kStopAsked,  ///< SIGTERM: a leader hands over first.
   kBridge,     ///< One host reaches all others, which are in two halves.
   kRing,       ///< Each host reaches its two neighbours only.
+  /// What the leader says to a member of a gang takes a detour, and that host is cut off behind it:
+  /// the words come when the log is about to be over with it.
+  kWordsOvertaken,
+  kDeciderKilled,  ///< A leader to whom a job was just submitted: some know what it decided.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRing) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kDeciderKilled) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {
   std::string_view name = "usual";
   /// Of each Fault, in its order: its share of all.
   std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0,
-                                                   0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+                                                    0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  constexpr std::uint32_t& weight(Fault fault) { return weights[static_cast<std::size_t>(fault)]; }
   Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);
   Duration between_faults_max = std::chrono::seconds(15);
   Duration isolated_min = std::chrono::seconds(2);
   Duration isolated_max = std::chrono::seconds(60);
+  /// Of words that are overtaken: how much longer they take.
+  Duration detour_min = std::chrono::seconds(15);
+  Duration detour_max = std::chrono::seconds(28);
   /// Of every disk that is not slow: how long a synced write takes.
   Duration fsync_min = std::chrono::microseconds(100);
   Duration fsync_max = std::chrono::milliseconds(2);

@@ -1,6 +1,7 @@
 // `muster_sim`: the simulator from the command line. One line a figure; exits 1 when a property
 // broke, with the command that replays it.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,8 @@
 #include <string>
 
 #include "tests/sim/edges.h"
+#include "tests/sim/history.h"
+#include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
 #include "tests/sim/swarm.h"
 
@@ -63,11 +66,12 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.profile = nullptr;
     }
     if (arguments.profile == nullptr) {
-      std::fprintf(stderr,
-                   "usage: muster_sim [swarm|edges|races|sim_speed] [--hosts N]\n"
-                   "                  [--seed N | --seeds A..B]\n"
-                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
-                   "                  [--profile NAME]\n");
+      std::fprintf(
+          stderr,
+          "usage: muster_sim [swarm|edges|races|histories|lone_agent|sim_speed] [--hosts N]\n"
+          "                  [--seed N | --seeds A..B]\n"
+          "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
+          "                  [--profile NAME]\n");
       return false;
     }
   }
@@ -177,8 +181,7 @@ int edges(const Arguments& arguments) {
                 std::string(exempt.reason).c_str());
   }
   std::printf("figure edges_wrong %zu count\n", wrong.size());
-  std::printf("figure edges_violations %llu count\n",
-              static_cast<unsigned long long>(violations));
+  std::printf("figure edges_violations %llu count\n", static_cast<unsigned long long>(violations));
   return wrong.empty() && violations == 0 ? 0 : 1;
 }
 
@@ -222,6 +225,79 @@ int races(const Arguments& arguments) {
   return violations == 0 && (unreached.empty() || arguments.trace) ? 0 : 1;
 }
 
+void report(const muster::sim::HistoryResult& result, bool trace, std::uint64_t seed) {
+  const bool is_good = result.verdict.judgement == muster::sim::Judgement::kLinearisable;
+  if (is_good && !trace) {
+    return;
+  }
+  for (const muster::sim::Operation& operation : result.operations) {
+    std::printf("# %s\n", text_of(operation).c_str());
+  }
+  if (!is_good) {
+    std::printf("# seed %llu: %s\n# replay: muster_sim histories --seed %llu --trace\n",
+                static_cast<unsigned long long>(seed), result.verdict.why.c_str(),
+                static_cast<unsigned long long>(seed));
+  }
+}
+
+/// Histories of clients under faults, each judged by itself; every tenth seed is run twice.
+int histories(const Arguments& arguments) {
+  std::map<std::string, std::uint64_t> counts;
+  std::uint64_t judged[3] = {};
+  std::uint64_t configurations = 0;
+  std::uint64_t mismatches = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    const auto result = muster::sim::run_history({seed, arguments.trace});
+    report(result, arguments.trace, seed);
+    ++judged[static_cast<std::size_t>(result.verdict.judgement)];
+    configurations = std::max(configurations, result.verdict.configurations);
+    for (const muster::sim::Operation& operation : result.operations) {
+      ++counts["answers_" + std::string(text_of(operation.answered))];
+    }
+    for (const auto& [fault, count] : result.counts) {
+      counts["fault_" + fault] += count;
+    }
+    if (arguments.twice && (seed - arguments.first_seed) % 10 == 0 &&
+        muster::sim::run_history({seed, false}).hash != result.hash) {
+      ++mismatches;
+      std::printf("# seed %llu: two runs differ\n", static_cast<unsigned long long>(seed));
+    }
+  }
+  for (const auto& [name, count] : counts) {
+    std::printf("figure histories_%s %llu count\n", name.c_str(),
+                static_cast<unsigned long long>(count));
+  }
+  std::printf("figure histories_checked %llu count\n",
+              static_cast<unsigned long long>(arguments.last_seed - arguments.first_seed + 1));
+  std::printf("figure histories_refused %llu count\n", static_cast<unsigned long long>(judged[1]));
+  std::printf("figure histories_undecided %llu count\n",
+              static_cast<unsigned long long>(judged[2]));
+  std::printf("figure histories_configurations_max %llu count\n",
+              static_cast<unsigned long long>(configurations));
+  std::printf("figure histories_hash_mismatches %llu count\n",
+              static_cast<unsigned long long>(mismatches));
+  return judged[1] + judged[2] + mismatches == 0 ? 0 : 1;
+}
+
+/// An agent by itself, with the GPUs of its host in slots.
+int lone_agent(const Arguments& arguments) {
+  std::uint64_t violations = 0;
+  std::uint64_t launches = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    const auto result = muster::sim::run_lone_agent(seed);
+    launches += result.launches;
+    if (!result.violation.empty()) {
+      ++violations;
+      std::printf("# seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                  result.violation.c_str());
+    }
+  }
+  std::printf("figure lone_agent_launches %llu count\n", static_cast<unsigned long long>(launches));
+  std::printf("figure lone_agent_violations %llu count\n",
+              static_cast<unsigned long long>(violations));
+  return violations == 0 ? 0 : 1;
+}
+
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
@@ -255,11 +331,19 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "races") {
     return races(arguments);
   }
+  if (arguments.scenario == "lone_agent") {
+    return lone_agent(arguments);
+  }
+  if (arguments.scenario == "histories") {
+    return histories(arguments);
+  }
   if (arguments.scenario == "swarm") {
     return swarm(arguments);
   }
-  std::fprintf(stderr,
-               "muster_sim: no scenario '%s'; there are swarm, edges, races and sim_speed\n",
-               arguments.scenario.c_str());
+  std::fprintf(
+      stderr,
+      "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, lone_agent and "
+      "sim_speed\n",
+      arguments.scenario.c_str());
   return 2;
 }

@@ -1,20 +1,24 @@
-// Goal: the simulator's checkers are worth something. Method: plant one known bug of the scheduler
-// at a time and search seeded swarms of five hosts until a checker speaks, first with the profile
-// that leans on the conditions of the guard left out, then with all others. A seed whose run breaks
-// a property without any planted bug proves nothing and is left out.
+// Goal: the simulator's checkers are worth something. Method: plant one known bug at a time and
+// search seeded runs until a checker speaks: swarms of five hosts, first with the profile that
+// leans on the conditions of the guard left out, then with all others; for reads, the histories of
+// clients; for slots of a GPU, which no cluster grants yet, an agent by itself. A seed whose run
+// breaks a property without any planted bug proves nothing and is left out.
 //
-// `sim_mutants [SEEDS] [NAME]`: at most so many seeds of each profile for each; only the one named.
+// `sim_mutants [SEEDS] [NAME]`: at most so many seeds of each kind for each; only the one named.
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <set>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "gossip/base/mutant.h"
 #include "scheduler/mutants.h"
+#include "tests/sim/history.h"
+#include "tests/sim/lone_agent.h"
 #include "tests/sim/swarm.h"
 
 namespace muster::sim {
@@ -24,6 +28,7 @@ using scheduler::SchedulerMutant;
 using scheduler::SchedulerMutantName;
 
 constexpr std::uint64_t kSeedsUsual = 200;
+constexpr std::uint64_t kSeedsOfHistories = 3'000;  ///< Shorter ones.
 
 /// Where the conditions of the guard left out are most likely met.
 std::string_view likely_profile(SchedulerMutant mutant) {
@@ -37,13 +42,24 @@ std::string_view likely_profile(SchedulerMutant mutant) {
       return "silent_and_back";
     case SchedulerMutant::kRequeueOnSilence:
       return "late_stops";
+    case SchedulerMutant::kHoldFromReceipt:
+    case SchedulerMutant::kLateStartObeyed:
+      return "very_late";
+    case SchedulerMutant::kKillFromStaleLeader:
+      return "fresh_leaders";
+    case SchedulerMutant::kTokenNotPersisted:
+      return "cancel_races";
     case SchedulerMutant::kLostKeyAfterSnapshot:
       return "repeats";
     case SchedulerMutant::kKeepPairOnRegister:
+    case SchedulerMutant::kOldGenerationRegistered:
       return "old_disks";
     case SchedulerMutant::kNone:
     case SchedulerMutant::kDoubleRequeue:
     case SchedulerMutant::kEqualToken:
+    case SchedulerMutant::kGenerationReused:
+    case SchedulerMutant::kReadFromFollower:
+    case SchedulerMutant::kFenceWithoutSlots:
       return "usual";
   }
   return "usual";
@@ -60,7 +76,8 @@ std::vector<SwarmProfile> profiles_for(SchedulerMutant mutant) {
   return profiles;
 }
 
-std::vector<Violation> run(SchedulerMutant which, const SwarmProfile& profile, std::uint64_t seed) {
+/// What a checker says of one run; its name is empty when none spoke.
+Violation run_swarm_once(const SwarmProfile& profile, std::uint64_t seed) {
   SwarmOptions options;
   options.hosts = 5;
   options.seed = seed;
@@ -68,34 +85,98 @@ std::vector<Violation> run(SchedulerMutant which, const SwarmProfile& profile, s
   options.quiet = std::chrono::seconds(80);
   options.profile = profile;
   options.stop_at_violation = true;
-  scheduler::planted_scheduler_mutant = which;
-  std::vector<Violation> violations = run_swarm(options).violations;
-  scheduler::planted_scheduler_mutant = SchedulerMutant::kNone;
-  return violations;
+  const std::vector<Violation> violations = run_swarm(options).violations;
+  return violations.empty() ? Violation() : violations.front();
 }
 
-/// Exit 0 when a checker found it.
-int hunt(const SchedulerMutantName& planted, std::uint64_t seeds) {
+Violation run_history_once(std::uint64_t seed) {
+  const HistoryResult result = run_history({seed, false});
+  return result.verdict.judgement == Judgement::kRefused
+             ? Violation{"linearisable",
+                         result.verdict.why.substr(0, result.verdict.why.find('\n'))}
+             : Violation();
+}
+
+Violation run_lone_agent_once(std::uint64_t seed) {
+  const LoneAgentResult result = run_lone_agent(seed);
+  return result.violation.empty() ? Violation()
+                                  : Violation{"no_gpu_in_two_attempts", result.violation};
+}
+
+/// One way to search.
+struct Ground {
+  std::string name;
+  std::function<Violation(std::uint64_t seed)> run;
+  std::uint64_t seeds = kSeedsUsual;
+};
+
+std::vector<Ground> grounds_for(SchedulerMutant mutant) {
+  if (mutant == SchedulerMutant::kReadFromFollower) {
+    return {{"histories", run_history_once, kSeedsOfHistories}};
+  }
+  if (mutant == SchedulerMutant::kFenceWithoutSlots) {
+    return {{"lone_agent", run_lone_agent_once}};
+  }
+  std::vector<Ground> grounds;
+  for (const SwarmProfile& profile : profiles_for(mutant)) {
+    grounds.push_back({std::string(profile.name),
+                       [profile](std::uint64_t seed) { return run_swarm_once(profile, seed); }});
+  }
+  return grounds;
+}
+
+/// One planted bug, wherever it is.
+struct Planted {
+  std::string name;
+  std::vector<Ground> grounds;
+  SchedulerMutant scheduler = SchedulerMutant::kNone;
+  Mutant raft = Mutant::kNone;
+};
+
+std::vector<Planted> all_planted() {
+  std::vector<Planted> all;
+  for (const SchedulerMutantName& each : scheduler::kSchedulerMutants) {
+    all.push_back({std::string(each.name), grounds_for(each.mutant), each.mutant});
+  }
+  // The raft's own simulator finds it as well; here it is what clients see of it that counts.
+  all.push_back({"read_without_round",
+                 {{"histories", run_history_once, kSeedsOfHistories}},
+                 SchedulerMutant::kNone,
+                 Mutant::kRaftReadWithoutRound});
+  return all;
+}
+
+Violation run_with(const Planted& planted, const Ground& ground, std::uint64_t seed) {
+  scheduler::planted_scheduler_mutant = planted.scheduler;
+  planted_mutant = planted.raft;
+  Violation found = ground.run(seed);
+  scheduler::planted_scheduler_mutant = SchedulerMutant::kNone;
+  planted_mutant = Mutant::kNone;
+  return found;
+}
+
+/// Exit 0 when a checker found it. `seeds` = 0: as many as the ground says.
+int hunt(const Planted& planted, std::uint64_t seeds) {
   unsigned long long schedules = 0;
-  for (const SwarmProfile& profile : profiles_for(planted.mutant)) {
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const Ground& ground : planted.grounds) {
+    for (std::uint64_t seed = 1; seed <= (seeds == 0 ? ground.seeds : seeds); ++seed) {
       ++schedules;
-      const std::vector<Violation> found = run(planted.mutant, profile, seed);
-      if (!found.empty() && run(SchedulerMutant::kNone, profile, seed).empty()) {
+      const Violation found = run_with(planted, ground, seed);
+      if (!found.checker.empty() && ground.run(seed).checker.empty()) {
         std::printf("mutant %s found profile=%s seed=%llu schedules=%llu checker=%s\n",
-                    planted.name.data(), profile.name.data(), static_cast<unsigned long long>(seed),
-                    schedules, found.front().checker.c_str());
-        std::printf("# %s\n", found.front().text.c_str());
+                    planted.name.c_str(), ground.name.c_str(),
+                    static_cast<unsigned long long>(seed), schedules, found.checker.c_str());
+        std::printf("# %s\n", found.text.c_str());
         return EXIT_SUCCESS;
       }
     }
   }
-  std::printf("mutant %s not found schedules=%llu\n", planted.name.data(), schedules);
+  std::printf("mutant %s not found schedules=%llu\n", planted.name.c_str(), schedules);
   return EXIT_FAILURE;
 }
 
 /// In a process of its own: a planted bug may also end it at a CHECK, which is no checker's merit.
-bool is_found(const SchedulerMutantName& planted, std::uint64_t seeds) {
+bool is_found(const Planted& planted, std::uint64_t seeds) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
@@ -108,7 +189,7 @@ bool is_found(const SchedulerMutantName& planted, std::uint64_t seeds) {
     return false;
   }
   if (WIFSIGNALED(status)) {
-    std::printf("mutant %s ended at a CHECK, not at a checker\n", planted.name.data());
+    std::printf("mutant %s ended at a CHECK, not at a checker\n", planted.name.c_str());
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
 }
@@ -116,7 +197,7 @@ bool is_found(const SchedulerMutantName& planted, std::uint64_t seeds) {
 int run_all(std::uint64_t seeds, const std::string& only) {
   std::size_t found = 0;
   std::size_t planted = 0;
-  for (const SchedulerMutantName& each : scheduler::kSchedulerMutants) {
+  for (const Planted& each : all_planted()) {
     if (only.empty() || only == each.name) {
       ++planted;
       found += is_found(each, seeds) ? 1U : 0U;
@@ -130,7 +211,6 @@ int run_all(std::uint64_t seeds, const std::string& only) {
 }  // namespace muster::sim
 
 int main(int argc, char** argv) {
-  const std::uint64_t seeds =
-      argc > 1 ? std::strtoull(argv[1], nullptr, 10) : muster::sim::kSeedsUsual;
+  const std::uint64_t seeds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   return muster::sim::run_all(seeds, argc > 2 ? argv[2] : "");
 }

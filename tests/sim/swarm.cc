@@ -16,6 +16,8 @@ constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr Duration kResumeEvery = std::chrono::seconds(5);
 constexpr Duration kWordsClose = std::chrono::milliseconds(20);
 constexpr Duration kWordsApart = std::chrono::seconds(6);
+constexpr Duration kNewJobsStart = std::chrono::milliseconds(600);
+constexpr Duration kRenewalPeriod = std::chrono::seconds(6);
 /// From an operator's word to the end of what it does, through any network.
 constexpr Duration kRemovalTakes = std::chrono::seconds(15);
 constexpr Duration kBetweenImagesMin = std::chrono::seconds(5);
@@ -190,6 +192,11 @@ class Swarm {
         return bridge(host);
       case Fault::kRing:
         return ring();
+      case Fault::kWordsOvertaken:
+        return overtake_words();
+      case Fault::kDeciderKilled:
+        submits_->submit(world_, some_host(), some_job());
+        return after(rng_.between(Duration(0), kNewJobsStart), [this] { kill_leader(); });
     }
   }
 
@@ -309,6 +316,37 @@ class Swarm {
     cut_but_for(companion, host);
     world_.freeze(host, seconds(85, 105));
     after(seconds(200, 240), [this] { world_.network().heal_all(); });
+  }
+
+  /// Some hundred milliseconds into the life of a new job: its Start may be on its way.
+  void overtake_words() {
+    count("words_overtaken");
+    submits_->submit(world_, some_host(), some_job());
+    after(rng_.between(Duration(0), kNewJobsStart), [this] {
+      const std::uint32_t from = leader();
+      const std::uint32_t to = from < world_.size() ? some_member(from) : from;
+      if (to == from) {
+        return;
+      }
+      world_.network().detour(from, to, rng_.between(profile_.detour_min, profile_.detour_max));
+      after(rng_.between(Duration(0), kRenewalPeriod), [this, from, to] {
+        world_.network().detour(from, to, Duration(0));
+        isolate(to);
+      });
+    });
+  }
+
+  /// Of the newest attempt there; the leader itself when there is no other.
+  std::uint32_t some_member(std::uint32_t led_by) const {
+    const auto& attempts = world_.node(led_by).seat().state().attempts();
+    if (!attempts.empty()) {
+      for (const scheduler::MemberRecord& record : attempts.rbegin()->second.members) {
+        if (record.member.host != world_.id(led_by)) {
+          return *world_.find(record.member.host);
+        }
+      }
+    }
+    return led_by;
   }
 
   void plan_images(Instant end) {
