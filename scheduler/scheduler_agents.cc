@@ -311,6 +311,10 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
     if (attempt->state != AttemptState::kReserved) {
       running_.insert(key);
     }
+    if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
+      // A host that was cut off renews first; its next resend may be many seconds away.
+      say(waiter.host, Nonce(), *wanted_message(*attempt, *record));
+    }
     if (record->condemned != LogIndex()) {
       condemned.push_back(token);
     } else if (condemning_.count(key) == 0) {

@@ -329,6 +329,17 @@ TEST_F(OneLeader, PardonFollowsARenewalOfACondemnedGrant) {
   EXPECT_EQ(said<RenewAck>(2).back().tokens, std::vector<Token>{token});
 }
 
+TEST_F(OneLeader, AHostThatRenewsWhatIsStoppingIsToldAtOnce) {
+  const Token token = running_gang();
+  see(1, Verdict::kSilent);
+  pass(27s);
+  ASSERT_EQ(scheduler.state().attempt(token)->state, AttemptState::kStopping);
+  forget();
+  hear(1, Renew{pair_of(1), {token}}, Nonce(77));
+  ASSERT_EQ(said<Stop>(1).size(), 1U);
+  EXPECT_EQ(said<Stop>(1).back().token, token);
+}
+
 TEST_F(OneLeader, RenewalIsAcknowledgedOnlyAfterARoundBegunLater) {
   const Token token = running_gang();
   answer_rounds = false;
