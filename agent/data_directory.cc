@@ -79,6 +79,13 @@ Status DataDirectory::start_raft_anew(const std::string& why) {
        {{"why", why},
         {"kept_in", path_ + "/raft.lost"},
         {"advice", "this host takes a new seat; the voters that are left let it vote again"}}});
+  // Else a crash now would leave an empty raft/ that looks like that of a first start.
+  const std::string known(kRaftHomeInId);
+  if (!recovered_.id.contains(known)) {
+    if (const Status marked = commit_id({{known, std::string()}}); !marked) {
+      return marked;
+    }
+  }
   stores_.raft.reset();
   recovered_.raft.clear();
   if (const Status aside = set_raft_aside(path_ + "/raft"); !aside) {

@@ -28,8 +28,9 @@ class DataDirectory {
 
   const Recovered& recovered() const { return recovered_; }
 
-  /// Only after the last commit.
-  crdt::StorageThread::Stores take_stores() && { return std::move(stores_); }
+  // Only after the last commit. The records may be hundreds of megabytes.
+  Recovered take_recovered() { return std::move(recovered_); }
+  crdt::StorageThread::Stores take_stores() { return std::move(stores_); }
 
  private:
   Status open_raft();

@@ -181,8 +181,8 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   }
   LoopParts parts;
   parts.transport = std::move(transport).value();
-  const Recovered recovered = data->recovered();
-  parts.storage = std::make_unique<crdt::StorageThread>(std::move(data).value().take_stores());
+  const Recovered recovered = data->take_recovered();
+  parts.storage = std::make_unique<crdt::StorageThread>(data->take_stores());
   NodeOptions node;
   node.self = key->host_id();
   node.start = start.start;

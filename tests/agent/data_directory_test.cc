@@ -1,0 +1,59 @@
+// What a start makes of a raft/ that is damaged, also when it crashes half way.
+
+#include "agent/data_directory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "scheduler/raft/codec.h"
+
+namespace muster::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+const HostId kSelf = HostId::from_bytes("self____________");
+
+class DataDirectoryTest : public ::testing::Test {
+ protected:
+  DataDirectoryTest() { fs::remove_all(base_); }
+  ~DataDirectoryTest() override { fs::remove_all(base_); }
+
+  /// A start; the seat it has then.
+  SeatId start(SeatId new_seat) {
+    Result<DataDirectory> data = DataDirectory::open(base_);
+    EXPECT_TRUE(data.has_value());
+    EXPECT_TRUE(data->settle(kSelf, new_seat).has_value());
+    return scheduler::recover_log(data->recovered().raft).value().seat;
+  }
+  void damage_raft() const { fs::resize_file(fs::path(base_) / "raft/data.mdb", 100); }
+
+  const std::string base_ =
+      fs::temp_directory_path() / ("data_directory_" + std::to_string(getpid()));
+};
+
+TEST_F(DataDirectoryTest, ADamagedRaftGivesWayToANewSeatAndStays) {
+  EXPECT_EQ(start(SeatId(7)), SeatId()) << "a first start has a founder's seat";
+  damage_raft();
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+  EXPECT_EQ(start(SeatId(9)), SeatId(8));
+  EXPECT_TRUE(fs::exists(base_ + "/raft.lost"));
+}
+
+TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideMakesNobodyAFounder) {
+  // Of an earlier release: id/ does not know that there is a raft/.
+  for (const auto& [name, environment] :
+       {std::pair("id", crdt::Environment::kId), std::pair("raft", crdt::Environment::kRaft)}) {
+    auto store = crdt::LmdbStore::open(base_ + "/" + name, environment);
+    ASSERT_TRUE(store.has_value());
+    ASSERT_TRUE((*store)->commit({{"some", "record"}}).has_value());
+  }
+  damage_raft();
+  ASSERT_TRUE(DataDirectory::open(base_).has_value());  // And ends before it settles.
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+}
+
+}  // namespace
+}  // namespace muster::agent
