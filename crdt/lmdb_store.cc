@@ -454,6 +454,9 @@ Status LmdbStore::Impl::commit(const WriteBatch& batch) {
   if (batch.empty()) {
     return ok();
   }
+  if (env_ == nullptr) {
+    return Error{ErrorCode::kCorrupt, path_ + " could not begin anew"};
+  }
   Result<Txn> txn = begin(env_.get(), 0, dbi_);
   if (!txn) {
     return Error{ErrorCode::kIo, path_ + ": cannot begin a transaction: " + txn.error().text};
@@ -511,6 +514,9 @@ void LmdbStore::Impl::reserve() {
 }
 
 Status LmdbStore::Impl::sync() {
+  if (env_ == nullptr) {
+    return Error{ErrorCode::kIo, path_ + " is not open"};
+  }
   const int code = mdb_env_sync(env_.get(), 1);
   return code == 0 ? ok() : io_error(path_, "cannot sync", code);
 }
