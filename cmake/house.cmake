@@ -21,7 +21,7 @@ if(MUSTER_UNITY)
   target_compile_options(muster_flags INTERFACE -Wno-subobject-linkage)
 endif()
 set(CMAKE_UNITY_BUILD ${MUSTER_UNITY})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 # In a test's own code a null pointer ends at the address sanitiser as well; these two checks cost a
 # quarter of its compilation. Named behind muster_flags, or that would turn them on again.
