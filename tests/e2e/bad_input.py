@@ -321,7 +321,9 @@ def foreign_member(agent):
         lab["s"].start()
         lab["t"].start()
         wait_for("a leader", lambda: (lab["s"].ask("quorum") or {}).get("leader"), 15)
-        expect("job", submit(lab["r"], "--gpus", "24", "--wait", "--", "true"), 0)
+        # Until all three said hello to it, it refuses a job that needs them all.
+        wait_for("a job on all GPUs", lambda: submit(
+            lab["r"], "--gpus", "24", "--wait", "--", "true")[0] == 0, 15)
         for name in lab.names:
             met = {host["name"] for host in lab[name].ask("hosts")["hosts"]}
             if met != {"r", "s", "t"}:
