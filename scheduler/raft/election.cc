@@ -36,6 +36,7 @@ bool Election::leader_is_fresh(Instant now) const {
 void Election::on_leader_heard(Instant now) {
   leader_heard_at_ = now;
   quick_rounds_left_ = 0;
+  voted_upon_ = false;
   deadline_ = now + random_timeout();
 }
 
@@ -55,13 +56,24 @@ void Election::rest(Instant now) {
 }
 
 std::uint64_t Election::begin(Instant now) {
-  tally_ = VoteTally(voter_count_);
   if (quick_rounds_left_ > 0) {
     --quick_rounds_left_;
-    deadline_ = now + rng_.between(kQuickMin, kQuickMax);
-  } else {
-    deadline_ = now + random_timeout();
+    return begin_until(now + rng_.between(kQuickMin, kQuickMax));
   }
+  return begin_until(now + random_timeout());
+}
+
+std::uint64_t Election::begin_vote(Instant now) {
+  if (voted_upon_ || quick_rounds_left_ > 0) {
+    return begin(now);
+  }
+  voted_upon_ = true;
+  return begin_until(now + rng_.between(config_.vote_retry_min, config_.vote_retry_max));
+}
+
+std::uint64_t Election::begin_until(Instant deadline) {
+  tally_ = VoteTally(voter_count_);
+  deadline_ = deadline;
   return ++request_;
 }
 

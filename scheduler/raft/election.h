@@ -35,13 +35,17 @@ class Election {
   /// Back to waiting, without having heard a leader.
   void rest(Instant now);
 
-  /// A new (pre-)vote: an empty tally, a new timer. Returns its request number.
+  /// A new pre-vote: an empty tally, a new timer. Returns its request number.
   std::uint64_t begin(Instant now);
+  /// The same for a vote. A majority has just said that it would vote, so the first one since a
+  /// leader was heard fails only if two split it: its timer is short.
+  std::uint64_t begin_vote(Instant now);
   /// Counts an answer to the running vote; answers to older ones are ignored.
   VoteOutcome record(HostId voter, std::uint64_t request, bool granted);
 
  private:
   Duration random_timeout();
+  std::uint64_t begin_until(Instant deadline);
 
   RaftConfig config_;
   HostId self_;
@@ -51,6 +55,7 @@ class Election {
   Instant deadline_;
   std::optional<Instant> leader_heard_at_;
   std::uint32_t quick_rounds_left_ = 0;
+  bool voted_upon_ = false;  ///< There was a vote of ours since a leader was heard.
   std::uint64_t request_ = 0;
   VoteTally tally_;
 };

@@ -62,7 +62,7 @@ void Raft::start_campaign(Instant now, bool transfer) {
   hard_state_ = {hard_state_.term.next(), self_};
   persist_hard_state();
   emit(Severity::kInfo, "election_started", {{"term", std::to_string(hard_state_.term.value())}});
-  vote_request_ = election_.begin(now);
+  vote_request_ = election_.begin_vote(now);
   // The own vote counts, and is asked upon, when it is durable: see handle(Persisted).
   request_votes(hard_state_.term, false, transfer);
 }

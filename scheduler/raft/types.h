@@ -161,6 +161,10 @@ struct RaftConfig {
   /// heard it within min refuses votes (thesis 4.2.3). At least 3 heartbeats.
   Duration election_timeout_min = std::chrono::milliseconds(1000);
   Duration election_timeout_max = std::chrono::milliseconds(1500);
+  /// The first vote after a leader is lost is held again after a random time in [min, max] if it
+  /// has not ended. Lower: a voter's disk has no time for its vote. Higher: a split vote costs more.
+  Duration vote_retry_min = std::chrono::milliseconds(250);
+  Duration vote_retry_max = std::chrono::milliseconds(500);
   /// A leader that no majority answered for this long steps down (thesis 6.2). Lower: stalls of a
   /// second unseat leaders. Higher: the watch has given the links of a deaf leader up, and its
   /// offer to lead reaches nobody.

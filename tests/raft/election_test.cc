@@ -66,6 +66,20 @@ TEST_F(ElectionTest, AResetLinkStartsVotersOneAfterTheOther) {
   EXPECT_LE(election.deadline(), kStart + milliseconds(300)) << "tried again soon";
 }
 
+TEST_F(ElectionTest, TheFirstVoteAfterALeaderIsTriedAgainSoon) {
+  election.on_leader_heard(kStart);
+  election.begin(kStart);
+  EXPECT_GE(election.deadline(), kStart + config.election_timeout_min) << "a pre-vote waits";
+  election.begin_vote(kStart);
+  EXPECT_GE(election.deadline(), kStart + config.vote_retry_min);
+  EXPECT_LE(election.deadline(), kStart + config.vote_retry_max);
+  election.begin_vote(kStart);
+  EXPECT_GE(election.deadline(), kStart + config.election_timeout_min) << "disks may be slow";
+  election.on_leader_heard(kStart);
+  election.begin_vote(kStart);
+  EXPECT_LE(election.deadline(), kStart + config.vote_retry_max);
+}
+
 TEST_F(ElectionTest, AnswersToAnOlderVoteAreIgnored) {
   const std::uint64_t first = election.begin(kStart);
   const std::uint64_t second = election.begin(kStart);
