@@ -20,6 +20,19 @@ inline const gossip::Endpoint kSelfControl = gossip::Endpoint::ipv4(10, 0, 0, 1,
 inline const gossip::Endpoint kPeerControl = gossip::Endpoint::ipv4(10, 0, 0, 2, 7450);
 inline constexpr gossip::Route kRoute{77};
 
+inline Request request(Verb verb, std::string arguments = "") {
+  Request asked;
+  asked.verb = verb;
+  asked.arguments = std::move(arguments);
+  return asked;
+}
+
+inline std::string submit_arguments() {
+  scheduler::JobSpec spec;
+  spec.argv = {"true"};
+  return encode_payload(SubmitArgs{"key", spec});
+}
+
 class BareNode {
  public:
   /// `expect` 1: it founds a cluster of its own. 0: it waits for others.
