@@ -247,6 +247,9 @@ void Node::on(Instant now, gossip::Received input) {
     return;
   }
   current_ = {envelope.from, input.route};
+  if (envelope.from == told_leader_) {
+    leader_heard_at_ = now;
+  }
   dispatch(now, *message);
 }
 

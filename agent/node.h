@@ -196,6 +196,7 @@ class Node {
   void give_up_on(HostId host);
   void end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why);
   bool is_reachable(HostId host) const;
+  bool is_leader_reachable(HostId leader) const;
   VoterInfo voter_info(Instant now, HostId host,
                        const std::vector<scheduler::MemberLag>& lag) const;
   QuorumInfo quorum_info(Instant now) const;
@@ -240,6 +241,7 @@ class Node {
   std::uint64_t overlay_epoch_ = 0;  ///< The membership's, when neighbours were last chosen.
   Sequence sent_sequence_;
   HostId told_leader_;
+  std::optional<Instant> leader_heard_at_;  ///< Its last message to this host, if any.
   HostId asked_leader_;  ///< Whom clients' questions were last passed on to anew.
   Term told_term_;
   bool told_storm_ = false;

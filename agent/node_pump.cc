@@ -311,6 +311,7 @@ bool Node::follow_leader(Instant now) {
   if (leader != told_leader_ || term != told_term_) {
     told_leader_ = leader;
     told_term_ = term;
+    leader_heard_at_ = current_.from == leader ? std::optional(now) : std::nullopt;
     gang_agent_.step(now, LeaderChanged{leader, term});
   }
   return ask_anew(now);

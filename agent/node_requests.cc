@@ -11,6 +11,9 @@
 namespace muster::agent {
 namespace {
 
+/// Whom this host heard within so long, it can reach. Longer: a leader that is gone is asked.
+constexpr Duration kHeardLately = std::chrono::seconds(1);
+
 ResponseStatus status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalid:
@@ -217,6 +220,14 @@ bool Node::is_reachable(HostId host) const {
           member->state == membership::MemberState::kSuspect);
 }
 
+/// A leader that speaks to this host can be asked, whatever the verdict about it says: after a
+/// fault it takes seconds to be refuted.
+bool Node::is_leader_reachable(HostId leader) const {
+  const bool was_heard = leader == told_leader_ && leader_heard_at_.has_value() &&
+                         now_ - *leader_heard_at_ <= kHeardLately;
+  return was_heard || is_reachable(leader);
+}
+
 void Node::ask_leader(Instant now, ClientDesk::Open question, bool may_forward) {
   if (seat_.leads()) {
     question.asked = HostId();
@@ -224,7 +235,7 @@ void Node::ask_leader(Instant now, ClientDesk::Open question, bool may_forward) 
     return;
   }
   const HostId leader = seat_.known_quorum().leader;
-  if (may_forward && !leader.is_zero() && leader != options_.self && is_reachable(leader)) {
+  if (may_forward && !leader.is_zero() && leader != options_.self && is_leader_reachable(leader)) {
     question.asked = leader;
     // The key makes two submits one; an order that is repeated may meet what came after it.
     const Verb verb = question.request.verb;
@@ -243,10 +254,14 @@ bool Node::ask_anew(Instant now) {
   if (leader == asked_leader_) {
     return false;
   }
-  asked_leader_ = leader;
   if (leader.is_zero()) {
+    asked_leader_ = leader;
     return false;
   }
+  if (leader != options_.self && !is_leader_reachable(leader)) {
+    return false;  // Its first word to this host may be on the way.
+  }
+  asked_leader_ = leader;
   std::vector<ClientDesk::Open> questions = desk_.take_back(leader);
   for (ClientDesk::Open& question : questions) {
     question.is_repeated = true;

@@ -10,7 +10,8 @@ Status RaftConfig::validate() const {
     return Error{ErrorCode::kInvalid, "election_timeout_max must be above election_timeout_min"};
   }
   if (vote_retry_min <= Duration::zero() || vote_retry_max <= vote_retry_min) {
-    return Error{ErrorCode::kInvalid, "vote_retry_max must be above vote_retry_min, and that above 0"};
+    return Error{ErrorCode::kInvalid,
+                 "vote_retry_max must be above vote_retry_min, and that above 0"};
   }
   if (check_quorum < election_timeout_min || retransmit < heartbeat) {
     return Error{ErrorCode::kInvalid,

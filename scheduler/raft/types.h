@@ -162,7 +162,8 @@ struct RaftConfig {
   Duration election_timeout_min = std::chrono::milliseconds(1000);
   Duration election_timeout_max = std::chrono::milliseconds(1500);
   /// The first vote after a leader is lost is held again after a random time in [min, max] if it
-  /// has not ended. Lower: a voter's disk has no time for its vote. Higher: a split vote costs more.
+  /// has not ended. Lower: a voter's disk has no time for its vote. Higher: a split vote costs
+  /// more.
   Duration vote_retry_min = std::chrono::milliseconds(250);
   Duration vote_retry_max = std::chrono::milliseconds(500);
   /// A leader that no majority answered for this long steps down (thesis 6.2). Lower: stalls of a

@@ -1,5 +1,5 @@
-// What a Node does for clients beside its own answers: it passes their questions on, to the leader and
-// to the next one, leaves when it may, and says how old its word is.
+// What a Node does for clients beside its own answers: it passes their questions on, to the leader
+// and to the next one, leaves when it may, and says how old its word is.
 
 #include <gtest/gtest.h>
 
@@ -141,6 +141,38 @@ TEST(Node, APassedOnSubmitGoesOnToTheNextLeader) {
   bare.receive(gossip::encode(envelope, encode(refusal)));
   EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown})
       << "the first leader may have accepted it";
+}
+
+TEST(Node, ALeaderThatSpeaksIsAskedWhateverTheVerdict) {
+  Forwarding bare({kPeer, kThird}, true);
+  bare.pass(10s);
+  const Request submit = request(Verb::kSubmit, submit_arguments());
+  EXPECT_EQ(bare.ask(submit)->status, ResponseStatus::kNoQuorum);
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kFinishAck);
+  const scheduler::AgentMessage word = scheduler::FinishAck{Token{1, 1}};
+  bare.receive(gossip::encode(envelope, scheduler::encode(word)));
+  EXPECT_FALSE(bare.ask(submit).has_value());
+  EXPECT_EQ(bare.passed_on_to(), std::vector<gossip::Endpoint>{testing::kPeerControl});
+  bare.pass(1100ms);
+  EXPECT_EQ(bare.ask(submit)->status, ResponseStatus::kNoQuorum) << "not heard lately";
+}
+
+TEST(Node, AQuestionWaitsForTheFirstWordOfTheNextLeader) {
+  Forwarding bare({kPeer, kThird}, true);
+  bare.pass(10s);
+  bare.receive(gossip::encode(
+      BareNode::envelope(MessageType::kFinishAck),
+      scheduler::encode(scheduler::AgentMessage(scheduler::FinishAck{Token{1, 1}}))));
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  bare.transport.clear();
+  bare.third_leads();
+  EXPECT_TRUE(bare.passed_on_to().empty());
+  EXPECT_TRUE(bare.answers().empty());
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kFinishAck);
+  envelope.from = kThird;
+  const scheduler::AgentMessage word = scheduler::FinishAck{Token{1, 1}};
+  bare.receive(gossip::encode(envelope, scheduler::encode(word)));
+  EXPECT_EQ(bare.passed_on_to().size(), 1U) << "at its first word";
 }
 
 std::optional<Response> leave(Forwarding& bare, bool force = false) {
