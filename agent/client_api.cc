@@ -47,7 +47,7 @@ void fields(A& a, VoterInfo& v) {
 template <class A>
 void fields(A& a, QuorumInfo& v) {
   a(v.cluster, v.role, v.term, v.leader, v.leader_name, v.commit, v.applied, v.tolerates, v.voters,
-    trailing(v.wanted));
+    trailing(v.wanted), trailing(v.epoch));
 }
 template <class A>
 void fields(A& a, EventsQuery& v) {
@@ -84,6 +84,14 @@ void fields(A& a, QuorumWish& v) {
 template <class A>
 void fields(A& a, FenceArgs& v) {
   a(v.host);
+}
+template <class A>
+void fields(A& a, RecoverArgs& v) {
+  a(v.is_order, v.term, v.index);
+}
+template <class A>
+void fields(A& a, RecoveryInfo& v) {
+  a(v.host, v.host_name, v.has_log, v.epoch, v.term, v.last, v.commit, v.live, v.voters, v.idle_ms);
 }
 template <class A>
 void fields(A& a, JobSummary& v) {
@@ -323,6 +331,8 @@ MUSTER_PAYLOAD(JobRef);
 MUSTER_PAYLOAD(RequeueArgs);
 MUSTER_PAYLOAD(QuorumWish);
 MUSTER_PAYLOAD(FenceArgs);
+MUSTER_PAYLOAD(RecoverArgs);
+MUSTER_PAYLOAD(RecoveryInfo);
 MUSTER_PAYLOAD(JobsQuery);
 MUSTER_PAYLOAD(JobList);
 MUSTER_PAYLOAD(JobDetail);

@@ -34,7 +34,8 @@ enum class Verb : std::uint8_t {
   kOutput = 10,        ///< OutputQuery -> OutputChunk; the target host
   kNodes = 11,         ///< -> NodeList; local
   kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people; leader
-  // 13 to 19 are kept for the quorum.
+  kRecover = 13,       ///< RecoverArgs -> RecoveryInfo; the target host: go on without a majority
+  // 14 to 19 are kept for the quorum.
   kSuspend = 20,  ///< JobRef -> JobRef; leader
   kResume = 21,   ///< JobRef -> JobRef; leader
   kRequeue = 22,  ///< RequeueArgs -> JobRef; leader
@@ -45,7 +46,7 @@ inline constexpr Verb kVerbLast = Verb::kFence;
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
-         verb >= Verb::kSuspend;
+         verb == Verb::kRecover || verb >= Verb::kSuspend;
 }
 
 /// The CLI's exit code is the number (conventions.md "Exit codes").
@@ -64,7 +65,7 @@ enum class ResponseStatus : std::uint8_t {
 struct Request {
   Verb verb = Verb::kVersion;
   bool consistent = false;  ///< Ask the leader, after a majority round.
-  HostId target;            ///< kOutput: whose files. Zero = the node asked.
+  HostId target;            ///< kOutput: whose files; kRecover: whose log. Zero = the node asked.
   std::string arguments;    ///< One encoded array, or "" for none.
   std::string user;         ///< Who asks, as the client says; "" = not said.
   std::string via;          ///< Name of the node the client asked; set by it when it passes on.
@@ -128,7 +129,7 @@ struct VoterInfo {
   // Of a node without a seat in the quorum: not said.
   bool is_learner = false;  ///< It gets the log and votes once it has caught up.
   std::string rack{};
-  std::string why{};          ///< Why it was chosen, or what keeps it from voting; for people.
+  std::string why{};         ///< Why it was chosen, or what keeps it from voting; for people.
   std::uint64_t behind = 0;  ///< Entries it lacks, as the leader knows.
 };
 struct QuorumInfo {
@@ -142,6 +143,7 @@ struct QuorumInfo {
   std::uint64_t tolerates = 0;    ///< Further failures of voters that leave a live majority.
   std::vector<VoterInfo> voters;  ///< Learners behind them.
   std::uint64_t wanted = 0;       ///< So many voters the quorum fills itself up to; 0 = not said.
+  std::uint64_t epoch = 0;        ///< 1 = it was never recovered; 0 = not said.
 };
 
 struct EventsQuery {
@@ -187,6 +189,24 @@ struct QuorumWish {
 };
 struct FenceArgs {
   HostId host;
+};
+struct RecoverArgs {
+  bool is_order = false;  ///< False: only say what there is.
+  Term term;              ///< With an order, the end of the log as it was seen.
+  LogIndex index;
+};
+/// What a quorum could go on from at the host that answers.
+struct RecoveryInfo {
+  HostId host;
+  std::string host_name;
+  bool has_log = false;
+  std::uint64_t epoch = 0;
+  Term term;
+  LogIndex last;
+  LogIndex commit;            ///< Known to be committed up to here.
+  std::uint64_t live = 0;     ///< Voters that it takes for alive, itself among them, of
+  std::uint64_t voters = 0;   ///< so many.
+  std::uint64_t idle_ms = 0;  ///< Since it heard a leader.
 };
 
 struct JobSummary {

@@ -81,6 +81,11 @@ struct LeaderChanged {
   HostId leader;
   Term term;
 };
+/// Another epoch is obeyed from now on, durably. What was launched under an earlier one goes on;
+/// the quorum may not know of it, so that hello says all of it.
+struct EpochObeyed {
+  ClusterEpoch epoch;
+};
 /// This host says goodbye: nothing new is accepted for the rest of this life.
 struct LeaveBegun {};
 struct Persisted {
@@ -136,10 +141,10 @@ struct InventoryChanged {
   Inventory inventory;
 };
 
-using GangAgentInput =
-    std::variant<LeaderMessage, LeaderChanged, LeaveBegun, Persisted, SupervisorAdopted,
-                 SupervisorSilent, SupervisorGone, SupervisorsScanned, SupervisorPrepared,
-                 LaunchFailed, RanksStarted, RankFailedEarly, AllRanksEnded, InventoryChanged>;
+using GangAgentInput = std::variant<LeaderMessage, LeaderChanged, EpochObeyed, LeaveBegun,
+                                    Persisted, SupervisorAdopted, SupervisorSilent, SupervisorGone,
+                                    SupervisorsScanned, SupervisorPrepared, LaunchFailed,
+                                    RanksStarted, RankFailedEarly, AllRanksEnded, InventoryChanged>;
 
 // ---- outputs ----
 
@@ -269,6 +274,7 @@ class GangAgent {
 
   void on(Instant now, LeaderMessage input);
   void on(Instant now, LeaderChanged input);
+  void on(Instant now, EpochObeyed input);
   void on(Instant now, const LeaveBegun& input);
   void on(Instant now, Persisted input);
   void on(Instant now, SupervisorAdopted input);
@@ -321,6 +327,7 @@ class GangAgent {
   void recover(const crdt::Records& records);
   void settle_interrupted(Instant now);
   bool may_hello() const;
+  scheduler::GrantReport report_of(const Grant& grant) const;
   void send_hello(Instant now);
   void send_renewals(Instant now);
   void on_time(Instant now, Grant& grant);
@@ -353,6 +360,7 @@ class GangAgent {
   std::uint64_t last_write_ = 0;
 
   HostId leader_;
+  std::uint64_t epoch_ = 1;  ///< The counter that is obeyed.
   bool scanned_ = false;
   bool registered_ = false;
   bool leaving_ = false;

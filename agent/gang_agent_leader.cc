@@ -48,6 +48,12 @@ void GangAgent::on(Instant now, LeaderChanged input) {
   }
 }
 
+void GangAgent::on(Instant now, EpochObeyed input) {
+  epoch_ = input.epoch.counter;
+  registered_ = false;
+  want_hello(now);
+}
+
 void GangAgent::on(Instant, const LeaveBegun&) {
   leaving_ = true;
 }
@@ -77,6 +83,21 @@ bool GangAgent::may_hello() const {
   return scanned_ && is_settled && orphans_.empty() && !leader_.is_zero();
 }
 
+scheduler::GrantReport GangAgent::report_of(const Grant& grant) const {
+  scheduler::GrantReport report{grant.record.token, *grant.durable, {}, std::nullopt};
+  if (report.state == GrantState::kEnded) {
+    report.results = grant.record.results;
+  }
+  const bool was_launched =
+      report.state != GrantState::kReady && report.state != GrantState::kAborted;
+  if (was_launched && report.token.epoch < epoch_) {
+    const GrantRecord& record = grant.record;
+    report.detail = scheduler::GrantDetail{record.job, record.attempt, record.spec, record.members,
+                                           record.hold};
+  }
+  return report;
+}
+
 void GangAgent::send_hello(Instant now) {
   scheduler::Hello hello;
   hello.start = identity_.start;
@@ -89,12 +110,8 @@ void GangAgent::send_hello(Instant now) {
   hello.stuck = withheld_;
   hello.has_namespaces = inventory_.has_namespaces;
   for (const auto& [token, grant] : grants_) {
-    scheduler::GrantReport report{token, grant.durable.value_or(GrantState::kReady), {}};
-    if (report.state == GrantState::kEnded) {
-      report.results = grant.record.results;
-    }
     if (grant.durable.has_value()) {
-      hello.grants.push_back(std::move(report));
+      hello.grants.push_back(report_of(grant));
     }
   }
   hellos_.push_back(send(std::move(hello)));

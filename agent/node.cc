@@ -63,6 +63,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       membership_(options_.self, options_.start, options_.rack, rng_.fork(), now),
       store_(options_.self, options_.start.generation, recovered.state, rng_.fork()),
       seat_(seat_options(options_), recovered.raft, rng_.fork(), now),
+      epoch_(recovered.id, seat_.epoch()),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng_.fork(),
                   now),
       desk_(rng_.fork()),
@@ -79,6 +80,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
         {"name", options_.name},
         {"generation", std::to_string(options_.start.generation.value())},
         {"listen", options_.control.text()}});
+  begin_epochs(now);
   store_.step(now, crdt::Publish{crdt::FieldId::kCapacity, crdt::encode(options_.capacity), false});
   publish_identity(now, false);
   tell_seeds(now);
@@ -250,7 +252,9 @@ void Node::on(Instant now, gossip::Received input) {
   if (envelope.from == told_leader_) {
     leader_heard_at_ = now;
   }
-  dispatch(now, *message);
+  if (meet_epoch(now, envelope)) {
+    dispatch(now, *message);
+  }
 }
 
 /// Who has no cluster yet takes the id of a seed that it dialled itself, and of nobody else: anyone
@@ -368,6 +372,9 @@ void Node::on(Instant now, const Persisted& input) {
       return;
     case PersistOwner::kGangAgent:
       gang_agent_.step(now, Persisted{ref.id});
+      return;
+    case PersistOwner::kEpoch:
+      epoch_persisted(now, ref.id);
       return;
     case PersistOwner::kNobody:
       return;

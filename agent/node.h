@@ -18,6 +18,7 @@
 #include "agent/event_ring.h"
 #include "agent/gang_agent.h"
 #include "agent/id_watch.h"
+#include "agent/obeyed_epoch.h"
 #include "agent/quorum_seat.h"
 #include "agent/seed_contact.h"
 #include "crdt/host_store.h"
@@ -118,7 +119,7 @@ class Node {
   std::uint64_t dropped_count() const { return dropped_count_; }
 
  private:
-  enum class PersistOwner : std::uint8_t { kSeat, kGangAgent, kNobody };
+  enum class PersistOwner : std::uint8_t { kSeat, kGangAgent, kEpoch, kNobody };
   struct PersistRef {
     PersistOwner owner = PersistOwner::kNobody;
     std::uint64_t id = 0;
@@ -143,6 +144,17 @@ class Node {
   bool admit(const gossip::Envelope& envelope, const gossip::Endpoint& link);
   void ask_raise(Generation to);
   void adopt_cluster(ClusterId cluster);
+
+  // node_epoch.cc: which quorum is obeyed, and the operator's word that another shall be.
+  void begin_epochs(Instant now);
+  /// Whether a message of this envelope may be carried on.
+  bool meet_epoch(Instant now, const gossip::Envelope& envelope);
+  void raise_epoch(Instant now, const ClusterEpoch& epoch);
+  void epoch_persisted(Instant now, std::uint64_t counter);
+  void ask_recovery(Instant now, const Asker& asker, const Request& request);
+  Response recover(Instant now, const RecoverArgs& order);
+  RecoveryInfo recovery_info(Instant now) const;
+
   void dispatch(Instant now, const gossip::Message& message);
   void to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
   /// Those that could take a seat in the quorum.
@@ -214,6 +226,7 @@ class Node {
   membership::Membership membership_;
   crdt::HostStore store_;
   QuorumSeat seat_;
+  ObeyedEpoch epoch_;
   GangAgent gang_agent_;
   ClientDesk desk_;
   IdWatch id_watch_;

@@ -289,6 +289,9 @@ bool Node::drain_seat(Instant now) {
   if (output.formed.has_value() && cluster_.is_zero()) {
     adopt_cluster(*output.formed);
   }
+  if (!epoch_.is_durable()) {
+    output.to_own_agent.clear();  // As from any other host: said again.
+  }
   for (auto& [from, message] : output.to_own_agent) {
     gang_agent_.step(now, LeaderMessage{options_.self, from, std::move(message)});
   }
@@ -320,6 +323,9 @@ bool Node::follow_leader(Instant now) {
 bool Node::drain_gang_agent(Instant now) {
   GangAgentOutput output = gang_agent_.take_output();
   bool local = false;
+  if (!epoch_.is_durable()) {
+    output.messages.clear();  // A hello would lack what only the obeyed epoch asks for. Said again.
+  }
   for (AgentSend& message : output.messages) {
     if (message.to == options_.self) {
       local = true;
@@ -382,6 +388,9 @@ gossip::Envelope Node::envelope_of(gossip::MessageType type, Nonce nonce) const 
   envelope.from = options_.self;
   envelope.generation = options_.start.generation;
   envelope.nonce = nonce;
+  if (type != gossip::MessageType::kRequest && type != gossip::MessageType::kResponse) {
+    gossip::set_epoch(envelope, epoch_.met());
+  }
   return envelope;
 }
 

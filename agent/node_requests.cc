@@ -122,6 +122,9 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
     case Verb::kOutput:
       ask_output(now, asker, *request);
       return;
+    case Verb::kRecover:
+      ask_recovery(now, asker, *request);
+      return;
   }
   answer(asker, bad(ResponseStatus::kUsage, "this node does not know that request"));
 }
@@ -368,6 +371,7 @@ QuorumInfo Node::quorum_info(Instant now) const {
   const crdt::QuorumView known = seat_.known_quorum();
   QuorumInfo info;
   info.cluster = cluster_;
+  info.epoch = seat_.epoch().counter;
   info.role = "none";
   info.term = known.term;
   info.leader = known.leader;

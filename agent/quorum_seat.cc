@@ -61,6 +61,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
   scheduler::RecoveredLog log = scheduler::recover_log(raft_records).value();
+  epoch_ = log.epoch;
   if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
     take_seat(now, std::move(log));
     pump(now);
@@ -109,7 +110,9 @@ bool QuorumSeat::is_invited(const scheduler::RaftMessage& message) {
 void QuorumSeat::take_new_seat(Instant now) {
   scheduler::RecoveredLog log;
   log.seat = SeatId(rng_.next() | 1U);
-  persist({Owner::Machine::kSeat, 0}, {scheduler::write_of(log.seat)});
+  log.epoch = epoch_;
+  persist({Owner::Machine::kSeat, 0},
+          {scheduler::write_of(log.seat), scheduler::write_of(log.epoch)});
   output_.events.push_back({Severity::kInfo, "seat_taken", {}});
   take_seat(now, std::move(log));
 }
@@ -166,6 +169,9 @@ void QuorumSeat::storm_changed(Instant now, bool suspected) {
 }
 
 void QuorumSeat::heard_quorum(const crdt::QuorumView& view) {
+  if (view.epoch != epoch_) {
+    return;
+  }
   // Within a term the leader's own row alone speaks, the newest last: it may name other voters.
   const bool is_later =
       view.term == heard_.term && (heard_.leader.is_zero() || view.leader == heard_.leader);
@@ -550,6 +556,7 @@ crdt::QuorumView QuorumSeat::known_quorum() const {
   view.term = raft_->term();
   view.leader = raft_->leader();
   view.voters = raft_->voters();
+  view.epoch = epoch_;
   return view;
 }
 

@@ -44,6 +44,14 @@ struct SeatPersist {
   std::uint64_t id = 0;
   crdt::WriteBatch writes;
 };
+/// How a quorum would go on from this host's log alone.
+struct RecoveryPlan {
+  ClusterEpoch epoch;  ///< Of the log.
+  scheduler::LogPosition
+      last;         ///< Its end: the host with the highest term, then index, knows most.
+  LogIndex commit;  ///< Known to be committed up to here.
+  bool operator==(const RecoveryPlan&) const = default;
+};
 /// The answer to submit() or order(), by its request number.
 struct SeatReply {
   std::uint64_t request = 0;
@@ -101,12 +109,23 @@ class QuorumSeat {
   void hosts_seen(Instant now, const std::vector<SeenHost>& hosts);
   /// Answered by granted_reads or refused_reads with this number.
   void read(Instant now, std::uint64_t request);
+  // quorum_recovery.cc: by hand, when a majority of the voters is lost for good.
+  /// Nothing without a log of its own.
+  std::optional<RecoveryPlan> recovery_plan() const;
+  /// The log as it is here, its uncommitted end included, becomes that of a quorum of this host
+  /// alone, under `next`, which is above its epoch. kConflict: the log does not end at `expected`;
+  /// kCorrupt: it holds what this version cannot apply. Nothing has changed then.
+  Status recover(Instant now, scheduler::LogPosition expected, const ClusterEpoch& next);
+  /// `epoch` is obeyed on this host: a log of a lower one is given up, with its seat.
+  void epoch_met(Instant now, const ClusterEpoch& epoch);
   void tick(Instant now);
   Instant next_deadline() const;
   std::string deadlines_text(Instant now) const;
   SeatOutput take_output();
   void check_invariants() const;
 
+  /// Obeyed on this host; that of its log, where it has one.
+  const ClusterEpoch& epoch() const { return epoch_; }
   /// It has the log or is getting it: a voter, or a learner.
   bool has_seat() const { return raft_.has_value(); }
   bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
@@ -140,6 +159,8 @@ class QuorumSeat {
     std::uint64_t id = 0;
   };
 
+  void leave_seat(Instant now);
+  Result<scheduler::RecoveredLog> continued_log(const ClusterEpoch& next);
   static bool is_invited(const scheduler::RaftMessage& message);
   void take_new_seat(Instant now);
   void take_seat(Instant now, scheduler::RecoveredLog log);
@@ -160,6 +181,7 @@ class QuorumSeat {
 
   SeatOptions options_;
   Rng rng_;
+  ClusterEpoch epoch_;  ///< Obeyed here; of the log, where there is one.
   scheduler::FirstQuorum first_quorum_;
   std::optional<scheduler::Raft> raft_;
   scheduler::Scheduler scheduler_;
@@ -170,7 +192,7 @@ class QuorumSeat {
   VoterPace pace_;
   bool caught_up_ = false;
   LogIndex told_commit_;  ///< The highest that a leader told of.
-  Term applied_term_;  ///< Of the last entry applied since this machine began.
+  Term applied_term_;     ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};

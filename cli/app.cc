@@ -27,7 +27,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 19> kVerbs = {{
+constexpr std::array<Entry, 20> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
@@ -54,6 +54,8 @@ constexpr std::array<Entry, 19> kVerbs = {{
     {"quorum remove", "NAME [OPTIONS]", "Take a host's vote, and want one voter less.",
      plain<make_quorum_remove>},
     {"quorum transfer", "[NAME] [OPTIONS]", "Let another voter lead.", plain<make_quorum_transfer>},
+    {"quorum recover", "[NAME] [OPTIONS]", "Go on when a majority of the voters is lost for good.",
+     plain<make_quorum_recover>},
     {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
     {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
      plain<make_leave>},

@@ -157,6 +157,7 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
                       {"applied", quorum.applied.value()},
                       {"tolerates", quorum.tolerates},
                       {"wanted", quorum.wanted},
+                      {"epoch", quorum.epoch},
                       {"voters", views(quorum.voters)}},
                      answer);
 }
@@ -241,6 +242,10 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
 std::string quorum_changed_json(const std::string& done, const std::string& host_name,
                                 const std::string& detail) {
   return dump({{done, host_name}, {"detail", detail}});
+}
+
+std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last) {
+  return dump({{"recovered_from", host_name}, {"epoch", epoch}, {"index", last.value()}});
 }
 
 std::string fenced_json(const std::string& host_name, HostId host) {

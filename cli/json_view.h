@@ -38,6 +38,7 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
 /// `done` is "added", "removed" or "leads"; `host_name` "" = not asked for by name.
 std::string quorum_changed_json(const std::string& done, const std::string& host_name,
                                 const std::string& detail);
+std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last);
 std::string fenced_json(const std::string& host_name, HostId host);
 std::string left_json(const std::string& host_name);
 

@@ -14,6 +14,7 @@ std::string summary(const agent::QuorumInfo& quorum, const std::string& answered
                                  : quorum.leader_name + " (" + quorum.leader.short_hex() + ")";
   return "cluster    " + quorum.cluster.short_hex() + "\n" +  //
          "leader     " + leader + "\n" + "answered   " + answered_by + " (" + quorum.role + ")\n" +
+         (quorum.epoch > 1 ? "epoch      " + std::to_string(quorum.epoch) + " (recovered)\n" : "") +
          "term       " + std::to_string(quorum.term.value()) + "\n" + "log        commit " +
          std::to_string(quorum.commit.value()) + ", applied " +
          std::to_string(quorum.applied.value()) + "\n" + "tolerates  " +

@@ -33,6 +33,7 @@ std::unique_ptr<Verb> make_quorum();
 std::unique_ptr<Verb> make_quorum_add();
 std::unique_ptr<Verb> make_quorum_remove();
 std::unique_ptr<Verb> make_quorum_transfer();
+std::unique_ptr<Verb> make_quorum_recover();
 std::unique_ptr<Verb> make_requeue();
 std::unique_ptr<Verb> make_resume();
 std::unique_ptr<Verb> make_show();

@@ -141,9 +141,10 @@ std::optional<Capacity> decode_capacity(std::string_view bytes) {
 
 std::string encode(const QuorumView& view) {
   Encoder out;
-  out.array(4).num(view.term).id(view.leader);
+  out.array(6).num(view.term).id(view.leader);
   write_host_ids(out, view.voters);
   out.num(view.applied);
+  out.u64(view.epoch.counter).u64(view.epoch.lineage);
   return out.take();
 }
 
@@ -154,6 +155,10 @@ std::optional<QuorumView> decode_quorum_view(std::string_view bytes) {
     view.leader = in.id<HostId>();
     view.voters = read_host_ids(in, kVotersMax);
     view.applied = in.num<LogIndex>();
+    if (in.left() > 0) {
+      view.epoch.counter = in.u64();
+      view.epoch.lineage = in.u64();
+    }
     return view;
   });
 }

@@ -72,6 +72,7 @@ struct QuorumView {
   HostId leader;  ///< Zero = none known.
   std::vector<HostId> voters;
   LogIndex applied;
+  ClusterEpoch epoch{};  ///< A view of a lower one is of a quorum that was given up.
   bool operator==(const QuorumView&) const = default;
 };
 

@@ -48,6 +48,31 @@ Result<Message> decode(std::string bytes) {
   return Message(std::move(envelope), std::move(document).value());
 }
 
+void set_epoch(Envelope& envelope, const ClusterEpoch& epoch) {
+  if (!epoch.is_first()) {
+    envelope.trailing = Encoder().array(2).u64(epoch.counter).u64(epoch.lineage).take();
+    envelope.trailing_count = 1;
+  }
+}
+
+ClusterEpoch epoch_of(const Envelope& envelope) {
+  if (envelope.trailing_count == 0) {
+    return {};
+  }
+  // Readable as an array of what trails: its header is not part of `trailing`.
+  Encoder list;
+  list.array(envelope.trailing_count).raw(envelope.trailing);
+  const Result<Document> document = Document::parse(list.take());
+  if (!document) {
+    return {};
+  }
+  Reader first = document->root().array();
+  ClusterEpoch epoch;
+  epoch.counter = first.u64_at_most(kEpochCounterMax);
+  epoch.lineage = first.u64();
+  return first.ok() && epoch.counter > 0 ? epoch : ClusterEpoch();
+}
+
 Reader Message::body() const {
   Reader reader = document_.root();
   reader.u64();

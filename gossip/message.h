@@ -61,9 +61,19 @@ struct Envelope {
   HostId from;
   Generation generation;
   Nonce nonce;
-  std::string trailing;            ///< msgpack of the elements behind the body.
+  std::string trailing;  ///< msgpack of the elements behind the body.
   std::size_t trailing_count = 0;
 };
+
+/// Epochs above this are nobody's.
+inline constexpr std::uint64_t kEpochCounterMax = std::uint64_t{1} << 32;
+
+/// The first trailing element, [counter, lineage], of messages between agents; none in the first
+/// epoch, so that its bytes are those of releases that knew no other. Not of requests and
+/// responses, whose trailing elements are the client's.
+void set_epoch(Envelope& envelope, const ClusterEpoch& epoch);
+/// The first epoch when the envelope names none, or none that is readable.
+ClusterEpoch epoch_of(const Envelope& envelope);
 
 /// A decoded message: the envelope and, behind body(), the elements of the body.
 class Message {

@@ -1,5 +1,6 @@
 #include "scheduler/agent_messages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gossip/base/generation.h"
@@ -12,8 +13,33 @@ using gossip::Encoder;
 using gossip::MessageType;
 using gossip::Reader;
 
+/// [token, job, attempt, spec, members, hold] of each report that has them.
+void write_details(Encoder& out, const std::vector<GrantReport>& grants) {
+  out.array(static_cast<std::size_t>(std::count_if(
+      grants.begin(), grants.end(), [](const auto& grant) { return grant.detail.has_value(); })));
+  for (const GrantReport& grant : grants) {
+    if (grant.detail.has_value()) {
+      out.array(3).token(grant.token);
+      write(out, *grant.detail);
+    }
+  }
+}
+
+void read_details(Reader in, std::vector<GrantReport>& grants) {
+  while (in.ok() && in.left() > 0) {
+    Reader item = in.array();
+    const Token token = item.token();
+    GrantDetail detail = read_grant_detail(item);
+    const auto report = std::find_if(grants.begin(), grants.end(),
+                                     [&](const auto& grant) { return grant.token == token; });
+    if (item.ok() && report != grants.end()) {
+      report->detail = std::move(detail);
+    }
+  }
+}
+
 void write_body(Encoder& out, const Hello& hello) {
-  out.array(10);
+  out.array(11);
   write(out, hello.start);
   out.text(hello.boot_id).text(hello.name).text(hello.gpu_type);
   write(out, hello.gpus);
@@ -24,6 +50,7 @@ void write_body(Encoder& out, const Hello& hello) {
   }
   write(out, hello.stuck);
   out.boolean(hello.has_namespaces);
+  write_details(out, hello.grants);
 }
 
 Hello read_hello(Reader& in) {
@@ -48,6 +75,9 @@ Hello read_hello(Reader& in) {
   if (in.left() > 0) {
     hello.stuck = read_texts(in, kUuidBytesMax);
     hello.has_namespaces = in.boolean();
+  }
+  if (in.left() > 0) {
+    read_details(in.array(), hello.grants);
   }
   return hello;
 }

@@ -43,10 +43,22 @@ enum class GrantState : std::uint8_t {
   kAborted = 5,  ///< Never launched, never will be.
 };
 
+/// Of what a grant is a share: all that a quorum must know of it that has lost its Decide.
+struct GrantDetail {
+  JobId job;
+  std::uint32_t attempt = 1;
+  JobSpec spec;
+  std::vector<Member> members;
+  Duration hold{0};
+  bool operator==(const GrantDetail&) const = default;
+};
+
 struct GrantReport {
   Token token;
   GrantState state = GrantState::kReady;
   std::vector<RankResult> results;  ///< Set when kEnded.
+  /// Given for what was launched under an earlier epoch than the one obeyed.
+  std::optional<GrantDetail> detail{};
   bool operator==(const GrantReport&) const = default;
 };
 

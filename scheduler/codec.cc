@@ -170,6 +170,30 @@ Member read_member(gossip::Reader& outer) {
   return member;
 }
 
+void write(gossip::Encoder& out, const GrantDetail& detail) {
+  out.array(5).num(detail.job).u64(detail.attempt);
+  write(out, detail.spec);
+  out.array(detail.members.size());
+  for (const Member& member : detail.members) {
+    write(out, member);
+  }
+  out.duration(detail.hold);
+}
+
+GrantDetail read_grant_detail(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  GrantDetail detail;
+  detail.job = in.num<JobId>();
+  detail.attempt = read_u32(in);
+  detail.spec = read_job_spec(in);
+  gossip::Reader members = in.array();
+  while (members.ok() && members.left() > 0) {
+    detail.members.push_back(read_member(members));
+  }
+  detail.hold = read_span(in);
+  return detail;
+}
+
 void write(gossip::Encoder& out, const gossip::Endpoint& endpoint) {
   out.array(2)
       .bytes({reinterpret_cast<const char*>(endpoint.ip.data()), endpoint.ip.size()})

@@ -16,6 +16,8 @@ inline constexpr Duration kSpanMax = std::chrono::hours(24 * 366);
 void write(gossip::Encoder& out, const JobSpec& spec);
 void write(gossip::Encoder& out, const RankResult& result);
 void write(gossip::Encoder& out, const Member& member);
+/// One array: [job, attempt, spec, members, hold, ...trailing].
+void write(gossip::Encoder& out, const GrantDetail& detail);
 void write(gossip::Encoder& out, const gossip::Endpoint& endpoint);
 void write(gossip::Encoder& out, const AgentStart& start);
 void write(gossip::Encoder& out, const std::vector<std::string>& texts);
@@ -25,6 +27,7 @@ void write(gossip::Encoder& out, const std::vector<RankResult>& results);
 JobSpec read_job_spec(gossip::Reader& in);
 RankResult read_rank_result(gossip::Reader& in);
 Member read_member(gossip::Reader& in);
+GrantDetail read_grant_detail(gossip::Reader& in);
 gossip::Endpoint read_endpoint(gossip::Reader& in);
 AgentStart read_agent_start(gossip::Reader& in);
 /// A text longer than `bytes_max` fails the reader.

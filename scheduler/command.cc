@@ -16,7 +16,7 @@ Encoder& begin(Encoder& out, EntryKind kind, std::size_t fields) {
 }
 
 void write_entry(Encoder& out, const entry::Register& fact) {
-  begin(out, EntryKind::kRegister, 11).id(fact.host);
+  begin(out, EntryKind::kRegister, 12).id(fact.host);
   write(out, fact.start);
   out.text(fact.boot_id).text(fact.name).text(fact.gpu_type);
   write(out, fact.gpus);
@@ -26,6 +26,7 @@ void write_entry(Encoder& out, const entry::Register& fact) {
   }
   write(out, fact.stuck);
   out.boolean(fact.has_namespaces);
+  write(out, fact.adoptable);
 }
 
 entry::Register read_register(Reader& in) {
@@ -48,6 +49,9 @@ entry::Register read_register(Reader& in) {
   if (in.left() > 0) {
     fact.stuck = read_texts(in, kUuidBytesMax);
     fact.has_namespaces = in.boolean();
+  }
+  if (in.left() > 0) {
+    fact.adoptable = read_tokens(in);
   }
   return fact;
 }
@@ -265,6 +269,22 @@ entry::Fence read_fence(Reader& in) {
   return fact;
 }
 
+void write_entry(Encoder& out, const entry::Adopt& fact) {
+  begin(out, EntryKind::kAdopt, 5).id(fact.host);
+  write(out, fact.start);
+  out.token(fact.token);
+  write(out, fact.detail);
+}
+
+entry::Adopt read_adopt(Reader& in) {
+  entry::Adopt fact;
+  fact.host = in.id<HostId>();
+  fact.start = read_agent_start(in);
+  fact.token = in.token();
+  fact.detail = read_grant_detail(in);
+  return fact;
+}
+
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
     case EntryKind::kRegister:
@@ -305,6 +325,8 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_requeue(in);
     case EntryKind::kFence:
       return read_fence(in);
+    case EntryKind::kAdopt:
+      return read_adopt(in);
   }
   return std::nullopt;
 }
@@ -363,6 +385,9 @@ constexpr EntryKind kind_for(const entry::Requeue&) {
 constexpr EntryKind kind_for(const entry::Fence&) {
   return EntryKind::kFence;
 }
+constexpr EntryKind kind_for(const entry::Adopt&) {
+  return EntryKind::kAdopt;
+}
 
 }  // namespace
 
@@ -403,6 +428,8 @@ std::string_view text_of(Cause cause) {
       return "none";
     case Cause::kRefused:
       return "refused";
+    case Cause::kRecovered:
+      return "quorum_recovered";
     case Cause::kDeadline:
       return "deadline";
     case Cause::kCondemned:

@@ -38,14 +38,15 @@ enum class EntryKind : std::uint8_t {
   kResume = 17,
   kRequeue = 18,
   kFence = 19,
+  kAdopt = 20,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
-/// up to kFence.
-inline constexpr std::uint64_t kCommandLevel = 2;
+/// up to kFence, 3 = up to kAdopt.
+inline constexpr std::uint64_t kCommandLevel = 3;
 /// The least level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
-  return kind >= EntryKind::kSuspend ? 2 : 1;
+  return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
 inline constexpr std::uint64_t kEntryVersion = 1;
@@ -73,6 +74,7 @@ enum class Cause : std::uint8_t {
   kCondemned = 3,  ///< A member's host was condemned.
   kRestarted = 4,  ///< A member's agent came back under another pair.
   kFenced = 5,     ///< An operator said that a member's host is off.
+  kRecovered = 6,  ///< Whether it was started went with the quorum that was lost.
   // Stop
   kRankFailed = 10,
   kHostLost = 11,
@@ -109,6 +111,7 @@ struct Register {
   std::vector<LiveGrant> live;
   std::vector<std::string> stuck;  ///< Hello::stuck. Replaces what was quarantined.
   bool has_namespaces = true;      ///< Hello::has_namespaces.
+  std::vector<Token> adoptable{};  ///< Of `live`: launched, and not known to the leader's log.
   bool operator==(const Register&) const = default;
 };
 struct Submit {
@@ -219,13 +222,23 @@ struct Fence {
   bool operator==(const Fence&) const = default;
 };
 
+/// An attempt that was launched under an earlier epoch and of which this log knows nothing: its
+/// Decide was lost with the quorum that logged it (design 7). It is taken as STARTED.
+struct Adopt {
+  HostId host;  ///< Whose agent told of it, as registered with `start`.
+  AgentStart start;
+  Token token;
+  GrantDetail detail;
+  bool operator==(const Adopt&) const = default;
+};
+
 }  // namespace entry
 
 using Entry =
     std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
                  entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
                  entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
-                 entry::Resume, entry::Requeue, entry::Fence>;
+                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt>;
 
 EntryKind kind_of(const Entry& entry);
 std::string encode(const Entry& entry);

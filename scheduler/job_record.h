@@ -77,6 +77,9 @@ struct HostRecord {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   bool has_namespaces = true;  ///< False: takes only jobs that silence never ends (design 9).
+  bool awaits_hello = false;  ///< The epoch began anew, and it has not registered since.
+  /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
+  std::vector<Token> unadopted;
   Token highest;               ///< The floor: the highest token ever granted here.
   // As last observed (entry::Observe).
   AgentStart seen;
@@ -102,7 +105,7 @@ struct HostRecord {
   }
   bool suits(const JobSpec& spec) const { return has_namespaces || spec.keep_when_isolated; }
   bool takes_work() const {
-    return is_reachable() && health == Health::kHealthy && !is_superseded();
+    return is_reachable() && health == Health::kHealthy && !is_superseded() && !awaits_hello;
   }
 };
 

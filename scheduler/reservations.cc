@@ -31,6 +31,7 @@ Edge abort_edge(Cause cause) {
       return Edge::kAbortedRequeued;
     case Cause::kNone:
     case Cause::kRefused:
+    case Cause::kRecovered:
     case Cause::kRankFailed:
     case Cause::kHostLost:
     case Cause::kTimeLimit:
@@ -56,6 +57,7 @@ Edge stop_edge(Cause cause) {
       return Edge::kStopCancelled;
     case Cause::kNone:
     case Cause::kRefused:
+    case Cause::kRecovered:
     case Cause::kDeadline:
     case Cause::kCondemned:
     case Cause::kRestarted:

@@ -209,6 +209,8 @@ class Scheduler {
 
   // scheduler_agents.cc: what agents say.
   void hear(Instant now, const HostId& from, Nonce nonce, Hello& hello);
+  void hear_unknown(const HostId& from, Nonce nonce, const Finish& finish);
+  bool adopt(Instant now, const HostId& host, const Hello& hello);
   void hear(Instant now, const HostId& from, const Ready& ready);
   void hear(Instant now, const HostId& from, const Refuse& refuse);
   void hear(Instant now, const HostId& from, Nonce nonce, const Finish& finish);

@@ -13,7 +13,21 @@ bool is_live(GrantState state) {
   return state != GrantState::kEnded && state != GrantState::kAborted;
 }
 
-entry::Register register_of(const HostId& host, const Hello& hello) {
+/// Reports of what may be adopted, and not of what is to end instead.
+std::vector<const GrantReport*> adoptable(const State& state, const HostId& host,
+                                          const Hello& hello) {
+  std::vector<const GrantReport*> reports;
+  for (const GrantReport& report : hello.grants) {
+    if (report.detail.has_value() && state.may_be_adopted(report.token) &&
+        state.adoption({host, hello.start, report.token, *report.detail}) !=
+            State::Adoption::kNever) {
+      reports.push_back(&report);
+    }
+  }
+  return reports;
+}
+
+entry::Register register_of(const State& state, const HostId& host, const Hello& hello) {
   entry::Register fact;
   fact.host = host;
   fact.start = hello.start;
@@ -30,15 +44,38 @@ entry::Register register_of(const HostId& host, const Hello& hello) {
       fact.live.push_back({grant.token, grant.state == GrantState::kEnded});
     }
   }
+  const std::vector<const GrantReport*> reports = adoptable(state, host, hello);
+  if (reports.empty()) {
+    return fact;
+  }
+  // Nobody else gets what such an attempt holds.
+  std::set<std::string> withheld(hello.stuck.begin(), hello.stuck.end());
+  for (const GrantReport* report : reports) {
+    fact.adoptable.push_back(report->token);
+    for (const Member& member : report->detail->members) {
+      for (const GpuSlot& gpu : member.gpus) {
+        if (member.host == host) {
+          withheld.insert(gpu.uuid);
+        }
+      }
+    }
+  }
+  fact.stuck.assign(withheld.begin(), withheld.end());
   return fact;
 }
 
-bool is_registered_as(const HostRecord& record, const Hello& hello) {
-  return record.start == hello.start && record.boot_id == hello.boot_id &&
-         record.name == hello.name && record.gpu_type == hello.gpu_type &&
-         record.gpus == hello.gpus && record.cpus == hello.cpus &&
-         record.memory_mb == hello.memory_mb && record.quarantined == hello.stuck &&
-         record.has_namespaces == hello.has_namespaces;
+bool is_registered_as(const HostRecord& record, const entry::Register& wanted) {
+  return !record.awaits_hello && record.start == wanted.start && record.boot_id == wanted.boot_id &&
+         record.name == wanted.name && record.gpu_type == wanted.gpu_type &&
+         record.gpus == wanted.gpus && record.cpus == wanted.cpus &&
+         record.memory_mb == wanted.memory_mb && record.quarantined == wanted.stuck &&
+         record.unadopted == wanted.adoptable && record.has_namespaces == wanted.has_namespaces;
+}
+
+bool never_ran(const Finish& finish) {
+  return std::all_of(finish.results.begin(), finish.results.end(), [](const RankResult& result) {
+    return result.kind == RankResult::Kind::kNeverRan;
+  });
 }
 
 /// Ranks that are the member's own, each once.
@@ -106,7 +143,8 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello)
   const bool stale = record != nullptr && record->start != hello.start &&
                      hello.start.generation <= record->start.generation &&
                      !mutant(SchedulerMutant::kOldGenerationRegistered);
-  const bool known = record != nullptr && is_registered_as(*record, hello);
+  const entry::Register wanted = register_of(state_, from, hello);
+  const bool known = record != nullptr && is_registered_as(*record, wanted);
   if (stale || known) {
     wait_for_round(now, Waiter{from, nonce, std::move(hello)});
     return;
@@ -115,7 +153,7 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello)
     ++dropped_;
     return;
   }
-  propose(now, register_of(from, hello));
+  propose(now, wanted);
   hellos_.insert_or_assign(from, Waiter{from, nonce, std::move(hello)});
 }
 
@@ -165,6 +203,10 @@ void Scheduler::quarantine(Instant now, const HostId& from, const MemberRecord& 
 }
 
 void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, const Finish& finish) {
+  if (state_.may_be_adopted(finish.token)) {
+    hear_unknown(from, nonce, finish);
+    return;
+  }
   if (state_.is_over(finish.token, from)) {
     say(from, nonce, FinishAck{finish.token});
     return;
@@ -184,6 +226,21 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, const Finish&
   finish_nonces_.insert_or_assign({MemberKey{finish.token, from}, finish.last}, nonce);
   propose(now, entry::Finish{finish.token, from, finish.start,
                              own_results(record->member, finish.results), finish.last});
+}
+
+/// Of an attempt that this log does not know: its end counts once it was adopted, and the evidence
+/// is needed until then. What its host's registration left out is not going to be.
+void Scheduler::hear_unknown(const HostId& from, Nonce nonce, const Finish& finish) {
+  const HostRecord* record = state_.host(from);
+  const bool is_judged =
+      record != nullptr && !record->awaits_hello && record->start == finish.start &&
+      std::find(record->unadopted.begin(), record->unadopted.end(), finish.token) ==
+          record->unadopted.end();
+  if (never_ran(finish) || is_judged) {
+    say(from, nonce, FinishAck{finish.token});
+  } else {
+    ++dropped_;
+  }
 }
 
 /// A committed Finish is acknowledged. The nonce tells the agent which of its words it was: the
@@ -262,26 +319,43 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
     refuse_pair(waiter, hello, stale ? record->start.generation.next() : Generation());
     return;
   }
+  if (adopt(now, waiter.host, hello)) {
+    return;  // It says hello again, until all that it runs is known here.
+  }
   HelloReply reply;
   reply.start_id = hello.start.start_id;
   reply.registered = true;
   reply.floor = record->highest;
   std::vector<Token> live;
   for (const GrantReport& grant : hello.grants) {
-    if (grant.state == GrantState::kAborted && state_.is_over(grant.token, waiter.host)) {
+    const bool is_lost = state_.may_be_adopted(grant.token);  // And is not going to be.
+    if ((grant.state == GrantState::kAborted && state_.is_over(grant.token, waiter.host)) ||
+        (is_lost && !is_live(grant.state))) {
       say(waiter.host, Nonce(), FinishAck{grant.token});  // The record may go.
     }
     if (!is_live(grant.state)) {
       continue;
     }
     live.push_back(grant.token);
-    if (state_.is_over(grant.token, waiter.host)) {
+    if (is_lost || state_.is_over(grant.token, waiter.host)) {
       reply.kill.push_back(grant.token);
     }
   }
   say(waiter.host, waiter.nonce, reply);
   forgive(now, waiter.host, live);
   report_ended(now, waiter.host, hello);
+}
+
+/// Whether some grant of that host is not known here yet.
+bool Scheduler::adopt(Instant now, const HostId& host, const Hello& hello) {
+  const std::vector<const GrantReport*> reports = adoptable(state_, host, hello);
+  for (const GrantReport* report : reports) {
+    entry::Adopt fact{host, hello.start, report->token, *report->detail};
+    if (state_.adoption(fact) == State::Adoption::kNow) {
+      propose(now, fact);
+    }
+  }
+  return !reports.empty();
 }
 
 void Scheduler::report_ended(Instant now, const HostId& host, const Hello& hello) {
@@ -296,6 +370,9 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
   RenewAck ack;
   std::vector<Token> condemned;
   for (const Token& token : renew.tokens) {
+    if (state_.may_be_adopted(token)) {
+      continue;
+    }
     if (state_.is_over(token, waiter.host)) {
       // Told again and again until it obeys: the word that ended it may have been lost.
       say(waiter.host, Nonce(), Stop{token, renew.start, Duration::zero(), "over"});

@@ -49,6 +49,7 @@ std::string proposal_name(const Entry& entry) {
       return std::to_string(e.job.value()) + "/" + std::to_string(e.attempt);
     }
     std::string operator()(const entry::Fence& e) const { return e.host.hex(); }
+    std::string operator()(const entry::Adopt& e) const { return e.token.text(); }
   };
   return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
 }
@@ -151,7 +152,7 @@ void Scheduler::place_queue(Instant now) {
   const auto first = proposed_.lower_bound(prefix);
   const bool on_its_way =
       first != proposed_.end() && first->first.compare(0, prefix.size(), prefix) == 0;
-  if (!placing_wanted_ || on_its_way) {
+  if (!placing_wanted_ || on_its_way || state_.awaits_hosts()) {
     return;
   }
   placing_wanted_ = false;

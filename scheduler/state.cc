@@ -69,6 +69,7 @@ void State::on(Step& step, const entry::Tick& fact) {
     return;
   }
   cluster_time_ += fact.elapsed;
+  step.result.capacity_changed |= is_recovering();  // The queue may be waiting for hosts.
   forget_old_keys();
   settle_unclassed(step);
   for (const QueueKey& place : queue_) {
@@ -109,7 +110,7 @@ void State::on(Step& step, const entry::Register& fact) {
     return;
   }
   const HostRecord* known = host(fact.host);
-  const bool new_pair = known == nullptr || known->start != fact.start;
+  const bool new_pair = known == nullptr || known->start != fact.start || known->awaits_hello;
   const bool rebooted = known != nullptr && known->boot_id != fact.boot_id;
   HostRecord& record = hosts_[fact.host];
   record.id = fact.host;
@@ -121,6 +122,8 @@ void State::on(Step& step, const entry::Register& fact) {
   record.cpus = fact.cpus;
   record.memory_mb = fact.memory_mb;
   record.has_namespaces = fact.has_namespaces;
+  record.awaits_hello = false;
+  record.unadopted = fact.adoptable;
   // Design 8, rule 11: offered again when its agent says that it is clean, a reboot among others.
   if (record.quarantined != fact.stuck) {
     record.quarantined = fact.stuck;
@@ -247,10 +250,14 @@ std::vector<std::string> State::free_gpus(const HostRecord& host) const {
 }
 
 bool State::is_over(const Token& token, const HostId& host) const {
-  if (token.epoch != epoch_ || token.index > applied_.value()) {
+  const auto past = past_epochs_.find(token.epoch);
+  const LogIndex last = token.epoch == epoch_        ? applied_
+                        : past == past_epochs_.end() ? LogIndex()
+                                                     : past->second;
+  const Attempt* known = attempt(token);
+  if (known == nullptr && token.index > last.value()) {
     return false;
   }
-  const Attempt* known = attempt(token);
   if (known == nullptr) {
     return true;
   }

@@ -40,6 +40,11 @@ inline constexpr std::uint32_t kLostAttemptsMax = 100;
 inline constexpr Duration kClassWait = std::chrono::milliseconds(5500);
 inline constexpr Duration kLeftOutFor = std::chrono::seconds(60);
 inline constexpr Duration kClientKeyLife = std::chrono::hours(24 * 7);
+/// After a recovery, in cluster time. Shorter: a host that is slow to say what it runs finds its
+/// job run again elsewhere. Longer: a host that is never coming delays all new work.
+inline constexpr Duration kAdoptionWindow = std::chrono::seconds(30);
+/// Job ids left out at a recovery: those of lost submits are not given to other jobs.
+inline constexpr std::uint64_t kJobIdsSkipped = 10'000;
 inline constexpr Duration kTickMax = std::chrono::hours(1);  ///< One Tick adds at most this.
 
 inline constexpr std::int32_t kExitTimeLimit = 124;
@@ -80,6 +85,10 @@ class State {
   /// The log's entry at `index` is not ours (an empty one of a new leader, a membership change).
   void skip(LogIndex index);
 
+  /// Another quorum goes on from here under a higher counter: what the log of the last one held
+  /// beyond this is lost, and may have been carried out. Every host has to register anew; attempts
+  /// of which it is not known whether they were started are aborted here, and adopted if they were.
+  void begin_epoch(std::uint64_t counter);
   std::uint64_t epoch() const { return epoch_; }
   LogIndex applied() const { return applied_; }
   Duration cluster_time() const { return cluster_time_; }
@@ -107,6 +116,18 @@ class State {
   /// No agent may hold `token` alive on `host`: its share there is over in the log. False for
   /// tokens above applied() or of another epoch, of which this state knows nothing.
   bool is_over(const Token& token, const HostId& host) const;
+  /// The log of an earlier epoch may have started this attempt, and this state does not know.
+  bool may_be_adopted(const Token& token) const;
+  enum class Adoption : std::uint8_t {
+    kNow,    ///< An Adopt of it would count.
+    kLater,  ///< Some host has to say first what it runs, or an older attempt to end.
+    kNever,  ///< Its job went on without it, or it is none: it must end.
+  };
+  /// Precondition: may_be_adopted(token).
+  Adoption adoption(const entry::Adopt& fact) const;
+  /// After a recovery: the queue waits, for at most kAdoptionWindow, for hosts that live and have
+  /// not said yet what they run.
+  bool awaits_hosts() const;
   /// The largest gang of this type ("" = the best single type) that all registered hosts together
   /// could ever run, healthy or not. Nothing before the first registration. `is_kept`: under
   /// isolation `keep`, which hosts without PID namespaces ask for.
@@ -114,7 +135,9 @@ class State {
                                                 bool is_kept = true) const;
   /// Something waits for cluster time: a time limit, a deadline, a host left out, a failure to be
   /// classed. Client keys may well live longer in a cluster that does nothing.
-  bool needs_time() const { return !queue_.empty() || !live_.empty() || !unclassed_.empty(); }
+  bool needs_time() const {
+    return !queue_.empty() || !live_.empty() || !unclassed_.empty() || is_recovering();
+  }
   const EdgeCounts& edges() const { return edges_; }
   const JobStepCounts& job_steps() const { return job_steps_; }
   /// The highest level_needed() of what was applied here. Not part of the replicated state.
@@ -164,6 +187,14 @@ class State {
   void on(Step& step, const entry::Requeue& fact);
   void on(Step& step, const entry::Fence& fact);
 
+  // state_recovery.cc: what a quorum does not know that follows a lost one.
+  void on(Step& step, const entry::Adopt& fact);
+  bool is_recovering() const;
+  std::vector<Token> unsure_tokens() const { return {unsure_.begin(), unsure_.end()}; }
+  bool is_whole(const entry::Adopt& fact) const;
+  Adoption adoption_by_job(const entry::Adopt& fact) const;
+  Attempt adopted(const entry::Adopt& fact) const;
+
   // state_orders.cc: an operator's word.
   void hear(Step& step, JobId id, JobEvent word, const std::string& by);
   void keep_order(Step& step, Job& job, JobEvent word, const std::string& by);
@@ -172,6 +203,7 @@ class State {
   std::string why_not(const entry::Register& fact) const;
   std::string why_not(const entry::Decide& fact) const;
   std::string why_not_member(const entry::Decide& fact, std::size_t position) const;
+  void bind(Step& step, Job& owner, Attempt attempt);
   void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted);
   Outcome feed(Step& step, const Token& token, const Fact& fact);
   void follow(Step& step, Attempt& attempt, const Outcome& outcome);
@@ -207,6 +239,10 @@ class State {
   std::map<HostId, HostRecord> hosts_;
   std::map<Token, Attempt> attempts_;
   std::map<std::string, KeyRecord> keys_;
+  // Of recoveries: none in the first epoch.
+  Duration recovered_at_{0};                       ///< Cluster time at the last one.
+  std::map<std::uint64_t, LogIndex> past_epochs_;  ///< Counter -> the last index known of it.
+  std::set<Token> unsure_;  ///< Aborted by the last one: they may have been started.
   // Derived, rebuilt after decode.
   std::set<std::pair<LogIndex, JobId>> ended_jobs_;  ///< By end, for forgetting the oldest.
   Queue queue_;

@@ -92,14 +92,24 @@ void State::on(Step& step, const entry::Decide& fact) {
   attempt.reserved_at = cluster_time_;
   for (const Member& member : fact.members) {
     attempt.members.push_back(MemberRecord{member, false, MemberEnd::kNone, LogIndex(), {}});
-    hosts_.at(member.host).highest = attempt.token;
-    live_on_[member.host].insert(attempt.token);
-    for (const GpuSlot& gpu : member.gpus) {
-      grants_[gpu.uuid][gpu.slot] = Grant{attempt.token, member.host};
-    }
   }
   edges_.add(Edge::kReserved);
-  owner.attempts = fact.attempt;
+  bind(step, owner, std::move(attempt));
+}
+
+void State::bind(Step& step, Job& owner, Attempt attempt) {
+  for (const MemberRecord& record : attempt.members) {
+    if (record.end != MemberEnd::kNone) {
+      continue;
+    }
+    Token& highest = hosts_.at(record.member.host).highest;
+    highest = std::max(highest, attempt.token);
+    live_on_[record.member.host].insert(attempt.token);
+    for (const GpuSlot& gpu : record.member.gpus) {
+      grants_[gpu.uuid][gpu.slot] = Grant{attempt.token, record.member.host};
+    }
+  }
+  owner.attempts = attempt.number;
   owner.current = attempt.token;
   owner.attempt_tokens.push_back(attempt.token);
   if (owner.attempt_tokens.size() > kAttemptsKept) {

@@ -53,7 +53,10 @@ std::uint32_t read_u32(Reader& in) {
 }
 
 Encoder encode_host(const HostRecord& host) {
-  Encoder out = section(Section::kHost, 16);
+  // What only a recovery leaves is written after one alone: else the bytes, and so the digest, are
+  // those of a version that knew none.
+  const bool is_plain = !host.awaits_hello && host.unadopted.empty();
+  Encoder out = section(Section::kHost, is_plain ? 16 : 18);
   out.id(host.id);
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
@@ -64,6 +67,10 @@ Encoder encode_host(const HostRecord& host) {
   write(out, host.unhealthy_gpus);
   write(out, host.quarantined);
   out.boolean(host.has_namespaces);
+  if (!is_plain) {
+    out.boolean(host.awaits_hello);
+    write(out, host.unadopted);
+  }
   return out;
 }
 
@@ -84,6 +91,10 @@ HostRecord read_host(Reader& in) {
   host.unhealthy_gpus = read_texts(in, kUuidBytesMax);
   host.quarantined = read_texts(in, kUuidBytesMax);
   host.has_namespaces = in.left() == 0 || in.boolean();
+  if (in.left() > 0) {
+    host.awaits_hello = in.boolean();
+    host.unadopted = read_tokens(in);
+  }
   return host;
 }
 
@@ -264,13 +275,20 @@ std::optional<std::string> take_document(std::string_view& bytes) {
 
 std::string State::encode() const {
   std::string out;
-  Encoder head = section(Section::kHead, 6);
+  Encoder head = section(Section::kHead, past_epochs_.empty() ? 6 : 9);
   head.u64(kSnapshotVersion)
       .u64(epoch_)
       .num(applied_)
       .duration(cluster_time_)
       .num(last_job_)
       .u64(jobs_.size());
+  if (!past_epochs_.empty()) {
+    head.duration(recovered_at_).array(past_epochs_.size() * 2);
+    for (const auto& [epoch, last] : past_epochs_) {
+      head.u64(epoch).num(last);
+    }
+    write(head, unsure_tokens());
+  }
   append(out, head);
   for (const auto& [id, host] : hosts_) {
     Encoder document = encode_host(host);
@@ -307,6 +325,17 @@ void State::read_head(Reader& in) {
   applied_ = in.num<LogIndex>();
   cluster_time_ = in.duration();
   last_job_ = in.num<JobId>();
+  in.u64();
+  if (in.left() > 0) {
+    recovered_at_ = in.duration();
+    Reader past = in.array();
+    while (past.ok() && past.left() > 0) {
+      const std::uint64_t epoch = past.u64();
+      past_epochs_[epoch] = past.num<LogIndex>();
+    }
+    const std::vector<Token> unsure = read_tokens(in);
+    unsure_.insert(unsure.begin(), unsure.end());
+  }
 }
 
 bool State::read_document(Reader& in) {

@@ -108,6 +108,16 @@ using HostId = Id128<struct HostIdTag>;
 /// Random, made by the first quorum's proposal.
 using ClusterId = Id128<struct ClusterIdTag>;
 
+/// Which quorum speaks: raised by hand when one was lost for good (design 7). The first quorum has
+/// {1, 0}. An agent obeys the first lineage of a counter that it met, and none of a lower counter.
+struct ClusterEpoch {
+  std::uint64_t counter = 1;
+  std::uint64_t lineage = 0;  ///< Random: tells two recoveries of one counter apart.
+  constexpr auto operator<=>(const ClusterEpoch&) const = default;
+  bool is_first() const { return *this == ClusterEpoch(); }
+  std::string text() const { return std::to_string(counter); }
+};
+
 /// The fencing token of an attempt: the log index of its Decide entry, prefixed by the cluster
 /// epoch. Ordered; a higher one supersedes. {0,0} = none.
 struct Token {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "scheduler/raft/log.h"
 
 namespace muster::scheduler {
 namespace {
@@ -336,6 +337,20 @@ crdt::Write write_of(SeatId seat) {
   return {std::string(kSeatKey), Encoder().array(1).num(seat).take()};
 }
 
+crdt::Write write_of(const ClusterEpoch& epoch) {
+  return {std::string(kEpochKey), Encoder().array(2).u64(epoch.counter).u64(epoch.lineage).take()};
+}
+
+void erase_all_of(const RaftLog& log, crdt::WriteBatch& batch) {
+  for (LogIndex index = log.start().index.next(); index <= log.last().index; index = index.next()) {
+    batch.push_back(erase_of(index));
+  }
+  for (const std::string_view key :
+       {kHardStateKey, kVotersKey, kConfigurationKey, kSnapshotKey, kSnapshotStateKey}) {
+    batch.push_back({std::string(key), std::nullopt});
+  }
+}
+
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch) {
   Encoder out;
   out.array(4);
@@ -387,6 +402,13 @@ Result<RecoveredLog> recover_log(const crdt::Records& records) {
   }
   if (!read_optional(records, kSeatKey, [&](Reader& in) { log.seat = in.num<SeatId>(); })) {
     return corrupt(kSeatKey);
+  }
+  const auto read_epoch = [&](Reader& in) {
+    log.epoch.counter = in.u64_at_most(gossip::kEpochCounterMax);
+    log.epoch.lineage = in.u64();
+  };
+  if (!read_optional(records, kEpochKey, read_epoch) || log.epoch.counter == 0) {
+    return corrupt(kEpochKey);
   }
   if (!read_optional(records, kSnapshotKey, read_snapshot) ||
       log.start.index > log.snapshot.at.index) {

@@ -4,6 +4,7 @@
 //   raft/hard        [term, vote]
 //   raft/voters      [host id, ...]                  the founders
 //   raft/seat        [seat id]                       of who joined later; none = a founder's
+//   raft/epoch       [counter, lineage]              none = the first
 //   raft/configuration   encode(Configuration)       at the snapshot; none = the founders
 //   raft/snapshot    [index, term, start index, start term]
 //   raft/state       the application's bytes at that snapshot
@@ -23,6 +24,7 @@ namespace muster::scheduler {
 inline constexpr std::string_view kHardStateKey = "raft/hard";
 inline constexpr std::string_view kVotersKey = "raft/voters";
 inline constexpr std::string_view kSeatKey = "raft/seat";
+inline constexpr std::string_view kEpochKey = "raft/epoch";
 inline constexpr std::string_view kConfigurationKey = "raft/configuration";
 inline constexpr std::string_view kSnapshotKey = "raft/snapshot";
 inline constexpr std::string_view kSnapshotStateKey = "raft/state";
@@ -40,7 +42,12 @@ crdt::Write write_of(LogIndex index, const LogEntry& entry);
 crdt::Write erase_of(LogIndex index);
 crdt::Write write_of_voters(const std::vector<HostId>& voters);
 crdt::Write write_of(SeatId seat);
+crdt::Write write_of(const ClusterEpoch& epoch);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
+
+class RaftLog;
+/// Nothing of the log, its snapshot, its voters and what was voted stays; the seat does.
+void erase_all_of(const RaftLog& log, crdt::WriteBatch& batch);
 
 /// Reads raft/ back. Records of other tables are ignored. kCorrupt names the record that is missing
 /// or unreadable; the caller starts no voter from such a disk.

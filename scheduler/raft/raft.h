@@ -140,6 +140,7 @@ class Raft {
   LogIndex commit() const { return commit_; }
   LogIndex last_index() const { return log_.last().index; }
   LogIndex durable_index() const { return log_.durable(); }
+  const RaftLog& log() const { return log_; }
   LogIndex snapshot_index() const { return log_.snapshot().at.index; }
   /// This host leads and its own-term entry was committed and handed out: what it says of the
   /// applied state is no older than any earlier leader's word (8).

@@ -56,6 +56,7 @@ struct Snapshot {
 struct RecoveredLog {
   HardState hard_state;
   SeatId seat{};      ///< Of this directory.
+  ClusterEpoch epoch{};  ///< Of the quorum whose log it is.
   Snapshot snapshot;  ///< at.index 0 = none; its configuration counts all the same.
   LogPosition start;  ///< Just before entries.front(); <= snapshot.at.
   std::vector<LogEntry> entries;

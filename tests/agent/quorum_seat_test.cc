@@ -171,7 +171,7 @@ TEST_F(SeatOfThree, WhatTheLogHoldsAlreadyIsNotGatedBySilentVoters) {
   pass(20s, true);
   suspend();
   pass(1s, true);
-  ASSERT_EQ(seat_->state().level_met(), scheduler::kCommandLevel);
+  ASSERT_EQ(seat_->state().level_met(), scheduler::level_needed(scheduler::EntryKind::kSuspend));
   pass(5s, false);
   answering_ = {host('b')};
   pass(20s, true);

@@ -95,7 +95,8 @@ TEST(Quorum, Json) {
   world.answers(answer_with(no_quorum()));
   EXPECT_EQ(world.output_of({"quorum", "--json"}),
             R"({"cluster":null,"role":"none","term":0,"leader":"","leader_id":null,"commit":0,)"
-            R"("applied":0,"tolerates":0,"wanted":0,"voters":[],"answered_by":"a","age_ms":0})"
+            R"("applied":0,"tolerates":0,"wanted":0,"epoch":0,"voters":[],)"
+            R"("answered_by":"a","age_ms":0})"
             "\n");
 }
 

@@ -154,6 +154,19 @@ scheduler::RecoveredLog recovered(const crdt::WriteBatch& batch) {
 }
 
 /// What a host says when something is wrong with it.
+scheduler::GrantDetail detail() {
+  return {JobId(4), 2, spec(), members(), 180s};
+}
+
+scheduler::Hello earlier_hello() {
+  scheduler::Hello hello;
+  hello.start = kStart;
+  hello.boot_id = "boot";
+  hello.name = "name";
+  hello.grants = {{kToken, scheduler::GrantState::kRunning, {}, detail()}};
+  return hello;
+}
+
 scheduler::Hello stuck_hello() {
   scheduler::Hello hello;
   hello.start = kStart;
@@ -225,16 +238,18 @@ std::vector<Sample> message_samples() {
       quorum_sample("promise",
                     scheduler::QuorumPromise{kSampleCluster, scheduler::PromiseAnswer::kPromised}),
       quorum_sample("form", scheduler::QuorumForm{proposal}),
-      agent_sample("hello", scheduler::Hello{kStart,
-                                             "boot",
-                                             "name",
-                                             "H100",
-                                             {"GPU-a", "GPU-b"},
-                                             64,
-                                             512'000,
-                                             {{kToken, scheduler::GrantState::kEnded, results()}},
-                                             {}}),
+      agent_sample("hello",
+                   scheduler::Hello{kStart,
+                                    "boot",
+                                    "name",
+                                    "H100",
+                                    {"GPU-a", "GPU-b"},
+                                    64,
+                                    512'000,
+                                    {{kToken, scheduler::GrantState::kEnded, results(), {}}},
+                                    {}}),
       agent_sample("hello_stuck", stuck_hello()),
+      agent_sample("hello_of_an_earlier_epoch", earlier_hello()),
       agent_sample("hello_reply",
                    scheduler::HelloReply{kStart.start_id, true, Generation(), kToken, {{1, 200}}}),
       agent_sample("assign",
@@ -261,6 +276,8 @@ std::vector<Sample> entry_samples() {
                                                64,
                                                512'000,
                                                {{kToken, true}},
+                                               {},
+                                               true,
                                                {}}),
       entry_sample("register_stuck", stuck_register()),
       entry_sample("submit", entry::Submit{"key", spec(), "host-one"}),
@@ -285,13 +302,15 @@ std::vector<Sample> entry_samples() {
       entry_sample("resume", entry::Resume{JobId(4), "bob"}),
       entry_sample("requeue", entry::Requeue{JobId(4), 2, "bob"}),
       entry_sample("fence", entry::Fence{kHost, "bob"}),
+      entry_sample("adopt", entry::Adopt{kHost, kStart, kToken, detail()}),
       entry_sample("stop_requeued", entry::Stop{kToken, scheduler::Cause::kRequeued}),
       entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),
   };
 }
 
 std::vector<Sample> state_samples() {
-  entry::Register host{kHost, kStart, "boot", "name", "H100", {"GPU-a"}, 64, 512'000, {}, {}};
+  entry::Register host{kHost, kStart,  "boot", "name", "H100", {"GPU-a"},
+                       64,    512'000, {},     {},     true,   {}};
   entry::Submit submitted{"key", spec(), "host-one"};
   submitted.spec.gpus = 1;
   entry::Decide decided{JobId(1), 1, {{kHost, kStart, {{"GPU-a", 0}}, 0}}, 180s, 10s, 10s};

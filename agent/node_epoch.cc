@@ -1,0 +1,130 @@
+// Epochs of the quorum (design 7): what this host obeys, and how an operator begins another one
+// when a majority of the voters is lost for good.
+
+#include <utility>
+
+#include "agent/node.h"
+
+namespace muster::agent {
+namespace {
+
+/// What voters say to each other, and what leader and agents say to each other: all that one epoch
+/// must not take from another. Rows, probes and the first quorum know none.
+bool is_of_quorum(gossip::MessageType type) {
+  const auto number = static_cast<std::uint8_t>(type);
+  const auto is_within = [number](gossip::MessageType first, gossip::MessageType last) {
+    return number >= static_cast<std::uint8_t>(first) && number <= static_cast<std::uint8_t>(last);
+  };
+  return is_within(gossip::MessageType::kVoteRequest, gossip::MessageType::kTimeoutNow) ||
+         is_within(gossip::MessageType::kHello, gossip::MessageType::kRenewAck);
+}
+
+}  // namespace
+
+/// A log that an earlier life wrote for a new epoch makes the host obey it; one of an epoch that it
+/// obeys no more is given up.
+void Node::begin_epochs(Instant now) {
+  const ClusterEpoch met = epoch_.met();
+  seat_.epoch_met(now, met);
+  if (!epoch_.is_durable()) {
+    persist({PersistOwner::kEpoch, met.counter}, crdt::Environment::kId, {epoch_.write()});
+  } else if (!met.is_first()) {
+    gang_agent_.step(now, EpochObeyed{met});
+  }
+}
+
+bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
+  const ClusterEpoch theirs = gossip::epoch_of(envelope);
+  if (theirs.counter > epoch_.met().counter) {
+    raise_epoch(now, theirs);
+  }
+  if (epoch_.is_rival(theirs) && complaint_about_ != envelope.from) {
+    complaint_about_ = envelope.from;
+    emit(Severity::kAlarm, "rival_epoch",
+         {{"host", envelope.from.short_hex()},
+          {"epoch", theirs.text()},
+          {"advice", "the quorum was recovered twice: recover it once more, at the one to keep"}});
+  }
+  if (!is_of_quorum(envelope.type) || epoch_.obeys(theirs)) {
+    return true;
+  }
+  ++dropped_count_;
+  return false;
+}
+
+void Node::raise_epoch(Instant now, const ClusterEpoch& epoch) {
+  if (epoch_.meet(epoch)) {
+    emit(Severity::kWarn, "epoch_met", {{"epoch", epoch.text()}});
+    persist({PersistOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()});
+    seat_.epoch_met(now, epoch);
+  }
+}
+
+void Node::epoch_persisted(Instant now, std::uint64_t counter) {
+  if (counter == epoch_.met().counter) {
+    epoch_.persisted(epoch_.met());
+    gang_agent_.step(now, EpochObeyed{epoch_.met()});
+  }
+}
+
+void Node::ask_recovery(Instant now, const Asker& asker, const Request& request) {
+  if (!request.target.is_zero() && request.target != options_.self) {
+    if (is_reachable(request.target)) {
+      forward(now, {asker, request, request.target});
+    } else {
+      answer(asker, bad(ResponseStatus::kNotFound,
+                        "host " + addresses_.name(request.target) + " is not reachable"));
+    }
+    return;
+  }
+  const auto arguments = decode_payload<RecoverArgs>(request.arguments);
+  if (!arguments.has_value()) {
+    answer(asker, bad(ResponseStatus::kUsage, "malformed order to recover"));
+  } else if (arguments->is_order) {
+    answer(asker, recover(now, *arguments));
+  } else {
+    answer(asker, good(now, encode_payload(recovery_info(now))));
+  }
+}
+
+RecoveryInfo Node::recovery_info(Instant now) const {
+  const crdt::QuorumView known = seat_.known_quorum();
+  RecoveryInfo info;
+  info.host = options_.self;
+  info.host_name = options_.name;
+  info.epoch = seat_.epoch().counter;
+  info.live = live_voters(known, HostId());
+  info.voters = known.voters.size();
+  info.idle_ms = static_cast<std::uint64_t>(to_ms(seat_.age(now)));
+  if (const auto plan = seat_.recovery_plan()) {
+    info.has_log = true;
+    info.term = plan->last.term;
+    info.last = plan->last.index;
+    info.commit = plan->commit;
+  }
+  return info;
+}
+
+/// While a majority may still agree, a second quorum beside it would be the worse harm.
+Response Node::recover(Instant now, const RecoverArgs& order) {
+  const RecoveryInfo info = recovery_info(now);
+  if (!info.has_log) {
+    return bad(ResponseStatus::kConflict,
+               "host " + options_.name + " has no copy of the quorum's log: name one that votes");
+  }
+  if (seat_.leads() || info.live > info.voters / 2) {
+    return bad(ResponseStatus::kConflict,
+               std::to_string(info.live) + " of " + std::to_string(info.voters) +
+                   " voters are alive, which is a majority: it elects a leader by itself, and "
+                   "nothing is to be recovered");
+  }
+  const ClusterEpoch next{epoch_.met().counter + 1, rng_.next()};
+  const Status begun = seat_.recover(now, {order.index, order.term}, next);
+  if (!begun) {
+    return bad(ResponseStatus::kConflict, "host " + options_.name + ": " + begun.error().text);
+  }
+  raise_epoch(now, next);
+  return good(now, encode_payload(recovery_info(now)));
+}
+
+}  // namespace muster::agent

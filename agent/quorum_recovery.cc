@@ -1,0 +1,131 @@
+// A quorum that lost its majority for good goes on from one log, by an operator's word, under a
+// higher epoch (design 7). What the lost voters had committed beyond that log is gone; what it made
+// the hosts do goes on, and is adopted (scheduler/state_recovery.cc).
+
+#include <utility>
+
+#include "agent/quorum_seat.h"
+#include "gossip/base/check.h"
+#include "scheduler/raft/codec.h"
+
+namespace muster::agent {
+
+std::optional<RecoveryPlan> QuorumSeat::recovery_plan() const {
+  if (!raft_.has_value() || raft_->log().configuration().voters.empty()) {
+    return std::nullopt;
+  }
+  return RecoveryPlan{epoch_, raft_->log().last(), raft_->commit()};
+}
+
+/// As a restart would find it. The whole of it is one snapshot: a voter that joins gets that, and
+/// none of the entries before it, whose term says nothing about who may have seen them.
+Result<scheduler::RecoveredLog> QuorumSeat::continued_log(const ClusterEpoch& next) {
+  const scheduler::RaftLog& log = raft_->log();
+  scheduler::State state = scheduler_.state();
+  for (LogIndex index = state.applied().next(); index <= log.last().index; index = index.next()) {
+    const scheduler::LogEntry& entry = log.entry(index);
+    if (entry.kind != scheduler::LogEntryKind::kCommand) {
+      state.skip(index);
+      continue;
+    }
+    const Result<scheduler::Entry> command = scheduler::decode_entry(entry.command);
+    if (!command) {
+      return Error{ErrorCode::kCorrupt, "entry " + std::to_string(index.value()) + ": " +
+                                            command.error().text + ": start a newer version here"};
+    }
+    state.apply(index, *command);
+  }
+  state.begin_epoch(next.counter);
+  scheduler::RecoveredLog fresh;
+  fresh.epoch = next;
+  fresh.seat = SeatId(rng_.next() | 1U);
+  fresh.hard_state.term = std::max(raft_->term(), heard_.term).next();
+  fresh.snapshot.at = log.last();
+  fresh.snapshot.state = state.encode();
+  fresh.snapshot.configuration.voters = {{options_.self, fresh.seat}};
+  fresh.snapshot.configuration.target = log.configuration().target;
+  fresh.start = fresh.snapshot.at;
+  if (fresh.snapshot.state.size() > scheduler::kSnapshotBytesMax) {
+    return Error{ErrorCode::kUnavailable, "the state is too large for a snapshot"};
+  }
+  return fresh;
+}
+
+Status QuorumSeat::recover(Instant now, scheduler::LogPosition expected, const ClusterEpoch& next) {
+  CHECK(raft_.has_value());
+  CHECK(next.counter > epoch_.counter);
+  if (raft_->log().last() != expected) {
+    return Error{ErrorCode::kConflict, "its log has moved on: look at it again"};
+  }
+  Result<scheduler::RecoveredLog> continued = continued_log(next);
+  if (!continued) {
+    return continued.error();
+  }
+  scheduler::RecoveredLog log = std::move(continued).value();
+  crdt::WriteBatch batch;
+  scheduler::erase_all_of(raft_->log(), batch);
+  batch.push_back(scheduler::write_of(log.seat));
+  batch.push_back(scheduler::write_of(log.epoch));
+  batch.push_back(scheduler::write_of(log.hard_state));
+  scheduler::write_snapshot_to(log.snapshot, log.start, batch);
+  output_.events.push_back({Severity::kAlarm,
+                            "quorum_recovered",
+                            {{"epoch", next.text()},
+                             {"index", std::to_string(log.snapshot.at.index.value())},
+                             {"committed", std::to_string(raft_->commit().value())}}});
+  leave_seat(now);
+  epoch_ = next;
+  // What the new machine writes comes behind this batch: no vote is durable before the log is.
+  persist({Owner::Machine::kSeat, 0}, std::move(batch));
+  take_seat(now, std::move(log));
+  pump(now);
+  return ok();
+}
+
+void QuorumSeat::epoch_met(Instant now, const ClusterEpoch& epoch) {
+  if (epoch.counter <= epoch_.counter) {
+    return;
+  }
+  epoch_ = epoch;
+  heard_ = {};
+  if (!raft_.has_value()) {
+    return;
+  }
+  output_.events.push_back({Severity::kAlarm, "seat_given_up", {{"epoch", epoch.text()}}});
+  crdt::WriteBatch batch;
+  scheduler::erase_all_of(raft_->log(), batch);
+  batch.push_back(scheduler::write_of(SeatId(rng_.next() | 1U)));  // Never a founder's again.
+  batch.push_back(scheduler::write_of(epoch));
+  leave_seat(now);
+  persist({Owner::Machine::kSeat, 0}, std::move(batch));
+  pump(now);
+}
+
+/// Everything that is of the log that was followed here.
+void QuorumSeat::leave_seat(Instant now) {
+  const std::map<std::uint64_t, ReadOwner> reads = std::exchange(reads_, {});
+  for (const auto& [number, owner] : reads) {
+    if (owner.is_client) {
+      output_.refused_reads.push_back(owner.id);
+    }
+  }
+  for (auto& [id, owner] : persists_) {
+    owner.machine = owner.machine == Owner::Machine::kRaft ? Owner::Machine::kSeat : owner.machine;
+  }
+  if (told_leads_) {
+    scheduler_.step(now, scheduler::input::LeadershipChanged{false, false});
+  }
+  raft_.reset();
+  keeper_ = ElectorateKeeper();
+  pace_ = VoterPace();
+  heard_ = {};
+  told_ = {};
+  told_leads_ = false;
+  told_ready_ = false;
+  caught_up_ = false;
+  told_commit_ = LogIndex();
+  applied_term_ = Term();
+  compact_tried_ = LogIndex();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,180 @@
+// The part of State that goes on where a quorum was lost (design 7): what its log held beyond ours
+// is not known, and may have been carried out. Nothing that runs is ended for that; each host says
+// what it runs, and attempts that this log does not know are adopted.
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "scheduler/state.h"
+
+namespace muster::scheduler {
+namespace {
+
+/// Its registration, under this epoch, named the token.
+bool lists(const HostRecord& host, const Token& token) {
+  return !host.awaits_hello &&
+         std::find(host.unadopted.begin(), host.unadopted.end(), token) != host.unadopted.end();
+}
+
+}  // namespace
+
+void State::begin_epoch(std::uint64_t counter) {
+  CHECK(counter > epoch_);
+  past_epochs_[epoch_] = applied_;
+  epoch_ = counter;
+  recovered_at_ = cluster_time_;
+  last_job_ = JobId(last_job_.value() + kJobIdsSkipped);
+  unsure_.clear();
+  Step step{applied_, {}};
+  const std::set<Token> live = live_;
+  for (const Token& token : live) {
+    if (attempts_.at(token).state == AttemptState::kReserved) {
+      unsure_.insert(token);
+      feed(step, token, fact::Abort{Cause::kRecovered, HostId()});
+    }
+  }
+  for (auto& [id, host] : hosts_) {
+    host.awaits_hello = true;
+    host.unadopted.clear();
+  }
+}
+
+bool State::is_recovering() const {
+  return !past_epochs_.empty() && cluster_time_ < recovered_at_ + kAdoptionWindow;
+}
+
+bool State::awaits_hosts() const {
+  return is_recovering() && std::any_of(hosts_.begin(), hosts_.end(), [](const auto& item) {
+           const HostRecord& host = item.second;
+           return host.is_reachable() && (host.awaits_hello || !host.unadopted.empty());
+         });
+}
+
+bool State::may_be_adopted(const Token& token) const {
+  if (token.epoch >= epoch_) {
+    return false;
+  }
+  const auto past = past_epochs_.find(token.epoch);
+  const LogIndex last = past == past_epochs_.end() ? LogIndex() : past->second;
+  return unsure_.count(token) != 0 || (token.index > last.value() && attempt(token) == nullptr);
+}
+
+/// A gang as a Decide would have made it.
+bool State::is_whole(const entry::Adopt& fact) const {
+  std::set<HostId> hosts;
+  std::set<GpuSlot> gpus;
+  std::uint32_t ranks = 0;
+  for (const Member& member : fact.detail.members) {
+    if (member.first_rank != ranks || member.gpus.empty() || member.gpus.size() > kHostGpusMax) {
+      return false;
+    }
+    ranks += static_cast<std::uint32_t>(member.gpus.size());
+    hosts.insert(member.host);
+    gpus.insert(member.gpus.begin(), member.gpus.end());
+  }
+  const GrantDetail& detail = fact.detail;
+  return validate(detail.spec).has_value() && detail.job != JobId() && detail.attempt > 0 &&
+         ranks == detail.spec.gpus && gpus.size() == ranks &&
+         hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
+}
+
+State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
+  const Job* known = job(fact.detail.job);
+  if (known == nullptr) {
+    // Above what was ever given it is nobody's; below, it has ended and is forgotten.
+    return fact.detail.job <= last_job_ && jobs_.size() < kJobsQueuedMax + kJobsEndedKept
+               ? Adoption::kNow
+               : Adoption::kNever;
+  }
+  const bool is_unsure = unsure_.count(fact.token) != 0;
+  const bool is_newer = fact.detail.attempt > known->attempts ||
+                        (is_unsure && fact.detail.attempt == known->attempts);
+  if (known->has_ended() || known->state == JobState::kSuspended || !is_newer) {
+    return Adoption::kNever;
+  }
+  return known->current.is_none() ? Adoption::kNow : Adoption::kLater;
+}
+
+State::Adoption State::adoption(const entry::Adopt& fact) const {
+  CHECK(may_be_adopted(fact.token));
+  const Adoption by_job = is_whole(fact) ? adoption_by_job(fact) : Adoption::kNever;
+  if (by_job != Adoption::kNow) {
+    return by_job;
+  }
+  const HostRecord* teller = host(fact.host);
+  if (teller == nullptr || teller->start != fact.start || !lists(*teller, fact.token)) {
+    return Adoption::kLater;
+  }
+  for (const Member& member : fact.detail.members) {
+    if (host(member.host) == nullptr) {
+      return Adoption::kLater;
+    }
+    for (const GpuSlot& gpu : member.gpus) {
+      if (grants_.count(gpu.uuid) != 0) {
+        return Adoption::kLater;
+      }
+    }
+  }
+  return Adoption::kNow;
+}
+
+/// A member whose host registered without it is over there: its end was logged and is lost.
+Attempt State::adopted(const entry::Adopt& fact) const {
+  Attempt attempt;
+  attempt.token = fact.token;
+  attempt.job = fact.detail.job;
+  attempt.number = fact.detail.attempt;
+  attempt.keep = fact.detail.spec.keep_when_isolated;
+  attempt.hold = fact.detail.hold;
+  attempt.grace = fact.detail.spec.grace;
+  attempt.reserved_at = cluster_time_;
+  attempt.started_at = cluster_time_;
+  attempt.state = AttemptState::kStarted;
+  for (const Member& member : fact.detail.members) {
+    MemberRecord record{member, true, MemberEnd::kNone, LogIndex(), {}};
+    const HostRecord& there = hosts_.at(member.host);
+    if (!there.awaits_hello) {
+      record.member.start = there.start;
+      record.end = lists(there, fact.token) ? MemberEnd::kNone : MemberEnd::kLost;
+    }
+    attempt.members.push_back(std::move(record));
+  }
+  return attempt;
+}
+
+void State::on(Step& step, const entry::Adopt& fact) {
+  if (!may_be_adopted(fact.token) || adoption(fact) != Adoption::kNow) {
+    reject(step, ErrorCode::kConflict, "nothing to adopt");
+    return;
+  }
+  Attempt attempt = adopted(fact);
+  if (job(fact.detail.job) == nullptr) {
+    Job lost;
+    lost.id = fact.detail.job;
+    lost.spec = fact.detail.spec;
+    lost.submitted_by = "adopted";
+    lost.submitted_at = cluster_time_;
+    queue_.insert({lost.spec.priority, lost.id});
+    Job& placed = jobs_[lost.id] = std::move(lost);
+    move(step, placed, JobEvent::kSubmitted, "adopted", Token());
+  }
+  Job& owner = jobs_.at(fact.detail.job);
+  if (unsure_.erase(fact.token) != 0) {
+    attempts_.erase(fact.token);
+    std::erase(owner.attempt_tokens, fact.token);
+  }
+  for (auto& [id, host] : hosts_) {
+    std::erase(host.unadopted, fact.token);
+  }
+  bind(step, owner, std::move(attempt));
+  move(step, owner, JobEvent::kStarted, "adopted", fact.token);
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kWarn,
+                                "attempt_adopted",
+                                {{"job", std::to_string(owner.id.value())},
+                                 {"token", fact.token.text()},
+                                 {"host", fact.host.short_hex()},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
+}  // namespace muster::scheduler
