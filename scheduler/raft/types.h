@@ -12,6 +12,7 @@
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "scheduler/raft/configuration.h"
+#include "scheduler/raft/state_hash.h"
 
 namespace muster::scheduler {
 
@@ -89,6 +90,8 @@ struct AppendRequest {
   LogPosition previous;
   LogIndex commit;
   std::vector<LogEntry> entries;
+  /// To a member that said another hash for that index than a majority: it is to be made anew.
+  StateHash agreed{};
   bool operator==(const AppendRequest&) const = default;
 };
 struct AppendReply {
@@ -100,6 +103,7 @@ struct AppendReply {
   LogPosition hint;  ///< Not matched: where to try next (5.3, conflict term and its first index).
   SeatId seat{};
   std::uint64_t level = 0;  ///< The sender's RaftConfig::level; 0 = it said none.
+  StateHash state{};        ///< The newest of the sender.
   bool operator==(const AppendReply&) const = default;
 };
 /// A part of the leader's snapshot (7). The follower says what it wants next.
