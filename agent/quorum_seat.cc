@@ -36,6 +36,11 @@ Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
   if (!log) {
     return log.error();
   }
+  if (const auto agreed = scheduler::recover_divergence(raft_records)) {
+    return Error{ErrorCode::kCorrupt, "what it added up to at entry " +
+                                          std::to_string(agreed->index.value()) +
+                                          " was not what most voters hold"};
+  }
   // Whoever sat there as a founder is among the founders, removed later or not.
   const bool is_founder = log->seat == SeatId();
   const scheduler::Configuration& base = log->snapshot.configuration;
@@ -56,7 +61,8 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
       rng_(rng),
       first_quorum_(first_quorum_config(options, raft_records), options.self, rng_.fork(),
                     scheduler::recover_quorum(raft_records).value(), now),
-      scheduler_({}, scheduler::State(), now) {
+      scheduler_({}, scheduler::State(), now),
+      hasher_(options.compact_entries) {
   if (first_quorum_.formed().has_value()) {
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
@@ -121,6 +127,9 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   persists_.erase(found);
   switch (owner.machine) {
     case Owner::Machine::kSeat:
+      return;
+    case Owner::Machine::kDivergence:
+      output_.rebuild = true;
       return;
     case Owner::Machine::kFirstQuorum:
       first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
@@ -348,13 +357,17 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (const scheduler::Seat& seat : output.invited) {
     keeper_.seat_heard(seat);
   }
-  if (raft_->halted()) {
+  if (output.diverged.has_value()) {
+    give_seat_up(output);
+  }
+  if (raft_->halted() && !has_diverged_) {
     output_.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {
     Result<scheduler::State> state = scheduler::State::decode(output.install->state);
     if (state) {
       scheduler_.step(now, scheduler::input::Restored{std::move(state).value()});
+      hasher_.restored(scheduler_.state());
     } else {
       output_.halted = state.error().text;
     }
@@ -368,7 +381,6 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (const std::uint64_t context : output.refused_reads) {
     grant(now, context, false);
   }
-  compact_if_due(now);
   return !output.committed.empty() || output.install.has_value() || !output.reads.empty() ||
          !output.refused_reads.empty();
 }
@@ -482,7 +494,7 @@ void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
 /// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out: it is
 /// no member any more, or not yet.
 bool QuorumSeat::trusts_own_seat() const {
-  if (!raft_.has_value()) {
+  if (!raft_.has_value() || has_diverged_) {
     return false;
   }
   const bool is_led = !raft_->leader().is_zero() && raft_->term() >= heard_.term;
