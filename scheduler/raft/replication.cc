@@ -172,7 +172,7 @@ void Replication::on_reply(const View& view, HostId from, const SnapshotAck& rep
   if (reply.match >= reply.at) {
     follower->progress.on_match(std::min(reply.match, view.log.last().index));
   } else {
-    follower->progress.on_chunk_wanted(reply.at, reply.next);
+    follower->progress.on_chunk_wanted(reply.request, reply.at, reply.next);
   }
 }
 
