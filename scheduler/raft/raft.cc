@@ -275,6 +275,12 @@ std::string Raft::why_not(Instant now, const Configuration& next) const {
                " entries";
     }
   }
+  // It would stop at the entry: the change would cost a voter and bring none.
+  const HostId outdated = replication_->answers_below(kConfigurationLevel, next);
+  if (reason.empty() && !outdated.is_zero()) {
+    reason = "host " + outdated.short_hex() +
+             " runs a version that does not know such an entry: upgrade it first";
+  }
   const std::size_t live = replication_->live_voters(next, now - config_.check_quorum);
   if (reason.empty() && live < majority_of(next.voters.size())) {
     reason = "only " + std::to_string(live) + " of its " + std::to_string(next.voters.size()) +

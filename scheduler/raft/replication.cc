@@ -269,6 +269,17 @@ bool Replication::differs(HostId host) const {
   return found != followers_.end() && found->second.agreed.form != 0;
 }
 
+HostId Replication::answers_below(std::uint64_t level, const Configuration& configuration) const {
+  for (const auto& [host, follower] : followers_) {
+    const bool stays =
+        configuration.voter(host) != nullptr || configuration.learner(host) != nullptr;
+    if (stays && follower.progress.match() > LogIndex() && follower.level < level) {
+      return host;
+    }
+  }
+  return {};
+}
+
 HostId Replication::best_successor() const {
   HostId best;
   const Progress* found = nullptr;

@@ -80,6 +80,10 @@ class Replication {
   /// Voters of `configuration` that can be counted on: this host, and who answered this leadership
   /// from its seat, and not before `since`.
   std::size_t live_voters(const Configuration& configuration, Instant since) const;
+  /// A member of `configuration` that answered this leadership, and said that it can apply less
+  /// than `level`; zero = none. Those that are off are not asked: who replaces them cannot wait for
+  /// them.
+  HostId answers_below(std::uint64_t level, const Configuration& configuration) const;
   /// The voter that would lead best: the longest match, then the one heard last; none whose state
   /// differs. Zero = none.
   HostId best_successor() const;

@@ -24,6 +24,9 @@ enum class LogEntryKind : std::uint8_t {
   kConfiguration = 2,  ///< Who votes from here on; the command is an encoded Configuration.
 };
 
+/// The RaftConfig::level of the first release that knew kConfiguration: those before said none.
+inline constexpr std::uint64_t kConfigurationLevel = 1;
+
 struct LogEntry {
   Term term;
   LogEntryKind kind = LogEntryKind::kNoop;
