@@ -94,7 +94,8 @@ class Node {
     std::vector<Event> events;
     bool exit = false;                   ///< Left; everything due has been sent.
     bool doubled = false;                ///< With exit: another agent lives under this id.
-    std::optional<Generation> raise_to;  ///< Restart with this generation (restored disk).
+    /// Restart with this generation: the disk was restored, or raft/ is to be set aside.
+    std::optional<Generation> raise_to;
   };
 
   Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now);

@@ -358,7 +358,9 @@ VoterInfo Node::voter_info(Instant now, HostId host,
       info.behind = each.behind;
       info.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
           0, each.heard_at == Instant::min() ? 0 : to_ms(now - each.heard_at)));
-      info.why = each.other_seat.has_value() ? "answers from another disk" : info.why;
+      info.why = each.differs_at != LogIndex() ? "its state is not the others'"
+                 : each.other_seat.has_value() ? "answers from another disk"
+                                               : info.why;
     }
   }
   if (info.is_learner && info.why.empty()) {

@@ -125,7 +125,8 @@ void QuorumSeat::leave_seat(Instant now) {
   caught_up_ = false;
   told_commit_ = LogIndex();
   applied_term_ = Term();
-  compact_tried_ = LogIndex();
+  hasher_ = scheduler::StateHasher(options_.compact_entries);
+  has_diverged_ = false;
 }
 
 }  // namespace muster::agent

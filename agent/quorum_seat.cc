@@ -36,6 +36,11 @@ Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
   if (!log) {
     return log.error();
   }
+  if (const auto agreed = scheduler::recover_divergence(raft_records)) {
+    return Error{ErrorCode::kCorrupt, "what it added up to at entry " +
+                                          std::to_string(agreed->index.value()) +
+                                          " was not what most voters hold"};
+  }
   // Whoever sat there as a founder is among the founders, removed later or not.
   const bool is_founder = log->seat == SeatId();
   const scheduler::Configuration& base = log->snapshot.configuration;
@@ -56,7 +61,8 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
       rng_(rng),
       first_quorum_(first_quorum_config(options, raft_records), options.self, rng_.fork(),
                     scheduler::recover_quorum(raft_records).value(), now),
-      scheduler_({}, scheduler::State(), now) {
+      scheduler_({}, scheduler::State(), now),
+      hasher_(options.compact_entries) {
   if (first_quorum_.formed().has_value()) {
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
@@ -124,6 +130,9 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   persists_.erase(found);
   switch (owner.machine) {
     case Owner::Machine::kSeat:
+      return;
+    case Owner::Machine::kDivergence:
+      output_.rebuild = true;
       return;
     case Owner::Machine::kFirstQuorum:
       first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
@@ -354,13 +363,17 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (const scheduler::Seat& seat : output.invited) {
     keeper_.seat_heard(seat);
   }
-  if (raft_->halted()) {
+  if (output.diverged.has_value()) {
+    give_seat_up(output);
+  }
+  if (raft_->halted() && !has_diverged_) {
     output_.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {
     Result<scheduler::State> state = scheduler::State::decode(output.install->state);
     if (state) {
       scheduler_.step(now, scheduler::input::Restored{std::move(state).value()});
+      hasher_.restored(scheduler_.state());
     } else {
       output_.halted = state.error().text;
     }
@@ -374,23 +387,8 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (const std::uint64_t context : output.refused_reads) {
     grant(now, context, false);
   }
-  compact_if_due(now);
   return !output.committed.empty() || output.install.has_value() || !output.reads.empty() ||
          !output.refused_reads.empty();
-}
-
-void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
-  output_.events.push_back({Severity::kDebug,
-                            "applied",
-                            {{"index", std::to_string(entry.index.value())},
-                             {"term", std::to_string(entry.term.value())}}});
-  // An entry of the present term proves that everything acknowledged before it is applied here; but
-  // its leader may have committed far more since.
-  caught_up_ = caught_up_ || (entry.term == raft_->term() && entry.index >= told_commit_);
-  applied_term_ = entry.term;
-  const bool is_command = entry.kind == scheduler::LogEntryKind::kCommand;
-  scheduler_.step(now, scheduler::input::Applied{
-                           entry.index, is_command ? std::move(entry.command) : std::string()});
 }
 
 void QuorumSeat::grant(Instant now, std::uint64_t context, bool granted) {
@@ -429,23 +427,6 @@ void QuorumSeat::tell_quiet_voters(Instant now) {
   if (auto news = pace_.look(now, *raft_, options_.self)) {
     scheduler_.step(now, *std::move(news));
   }
-}
-
-void QuorumSeat::compact_if_due(Instant now) {
-  const LogIndex applied = scheduler_.state().applied();
-  const LogIndex last = std::max(raft_->snapshot_index(), compact_tried_);
-  if (applied.value() < last.value() + options_.compact_entries) {
-    return;
-  }
-  compact_tried_ = applied;
-  std::string state = scheduler_.state().encode();
-  if (state.size() > scheduler::kSnapshotBytesMax) {
-    // A snapshot that cannot be sent would shut out a voter that needs it: the log grows instead.
-    output_.events.push_back(
-        {Severity::kAlarm, "log_not_compacted", {{"state_bytes", std::to_string(state.size())}}});
-    return;
-  }
-  raft_->step(now, scheduler::Raft::Compact{applied, std::move(state)});
 }
 
 bool QuorumSeat::drain_scheduler(Instant now) {
@@ -519,7 +500,7 @@ void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
 /// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out: it is
 /// no member any more, or not yet.
 bool QuorumSeat::trusts_own_seat() const {
-  if (!raft_.has_value()) {
+  if (!raft_.has_value() || has_diverged_) {
     return false;
   }
   const bool is_led = !raft_->leader().is_zero() && raft_->term() >= heard_.term;

@@ -21,6 +21,7 @@
 #include "scheduler/raft/first_quorum.h"
 #include "scheduler/raft/raft.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/state_hasher.h"
 
 namespace muster::agent {
 
@@ -29,8 +30,8 @@ struct SeatOptions {
   int bootstrap_expect = 0;
   std::vector<gossip::Endpoint> seeds;
   gossip::Endpoint control;
-  /// The log is compacted when this many entries are applied behind the last snapshot. Lower: more
-  /// snapshots to write; higher: a longer log to read at a start.
+  /// The log is compacted at the multiples of this. Lower: more snapshots to write; higher: a
+  /// longer log to read at a start. The same at all voters: see state_hasher.h.
   std::uint64_t compact_entries = 20'000;
 };
 
@@ -72,11 +73,15 @@ struct SeatOutput {
   std::vector<std::uint64_t> refused_reads;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
+  /// The state here was not that of a majority, and raft/ says so durably: this agent must start
+  /// again, which sets raft/ aside and gives the host another seat.
+  bool rebuild = false;
 };
 
 class QuorumSeat {
  public:
-  /// kCorrupt: `raft_records` cannot be trusted, and this host needs another seat. kConflict: they
+  /// kCorrupt: `raft_records` cannot be trusted, or what they add up to was not what most voters
+  /// hold, and this host needs another seat. kConflict: they
   /// are of a quorum of other hosts, and the agent must not start.
   static Status check(const crdt::Records& raft_records, HostId self);
 
@@ -131,7 +136,8 @@ class QuorumSeat {
   bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
   /// A voter that restarted answers nothing before it knows what was acknowledged before.
   bool knows_state() const { return leads() || (caught_up_ && trusts_own_seat()); }
-  /// False for a host without a seat, and for one that later news leaves out: it was replaced.
+  /// False for a host without a seat, for one that later news leaves out (it was replaced), and for
+  /// one whose state is not that of a majority.
   bool trusts_own_seat() const;
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
   /// Null without a seat: a learner has one, and so has a voter that was replaced.
@@ -154,7 +160,7 @@ class QuorumSeat {
  private:
   /// Which machine a persist of the seat belongs to.
   struct Owner {
-    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft };
+    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kDivergence };
     Machine machine = Machine::kSeat;
     std::uint64_t id = 0;
   };
@@ -172,11 +178,15 @@ class QuorumSeat {
   bool drain_keeper(Instant now);
   /// Why the log does not take an order of this kind now, for people; "" when it does.
   std::string why_not_taken(Instant now, scheduler::EntryKind kind) const;
+  // quorum_seat_log.cc
   void apply(Instant now, scheduler::CommittedEntry& entry);
+  void look_back(Instant now, LogIndex applied);
+  void compact(Instant now, LogIndex applied, std::string state);
+  void give_seat_up(scheduler::Raft::Output& output);
+
   void tell_leadership(Instant now);
   void tell_quiet_voters(Instant now);
   void grant(Instant now, std::uint64_t context, bool granted);
-  void compact_if_due(Instant now);
   void persist(Owner owner, crdt::WriteBatch writes);
 
   SeatOptions options_;
@@ -193,7 +203,8 @@ class QuorumSeat {
   bool caught_up_ = false;
   LogIndex told_commit_;  ///< The highest that a leader told of.
   Term applied_term_;     ///< Of the last entry applied since this machine began.
-  LogIndex compact_tried_;
+  scheduler::StateHasher hasher_;
+  bool has_diverged_ = false;  ///< Its state is not that of a majority: nothing is served any more.
   bool told_ready_ = false;
   Instant heard_leader_at_{};
   /// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering.

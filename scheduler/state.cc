@@ -25,12 +25,14 @@ ApplyResult State::apply(LogIndex index, const Entry& entry) {
                                    {"kind", std::to_string(static_cast<int>(kind_of(entry)))},
                                    {"why", step.result.rejected}}});
   }
+  last_outcome_ = outcome_of(step.result);
   return std::move(step.result);
 }
 
 void State::skip(LogIndex index) {
   CHECK(index > applied_);
   applied_ = index;
+  last_outcome_ = 0;
 }
 
 void State::on(Step& step, const entry::Submit& fact) {

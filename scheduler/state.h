@@ -142,6 +142,10 @@ class State {
   const JobStepCounts& job_steps() const { return job_steps_; }
   /// The highest level_needed() of what was applied here. Not part of the replicated state.
   std::uint64_t level_met() const { return level_met_; }
+  /// What the last entry did, in one number: the same wherever it was applied to the same state.
+  /// It is about the attempts and the job that were touched, in words of enums and counts alone:
+  /// texts for people may differ from one version to the next. Not part of the replicated state.
+  std::uint64_t last_outcome() const { return last_outcome_; }
   /// No further job is taken until some start or end.
   bool is_queue_full() const { return queue_.size() + suspended_ >= kJobsQueuedMax; }
 
@@ -227,6 +231,7 @@ class State {
   void forget_old_jobs();
   void forget_old_keys();
   static void reject(Step& step, ErrorCode code, std::string why);
+  std::uint64_t outcome_of(const ApplyResult& result) const;
   bool read_document(gossip::Reader& in);
   void read_head(gossip::Reader& in);
   void index_after_decode();
@@ -255,6 +260,7 @@ class State {
   EdgeCounts edges_;
   JobStepCounts job_steps_;
   std::uint64_t level_met_ = 0;
+  std::uint64_t last_outcome_ = 0;
 };
 
 }  // namespace muster::scheduler

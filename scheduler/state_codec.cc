@@ -439,6 +439,30 @@ Result<State> State::decode(std::string_view bytes) {
   return state;
 }
 
+std::uint64_t State::outcome_of(const ApplyResult& result) const {
+  std::vector<std::uint64_t> did = {result.job.value(), result.rejected.empty() ? 0U : 1U,
+                                    static_cast<std::uint64_t>(result.rejected_as), jobs_.size(),
+                                    live_.size()};
+  const auto add_job = [&](JobId id) {
+    if (const Job* known = job(id); known != nullptr) {
+      did.push_back(static_cast<std::uint64_t>(known->state));
+      did.push_back(known->attempts);
+      did.push_back(known->program_failures);
+    }
+  };
+  add_job(result.job);
+  for (const Token& token : result.touched) {
+    did.push_back(token.index);
+    if (const Attempt* known = attempt(token); known != nullptr) {
+      did.push_back(static_cast<std::uint64_t>(known->state));
+      did.push_back(static_cast<std::uint64_t>(known->cause));
+      did.push_back(known->completed ? 1U : 0U);
+      add_job(known->job);
+    }
+  }
+  return XXH3_64bits(did.data(), did.size() * sizeof did.front());
+}
+
 std::uint64_t State::digest() const {
   const std::string bytes = encode();
   return XXH3_64bits(bytes.data(), bytes.size());

@@ -45,6 +45,29 @@ SeatId read_seat_id(Reader& in) {
   return in.left() > 0 ? in.num<SeatId>() : SeatId();
 }
 
+/// One element, empty where there is none.
+void write(Encoder& out, const StateHash& hash) {
+  out.array(hash.form == 0 ? 0 : 3);
+  if (hash.form != 0) {
+    out.u64(hash.form).num(hash.index).u64(hash.hash);
+  }
+}
+
+/// Missing in the messages of an earlier release.
+StateHash read_state_hash(Reader& in) {
+  StateHash hash;
+  Reader element = in.left() > 0 ? in.array() : in;
+  if (element.left() > 0) {
+    hash.form = element.u64();
+    hash.index = read_number<LogIndex>(element, kWireNumberMax);
+    hash.hash = element.u64();
+  }
+  if (!element.ok()) {
+    in.fail();
+  }
+  return hash;
+}
+
 std::string body_of(const VoteRequest& message) {
   Encoder out;
   out.array(6).num(message.term).boolean(message.pre_vote);
@@ -85,12 +108,13 @@ VoteReply read_vote_reply(Reader& in) {
 
 std::string body_of(const AppendRequest& message) {
   Encoder out;
-  out.array(7).num(message.term).u64(message.request).u64(message.round);
+  out.array(8).num(message.term).u64(message.request).u64(message.round);
   write(out, message.previous);
   out.num(message.commit).array(message.entries.size());
   for (const LogEntry& entry : message.entries) {
     write(out, entry);
   }
+  write(out, message.agreed);
   return out.take();
 }
 
@@ -112,15 +136,18 @@ AppendRequest read_append_request(Reader& in) {
     lowest = entry.term;
     message.entries.push_back(std::move(entry));
   }
+  message.agreed = read_state_hash(in);
   return message;
 }
 
 std::string body_of(const AppendReply& message) {
   Encoder out;
-  out.array(9).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
+  out.array(10).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
   out.num(message.match);
   write(out, message.hint);
-  return out.num(message.seat).u64(message.level).take();
+  out.num(message.seat).u64(message.level);
+  write(out, message.state);
+  return out.take();
 }
 
 AppendReply read_append_reply(Reader& in) {
@@ -133,6 +160,7 @@ AppendReply read_append_reply(Reader& in) {
   message.hint = read_position(in, kWireNumberMax);
   message.seat = read_seat_id(in);
   message.level = in.left() > 0 ? in.u64() : 0;
+  message.state = read_state_hash(in);
   return message;
 }
 
@@ -346,9 +374,25 @@ void erase_all_of(const RaftLog& log, crdt::WriteBatch& batch) {
     batch.push_back(erase_of(index));
   }
   for (const std::string_view key :
-       {kHardStateKey, kVotersKey, kConfigurationKey, kSnapshotKey, kSnapshotStateKey}) {
+       {kHardStateKey, kVotersKey, kConfigurationKey, kSnapshotKey, kSnapshotStateKey,
+        kDivergedKey}) {
     batch.push_back({std::string(key), std::nullopt});
   }
+}
+
+crdt::Write write_of_divergence(const StateHash& agreed) {
+  Encoder out;
+  write(out.array(1), agreed);
+  return {std::string(kDivergedKey), out.take()};
+}
+
+std::optional<StateHash> recover_divergence(const crdt::Records& records) {
+  if (!records.contains(std::string(kDivergedKey))) {
+    return std::nullopt;
+  }
+  StateHash agreed;
+  read_optional(records, kDivergedKey, [&](Reader& in) { agreed = read_state_hash(in); });
+  return agreed;
 }
 
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch) {

@@ -8,6 +8,7 @@
 //   raft/configuration   encode(Configuration)       at the snapshot; none = the founders
 //   raft/snapshot    [index, term, start index, start term]
 //   raft/state       the application's bytes at that snapshot
+//   raft/diverged    [[form, index, hash]]           of a majority; none = not known to differ
 //   log/<index>      [term, kind, command]
 
 #include <optional>
@@ -28,6 +29,7 @@ inline constexpr std::string_view kEpochKey = "raft/epoch";
 inline constexpr std::string_view kConfigurationKey = "raft/configuration";
 inline constexpr std::string_view kSnapshotKey = "raft/snapshot";
 inline constexpr std::string_view kSnapshotStateKey = "raft/state";
+inline constexpr std::string_view kDivergedKey = "raft/diverged";
 inline constexpr std::string_view kLogTable = "log/";
 
 gossip::MessageType type_of(const RaftMessage& message);
@@ -43,6 +45,10 @@ crdt::Write erase_of(LogIndex index);
 crdt::Write write_of_voters(const std::vector<HostId>& voters);
 crdt::Write write_of(SeatId seat);
 crdt::Write write_of(const ClusterEpoch& epoch);
+/// What this log added up to was not what a majority held, `agreed`: no seat sits in it any more.
+crdt::Write write_of_divergence(const StateHash& agreed);
+/// An unreadable record counts as one.
+std::optional<StateHash> recover_divergence(const crdt::Records& records);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
 
 class RaftLog;

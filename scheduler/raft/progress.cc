@@ -43,8 +43,9 @@ void Progress::on_chunk_sent(Instant now, std::uint64_t request) {
   on_sent(now, request, snapshot_->at.index);
 }
 
-void Progress::on_chunk_wanted(LogIndex at, std::uint64_t offset) {
-  if (state_ == State::kSnapshot && snapshot_->at.index == at) {
+void Progress::on_chunk_wanted(std::uint64_t request, LogIndex at, std::uint64_t offset) {
+  const bool is_news = request == sent_request_ || offset > snapshot_offset_;
+  if (state_ == State::kSnapshot && snapshot_->at.index == at && is_news) {
     snapshot_offset_ = std::min<std::uint64_t>(offset, snapshot_->state.size());
     in_flight_.clear();
   }

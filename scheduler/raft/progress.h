@@ -49,8 +49,10 @@ class Progress {
   void on_contact(Instant now, std::uint64_t round);
   /// `reported`: what the follower says is durable and equal. Never lowers match().
   void on_match(LogIndex reported);
-  /// The follower of the snapshot at `at` wants this part next.
-  void on_chunk_wanted(LogIndex at, std::uint64_t offset);
+  /// The follower of the snapshot at `at` wants this part next. Only news counts: the answer to the
+  /// part sent last, or a part behind all that were wanted. An answer that came twice would have
+  /// that part sent twice, both be answered, and so on to the end.
+  void on_chunk_wanted(std::uint64_t request, LogIndex at, std::uint64_t offset);
   /// A refusal: continue at `next`, unless the refused request is older than what was last decided.
   /// True when it counted.
   bool on_refused(std::uint64_t request, LogIndex next);

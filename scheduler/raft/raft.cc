@@ -275,6 +275,12 @@ std::string Raft::why_not(Instant now, const Configuration& next) const {
                " entries";
     }
   }
+  // It would stop at the entry: the change would cost a voter and bring none.
+  const HostId outdated = replication_->answers_below(kConfigurationLevel, next);
+  if (reason.empty() && !outdated.is_zero()) {
+    reason = "host " + outdated.short_hex() +
+             " runs a version that does not know such an entry: upgrade it first";
+  }
   const std::size_t live = replication_->live_voters(next, now - config_.check_quorum);
   if (reason.empty() && live < majority_of(next.voters.size())) {
     reason = "only " + std::to_string(live) + " of its " + std::to_string(next.voters.size()) +
@@ -302,7 +308,7 @@ void Raft::handle(Instant now, Transfer input) {
 
 bool Raft::begin_hand_over(Instant now, HostId heir) {
   const HostId to = heir.is_zero() ? replication_->best_successor() : heir;
-  if (to == self_ || log_.configuration().voter(to) == nullptr) {
+  if (to == self_ || log_.configuration().voter(to) == nullptr || replication_->differs(to)) {
     return false;
   }
   transfer_ = HandOver{to, now + config_.transfer_patience};
@@ -396,7 +402,7 @@ void Raft::hand_out(LogIndex up_to) {
   }
 }
 
-void Raft::halt(std::string reason) {
+void Raft::fall_silent() {
   halted_ = true;
   replication_.reset();
   transfer_.reset();
@@ -406,6 +412,10 @@ void Raft::halt(std::string reason) {
   held_.clear();
   const std::vector<std::uint64_t> reads = read_index_.take_all();
   output_.refused_reads.insert(output_.refused_reads.end(), reads.begin(), reads.end());
+}
+
+void Raft::halt(std::string reason) {
+  fall_silent();
   emit(Severity::kAlarm, "raft_halted", {{"reason", std::move(reason)}});
 }
 

@@ -89,8 +89,12 @@ class Raft {
   struct Invite {
     HostId host;
   };
+  /// What the application's state came to at an index that was handed out; the indexes rise.
+  struct Hashed {
+    StateHash state;
+  };
   using Input = std::variant<PeerMessage, Persisted, Propose, Read, LeaderLinkReset, Compact,
-                             Reconfigure, Transfer, Invite>;
+                             Reconfigure, Transfer, Invite, Hashed>;
 
   struct Persist {
     std::uint64_t id = 0;     ///< Rising by one.
@@ -105,6 +109,9 @@ class Raft {
     std::vector<ReadGrant> reads;
     std::vector<std::uint64_t> refused_reads;
     std::vector<Seat> invited;  ///< Hosts that answered this leader and are no members.
+    /// A majority's hash where this host's was another. The machine is silent from then on: its
+    /// raft/ is to be set aside, and the host comes back from another seat.
+    std::optional<StateHash> diverged;
     std::vector<Event> events;
   };
 
@@ -191,6 +198,7 @@ class Raft {
   void handle(Instant now, Reconfigure input);
   void handle(Instant now, Transfer input);
   void handle(Instant now, Invite input);
+  void handle(Instant now, Hashed input);
   crdt::WriteBatch& open_batch();
   void persist_hard_state();
   void note_log_changed();
@@ -199,6 +207,7 @@ class Raft {
   void send(HostId to, RaftMessage message);
   void send_after(std::uint64_t batch, HostId to, RaftMessage message);
   void hand_out(LogIndex up_to);
+  void fall_silent();
   void halt(std::string reason);
   void emit(Severity severity, std::string_view name,
             std::vector<std::pair<std::string_view, std::string>> fields = {});
@@ -209,6 +218,11 @@ class Raft {
   /// Somebody's word that only counts from a member.
   bool is_member(HostId host) const;
   void note_configuration(Instant now);
+
+  // raft_states.cc: what the members' states came to.
+  void compare_states();
+  void diverge(const StateHash& agreed);
+  bool is_told_to_be_other(const StateHash& agreed) const;
 
   // raft_election.cc: terms, votes, roles.
   void become_follower(Instant now, Term term, HostId leader, std::string_view reason);
@@ -259,6 +273,9 @@ class Raft {
   std::optional<Replication> replication_;  ///< Exactly while leading.
   std::optional<HandOver> transfer_;
   std::optional<Incoming> incoming_;
+  StateHashes hashes_;         ///< Of the own state.
+  bool has_new_hash_ = false;  ///< Not compared yet.
+  LogIndex split_told_;
   ReadIndex read_index_;
   LogIndex own_term_index_;
   Instant last_majority_at_{};

@@ -53,6 +53,10 @@ void Raft::on_message(Instant now, HostId from, AppendRequest request) {
     send_after(hard_batch_, from, reply);
     return;
   }
+  if (is_told_to_be_other(request.agreed)) {
+    diverge(request.agreed);
+    return;
+  }
   // What was compacted here is committed, hence equal to the leader's.
   const bool compacted = request.previous.index < log_.start().index;
   if (!compacted && !log_.holds(request.previous)) {
@@ -111,6 +115,7 @@ void Raft::acknowledge(HostId from, const AppendRequest& request, LogIndex last_
   reply.round = request.round;
   reply.seat = seat_;
   reply.level = config_.level;
+  reply.state = hashes_.newest();
   reply.matched = true;
   if (mutant(Mutant::kRaftAckLastStored)) {
     last_new = log_.last().index;
@@ -151,6 +156,7 @@ void Raft::on_message(Instant now, HostId from, SnapshotChunk request) {
     emit(Severity::kInfo, "snapshot_installed",
          {{"index", std::to_string(request.at.index.value())}});
     commit_ = request.at.index;
+    hashes_ = StateHashes();  // Of a state that is no more.
     // Entries handed out earlier in this output are part of the snapshot.
     output_.committed.clear();
     output_.install =
@@ -216,6 +222,10 @@ void Raft::lead(Instant now) {
     return;
   }
   hand_over(now);
+  compare_states();
+  if (halted_) {
+    return;
+  }
   const bool round_open = replication_->majority_round() < replication_->round();
   if (read_index_.waiting() && leads_with_own_term_applied() && !round_open) {
     begin_round(now);

@@ -55,6 +55,9 @@ void Replication::begin_round(const View& view, std::vector<RaftSend>& sends) {
       beat.previous = {progress.match(), *term};
     }
     beat.commit = std::min(view.commit, beat.previous.index);
+    if (follower.agreed.form != 0 && can_do_without(follower, view)) {
+      beat.agreed = follower.agreed;
+    }
     sends.push_back({to, std::move(beat)});
   }
 }
@@ -150,6 +153,7 @@ void Replication::on_reply(const View& view, HostId from, const AppendReply& rep
     return;
   }
   follower->level = reply.level;
+  has_hash_news_ = follower->hashes.add(reply.state) || has_hash_news_;
   Progress& progress = follower->progress;
   progress.on_contact(view.now, reply.round);
   if (reply.matched) {
@@ -168,8 +172,48 @@ void Replication::on_reply(const View& view, HostId from, const SnapshotAck& rep
   if (reply.match >= reply.at) {
     follower->progress.on_match(std::min(reply.match, view.log.last().index));
   } else {
-    follower->progress.on_chunk_wanted(reply.at, reply.next);
+    follower->progress.on_chunk_wanted(reply.request, reply.at, reply.next);
   }
+}
+
+HashFindings Replication::compare_states(const StateHashes& own, std::vector<Event>& events) {
+  std::vector<HashedMember> members = {{self_, self_votes_, &own}};
+  for (const auto& [host, follower] : followers_) {
+    members.push_back({host, follower.is_voter, &follower.hashes});
+  }
+  HashFindings findings = compare_hashes(members, own.newest().form);
+  for (auto& [host, follower] : followers_) {
+    const bool differed = follower.agreed.form != 0;
+    follower.agreed = {};
+    for (const HashFindings::Diverged& each : findings.diverged) {
+      follower.agreed = each.host == host ? each.agreed : follower.agreed;
+    }
+    if (follower.agreed.form != 0 && !differed) {
+      follower.differs_since_round = round_ + 1;
+      events.push_back(
+          {Severity::kAlarm,
+           "member_differs",
+           {{"host", host.short_hex()}, {"index", std::to_string(follower.agreed.index.value())}}});
+    }
+  }
+  return findings;
+}
+
+/// As long as it is needed for a majority an acknowledgement of a voter whose tables are wrong is
+/// better than none: its log is right. Who agrees proves that it lives by the answer to a round
+/// begun since; its hash is older.
+bool Replication::can_do_without(const Follower& diverged, const View& view) const {
+  std::size_t voters = self_votes_ ? 1 : 0;
+  std::size_t agreeing = voters;
+  for (const auto& [host, follower] : followers_) {
+    const Progress& progress = follower.progress;
+    const bool answers = progress.round() >= diverged.differs_since_round &&
+                         !follower.other_seat.has_value() &&
+                         view.now - progress.heard_at() < config_.check_quorum;
+    voters += follower.is_voter ? 1U : 0U;
+    agreeing += follower.is_voter && answers && follower.agreed.form == 0 ? 1U : 0U;
+  }
+  return !diverged.is_voter || agreeing >= majority_of(voters);
 }
 
 template <class Of>
@@ -220,12 +264,28 @@ std::size_t Replication::live_voters(const Configuration& configuration, Instant
   return live;
 }
 
+bool Replication::differs(HostId host) const {
+  const auto found = followers_.find(host);
+  return found != followers_.end() && found->second.agreed.form != 0;
+}
+
+HostId Replication::answers_below(std::uint64_t level, const Configuration& configuration) const {
+  for (const auto& [host, follower] : followers_) {
+    const bool stays =
+        configuration.voter(host) != nullptr || configuration.learner(host) != nullptr;
+    if (stays && follower.progress.match() > LogIndex() && follower.level < level) {
+      return host;
+    }
+  }
+  return {};
+}
+
 HostId Replication::best_successor() const {
   HostId best;
   const Progress* found = nullptr;
   for (const auto& [host, follower] : followers_) {
     const Progress& progress = follower.progress;
-    if (!follower.is_voter || follower.other_seat.has_value()) {
+    if (!follower.is_voter || follower.other_seat.has_value() || follower.agreed.form != 0) {
       continue;
     }
     const bool is_better =
@@ -244,7 +304,8 @@ std::vector<MemberLag> Replication::lag(const View& view) const {
   for (const auto& [host, follower] : followers_) {
     const LogIndex match = follower.progress.match();
     lags.push_back({host, follower.is_voter, match, last.value() - match.value(),
-                    follower.progress.heard_at(), follower.other_seat, follower.level});
+                    follower.progress.heard_at(), follower.other_seat, follower.level,
+                    follower.agreed.index});
   }
   return lags;
 }

@@ -4,6 +4,7 @@
 // get everything and count for nothing.
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "gossip/base/event.h"
@@ -27,6 +28,8 @@ struct MemberLag {
   /// It answers from another seat than the configuration's: its disk is not the one it was.
   std::optional<SeatId> other_seat;
   std::uint64_t level = 0;  ///< What it said it can apply; 0 = nothing yet.
+  /// The index for which its state's hash is not a majority's; 0 = none.
+  LogIndex differs_at{};
 };
 
 class Replication {
@@ -47,7 +50,8 @@ class Replication {
   void set_configuration(const Configuration& configuration, LogIndex next, Instant now);
 
   /// Begins a heartbeat round: an append without entries to every follower. Followers that left
-  /// something unanswered for too long are probed anew.
+  /// something unanswered for too long are probed anew. Those whose states differ are told, unless
+  /// the voters that are heard and agree are no majority: then their votes are still needed.
   void begin_round(const View& view, std::vector<RaftSend>& sends);
   /// Whatever each follower lacks and its window lets through. An event when a snapshot begins, or
   /// is too large to be sent.
@@ -55,6 +59,13 @@ class Replication {
 
   void on_reply(const View& view, HostId from, const AppendReply& reply);
   void on_reply(const View& view, HostId from, const SnapshotAck& reply);
+
+  /// Some follower said a hash of its state since this was last asked.
+  bool take_hash_news() { return std::exchange(has_hash_news_, false); }
+  /// What the hashes of all members say, the leader's `own` among them. Notes whose differ, with
+  /// an event when that is new.
+  HashFindings compare_states(const StateHashes& own, std::vector<Event>& events);
+  bool differs(HostId host) const;
 
   /// `own`: the leader's durable index; its disk is one vote like the others' (thesis 10.2.1), and
   /// none once it is no voter any more (4.2.2).
@@ -69,7 +80,12 @@ class Replication {
   /// Voters of `configuration` that can be counted on: this host, and who answered this leadership
   /// from its seat, and not before `since`.
   std::size_t live_voters(const Configuration& configuration, Instant since) const;
-  /// The voter that would lead best: the longest match, then the one heard last. Zero = none.
+  /// A member of `configuration` that answered this leadership, and said that it can apply less
+  /// than `level`; zero = none. Those that are off are not asked: who replaces them cannot wait for
+  /// them.
+  HostId answers_below(std::uint64_t level, const Configuration& configuration) const;
+  /// The voter that would lead best: the longest match, then the one heard last; none whose state
+  /// differs. Zero = none.
   HostId best_successor() const;
   std::vector<MemberLag> lag(const View& view) const;
   void check_invariants(const RaftLog& log) const;
@@ -82,8 +98,12 @@ class Replication {
     std::optional<SeatId> other_seat;
     std::uint64_t level = 0;
     bool told_too_large = false;
+    StateHashes hashes{};
+    StateHash agreed{};  ///< A majority's, where this one's differs; form 0 = it does not.
+    std::uint64_t differs_since_round = 0;  ///< The first begun after that was found.
   };
 
+  bool can_do_without(const Follower& diverged, const View& view) const;
   void send_append(const View& view, HostId to, Progress& progress, std::vector<RaftSend>& sends);
   bool send_snapshot(const View& view, HostId to, Follower& follower, std::vector<RaftSend>& sends,
                      std::vector<Event>& events);
@@ -100,6 +120,7 @@ class Replication {
   std::map<HostId, Follower> followers_;
   std::uint64_t request_ = 0;
   std::uint64_t round_ = 0;
+  bool has_hash_news_ = false;
 };
 
 }  // namespace muster::scheduler

@@ -12,6 +12,7 @@
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "scheduler/raft/configuration.h"
+#include "scheduler/raft/state_hash.h"
 
 namespace muster::scheduler {
 
@@ -22,6 +23,9 @@ enum class LogEntryKind : std::uint8_t {
   kCommand = 1,        ///< The application's.
   kConfiguration = 2,  ///< Who votes from here on; the command is an encoded Configuration.
 };
+
+/// The RaftConfig::level of the first release that knew kConfiguration: those before said none.
+inline constexpr std::uint64_t kConfigurationLevel = 1;
 
 struct LogEntry {
   Term term;
@@ -90,6 +94,8 @@ struct AppendRequest {
   LogPosition previous;
   LogIndex commit;
   std::vector<LogEntry> entries;
+  /// To a member that said another hash for that index than a majority: it is to be made anew.
+  StateHash agreed{};
   bool operator==(const AppendRequest&) const = default;
 };
 struct AppendReply {
@@ -101,6 +107,7 @@ struct AppendReply {
   LogPosition hint;  ///< Not matched: where to try next (5.3, conflict term and its first index).
   SeatId seat{};
   std::uint64_t level = 0;  ///< The sender's RaftConfig::level; 0 = it said none.
+  StateHash state{};        ///< The newest of the sender.
   bool operator==(const AppendReply&) const = default;
 };
 /// A part of the leader's snapshot (7). The follower says what it wants next.

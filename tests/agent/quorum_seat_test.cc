@@ -21,11 +21,15 @@ HostId host(char letter) {
   return HostId::from_bytes(std::string(HostId::kSizeBytes, letter));
 }
 
+/// Each entry is a point: its hash is told.
+constexpr std::uint64_t kCompactEntries = scheduler::kHashPoints;
+
 class SeatOfThree : public testing::Test {
  protected:
   SeatOfThree() {
     SeatOptions options;
     options.self = host('a');
+    options.compact_entries = kCompactEntries;
     crdt::WriteBatch formed;
     scheduler::write_formed_to(
         {ClusterId::from_bytes("cluster_________"), {host('a'), host('b'), host('c')}}, formed);
@@ -41,8 +45,12 @@ class SeatOfThree : public testing::Test {
   void collect() {
     SeatOutput output = seat_->take_output();
     for (const SeatPersist& each : output.persists) {
+      for (const crdt::Write& write : each.writes) {
+        written_[write.key] = write.value.value_or("");
+      }
       seat_->persisted(now_, each.id);
     }
+    rebuilds_ = rebuilds_ || output.rebuild;
     std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
@@ -104,6 +112,19 @@ class SeatOfThree : public testing::Test {
     collect();
   }
 
+  /// The hash in the last acknowledgement.
+  scheduler::StateHash said_last() const {
+    scheduler::StateHash last;
+    for (const SeatSend& each : sent_) {
+      const Result<gossip::Document> document = gossip::Document::parse(each.body);
+      const auto message = scheduler::decode_raft_message(each.type, document->root());
+      const auto* reply =
+          message.has_value() ? std::get_if<scheduler::AppendReply>(&*message) : nullptr;
+      last = reply == nullptr ? last : reply->state;
+    }
+    return last;
+  }
+
   /// The answers that came meanwhile.
   std::vector<SeatReply> suspend() {
     scheduler::input::ClientOrder order;
@@ -119,6 +140,8 @@ class SeatOfThree : public testing::Test {
   std::map<HostId, std::uint64_t> levels_;  ///< As they say it.
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
+  crdt::Records written_;
+  bool rebuilds_ = false;
   std::optional<QuorumSeat> seat_;
   std::vector<SeatSend> sent_;
 };
@@ -235,6 +258,40 @@ TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
   ASSERT_EQ(replies_.size(), 1U);
   EXPECT_EQ(replies_[0].request, 2U);
   EXPECT_EQ(replies_[0].code, ErrorCode::kNotFound);
+}
+
+TEST_F(SeatOfThree, WhoseStateIsNotThatOfAMajorityServesNothingMore) {
+  scheduler::AppendRequest append;
+  append.term = Term(1);
+  append.commit = LogIndex(1);
+  append.entries = {{Term(1), scheduler::LogEntryKind::kNoop, ""}};
+  hear(host('b'), append);
+  ASSERT_TRUE(seat_->knows_state());
+  hear(host('b'), append);
+  const scheduler::StateHash own = said_last();
+  ASSERT_EQ(own.index, LogIndex(1));
+  append.agreed = own;
+  hear(host('b'), append);
+  EXPECT_TRUE(seat_->knows_state()) << "it is the same";
+  append.agreed.hash += 1;
+  sent_.clear();
+  hear(host('b'), append);
+  EXPECT_FALSE(seat_->knows_state());
+  EXPECT_FALSE(seat_->trusts_own_seat());
+  EXPECT_TRUE(sent_.empty());
+  EXPECT_TRUE(rebuilds_);
+  const Status checked = QuorumSeat::check(written_, host('a'));
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(SeatOfThree, MakesItsSnapshotsWhereAllVotersDo) {
+  scheduler::AppendRequest append;
+  append.term = Term(1);
+  append.commit = LogIndex(2 * kCompactEntries + 3);
+  append.entries.assign(append.commit.value(), {Term(1), scheduler::LogEntryKind::kNoop, ""});
+  hear(host('b'), append);
+  EXPECT_EQ(seat_->raft()->snapshot_index(), LogIndex(2 * kCompactEntries));
 }
 
 }  // namespace

@@ -195,6 +195,15 @@ agent::Request request() {
   return request;
 }
 
+Sample divergence_sample() {
+  return record_sample("diverged", scheduler::write_of_divergence({1, LogIndex(200), 77}),
+                       [](const std::string& bytes) {
+                         const auto agreed = scheduler::recover_divergence(
+                             {{std::string(scheduler::kDivergedKey), bytes}});
+                         return scheduler::write_of_divergence(agreed.value()).value;
+                       });
+}
+
 }  // namespace
 
 scheduler::Configuration some_configuration() {
@@ -229,6 +238,13 @@ std::vector<Sample> message_samples() {
                                             {Term(5), {}, ""}}}),
       raft_sample("append_reply", scheduler::AppendReply{Term(4), 9, 2, false, LogIndex(0),
                                                          position, SeatId(77), 2}),
+      raft_sample("append_request_agreed",
+                  scheduler::AppendRequest{
+                      Term(5), 9, 2, position, LogIndex(299), {}, {1, LogIndex(200), 77}}),
+      raft_sample(
+          "append_reply_state",
+          scheduler::AppendReply{
+              Term(4), 9, 2, true, LogIndex(300), {}, SeatId(77), 2, {1, LogIndex(200), 77}}),
       raft_sample("snapshot_chunk", scheduler::SnapshotChunk{Term(4), 9, position,
                                                              some_configuration(), 10, 5, "state"}),
       raft_sample("snapshot_ack",
@@ -404,6 +420,7 @@ std::vector<Sample> disk_samples() {
             const auto log = recovered({hard, {std::string(scheduler::kConfigurationKey), bytes}});
             return scheduler::encode(log.snapshot.configuration);
           }),
+      divergence_sample(),
       record_sample("seat", scheduler::write_of(SeatId(77)),
                     [hard](const std::string& bytes) {
                       return scheduler::write_of(

@@ -151,7 +151,9 @@ TEST(RaftCodec, EveryMessageRoundTrips) {
       AppendReply{Term(4), 5, 6, true, LogIndex(8), at(1, 1)},
       SnapshotChunk{Term(4), 5, at(7, 2), some_configuration(), 2000, 1000, std::string(1000, 's')},
       SnapshotAck{Term(4), 5, LogIndex(7), 1000, LogIndex(7), SeatId(9)},
-      TimeoutNow{Term(4)}};
+      TimeoutNow{Term(4)},
+      AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {}, {1, LogIndex(5), 77}},
+      AppendReply{Term(4), 5, 6, true, LogIndex(8), {}, SeatId(9), 2, {1, LogIndex(5), 77}}};
   for (const RaftMessage& message : messages) {
     EXPECT_EQ(reparse(message), message);
   }
@@ -185,6 +187,8 @@ TEST(RaftCodec, NumbersThatLeaveNoRoomAreRefusedOnTheWire) {
                                              AppendReply{Term(high), 1, 1, true, {}, {}},
                                              AppendReply{Term(1), 1, 1, true, LogIndex(high), {}},
                                              AppendReply{Term(1), 1, 1, false, {}, far},
+                                             AppendReply{Term(1), 1, 1, true, {}, {}, {}, 1,
+                                                         {1, LogIndex(high), 1}},
                                              SnapshotChunk{Term(high), 1, {}, {}, 0, 0, {}},
                                              SnapshotChunk{Term(1), 1, far, {}, 0, 0, {}},
                                              SnapshotAck{Term(high), 1, {}, 0, {}, {}},

@@ -64,9 +64,10 @@ class RaftTest : public testing::Test {
     hear(2, VoteReply{Term(1), false, true, sent<VoteRequest>().front().request});
     ASSERT_EQ(raft->role(), Role::kLeader);
   }
-  void acknowledge(std::uint64_t match, std::uint64_t round) {
-    hear(2, AppendReply{Term(1), ++reply_request, round, true, LogIndex(match), {}});
+  AppendReply answer_of(std::uint64_t match, std::uint64_t round = 1) {
+    return {Term(1), ++reply_request, round, true, LogIndex(match), {}, {}, kConfigurationLevel};
   }
+  void acknowledge(std::uint64_t match, std::uint64_t round) { hear(2, answer_of(match, round)); }
   AppendRequest append(std::uint64_t term, LogPosition previous, std::vector<LogEntry> entries) {
     return {Term(term), ++reply_request, 1, previous, LogIndex(), std::move(entries)};
   }
@@ -201,7 +202,7 @@ TEST_F(RaftTest, ALeaderWhoseDiskHangsHandsOverOnceTheOthersWentOn) {
   }
   EXPECT_EQ(raft->role(), Role::kLeader) << "the others wait for their disks, too";
   acknowledge(2, 10);
-  hear(3, AppendReply{Term(1), ++reply_request, 10, true, LogIndex(2), {}});
+  hear(3, answer_of(2, 10));
   ASSERT_EQ(raft->commit(), LogIndex(2)) << "a majority without this host";
   wait(milliseconds(330));
   EXPECT_EQ(sent<TimeoutNow>().size(), 1U);
@@ -221,7 +222,7 @@ TEST_F(RaftTest, AVoterThatNeverAnsweredThisLeadershipIsNotCountedOn) {
   ASSERT_TRUE(raft->leads_with_own_term_applied());
   const Configuration next = raft->configuration().without(host(2));
   EXPECT_NE(raft->why_not(now, next), "") << "the third may be dead";
-  hear(3, AppendReply{Term(1), ++reply_request, 1, true, LogIndex(1), {}});
+  hear(3, answer_of(1));
   EXPECT_EQ(raft->why_not(now, next), "");
 }
 
@@ -333,7 +334,7 @@ TEST_F(RaftTest, ALearnerGetsTheLogAndCountsForNothingUntilItIsPromoted) {
   const Configuration learning = raft->configuration().with_learner({host(4), SeatId(44)});
   step(Raft::Reconfigure{learning});
   sync();
-  AppendReply answer{Term(1), ++reply_request, 1, true, LogIndex(2), {}};
+  AppendReply answer = answer_of(2);
   answer.seat = SeatId(44);
   hear(4, answer);
   EXPECT_EQ(raft->commit(), LogIndex(1)) << "a learner's disk is no vote";
@@ -369,12 +370,12 @@ TEST_F(RaftTest, ARemovedLeaderStepsDownWhenItsRemovalIsCommitted) {
   lead();
   sync();
   acknowledge(1, 1);
-  hear(3, AppendReply{Term(1), ++reply_request, 1, true, LogIndex(1), {}});
+  hear(3, answer_of(1));
   step(Raft::Reconfigure{raft->configuration().without(host(1))});
   sync();
   acknowledge(2, 1);
   EXPECT_EQ(raft->role(), Role::kLeader) << "its own disk counts for nothing any more";
-  hear(3, AppendReply{Term(1), ++reply_request, 1, true, LogIndex(2), {}});
+  hear(3, answer_of(2));
   EXPECT_EQ(raft->role(), Role::kFollower);
   EXPECT_FALSE(raft->is_voter());
   EXPECT_EQ(raft->next_deadline(), kNever) << "it does not campaign";
@@ -390,6 +391,20 @@ TEST_F(RaftTest, AConfigurationWhoseMajorityIsSilentIsRefused) {
   EXPECT_NE(raft->why_not(now, raft->configuration().without(host(2))), "")
       << "voter 3 has not been heard";
   EXPECT_EQ(raft->why_not(now, raft->configuration().without(host(3))), "");
+}
+
+TEST_F(RaftTest, AConfigurationThatAVoterWouldStopAtIsRefused) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  AppendReply of_first_release = answer_of(1);
+  of_first_release.level = 0;
+  hear(3, of_first_release);
+  const Configuration next = raft->configuration().with_learner({host(4), SeatId(44)});
+  EXPECT_NE(raft->why_not(now, next).find("upgrade it first"), std::string::npos);
+  EXPECT_EQ(raft->why_not(now, raft->configuration().without(host(3))), "") << "it goes";
+  hear(3, answer_of(1));
+  EXPECT_EQ(raft->why_not(now, next), "");
 }
 
 TEST_F(RaftTest, ATruncatedConfigurationCountsNoLonger) {

@@ -1,6 +1,8 @@
 // Who decides: the first quorum, elections, and what survives a change of leader.
 
+#include "scheduler/state_hasher.h"
 #include "tests/scripts/script.h"
+#include "tests/sim/wrong_entry.h"
 
 namespace muster::scripts {
 namespace {
@@ -106,6 +108,30 @@ void no_quorum(ClusterScript& script) {
   script.expect(script.job(2) == nullptr, "exit 5 was true: nothing was accepted");
 }
 
+void state_diverges(ClusterScript& script) {
+  script.settle();
+  const std::uint32_t host = script.follower();
+  const auto seat = [&] { return &script.world().node(host).seat(); };
+  script.say("an entry in the log of a voter is another while its agent is off");
+  const auto records = sim::with_wrong_entry(script.world().disk(host), "H100");
+  script.expect(records.has_value(), "there is such an entry");
+  script.world().lose_raft(host, *records);
+  script.world().start_agent(host);
+  script.until("it is noticed", [&] { return script.heard("state_diverged"); });
+  script.expect(!script.world().is_running(host) || !seat()->knows_state(),
+                "it serves nothing from then on");
+  script.until("it votes again", [&] {
+    return script.world().is_running(host) && seat()->has_seat() && seat()->is_voter() &&
+           seat()->knows_state();
+  });
+  script.pass(1s);
+  script.expect(seat()->raft()->seat() != SeatId(), "from another seat");
+  script.expect(
+      script.has_leader() &&
+          seat()->state().digest() == script.world().node(script.leader()).seat().state().digest(),
+      "it holds what the leader holds");
+}
+
 }  // namespace
 
 std::vector<Story> quorum_stories() {
@@ -132,6 +158,13 @@ std::vector<Story> quorum_stories() {
       story("no_quorum_kills_nothing", "The leader loses both other voters for a while.",
             "What runs goes on, nothing new is accepted, and exit 5 says so truly.",
             {.hosts = 3, .words = jobs + Words{"stepped_down", "leader_elected"}}, no_quorum),
+      story("a_voters_state_differs", "One voter of three adds its log up to something else.",
+            "It is told so, serves nothing more, and votes again from another seat by itself.",
+            {.hosts = 3,
+             .words = {"seat_taken", "configuration_changed", "leader_followed", "electorate_step"},
+             .times = true,
+             .compact_entries = scheduler::kHashPoints},
+            state_diverges),
   };
 }
 

@@ -63,6 +63,7 @@ struct CastOptions {
   std::uint32_t gpus_per_host = 2;
   Words words;
   bool times = false;  ///< Where time is the story: seconds since the curtain rose.
+  std::uint64_t compact_entries = sim::WorldOptions().compact_entries;
 };
 
 /// A script on a whole cluster, under every checker of the simulator.

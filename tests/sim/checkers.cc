@@ -401,6 +401,14 @@ void NoFalseVerdict::on_event(World& world, std::uint32_t host, const Event& eve
   }
 }
 
+void NobodyDiverges::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name == "state_diverged" || event.name == "member_differs" ||
+      event.name == "states_differ") {
+    world.violation(name(), where(host) + " says " + std::string(event.name) + " at index " +
+                                std::string(event.field("index")));
+  }
+}
+
 Checkers add_checkers(World& world) {
   auto submits = std::make_unique<SubmitsKept>();
   auto gpus = std::make_unique<NoGpuInTwoAttempts>();
@@ -413,6 +421,7 @@ Checkers add_checkers(World& world) {
   world.add_checker(std::make_unique<CompletesOnce>());
   world.add_checker(std::make_unique<GangAllOrNothing>());
   world.add_checker(std::make_unique<RowsConverge>());
+  world.add_checker(std::make_unique<NobodyDiverges>());
   add_log_checkers(world);
   return checkers;
 }

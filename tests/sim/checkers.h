@@ -132,6 +132,13 @@ class NoFalseVerdict : public Checker {
   void on_event(World& world, std::uint32_t host, const Event& event) override;
 };
 
+/// Where nothing was planted no voter says that its state is another than that of the others.
+class NobodyDiverges : public Checker {
+ public:
+  std::string name() const override { return "nobody_diverges"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+};
+
 /// Those of add_checkers() that runs ask something.
 struct Checkers {
   SubmitsKept* submits = nullptr;

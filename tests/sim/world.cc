@@ -6,6 +6,7 @@
 #include "agent/start_record.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
+#include "tests/sim/raft_of_start.h"
 
 namespace muster::sim {
 namespace {
@@ -476,7 +477,7 @@ void World::start_agent(std::uint32_t index) {
   host.disk.complete(0);  // Synced before the node is made.
   options.start = start.start;
   recovered.id = host.disk.read(crdt::Environment::kId);
-  recovered.raft = host.disk.read(crdt::Environment::kRaft);
+  recovered.raft = raft_of_start(host.disk, host.id, rng_);
   recovered.state = host.disk.read(crdt::Environment::kState);
   host.node = std::make_unique<agent::Node>(std::move(options), recovered, rng_.fork(),
                                             local(index));

@@ -1,0 +1,63 @@
+// What the log does to a seat: entries are applied, snapshots of what they add up to are made.
+
+#include <utility>
+
+#include "agent/quorum_seat.h"
+#include "scheduler/raft/codec.h"
+
+namespace muster::agent {
+
+void QuorumSeat::apply(Instant now, scheduler::CommittedEntry& entry) {
+  output_.events.push_back({Severity::kDebug,
+                            "applied",
+                            {{"index", std::to_string(entry.index.value())},
+                             {"term", std::to_string(entry.term.value())}}});
+  // An entry of the present term proves that everything acknowledged before it is applied here; but
+  // its leader may have committed far more since.
+  caught_up_ = caught_up_ || (entry.term == raft_->term() && entry.index >= told_commit_);
+  applied_term_ = entry.term;
+  const bool is_command = entry.kind == scheduler::LogEntryKind::kCommand;
+  const std::string command = is_command ? std::move(entry.command) : std::string();
+  const LogIndex before = scheduler_.state().applied();
+  scheduler_.step(now, scheduler::input::Applied{entry.index, command});
+  if (before < entry.index && scheduler_.state().applied() == entry.index) {
+    hasher_.applied(entry.term, command, scheduler_.state());
+    look_back(now, entry.index);
+  }
+}
+
+/// At the indexes at which all voters do: what the state came to is told, and kept.
+void QuorumSeat::look_back(Instant now, LogIndex applied) {
+  if (!hasher_.is_point(applied)) {
+    return;
+  }
+  std::string state = hasher_.is_deep(applied) ? scheduler_.state().encode() : std::string();
+  if (const scheduler::StateHash hash = hasher_.hash(applied, state); hash.form != 0) {
+    raft_->step(now, scheduler::Raft::Hashed{hash});
+  }
+  if (hasher_.is_snapshot_due(applied)) {
+    compact(now, applied, std::move(state));
+  }
+}
+
+void QuorumSeat::compact(Instant now, LogIndex applied, std::string state) {
+  if (state.size() > scheduler::kSnapshotBytesMax) {
+    // A snapshot that cannot be sent would shut out a voter that needs it: the log grows instead.
+    output_.events.push_back(
+        {Severity::kAlarm, "log_not_compacted", {{"state_bytes", std::to_string(state.size())}}});
+    return;
+  }
+  raft_->step(now, scheduler::Raft::Compact{applied, std::move(state)});
+}
+
+/// Once raft/ says so durably: else a crash would bring back the voter that was.
+void QuorumSeat::give_seat_up(scheduler::Raft::Output& output) {
+  has_diverged_ = true;
+  persist({Owner::Machine::kDivergence, 0}, {scheduler::write_of_divergence(*output.diverged)});
+  for (const scheduler::ReadGrant& read : output.reads) {
+    output.refused_reads.push_back(read.context);
+  }
+  output.reads.clear();
+}
+
+}  // namespace muster::agent

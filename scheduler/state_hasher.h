@@ -1,0 +1,67 @@
+#pragma once
+// What a voter tells the others of its state (design 7, raft/state_hash.h): which indexes, and how
+// the hash of each is made. All voters must choose alike, so both follow from the log alone.
+//
+// Every kHashPoints-th part of the way from one snapshot to the next is a point. What a point says
+// is one of two things. A *deep* hash is of the whole encoded state: it sees any record that is not
+// what it should be, whatever made it so, a bit that flipped in memory among it. A *shallow* one
+// folds, from the last deep one on, each entry's term and bytes and what it did: that is 0.07 us an
+// entry, and sees one that is not the others' or did something else. Of a record that no entry
+// touches it sees nothing.
+//
+// Where a snapshot is due the state is encoded anyway, and every point there is deep for the price
+// of hashing the bytes: 2.5 ms for the 42 MB of a state with 10^6 remembered keys, whose encoding
+// takes 0.6 s. Elsewhere a point is deep while that is cheap: when the last deep one was at most
+// kDeepBytesMax, 1 ms of encoding in a thousand entries. So a small cluster compares all of its
+// state every thousand entries and a large one every twenty thousand.
+//
+// After a restart the log is applied again from the last snapshot, whose index is that of a deep
+// point: the hashes come out as before. From a snapshot made elsewhere (by an earlier release)
+// nothing is said before the next deep point that is everybody's.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gossip/base/ids.h"
+#include "scheduler/raft/state_hash.h"
+
+namespace muster::scheduler {
+
+class State;
+
+/// Raised when State::encode(), State::last_outcome(), the points or what applying an entry does to
+/// a state changes: members of different forms are not compared.
+inline constexpr std::uint64_t kStateHashForm = 1;
+/// Between two snapshots. More: a difference is seen sooner; each point is a comparison.
+inline constexpr std::uint64_t kHashPoints = 20;
+inline constexpr std::size_t kDeepBytesMax = 256 << 10;
+
+class StateHasher {
+ public:
+  /// Snapshots are due at the multiples of this, which is positive and the same at all voters.
+  explicit StateHasher(std::uint64_t snapshot_entries) : snapshot_entries_(snapshot_entries) {}
+
+  /// A snapshot took the place of the state.
+  void restored(const State& state);
+  /// The entry at state.applied() was applied; `command` is "" for those that are Raft's own.
+  void applied(Term term, std::string_view command, const State& state);
+
+  bool is_point(LogIndex index) const;
+  bool is_snapshot_due(LogIndex index) const { return index.value() % snapshot_entries_ == 0; }
+  /// Of a point: it is deep.
+  bool is_deep(LogIndex index) const;
+  /// After applied() of a point; `encoded` is the whole state where is_deep(), and not looked at
+  /// elsewhere. Form 0: nothing can be said.
+  StateHash hash(LogIndex index, std::string_view encoded);
+
+ private:
+  void anchor(std::string_view encoded);
+
+  std::uint64_t snapshot_entries_;
+  bool is_anchored_ = true;  ///< At the beginning of the log everybody's state is the same.
+  std::size_t deep_bytes_ = 0;
+  std::uint64_t folded_ = 0;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,303 @@
+// Goal: whose state differs from a majority's is found, told and silent from then on; nobody else
+// is. Method: first the comparison alone, a table a sentence; then one voter of three, or of five,
+// its peers played by the test.
+
+#include "scheduler/raft/state_hash.h"
+#include "scheduler/raft/raft.h"
+#include "tests/raft/host.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <list>
+
+namespace muster::scheduler {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kRight = 7;
+constexpr std::uint64_t kWrong = 8;
+
+StateHash hash(std::uint64_t index, std::uint64_t value, std::uint64_t form = 1) {
+  return {form, LogIndex(index), value};
+}
+
+class Comparison : public testing::Test {
+ protected:
+  void member(std::uint8_t number, const std::vector<StateHash>& said, bool is_voter = true) {
+    StateHashes& kept = hashes_.emplace_back();
+    for (const StateHash& each : said) {
+      kept.add(each);
+    }
+    members_.push_back({host(number), is_voter, &kept});
+  }
+  std::vector<HostId> diverged() const {
+    std::vector<HostId> hosts;
+    for (const auto& each : compare_hashes(members_, 1).diverged) {
+      hosts.push_back(each.host);
+    }
+    return hosts;
+  }
+  std::optional<LogIndex> split() const { return compare_hashes(members_, 1).split; }
+
+  std::list<StateHashes> hashes_;
+  std::vector<HashedMember> members_;
+};
+
+TEST_F(Comparison, TheOneAgainstAMajorityDiverged) {
+  member(1, {hash(10, kRight)});
+  member(2, {hash(10, kWrong)});
+  EXPECT_TRUE(diverged().empty()) << "the third voter decides";
+  member(3, {hash(10, kRight)});
+  EXPECT_EQ(diverged(), std::vector<HostId>{host(2)});
+  EXPECT_FALSE(split().has_value());
+}
+
+TEST_F(Comparison, OfTwoVotersNobodyIsRight) {
+  member(1, {hash(10, kRight)});
+  member(2, {hash(10, kWrong)});
+  EXPECT_TRUE(diverged().empty());
+  EXPECT_EQ(split(), LogIndex(10));
+}
+
+TEST_F(Comparison, ASilentThirdIsWaitedForAWhile) {
+  member(1, {hash(10, kRight)});
+  member(2, {hash(10, kWrong)});
+  member(3, {});
+  EXPECT_FALSE(split().has_value());
+  for (std::uint64_t newer = 1; newer <= 4; ++newer) {
+    EXPECT_FALSE(split().has_value());
+    hashes_.front().add(hash(10 + newer, kRight));
+  }
+  EXPECT_EQ(split(), LogIndex(10));
+}
+
+TEST_F(Comparison, ALearnerIsComparedAndCountsForNothing) {
+  member(1, {hash(10, kRight)});
+  member(2, {hash(10, kRight)});
+  member(3, {});
+  member(4, {hash(10, kWrong)}, false);
+  member(5, {hash(10, kWrong)}, false);
+  EXPECT_EQ(diverged(), (std::vector<HostId>{host(4), host(5)}));
+}
+
+TEST_F(Comparison, HashesOfAnotherFormAreNoHashes) {
+  member(1, {hash(10, kRight)});
+  member(2, {hash(10, kWrong, 2)});
+  member(3, {hash(10, kWrong, 2)});
+  EXPECT_TRUE(diverged().empty());
+  EXPECT_FALSE(split().has_value());
+}
+
+TEST_F(Comparison, TheNewestDecidedIndexCounts) {
+  member(1, {hash(10, kRight), hash(20, kRight)});
+  member(2, {hash(10, kWrong), hash(20, kRight)});
+  member(3, {hash(10, kRight)});
+  EXPECT_TRUE(diverged().empty()) << "it is again what it should be";
+}
+
+TEST_F(Comparison, WhoAppliesItsLogAgainMayTakeBackWhatItSaid) {
+  member(1, {hash(10, kRight), hash(20, kRight)});
+  member(2, {hash(10, kRight), hash(20, kWrong), hash(10, kRight), hash(20, kRight)});
+  member(3, {hash(10, kRight), hash(20, kRight)});
+  EXPECT_TRUE(diverged().empty());
+}
+
+/// Host 1, which is asked and looked at; the others are the test's.
+class Member : public testing::Test {
+ protected:
+  void start(std::vector<HostId> voters) {
+    RecoveredLog log;
+    log.snapshot.configuration = founding(voters);
+    raft_.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now_);
+    take();
+  }
+  void take() {
+    raft_->check_invariants();
+    out_ = raft_->take_output();
+    for (const Raft::Persist& persist : out_.persists) {
+      last_persist_ = persist.id;
+    }
+  }
+  void step(Raft::Input input) {
+    raft_->step(now_, std::move(input));
+    take();
+  }
+  void hear(std::uint8_t from, RaftMessage message) {
+    step(Raft::PeerMessage{host(from), std::move(message)});
+  }
+  void sync() { step(Raft::Persisted{last_persist_}); }
+  void wait(Duration duration) {
+    now_ += duration;
+    raft_->tick(now_);
+    take();
+  }
+  template <class Body>
+  std::vector<std::pair<HostId, Body>> sent() const {
+    std::vector<std::pair<HostId, Body>> bodies;
+    for (const RaftSend& send : out_.messages) {
+      if (const auto* body = std::get_if<Body>(&send.message); body != nullptr) {
+        bodies.emplace_back(send.to, *body);
+      }
+    }
+    return bodies;
+  }
+  bool event(std::string_view name) const {
+    return std::any_of(out_.events.begin(), out_.events.end(),
+                       [&](const Event& one) { return one.name == name; });
+  }
+  /// Elected by the next voters, the own-term entry committed.
+  void lead(std::uint8_t voters) {
+    std::vector<HostId> all;
+    for (std::uint8_t number = 1; number <= voters; ++number) {
+      all.push_back(host(number));
+    }
+    start(all);
+    wait(milliseconds(1500));
+    const std::uint64_t pre_vote = sent<VoteRequest>().front().second.request;
+    for (std::uint8_t number = 2; number <= voters / 2 + 1; ++number) {
+      hear(number, VoteReply{Term(1), true, true, pre_vote});
+    }
+    sync();
+    const std::uint64_t vote = sent<VoteRequest>().front().second.request;
+    for (std::uint8_t number = 2; number <= voters / 2 + 1; ++number) {
+      hear(number, VoteReply{Term(1), false, true, vote});
+    }
+    ASSERT_EQ(raft_->role(), Role::kLeader);
+    sync();
+    for (std::uint8_t number = 2; number <= voters; ++number) {
+      answer(number, {});
+    }
+    ASSERT_EQ(raft_->commit(), LogIndex(1));
+  }
+  void answer(std::uint8_t from, const StateHash& state) {
+    hear(from, AppendReply{Term(1), ++request_, round_, true, LogIndex(1), {}, {}, 1, state});
+  }
+  /// What the next heartbeat says to that host.
+  StateHash told(std::uint8_t to) {
+    wait(milliseconds(330));
+    for (const auto& [host_told, request] : sent<AppendRequest>()) {
+      round_ = request.round;
+      if (host_told == host(to)) {
+        return request.agreed;
+      }
+    }
+    ADD_FAILURE() << "no heartbeat to " << int{to};
+    return {};
+  }
+
+  Instant now_ = Instant{} + std::chrono::seconds(100);
+  std::optional<Raft> raft_;
+  Raft::Output out_;
+  std::uint64_t last_persist_ = 0;
+  std::uint64_t request_ = 0;
+  std::uint64_t round_ = 1;  ///< That is answered.
+};
+
+TEST_F(Member, SaysItsNewestHashWithEachAcknowledgement) {
+  start({host(1), host(2), host(3)});
+  step(Raft::Hashed{hash(10, kRight)});
+  hear(2, AppendRequest{Term(1), 1, 1, {}, {}, {}});
+  sync();
+  ASSERT_EQ(sent<AppendReply>().size(), 1U);
+  EXPECT_EQ(sent<AppendReply>().front().second.state, hash(10, kRight));
+}
+
+TEST_F(Member, ThatIsToldOtherwiseFallsSilent) {
+  start({host(1), host(2), host(3)});
+  step(Raft::Hashed{hash(10, kWrong)});
+  hear(2, AppendRequest{Term(1), 1, 1, {}, {}, {}, hash(10, kRight)});
+  ASSERT_TRUE(out_.diverged.has_value());
+  EXPECT_EQ(*out_.diverged, hash(10, kRight));
+  EXPECT_TRUE(event("state_diverged"));
+  sync();
+  hear(2, AppendRequest{Term(1), 2, 1, {}, {}, {}});
+  hear(3, VoteRequest{Term(2), false, {}, 1});
+  wait(std::chrono::seconds(10));
+  EXPECT_TRUE(out_.messages.empty()) << "it neither acknowledges nor votes";
+  EXPECT_EQ(raft_->next_deadline(), kNever);
+}
+
+TEST_F(Member, BelievesOnlyWhatContradictsWhatItKnows) {
+  start({host(1), host(2), host(3)});
+  step(Raft::Hashed{hash(10, kRight)});
+  for (const StateHash& said : {hash(10, kRight), hash(20, kWrong), hash(10, kWrong, 2)}) {
+    hear(2, AppendRequest{Term(1), ++request_, 1, {}, {}, {}, said});
+    EXPECT_FALSE(out_.diverged.has_value());
+  }
+  hear(2, AppendRequest{Term(3), ++request_, 1, {}, {}, {}});
+  hear(3, AppendRequest{Term(2), ++request_, 1, {}, {}, {}, hash(10, kWrong)});
+  EXPECT_FALSE(out_.diverged.has_value()) << "a leader of the past says nothing";
+}
+
+TEST_F(Member, ThatLeadsTellsTheOneThatDiffers) {
+  lead(3);
+  step(Raft::Hashed{hash(1, kRight)});
+  answer(3, hash(1, kWrong));
+  EXPECT_FALSE(event("member_differs"));
+  answer(2, hash(1, kRight));
+  EXPECT_TRUE(event("member_differs"));
+  EXPECT_EQ(told(3), StateHash()) << "2 may have ended since it said its hash";
+  answer(3, hash(1, kWrong));
+  answer(2, hash(1, kRight));
+  EXPECT_EQ(told(3), hash(1, kRight));
+  answer(2, hash(1, kRight));
+  EXPECT_EQ(told(2), StateHash());
+  for (const MemberLag& each : raft_->lag(now_)) {
+    EXPECT_EQ(each.differs_at, each.host == host(3) ? LogIndex(1) : LogIndex());
+  }
+}
+
+TEST_F(Member, ThatLeadsSparesAVoteThatIsStillNeeded) {
+  lead(3);
+  step(Raft::Hashed{hash(1, kRight)});
+  answer(2, hash(1, kRight));
+  answer(3, hash(1, kWrong));
+  for (int beats = 0; beats < 10; ++beats) {
+    EXPECT_EQ(told(3), StateHash()) << "2 is not heard any more";
+    answer(3, hash(1, kWrong));
+  }
+  EXPECT_EQ(raft_->role(), Role::kLeader);
+  step(Raft::Transfer{host(3)});
+  EXPECT_FALSE(raft_->is_handing_over()) << "to one whose state is wrong";
+  answer(2, hash(1, kRight));
+  EXPECT_EQ(told(3), hash(1, kRight));
+}
+
+TEST_F(Member, ThatLeadsAgainstAMajorityOffersItsPlaceAndFallsSilent) {
+  lead(3);
+  step(Raft::Hashed{hash(1, kWrong)});
+  answer(2, hash(1, kRight));
+  EXPECT_EQ(raft_->role(), Role::kLeader);
+  answer(3, hash(1, kRight));
+  EXPECT_EQ(raft_->role(), Role::kFollower);
+  EXPECT_TRUE(out_.diverged.has_value());
+  EXPECT_EQ(sent<TimeoutNow>().size(), 1U);
+  EXPECT_FALSE(raft_->takes_proposals());
+}
+
+TEST_F(Member, ThatLeadsGivesItsPlaceToOneThatAgrees) {
+  lead(5);
+  step(Raft::Hashed{hash(1, kWrong)});
+  answer(2, hash(1, kWrong + 1));
+  answer(3, hash(1, kRight));
+  answer(4, hash(1, kRight));
+  answer(5, hash(1, kRight));
+  ASSERT_EQ(sent<TimeoutNow>().size(), 1U);
+  EXPECT_NE(sent<TimeoutNow>().front().first, host(2));
+}
+
+TEST_F(Member, OfTwoRaisesAnAlarmAndGoesOn) {
+  lead(2);
+  step(Raft::Hashed{hash(1, kRight)});
+  answer(2, hash(1, kWrong));
+  EXPECT_TRUE(event("states_differ"));
+  EXPECT_EQ(raft_->role(), Role::kLeader);
+  EXPECT_EQ(told(2), StateHash());
+  answer(2, hash(1, kWrong));
+  EXPECT_FALSE(event("states_differ")) << "once an index";
+}
+
+}  // namespace
+}  // namespace muster::scheduler
