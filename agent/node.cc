@@ -334,12 +334,16 @@ void Node::to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessa
   if (is_command) {
     gang_agent_.step(now, LeaderMessage{from, nonce, std::move(message)});
   } else {
+    if (seat_.leads() && membership_.member(from) != nullptr) {
+      agent_routes_[from] = {current_.route, now};
+    }
     seat_.agent_message(now, from, nonce, std::move(message));
   }
 }
 
 void Node::on(Instant now, const gossip::LinkUp& input) {
-  if (const auto host = addresses_.at(input.peer)) {
+  const auto host = addresses_.at(input.peer);
+  if (host.has_value() && compares_rows_with(*host)) {
     store_.step(now, crdt::PeerUp{*host});
   }
 }

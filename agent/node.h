@@ -159,7 +159,9 @@ class Node {
   bool drain_store(Instant now);
   bool drain_membership(Instant now);
   bool drain_seat(Instant now);
+  void send_from_seat(Instant now, const SeatSend& message);
   bool drain_gang_agent(Instant now);
+  bool compares_rows_with(HostId host) const;
   void drain_id_watch(Instant now);
   void row_changed(Instant now, const crdt::FieldChange& change);
   void member_changed(Instant now, HostId host, bool has_new_identity);
@@ -219,6 +221,12 @@ class Node {
   EventRing recent_;
   Instant now_{};
   Current current_;
+  /// The connection on which a host last spoke to this one as its leader.
+  struct AgentRoute {
+    gossip::Route route;
+    Instant heard_at{};
+  };
+  std::map<HostId, AgentRoute> agent_routes_;
   std::map<std::uint64_t, PersistRef> persists_;  ///< Rising in time, too.
   Instant disk_looked_at_{};
   std::uint64_t last_persist_ = 0;

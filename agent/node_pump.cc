@@ -13,6 +13,9 @@ namespace {
 
 /// Parts answer each other at most this often within one step; more is a loop between them.
 constexpr int kPumpRoundsMax = 64;
+/// An agent that spoke within this time is answered on its own connection. Longer, and words may
+/// go into a connection that a cut has ended.
+constexpr Duration kRouteFresh = std::chrono::seconds(3);
 /// The other agent of a doubled id is answered this long, so that it ends as well.
 constexpr Duration kDoubledLinger = std::chrono::seconds(2);
 
@@ -265,7 +268,7 @@ void Node::view_changed(Instant now, HostId host) {
 bool Node::drain_seat(Instant now) {
   SeatOutput output = seat_.take_output();
   for (SeatSend& message : output.messages) {
-    send(message.to, message.type, message.nonce, message.body);
+    send_from_seat(now, message);
   }
   for (SeatPersist& each : output.persists) {
     persist({PersistOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes));
@@ -295,6 +298,21 @@ bool Node::drain_seat(Instant now) {
   publish_quorum(now);
   const bool asked = follow_leader(now);
   return asked || !output.to_own_agent.empty();
+}
+
+/// What a leader says to an agent goes back on the connection that the agent spoke on lately: a
+/// leader of many hosts then has no link of its own to each of them.
+void Node::send_from_seat(Instant now, const SeatSend& message) {
+  const auto known = agent_routes_.find(message.to);
+  const bool is_fresh = known != agent_routes_.end() && known->second.route.value() != 0 &&
+                        now - known->second.heard_at <= kRouteFresh;
+  if (is_fresh && scheduler::is_for_agent(message.type)) {
+    output_.transport.push_back(
+        gossip::Reply{known->second.route,
+                      gossip::encode(envelope_of(message.type, message.nonce), message.body)});
+  } else {
+    send(message.to, message.type, message.nonce, message.body);
+  }
 }
 
 /// Voters tell everyone who votes and who leads, when that changed.
@@ -341,6 +359,15 @@ bool Node::drain_gang_agent(Instant now) {
     ask_raise(output.raise_to);
   }
   return local;
+}
+
+/// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and
+/// well: commands and renewals would cost a digest of every host a link.
+bool Node::compares_rows_with(HostId host) const {
+  const membership::Member* member = membership_.member(host);
+  return member == nullptr || member->state != membership::MemberState::kAlive ||
+         membership_.members().size() <= gossip::kMeshHostsMax ||
+         std::binary_search(neighbours_.begin(), neighbours_.end(), host);
 }
 
 void Node::ask_raise(Generation to) {

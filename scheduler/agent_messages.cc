@@ -245,6 +245,12 @@ MessageType type_of(const AgentMessage& message) {
   return std::visit([](const auto& body) { return type_for(body); }, message);
 }
 
+bool is_for_agent(MessageType type) {
+  return type == MessageType::kHelloReply || type == MessageType::kAssign ||
+         type == MessageType::kStart || type == MessageType::kStop ||
+         type == MessageType::kFinishAck || type == MessageType::kRenewAck;
+}
+
 std::string encode(const AgentMessage& message) {
   Encoder out;
   std::visit([&out](const auto& body) { write_body(out, body); }, message);

@@ -141,6 +141,8 @@ using AgentMessage = std::variant<Hello, HelloReply, Assign, Ready, Refuse, Star
                                   FinishAck, Renew, RenewAck>;
 
 gossip::MessageType type_of(const AgentMessage& message);
+/// A word of the leader to an agent.
+bool is_for_agent(gossip::MessageType type);
 std::string encode(const AgentMessage& message);
 /// Nothing when `type` is none of these or the body does not fit; trailing elements are ignored.
 std::optional<AgentMessage> decode_agent_message(gossip::MessageType type, gossip::Reader body);
