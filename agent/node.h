@@ -19,6 +19,7 @@
 #include "agent/gang_agent.h"
 #include "agent/id_watch.h"
 #include "agent/quorum_seat.h"
+#include "agent/renewal_relay.h"
 #include "agent/seed_contact.h"
 #include "crdt/host_store.h"
 #include "crdt/write_batch.h"
@@ -44,6 +45,9 @@ struct NodeOptions {
   crdt::Capacity capacity;     ///< The inventory to offer.
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
   std::uint64_t compact_entries = SeatOptions().compact_entries;
+  /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
+  /// steps and a second longer; higher: a leader with more links, at most so many.
+  std::size_t relays_from_hosts = 256;
 };
 
 /// What the disk held at the start.
@@ -161,6 +165,10 @@ class Node {
   bool drain_seat(Instant now);
   void send_from_seat(Instant now, const SeatSend& message);
   bool drain_gang_agent(Instant now);
+  bool drain_relay(Instant now);
+  bool has_relays() const { return membership_.members().size() >= options_.relays_from_hosts; }
+  HostId relay_of_rack() const;
+  bool is_of_own_rack(HostId host) const;
   bool compares_rows_with(HostId host) const;
   void drain_id_watch(Instant now);
   void row_changed(Instant now, const crdt::FieldChange& change);
@@ -216,6 +224,7 @@ class Node {
   crdt::HostStore store_;
   QuorumSeat seat_;
   GangAgent gang_agent_;
+  RenewalRelay relay_;
   ClientDesk desk_;
   IdWatch id_watch_;
   EventRing recent_;

@@ -47,12 +47,13 @@ void Node::pump(Instant now) {
     const bool judged = drain_membership(now);
     const bool seated = drain_seat(now);
     const bool ran = drain_gang_agent(now);
+    const bool carried = drain_relay(now);
     drain_id_watch(now);
     if (neighbours_stale_) {
       update_neighbours(now);
       continue;
     }
-    if (!stored && !judged && !seated && !ran) {
+    if (!stored && !judged && !seated && !ran && !carried) {
       return;
     }
   }
@@ -329,7 +330,8 @@ bool Node::follow_leader(Instant now) {
   if (leader != told_leader_ || term != told_term_) {
     told_leader_ = leader;
     told_term_ = term;
-    gang_agent_.step(now, LeaderChanged{leader, term});
+    relay_.leader_changed(now, leader);
+    gang_agent_.step(now, LeaderChanged{leader, term, hello_spread(membership_.members().size())});
   }
   return ask_anew(now);
 }
@@ -341,6 +343,8 @@ bool Node::drain_gang_agent(Instant now) {
     if (message.to == options_.self) {
       local = true;
       seat_.agent_message(now, options_.self, message.nonce, std::move(message.message));
+    } else if (auto* renew = std::get_if<scheduler::Renew>(&message.message)) {
+      relay_.carry_own(now, relay_of_rack(), message.nonce, std::move(*renew));
     } else {
       send(message.to, scheduler::type_of(message.message), message.nonce,
            scheduler::encode(message.message));
@@ -359,6 +363,39 @@ bool Node::drain_gang_agent(Instant now) {
     ask_raise(output.raise_to);
   }
   return local;
+}
+
+bool Node::drain_relay(Instant now) {
+  bool local = false;
+  for (AgentSend& message : relay_.take_messages()) {
+    if (message.to == options_.self) {
+      local = true;
+      to_agent(now, options_.self, message.nonce, std::move(message.message));
+    } else {
+      send(message.to, scheduler::type_of(message.message), message.nonce,
+           scheduler::encode(message.message));
+    }
+  }
+  return local;
+}
+
+/// The same for all hosts of the rack as long as they see the same of them alive; zero: none.
+HostId Node::relay_of_rack() const {
+  if (!has_relays() || options_.rack.empty()) {
+    return HostId();
+  }
+  for (const auto& [host, member] : membership_.members()) {
+    if (member.rack == options_.rack && member.state == membership::MemberState::kAlive &&
+        !member.doubled) {
+      return host;
+    }
+  }
+  return HostId();
+}
+
+bool Node::is_of_own_rack(HostId host) const {
+  const membership::Member* member = membership_.member(host);
+  return member != nullptr && !options_.rack.empty() && member->rack == options_.rack;
 }
 
 /// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and

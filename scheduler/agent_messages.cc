@@ -197,6 +197,51 @@ RenewAck read_renew_ack(Reader& in) {
   return RenewAck{read_tokens(in)};
 }
 
+void write_body(Encoder& out, const RelayedRenews& relayed) {
+  out.array(1).array(relayed.renews.size());
+  for (const RelayedRenew& each : relayed.renews) {
+    out.array(4).id(each.host).num(each.nonce);
+    write(out, each.renew.start);
+    write(out, each.renew.tokens);
+  }
+}
+
+RelayedRenews read_relayed_renews(Reader& in) {
+  RelayedRenews relayed;
+  Reader renews = in.array_at_most(kRelayedMax);
+  while (renews.ok() && renews.left() > 0) {
+    Reader item = renews.array();
+    RelayedRenew each;
+    each.host = item.id<HostId>();
+    each.nonce = item.num<Nonce>();
+    each.renew = read_renew(item);
+    relayed.renews.push_back(std::move(each));
+  }
+  return relayed;
+}
+
+void write_body(Encoder& out, const RelayedAcks& relayed) {
+  out.array(1).array(relayed.acks.size());
+  for (const RelayedAck& each : relayed.acks) {
+    out.array(3).id(each.host).num(each.nonce);
+    write(out, each.ack.tokens);
+  }
+}
+
+RelayedAcks read_relayed_acks(Reader& in) {
+  RelayedAcks relayed;
+  Reader acks = in.array_at_most(kRelayedMax);
+  while (acks.ok() && acks.left() > 0) {
+    Reader item = acks.array();
+    RelayedAck each;
+    each.host = item.id<HostId>();
+    each.nonce = item.num<Nonce>();
+    each.ack = read_renew_ack(item);
+    relayed.acks.push_back(std::move(each));
+  }
+  return relayed;
+}
+
 template <class T>
 std::optional<AgentMessage> checked(T message, const Reader& in) {
   if (!in.ok()) {
@@ -238,6 +283,12 @@ constexpr MessageType type_for(const Renew&) {
 constexpr MessageType type_for(const RenewAck&) {
   return MessageType::kRenewAck;
 }
+constexpr MessageType type_for(const RelayedRenews&) {
+  return MessageType::kRelayedRenews;
+}
+constexpr MessageType type_for(const RelayedAcks&) {
+  return MessageType::kRelayedAcks;
+}
 
 }  // namespace
 
@@ -248,7 +299,8 @@ MessageType type_of(const AgentMessage& message) {
 bool is_for_agent(MessageType type) {
   return type == MessageType::kHelloReply || type == MessageType::kAssign ||
          type == MessageType::kStart || type == MessageType::kStop ||
-         type == MessageType::kFinishAck || type == MessageType::kRenewAck;
+         type == MessageType::kFinishAck || type == MessageType::kRenewAck ||
+         type == MessageType::kRelayedAcks;
 }
 
 std::string encode(const AgentMessage& message) {
@@ -291,6 +343,12 @@ std::optional<AgentMessage> decode_agent_message(MessageType type, Reader in) {
   }
   if (type == MessageType::kRenewAck) {
     return checked(read_renew_ack(in), in);
+  }
+  if (type == MessageType::kRelayedRenews) {
+    return checked(read_relayed_renews(in), in);
+  }
+  if (type == MessageType::kRelayedAcks) {
+    return checked(read_relayed_acks(in), in);
   }
   return std::nullopt;
 }

@@ -266,6 +266,15 @@ TEST_F(GangAgentTest, ANewLeaderIsGreetedAndToldAgain) {
   EXPECT_FALSE(agent_->is_registered());
 }
 
+TEST_F(GangAgentTest, OfManyHostsARegisteredOneGreetsANewLeaderSometime) {
+  join();
+  give(LeaderChanged{HostId(), Term(2), 10s});
+  give(LeaderChanged{kOther, Term(2), 10s});
+  EXPECT_TRUE(sent<Hello>().empty());
+  pass(10s);
+  EXPECT_FALSE(sent<Hello>().empty());
+}
+
 TEST_F(GangAgentTest, TheAckOfAnEarlyFailureDoesNotEndTheGrant) {
   join();
   make_running(kOne);

@@ -63,6 +63,8 @@ struct CastOptions {
   std::uint32_t gpus_per_host = 2;
   Words words;
   bool times = false;  ///< Where time is the story: seconds since the curtain rose.
+  /// All in one rack, whose renewals go through a relay.
+  bool relay = false;
 };
 
 /// A script on a whole cluster, under every checker of the simulator.

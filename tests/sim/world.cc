@@ -457,6 +457,7 @@ void World::start_agent(std::uint32_t index) {
   options.name = "h" + std::to_string(index);
   options.boot_id = "boot-" + std::to_string(host.boots);
   options.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
+  options.relays_from_hosts = options_.relays_from_hosts;
   options.control = endpoint_of(index, kControlPort);
   options.bulk = endpoint_of(index, kBulkPort);
   options.bootstrap_expect = options_.bootstrap_expect;
@@ -469,15 +470,14 @@ void World::start_agent(std::uint32_t index) {
   for (std::uint32_t i = 0; i < options_.gpus_per_host; ++i) {
     options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
   }
-  agent::Recovered recovered;
   const agent::StartRecord start =
       agent::next_start(host.disk.read(crdt::Environment::kId), StartId(rng_.next()));
   host.disk.submit(0, crdt::Environment::kId, start.writes);
   host.disk.complete(0);  // Synced before the node is made.
   options.start = start.start;
-  recovered.id = host.disk.read(crdt::Environment::kId);
-  recovered.raft = host.disk.read(crdt::Environment::kRaft);
-  recovered.state = host.disk.read(crdt::Environment::kState);
+  const agent::Recovered recovered{host.disk.read(crdt::Environment::kId),
+                                   host.disk.read(crdt::Environment::kRaft),
+                                   host.disk.read(crdt::Environment::kState)};
   host.node = std::make_unique<agent::Node>(std::move(options), recovered, rng_.fork(),
                                             local(index));
   drain(index);
