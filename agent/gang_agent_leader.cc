@@ -337,10 +337,14 @@ void GangAgent::on_finish_ack(Nonce nonce, const scheduler::FinishAck& ack) {
 }
 
 void GangAgent::send_renewals(Instant now) {
-  scheduler::Renew renew{identity_.start, {}};
+  scheduler::Renew renew{identity_.start, {}, std::vector<Token>()};
   for (const auto& [token, grant] : grants_) {
-    if (grant.is_live() && grant.ready_sent) {
-      renew.tokens.push_back(token);
+    if (!grant.is_live() || !grant.ready_sent) {
+      continue;
+    }
+    renew.tokens.push_back(token);
+    if (grant.state() == GrantState::kReady) {
+      renew.unstarted->push_back(token);
     }
   }
   if (renew.tokens.empty()) {

@@ -175,16 +175,31 @@ FinishAck read_finish_ack(Reader& in) {
   return FinishAck{in.token()};
 }
 
-void write_body(Encoder& out, const Renew& renew) {
-  out.array(2);
+/// The elements of a Renew, and how many they are.
+std::size_t size_of(const Renew& renew) {
+  return renew.unstarted.has_value() ? 3 : 2;
+}
+
+void write_elements(Encoder& out, const Renew& renew) {
   write(out, renew.start);
   write(out, renew.tokens);
+  if (renew.unstarted.has_value()) {
+    write(out, *renew.unstarted);
+  }
+}
+
+void write_body(Encoder& out, const Renew& renew) {
+  out.array(size_of(renew));
+  write_elements(out, renew);
 }
 
 Renew read_renew(Reader& in) {
   Renew renew;
   renew.start = read_agent_start(in);
   renew.tokens = read_tokens(in);
+  if (in.left() > 0) {
+    renew.unstarted = read_tokens(in);
+  }
   return renew;
 }
 
@@ -200,9 +215,8 @@ RenewAck read_renew_ack(Reader& in) {
 void write_body(Encoder& out, const RelayedRenews& relayed) {
   out.array(1).array(relayed.renews.size());
   for (const RelayedRenew& each : relayed.renews) {
-    out.array(4).id(each.host).num(each.nonce);
-    write(out, each.renew.start);
-    write(out, each.renew.tokens);
+    out.array(2 + size_of(each.renew)).id(each.host).num(each.nonce);
+    write_elements(out, each.renew);
   }
 }
 

@@ -129,6 +129,8 @@ struct FinishAck {
 struct Renew {
   AgentStart start;
   std::vector<Token> tokens;
+  /// Those among them for which no Start came yet. Nothing: an older agent, which does not say.
+  std::optional<std::vector<Token>> unstarted = {};
   bool operator==(const Renew&) const = default;
 };
 /// The envelope's nonce is the Renew's: the agent counts `hold` from its own send of that nonce.

@@ -231,6 +231,8 @@ class Scheduler {
   void drive_member(Instant now, const Attempt& attempt, const MemberRecord& record);
   void schedule_resend(const MemberKey& key, const Resend& resend);
   void drop_resend(const MemberKey& key);
+  void note_started(Instant now, const MemberKey& key, const Attempt& attempt,
+                    const Renew& renew);
   void resend_due(Instant now);
   std::optional<AgentMessage> wanted_message(const Attempt& attempt,
                                              const MemberRecord& record) const;

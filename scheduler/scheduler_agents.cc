@@ -341,9 +341,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
       continue;
     }
     const MemberKey key{token, waiter.host};
-    if (attempt->state != AttemptState::kReserved) {
-      running_.insert(key);
-    }
+    note_started(now, key, *attempt, renew);
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
       // A host that was cut off renews first; its next resend may be many seconds away.
       say(waiter.host, Nonce(), *wanted_message(*attempt, *record));

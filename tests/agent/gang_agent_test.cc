@@ -182,6 +182,19 @@ TEST_F(GangAgentTest, OnlyAnAcknowledgedRenewalMovesTheHoldAndItCountsFromItsSen
   EXPECT_EQ(commands<RenewHold>().back().hold_until, until);
 }
 
+TEST_F(GangAgentTest, ARenewalSaysWhichGrantsWaitForTheirStart) {
+  join();
+  make_ready(kOne);
+  pass(10s);
+  ASSERT_FALSE(sent<Renew>().empty());
+  EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>{kOne});
+  start(kOne);
+  sync();
+  give(RanksStarted{kOne});
+  pass(10s);
+  EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>());
+}
+
 TEST_F(GangAgentTest, ARenewalWithoutTheTokenMovesNothing) {
   join();
   make_running(kOne);
