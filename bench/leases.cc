@@ -248,7 +248,13 @@ class Bench {
     const std::size_t jobs = (plan_.hosts + plan_.gang_hosts - 1) / plan_.gang_hosts;
     std::size_t sent = 0;
     std::size_t answered = 0;
+    Instant heard_at = boot_now();
     const bool all = wait_for("submitted", [&] {
+      if (boot_now() - heard_at > kAnswer && asker.connect(real_of(farm_->leader())->address)) {
+        sent = 0;  // The leader changed: the same keys again ask for the same jobs.
+        answered = 0;
+        heard_at = boot_now();
+      }
       for (; sent < jobs && sent < answered + kSubmitsInFlight; ++sent) {
         agent::SubmitArgs args;
         char key[33];
@@ -265,11 +271,16 @@ class Bench {
       for (auto answer = asker.receive(milliseconds(1)); answer.has_value();
            answer = asker.receive(milliseconds(0))) {
         answered += answer->status == agent::ResponseStatus::kOk ? 1U : 0U;
+        heard_at = boot_now();
       }
       farm_->run_until(boot_now() + milliseconds(2));
       return answered == jobs;
     });
-    return all && wait_for("granted", [&] { return farm_->running() == farm_->hosts(); });
+    if (!all || !wait_for("granted", [&] { return farm_->running() == farm_->hosts(); })) {
+      return false;
+    }
+    leader_ = *real_of(farm_->leader());
+    return true;
   }
 
   void measure_steady() {
