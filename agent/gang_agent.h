@@ -80,12 +80,19 @@ struct LeaderMessage {
 struct LeaderChanged {
   HostId leader;
   Term term;
+  /// An agent that a leader has registered already greets the next one at some moment within this:
+  /// see hello_spread().
+  Duration spread{0};
 };
 /// Another epoch is obeyed from now on, durably. What was launched under an earlier one goes on;
 /// the quorum may not know of it, so that hello says all of it.
 struct EpochObeyed {
   ClusterEpoch epoch;
 };
+/// Of many hosts not all greet a new leader at once: about a thousand a second do.
+constexpr Duration hello_spread(std::size_t hosts) {
+  return hosts < 256 ? Duration(0) : std::chrono::milliseconds(static_cast<std::int64_t>(hosts));
+}
 /// This host says goodbye: nothing new is accepted for the rest of this life.
 struct LeaveBegun {};
 struct Persisted {
@@ -317,7 +324,7 @@ class GangAgent {
   void raise_floor(Instant now, Token floor);
   void kill(Instant now, Token token);
   void restart_finishes(Instant now);
-  void want_hello(Instant now);
+  void want_hello(Instant at);
   std::vector<std::string> stuck_gpus() const;
   void watch_stuck(Instant now);
   void end_orphan(Instant now, Token token);
@@ -363,6 +370,7 @@ class GangAgent {
   std::uint64_t epoch_ = 1;  ///< The counter that is obeyed.
   bool scanned_ = false;
   bool registered_ = false;
+  bool is_known_ = false;  ///< Some leader has registered what a hello would say now.
   bool leaving_ = false;
   bool halted_ = false;  ///< raise_to was emitted.
   Instant hello_at_ = kNever;

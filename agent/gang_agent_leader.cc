@@ -41,7 +41,9 @@ void GangAgent::on(Instant now, LeaderMessage input) {
 void GangAgent::on(Instant now, LeaderChanged input) {
   leader_ = input.leader;
   registered_ = false;
-  want_hello(now);
+  const bool may_wait = is_known_ && input.spread > Duration(0);
+  want_hello(may_wait ? now + rng_.between(Duration(0), input.spread) : now);
+  is_known_ = may_wait;
   restart_finishes(now);
   if (renew_at_ != kNever) {
     renew_at_ = now;
@@ -70,9 +72,10 @@ void GangAgent::restart_finishes(Instant now) {
 // ---- hello ----
 
 /// Replies to hellos with older content do not count any more.
-void GangAgent::want_hello(Instant now) {
+void GangAgent::want_hello(Instant at) {
   hellos_.clear();
-  hello_at_ = now;
+  hello_at_ = at;
+  is_known_ = false;
 }
 
 /// Design 8, rules 2 and 3: what was interrupted is decided durably, and orphans are gone, first.
@@ -142,6 +145,7 @@ void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloR
     return;
   }
   registered_ = true;
+  is_known_ = true;
   hellos_.clear();
   hello_at_ = kNever;
   emit(Severity::kInfo, "agent_registered", reply.floor);
@@ -350,10 +354,14 @@ void GangAgent::on_finish_ack(Nonce nonce, const scheduler::FinishAck& ack) {
 }
 
 void GangAgent::send_renewals(Instant now) {
-  scheduler::Renew renew{identity_.start, {}};
+  scheduler::Renew renew{identity_.start, {}, std::vector<Token>()};
   for (const auto& [token, grant] : grants_) {
-    if (grant.is_live() && grant.ready_sent) {
-      renew.tokens.push_back(token);
+    if (!grant.is_live() || !grant.ready_sent) {
+      continue;
+    }
+    renew.tokens.push_back(token);
+    if (grant.state() == GrantState::kReady) {
+      renew.unstarted->push_back(token);
     }
   }
   if (renew.tokens.empty()) {

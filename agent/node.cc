@@ -66,6 +66,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       epoch_(recovered.id, seat_.epoch()),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng_.fork(),
                   now),
+      relay_(options_.self, now),
       desk_(rng_.fork()),
       id_watch_(options_.control, rng_.fork()),
       now_(now),
@@ -130,6 +131,9 @@ void Node::tick(Instant now) {
   if (gang_agent_.next_deadline() <= now) {
     gang_agent_.tick(now);
   }
+  if (relay_.next_deadline() <= now) {
+    relay_.tick(now);
+  }
   if (seeds_.next_deadline() <= now) {
     greet_seeds(now);
   }
@@ -156,8 +160,9 @@ Instant Node::next_deadline() const {
     return now_;
   }
   return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
-                   gang_agent_.next_deadline(), seeds_.next_deadline(), desk_.next_deadline(),
-                   ask_goodbye_at_, id_watch_.next_deadline(), exit_at_, disk_look_at()});
+                   gang_agent_.next_deadline(), relay_.next_deadline(), seeds_.next_deadline(),
+                   desk_.next_deadline(), ask_goodbye_at_, id_watch_.next_deadline(), exit_at_,
+                   disk_look_at()});
 }
 
 std::string Node::deadlines_text() const {
@@ -167,8 +172,9 @@ std::string Node::deadlines_text() const {
   };
   return text("membership", membership_.next_deadline()) + text("store", store_.next_deadline()) +
          seat_.deadlines_text(now_) + text("gang_agent", gang_agent_.next_deadline()) +
-         text("seeds", seeds_.next_deadline()) + text("desk", desk_.next_deadline()) +
-         text("id_watch", id_watch_.next_deadline()) + text("exit", exit_at_);
+         text("relay", relay_.next_deadline()) + text("seeds", seeds_.next_deadline()) +
+         text("desk", desk_.next_deadline()) + text("id_watch", id_watch_.next_deadline()) +
+         text("exit", exit_at_);
 }
 
 Node::Output Node::take_output() {
@@ -331,6 +337,7 @@ void Node::dispatch(Instant now, const gossip::Message& message) {
 }
 
 /// Commands go to this host's agent, reports to the leader's scheduler: one conversation, two ends.
+/// Between them is who carries the renewals of its rack.
 void Node::to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message) {
   const bool is_command = std::holds_alternative<scheduler::HelloReply>(message) ||
                           std::holds_alternative<scheduler::Assign>(message) ||
@@ -338,15 +345,27 @@ void Node::to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessa
                           std::holds_alternative<scheduler::Stop>(message) ||
                           std::holds_alternative<scheduler::FinishAck>(message) ||
                           std::holds_alternative<scheduler::RenewAck>(message);
+  if (std::holds_alternative<scheduler::RenewAck>(message)) {
+    relay_.own_acked(nonce);
+  }
+  auto* renew = std::get_if<scheduler::Renew>(&message);
   if (is_command) {
     gang_agent_.step(now, LeaderMessage{from, nonce, std::move(message)});
+  } else if (auto* acks = std::get_if<scheduler::RelayedAcks>(&message)) {
+    relay_.acked(std::move(*acks));
+  } else if (renew != nullptr && !seat_.leads() && has_relays() && is_of_own_rack(from)) {
+    relay_.carry(now, from, nonce, std::move(*renew));
   } else {
+    if (seat_.leads() && membership_.member(from) != nullptr) {
+      agent_routes_[from] = {current_.route, now};
+    }
     seat_.agent_message(now, from, nonce, std::move(message));
   }
 }
 
 void Node::on(Instant now, const gossip::LinkUp& input) {
-  if (const auto host = addresses_.at(input.peer)) {
+  const auto host = addresses_.at(input.peer);
+  if (host.has_value() && compares_rows_with(*host)) {
     store_.step(now, crdt::PeerUp{*host});
   }
 }

@@ -20,6 +20,7 @@
 #include "agent/id_watch.h"
 #include "agent/obeyed_epoch.h"
 #include "agent/quorum_seat.h"
+#include "agent/renewal_relay.h"
 #include "agent/seed_contact.h"
 #include "crdt/host_store.h"
 #include "crdt/write_batch.h"
@@ -45,6 +46,9 @@ struct NodeOptions {
   crdt::Capacity capacity;     ///< The inventory to offer.
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
   std::uint64_t compact_entries = SeatOptions().compact_entries;
+  /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
+  /// steps and a second longer; higher: a leader with more links, at most so many.
+  std::size_t relays_from_hosts = 256;
 };
 
 /// What the disk held at the start.
@@ -172,7 +176,13 @@ class Node {
   bool drain_store(Instant now);
   bool drain_membership(Instant now);
   bool drain_seat(Instant now);
+  void send_from_seat(Instant now, const SeatSend& message);
   bool drain_gang_agent(Instant now);
+  bool drain_relay(Instant now);
+  bool has_relays() const { return membership_.members().size() >= options_.relays_from_hosts; }
+  HostId relay_of_rack() const;
+  bool is_of_own_rack(HostId host) const;
+  bool compares_rows_with(HostId host) const;
   void drain_id_watch(Instant now);
   void row_changed(Instant now, const crdt::FieldChange& change);
   void member_changed(Instant now, HostId host, bool has_new_identity);
@@ -229,11 +239,18 @@ class Node {
   QuorumSeat seat_;
   ObeyedEpoch epoch_;
   GangAgent gang_agent_;
+  RenewalRelay relay_;
   ClientDesk desk_;
   IdWatch id_watch_;
   EventRing recent_;
   Instant now_{};
   Current current_;
+  /// The connection on which a host last spoke to this one as its leader.
+  struct AgentRoute {
+    gossip::Route route;
+    Instant heard_at{};
+  };
+  std::map<HostId, AgentRoute> agent_routes_;
   std::map<std::uint64_t, PersistRef> persists_;  ///< Rising in time, too.
   Instant disk_looked_at_{};
   std::uint64_t last_persist_ = 0;

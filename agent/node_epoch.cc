@@ -16,7 +16,7 @@ bool is_of_quorum(gossip::MessageType type) {
     return number >= static_cast<std::uint8_t>(first) && number <= static_cast<std::uint8_t>(last);
   };
   return is_within(gossip::MessageType::kVoteRequest, gossip::MessageType::kTimeoutNow) ||
-         is_within(gossip::MessageType::kHello, gossip::MessageType::kRenewAck);
+         is_within(gossip::MessageType::kHello, gossip::MessageType::kRelayedAcks);
 }
 
 }  // namespace

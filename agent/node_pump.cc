@@ -13,6 +13,9 @@ namespace {
 
 /// Parts answer each other at most this often within one step; more is a loop between them.
 constexpr int kPumpRoundsMax = 64;
+/// An agent that spoke within this time is answered on its own connection. Longer, and words may
+/// go into a connection that a cut has ended.
+constexpr Duration kRouteFresh = std::chrono::seconds(3);
 /// The other agent of a doubled id is answered this long, so that it ends as well.
 constexpr Duration kDoubledLinger = std::chrono::seconds(2);
 
@@ -44,12 +47,13 @@ void Node::pump(Instant now) {
     const bool judged = drain_membership(now);
     const bool seated = drain_seat(now);
     const bool ran = drain_gang_agent(now);
+    const bool carried = drain_relay(now);
     drain_id_watch(now);
     if (neighbours_stale_) {
       update_neighbours(now);
       continue;
     }
-    if (!stored && !judged && !seated && !ran) {
+    if (!stored && !judged && !seated && !ran && !carried) {
       return;
     }
   }
@@ -265,7 +269,7 @@ void Node::view_changed(Instant now, HostId host) {
 bool Node::drain_seat(Instant now) {
   SeatOutput output = seat_.take_output();
   for (SeatSend& message : output.messages) {
-    send(message.to, message.type, message.nonce, message.body);
+    send_from_seat(now, message);
   }
   for (SeatPersist& each : output.persists) {
     persist({PersistOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes));
@@ -303,6 +307,21 @@ bool Node::drain_seat(Instant now) {
   return asked || !output.to_own_agent.empty();
 }
 
+/// What a leader says to an agent goes back on the connection that the agent spoke on lately: a
+/// leader of many hosts then has no link of its own to each of them.
+void Node::send_from_seat(Instant now, const SeatSend& message) {
+  const auto known = agent_routes_.find(message.to);
+  const bool is_fresh = known != agent_routes_.end() && known->second.route.value() != 0 &&
+                        now - known->second.heard_at <= kRouteFresh;
+  if (is_fresh && scheduler::is_for_agent(message.type)) {
+    output_.transport.push_back(
+        gossip::Reply{known->second.route,
+                      gossip::encode(envelope_of(message.type, message.nonce), message.body)});
+  } else {
+    send(message.to, message.type, message.nonce, message.body);
+  }
+}
+
 /// Voters tell everyone who votes and who leads, when that changed.
 void Node::publish_quorum(Instant now) {
   if (const auto view = seat_.take_quorum_news()) {
@@ -318,7 +337,8 @@ bool Node::follow_leader(Instant now) {
     told_leader_ = leader;
     told_term_ = term;
     leader_heard_at_ = current_.from == leader ? std::optional(now) : std::nullopt;
-    gang_agent_.step(now, LeaderChanged{leader, term});
+    relay_.leader_changed(now, leader);
+    gang_agent_.step(now, LeaderChanged{leader, term, hello_spread(membership_.members().size())});
   }
   return ask_anew(now);
 }
@@ -333,6 +353,8 @@ bool Node::drain_gang_agent(Instant now) {
     if (message.to == options_.self) {
       local = true;
       seat_.agent_message(now, options_.self, message.nonce, std::move(message.message));
+    } else if (auto* renew = std::get_if<scheduler::Renew>(&message.message)) {
+      relay_.carry_own(now, relay_of_rack(), message.nonce, std::move(*renew));
     } else {
       send(message.to, scheduler::type_of(message.message), message.nonce,
            scheduler::encode(message.message));
@@ -351,6 +373,48 @@ bool Node::drain_gang_agent(Instant now) {
     ask_raise(output.raise_to);
   }
   return local;
+}
+
+bool Node::drain_relay(Instant now) {
+  bool local = false;
+  for (AgentSend& message : relay_.take_messages()) {
+    if (message.to == options_.self) {
+      local = true;
+      to_agent(now, options_.self, message.nonce, std::move(message.message));
+    } else {
+      send(message.to, scheduler::type_of(message.message), message.nonce,
+           scheduler::encode(message.message));
+    }
+  }
+  return local;
+}
+
+/// The same for all hosts of the rack as long as they see the same of them alive; zero: none.
+HostId Node::relay_of_rack() const {
+  if (!has_relays() || options_.rack.empty()) {
+    return HostId();
+  }
+  for (const auto& [host, member] : membership_.members()) {
+    if (member.rack == options_.rack && member.state == membership::MemberState::kAlive &&
+        !member.doubled) {
+      return host;
+    }
+  }
+  return HostId();
+}
+
+bool Node::is_of_own_rack(HostId host) const {
+  const membership::Member* member = membership_.member(host);
+  return member != nullptr && !options_.rack.empty() && member->rack == options_.rack;
+}
+
+/// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and
+/// well: commands and renewals would cost a digest of every host a link.
+bool Node::compares_rows_with(HostId host) const {
+  const membership::Member* member = membership_.member(host);
+  return member == nullptr || member->state != membership::MemberState::kAlive ||
+         membership_.members().size() <= gossip::kMeshHostsMax ||
+         std::binary_search(neighbours_.begin(), neighbours_.end(), host);
 }
 
 void Node::ask_raise(Generation to) {

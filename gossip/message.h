@@ -49,6 +49,8 @@ enum class MessageType : std::uint8_t {
   kFinishAck = 48,
   kRenew = 49,
   kRenewAck = 50,
+  kRelayedRenews = 51,
+  kRelayedAcks = 52,
   // client
   kRequest = 60,
   kResponse = 61,

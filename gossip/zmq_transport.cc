@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "gossip/base/check.h"
 #include "gossip/boot_clock.h"
 #include "gossip/route_table.h"
 #include "gossip/tcp_knock.h"
@@ -22,6 +24,8 @@ constexpr Duration kAfterKnock = milliseconds(250);
 constexpr Duration kRecheck = milliseconds(1);
 /// Descriptors remembered for one link: its own and those of dials abandoned just before.
 constexpr std::size_t kLinkFdsMax = 4;
+/// How often idle links are looked for.
+constexpr Duration kIdleLookPeriod = std::chrono::seconds(1);
 /// Monitor events read from one socket in one turn.
 constexpr int kEventsPerTurn = 1024;
 constexpr Channel kChannels[] = {Channel::kControl, Channel::kBulk};
@@ -59,26 +63,31 @@ class ZmqTransport::Impl {
     /// report one: then the end of either ends the link, which costs a redial at worst.
     std::vector<int> fds;
     std::optional<TcpKnock> knock;
+    Instant used{};  ///< When it last carried a message, either way.
   };
   using LinkKey = std::pair<Channel, Endpoint>;
   using Links = std::map<LinkKey, Link>;
 
   Links::iterator dial(const LinkKey& key);
+  bool make_room(Instant now);
+  Links::iterator close_idle(Links::iterator link);
   void begin_end(Links::iterator link, Instant now);
-  Links::iterator finish(Links::iterator link, LinkLoss loss);
+  void finish(Links::iterator link, LinkLoss loss);
   void read_monitor(Channel channel, Instant now);
   void on_event(Channel channel, const MonitorEvent& event, Instant now);
   void on_connecter_closed(Link& link, const Endpoint& peer);
   void run_timers(Instant now);
-  Links::iterator look_at_dial(Links::iterator link, Instant now);
-  Links::iterator look_at_end(Links::iterator link, Instant now);
+  void look_at_dial(Links::iterator link, Instant now);
+  void look_at_end(Links::iterator link, Instant now);
   bool read_message(std::size_t index, std::vector<TransportInput>& inputs);
   Instant next_deadline() const;
 
   Options options_;
   ZmqSockets sockets_;
   Links links_;
-  std::map<std::string, Endpoint> dialled_;  ///< Of links_, by the dial's routing id.
+  std::set<LinkKey> unsettled_;  ///< Of links_: those that are not up, and wait for something.
+  Instant idle_look_at_{};
+  std::map<std::string, LinkKey> dialled_;  ///< Of links_, by the dial's routing id.
   RouteTable routes_;
   std::uint64_t last_dial_ = 0;
   std::size_t next_socket_ = 0;  ///< Who is read first next turn: nobody starves in a flood.
@@ -109,6 +118,7 @@ void ZmqTransport::Impl::send(const Send& send) {
   switch (sockets_.send(out_of(send.channel), link->second.id, send.bytes)) {
     case SendOutcome::kSent:
       ++stats_.sent;
+      link->second.used = boot_now();
       break;
     case SendOutcome::kQueueFull:
       ++stats_.dropped_queue_full;
@@ -121,19 +131,44 @@ void ZmqTransport::Impl::send(const Send& send) {
 }
 
 ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::dial(const LinkKey& key) {
-  if (links_.size() >= options_.links_max) {
+  const Instant now = boot_now();
+  if (links_.size() >= options_.links_max && !make_room(now)) {
     ++stats_.dropped_links_full;
     return links_.end();
   }
   Link link;
   link.id = std::to_string(++last_dial_);
-  link.deadline = boot_now() + kDialTimeout;
+  link.used = now;
+  link.deadline = now + kDialTimeout;
   ++stats_.dials;
   if (!sockets_.connect(key.first, link.id, key.second)) {
-    link.deadline = boot_now();  // Reported at the next turn.
+    link.deadline = now;  // Reported at the next turn.
   }
-  dialled_.emplace(link.id, key.second);
+  dialled_.emplace(link.id, key);
+  unsettled_.insert(key);
   return links_.emplace(key, std::move(link)).first;
+}
+
+bool ZmqTransport::Impl::make_room(Instant now) {
+  auto idlest = links_.end();
+  for (auto link = links_.begin(); link != links_.end(); ++link) {
+    if (link->second.state == LinkState::kUp &&
+        (idlest == links_.end() || link->second.used < idlest->second.used)) {
+      idlest = link;
+    }
+  }
+  if (idlest == links_.end() || now - idlest->second.used < kLinkIdleMin) {
+    return false;
+  }
+  close_idle(idlest);
+  return true;
+}
+
+ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::close_idle(Links::iterator link) {
+  sockets_.disconnect(link->first.first, link->first.second);
+  ++stats_.closed_idle;
+  dialled_.erase(link->second.id);
+  return links_.erase(link);
 }
 
 void ZmqTransport::Impl::reply(const Reply& reply) {
@@ -166,6 +201,7 @@ void ZmqTransport::Impl::drop(const Endpoint& peer) {
     if (link != links_.end()) {
       sockets_.disconnect(link->first.first, link->first.second);
       dialled_.erase(link->second.id);
+      unsettled_.erase(link->first);
       links_.erase(link);
     }
   }
@@ -175,17 +211,18 @@ void ZmqTransport::Impl::drop(const Endpoint& peer) {
 
 void ZmqTransport::Impl::begin_end(Links::iterator link, Instant now) {
   link->second.state = LinkState::kEnding;
+  unsettled_.insert(link->first);
   link->second.deadline = now + kKnockTimeout;
   link->second.knock.emplace(link->first.second);
 }
 
-ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::finish(Links::iterator link,
-                                                               LinkLoss loss) {
+void ZmqTransport::Impl::finish(Links::iterator link, LinkLoss loss) {
   sockets_.disconnect(link->first.first, link->first.second);
   ++stats_.links_down;
   pending_.push_back(LinkDown{link->first.second, loss});
   dialled_.erase(link->second.id);
-  return links_.erase(link);
+  unsettled_.erase(link->first);
+  links_.erase(link);
 }
 
 void ZmqTransport::Impl::read_monitor(Channel channel, Instant now) {
@@ -214,6 +251,7 @@ void ZmqTransport::Impl::on_event(Channel channel, const MonitorEvent& event, In
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
       if (link.state == LinkState::kDialing && !link.fds.empty()) {
         link.state = LinkState::kUp;
+        unsettled_.erase(found->first);
         link.deadline = kNever;
         link.knock.reset();
         ++stats_.links_up;
@@ -243,67 +281,78 @@ void ZmqTransport::Impl::on_connecter_closed(Link& link, const Endpoint& peer) {
   }
 }
 
+/// Up to a thousand links are up and wait for nothing: they are looked at once in a while.
 void ZmqTransport::Impl::run_timers(Instant now) {
-  for (auto link = links_.begin(); link != links_.end();) {
-    switch (link->second.state) {
-      case LinkState::kDialing:
-        link = look_at_dial(link, now);
-        break;
-      case LinkState::kUp:
-        ++link;
-        break;
-      case LinkState::kEnding:
-        link = look_at_end(link, now);
-        break;
+  const std::vector<LinkKey> unsettled(unsettled_.begin(), unsettled_.end());
+  for (const LinkKey& key : unsettled) {
+    const auto link = links_.find(key);
+    CHECK(link != links_.end() && link->second.state != LinkState::kUp);
+    if (link->second.state == LinkState::kDialing) {
+      look_at_dial(link, now);
+    } else {
+      look_at_end(link, now);
     }
+  }
+  if (now < idle_look_at_) {
+    return;
+  }
+  idle_look_at_ = now + kIdleLookPeriod;
+  for (auto link = links_.begin(); link != links_.end();) {
+    const bool is_idle =
+        link->second.state == LinkState::kUp && now - link->second.used > kLinkIdleMax;
+    link = is_idle ? close_idle(link) : std::next(link);
   }
 }
 
-ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::look_at_dial(Links::iterator link,
-                                                                     Instant now) {
+void ZmqTransport::Impl::look_at_dial(Links::iterator link, Instant now) {
   Link& dial = link->second;
   if (dial.knock.has_value()) {
     const KnockAnswer answer = dial.knock->answer();
     if (answer == KnockAnswer::kRefused) {
-      return finish(link, LinkLoss::kRefused);
+      finish(link, LinkLoss::kRefused);
+      return;
     }
     if (answer == KnockAnswer::kListening && dial.loss != LinkLoss::kReset) {
       dial.deadline = std::min(dial.deadline, now + kAfterKnock);
       dial.loss = LinkLoss::kReset;
     }
   }
-  return now >= dial.deadline ? finish(link, dial.loss) : std::next(link);
+  if (now >= dial.deadline) {
+    finish(link, dial.loss);
+  }
 }
 
-ZmqTransport::Impl::Links::iterator ZmqTransport::Impl::look_at_end(Links::iterator link,
-                                                                    Instant now) {
+void ZmqTransport::Impl::look_at_end(Links::iterator link, Instant now) {
   const KnockAnswer answer = link->second.knock->answer();
   const bool late = now >= link->second.deadline;
   if (answer == KnockAnswer::kPending && !late) {
-    return std::next(link);
+    return;
   }
   // libzmq ends a lost dial by its address, a moment after it reported the loss. A new dial to that
   // address must not exist yet, or it would be ended as well: so first see that the id is gone. (To
   // a dead connection the empty message goes nowhere, and receivers drop empty messages.)
   if (!late &&
       sockets_.send(out_of(link->first.first), link->second.id, "") != SendOutcome::kUnreachable) {
-    return std::next(link);
+    return;
   }
   switch (answer) {
     case KnockAnswer::kRefused:
-      return finish(link, LinkLoss::kRefused);
+      finish(link, LinkLoss::kRefused);
+      return;
     case KnockAnswer::kListening:
-      return finish(link, LinkLoss::kReset);
+      finish(link, LinkLoss::kReset);
+      return;
     case KnockAnswer::kSilent:
     case KnockAnswer::kPending:
       break;
   }
-  return finish(link, LinkLoss::kTimeout);
+  finish(link, LinkLoss::kTimeout);
 }
 
 Instant ZmqTransport::Impl::next_deadline() const {
   Instant next = kNever;
-  for (const auto& [key, link] : links_) {
+  for (const LinkKey& key : unsettled_) {
+    const Link& link = links_.at(key);
     const bool answered = link.knock.has_value() && link.knock->fd() < 0;
     next = std::min(next, link.deadline);
     if (link.state == LinkState::kEnding && answered) {
@@ -324,7 +373,8 @@ bool ZmqTransport::Impl::wait(Duration timeout, std::span<const int> extra_fds) 
   for (const int fd : extra_fds) {
     others.push_back({fd, POLLIN, 0});
   }
-  for (const auto& [key, link] : links_) {
+  for (const LinkKey& key : unsettled_) {
+    const Link& link = links_.at(key);
     if (link.knock.has_value() && link.knock->fd() >= 0) {
       others.push_back({link.knock->fd(), POLLOUT, 0});
     }
@@ -378,7 +428,10 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
   if (!is_out(index)) {
     received.route = routes_.touch({index, std::move(id)});
   } else if (const auto dial = dialled_.find(id); dial != dialled_.end()) {
-    received.link = dial->second;
+    received.link = dial->second.second;
+    if (const auto link = links_.find(dial->second); link != links_.end()) {
+      link->second.used = boot_now();
+    }
   }
   inputs.push_back(std::move(received));
   return true;

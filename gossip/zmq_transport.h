@@ -33,6 +33,11 @@ namespace muster::gossip {
 
 /// From the dial to the end of the handshake.
 inline constexpr Duration kDialTimeout = std::chrono::milliseconds(1500);
+/// A link that carried nothing for so long is closed; the next send dials anew. Nobody is told.
+inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
+/// Beyond links_max the link that was idle longest makes room, when it was idle for this at least:
+/// what was said on it has left by then.
+inline constexpr Duration kLinkIdleMin = std::chrono::seconds(1);
 /// How long the knock after a lost link may stay unanswered.
 inline constexpr Duration kKnockTimeout = std::chrono::milliseconds(300);
 
@@ -42,11 +47,11 @@ class ZmqTransport {
     Endpoint control;      ///< Listens here; port 0 = any.
     Endpoint bulk;         ///< Listens here; port 0 = any.
     std::string ipc_path;  ///< Unix socket of the CLI, made with mode 0600. "" = none.
-    /// Links dialled at once, over both channels; a Send beyond is dropped. A link costs a
-    /// descriptor and about 30 KB; the leader needs 256.
+    /// Links dialled at once, over both channels; a Send beyond is dropped unless an idle link
+    /// makes room. A link costs a descriptor and about 30 KB; the leader needs 256.
     std::size_t links_max = 1024;
-    /// Inbound connections that can be answered.
-    std::size_t routes_max = 8192;
+    /// Inbound connections that can be answered: each host may have one, and clients some.
+    std::size_t routes_max = 20'000;
     /// Messages one take_inputs() returns at most, so that timers get their turn in a flood.
     std::size_t messages_per_turn = 512;
   };
@@ -64,6 +69,7 @@ class ZmqTransport {
     std::uint64_t dropped_no_route = 0;     ///< Replies to closed or forgotten connections.
     std::uint64_t dropped_link_ending = 0;  ///< Sends on a link whose end is being classified.
     std::uint64_t dropped_links_full = 0;   ///< Sends beyond links_max.
+    std::uint64_t closed_idle = 0;          ///< Links closed as idle.
     bool operator==(const Stats&) const = default;
   };
 

@@ -205,16 +205,31 @@ FinishAck read_finish_ack(Reader& in) {
   return FinishAck{in.token()};
 }
 
-void write_body(Encoder& out, const Renew& renew) {
-  out.array(2);
+/// The elements of a Renew, and how many they are.
+std::size_t size_of(const Renew& renew) {
+  return renew.unstarted.has_value() ? 3 : 2;
+}
+
+void write_elements(Encoder& out, const Renew& renew) {
   write(out, renew.start);
   write(out, renew.tokens);
+  if (renew.unstarted.has_value()) {
+    write(out, *renew.unstarted);
+  }
+}
+
+void write_body(Encoder& out, const Renew& renew) {
+  out.array(size_of(renew));
+  write_elements(out, renew);
 }
 
 Renew read_renew(Reader& in) {
   Renew renew;
   renew.start = read_agent_start(in);
   renew.tokens = read_tokens(in);
+  if (in.left() > 0) {
+    renew.unstarted = read_tokens(in);
+  }
   return renew;
 }
 
@@ -225,6 +240,50 @@ void write_body(Encoder& out, const RenewAck& ack) {
 
 RenewAck read_renew_ack(Reader& in) {
   return RenewAck{read_tokens(in)};
+}
+
+void write_body(Encoder& out, const RelayedRenews& relayed) {
+  out.array(1).array(relayed.renews.size());
+  for (const RelayedRenew& each : relayed.renews) {
+    out.array(2 + size_of(each.renew)).id(each.host).num(each.nonce);
+    write_elements(out, each.renew);
+  }
+}
+
+RelayedRenews read_relayed_renews(Reader& in) {
+  RelayedRenews relayed;
+  Reader renews = in.array_at_most(kRelayedMax);
+  while (renews.ok() && renews.left() > 0) {
+    Reader item = renews.array();
+    RelayedRenew each;
+    each.host = item.id<HostId>();
+    each.nonce = item.num<Nonce>();
+    each.renew = read_renew(item);
+    relayed.renews.push_back(std::move(each));
+  }
+  return relayed;
+}
+
+void write_body(Encoder& out, const RelayedAcks& relayed) {
+  out.array(1).array(relayed.acks.size());
+  for (const RelayedAck& each : relayed.acks) {
+    out.array(3).id(each.host).num(each.nonce);
+    write(out, each.ack.tokens);
+  }
+}
+
+RelayedAcks read_relayed_acks(Reader& in) {
+  RelayedAcks relayed;
+  Reader acks = in.array_at_most(kRelayedMax);
+  while (acks.ok() && acks.left() > 0) {
+    Reader item = acks.array();
+    RelayedAck each;
+    each.host = item.id<HostId>();
+    each.nonce = item.num<Nonce>();
+    each.ack = read_renew_ack(item);
+    relayed.acks.push_back(std::move(each));
+  }
+  return relayed;
 }
 
 template <class T>
@@ -268,11 +327,24 @@ constexpr MessageType type_for(const Renew&) {
 constexpr MessageType type_for(const RenewAck&) {
   return MessageType::kRenewAck;
 }
+constexpr MessageType type_for(const RelayedRenews&) {
+  return MessageType::kRelayedRenews;
+}
+constexpr MessageType type_for(const RelayedAcks&) {
+  return MessageType::kRelayedAcks;
+}
 
 }  // namespace
 
 MessageType type_of(const AgentMessage& message) {
   return std::visit([](const auto& body) { return type_for(body); }, message);
+}
+
+bool is_for_agent(MessageType type) {
+  return type == MessageType::kHelloReply || type == MessageType::kAssign ||
+         type == MessageType::kStart || type == MessageType::kStop ||
+         type == MessageType::kFinishAck || type == MessageType::kRenewAck ||
+         type == MessageType::kRelayedAcks;
 }
 
 std::string encode(const AgentMessage& message) {
@@ -315,6 +387,12 @@ std::optional<AgentMessage> decode_agent_message(MessageType type, Reader in) {
   }
   if (type == MessageType::kRenewAck) {
     return checked(read_renew_ack(in), in);
+  }
+  if (type == MessageType::kRelayedRenews) {
+    return checked(read_relayed_renews(in), in);
+  }
+  if (type == MessageType::kRelayedAcks) {
+    return checked(read_relayed_acks(in), in);
   }
   return std::nullopt;
 }

@@ -141,6 +141,8 @@ struct FinishAck {
 struct Renew {
   AgentStart start;
   std::vector<Token> tokens;
+  /// Those among them for which no Start came yet. Nothing: an older agent, which does not say.
+  std::optional<std::vector<Token>> unstarted = {};
   bool operator==(const Renew&) const = default;
 };
 /// The envelope's nonce is the Renew's: the agent counts `hold` from its own send of that nonce.
@@ -149,10 +151,39 @@ struct RenewAck {
   bool operator==(const RenewAck&) const = default;
 };
 
+/// Of one host of a rack, in the hands of the rack's relay: the nonce of its own message.
+struct RelayedRenew {
+  HostId host;
+  Nonce nonce;
+  Renew renew;
+  bool operator==(const RelayedRenew&) const = default;
+};
+/// relay -> leader: what hosts of its rack sent it, as they sent it.
+struct RelayedRenews {
+  std::vector<RelayedRenew> renews;  ///< At most kRelayedMax.
+  bool operator==(const RelayedRenews&) const = default;
+};
+struct RelayedAck {
+  HostId host;
+  Nonce nonce;
+  RenewAck ack;
+  bool operator==(const RelayedAck&) const = default;
+};
+/// leader -> relay: each goes to its host, which counts from its own send of that nonce. So a relay
+/// can lose or delay a renewal, but never lengthen a hold.
+struct RelayedAcks {
+  std::vector<RelayedAck> acks;
+  bool operator==(const RelayedAcks&) const = default;
+};
+/// More are split into several messages.
+inline constexpr std::size_t kRelayedMax = 256;
+
 using AgentMessage = std::variant<Hello, HelloReply, Assign, Ready, Refuse, Start, Stop, Finish,
-                                  FinishAck, Renew, RenewAck>;
+                                  FinishAck, Renew, RenewAck, RelayedRenews, RelayedAcks>;
 
 gossip::MessageType type_of(const AgentMessage& message);
+/// A word of the leader to an agent, or to who carries for agents.
+bool is_for_agent(gossip::MessageType type);
 std::string encode(const AgentMessage& message);
 /// Nothing when `type` is none of these or the body does not fit; trailing elements are ignored.
 std::optional<AgentMessage> decode_agent_message(gossip::MessageType type, gossip::Reader body);

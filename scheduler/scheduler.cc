@@ -133,7 +133,8 @@ void Scheduler::follow_applied(Instant now, const Entry& entry, const ApplyResul
     // A later start's hello waits for its own Register.
     if (waiter != hellos_.end() &&
         std::get<Hello>(waiter->second.message).start.generation <= registered->start.generation) {
-      wait_for_round(now, std::move(waiter->second));
+      wait_for_round(std::move(waiter->second));
+      ask_round(now);
       hellos_.erase(waiter);
     }
   } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {

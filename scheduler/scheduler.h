@@ -193,6 +193,7 @@ class Scheduler {
     HostId host;
     Nonce nonce;
     std::variant<Renew, Hello> message;
+    HostId relay = {};  ///< Who brought it and carries the answer back; zero = the host itself.
   };
   using MemberKey = std::pair<Token, HostId>;
 
@@ -215,11 +216,12 @@ class Scheduler {
   void hear(Instant now, const HostId& from, const Refuse& refuse);
   void hear(Instant now, const HostId& from, Nonce nonce, const Finish& finish);
   void acknowledge(const entry::Finish& finish);
-  void hear(Instant now, const HostId& from, Nonce nonce, Renew& renew);
-  void wait_for_round(Instant now, Waiter waiter);
+  void hear(Instant now, std::vector<Waiter> renewals);
+  void wait_for_round(Waiter waiter);
   void ask_round(Instant now);
   void answer(Instant now, const Waiter& waiter, const Hello& hello);
   void answer(Instant now, const Waiter& waiter, const Renew& renew);
+  void say_relayed_acks();
   void refuse_pair(const Waiter& waiter, const Hello& hello, Generation raise_to);
   void forgive(Instant now, const HostId& host, const std::vector<Token>& tokens);
   void report_ended(Instant now, const HostId& host, const Hello& hello);
@@ -231,6 +233,8 @@ class Scheduler {
   void drive_member(Instant now, const Attempt& attempt, const MemberRecord& record);
   void schedule_resend(const MemberKey& key, const Resend& resend);
   void drop_resend(const MemberKey& key);
+  void note_started(Instant now, const MemberKey& key, const Attempt& attempt,
+                    const Renew& renew);
   void resend_due(Instant now);
   std::optional<AgentMessage> wanted_message(const Attempt& attempt,
                                              const MemberRecord& record) const;
@@ -297,6 +301,7 @@ class Scheduler {
       condemning_;                ///< In this leader's log from now on: their renewals are refused.
   std::vector<Waiter> waiting_;   ///< For the next round.
   std::vector<Waiter> in_round_;  ///< For the round asked for.
+  std::map<HostId, std::vector<RelayedAck>> relayed_acks_;  ///< By relay, within one step.
   std::uint64_t round_context_ = 0;
   std::optional<Instant> round_asked_;
   /// Finish on its way, last or early -> nonce of the message, which its FinishAck echoes.

@@ -1,6 +1,7 @@
 // What agents say to the leader, and what it may answer only after a majority round.
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/base/check.h"
 #include "scheduler/mutants.h"
@@ -132,7 +133,15 @@ void Scheduler::on(Instant now, input::AgentMessageReceived& fact) {
   } else if (const auto* finish = std::get_if<Finish>(&fact.message)) {
     hear(now, fact.from, fact.nonce, *finish);
   } else if (auto* renew = std::get_if<Renew>(&fact.message)) {
-    hear(now, fact.from, fact.nonce, *renew);
+    std::vector<Waiter> renewals;
+    renewals.push_back({fact.from, fact.nonce, std::move(*renew)});
+    hear(now, std::move(renewals));
+  } else if (auto* relayed = std::get_if<RelayedRenews>(&fact.message)) {
+    std::vector<Waiter> renewals;
+    for (RelayedRenew& each : relayed->renews) {
+      renewals.push_back({each.host, each.nonce, std::move(each.renew), fact.from});
+    }
+    hear(now, std::move(renewals));
   } else {
     ++dropped_;  // A leader's own words: nothing an agent says.
   }
@@ -146,7 +155,8 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello)
   const entry::Register wanted = register_of(state_, from, hello);
   const bool known = record != nullptr && is_registered_as(*record, wanted);
   if (stale || known) {
-    wait_for_round(now, Waiter{from, nonce, std::move(hello)});
+    wait_for_round(Waiter{from, nonce, std::move(hello)});
+    ask_round(now);
     return;
   }
   if (hellos_.size() >= kRoundWaitersMax) {
@@ -258,21 +268,26 @@ void Scheduler::acknowledge(const entry::Finish& finish) {
   }
 }
 
-void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Renew& renew) {
+void Scheduler::hear(Instant now, std::vector<Waiter> renewals) {
   if (mutant(SchedulerMutant::kAckWithoutRound)) {
-    answer(now, Waiter{from, nonce, Renew()}, renew);
+    for (const Waiter& renewal : renewals) {
+      answer(now, renewal, std::get<Renew>(renewal.message));
+    }
+    say_relayed_acks();
     return;
   }
-  wait_for_round(now, Waiter{from, nonce, std::move(renew)});
+  for (Waiter& renewal : renewals) {
+    wait_for_round(std::move(renewal));
+  }
+  ask_round(now);
 }
 
-void Scheduler::wait_for_round(Instant now, Waiter waiter) {
+void Scheduler::wait_for_round(Waiter waiter) {
   if (waiting_.size() >= kRoundWaitersMax) {
     ++dropped_;
     return;
   }
   waiting_.push_back(std::move(waiter));
-  ask_round(now);
 }
 
 /// One round at a time: what comes meanwhile waits for the next, because a round counts only for
@@ -298,7 +313,25 @@ void Scheduler::on(Instant now, input::MajorityRound& fact) {
   for (const Waiter& waiter : waiters) {
     std::visit([&](const auto& message) { answer(now, waiter, message); }, waiter.message);
   }
+  say_relayed_acks();
   ask_round(now);
+}
+
+/// One message for all that a relay brought, not one a host: that is what relays are for.
+void Scheduler::say_relayed_acks() {
+  for (auto& [relay, acks] : relayed_acks_) {
+    RelayedAcks message;
+    for (RelayedAck& ack : acks) {
+      message.acks.push_back(std::move(ack));
+      if (message.acks.size() == kRelayedMax) {
+        say(relay, Nonce(), std::exchange(message, {}));
+      }
+    }
+    if (!message.acks.empty()) {
+      say(relay, Nonce(), std::move(message));
+    }
+  }
+  relayed_acks_.clear();
 }
 
 void Scheduler::refuse_pair(const Waiter& waiter, const Hello& hello, Generation raise_to) {
@@ -385,9 +418,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
       continue;
     }
     const MemberKey key{token, waiter.host};
-    if (attempt->state != AttemptState::kReserved) {
-      running_.insert(key);
-    }
+    note_started(now, key, *attempt, renew);
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
       // A host that was cut off renews first; its next resend may be many seconds away.
       say(waiter.host, Nonce(), *wanted_message(*attempt, *record));
@@ -398,7 +429,11 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
       ack.tokens.push_back(token);
     }
   }
-  say(waiter.host, waiter.nonce, ack);
+  if (waiter.relay.is_zero()) {
+    say(waiter.host, waiter.nonce, ack);
+  } else {
+    relayed_acks_[waiter.relay].push_back({waiter.host, waiter.nonce, std::move(ack)});
+  }
   forgive(now, waiter.host, condemned);
 }
 

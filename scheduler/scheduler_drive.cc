@@ -13,6 +13,9 @@ namespace {
 /// A renewal may come from a grant that is still READY because its Start was lost, so a Start is
 /// never quite given up; it only becomes rare.
 constexpr Duration kResendRunning = std::chrono::seconds(60);
+/// Where the agent said that it has the Start: a word a minute to each of thousands of hosts is a
+/// link a minute to each.
+constexpr Duration kResendHeard = std::chrono::hours(1);
 
 }  // namespace
 
@@ -123,6 +126,36 @@ void Scheduler::drop_resend(const MemberKey& key) {
   }
 }
 
+/// What a renewal says of the Start: whoever waits for it is told at once, whoever has it no more.
+/// Older agents do not say; they are told again from time to time.
+void Scheduler::note_started(Instant now, const MemberKey& key, const Attempt& attempt,
+                             const Renew& renew) {
+  if (attempt.state == AttemptState::kReserved) {
+    return;
+  }
+  const bool says = renew.unstarted.has_value();
+  const bool waits = says && std::find(renew.unstarted->begin(), renew.unstarted->end(),
+                                       key.first) != renew.unstarted->end();
+  if (!waits) {
+    running_.insert(key);
+  }
+  const auto known = resends_.find(key);
+  if (!says || attempt.state != AttemptState::kStarted || known == resends_.end()) {
+    return;
+  }
+  Resend resend = known->second;
+  if (waits && resend.wait > config_.resend_last) {
+    running_.erase(key);
+    resend.wait = config_.resend_first;
+    resend.at = now;
+    schedule_resend(key, resend);
+  } else if (!waits && resend.wait < kResendHeard) {
+    resend.wait = kResendHeard;
+    resend.at = now + resend.wait;
+    schedule_resend(key, resend);
+  }
+}
+
 void Scheduler::resend_due(Instant now) {
   while (!resends_by_time_.empty() && resends_by_time_.begin()->first <= now) {
     const MemberKey key = resends_by_time_.begin()->second;
@@ -137,7 +170,8 @@ void Scheduler::resend_due(Instant now) {
       continue;
     }
     const bool answered = attempt->state == AttemptState::kStarted && running_.count(key) != 0;
-    resend.wait = answered ? kResendRunning : std::min(resend.wait * 2, config_.resend_last);
+    resend.wait = answered ? std::max(resend.wait, kResendRunning)
+                           : std::min(resend.wait * 2, config_.resend_last);
     resend.at = now + resend.wait;
     schedule_resend(key, resend);
     say(key.second, Nonce(), std::move(*message));

@@ -18,6 +18,7 @@ TARGETS = {
     "mutants": ["raft_mutants", "sim_mutants"],
     "sim_speed": ["muster_sim"],
     "quorum": ["bench_quorum"],
+    "leases": ["muster", "bench_leases"],
     "restart": ["muster", "bench_age"],
     "flipped": ["muster", "bench_probe", "bench_flip"],
 }

@@ -182,6 +182,19 @@ TEST_F(GangAgentTest, OnlyAnAcknowledgedRenewalMovesTheHoldAndItCountsFromItsSen
   EXPECT_EQ(commands<RenewHold>().back().hold_until, until);
 }
 
+TEST_F(GangAgentTest, ARenewalSaysWhichGrantsWaitForTheirStart) {
+  join();
+  make_ready(kOne);
+  pass(10s);
+  ASSERT_FALSE(sent<Renew>().empty());
+  EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>{kOne});
+  start(kOne);
+  sync();
+  give(RanksStarted{kOne});
+  pass(10s);
+  EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>());
+}
+
 TEST_F(GangAgentTest, ARenewalWithoutTheTokenMovesNothing) {
   join();
   make_running(kOne);
@@ -264,6 +277,15 @@ TEST_F(GangAgentTest, ANewLeaderIsGreetedAndToldAgain) {
   EXPECT_EQ(sent<Hello>()[0].grants.at(0).state, GrantState::kEnded);
   EXPECT_EQ(sent<Finish>().size(), 1U);
   EXPECT_FALSE(agent_->is_registered());
+}
+
+TEST_F(GangAgentTest, OfManyHostsARegisteredOneGreetsANewLeaderSometime) {
+  join();
+  give(LeaderChanged{HostId(), Term(2), 10s});
+  give(LeaderChanged{kOther, Term(2), 10s});
+  EXPECT_TRUE(sent<Hello>().empty());
+  pass(10s);
+  EXPECT_FALSE(sent<Hello>().empty());
 }
 
 TEST_F(GangAgentTest, TheAckOfAnEarlyFailureDoesNotEndTheGrant) {

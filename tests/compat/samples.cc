@@ -277,7 +277,14 @@ std::vector<Sample> message_samples() {
       agent_sample("finish", scheduler::Finish{kToken, kStart, results(), true}),
       agent_sample("finish_ack", scheduler::FinishAck{kToken}),
       agent_sample("renew", scheduler::Renew{kStart, {kToken}}),
+      agent_sample("renew_unstarted",
+                   scheduler::Renew{kStart, {kToken}, std::vector<Token>{kToken}}),
       agent_sample("renew_ack", scheduler::RenewAck{{kToken}}),
+      agent_sample(
+          "relayed_renews",
+          scheduler::RelayedRenews{{{kHost, Nonce(77), scheduler::Renew{kStart, {kToken}}}}}),
+      agent_sample("relayed_acks",
+                   scheduler::RelayedAcks{{{kHost, Nonce(77), scheduler::RenewAck{{kToken}}}}}),
   };
 }
 

@@ -362,6 +362,26 @@ TEST(ZmqTransport, LinksAreLimited) {
   EXPECT_EQ(a.transport().stats().dropped_links_full, 1U);
 }
 
+TEST(ZmqTransport, AnIdleLinkMakesRoomForANewOne) {
+  ZmqTransport::Options options;
+  options.links_max = 2;
+  Peer a(options);
+  Peer b;
+  Peer c;
+  Peer d;
+  link_up(a, b);
+  link_up(a, c);
+  const auto began = Clock::now();
+  turn_until({&a, &b, &c, &d}, [&] { return since(began) > kLinkIdleMin; });
+  link_up(a, c);  // b's is the one that is idle.
+  link_up(a, d);
+  EXPECT_EQ(a.transport().stats().closed_idle, 1U);
+  EXPECT_EQ(a.transport().stats().dropped_links_full, 0U);
+  EXPECT_TRUE(a.downs_.empty()) << "nobody is told";
+  link_up(a, c);
+  EXPECT_EQ(a.transport().stats().dials, 3U) << "c's link was left alone";
+}
+
 TEST(ZmqTransport, APortInUseIsAConflictThatNamesIt) {
   Peer a;
   ZmqTransport::Options options;

@@ -76,7 +76,10 @@ std::vector<AgentMessage> every_message() {
           Finish{kToken, pair_of(1), results_of(member, -1), false},
           FinishAck{kToken},
           Renew{pair_of(1), {kToken}},
-          RenewAck{{kToken}}};
+          Renew{pair_of(1), {kToken}, std::vector<Token>{kToken}},
+          RenewAck{{kToken}},
+          RelayedRenews{{{host_id(1), Nonce(5), Renew{pair_of(1), {kToken}}}}},
+          RelayedAcks{{{host_id(1), Nonce(5), RenewAck{{kToken}}}}}};
 }
 
 std::optional<AgentMessage> decode_body(gossip::MessageType type, const std::string& bytes) {

@@ -357,6 +357,43 @@ TEST_F(OneLeader, RenewalIsAcknowledgedOnlyAfterARoundBegunLater) {
   EXPECT_EQ(said<RenewAck>(2).size(), 1U);
 }
 
+TEST_F(OneLeader, AStartIsRepeatedToWhoWaitsForItAndToNobodyElse) {
+  const Token token = running_gang();
+  forget();
+  const Renew waits{pair_of(1), {token}, std::vector<Token>{token}};
+  const Renew runs{pair_of(1), {token}, std::vector<Token>()};
+  hear(1, runs, Nonce(1));
+  hear(2, waits, Nonce(2));
+  pass(5min);
+  EXPECT_TRUE(said<Start>(1).empty()) << "it has it";
+  EXPECT_GE(said<Start>(2).size(), 25U) << "it renews, and runs nothing";
+  hear(2, runs, Nonce(3));
+  forget();
+  pass(5min);
+  EXPECT_TRUE(said<Start>(2).empty());
+  hear(2, waits, Nonce(4));
+  pass(1s);
+  EXPECT_FALSE(said<Start>(2).empty());
+}
+
+TEST_F(OneLeader, RelayedRenewalsAreAnsweredTogetherAndAfterARoundBegunLater) {
+  const Token token = running_gang();
+  answer_rounds = false;
+  const Renew renew{pair_of(1), {token}};
+  hear(3, RelayedRenews{{{host_id(1), Nonce(11), renew}, {host_id(2), Nonce(12), renew}}});
+  ASSERT_EQ(rounds.size(), 1U);
+  hear(3, RelayedRenews{{{host_id(1), Nonce(13), renew}}});
+  EXPECT_TRUE(said<RelayedAcks>(3).empty());
+  scheduler.step(now, input::MajorityRound{rounds[0]});
+  settle();
+  ASSERT_EQ(said<RelayedAcks>(3).size(), 1U) << "one message for both hosts";
+  const std::vector<RelayedAck> first = said<RelayedAcks>(3)[0].acks;
+  ASSERT_EQ(first.size(), 2U) << "the later one waits for the later round";
+  EXPECT_EQ(first[0], (RelayedAck{host_id(1), Nonce(11), RenewAck{{token}}}));
+  EXPECT_EQ(first[1], (RelayedAck{host_id(2), Nonce(12), RenewAck{{token}}}));
+  EXPECT_TRUE(said<RenewAck>(1).empty()) << "a relay carries them back";
+}
+
 TEST_F(OneLeader, CondemnOnItsWayAlreadyRefusesRenewals) {
   const Token token = running_gang();
   see(1, Verdict::kSilent);

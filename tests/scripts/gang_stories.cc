@@ -70,6 +70,24 @@ void cancelled_early(ClusterScript& script) {
   }
 }
 
+/// Five hosts of one rack. The relay is the one with the lowest id.
+void through_a_relay(ClusterScript& script) {
+  script.settle();
+  script.submit(script.leader(), "k1", job_of(10, 60s));
+  script.until("it runs", [&] { return script.is(1, JobState::kRunning); });
+  script.until("renewals come together", [&] { return script.heard("relayed_acks"); });
+  script.pass(6s);
+  std::uint32_t relay = 0;
+  for (std::uint32_t host = 1; host < script.world().size(); ++host) {
+    relay = script.world().id(host) < script.world().id(relay) ? host : relay;
+  }
+  script.expect(relay != script.leader(), "the relay does not lead");
+  script.say("the relay, h" + std::to_string(relay) + ", freezes for 4 s");
+  script.world().freeze(relay, 4s);
+  script.pass(12s);
+  script.expect(script.is(1, JobState::kRunning), "nothing was stopped");
+}
+
 }  // namespace
 
 std::vector<Story> gang_stories() {
@@ -89,6 +107,16 @@ std::vector<Story> gang_stories() {
       story("cancel_in_mid_reservation", "A gang is cancelled before all its members are ready.",
             "Abort frees at once; the late Ready is ignored and no rank ever runs.",
             {.hosts = 4, .words = kGangWords}, cancelled_early),
+      story(
+          "renewals_through_a_relay",
+          "A rack's renewals go through one of its hosts, which freezes.",
+          "One message a second brings many; what the frozen relay holds back goes directly, under "
+          "the same nonce, and is answered.",
+          {.hosts = 5,
+           .words = {"job_state", "renew", "renew_ack", "relayed_renews", "relayed_acks"},
+           .times = true,
+           .relay = true},
+          through_a_relay),
   };
 }
 

@@ -86,6 +86,28 @@ std::string text_of(PromiseAnswer answer) {
   return "";
 }
 
+std::string relayed_text(Names& names, const scheduler::RelayedRenews& relayed) {
+  std::string text = "relayed_renews";
+  for (const scheduler::RelayedRenew& each : relayed.renews) {
+    text += " " + names.of(each.host) + ":";
+    for (const Token& token : each.renew.tokens) {
+      text += " " + names.of(token);
+    }
+  }
+  return text;
+}
+
+std::string relayed_text(Names& names, const scheduler::RelayedAcks& relayed) {
+  std::string text = "relayed_acks";
+  for (const scheduler::RelayedAck& each : relayed.acks) {
+    text += " " + names.of(each.host) + ":";
+    for (const Token& token : each.ack.tokens) {
+      text += " " + names.of(token);
+    }
+  }
+  return text;
+}
+
 std::string text_of(Names& names, const AgentMessage& message) {
   const auto tokens = [&](const std::vector<Token>& list) {
     std::string text;
@@ -140,6 +162,8 @@ std::string text_of(Names& names, const AgentMessage& message) {
           [&](const scheduler::RenewAck& ack) -> std::string {
             return "renew_ack" + tokens(ack.tokens);
           },
+          [&](const scheduler::RelayedRenews& relayed) { return relayed_text(names, relayed); },
+          [&](const scheduler::RelayedAcks& relayed) { return relayed_text(names, relayed); },
       },
       message);
 }

@@ -164,6 +164,10 @@ ClusterScript::ClusterScript(std::uint64_t seed, CastOptions options)
   world.seed = seed;
   world.gpus_per_host = options_.gpus_per_host;
   world.compact_entries = options_.compact_entries;
+  if (options_.relay) {
+    world.racks = 1;
+    world.relays_from_hosts = options_.hosts;
+  }
   world_ = std::make_unique<sim::World>(world);
   for (std::uint32_t host = 0; host < options_.hosts; ++host) {
     names().host(world_->id(host), Recorder::host_name(host));

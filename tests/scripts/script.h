@@ -64,6 +64,8 @@ struct CastOptions {
   Words words;
   bool times = false;  ///< Where time is the story: seconds since the curtain rose.
   std::uint64_t compact_entries = sim::WorldOptions().compact_entries;
+  /// All in one rack, whose renewals go through a relay.
+  bool relay = false;
 };
 
 /// A script on a whole cluster, under every checker of the simulator.

@@ -63,6 +63,7 @@ class Swarm {
     world.fsync_max = options.profile.fsync_max;
     world.invariant_stride = options.invariant_stride;
     world.racks = options.hosts >= 20 ? 8 : 0;
+    world.relays_from_hosts = 20;
     return world;
   }
 

@@ -1,0 +1,160 @@
+#pragma once
+// Ten thousand hosts with a grant each, in one process and one thread. Each has the agent's own
+// machine for grants (agent/gang_agent: hello, fences, READY, renewals), an address of its own in
+// 127.0.0.0/8, and speaks through the real codec over TCP. What is played: its disk and its
+// supervisors answer at once, its ranks run for ever, and of gossip it answers probes and asks for
+// nothing. Who leads spreads among the hosts within `flood`, from the first that a real agent told.
+// What hosts of a rack say to their relay stays inside the process; the relay's own words do not.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/gang_agent.h"
+#include "agent/renewal_relay.h"
+#include "bench/zmtp_link.h"
+#include "crdt/codec.h"
+#include "gossip/base/rng.h"
+#include "gossip/message.h"
+
+namespace muster::bench {
+
+/// A real agent, as the hosts know it.
+struct RealAgent {
+  HostId host;
+  gossip::Endpoint control;
+  std::string name;
+};
+
+struct FarmOptions {
+  std::size_t hosts = 10'000;
+  std::size_t gpus = 8;
+  std::size_t rack_hosts = 40;
+  std::uint16_t port = 0;
+  Duration flood{0};
+  bool relays = true;  ///< The first host of a rack carries the renewals of the others.
+  ClusterId cluster;
+  std::vector<RealAgent> agents;
+};
+
+class LeaseFarm {
+ public:
+  struct Counts {
+    std::uint64_t sent = 0;  ///< Messages to real agents, and their bytes.
+    std::uint64_t sent_bytes = 0;
+    std::uint64_t heard = 0;
+    std::uint64_t heard_bytes = 0;
+    std::uint64_t acks = 0;     ///< Renewals acknowledged.
+    std::uint64_t dials = 0;    ///< By hosts to agents.
+    std::uint64_t dialled = 0;  ///< By agents to hosts.
+    std::uint64_t lost_links = 0;
+    std::map<gossip::MessageType, std::uint64_t> sent_types;
+    std::map<gossip::MessageType, std::uint64_t> heard_types;
+  };
+
+  LeaseFarm(FarmOptions options, Instant now);
+  ~LeaseFarm();
+
+  /// False: the port is taken.
+  bool listen();
+  /// The rows of all hosts, to every real agent, some by some.
+  void introduce();
+  /// The next `count` hosts that know of no leader hear of this one.
+  void tell_leader(Instant now, std::size_t count, HostId leader, Term term);
+  void run_until(Instant until);
+
+  std::size_t hosts() const { return hosts_.size(); }
+  std::size_t told() const { return told_; }
+  std::size_t registered() const;
+  std::size_t running() const;
+  std::size_t ended() const { return ended_; }
+  HostId leader() const { return leader_; }
+  const Counts& counts() const { return counts_; }
+
+  /// From here on: the longest time between two acknowledgements at one host, and from the send
+  /// that a hold counts from to the next acknowledgement.
+  void watch_gaps(Instant now);
+  struct Gaps {
+    std::vector<Duration> between;  ///< For each host, its longest; still open ones counted to now.
+    std::vector<Duration> from_send;
+    std::size_t never = 0;  ///< Hosts without an acknowledgement since.
+  };
+  Gaps gaps(Instant now) const;
+
+ private:
+  struct Host {
+    HostId id;
+    AgentStart start;
+    std::string name;
+    gossip::Endpoint control;
+    std::vector<std::string> gpus;
+    std::unique_ptr<agent::GangAgent> agent;
+    std::optional<agent::RenewalRelay> relay;
+    std::map<HostId, int> links;  ///< Dialled by it.
+    Instant due = kNever;
+    bool runs = false;
+    Instant acked_at{};
+    Instant acked_sent{};
+    Duration gap{0};
+    Duration gap_from_send{0};
+    std::uint64_t acks = 0;
+  };
+  struct Link {
+    Link(int fd, std::size_t of, HostId to) : zmtp(fd), host(of), peer(to) {}
+    ZmtpLink zmtp;
+    std::size_t host;
+    HostId peer;  ///< Zero: they dialled.
+    bool watched_for_write = true;
+  };
+
+  void make_host(std::size_t index, Instant now);
+  crdt::RowOf row_of(std::size_t index) const;
+  std::vector<HostId> observers_of(std::size_t index) const;
+  void accept_all();
+  void add_link(int fd, std::size_t host, HostId peer);
+  void drop_link(int fd);
+  void flush(Link& link);
+  void on_ready(int fd, std::uint32_t events);
+  void on_message(int fd, std::string bytes);
+  void on_rows(std::size_t host, int fd, const gossip::Message& message);
+  void hear_quorum(Instant now, const crdt::QuorumView& view);
+  void reply(int fd, std::size_t host, gossip::MessageType type, Nonce nonce,
+             const std::string& body);
+  void send(std::size_t host, HostId to, gossip::MessageType type, Nonce nonce,
+            const std::string& body);
+  int dial(std::size_t host, HostId to);
+  std::string envelope(std::size_t host, gossip::MessageType type, Nonce nonce,
+                       const std::string& body) const;
+  void give(Instant now, std::size_t host, agent::GangAgentInput input);
+  void drain(Instant now, std::size_t host);
+  void drain_relay(Instant now, std::size_t host);
+  void hear(Instant now, std::size_t host, agent::LeaderMessage said);
+  void hear_leader(Instant now, std::size_t host);
+  void carry_out(Instant now, std::size_t host, const agent::SupervisorCommand& command,
+                 std::vector<agent::GangAgentInput>& facts);
+  void note_ack(Instant now, Host& host, const agent::RenewHold& renewed);
+  void schedule(std::size_t host);
+  void run_timers(Instant now);
+
+  FarmOptions options_;
+  Rng rng_;
+  std::vector<Host> hosts_;
+  std::map<gossip::Endpoint, std::size_t> by_address_;
+  std::map<HostId, std::size_t> by_id_;
+  std::vector<std::unique_ptr<Link>> links_;  ///< By descriptor.
+  std::set<std::pair<Instant, std::size_t>> timers_;
+  std::multimap<Instant, std::size_t> news_;  ///< Who hears when of leader_.
+  HostId leader_;
+  Term term_;
+  std::size_t told_ = 0;
+  std::size_t ended_ = 0;
+  int epoll_ = -1;
+  int listener_ = -1;
+  Counts counts_;
+};
+
+}  // namespace muster::bench

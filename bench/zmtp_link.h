@@ -1,0 +1,42 @@
+#pragma once
+// One TCP connection that speaks as much of ZMTP 3.0 as a ROUTER needs to hear another: greeting,
+// NULL mechanism, messages of one frame. libzmq would do, at one io thread's cost for each message;
+// here ten thousand hosts share a process with nothing between them and the kernel.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::bench {
+
+class ZmtpLink {
+ public:
+  /// Owns `fd`, which does not block and is connected or connecting.
+  explicit ZmtpLink(int fd);
+  ~ZmtpLink();
+  ZmtpLink(const ZmtpLink&) = delete;
+  ZmtpLink& operator=(const ZmtpLink&) = delete;
+
+  int fd() const { return fd_; }
+  /// Queued until the handshake is over and the kernel takes it.
+  void send(std::string_view message);
+  bool wants_write() const { return !out_.empty(); }
+  /// False: the connection is over.
+  bool flush();
+  /// Appends what arrived; false: the connection is over, or speaks something else.
+  bool read(std::vector<std::string>& messages);
+
+ private:
+  bool take_greeting();
+  bool take_frames(std::vector<std::string>& messages);
+
+  int fd_;
+  bool greeted_ = false;
+  bool ready_ = false;
+  std::string in_;
+  std::string out_;
+  std::string held_;  ///< Messages that wait for the handshake.
+};
+
+}  // namespace muster::bench
