@@ -178,6 +178,7 @@ class World {
   void carry(std::uint32_t from, const gossip::DropLink& drop);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
   void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
+  void lose_links_of(std::uint32_t host);
   void lose_links_to(std::uint32_t host);
   void farm_happened(std::uint32_t host);
   void schedule(std::uint32_t host);

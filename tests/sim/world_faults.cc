@@ -22,6 +22,7 @@ void World::stop_agent(std::uint32_t index) {
   host.backlog.clear();
   host.wake_at = kNever;
   host.disk.crash(rng_);
+  lose_links_of(index);
   if (host.is_powered) {
     lose_links_to(index);
   }

@@ -128,10 +128,20 @@ void World::carry(std::uint32_t from, const gossip::DropLink& drop) {
   }
 }
 
+/// The next agent there dials anew.
+void World::lose_links_of(std::uint32_t host) {
+  for (std::uint32_t to = 0; to < hosts_.size(); ++to) {
+    for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
+      Link& lost = link(host, to, channel);
+      lost.state = Link::State::kNone;
+      ++lost.epoch;
+    }
+  }
+}
+
 void World::lose_links_to(std::uint32_t host) {
   for (std::uint32_t from = 0; from < hosts_.size(); ++from) {
     for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
-      link(host, from, channel).state = Link::State::kNone;
       const Link& lost = link(from, host, channel);
       if (lost.state == Link::State::kUp && !network_.is_cut(host, from)) {
         queue_.push(now_ + network_.one_way(),
