@@ -286,6 +286,9 @@ bool Node::drain_seat(Instant now) {
     emit(Severity::kAlarm, "halted", {{"why", output.halted}});
     output_.exit = true;
   }
+  if (output.start_anew) {
+    ask_raise(options_.start.generation.next());
+  }
   if (output.formed.has_value() && cluster_.is_zero()) {
     adopt_cluster(*output.formed);
   }

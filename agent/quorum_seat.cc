@@ -61,6 +61,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
   scheduler::RecoveredLog log = scheduler::recover_log(raft_records).value();
+  log.must_compare = true;
   if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
     take_seat(now, std::move(log));
     pump(now);
@@ -114,6 +115,19 @@ void QuorumSeat::take_new_seat(Instant now) {
   take_seat(now, std::move(log));
 }
 
+/// What this disk says, it may have said otherwise: nothing of it is kept.
+void QuorumSeat::give_seat_up() {
+  gives_seat_up_ = true;
+  crdt::WriteBatch writes;
+  raft_->erase_all(writes);
+  for (const std::string_view key :
+       {scheduler::kClusterKey, scheduler::kPromiseKey, scheduler::kRefusedKey}) {
+    writes.push_back({std::string(key), std::nullopt});
+  }
+  writes.push_back(scheduler::write_of(SeatId(rng_.next() | 1U)));
+  persist({Owner::Machine::kNewSeat, 0}, std::move(writes));
+}
+
 void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   const auto found = persists_.find(id);
   CHECK(found != persists_.end());
@@ -121,6 +135,9 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   persists_.erase(found);
   switch (owner.machine) {
     case Owner::Machine::kSeat:
+      return;
+    case Owner::Machine::kNewSeat:
+      output_.start_anew = true;
       return;
     case Owner::Machine::kFirstQuorum:
       first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
@@ -348,7 +365,9 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (const scheduler::Seat& seat : output.invited) {
     keeper_.seat_heard(seat);
   }
-  if (raft_->halted()) {
+  if (output.went_back) {
+    give_seat_up();
+  } else if (raft_->halted() && !gives_seat_up_) {
     output_.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {

@@ -62,6 +62,8 @@ struct SeatOutput {
   /// Reads that may be answered now, and those that may not.
   std::vector<std::uint64_t> granted_reads;
   std::vector<std::uint64_t> refused_reads;
+  /// The log was given up and a new seat is on disk: the agent starts once more from there.
+  bool start_anew = false;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
 };
@@ -135,13 +137,14 @@ class QuorumSeat {
  private:
   /// Which machine a persist of the seat belongs to.
   struct Owner {
-    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft };
+    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kNewSeat };
     Machine machine = Machine::kSeat;
     std::uint64_t id = 0;
   };
 
   static bool is_invited(const scheduler::RaftMessage& message);
   void take_new_seat(Instant now);
+  void give_seat_up();
   void take_seat(Instant now, scheduler::RecoveredLog log);
   void pump(Instant now);
   bool drain_first_quorum(Instant now);
@@ -169,8 +172,9 @@ class QuorumSeat {
   bool told_leads_ = false;
   VoterPace pace_;
   bool caught_up_ = false;
+  bool gives_seat_up_ = false;
   LogIndex told_commit_;  ///< The highest that a leader told of.
-  Term applied_term_;  ///< Of the last entry applied since this machine began.
+  Term applied_term_;     ///< Of the last entry applied since this machine began.
   LogIndex compact_tried_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};

@@ -84,11 +84,16 @@ VoteReply read_vote_reply(Reader& in) {
 
 std::string body_of(const AppendRequest& message) {
   Encoder out;
-  out.array(7).num(message.term).u64(message.request).u64(message.round);
+  const bool says_durable = message.durable > LogIndex();
+  out.array(says_durable ? 8 : 7);
+  out.num(message.term).u64(message.request).u64(message.round);
   write(out, message.previous);
   out.num(message.commit).array(message.entries.size());
   for (const LogEntry& entry : message.entries) {
     write(out, entry);
+  }
+  if (says_durable) {
+    out.num(message.durable);
   }
   return out.take();
 }
@@ -111,15 +116,44 @@ AppendRequest read_append_request(Reader& in) {
     lowest = entry.term;
     message.entries.push_back(std::move(entry));
   }
+  if (in.left() > 0) {
+    message.durable = read_number<LogIndex>(in, kWireNumberMax);
+  }
   return message;
+}
+
+void write(Encoder& out, const Answer& answer) {
+  out.array(7);
+  write(out, answer.commit);
+  out.boolean(answer.leads).num(answer.mark.term);
+  write(out, answer.mark.match);
+  out.boolean(answer.mark.has_voted);
+}
+
+Answer read_answer(Reader in) {
+  Answer answer;
+  answer.commit = read_position(in, kWireNumberMax);
+  answer.leads = in.boolean();
+  answer.mark.term = read_number<Term>(in, kWireNumberMax);
+  answer.mark.match = read_position(in, kWireNumberMax);
+  answer.mark.has_voted = in.boolean();
+  return answer;
 }
 
 std::string body_of(const AppendReply& message) {
   Encoder out;
-  out.array(9).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
+  out.array(message.answer.has_value() ? 10 : 9)
+      .num(message.term)
+      .u64(message.request)
+      .u64(message.round)
+      .boolean(message.matched);
   out.num(message.match);
   write(out, message.hint);
-  return out.num(message.seat).u64(message.level).take();
+  out.num(message.seat).u64(message.level);
+  if (message.answer.has_value()) {
+    write(out, *message.answer);
+  }
+  return out.take();
 }
 
 AppendReply read_append_reply(Reader& in) {
@@ -132,6 +166,9 @@ AppendReply read_append_reply(Reader& in) {
   message.hint = read_position(in, kWireNumberMax);
   message.seat = read_seat_id(in);
   message.level = in.left() > 0 ? in.u64() : 0;
+  if (in.left() > 0) {
+    message.answer = read_answer(in.array());
+  }
   return message;
 }
 

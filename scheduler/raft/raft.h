@@ -9,6 +9,9 @@
 // membership change with learners (thesis 4), leadership transfer (thesis 3.10), which a leader
 // whose disk hangs begins by itself.
 //
+// A voter that starts from a disk compares it with what the others heard of it before it answers,
+// votes or campaigns (comparison.h); one whose disk went back gives its seat up and is silent.
+//
 // A host that is no voter in its own seat never campaigns; it follows whoever leads, stores what it
 // gets and gives its vote when asked: whether that counts is the candidate's question, whose
 // configuration may be newer (thesis 4.1).
@@ -26,6 +29,7 @@
 #include "crdt/write_batch.h"
 #include "gossip/base/event.h"
 #include "gossip/base/rng.h"
+#include "scheduler/raft/comparison.h"
 #include "scheduler/raft/election.h"
 #include "scheduler/raft/log.h"
 #include "scheduler/raft/read_index.h"
@@ -105,6 +109,8 @@ class Raft {
     std::vector<ReadGrant> reads;
     std::vector<std::uint64_t> refused_reads;
     std::vector<Seat> invited;  ///< Hosts that answered this leader and are no members.
+    /// The disk holds less than this seat was heard to say: erase_all(), and take another seat.
+    bool went_back = false;
     std::vector<Event> events;
   };
 
@@ -153,6 +159,9 @@ class Raft {
   /// Something happened that must not be passed over (an entry of an unknown kind, a leader that
   /// contradicts what is committed). The machine is silent from then on; an event said why.
   bool halted() const { return halted_; }
+  bool is_comparing() const { return comparison_.has_value(); }
+  /// Appends what removes the log and all that belongs to this seat from the disk.
+  void erase_all(crdt::WriteBatch& batch) const;
 
  private:
   struct Held {
@@ -209,6 +218,16 @@ class Raft {
   bool is_member(HostId host) const;
   void note_configuration(Instant now);
 
+  // raft_comparison.cc: a start.
+  void begin_comparison(Instant now, Rng rng);
+  void tick_comparison(Instant now);
+  void compare(Instant now, const PeerMessage& input);
+  void end_comparison(Instant now);
+  std::string why_went_back(HostId teller, const Mark& mark) const;
+  void answer_question(Instant now, HostId from, const AppendRequest& question);
+  void note_mark(HostId from, const RaftMessage& message);
+  bool lacks_committed(LogPosition last) const;
+
   // raft_election.cc: terms, votes, roles.
   void become_follower(Instant now, Term term, HostId leader, std::string_view reason);
   void start_pre_vote(Instant now);
@@ -255,6 +274,9 @@ class Raft {
   bool halted_ = false;
   Term second_leader_told_;  ///< The last term that an alarm about two leaders named.
 
+  std::optional<Comparison> comparison_;
+  LogPosition committed_elsewhere_;  ///< As heard at the start.
+  Marks marks_;
   std::optional<Replication> replication_;  ///< Exactly while leading.
   std::optional<HandOver> transfer_;
   std::optional<Incoming> incoming_;

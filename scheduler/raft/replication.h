@@ -53,6 +53,9 @@ class Replication {
   /// is too large to be sent.
   void replicate(const View& view, std::vector<RaftSend>& sends, std::vector<Event>& events);
 
+  /// That member starts anew: what it acknowledged before proves nothing any more, and what it said
+  /// before and arrives later counts for nothing.
+  void begin_life(const View& view, HostId member);
   void on_reply(const View& view, HostId from, const AppendReply& reply);
   void on_reply(const View& view, HostId from, const SnapshotAck& reply);
 
@@ -82,6 +85,8 @@ class Replication {
     std::optional<SeatId> other_seat;
     std::uint64_t level = 0;
     bool told_too_large = false;
+    std::uint64_t ignore_up_to = 0;  ///< Replies to requests up to here are of an earlier life.
+    bool is_starting = false;        ///< Nothing is sent but heartbeats until it answers one.
   };
 
   void send_append(const View& view, HostId to, Progress& progress, std::vector<RaftSend>& sends);

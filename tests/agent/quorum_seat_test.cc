@@ -43,6 +43,10 @@ class SeatOfThree : public testing::Test {
     for (const SeatPersist& each : output.persists) {
       seat_->persisted(now_, each.id);
     }
+    starts_anew_ = starts_anew_ || output.start_anew;
+    for (const SeatPersist& each : output.persists) {
+      written_.insert(written_.end(), each.writes.begin(), each.writes.end());
+    }
     std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
@@ -117,11 +121,39 @@ class SeatOfThree : public testing::Test {
   Instant now_ = Instant{} + 1000s;
   std::set<HostId> answering_ = {host('b')};
   std::map<HostId, std::uint64_t> levels_;  ///< As they say it.
+  bool starts_anew_ = false;
+  crdt::WriteBatch written_;
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
   std::optional<QuorumSeat> seat_;
   std::vector<SeatSend> sent_;
 };
+
+TEST_F(SeatOfThree, AVoterThatIsToldWhatItForgotTakesAnotherSeat) {
+  seat_->tick(now_);
+  collect();
+  const auto asked = std::find_if(sent_.begin(), sent_.end(), [](const SeatSend& each) {
+    return each.type == gossip::MessageType::kAppendRequest;
+  });
+  ASSERT_NE(asked, sent_.end());
+  const auto document = gossip::Document::parse(asked->body);
+  const auto question = scheduler::decode_raft_message(asked->type, document->root());
+  scheduler::AppendReply reply;
+  reply.term = Term(3);
+  reply.request = std::get<scheduler::AppendRequest>(*question).request;
+  reply.answer = scheduler::Answer{{}, false, {Term(3), {}, true}};
+  const HostId teller = asked->to;
+  hear(teller, reply);
+  EXPECT_TRUE(starts_anew_);
+  crdt::Records records;
+  for (const crdt::Write& write : written_) {
+    if (write.value.has_value()) {
+      records[write.key] = *write.value;
+    }
+  }
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_NE(scheduler::recover_log(records)->seat, SeatId());
+}
 
 TEST_F(SeatOfThree, AFormerLeaderCountsFromTheLastWordOfAMajority) {
   pass(180s, true);
@@ -201,6 +233,8 @@ TEST_F(SeatOfThree, ATransferIsToldByWhoLeadsThen) {
 }
 
 TEST_F(SeatOfThree, AFollowerThatLagsBehindItsLeaderKnowsIt) {
+  answering_ = {host('b'), host('c')};
+  pass(10ms, true);  // It compares its disk.
   const Term term(1);
   scheduler::AppendRequest append;
   append.term = term;

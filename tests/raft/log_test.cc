@@ -148,7 +148,10 @@ TEST(RaftCodec, EveryMessageRoundTrips) {
       VoteRequest{Term(3), true, at(7, 2), 9},
       VoteReply{Term(3), false, true, 9},
       AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {entry(2), entry(4, "")}},
+      AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {}, LogIndex(7)},
       AppendReply{Term(4), 5, 6, true, LogIndex(8), at(1, 1)},
+      AppendReply{Term(4), 5, 6, false, {}, {}, SeatId(9), 2,
+                  Answer{at(7, 2), true, {Term(3), at(8, 3), true}}},
       SnapshotChunk{Term(4), 5, at(7, 2), some_configuration(), 2000, 1000, std::string(1000, 's')},
       SnapshotAck{Term(4), 5, LogIndex(7), 1000, LogIndex(7), SeatId(9)},
       TimeoutNow{Term(4)}};
