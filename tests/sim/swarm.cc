@@ -54,7 +54,7 @@ class Swarm {
     WorldOptions world;
     world.hosts = options.hosts;
     world.seed = options.seed;
-    world.drift_ppm_max = options.faults ? 5'000 : 0;
+    world.drift_ppm_max = options.faults ? options.drift_ppm_max : 0;
     world.trace = options.trace;
     world.stop_at_violation = options.stop_at_violation;
     world.fsync_min = options.profile.fsync_min;

@@ -89,6 +89,8 @@ class World {
   void freeze(std::uint32_t host, Duration duration);
   void kill_supervisor(std::uint32_t host);
   void set_fsync(std::uint32_t host, Duration min, Duration max);
+  /// How much too fast its clock runs. Before anything ran.
+  void set_drift_ppm(std::uint32_t host, std::int64_t ppm);
   /// Remembers what is on the disk now ...
   void keep_image(std::uint32_t host);
   /// ... and gives the host, which loses its power for it, that old disk back, if there is one.

@@ -1,6 +1,7 @@
 // What happens to the hosts of a World: starts, and every fault as a verb.
 
 #include "agent/start_record.h"
+#include "gossip/base/check.h"
 #include "tests/sim/world.h"
 #include "tests/sim/world_host.h"
 
@@ -121,6 +122,11 @@ void World::kill_supervisor(std::uint32_t index) {
 void World::set_fsync(std::uint32_t index, Duration min, Duration max) {
   hosts_[index]->fsync_min = min;
   hosts_[index]->fsync_max = max;
+}
+
+void World::set_drift_ppm(std::uint32_t index, std::int64_t ppm) {
+  CHECK(now_ == Instant());
+  hosts_[index]->rate = kMillion + ppm;
 }
 
 void World::keep_image(std::uint32_t index) {
