@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "scheduler/raft/codec.h"
 
 namespace muster::sim {
 namespace {
 
-using std::chrono::seconds;
-
-constexpr Duration kBetweenImagesMin = seconds(5);
-constexpr Duration kBetweenImagesMax = seconds(40);
+constexpr std::uint32_t kLiesInRaft = 700'000;  ///< Per million; the others in id/.
+constexpr Duration kLiesMin = std::chrono::milliseconds(20);
+constexpr Duration kLiesMax = std::chrono::seconds(4);
 
 }  // namespace
 
@@ -24,12 +24,14 @@ std::uint32_t DiskFaults::some_host_without_vote() {
 }
 
 void DiskFaults::plan_images(Instant end) {
-  if (profile_.weights[static_cast<std::size_t>(Fault::kDiskPutBack)] == 0) {
+  end_ = end;
+  const bool of_any = profile_.has(Fault::kVoterPutBack);
+  if (!of_any && !profile_.has(Fault::kDiskPutBack)) {
     return;
   }
-  for (std::uint32_t host = kVoters; host < world_.size(); ++host) {
+  for (std::uint32_t host = of_any ? 0 : kVoters; host < world_.size(); ++host) {
     for (Instant when = Instant() + profile_.first_fault; when < end;
-         when += rng_.between(kBetweenImagesMin, kBetweenImagesMax)) {
+         when += rng_.between(profile_.between_images_min, profile_.between_images_max)) {
       world_.at(when, [this, host] { world_.keep_image(host); });
     }
   }
@@ -39,7 +41,26 @@ void DiskFaults::put_back() {
   const std::uint32_t host = some_host_without_vote();
   ++counts_["disk_put_back"];
   world_.put_image_back(host);
-  after(seconds(1), seconds(20), [this, host] { world_.power_on(host); });
+  after(std::chrono::seconds(1), std::chrono::seconds(20), [this, host] { world_.power_on(host); });
+}
+
+void DiskFaults::put_back_any(std::uint32_t host) {
+  ++counts_["voter_put_back"];
+  world_.put_image_back(host);
+  after(std::chrono::seconds(1), std::chrono::seconds(20), [this, host] { world_.power_on(host); });
+}
+
+void DiskFaults::lie(std::uint32_t host) {
+  if (!world_.is_powered(host) || world_.now() + kLiesMin >= end_) {
+    return;
+  }
+  const bool in_raft = rng_.chance(kLiesInRaft);
+  ++counts_[in_raft ? "disk_lied_raft" : "disk_lied_id"];
+  world_.begin_lying(host, in_raft ? crdt::Environment::kRaft : crdt::Environment::kId);
+  // Not when the faults are over: a new seat takes longer to settle than that quiet lasts.
+  const Instant off_at = world_.now() + rng_.between(kLiesMin, kLiesMax);
+  world_.at(std::min(off_at, end_ - kLiesMin), [this, host] { world_.power_off(host); });
+  after(kLiesMax, std::chrono::seconds(15), [this, host] { world_.power_on(host); });
 }
 
 const scheduler::Raft* DiskFaults::leaders_raft() const {
@@ -53,8 +74,7 @@ const scheduler::Raft* DiskFaults::leaders_raft() const {
 
 bool DiskFaults::is_quorum_whole() const {
   const scheduler::Raft* raft = leaders_raft();
-  if (raft == nullptr || raft->configuration_is_open() ||
-      raft->configuration().voters.size() < 3) {
+  if (raft == nullptr || raft->configuration_is_open() || raft->configuration().voters.size() < 3) {
     return false;
   }
   const auto& voters = raft->configuration().voters;
@@ -73,8 +93,29 @@ void DiskFaults::lose_raft(Instant removal_over_at) {
   const auto& voters = leaders_raft()->configuration().voters;
   const std::uint32_t host = world_.find(voters[rng_.below(voters.size())].host).value();
   ++counts_["voter_lost_raft"];
+  take_raft(host);
+}
+
+void DiskFaults::take_raft(std::uint32_t host) {
+  if (marks_ != nullptr) {
+    marks_->disk_lost(world_, host);
+  }
   world_.lose_raft(host, {scheduler::write_of(SeatId(rng_.next() | 1U))});
-  after(seconds(0), seconds(20), [this, host] { world_.start_agent(host); });
+  after(std::chrono::seconds(0), std::chrono::seconds(20),
+        [this, host] { world_.start_agent(host); });
+}
+
+void DiskFaults::lose_many() {
+  if (leaders_raft() == nullptr) {
+    return;
+  }
+  std::vector<HostId> voters = leaders_raft()->configuration().voter_hosts();
+  ++counts_["voters_lost"];
+  for (std::uint64_t left = 1 + rng_.below(voters.size()); left > 0; --left) {
+    const std::uint64_t which = rng_.below(voters.size());
+    take_raft(world_.find(voters[which]).value());
+    voters.erase(voters.begin() + static_cast<std::ptrdiff_t>(which));
+  }
 }
 
 }  // namespace muster::sim

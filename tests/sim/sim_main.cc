@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "tests/sim/disk_faults.h"
 #include "tests/sim/drift.h"
 #include "tests/sim/edges.h"
 #include "tests/sim/history.h"
@@ -70,9 +71,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.profile = nullptr;
     }
     if (arguments.profile == nullptr) {
-      std::fprintf(
-          stderr,
-          "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed]\n"
+      std::fprintf(stderr,
+                   "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed]\n"
                    "                  [--hosts N]\n"
                    "                  [--seed N | --seeds A..B]\n"
                    "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
@@ -103,7 +103,50 @@ struct Totals {
   std::uint64_t jobs = 0;
   std::map<std::string, std::uint64_t> faults;
   muster::scheduler::EdgeCounts edges;
+  muster::sim::DiskLosses disks;
+  // Schedules in which a voter forgot what nobody alive knew, or a majority of disks was lost.
+  std::uint64_t unknown_schedules = 0;
+  std::uint64_t unknown_broken = 0;
+  std::uint64_t majority_schedules = 0;
+  std::uint64_t majority_broken = 0;
 };
+
+/// Adds a run's; true when what it broke breaks a promise.
+bool judge(const SwarmResult& result, Totals& totals) {
+  totals.disks.went_back += result.disks.went_back;
+  totals.disks.known += result.disks.known;
+  totals.disks.noticed += result.disks.noticed;
+  totals.disks.unknown += result.disks.unknown;
+  totals.disks.unheard += result.disks.unheard;
+  totals.disks.majorities += result.disks.majorities;
+  const std::uint64_t broken = result.violations.empty() ? 0 : 1;
+  if (result.disks.majorities > 0) {
+    ++totals.majority_schedules;
+    totals.majority_broken += broken;
+  } else if (result.disks.unknown > 0) {
+    ++totals.unknown_schedules;
+    totals.unknown_broken += broken;
+  } else {
+    totals.violations += result.violations.size();
+    return broken != 0;
+  }
+  return false;
+}
+
+void print_disks(const Totals& totals) {
+  const auto print = [](const char* name, std::uint64_t value) {
+    std::printf("figure swarm_%s %llu count\n", name, static_cast<unsigned long long>(value));
+  };
+  print("disks_went_back", totals.disks.went_back);
+  print("disks_went_back_known", totals.disks.known);
+  print("disks_went_back_noticed", totals.disks.noticed);
+  print("disks_went_back_unknown", totals.disks.unknown);
+  print("disks_went_back_unheard", totals.disks.unheard);
+  print("unknown_schedules", totals.unknown_schedules);
+  print("unknown_schedules_broken", totals.unknown_broken);
+  print("majority_lost_schedules", totals.majority_schedules);
+  print("majority_lost_schedules_broken", totals.majority_broken);
+}
 
 void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t seed) {
   for (const auto& violation : result.violations) {
@@ -123,8 +166,9 @@ int swarm(const Arguments& arguments) {
   Totals totals;
   for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
     const SwarmResult result = run_swarm(options_of(arguments, seed));
-    report(result, arguments, seed);
-    totals.violations += result.violations.size();
+    if (judge(result, totals) || arguments.trace) {
+      report(result, arguments, seed);
+    }
     totals.launches += result.launches;
     totals.jobs += result.jobs;
     totals.edges.merge(result.edges);
@@ -141,6 +185,9 @@ int swarm(const Arguments& arguments) {
   for (const auto& [fault, count] : totals.faults) {
     std::printf("figure swarm_fault_%s %llu count\n", fault.c_str(),
                 static_cast<unsigned long long>(count));
+  }
+  if (muster::sim::DiskFaults::may_forget(*arguments.profile)) {
+    print_disks(totals);
   }
   for (const std::string_view edge : totals.edges.unreached()) {
     std::printf("# edge never reached: %.*s\n", static_cast<int>(edge.size()), edge.data());
@@ -384,9 +431,8 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "swarm") {
     return swarm(arguments);
   }
-  std::fprintf(
-      stderr,
-      "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
+  std::fprintf(stderr,
+               "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
                "lone_agent, drift and "
                "sim_speed\n",
                arguments.scenario.c_str());

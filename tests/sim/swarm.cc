@@ -12,6 +12,8 @@ namespace muster::sim {
 namespace {
 
 constexpr Duration kSettle = std::chrono::seconds(15);
+/// Of a quorum that is probably gone for good.
+constexpr Duration kDrainOfLost = std::chrono::seconds(60);
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr Duration kResumeEvery = std::chrono::seconds(5);
 constexpr Duration kWordsClose = std::chrono::milliseconds(20);
@@ -29,6 +31,12 @@ class Swarm {
     const Checkers checkers = add_checkers(world_);
     submits_ = checkers.submits;
     gpus_ = checkers.gpus;
+    if (options_.faults && DiskFaults::may_forget(profile_)) {
+      auto marks = std::make_unique<DiskMarks>();
+      marks_ = marks.get();
+      disks_.tell(marks_);
+      world_.add_checker(std::move(marks));
+    }
   }
 
   SwarmResult run() {
@@ -40,8 +48,9 @@ class Swarm {
     }
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
+    const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
     world_.run_until_true([this] { return !is_any_frozen() && submits_->drained(world_); },
-                          profile_.drain_max);
+                          is_lost ? kDrainOfLost : profile_.drain_max);
     world_.run_for(kSettle);
     if (!options_.stop_at_violation || world_.violations().empty()) {
       world_.finish();
@@ -56,6 +65,7 @@ class Swarm {
     world.seed = options.seed;
     world.drift_ppm_max = options.faults ? options.drift_ppm_max : 0;
     world.trace = options.trace;
+    world.check_messages = options.faults && DiskFaults::may_forget(options.profile);
     world.stop_at_violation = options.stop_at_violation;
     world.fsync_min = options.profile.fsync_min;
     world.fsync_max = options.profile.fsync_max;
@@ -192,6 +202,12 @@ class Swarm {
         return ring();
       case Fault::kWordsOvertaken:
         return overtake_words();
+      case Fault::kDiskLied:
+        return disks_.lie(host);
+      case Fault::kVoterPutBack:
+        return disks_.put_back_any(host);
+      case Fault::kVotersLost:
+        return disks_.lose_many();
       case Fault::kDeciderKilled:
         submits_->submit(world_, some_host(), some_job());
         return after(rng_.between(Duration(0), kNewJobsStart), [this] { kill_leader(); });
@@ -505,6 +521,7 @@ class Swarm {
     result.jobs = submits_->acknowledged();
     result.network = world_.network().stats;
     result.faults = counts_;
+    result.disks = marks_ == nullptr ? DiskLosses() : marks_->losses();
     for (std::uint32_t host = 0; host < world_.size(); ++host) {
       if (world_.is_running(host) && world_.node(host).seat().has_seat()) {
         result.edges.merge(world_.node(host).seat().state().edges());
@@ -521,6 +538,7 @@ class Swarm {
   World world_;
   SubmitsKept* submits_ = nullptr;
   NoGpuInTwoAttempts* gpus_ = nullptr;
+  DiskMarks* marks_ = nullptr;
   Instant removal_over_at_;
   std::map<std::string, std::uint64_t> counts_;
   DiskFaults disks_{world_, profile_, rng_, counts_};

@@ -9,6 +9,7 @@
 
 #include "scheduler/job_life.h"
 #include "scheduler/reservations.h"
+#include "tests/sim/disk_marks.h"
 #include "tests/sim/profiles.h"
 #include "tests/sim/world.h"
 
@@ -36,6 +37,7 @@ struct SwarmResult {
   std::uint64_t launches = 0;
   std::uint64_t jobs = 0;
   NetworkStats network;
+  DiskLosses disks;
   std::map<std::string, std::uint64_t> faults;  ///< How often each fault was done.
   scheduler::EdgeCounts edges;
   scheduler::JobStepCounts job_steps;

@@ -180,6 +180,12 @@ void World::on(const Action& event) { event.run(); }
 
 void World::feed(std::uint32_t index, agent::Node::Input&& input) {
   ++steps_;
+  const auto* received = std::get_if<gossip::Received>(&input);
+  if (options_.check_messages && received != nullptr) {
+    for (const auto& checker : checkers_) {
+      checker->on_heard(*this, index, received->bytes);
+    }
+  }
   hosts_[index]->node->step(local(index), std::move(input));
   drain(index);
 }

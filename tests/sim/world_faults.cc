@@ -129,6 +129,13 @@ void World::set_drift_ppm(std::uint32_t index, std::int64_t ppm) {
   hosts_[index]->rate = kMillion + ppm;
 }
 
+void World::begin_lying(std::uint32_t index, crdt::Environment environment) {
+  Host& host = *hosts_[index];
+  host.disk.begin_lying(environment);
+  // Of grants and fences, as an old image would.
+  host.is_put_back = host.is_put_back || environment == crdt::Environment::kId;
+}
+
 void World::keep_image(std::uint32_t index) {
   hosts_[index]->image = hosts_[index]->disk;
   hosts_[index]->image->crash(rng_);
@@ -138,7 +145,7 @@ void World::put_image_back(std::uint32_t index) {
   Host& host = *hosts_[index];
   if (host.image.has_value()) {
     power_off(index);
-    host.disk = *host.image;
+    host.disk.go_back_to(*host.image);
     host.farm = RankFarm(rng_.fork());  // Evidence was on that disk, too.
     host.is_put_back = true;
   }

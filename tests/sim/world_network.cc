@@ -59,6 +59,11 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
 }
 
 void World::deliver(std::uint32_t from, std::uint32_t to, Link& via, gossip::Received message) {
+  if (options_.check_messages) {
+    for (const auto& checker : checkers_) {
+      checker->on_said(*this, from, message.bytes);
+    }
+  }
   const auto [delays, count] = network_.arrivals(from, to, message.bytes);
   for (std::size_t i = 0; i < count; ++i) {
     Instant when = std::max(now_, via.ready) + delays[i];
