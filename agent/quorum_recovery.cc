@@ -63,7 +63,7 @@ Status QuorumSeat::recover(Instant now, scheduler::LogPosition expected, const C
   }
   scheduler::RecoveredLog log = std::move(continued).value();
   crdt::WriteBatch batch;
-  scheduler::erase_all_of(raft_->log(), batch);
+  raft_->erase_all(batch);
   batch.push_back(scheduler::write_of(log.seat));
   batch.push_back(scheduler::write_of(log.epoch));
   batch.push_back(scheduler::write_of(log.hard_state));
@@ -93,7 +93,7 @@ void QuorumSeat::epoch_met(Instant now, const ClusterEpoch& epoch) {
   }
   output_.events.push_back({Severity::kAlarm, "seat_given_up", {{"epoch", epoch.text()}}});
   crdt::WriteBatch batch;
-  scheduler::erase_all_of(raft_->log(), batch);
+  raft_->erase_all(batch);
   batch.push_back(scheduler::write_of(SeatId(rng_.next() | 1U)));  // Never a founder's again.
   batch.push_back(scheduler::write_of(epoch));
   leave_seat(now);
@@ -127,6 +127,7 @@ void QuorumSeat::leave_seat(Instant now) {
   applied_term_ = Term();
   hasher_ = scheduler::StateHasher(options_.compact_entries);
   has_diverged_ = false;
+  gives_seat_up_ = false;
 }
 
 }  // namespace muster::agent

@@ -68,6 +68,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
   }
   scheduler::RecoveredLog log = scheduler::recover_log(raft_records).value();
   epoch_ = log.epoch;
+  log.must_compare = !mutant(scheduler::SchedulerMutant::kDiskNotCompared);
   if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
     take_seat(now, std::move(log));
     pump(now);
@@ -123,6 +124,19 @@ void QuorumSeat::take_new_seat(Instant now) {
   take_seat(now, std::move(log));
 }
 
+/// What this disk says, it may have said otherwise: nothing of it is kept.
+void QuorumSeat::give_seat_up() {
+  gives_seat_up_ = true;
+  crdt::WriteBatch writes;
+  raft_->erase_all(writes);
+  for (const std::string_view key :
+       {scheduler::kClusterKey, scheduler::kPromiseKey, scheduler::kRefusedKey}) {
+    writes.push_back({std::string(key), std::nullopt});
+  }
+  writes.push_back(scheduler::write_of(SeatId(rng_.next() | 1U)));
+  persist({Owner::Machine::kNewSeat, 0}, std::move(writes));
+}
+
 void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   const auto found = persists_.find(id);
   CHECK(found != persists_.end());
@@ -133,6 +147,9 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
       return;
     case Owner::Machine::kDivergence:
       output_.rebuild = true;
+      return;
+    case Owner::Machine::kNewSeat:
+      output_.start_anew = true;
       return;
     case Owner::Machine::kFirstQuorum:
       first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
@@ -365,8 +382,9 @@ bool QuorumSeat::drain_raft(Instant now) {
   }
   if (output.diverged.has_value()) {
     give_seat_up(output);
-  }
-  if (raft_->halted() && !has_diverged_) {
+  } else if (output.went_back) {
+    give_seat_up();
+  } else if (raft_->halted() && !has_diverged_ && !gives_seat_up_) {
     output_.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {

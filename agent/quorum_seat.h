@@ -71,6 +71,8 @@ struct SeatOutput {
   /// Reads that may be answered now, and those that may not.
   std::vector<std::uint64_t> granted_reads;
   std::vector<std::uint64_t> refused_reads;
+  /// The log was given up and a new seat is on disk: the agent starts once more from there.
+  bool start_anew = false;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
   /// The state here was not that of a majority, and raft/ says so durably: this agent must start
@@ -160,7 +162,7 @@ class QuorumSeat {
  private:
   /// Which machine a persist of the seat belongs to.
   struct Owner {
-    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kDivergence };
+    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kDivergence, kNewSeat };
     Machine machine = Machine::kSeat;
     std::uint64_t id = 0;
   };
@@ -169,6 +171,7 @@ class QuorumSeat {
   Result<scheduler::RecoveredLog> continued_log(const ClusterEpoch& next);
   static bool is_invited(const scheduler::RaftMessage& message);
   void take_new_seat(Instant now);
+  void give_seat_up();
   void take_seat(Instant now, scheduler::RecoveredLog log);
   void pump(Instant now);
   bool drain_first_quorum(Instant now);
@@ -201,6 +204,7 @@ class QuorumSeat {
   bool told_leads_ = false;
   VoterPace pace_;
   bool caught_up_ = false;
+  bool gives_seat_up_ = false;
   LogIndex told_commit_;  ///< The highest that a leader told of.
   Term applied_term_;     ///< Of the last entry applied since this machine began.
   scheduler::StateHasher hasher_;

@@ -58,7 +58,7 @@ struct GrantReport {
   GrantState state = GrantState::kReady;
   std::vector<RankResult> results;  ///< Set when kEnded.
   /// Given for what was launched under an earlier epoch than the one obeyed.
-  std::optional<GrantDetail> detail{};
+  std::optional<GrantDetail> detail;
   bool operator==(const GrantReport&) const = default;
 };
 

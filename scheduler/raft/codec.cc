@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "gossip/base/check.h"
-#include "scheduler/raft/log.h"
 
 namespace muster::scheduler {
 namespace {
@@ -108,12 +107,13 @@ VoteReply read_vote_reply(Reader& in) {
 
 std::string body_of(const AppendRequest& message) {
   Encoder out;
-  out.array(8).num(message.term).u64(message.request).u64(message.round);
+  out.array(9).num(message.term).u64(message.request).u64(message.round);
   write(out, message.previous);
   out.num(message.commit).array(message.entries.size());
   for (const LogEntry& entry : message.entries) {
     write(out, entry);
   }
+  out.num(message.durable);
   write(out, message.agreed);
   return out.take();
 }
@@ -136,16 +136,42 @@ AppendRequest read_append_request(Reader& in) {
     lowest = entry.term;
     message.entries.push_back(std::move(entry));
   }
+  if (in.left() > 0) {
+    message.durable = read_number<LogIndex>(in, kWireNumberMax);
+  }
   message.agreed = read_state_hash(in);
   return message;
 }
 
+void write(Encoder& out, const Answer& answer) {
+  out.array(7);
+  write(out, answer.commit);
+  out.boolean(answer.leads).num(answer.mark.term);
+  write(out, answer.mark.match);
+  out.boolean(answer.mark.has_voted);
+}
+
+Answer read_answer(Reader in) {
+  Answer answer;
+  answer.commit = read_position(in, kWireNumberMax);
+  answer.leads = in.boolean();
+  answer.mark.term = read_number<Term>(in, kWireNumberMax);
+  answer.mark.match = read_position(in, kWireNumberMax);
+  answer.mark.has_voted = in.boolean();
+  return answer;
+}
+
 std::string body_of(const AppendReply& message) {
   Encoder out;
-  out.array(10).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
+  out.array(11).num(message.term).u64(message.request).u64(message.round).boolean(message.matched);
   out.num(message.match);
   write(out, message.hint);
   out.num(message.seat).u64(message.level);
+  if (message.answer.has_value()) {
+    write(out, *message.answer);
+  } else {
+    out.array(0);
+  }
   write(out, message.state);
   return out.take();
 }
@@ -160,6 +186,12 @@ AppendReply read_append_reply(Reader& in) {
   message.hint = read_position(in, kWireNumberMax);
   message.seat = read_seat_id(in);
   message.level = in.left() > 0 ? in.u64() : 0;
+  if (in.left() > 0) {
+    Reader answer = in.array();
+    if (answer.left() > 0) {
+      message.answer = read_answer(answer);
+    }
+  }
   message.state = read_state_hash(in);
   return message;
 }
@@ -367,17 +399,6 @@ crdt::Write write_of(SeatId seat) {
 
 crdt::Write write_of(const ClusterEpoch& epoch) {
   return {std::string(kEpochKey), Encoder().array(2).u64(epoch.counter).u64(epoch.lineage).take()};
-}
-
-void erase_all_of(const RaftLog& log, crdt::WriteBatch& batch) {
-  for (LogIndex index = log.start().index.next(); index <= log.last().index; index = index.next()) {
-    batch.push_back(erase_of(index));
-  }
-  for (const std::string_view key :
-       {kHardStateKey, kVotersKey, kConfigurationKey, kSnapshotKey, kSnapshotStateKey,
-        kDivergedKey}) {
-    batch.push_back({std::string(key), std::nullopt});
-  }
 }
 
 crdt::Write write_of_divergence(const StateHash& agreed) {

@@ -51,10 +51,6 @@ crdt::Write write_of_divergence(const StateHash& agreed);
 std::optional<StateHash> recover_divergence(const crdt::Records& records);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
 
-class RaftLog;
-/// Nothing of the log, its snapshot, its voters and what was voted stays; the seat does.
-void erase_all_of(const RaftLog& log, crdt::WriteBatch& batch);
-
 /// Reads raft/ back. Records of other tables are ignored. kCorrupt names the record that is missing
 /// or unreadable; the caller starts no voter from such a disk.
 Result<RecoveredLog> recover_log(const crdt::Records& records);

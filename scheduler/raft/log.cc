@@ -149,6 +149,15 @@ void RaftLog::write_snapshot(crdt::WriteBatch& batch) const {
   write_snapshot_to(*snapshot_, start_, batch);
 }
 
+void RaftLog::erase_all(crdt::WriteBatch& batch) const {
+  for (std::uint64_t index = start_.index.value(); index < last_index();) {
+    batch.push_back(erase_of(LogIndex(++index)));
+  }
+  for (const std::string_view key : {kSnapshotKey, kSnapshotStateKey, kConfigurationKey}) {
+    batch.push_back({std::string(key), std::nullopt});
+  }
+}
+
 void RaftLog::note_batch(std::uint64_t batch) {
   if (!pending_.empty() && pending_.back().batch == batch) {
     pending_.back().last_index = last_index();

@@ -55,6 +55,9 @@ class RaftLog {
   /// A leader's snapshot. Entries behind it stay if the log holds its last entry, else all go.
   void install(Snapshot snapshot, crdt::WriteBatch& batch);
 
+  /// Everything that this log ever wrote.
+  void erase_all(crdt::WriteBatch& batch) const;
+
   /// The batch that makes the log as it is now durable has this number.
   void note_batch(std::uint64_t batch);
   /// All batches up to `batch` are durable.

@@ -43,6 +43,9 @@ Raft::Raft(const RaftConfig& config, HostId self, Rng rng, RecoveredLog recovere
   if (commit_.value() > 0) {
     output_.install = log_.snapshot();
   }
+  if (recovered.must_compare) {
+    begin_comparison(now, rng.fork());
+  }
 }
 
 void Raft::step(Instant now, Input input) {
@@ -83,7 +86,9 @@ void Raft::tick(Instant now) {
     return;
   }
   stepped_at_ = now;
-  if (role_ == Role::kLeader) {
+  if (comparison_.has_value()) {
+    tick_comparison(now);
+  } else if (role_ == Role::kLeader) {
     tick_leader(now);
   } else if (may_campaign() && now >= election_.deadline()) {
     if (disk_hangs(now)) {
@@ -128,6 +133,9 @@ Instant Raft::next_deadline() const {
   if (halted_) {
     return kNever;
   }
+  if (comparison_.has_value()) {
+    return comparison_->next_deadline();
+  }
   if (role_ == Role::kLeader) {
     const Instant hand_over_at = transfer_.has_value() ? transfer_->until : kNever;
     const bool may_hang = !unfinished_.empty() && !transfer_.has_value();
@@ -151,6 +159,15 @@ bool Raft::is_member(HostId host) const {
 }
 
 void Raft::handle(Instant now, PeerMessage input) {
+  const auto* append = std::get_if<AppendRequest>(&input.message);
+  if (append != nullptr && append->term == Term() && input.from != self_) {
+    answer_question(now, input.from, *append);
+    return;
+  }
+  if (comparison_.has_value()) {
+    compare(now, input);
+    return;
+  }
   // Requests are served for whoever sends them: its configuration may be newer than ours (thesis
   // 4.1). An answer of somebody who has no part in ours is late or a lie.
   const bool is_reply = std::holds_alternative<VoteReply>(input.message) ||
@@ -173,6 +190,7 @@ void Raft::handle(Instant now, PeerMessage input) {
           {"reason", "its term " + std::to_string(term.value()) + " is out of reach"}});
     return;
   }
+  note_mark(input.from, input.message);
   std::visit(
       [&](auto&& message) {
         on_message(now, input.from, std::forward<decltype(message)>(message));
@@ -197,6 +215,9 @@ void Raft::handle(Instant now, Persisted input) {
 }
 
 bool Raft::may_campaign() const {
+  if (comparison_.has_value() || lacks_committed(log_.last())) {
+    return false;
+  }
   return is_voter() || log_.configuration_at(commit_).has_voter({self_, seat_});
 }
 
@@ -410,6 +431,7 @@ void Raft::fall_silent() {
   leader_ = HostId();
   own_term_index_ = LogIndex();
   held_.clear();
+  comparison_.reset();
   const std::vector<std::uint64_t> reads = read_index_.take_all();
   output_.refused_reads.insert(output_.refused_reads.end(), reads.begin(), reads.end());
 }

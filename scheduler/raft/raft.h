@@ -9,6 +9,9 @@
 // membership change with learners (thesis 4), leadership transfer (thesis 3.10), which a leader
 // whose disk hangs begins by itself.
 //
+// A voter that starts from a disk compares it with what the others heard of it before it answers,
+// votes or campaigns (comparison.h); one whose disk went back gives its seat up and is silent.
+//
 // A host that is no voter in its own seat never campaigns; it follows whoever leads, stores what it
 // gets and gives its vote when asked: whether that counts is the candidate's question, whose
 // configuration may be newer (thesis 4.1).
@@ -26,6 +29,7 @@
 #include "crdt/write_batch.h"
 #include "gossip/base/event.h"
 #include "gossip/base/rng.h"
+#include "scheduler/raft/comparison.h"
 #include "scheduler/raft/election.h"
 #include "scheduler/raft/log.h"
 #include "scheduler/raft/read_index.h"
@@ -112,6 +116,8 @@ class Raft {
     /// A majority's hash where this host's was another. The machine is silent from then on: its
     /// raft/ is to be set aside, and the host comes back from another seat.
     std::optional<StateHash> diverged;
+    /// The disk holds less than this seat was heard to say: erase_all(), and take another seat.
+    bool went_back = false;
     std::vector<Event> events;
   };
 
@@ -161,6 +167,9 @@ class Raft {
   /// Something happened that must not be passed over (an entry of an unknown kind, a leader that
   /// contradicts what is committed). The machine is silent from then on; an event said why.
   bool halted() const { return halted_; }
+  bool is_comparing() const { return comparison_.has_value(); }
+  /// Appends what removes the log and all that belongs to this seat from the disk.
+  void erase_all(crdt::WriteBatch& batch) const;
 
  private:
   struct Held {
@@ -223,6 +232,15 @@ class Raft {
   void compare_states();
   void diverge(const StateHash& agreed);
   bool is_told_to_be_other(const StateHash& agreed) const;
+  // raft_comparison.cc: a start.
+  void begin_comparison(Instant now, Rng rng);
+  void tick_comparison(Instant now);
+  void compare(Instant now, const PeerMessage& input);
+  void end_comparison(Instant now);
+  std::string why_went_back(HostId teller, const Mark& mark) const;
+  void answer_question(Instant now, HostId from, const AppendRequest& question);
+  void note_mark(HostId from, const RaftMessage& message);
+  bool lacks_committed(LogPosition last) const;
 
   // raft_election.cc: terms, votes, roles.
   void become_follower(Instant now, Term term, HostId leader, std::string_view reason);
@@ -270,6 +288,9 @@ class Raft {
   bool halted_ = false;
   Term second_leader_told_;  ///< The last term that an alarm about two leaders named.
 
+  std::optional<Comparison> comparison_;
+  LogPosition committed_elsewhere_;  ///< As heard at the start.
+  Marks marks_;
   std::optional<Replication> replication_;  ///< Exactly while leading.
   std::optional<HandOver> transfer_;
   std::optional<Incoming> incoming_;

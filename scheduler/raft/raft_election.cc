@@ -112,7 +112,8 @@ void Raft::answer_pre_vote(Instant now, HostId from, const VoteRequest& request)
   if (fresh && !mutant(Mutant::kRaftPreVoteNotSticky)) {
     return;
   }
-  const bool granted = request.term > hard_state_.term && log_.up_to_date(request.last);
+  const bool granted = request.term > hard_state_.term && log_.up_to_date(request.last) &&
+                       !lacks_committed(request.last);
   const Term term = granted ? request.term : hard_state_.term;
   // At once: a pre-vote binds nobody, and one held behind a slow disk would outlive its reason.
   send(from, VoteReply{term, true, granted, request.request, seat_});
@@ -131,7 +132,8 @@ void Raft::on_message(Instant now, HostId from, VoteRequest request) {
     become_follower(now, request.term, HostId(), "newer term");
   }
   const bool free = hard_state_.vote.is_zero() || hard_state_.vote == from;
-  const bool granted = request.term == hard_state_.term && free && log_.up_to_date(request.last);
+  const bool granted = request.term == hard_state_.term && free && log_.up_to_date(request.last) &&
+                       !lacks_committed(request.last);
   if (granted) {
     role_ = Role::kFollower;
     if (hard_state_.vote != from) {

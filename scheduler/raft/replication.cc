@@ -54,6 +54,7 @@ void Replication::begin_round(const View& view, std::vector<RaftSend>& sends) {
     if (const auto term = view.log.term_at(progress.match()); term.has_value()) {
       beat.previous = {progress.match(), *term};
     }
+    beat.durable = view.log.durable();
     beat.commit = std::min(view.commit, beat.previous.index);
     if (follower.agreed.form != 0 && can_do_without(follower, view)) {
       beat.agreed = follower.agreed;
@@ -67,7 +68,7 @@ void Replication::replicate(const View& view, std::vector<RaftSend>& sends,
   const LogIndex last = view.log.last().index;
   for (auto& [to, follower] : followers_) {
     Progress& progress = follower.progress;
-    while (progress.next() <= last && progress.may_send(config_.window)) {
+    while (!follower.is_starting && progress.next() <= last && progress.may_send(config_.window)) {
       const bool has_it = progress.next() > view.log.start().index;
       if (has_it && progress.state() != Progress::State::kSnapshot) {
         send_append(view, to, progress, sends);
@@ -87,6 +88,7 @@ void Replication::send_append(const View& view, HostId to, Progress& progress,
   const LogIndex before = LogIndex(progress.next().value() - 1);
   request.previous = {before, *view.log.term_at(before)};
   request.commit = view.commit;
+  request.durable = view.log.durable();
   request.entries =
       view.log.slice(progress.next(), config_.append_bytes_max, config_.append_entries_max);
   CHECK(!request.entries.empty());
@@ -135,12 +137,27 @@ Replication::Follower* Replication::replier(HostId from, const Reply& reply) {
     return nullptr;
   }
   Follower& follower = found->second;
+  if (reply.request <= follower.ignore_up_to) {
+    return nullptr;
+  }
   if (reply.seat != follower.seat.id && !mutant(Mutant::kRaftSeatIgnored)) {
     follower.other_seat = reply.seat;
     return nullptr;
   }
   follower.other_seat.reset();
+  follower.is_starting = false;
   return &follower;
+}
+
+void Replication::begin_life(const View& view, HostId member) {
+  const auto found = followers_.find(member);
+  if (found != followers_.end()) {
+    // The last entry again: its answer says where the new life stands.
+    found->second.progress =
+        Progress(std::max(view.log.last().index, view.log.start().index.next()), view.now);
+    found->second.ignore_up_to = request_;
+    found->second.is_starting = true;
+  }
 }
 
 void Replication::on_reply(const View& view, HostId from, const AppendReply& reply) {

@@ -57,6 +57,9 @@ class Replication {
   /// is too large to be sent.
   void replicate(const View& view, std::vector<RaftSend>& sends, std::vector<Event>& events);
 
+  /// That member starts anew: what it acknowledged before proves nothing any more, and what it said
+  /// before and arrives later counts for nothing.
+  void begin_life(const View& view, HostId member);
   void on_reply(const View& view, HostId from, const AppendReply& reply);
   void on_reply(const View& view, HostId from, const SnapshotAck& reply);
 
@@ -101,6 +104,8 @@ class Replication {
     StateHashes hashes{};
     StateHash agreed{};  ///< A majority's, where this one's differs; form 0 = it does not.
     std::uint64_t differs_since_round = 0;  ///< The first begun after that was found.
+    std::uint64_t ignore_up_to = 0;  ///< Replies to requests up to here are of an earlier life.
+    bool is_starting = false;        ///< Nothing is sent but heartbeats until it answers one.
   };
 
   bool can_do_without(const Follower& diverged, const View& view) const;

@@ -4,6 +4,7 @@
 // "thesis" is said): entries, hard state, messages and timing.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,8 +60,10 @@ struct Snapshot {
 /// Everything the raft/ environment held: the constructor's input.
 struct RecoveredLog {
   HardState hard_state;
-  SeatId seat{};      ///< Of this directory.
+  SeatId seat{};         ///< Of this directory.
   ClusterEpoch epoch{};  ///< Of the quorum whose log it is.
+  /// A disk held it, which may have lost what it said was durable: see comparison.h.
+  bool must_compare = false;
   Snapshot snapshot;  ///< at.index 0 = none; its configuration counts all the same.
   LogPosition start;  ///< Just before entries.front(); <= snapshot.at.
   std::vector<LogEntry> entries;
@@ -86,7 +89,8 @@ struct VoteReply {
   bool operator==(const VoteReply&) const = default;
 };
 /// With entries: replication. Without: a heartbeat, whose `previous` is what the leader already
-/// knows the follower to hold, so it never fails in the sender's term.
+/// knows the follower to hold, so it never fails in the sender's term. Of term 0: a question of a
+/// voter that starts, and `round` is its seat; every version answers it with its term at least.
 struct AppendRequest {
   Term term;
   std::uint64_t request = 0;
@@ -94,9 +98,24 @@ struct AppendRequest {
   LogPosition previous;
   LogIndex commit;
   std::vector<LogEntry> entries;
+  LogIndex durable{};  ///< Of the leader's own log; 0 = it does not say.
   /// To a member that said another hash for that index than a majority: it is to be made anew.
   StateHash agreed{};
   bool operator==(const AppendRequest&) const = default;
+};
+/// The highest that a voter heard of what another's disk held, from its own words.
+struct Mark {
+  Term term;               ///< It spoke in this term, after that was durable. 0 = nothing.
+  LogPosition match{};     ///< It acknowledged this entry in that term.
+  bool has_voted = false;  ///< It gave the teller its vote in that term.
+  bool operator==(const Mark&) const = default;
+};
+/// To a question: what the asker must not have forgotten.
+struct Answer {
+  LogPosition commit;  ///< The last entry that the teller knows to be committed.
+  bool leads = false;  ///< With its own-term entry committed.
+  Mark mark{};         ///< Of the asker, in the seat that it asked for.
+  bool operator==(const Answer&) const = default;
 };
 struct AppendReply {
   Term term;
@@ -107,7 +126,8 @@ struct AppendReply {
   LogPosition hint;  ///< Not matched: where to try next (5.3, conflict term and its first index).
   SeatId seat{};
   std::uint64_t level = 0;  ///< The sender's RaftConfig::level; 0 = it said none.
-  StateHash state{};        ///< The newest of the sender.
+  std::optional<Answer> answer{};
+  StateHash state{};  ///< The newest of the sender.
   bool operator==(const AppendReply&) const = default;
 };
 /// A part of the leader's snapshot (7). The follower says what it wants next.

@@ -46,11 +46,15 @@ class SeatOfThree : public testing::Test {
     SeatOutput output = seat_->take_output();
     for (const SeatPersist& each : output.persists) {
       for (const crdt::Write& write : each.writes) {
-        written_[write.key] = write.value.value_or("");
+        written_.erase(write.key);
+        if (write.value.has_value()) {
+          written_[write.key] = *write.value;
+        }
       }
       seat_->persisted(now_, each.id);
     }
     rebuilds_ = rebuilds_ || output.rebuild;
+    starts_anew_ = starts_anew_ || output.start_anew;
     std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
@@ -138,6 +142,7 @@ class SeatOfThree : public testing::Test {
   Instant now_ = Instant{} + 1000s;
   std::set<HostId> answering_ = {host('b')};
   std::map<HostId, std::uint64_t> levels_;  ///< As they say it.
+  bool starts_anew_ = false;
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
   crdt::Records written_;
@@ -145,6 +150,26 @@ class SeatOfThree : public testing::Test {
   std::optional<QuorumSeat> seat_;
   std::vector<SeatSend> sent_;
 };
+
+TEST_F(SeatOfThree, AVoterThatIsToldWhatItForgotTakesAnotherSeat) {
+  seat_->tick(now_);
+  collect();
+  const auto asked = std::find_if(sent_.begin(), sent_.end(), [](const SeatSend& each) {
+    return each.type == gossip::MessageType::kAppendRequest;
+  });
+  ASSERT_NE(asked, sent_.end());
+  const auto document = gossip::Document::parse(asked->body);
+  const auto question = scheduler::decode_raft_message(asked->type, document->root());
+  scheduler::AppendReply reply;
+  reply.term = Term(3);
+  reply.request = std::get<scheduler::AppendRequest>(*question).request;
+  reply.answer = scheduler::Answer{{}, false, {Term(3), {}, true}};
+  const HostId teller = asked->to;
+  hear(teller, reply);
+  EXPECT_TRUE(starts_anew_);
+  ASSERT_EQ(written_.size(), 1U);
+  EXPECT_NE(scheduler::recover_log(written_)->seat, SeatId());
+}
 
 TEST_F(SeatOfThree, AFormerLeaderCountsFromTheLastWordOfAMajority) {
   pass(180s, true);
@@ -224,6 +249,8 @@ TEST_F(SeatOfThree, ATransferIsToldByWhoLeadsThen) {
 }
 
 TEST_F(SeatOfThree, AFollowerThatLagsBehindItsLeaderKnowsIt) {
+  answering_ = {host('b'), host('c')};
+  pass(10ms, true);  // It compares its disk.
   const Term term(1);
   scheduler::AppendRequest append;
   append.term = term;
@@ -261,6 +288,7 @@ TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
 }
 
 TEST_F(SeatOfThree, WhoseStateIsNotThatOfAMajorityServesNothingMore) {
+  pass(1s, true);  // It has compared its disk with what `b` heard of it.
   scheduler::AppendRequest append;
   append.term = Term(1);
   append.commit = LogIndex(1);
@@ -286,6 +314,7 @@ TEST_F(SeatOfThree, WhoseStateIsNotThatOfAMajorityServesNothingMore) {
 }
 
 TEST_F(SeatOfThree, MakesItsSnapshotsWhereAllVotersDo) {
+  pass(1s, true);  // It has compared its disk with what `b` heard of it.
   scheduler::AppendRequest append;
   append.term = Term(1);
   append.commit = LogIndex(2 * kCompactEntries + 3);

@@ -105,12 +105,13 @@ std::string without(std::string array, const std::string& last) {
 TEST(Older, HelloAndRegisterNeedNotSayWhatIsStuckOrDenied) {
   std::size_t tried = 0;
   const std::string nothing_stuck = Encoder().array(0).take();
+  const std::string nothing_adoptable = nothing_stuck;
   const std::string has_namespaces = Encoder().boolean(true).take();
   for (const Sample& sample : all_samples()) {
     if (sample.name.ends_with("hello") || sample.name.ends_with("register")) {
       ++tried;
-      const auto read =
-          sample.reread(without(without(sample.bytes, has_namespaces), nothing_stuck));
+      const std::string first = without(sample.bytes, nothing_adoptable);
+      const auto read = sample.reread(without(without(first, has_namespaces), nothing_stuck));
       ASSERT_TRUE(read.has_value()) << sample.name;
       EXPECT_EQ(hex_of(*read), hex_of(sample.bytes)) << sample.name;
     }

@@ -204,56 +204,8 @@ Sample divergence_sample() {
                        });
 }
 
-}  // namespace
-
-scheduler::Configuration some_configuration() {
-  return scheduler::founding({kHost}).with_learner({kOther, SeatId(77)});
-}
-
-std::vector<Sample> message_samples() {
-  const scheduler::LogPosition position{LogIndex(300), Term(4)};
-  const scheduler::QuorumProposal proposal{kSampleCluster, {kHost, kOther}};
+std::vector<Sample> agent_message_samples() {
   return {
-      envelope_sample(),
-      {"message/request", agent::encode(request()),
-       [](const std::string& bytes) -> std::optional<std::string> {
-         const Result<Document> document = Document::parse(bytes);
-         const auto read = document ? agent::decode_request(document->root()) : std::nullopt;
-         return read ? std::optional(agent::encode(*read)) : std::nullopt;
-       }},
-      membership_sample("probe", membership::Probe()),
-      membership_sample("ack", membership::Ack{250ms, Sequence(9)}),
-      membership_sample("call", membership::Call{kHost, Generation(3)}),
-      membership_sample("veto", membership::Veto{kHost, Generation(3)}),
-      membership_sample("accuse", membership::Accuse{Generation(3), crdt::ClaimKind::kRefused}),
-      raft_sample("vote_request", scheduler::VoteRequest{Term(4), true, position, 9, true}),
-      raft_sample("vote_reply", scheduler::VoteReply{Term(4), true, true, 9, SeatId(77)}),
-      raft_sample("append_request",
-                  scheduler::AppendRequest{Term(5),
-                                           9,
-                                           2,
-                                           position,
-                                           LogIndex(299),
-                                           {{Term(5), scheduler::LogEntryKind::kCommand, "command"},
-                                            {Term(5), {}, ""}}}),
-      raft_sample("append_reply", scheduler::AppendReply{Term(4), 9, 2, false, LogIndex(0),
-                                                         position, SeatId(77), 2}),
-      raft_sample("append_request_agreed",
-                  scheduler::AppendRequest{
-                      Term(5), 9, 2, position, LogIndex(299), {}, {1, LogIndex(200), 77}}),
-      raft_sample(
-          "append_reply_state",
-          scheduler::AppendReply{
-              Term(4), 9, 2, true, LogIndex(300), {}, SeatId(77), 2, {1, LogIndex(200), 77}}),
-      raft_sample("snapshot_chunk", scheduler::SnapshotChunk{Term(4), 9, position,
-                                                             some_configuration(), 10, 5, "state"}),
-      raft_sample("snapshot_ack",
-                  scheduler::SnapshotAck{Term(4), 9, LogIndex(300), 5, LogIndex(300), SeatId(77)}),
-      raft_sample("timeout_now", scheduler::TimeoutNow{Term(4)}),
-      quorum_sample("propose", scheduler::QuorumPropose{proposal}),
-      quorum_sample("promise",
-                    scheduler::QuorumPromise{kSampleCluster, scheduler::PromiseAnswer::kPromised}),
-      quorum_sample("form", scheduler::QuorumForm{proposal}),
       agent_sample("hello",
                    scheduler::Hello{kStart,
                                     "boot",
@@ -286,6 +238,76 @@ std::vector<Sample> message_samples() {
       agent_sample("relayed_acks",
                    scheduler::RelayedAcks{{{kHost, Nonce(77), scheduler::RenewAck{{kToken}}}}}),
   };
+}
+
+}  // namespace
+
+scheduler::Configuration some_configuration() {
+  return scheduler::founding({kHost}).with_learner({kOther, SeatId(77)});
+}
+
+std::vector<Sample> message_samples() {
+  const scheduler::LogPosition position{LogIndex(300), Term(4)};
+  const scheduler::QuorumProposal proposal{kSampleCluster, {kHost, kOther}};
+  std::vector<Sample> samples = {
+      envelope_sample(),
+      {"message/request", agent::encode(request()),
+       [](const std::string& bytes) -> std::optional<std::string> {
+         const Result<Document> document = Document::parse(bytes);
+         const auto read = document ? agent::decode_request(document->root()) : std::nullopt;
+         return read ? std::optional(agent::encode(*read)) : std::nullopt;
+       }},
+      membership_sample("probe", membership::Probe()),
+      membership_sample("ack", membership::Ack{250ms, Sequence(9)}),
+      membership_sample("call", membership::Call{kHost, Generation(3)}),
+      membership_sample("veto", membership::Veto{kHost, Generation(3)}),
+      membership_sample("accuse", membership::Accuse{Generation(3), crdt::ClaimKind::kRefused}),
+      raft_sample("vote_request", scheduler::VoteRequest{Term(4), true, position, 9, true}),
+      raft_sample("vote_reply", scheduler::VoteReply{Term(4), true, true, 9, SeatId(77)}),
+      raft_sample("append_request",
+                  scheduler::AppendRequest{
+                      Term(5),
+                      9,
+                      2,
+                      position,
+                      LogIndex(299),
+                      {{Term(5), scheduler::LogEntryKind::kCommand, "command"}, {Term(5), {}, ""}},
+                      LogIndex(298),
+                      {}}),
+      raft_sample(
+          "append_reply",
+          scheduler::AppendReply{Term(4),
+                                 9,
+                                 2,
+                                 false,
+                                 LogIndex(0),
+                                 position,
+                                 SeatId(77),
+                                 2,
+                                 scheduler::Answer{position, true, {Term(4), position, true}},
+                                 {}}),
+      raft_sample(
+          "append_request_agreed",
+          scheduler::AppendRequest{
+              Term(5), 9, 2, position, LogIndex(299), {}, LogIndex(298), {1, LogIndex(200), 77}}),
+      raft_sample(
+          "append_reply_state",
+          scheduler::AppendReply{
+              Term(4), 9, 2, true, LogIndex(300), {}, SeatId(77), 2, {}, {1, LogIndex(200), 77}}),
+      raft_sample("snapshot_chunk", scheduler::SnapshotChunk{Term(4), 9, position,
+                                                             some_configuration(), 10, 5, "state"}),
+      raft_sample("snapshot_ack",
+                  scheduler::SnapshotAck{Term(4), 9, LogIndex(300), 5, LogIndex(300), SeatId(77)}),
+      raft_sample("timeout_now", scheduler::TimeoutNow{Term(4)}),
+      quorum_sample("propose", scheduler::QuorumPropose{proposal}),
+      quorum_sample("promise",
+                    scheduler::QuorumPromise{kSampleCluster, scheduler::PromiseAnswer::kPromised}),
+      quorum_sample("form", scheduler::QuorumForm{proposal}),
+  };
+  for (Sample& sample : agent_message_samples()) {
+    samples.push_back(std::move(sample));
+  }
+  return samples;
 }
 
 std::vector<Sample> entry_samples() {

@@ -148,12 +148,22 @@ TEST(RaftCodec, EveryMessageRoundTrips) {
       VoteRequest{Term(3), true, at(7, 2), 9},
       VoteReply{Term(3), false, true, 9},
       AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {entry(2), entry(4, "")}},
+      AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {}, LogIndex(7)},
       AppendReply{Term(4), 5, 6, true, LogIndex(8), at(1, 1)},
+      AppendReply{Term(4),
+                  5,
+                  6,
+                  false,
+                  {},
+                  {},
+                  SeatId(9),
+                  2,
+                  Answer{at(7, 2), true, {Term(3), at(8, 3), true}}},
       SnapshotChunk{Term(4), 5, at(7, 2), some_configuration(), 2000, 1000, std::string(1000, 's')},
       SnapshotAck{Term(4), 5, LogIndex(7), 1000, LogIndex(7), SeatId(9)},
       TimeoutNow{Term(4)},
-      AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {}, {1, LogIndex(5), 77}},
-      AppendReply{Term(4), 5, 6, true, LogIndex(8), {}, SeatId(9), 2, {1, LogIndex(5), 77}}};
+      AppendRequest{Term(4), 5, 6, at(7, 2), LogIndex(6), {}, LogIndex(7), {1, LogIndex(5), 77}},
+      AppendReply{Term(4), 5, 6, true, LogIndex(8), {}, SeatId(9), 2, {}, {1, LogIndex(5), 77}}};
   for (const RaftMessage& message : messages) {
     EXPECT_EQ(reparse(message), message);
   }
@@ -178,22 +188,22 @@ TEST(RaftCodec, UnknownEntryKindsDecodeAndImpossibleTermsDoNot) {
 TEST(RaftCodec, NumbersThatLeaveNoRoomAreRefusedOnTheWire) {
   const std::uint64_t high = kWireNumberMax + 1;
   const LogPosition far{LogIndex(high), Term(1)};
-  const std::vector<RaftMessage> messages = {VoteRequest{Term(high), true, {}, 1},
-                                             VoteRequest{Term(1), true, far, 1},
-                                             VoteReply{Term(high), true, true, 1},
-                                             AppendRequest{Term(high), 1, 1, {}, {}, {}},
-                                             AppendRequest{Term(1), 1, 1, far, {}, {}},
-                                             AppendRequest{Term(1), 1, 1, {}, LogIndex(high), {}},
-                                             AppendReply{Term(high), 1, 1, true, {}, {}},
-                                             AppendReply{Term(1), 1, 1, true, LogIndex(high), {}},
-                                             AppendReply{Term(1), 1, 1, false, {}, far},
-                                             AppendReply{Term(1), 1, 1, true, {}, {}, {}, 1,
-                                                         {1, LogIndex(high), 1}},
-                                             SnapshotChunk{Term(high), 1, {}, {}, 0, 0, {}},
-                                             SnapshotChunk{Term(1), 1, far, {}, 0, 0, {}},
-                                             SnapshotAck{Term(high), 1, {}, 0, {}, {}},
-                                             SnapshotAck{Term(1), 1, {}, 0, LogIndex(high), {}},
-                                             TimeoutNow{Term(high)}};
+  const std::vector<RaftMessage> messages = {
+      VoteRequest{Term(high), true, {}, 1},
+      VoteRequest{Term(1), true, far, 1},
+      VoteReply{Term(high), true, true, 1},
+      AppendRequest{Term(high), 1, 1, {}, {}, {}},
+      AppendRequest{Term(1), 1, 1, far, {}, {}},
+      AppendRequest{Term(1), 1, 1, {}, LogIndex(high), {}},
+      AppendReply{Term(high), 1, 1, true, {}, {}},
+      AppendReply{Term(1), 1, 1, true, LogIndex(high), {}},
+      AppendReply{Term(1), 1, 1, false, {}, far},
+      AppendReply{Term(1), 1, 1, true, {}, {}, {}, 1, {}, {1, LogIndex(high), 1}},
+      SnapshotChunk{Term(high), 1, {}, {}, 0, 0, {}},
+      SnapshotChunk{Term(1), 1, far, {}, 0, 0, {}},
+      SnapshotAck{Term(high), 1, {}, 0, {}, {}},
+      SnapshotAck{Term(1), 1, {}, 0, LogIndex(high), {}},
+      TimeoutNow{Term(high)}};
   for (const RaftMessage& message : messages) {
     EXPECT_FALSE(reparse(message).has_value()) << message.index();
   }

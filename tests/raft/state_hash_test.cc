@@ -172,7 +172,7 @@ class Member : public testing::Test {
     ASSERT_EQ(raft_->commit(), LogIndex(1));
   }
   void answer(std::uint8_t from, const StateHash& state) {
-    hear(from, AppendReply{Term(1), ++request_, round_, true, LogIndex(1), {}, {}, 1, state});
+    hear(from, AppendReply{Term(1), ++request_, round_, true, LogIndex(1), {}, {}, 1, {}, state});
   }
   /// What the next heartbeat says to that host.
   StateHash told(std::uint8_t to) {
@@ -207,7 +207,7 @@ TEST_F(Member, SaysItsNewestHashWithEachAcknowledgement) {
 TEST_F(Member, ThatIsToldOtherwiseFallsSilent) {
   start({host(1), host(2), host(3)});
   step(Raft::Hashed{hash(10, kWrong)});
-  hear(2, AppendRequest{Term(1), 1, 1, {}, {}, {}, hash(10, kRight)});
+  hear(2, AppendRequest{Term(1), 1, 1, {}, {}, {}, {}, hash(10, kRight)});
   ASSERT_TRUE(out_.diverged.has_value());
   EXPECT_EQ(*out_.diverged, hash(10, kRight));
   EXPECT_TRUE(event("state_diverged"));
@@ -223,11 +223,11 @@ TEST_F(Member, BelievesOnlyWhatContradictsWhatItKnows) {
   start({host(1), host(2), host(3)});
   step(Raft::Hashed{hash(10, kRight)});
   for (const StateHash& said : {hash(10, kRight), hash(20, kWrong), hash(10, kWrong, 2)}) {
-    hear(2, AppendRequest{Term(1), ++request_, 1, {}, {}, {}, said});
+    hear(2, AppendRequest{Term(1), ++request_, 1, {}, {}, {}, {}, said});
     EXPECT_FALSE(out_.diverged.has_value());
   }
   hear(2, AppendRequest{Term(3), ++request_, 1, {}, {}, {}});
-  hear(3, AppendRequest{Term(2), ++request_, 1, {}, {}, {}, hash(10, kWrong)});
+  hear(3, AppendRequest{Term(2), ++request_, 1, {}, {}, {}, {}, hash(10, kWrong)});
   EXPECT_FALSE(out_.diverged.has_value()) << "a leader of the past says nothing";
 }
 

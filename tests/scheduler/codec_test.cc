@@ -65,7 +65,7 @@ std::vector<AgentMessage> every_message() {
   hello.gpus = uuids_of(1, 4);
   hello.cpus = 96;
   hello.memory_mb = 1 << 20;
-  hello.grants = {{kToken, GrantState::kEnded, results_of(member, 1)}};
+  hello.grants = {{kToken, GrantState::kEnded, results_of(member, 1), {}}};
   return {hello,
           HelloReply{StartId(5), true, Generation(6), kToken, {kToken}},
           Assign{kToken, pair_of(1), JobId(3), 2, full_spec(), {member}, Duration(9)},

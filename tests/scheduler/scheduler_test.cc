@@ -411,7 +411,7 @@ TEST_F(OneLeader, HelloKillsWhatIsOverAndNothingItDoesNotKnow) {
   finish(2, token, 0);
   Hello hello = hello_of(1);
   const Token future{1, 1'000'000};
-  hello.grants = {{token, GrantState::kRunning, {}}, {future, GrantState::kRunning, {}}};
+  hello.grants = {{token, GrantState::kRunning, {}, {}}, {future, GrantState::kRunning, {}, {}}};
   hear(1, hello, Nonce(4));
   EXPECT_EQ(said<HelloReply>(1).back().kill, std::vector<Token>{token});
   EXPECT_EQ(said<HelloReply>(1).back().floor, token);

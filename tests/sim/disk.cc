@@ -1,6 +1,9 @@
 #include "tests/sim/disk.h"
 
+#include <algorithm>
+
 #include "gossip/base/check.h"
+#include "scheduler/raft/codec.h"
 
 namespace muster::sim {
 namespace {
@@ -34,6 +37,62 @@ void Disk::apply(Image& image, const crdt::WriteBatch& batch) {
   }
 }
 
+void Disk::commit(crdt::Environment environment, const crdt::WriteBatch& batch) {
+  Image& target = image(environment);
+  if (lies_in_ == environment) {
+    Undo undo{{}, target.root};
+    for (const crdt::Write& write : batch) {
+      const auto old = target.sealed.find(write.key);
+      undo.before.emplace(write.key,
+                          old == target.sealed.end() ? std::nullopt : std::optional(old->second));
+    }
+    undo_.push_back(std::move(undo));
+  }
+  const bool begins_anew = std::any_of(batch.begin(), batch.end(), [](const crdt::Write& write) {
+    return write.key == scheduler::kSeatKey;
+  });
+  if (begins_anew && !target.sealed.empty()) {
+    lost_ = target.sealed;
+  }
+  apply(target, batch);
+}
+
+void Disk::begin_lying(crdt::Environment environment) {
+  lies_in_ = environment;
+  undo_.clear();
+}
+
+void Disk::lose_what_it_lied_about(Rng& rng) {
+  if (!lies_in_.has_value()) {
+    return;
+  }
+  Image& target = image(*lies_in_);
+  if (*lies_in_ == crdt::Environment::kRaft) {
+    lost_ = target.sealed;
+  }
+  for (std::uint64_t left = rng.below(undo_.size() + 1); left > 0; --left) {
+    for (const auto& [key, value] : undo_.back().before) {
+      if (value.has_value()) {
+        target.sealed[key] = *value;
+      } else {
+        target.sealed.erase(key);
+      }
+    }
+    target.root = undo_.back().root;
+    undo_.pop_back();
+  }
+  lies_in_.reset();
+  undo_.clear();
+}
+
+void Disk::go_back_to(const Disk& image) {
+  std::map<std::string, std::string> log = sealed(crdt::Environment::kRaft);
+  *this = image;
+  lost_ = std::move(log);
+  lies_in_.reset();
+  undo_.clear();
+}
+
 void Disk::submit(std::uint64_t id, crdt::Environment environment, crdt::WriteBatch batch) {
   if (environment == crdt::Environment::kState) {
     apply(image(environment), batch);  // NOSYNC: in the page cache at once, nobody waits for it.
@@ -46,7 +105,7 @@ void Disk::complete(std::uint64_t id) {
   while (!pending_.empty()) {
     const Pending done = std::move(pending_.front());
     pending_.pop_front();
-    apply(image(done.environment), done.batch);
+    commit(done.environment, done.batch);
     if (done.id == id) {
       return;
     }
@@ -56,13 +115,14 @@ void Disk::complete(std::uint64_t id) {
 void Disk::crash(Rng& rng) {
   const std::uint64_t kept = rng.below(pending_.size() + 1);
   for (std::uint64_t i = 0; i < kept; ++i) {
-    apply(image(pending_[i].environment), pending_[i].batch);
+    commit(pending_[i].environment, pending_[i].batch);
   }
   pending_.clear();
 }
 
 void Disk::lose_power(Rng& rng) {
   crash(rng);
+  lose_what_it_lied_about(rng);
   if (rng.chance(kRowsLostPerMillion)) {
     image(crdt::Environment::kState) = Image();
   }
@@ -70,6 +130,8 @@ void Disk::lose_power(Rng& rng) {
 
 void Disk::begin_anew(crdt::Environment environment, const crdt::WriteBatch& first) {
   CHECK(idle());
+  lies_in_.reset();
+  undo_.clear();
   lost_ = std::move(image(environment).sealed);
   image(environment) = Image();
   apply(image(environment), first);

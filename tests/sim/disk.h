@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "crdt/write_batch.h"
@@ -22,13 +23,19 @@ class Disk {
   void crash(Rng& rng);
   /// Power loss: as crash(), and the unsynced rows may be gone altogether.
   void lose_power(Rng& rng);
+  /// From now on what it says to be durable in that environment may go with the power: a tail of
+  /// it, once.
+  void begin_lying(crdt::Environment environment);
+  /// Everything is as it was then.
+  void go_back_to(const Disk& image);
   /// The environment is gone, and an agent begins it anew with these.
   void begin_anew(crdt::Environment environment, const crdt::WriteBatch& first);
   /// What a starting agent reads back. CHECKs the seals: nobody flips bytes here unasked.
   crdt::Records read(crdt::Environment environment) const;
   /// Durable records as they are, for checkers.
   const std::map<std::string, std::string>& sealed(crdt::Environment environment) const;
-  /// Of the environment that the last begin_anew() took away.
+  /// What the last loss took away of the log: another life of raft/ began, the disk had lied, or
+  /// went back.
   const std::map<std::string, std::string>& lost() const { return lost_; }
   bool idle() const { return pending_.empty(); }
 
@@ -42,11 +49,20 @@ class Disk {
     std::map<std::string, std::string> sealed;
     crdt::Root root;
   };
+  /// What a write replaced.
+  struct Undo {
+    std::map<std::string, std::optional<std::string>> before;
+    crdt::Root root;
+  };
   static void apply(Image& image, const crdt::WriteBatch& batch);
+  void commit(crdt::Environment environment, const crdt::WriteBatch& batch);
+  void lose_what_it_lied_about(Rng& rng);
   Image& image(crdt::Environment environment);
 
   Image images_[3];
   std::map<std::string, std::string> lost_;
+  std::optional<crdt::Environment> lies_in_;
+  std::deque<Undo> undo_;  ///< Since it lies, oldest first.
   std::deque<Pending> pending_;
 };
 

@@ -121,7 +121,7 @@ class HistoryRun {
     WorldOptions world;
     world.hosts = hosts;
     world.seed = options.seed;
-    world.drift_ppm_max = 5'000;
+    world.drift_ppm_max = 10'000;
     world.trace = options.trace;
     world.compact_entries = 40;
     world.invariant_stride = 64;

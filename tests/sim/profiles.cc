@@ -161,14 +161,36 @@ constexpr SwarmProfile brief() {
   profile.between_jobs_max = 3s;
   profile.run_ms_max = 8'000;
   profile.repeat = 300'000;
+  profile.weight(Fault::kDiskLied) = 1;
+  profile.weight(Fault::kVoterPutBack) = 1;
+  profile.between_images_min = 1s;
+  profile.between_images_max = 8s;
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 13> kProfiles = {
+/// Disks that forget what they said was durable.
+constexpr SwarmProfile lying_disks() {
+  SwarmProfile profile = brief();
+  profile.name = "lying_disks";
+  profile.weights = {1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
+  profile.weight(Fault::kDiskLied) = 8;
+  profile.weight(Fault::kVoterPutBack) = 5;
+  return profile;
+}
+
+/// More disks at once than a quorum bears.
+constexpr SwarmProfile lost_majorities() {
+  SwarmProfile profile = lying_disks();
+  profile.name = "lost_majorities";
+  profile.weight(Fault::kVotersLost) = 4;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 15> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
-    brief(),
+    brief(),        lying_disks(),  lost_majorities(),
 };
 
 }  // namespace

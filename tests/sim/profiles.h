@@ -41,8 +41,11 @@ enum class Fault : std::uint8_t {
   /// the words come when the log is about to be over with it.
   kWordsOvertaken,
   kDeciderKilled,  ///< A leader to whom a job was just submitted: some know what it decided.
+  kDiskLied,       ///< Power is lost, and with it a tail of what raft/ or id/ said to be durable.
+  kVoterPutBack,   ///< As kDiskPutBack, of any host.
+  kVotersLost,     ///< Some voters' raft/ at once, any number of them.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kDeciderKilled) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kVotersLost) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {
@@ -51,6 +54,7 @@ struct SwarmProfile {
   std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0,
                                                     0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   constexpr std::uint32_t& weight(Fault fault) { return weights[static_cast<std::size_t>(fault)]; }
+  constexpr bool has(Fault fault) const { return weights[static_cast<std::size_t>(fault)] != 0; }
   Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);
@@ -63,6 +67,8 @@ struct SwarmProfile {
   /// Of every disk that is not slow: how long a synced write takes.
   Duration fsync_min = std::chrono::microseconds(100);
   Duration fsync_max = std::chrono::milliseconds(2);
+  Duration between_images_min = std::chrono::seconds(5);
+  Duration between_images_max = std::chrono::seconds(40);
   Duration between_jobs_max = std::chrono::seconds(12);
   std::uint32_t gpus_max = 1'000;
   std::int64_t run_ms_min = 0;

@@ -10,6 +10,8 @@
 #include <map>
 #include <string>
 
+#include "tests/sim/disk_faults.h"
+#include "tests/sim/drift.h"
 #include "tests/sim/edges.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
@@ -30,6 +32,7 @@ struct Arguments {
   bool trace = false;
   bool faults = true;
   bool twice = true;
+  std::int64_t drift_permille = SwarmOptions().drift_ppm_max / 1000;
   const muster::sim::SwarmProfile* profile = &muster::sim::swarm_profiles().front();
 };
 
@@ -49,6 +52,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.twice = false;
     } else if (word == "--profile" && has_value) {
       arguments.profile = muster::sim::swarm_profile(argv[++i]);
+    } else if (word == "--drift-permille" && has_value) {
+      arguments.drift_permille = static_cast<std::int64_t>(number(argv[++i]));
     } else if (word == "--hosts" && has_value) {
       arguments.hosts = static_cast<std::uint32_t>(number(argv[++i]));
     } else if (word == "--seconds" && has_value) {
@@ -66,12 +71,12 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.profile = nullptr;
     }
     if (arguments.profile == nullptr) {
-      std::fprintf(
-          stderr,
-          "usage: muster_sim [swarm|edges|races|histories|lone_agent|sim_speed] [--hosts N]\n"
-          "                  [--seed N | --seeds A..B]\n"
-          "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
-          "                  [--profile NAME]\n");
+      std::fprintf(stderr,
+                   "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed]\n"
+                   "                  [--hosts N]\n"
+                   "                  [--seed N | --seeds A..B]\n"
+                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
+                   "                  [--profile NAME] [--drift-permille N]\n");
       return false;
     }
   }
@@ -86,6 +91,7 @@ SwarmOptions options_of(const Arguments& arguments, std::uint64_t seed) {
   options.quiet = options.length * 2 / 5;
   options.faults = arguments.faults;
   options.trace = arguments.trace;
+  options.drift_ppm_max = arguments.drift_permille * 1000;
   options.profile = *arguments.profile;
   return options;
 }
@@ -97,7 +103,50 @@ struct Totals {
   std::uint64_t jobs = 0;
   std::map<std::string, std::uint64_t> faults;
   muster::scheduler::EdgeCounts edges;
+  muster::sim::DiskLosses disks;
+  // Schedules in which a voter forgot what nobody alive knew, or a majority of disks was lost.
+  std::uint64_t unknown_schedules = 0;
+  std::uint64_t unknown_broken = 0;
+  std::uint64_t majority_schedules = 0;
+  std::uint64_t majority_broken = 0;
 };
+
+/// Adds a run's; true when what it broke breaks a promise.
+bool judge(const SwarmResult& result, Totals& totals) {
+  totals.disks.went_back += result.disks.went_back;
+  totals.disks.known += result.disks.known;
+  totals.disks.noticed += result.disks.noticed;
+  totals.disks.unknown += result.disks.unknown;
+  totals.disks.unheard += result.disks.unheard;
+  totals.disks.majorities += result.disks.majorities;
+  const std::uint64_t broken = result.violations.empty() ? 0 : 1;
+  if (result.disks.majorities > 0) {
+    ++totals.majority_schedules;
+    totals.majority_broken += broken;
+  } else if (result.disks.unknown > 0) {
+    ++totals.unknown_schedules;
+    totals.unknown_broken += broken;
+  } else {
+    totals.violations += result.violations.size();
+    return broken != 0;
+  }
+  return false;
+}
+
+void print_disks(const Totals& totals) {
+  const auto print = [](const char* name, std::uint64_t value) {
+    std::printf("figure swarm_%s %llu count\n", name, static_cast<unsigned long long>(value));
+  };
+  print("disks_went_back", totals.disks.went_back);
+  print("disks_went_back_known", totals.disks.known);
+  print("disks_went_back_noticed", totals.disks.noticed);
+  print("disks_went_back_unknown", totals.disks.unknown);
+  print("disks_went_back_unheard", totals.disks.unheard);
+  print("unknown_schedules", totals.unknown_schedules);
+  print("unknown_schedules_broken", totals.unknown_broken);
+  print("majority_lost_schedules", totals.majority_schedules);
+  print("majority_lost_schedules_broken", totals.majority_broken);
+}
 
 void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t seed) {
   for (const auto& violation : result.violations) {
@@ -117,8 +166,9 @@ int swarm(const Arguments& arguments) {
   Totals totals;
   for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
     const SwarmResult result = run_swarm(options_of(arguments, seed));
-    report(result, arguments, seed);
-    totals.violations += result.violations.size();
+    if (judge(result, totals) || arguments.trace) {
+      report(result, arguments, seed);
+    }
     totals.launches += result.launches;
     totals.jobs += result.jobs;
     totals.edges.merge(result.edges);
@@ -135,6 +185,9 @@ int swarm(const Arguments& arguments) {
   for (const auto& [fault, count] : totals.faults) {
     std::printf("figure swarm_fault_%s %llu count\n", fault.c_str(),
                 static_cast<unsigned long long>(count));
+  }
+  if (muster::sim::DiskFaults::may_forget(*arguments.profile)) {
+    print_disks(totals);
   }
   for (const std::string_view edge : totals.edges.unreached()) {
     std::printf("# edge never reached: %.*s\n", static_cast<int>(edge.size()), edge.data());
@@ -279,6 +332,41 @@ int histories(const Arguments& arguments) {
   return judged[1] + judged[2] + mismatches == 0 ? 0 : 1;
 }
 
+/// Clocks ever further off: how much later than its last rank a host's GPUs are freed.
+int drift(const Arguments& arguments) {
+  constexpr std::int64_t kAssumed = 10;  // Design 8, in parts of a thousand.
+  constexpr std::int64_t kMost = 60;
+  constexpr muster::Duration kHolds[] = {std::chrono::seconds(120), std::chrono::seconds(600)};
+  bool holds_where_assumed = true;
+  for (const muster::Duration hold : kHolds) {
+    const auto hold_s = static_cast<long long>(muster::to_ms(hold) / 1000);
+    std::int64_t breaks_at = 0;
+    for (std::int64_t permille = 0; permille <= kMost && breaks_at == 0; ++permille) {
+      muster::Duration least = hold;
+      for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+        const auto result = muster::sim::run_drift(seed, permille, hold);
+        least = std::min(least, result.was_freed ? result.slack : muster::Duration(0));
+        if (permille <= kAssumed && (!result.violations.empty() || !result.was_freed)) {
+          holds_where_assumed = false;
+          std::printf("# seed %llu: hold %lld s, %lld permille: %s\n",
+                      static_cast<unsigned long long>(seed), hold_s,
+                      static_cast<long long>(permille),
+                      result.was_freed ? result.violations.front().text.c_str() : "not freed");
+        }
+      }
+      breaks_at = least <= muster::Duration(0) ? permille : 0;
+      if (permille == 0 || permille == kAssumed) {
+        std::printf("figure drift_slack_hold_%lld_at_%lld_permille %.2f s\n", hold_s,
+                    static_cast<long long>(permille),
+                    static_cast<double>(muster::to_ms(least)) / 1000);
+      }
+    }
+    std::printf("figure drift_breaks_hold_%lld %lld permille\n", hold_s,
+                static_cast<long long>(breaks_at));
+  }
+  return holds_where_assumed ? 0 : 1;
+}
+
 /// An agent by itself, with the GPUs of its host in slots.
 int lone_agent(const Arguments& arguments) {
   std::uint64_t violations = 0;
@@ -328,6 +416,9 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "edges") {
     return edges(arguments);
   }
+  if (arguments.scenario == "drift") {
+    return drift(arguments);
+  }
   if (arguments.scenario == "races") {
     return races(arguments);
   }
@@ -340,10 +431,10 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "swarm") {
     return swarm(arguments);
   }
-  std::fprintf(
-      stderr,
-      "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, lone_agent and "
-      "sim_speed\n",
-      arguments.scenario.c_str());
+  std::fprintf(stderr,
+               "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
+               "lone_agent, drift and "
+               "sim_speed\n",
+               arguments.scenario.c_str());
   return 2;
 }

@@ -54,6 +54,8 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kKeepPairOnRegister:
     case SchedulerMutant::kOldGenerationRegistered:
       return "old_disks";
+    case SchedulerMutant::kDiskNotCompared:
+      return "lying_disks";
     case SchedulerMutant::kNone:
     case SchedulerMutant::kDoubleRequeue:
     case SchedulerMutant::kEqualToken:
@@ -85,8 +87,9 @@ Violation run_swarm_once(const SwarmProfile& profile, std::uint64_t seed) {
   options.quiet = std::chrono::seconds(80);
   options.profile = profile;
   options.stop_at_violation = true;
-  const std::vector<Violation> violations = run_swarm(options).violations;
-  return violations.empty() ? Violation() : violations.front();
+  const SwarmResult result = run_swarm(options);
+  const std::vector<Violation>& violations = result.violations;
+  return result.disks.all_bets_are_off() || violations.empty() ? Violation() : violations.front();
 }
 
 Violation run_history_once(std::uint64_t seed) {

@@ -5,13 +5,15 @@
 #include <numeric>
 #include <set>
 
-#include "scheduler/raft/codec.h"
 #include "tests/sim/checkers.h"
+#include "tests/sim/disk_faults.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr Duration kSettle = std::chrono::seconds(15);
+/// Of a quorum that is probably gone for good.
+constexpr Duration kDrainOfLost = std::chrono::seconds(60);
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
 constexpr Duration kResumeEvery = std::chrono::seconds(5);
 constexpr Duration kWordsClose = std::chrono::milliseconds(20);
@@ -20,8 +22,6 @@ constexpr Duration kNewJobsStart = std::chrono::milliseconds(600);
 constexpr Duration kRenewalPeriod = std::chrono::seconds(6);
 /// From an operator's word to the end of what it does, through any network.
 constexpr Duration kRemovalTakes = std::chrono::seconds(15);
-constexpr Duration kBetweenImagesMin = std::chrono::seconds(5);
-constexpr Duration kBetweenImagesMax = std::chrono::seconds(40);
 
 /// One run: draws faults and jobs until the quiet part begins.
 class Swarm {
@@ -31,6 +31,12 @@ class Swarm {
     const Checkers checkers = add_checkers(world_);
     submits_ = checkers.submits;
     gpus_ = checkers.gpus;
+    if (options_.faults && DiskFaults::may_forget(profile_)) {
+      auto marks = std::make_unique<DiskMarks>();
+      marks_ = marks.get();
+      disks_.tell(marks_);
+      world_.add_checker(std::move(marks));
+    }
   }
 
   SwarmResult run() {
@@ -38,12 +44,13 @@ class Swarm {
     plan_jobs(quiet_at);
     if (options_.faults) {
       plan_faults(quiet_at);
-      plan_images(quiet_at);
+      disks_.plan_images(quiet_at);
     }
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
+    const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
     world_.run_until_true([this] { return !is_any_frozen() && submits_->drained(world_); },
-                          profile_.drain_max);
+                          is_lost ? kDrainOfLost : profile_.drain_max);
     world_.run_for(kSettle);
     if (!options_.stop_at_violation || world_.violations().empty()) {
       world_.finish();
@@ -56,8 +63,9 @@ class Swarm {
     WorldOptions world;
     world.hosts = options.hosts;
     world.seed = options.seed;
-    world.drift_ppm_max = options.faults ? 5'000 : 0;
+    world.drift_ppm_max = options.faults ? options.drift_ppm_max : 0;
     world.trace = options.trace;
+    world.check_messages = options.faults && DiskFaults::may_forget(options.profile);
     world.stop_at_violation = options.stop_at_violation;
     world.fsync_min = options.profile.fsync_min;
     world.fsync_max = options.profile.fsync_max;
@@ -168,7 +176,7 @@ class Swarm {
       case Fault::kIsolated:
         return isolate(host);
       case Fault::kDiskPutBack:
-        return put_disk_back();
+        return disks_.put_back();
       case Fault::kLeaderZombie:
         return leader_zombie();
       case Fault::kLeft:
@@ -180,7 +188,7 @@ class Swarm {
       case Fault::kRequeued:
         return order_some(agent::Verb::kRequeue);
       case Fault::kVoterLostRaft:
-        return lose_raft();
+        return disks_.lose_raft(removal_over_at_);
       case Fault::kVoterAdded:
         return change_quorum(agent::QuorumAction::kAdd, host);
       case Fault::kVoterRemoved:
@@ -195,6 +203,12 @@ class Swarm {
         return ring();
       case Fault::kWordsOvertaken:
         return overtake_words();
+      case Fault::kDiskLied:
+        return disks_.lie(host);
+      case Fault::kVoterPutBack:
+        return disks_.put_back_any(host);
+      case Fault::kVotersLost:
+        return disks_.lose_many();
       case Fault::kDeciderKilled:
         submits_->submit(world_, some_host(), some_job());
         return after(rng_.between(Duration(0), kNewJobsStart), [this] { kill_leader(); });
@@ -350,26 +364,6 @@ class Swarm {
     return led_by;
   }
 
-  void plan_images(Instant end) {
-    if (profile_.weights[static_cast<std::size_t>(Fault::kDiskPutBack)] == 0) {
-      return;
-    }
-    for (std::uint32_t host = kVoters; host < options_.hosts; ++host) {
-      for (Instant when = Instant() + profile_.first_fault; when < end;
-           when += rng_.between(kBetweenImagesMin, kBetweenImagesMax)) {
-        world_.at(when, [this, host] { world_.keep_image(host); });
-      }
-    }
-  }
-
-  /// Of a host without a vote: a voter that forgot its word would be another matter.
-  void put_disk_back() {
-    const std::uint32_t host = some_host_without_vote();
-    count("disk_put_back");
-    world_.put_image_back(host);
-    after(seconds(1, 20), [this, host] { world_.power_on(host); });
-  }
-
   void leave() {
     const std::uint32_t host = some_host_without_vote();
     if (world_.is_running(host)) {
@@ -381,43 +375,9 @@ class Swarm {
     }
   }
 
-  /// The leader's word for who votes; null while nobody leads.
-  const scheduler::Raft* leaders_raft() const {
-    const std::uint32_t host = leader();
-    return host < world_.size() ? world_.node(host).seat().raft() : nullptr;
-  }
-
-  /// Every voter is there, in the seat that votes: one more may lose its disk, and a majority of
-  /// disks still has whatever was acknowledged.
-  bool is_quorum_whole() const {
-    const scheduler::Raft* raft = leaders_raft();
-    if (raft == nullptr || raft->configuration_is_open() ||
-        raft->configuration().voters.size() < 3) {
-      return false;
-    }
-    const auto& voters = raft->configuration().voters;
-    return std::all_of(voters.begin(), voters.end(), [this](const scheduler::Seat& voter) {
-      const std::uint32_t host = world_.find(voter.host).value();
-      return world_.is_running(host) && !world_.is_frozen(host) &&
-             world_.node(host).seat().has_seat() &&
-             world_.node(host).seat().raft()->seat() == voter.id;
-    });
-  }
-
-  void lose_raft() {
-    if (!is_quorum_whole() || world_.now() < removal_over_at_) {
-      return;
-    }
-    const auto& voters = leaders_raft()->configuration().voters;
-    const std::uint32_t host = world_.find(voters[rng_.below(voters.size())].host).value();
-    count("voter_lost_raft");
-    world_.lose_raft(host, {scheduler::write_of(SeatId(rng_.next() | 1U))});
-    after(seconds(0, 20), [this, host] { world_.start_agent(host); });
-  }
-
   void remove_voter(std::uint32_t host) {
     // Two voters of which one is gone are a majority lost, whoever took the third away.
-    if (is_quorum_whole()) {
+    if (disks_.is_quorum_whole()) {
       removal_over_at_ = world_.now() + kRemovalTakes;
       change_quorum(agent::QuorumAction::kRemove, host);
     }
@@ -562,6 +522,7 @@ class Swarm {
     result.jobs = submits_->acknowledged();
     result.network = world_.network().stats;
     result.faults = counts_;
+    result.disks = marks_ == nullptr ? DiskLosses() : marks_->losses();
     for (std::uint32_t host = 0; host < world_.size(); ++host) {
       if (world_.is_running(host) && world_.node(host).seat().has_seat()) {
         result.edges.merge(world_.node(host).seat().state().edges());
@@ -578,8 +539,10 @@ class Swarm {
   World world_;
   SubmitsKept* submits_ = nullptr;
   NoGpuInTwoAttempts* gpus_ = nullptr;
+  DiskMarks* marks_ = nullptr;
   Instant removal_over_at_;
   std::map<std::string, std::uint64_t> counts_;
+  DiskFaults disks_{world_, profile_, rng_, counts_};
 };
 
 }  // namespace

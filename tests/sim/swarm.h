@@ -9,6 +9,7 @@
 
 #include "scheduler/job_life.h"
 #include "scheduler/reservations.h"
+#include "tests/sim/disk_marks.h"
 #include "tests/sim/profiles.h"
 #include "tests/sim/world.h"
 
@@ -20,6 +21,8 @@ struct SwarmOptions {
   Duration length = std::chrono::minutes(10);  ///< The last part of it is without faults.
   Duration quiet = std::chrono::minutes(4);
   bool faults = true;
+  /// Of each clock, from true time: what design 8 assumes. Two hosts may be twice that apart.
+  std::int64_t drift_ppm_max = 10'000;
   bool trace = false;
   bool stop_at_violation = false;
   SwarmProfile profile;
@@ -34,6 +37,7 @@ struct SwarmResult {
   std::uint64_t launches = 0;
   std::uint64_t jobs = 0;
   NetworkStats network;
+  DiskLosses disks;
   std::map<std::string, std::uint64_t> faults;  ///< How often each fault was done.
   scheduler::EdgeCounts edges;
   scheduler::JobStepCounts job_steps;

@@ -30,6 +30,10 @@ class Checker {
   virtual std::string name() const = 0;
   virtual void on_event(World&, std::uint32_t /*host*/, const Event&) {}
   virtual void on_fact(World&, std::uint32_t /*host*/, const FarmFact&) {}
+  /// Only with WorldOptions::check_messages: a message leaves, whatever becomes of it; it reaches a
+  /// running agent.
+  virtual void on_said(World&, std::uint32_t /*host*/, const std::string& /*bytes*/) {}
+  virtual void on_heard(World&, std::uint32_t /*host*/, const std::string& /*bytes*/) {}
   /// Faults are over and the cluster had its time to settle.
   virtual void at_end(World&) {}
 };
@@ -50,6 +54,7 @@ struct WorldOptions {
   std::uint64_t compact_entries = 150;  ///< Low, so that snapshots are made and installed.
   bool trace = false;                 ///< Print every event as it happens.
   std::uint32_t invariant_stride = 1; ///< check_invariants() after every n-th step of a host.
+  bool check_messages = false;        ///< Checkers are shown messages, too.
   bool stop_at_violation = false;     ///< Nothing more happens once a checker has spoken.
 };
 
@@ -90,6 +95,10 @@ class World {
   void freeze(std::uint32_t host, Duration duration);
   void kill_supervisor(std::uint32_t host);
   void set_fsync(std::uint32_t host, Duration min, Duration max);
+  /// How much too fast its clock runs. Before anything ran.
+  void set_drift_ppm(std::uint32_t host, std::int64_t ppm);
+  /// From now on the disk says of that environment what is not true; see Disk.
+  void begin_lying(std::uint32_t host, crdt::Environment environment);
   /// Remembers what is on the disk now ...
   void keep_image(std::uint32_t host);
   /// ... and gives the host, which loses its power for it, that old disk back, if there is one.
@@ -179,6 +188,7 @@ class World {
   void carry(std::uint32_t from, const gossip::DropLink& drop);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
   void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
+  void lose_links_of(std::uint32_t host);
   void lose_links_to(std::uint32_t host);
   void farm_happened(std::uint32_t host);
   void schedule(std::uint32_t host);

@@ -1,0 +1,91 @@
+#include "scheduler/raft/comparison.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace muster::scheduler {
+
+Comparison::Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question,
+                       Instant now)
+    : question_(question),
+      voters_(voters.begin(), voters.end()),
+      patient_until_(now + kPatience),
+      ask_at_(now) {
+  needed_ = voters_.size() / 2 + 1;
+  needed_ -= voters_.erase(self);
+}
+
+void Comparison::also_ask(HostId host, Instant now) {
+  if (!voters_.contains(host) && also_.insert(host).second) {
+    ask_at_ = now;
+  }
+}
+
+std::vector<HostId> Comparison::due(Instant now) {
+  std::vector<HostId> hosts;
+  if (now < ask_at_) {
+    return hosts;
+  }
+  ask_at_ = now + kAskEvery;
+  std::set_union(voters_.begin(), voters_.end(), also_.begin(), also_.end(),
+                 std::back_inserter(hosts));
+  std::erase_if(hosts, [this](const HostId& host) { return answered_.contains(host); });
+  return hosts;
+}
+
+void Comparison::answered(HostId from, Term term, const Answer& answer) {
+  answered_.insert(from);
+  leader_answered_ = leader_answered_ || answer.leads;
+  term_ = std::max(term_, term);
+  const auto order = [](const LogPosition& at) { return std::tuple(at.term, at.index); };
+  commit_ = std::max(commit_, answer.commit, [&](const LogPosition& a, const LogPosition& b) {
+    return order(a) < order(b);
+  });
+}
+
+bool Comparison::is_over(Instant now) const {
+  const auto count = static_cast<std::size_t>(
+      std::count_if(voters_.begin(), voters_.end(),
+                    [this](const HostId& host) { return answered_.contains(host); }));
+  const bool is_patient = now < patient_until_;
+  const bool has_majority = !voters_.empty() && count >= needed_;
+  return (has_majority && (count == voters_.size() || !is_patient)) ||
+         (leader_answered_ && (voters_.empty() || !is_patient)) ||
+         (answered_.size() > count && now >= patient_until_ + kPatienceWithStrangers);
+}
+
+Instant Comparison::next_deadline() const {
+  return voters_.empty() && also_.empty() ? kNever : ask_at_;
+}
+
+void Marks::heard(HostId host, SeatId seat, Term term) {
+  const auto place = std::pair(host, seat);
+  if (marks_.size() >= kMax && !marks_.contains(place)) {
+    marks_.erase(marks_.begin());
+  }
+  Mark& mark = marks_[place];
+  if (term > mark.term) {
+    mark = {term};
+  }
+}
+
+void Marks::heard_vote(HostId host, SeatId seat, Term term) {
+  heard(host, seat, term);
+  Mark& mark = marks_[{host, seat}];
+  mark.has_voted = mark.has_voted || mark.term == term;
+}
+
+void Marks::heard_match(HostId host, SeatId seat, Term term, LogPosition match) {
+  heard(host, seat, term);
+  Mark& mark = marks_[{host, seat}];
+  if (mark.term == term && match.index > mark.match.index) {
+    mark.match = match;
+  }
+}
+
+Mark Marks::of(HostId host, SeatId seat) const {
+  const auto found = marks_.find({host, seat});
+  return found == marks_.end() ? Mark() : found->second;
+}
+
+}  // namespace muster::scheduler

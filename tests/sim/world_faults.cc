@@ -1,0 +1,165 @@
+// What happens to the hosts of a World: starts, and every fault as a verb.
+
+#include "agent/start_record.h"
+#include "gossip/base/check.h"
+#include "tests/sim/raft_of_start.h"
+#include "tests/sim/world.h"
+#include "tests/sim/world_host.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr std::uint32_t kSeedsMax = 5;
+/// How soon after it thawed a host starts an agent that was to start meanwhile.
+constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
+
+}  // namespace
+
+void World::stop_agent(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (host.node == nullptr) {
+    return;
+  }
+  host.node.reset();
+  host.backlog.clear();
+  host.wake_at = kNever;
+  host.disk.crash(rng_);
+  lose_links_of(index);
+  if (host.is_powered) {
+    lose_links_to(index);
+  }
+}
+
+void World::kill_agent(std::uint32_t index) {
+  stop_agent(index);
+}
+
+void World::ask_to_stop(std::uint32_t index) {
+  feed(index, agent::StopAsked{});
+}
+
+void World::start_agent(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (host.node != nullptr || !host.is_powered) {
+    return;
+  }
+  if (host.is_frozen) {
+    return at(now_ + kStartsWithin, [this, index] { start_agent(index); });
+  }
+  ++host.life;
+  agent::NodeOptions options;
+  options.self = host.id;
+  options.name = "h" + std::to_string(index);
+  options.boot_id = "boot-" + std::to_string(host.boots);
+  options.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
+  options.relays_from_hosts = options_.relays_from_hosts;
+  options.control = endpoint_of(index, kControlPort);
+  options.bulk = endpoint_of(index, kBulkPort);
+  options.bootstrap_expect = options_.bootstrap_expect;
+  const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
+  for (std::uint32_t i = 0; i < std::min({seeds, kSeedsMax, options_.hosts}); ++i) {
+    options.seeds.push_back(endpoint_of(i, kControlPort));
+  }
+  options.compact_entries = options_.compact_entries;
+  options.capacity.gpu_type = "H100";
+  for (std::uint32_t i = 0; i < options_.gpus_per_host; ++i) {
+    options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
+  }
+  agent::Recovered recovered;
+  const agent::StartRecord start =
+      agent::next_start(host.disk.read(crdt::Environment::kId), StartId(rng_.next()));
+  host.disk.submit(0, crdt::Environment::kId, start.writes);
+  host.disk.complete(0);  // Synced before the node is made.
+  options.start = start.start;
+  recovered.id = host.disk.read(crdt::Environment::kId);
+  recovered.raft = raft_of_start(host.disk, host.id, rng_);
+  recovered.state = host.disk.read(crdt::Environment::kState);
+  host.node =
+      std::make_unique<agent::Node>(std::move(options), recovered, rng_.fork(), local(index));
+  drain(index);
+  for (agent::GangAgentInput& found : host.farm.scan(local(index))) {
+    if (host.node != nullptr) {
+      feed(index, agent::SupervisorReport{std::move(found)});
+    }
+  }
+}
+
+void World::power_off(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (!host.is_powered) {
+    return;
+  }
+  host.is_powered = false;
+  host.is_frozen = false;
+  stop_agent(index);
+  host.disk.lose_power(rng_);
+  host.farm.lose_power();
+  farm_happened(index);
+}
+
+void World::power_on(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (host.is_powered) {
+    return;
+  }
+  host.is_powered = true;
+  ++host.boots;
+  start_agent(index);
+}
+
+void World::freeze(std::uint32_t index, Duration duration) {
+  Host& host = *hosts_[index];
+  if (host.is_frozen || !host.is_powered) {
+    return;
+  }
+  host.is_frozen = true;
+  host.frozen_at = now_;
+  host.wake_at = kNever;
+  host.farm_wake_at = kNever;
+  queue_.push(now_ + duration, Thaw{index});
+}
+
+void World::kill_supervisor(std::uint32_t index) {
+  if (hosts_[index]->farm.kill_some_supervisor(local(index))) {
+    farm_happened(index);
+  }
+}
+
+void World::set_fsync(std::uint32_t index, Duration min, Duration max) {
+  hosts_[index]->fsync_min = min;
+  hosts_[index]->fsync_max = max;
+}
+
+void World::set_drift_ppm(std::uint32_t index, std::int64_t ppm) {
+  CHECK(now_ == Instant());
+  hosts_[index]->rate = kMillion + ppm;
+}
+
+void World::begin_lying(std::uint32_t index, crdt::Environment environment) {
+  Host& host = *hosts_[index];
+  host.disk.begin_lying(environment);
+  // Of grants and fences, as an old image would.
+  host.is_put_back = host.is_put_back || environment == crdt::Environment::kId;
+}
+
+void World::keep_image(std::uint32_t index) {
+  hosts_[index]->image = hosts_[index]->disk;
+  hosts_[index]->image->crash(rng_);
+}
+
+void World::put_image_back(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (host.image.has_value()) {
+    power_off(index);
+    host.disk.go_back_to(*host.image);
+    host.farm = RankFarm(rng_.fork());  // Evidence was on that disk, too.
+    host.is_put_back = true;
+  }
+}
+
+void World::lose_raft(std::uint32_t index, const crdt::WriteBatch& first) {
+  kill_agent(index);
+  hosts_[index]->disk.begin_anew(crdt::Environment::kRaft, first);
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,50 @@
+#pragma once
+// A host of the World, for the files that make the World up.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+inline constexpr std::uint16_t kControlPort = 7450;
+inline constexpr std::uint16_t kBulkPort = 7451;
+inline constexpr std::int64_t kMillion = 1'000'000;
+/// Of the routes that clients' requests come in on.
+inline constexpr std::uint64_t kClientRoute = std::uint64_t{1} << 63;
+
+inline gossip::Endpoint endpoint_of(std::uint32_t host, std::uint16_t port) {
+  return gossip::Endpoint::ipv4(10, 0, static_cast<std::uint8_t>(host >> 8),
+                                static_cast<std::uint8_t>(host & 255), port);
+}
+
+struct World::Host {
+  Host(HostId host_id, Rng rng) : id(host_id), farm(rng) {}
+  HostId id;
+  Disk disk;
+  RankFarm farm;
+  std::unique_ptr<agent::Node> node;
+  std::uint32_t life = 0;  ///< Starts of the agent: inputs of an earlier one are dropped.
+  std::uint64_t boots = 1;
+  bool is_powered = true;
+  bool is_frozen = false;
+  Instant frozen_at;
+  Instant thawed_at{};
+  std::optional<Disk> image;
+  bool is_put_back = false;
+  std::vector<agent::Node::Input> backlog;
+  Instant wake_at = kNever;
+  Instant farm_wake_at = kNever;
+  std::int64_t rate = kMillion;
+  Duration clock_offset{0};
+  Duration fsync_min{0};
+  Duration fsync_max{0};
+  Instant disk_free{};
+  std::uint32_t steps = 0;
+  std::uint32_t spins = 0;
+  Instant spin_began{};
+};
+
+}  // namespace muster::sim

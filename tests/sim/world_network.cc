@@ -1,0 +1,159 @@
+// The World's network: links that are dialled, break and are lost with their hosts.
+
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "tests/sim/world.h"
+#include "tests/sim/world_host.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr Duration kDialTimeout = std::chrono::milliseconds(1500);
+
+gossip::Route route_of(std::uint32_t from, gossip::Channel channel, std::uint32_t epoch) {
+  return gossip::Route((std::uint64_t{from} + 1) << 33 |
+                       static_cast<std::uint64_t>(channel) << 32 | epoch);
+}
+
+}  // namespace
+
+World::Link& World::link(std::uint32_t from, std::uint32_t to, gossip::Channel channel) {
+  return links_[(std::size_t{from} * hosts_.size() + to) * 2 + static_cast<std::size_t>(channel)];
+}
+
+std::optional<std::pair<std::uint32_t, gossip::Channel>> World::resolve(
+    const gossip::Endpoint& endpoint) const {
+  const std::uint32_t index = std::uint32_t{endpoint.ip[14]} << 8 | endpoint.ip[15];
+  if (index >= hosts_.size()) {
+    return std::nullopt;
+  }
+  return std::pair(index, endpoint.port == kBulkPort ? gossip::Channel::kBulk
+                                                     : gossip::Channel::kControl);
+}
+
+bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& wanted) {
+  const Host& target = *hosts_[to];
+  const bool reachable =
+      target.is_powered && !network_.is_cut(from, to) && !network_.is_cut(to, from);
+  const Duration round_trip = network_.one_way() + network_.one_way();
+  ++wanted.epoch;
+  wanted.target_life = target.life;
+  wanted.last_arrival = now_;
+  wanted.ready = now_ + round_trip;
+  wanted.state = Link::State::kDialing;
+  const LinkLost lost{from, to, channel, wanted.epoch, hosts_[from]->life, !reachable};
+  if (!reachable) {
+    queue_.push(now_ + kDialTimeout, lost);
+    return false;
+  }
+  if (target.node == nullptr) {
+    queue_.push(wanted.ready, lost);
+    return false;
+  }
+  wanted.state = Link::State::kUp;
+  const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
+  queue_.push(wanted.ready,
+              Deliver{from, hosts_[from]->life, gossip::LinkUp{endpoint_of(to, port)}});
+  return true;
+}
+
+void World::deliver(std::uint32_t from, std::uint32_t to, Link& via, gossip::Received message) {
+  if (options_.check_messages) {
+    for (const auto& checker : checkers_) {
+      checker->on_said(*this, from, message.bytes);
+    }
+  }
+  const auto [delays, count] = network_.arrivals(from, to, message.bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    Instant when = std::max(now_, via.ready) + delays[i];
+    if (i == 0 && delays[i] <= network_.faults.delay_max) {
+      when = std::max(when, via.last_arrival);  // TCP keeps order; late copies are the fault.
+      via.last_arrival = when;
+    }
+    gossip::Received copy = i + 1 < count ? message : std::move(message);
+    queue_.push(when, Deliver{to, hosts_[to]->life, std::move(copy)});
+  }
+}
+
+void World::carry(std::uint32_t from, gossip::Send send) {
+  const auto target = resolve(send.to);
+  if (!target.has_value() || target->first == from) {
+    return;
+  }
+  const auto [to, channel] = *target;
+  Link& used = link(from, to, channel);
+  if (used.state == Link::State::kDialing ||
+      (used.state == Link::State::kNone && !dial(from, to, channel, used))) {
+    return;
+  }
+  const Host& host = *hosts_[to];
+  if (used.target_life != host.life || host.node == nullptr) {
+    const bool answers = host.is_powered && !network_.is_cut(from, to);
+    if (answers) {
+      queue_.push(now_ + network_.one_way() + network_.one_way(),
+                  LinkLost{from, to, channel, used.epoch, hosts_[from]->life, false});
+    }
+    return;
+  }
+  deliver(from, to, used,
+          gossip::Received{route_of(from, channel, used.epoch), channel, std::move(send.bytes)});
+}
+
+void World::carry(std::uint32_t from, gossip::Reply reply) {
+  if ((reply.route.value() & kClientRoute) != 0) {
+    const std::uint64_t client = reply.route.value() & ~kClientRoute;
+    Result<gossip::Message> message = gossip::decode(std::move(reply.bytes));
+    CHECK(message.has_value());
+    const auto response = agent::decode_response(message->body());
+    CHECK(response.has_value());
+    replies_[client] = ClientReply{client, *response, now_};
+    return;
+  }
+  const auto to = static_cast<std::uint32_t>((reply.route.value() >> 33) - 1);
+  const auto channel = static_cast<gossip::Channel>(reply.route.value() >> 32 & 1);
+  Link& used = link(to, from, channel);
+  if (to >= hosts_.size() || used.state != Link::State::kUp ||
+      used.epoch != static_cast<std::uint32_t>(reply.route.value()) ||
+      used.target_life != hosts_[from]->life || hosts_[to]->node == nullptr) {
+    return;
+  }
+  const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
+  deliver(from, to, used,
+          gossip::Received{gossip::Route(), channel, std::move(reply.bytes),
+                           endpoint_of(from, port)});
+}
+
+void World::carry(std::uint32_t from, const gossip::DropLink& drop) {
+  const auto target = resolve(drop.peer);
+  if (target.has_value()) {
+    Link& dropped = link(from, target->first, target->second);
+    dropped.state = Link::State::kNone;
+    ++dropped.epoch;
+  }
+}
+
+/// The next agent there dials anew.
+void World::lose_links_of(std::uint32_t host) {
+  for (std::uint32_t to = 0; to < hosts_.size(); ++to) {
+    for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
+      Link& lost = link(host, to, channel);
+      lost.state = Link::State::kNone;
+      ++lost.epoch;
+    }
+  }
+}
+
+void World::lose_links_to(std::uint32_t host) {
+  for (std::uint32_t from = 0; from < hosts_.size(); ++from) {
+    for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
+      const Link& lost = link(from, host, channel);
+      if (lost.state == Link::State::kUp && !network_.is_cut(host, from)) {
+        queue_.push(now_ + network_.one_way(),
+                    LinkLost{from, host, channel, lost.epoch, hosts_[from]->life, false});
+      }
+    }
+  }
+}
+
+}  // namespace muster::sim
