@@ -10,7 +10,7 @@
 namespace muster::scheduler::sim {
 namespace {
 
-constexpr std::uint64_t kSchedulesMax = 4000;
+constexpr std::uint64_t kSchedulesMax = 16000;
 
 bool find(const MutantName& planted) {
   planted_mutant = planted.mutant;

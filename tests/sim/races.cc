@@ -145,7 +145,8 @@ class RaceRun {
     // can apply.
     say(RaceAct::kSuspend, leader());
     world_.run_for(500ms);
-    if (state() == nullptr || state()->level_met() < scheduler::kCommandLevel) {
+    if (state() == nullptr ||
+        state()->level_met() < scheduler::level_needed(scheduler::EntryKind::kSuspend)) {
       return false;
     }
     switch (race_.state) {
