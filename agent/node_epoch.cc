@@ -8,6 +8,9 @@
 namespace muster::agent {
 namespace {
 
+/// A majority that is left has elected another leader by then.
+constexpr Duration kLeaderlessFor = std::chrono::seconds(5);
+
 /// What voters say to each other, and what leader and agents say to each other: all that one epoch
 /// must not take from another. Rows, probes and the first quorum know none.
 bool is_of_quorum(gossip::MessageType type) {
@@ -93,7 +96,7 @@ RecoveryInfo Node::recovery_info(Instant now) const {
   info.host = options_.self;
   info.host_name = options_.name;
   info.epoch = seat_.epoch().counter;
-  info.live = live_voters(known, HostId());
+  info.live = seat_.heard_voters(now);
   info.voters = known.voters.size();
   info.idle_ms = static_cast<std::uint64_t>(to_ms(seat_.age(now)));
   if (const auto plan = seat_.recovery_plan()) {
@@ -112,7 +115,13 @@ Response Node::recover(Instant now, const RecoverArgs& order) {
     return bad(ResponseStatus::kConflict,
                "host " + options_.name + " has no copy of the quorum's log: name one that votes");
   }
-  if (seat_.leads() || info.live > info.voters / 2) {
+  if (seat_.leads() || info.idle_ms < static_cast<std::uint64_t>(to_ms(kLeaderlessFor))) {
+    return bad(ResponseStatus::kConflict,
+               "host " + options_.name + " heard a leader " + std::to_string(info.idle_ms / 1000) +
+                   " s ago, and a majority may elect the next: look at `muster quorum` again in " +
+                   std::to_string(kLeaderlessFor / std::chrono::seconds(1)) + " s");
+  }
+  if (info.live > info.voters / 2) {
     return bad(ResponseStatus::kConflict,
                std::to_string(info.live) + " of " + std::to_string(info.voters) +
                    " voters are alive, which is a majority: it elects a leader by itself, and "

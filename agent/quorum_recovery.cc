@@ -9,12 +9,29 @@
 #include "scheduler/raft/codec.h"
 
 namespace muster::agent {
+namespace {
+
+/// Some tries of an election. Shorter: one that lost its words is taken for gone.
+constexpr Duration kVoterHeardWithin = std::chrono::seconds(5);
+
+}  // namespace
 
 std::optional<RecoveryPlan> QuorumSeat::recovery_plan() const {
   if (!raft_.has_value() || raft_->log().configuration().voters.empty()) {
     return std::nullopt;
   }
   return RecoveryPlan{epoch_, raft_->log().last(), raft_->commit()};
+}
+
+std::size_t QuorumSeat::heard_voters(Instant now) const {
+  std::size_t heard = is_voter() ? 1 : 0;
+  if (raft_.has_value()) {
+    for (const scheduler::Seat& voter : raft_->log().configuration().voters) {
+      const auto at = voters_heard_.find(voter.host);
+      heard += at != voters_heard_.end() && now - at->second < kVoterHeardWithin ? 1U : 0U;
+    }
+  }
+  return heard;
 }
 
 /// As a restart would find it. The whole of it is one snapshot: a voter that joins gets that, and
@@ -125,6 +142,7 @@ void QuorumSeat::leave_seat(Instant now) {
   caught_up_ = false;
   told_commit_ = LogIndex();
   applied_term_ = Term();
+  voters_heard_.clear();
   hasher_ = scheduler::StateHasher(options_.compact_entries);
   has_diverged_ = false;
   gives_seat_up_ = false;

@@ -96,6 +96,9 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     if (const auto* append = std::get_if<scheduler::AppendRequest>(&*raft_message)) {
       told_commit_ = std::max(told_commit_, append->commit);
     }
+    if (raft_->log().configuration().voter(envelope.from) != nullptr) {
+      voters_heard_[envelope.from] = now;
+    }
     raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
     if (envelope.from == raft_->leader()) {
       heard_leader_at_ = now;

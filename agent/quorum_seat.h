@@ -119,6 +119,9 @@ class QuorumSeat {
   // quorum_recovery.cc: by hand, when a majority of the voters is lost for good.
   /// Nothing without a log of its own.
   std::optional<RecoveryPlan> recovery_plan() const;
+  /// This host, if it votes, and the voters that it heard of late: without a leader each tries to
+  /// be elected every second or so. Not by the watch, which judges nobody while most are gone.
+  std::size_t heard_voters(Instant now) const;
   /// The log as it is here, its uncommitted end included, becomes that of a quorum of this host
   /// alone, under `next`, which is above its epoch. kConflict: the log does not end at `expected`;
   /// kCorrupt: it holds what this version cannot apply. Nothing has changed then.
@@ -211,6 +214,7 @@ class QuorumSeat {
   bool has_diverged_ = false;  ///< Its state is not that of a majority: nothing is served any more.
   bool told_ready_ = false;
   Instant heard_leader_at_{};
+  std::map<HostId, Instant> voters_heard_;  ///< Those that sent a message of Raft's.
   /// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering.
   struct ReadOwner {
     bool is_client = false;

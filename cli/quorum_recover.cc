@@ -19,6 +19,8 @@ using agent::ResponseStatus;
 
 /// A quorum of one elects itself within its disk's time for two writes.
 constexpr Duration kLeaderWithin = std::chrono::seconds(20);
+/// The node refuses before, too: a majority that is left elects a leader within that.
+constexpr std::uint64_t kLeaderlessMs = 5000;
 constexpr Duration kLookEvery = std::chrono::milliseconds(300);
 
 /// Of a log that ends later by term, then by index, nothing is missing that the other holds.
@@ -47,11 +49,13 @@ class QuorumRecover final : public Verb {
     if (chosen == nullptr) {
       return exit_code_;
     }
-    if (chosen->live > chosen->voters / 2) {
+    if (chosen->idle_ms < kLeaderlessMs || chosen->live > chosen->voters / 2) {
       return session.fail(ResponseStatus::kConflict,
-                          std::to_string(chosen->live) + " of " + std::to_string(chosen->voters) +
-                              " voters are alive, a majority: nothing is to be recovered; see "
-                              "`muster quorum`");
+                          "host " + chosen->host_name + " hears " + std::to_string(chosen->live) +
+                              " of " + std::to_string(chosen->voters) +
+                              " voters, and a leader was heard " + format_age(chosen->idle_ms) +
+                              " ago: recover only what has had no leader and no majority for 5s; "
+                              "see `muster quorum`");
     }
     if (!session.common().is_json) {
       session.out() << table() << "\n" << printable_lines(consequences(*chosen));

@@ -376,11 +376,39 @@ def needed_voter_leaves(_):
         expect("leave", lab["j"].cli("leave", "--force"), 0, "warning")
 
 
+def majority_lost(_):
+    """Two of three voters are gone with their disks: the third goes on by hand; so does what runs."""
+    with Lab("ghij", base_port=BASE_PORT + 140) as lab:
+        lab.start()
+        asked = lab["j"]
+        wait_for("a job on all GPUs", lambda: submit(
+            asked, "--gpus", "32", "--wait", "--", "true")[0] == 0, 30)
+        jobs = [start_job(asked, "sleep", "100", options=("--gpus", "8")) for _ in lab.names]
+        ranks = {(name, job): lab[name].ranks_of(job) for name in "ij" for job in jobs}
+        if sum(len(found) for found in ranks.values()) != 16:
+            raise Failure(f"ranks on i and j: {ranks}")
+        expect("with all alive", asked.cli("quorum", "recover", "--yes"), 7, "leader")
+        for name in "gh":
+            lab[name].kill_host()
+            shutil.rmtree(lab[name].data)
+            lab[name].data.mkdir()
+        wait_for("a question", lambda: asked.cli("quorum", "recover")[0] == 2, 20)
+        expect("unasked", asked.cli("quorum", "recover"), 2, "--yes", "no answer")
+        expect("recover", asked.cli("quorum", "recover", "--yes", timeout=40), 0,
+               "i leads", "epoch 2")
+        for name in "gh":
+            lab[name].start()
+        wait_for("three voters", lambda: len(voters(asked)) == 3, 60)
+        expect("a submit", submit(asked, "--gpus", "8", "--", "true"), 0)
+        if ranks != {(name, job): lab[name].ranks_of(job) for name, job in ranks}:
+            raise Failure("what ran on i and j was touched")
+
+
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late, damaged_disk,
          raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
-         needed_voter_leaves]
+         needed_voter_leaves, majority_lost]
 
 
 def main():
