@@ -2,7 +2,7 @@
 // that starts from a disk, its peers played by the test; then a leader one of whose followers does.
 
 #include "scheduler/raft/raft.h"
-#include "tests/raft/host.h"
+#include "tests/raft/one_voter.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class StartFromDisk : public testing::Test {
+class StartFromDisk : public OneVoter {
  protected:
+  StartFromDisk() { syncs_at_once = true; }
   /// In term 5, with entries 1..4 of term 4 and 5 of term 5.
   void start(HostId vote = HostId()) {
     RecoveredLog log;
@@ -23,37 +24,8 @@ class StartFromDisk : public testing::Test {
     log.must_compare = true;
     log.entries = std::vector<LogEntry>(4, {Term(4), LogEntryKind::kCommand, "c"});
     log.entries.push_back({Term(5), LogEntryKind::kCommand, "c"});
-    raft.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now);
+    OneVoter::start(std::move(log));
     wait(Duration(0));
-  }
-  void take() {
-    raft->check_invariants();
-    out = raft->take_output();
-    if (!out.persists.empty()) {
-      const std::uint64_t id = out.persists.back().id;
-      raft->step(now, Raft::Persisted{id});
-      Raft::Output more = raft->take_output();
-      std::move(more.messages.begin(), more.messages.end(), std::back_inserter(out.messages));
-    }
-  }
-  void hear(std::uint8_t from, RaftMessage message) {
-    raft->step(now, Raft::PeerMessage{host(from), std::move(message)});
-    take();
-  }
-  void wait(Duration duration) {
-    now += duration;
-    raft->tick(now);
-    take();
-  }
-  template <class Body>
-  std::vector<Body> sent() const {
-    std::vector<Body> bodies;
-    for (const RaftSend& send : out.messages) {
-      if (const auto* body = std::get_if<Body>(&send.message); body != nullptr) {
-        bodies.push_back(*body);
-      }
-    }
-    return bodies;
   }
   std::uint64_t question() {
     const auto asked = sent<AppendRequest>();
@@ -76,9 +48,6 @@ class StartFromDisk : public testing::Test {
     return !replies.empty() && replies.back().granted;
   }
 
-  Instant now = Instant{} + std::chrono::seconds(100);
-  std::optional<Raft> raft;
-  Raft::Output out;
   std::uint64_t request = 0;
 };
 
@@ -198,13 +167,8 @@ TEST_F(StartFromDisk, WhoLeadsIsAskedThoughItWasNoVoterThen) {
 class LeaderOfAStarter : public StartFromDisk {
  protected:
   void SetUp() override {
-    RecoveredLog log;
-    log.snapshot.configuration = founding({host(1), host(2), host(3)});
-    raft.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now);
-    wait(milliseconds(1500));
-    hear(2, VoteReply{Term(1), true, true, sent<VoteRequest>().front().request});
-    hear(2, VoteReply{Term(1), false, true, sent<VoteRequest>().front().request});
-    ASSERT_EQ(raft->role(), Role::kLeader);
+    OneVoter::start({host(1), host(2), host(3)});
+    be_elected();
     acknowledge(1);
   }
   void acknowledge(std::uint64_t match) {
@@ -231,8 +195,7 @@ TEST_F(LeaderOfAStarter, ItTellsTheMarkOfTheSeatThatAsks) {
 }
 
 TEST_F(LeaderOfAStarter, WordsOfTheLifeBeforeCommitNothing) {
-  raft->step(now, Raft::Propose{"x"});
-  take();
+  step(Raft::Propose{"x"});
   const std::uint64_t asked_before = beat + 2;
   ask();
   hear(2, AppendReply{Term(1), asked_before, 1, true, LogIndex(2), {}});

@@ -4,7 +4,7 @@
 
 #include "scheduler/raft/state_hash.h"
 #include "scheduler/raft/raft.h"
-#include "tests/raft/host.h"
+#include "tests/raft/one_voter.h"
 
 #include <gtest/gtest.h>
 
@@ -105,48 +105,8 @@ TEST_F(Comparison, WhoAppliesItsLogAgainMayTakeBackWhatItSaid) {
 }
 
 /// Host 1, which is asked and looked at; the others are the test's.
-class Member : public testing::Test {
+class Member : public OneVoter {
  protected:
-  void start(std::vector<HostId> voters) {
-    RecoveredLog log;
-    log.snapshot.configuration = founding(voters);
-    raft_.emplace(RaftConfig(), host(1), Rng(1), std::move(log), now_);
-    take();
-  }
-  void take() {
-    raft_->check_invariants();
-    out_ = raft_->take_output();
-    for (const Raft::Persist& persist : out_.persists) {
-      last_persist_ = persist.id;
-    }
-  }
-  void step(Raft::Input input) {
-    raft_->step(now_, std::move(input));
-    take();
-  }
-  void hear(std::uint8_t from, RaftMessage message) {
-    step(Raft::PeerMessage{host(from), std::move(message)});
-  }
-  void sync() { step(Raft::Persisted{last_persist_}); }
-  void wait(Duration duration) {
-    now_ += duration;
-    raft_->tick(now_);
-    take();
-  }
-  template <class Body>
-  std::vector<std::pair<HostId, Body>> sent() const {
-    std::vector<std::pair<HostId, Body>> bodies;
-    for (const RaftSend& send : out_.messages) {
-      if (const auto* body = std::get_if<Body>(&send.message); body != nullptr) {
-        bodies.emplace_back(send.to, *body);
-      }
-    }
-    return bodies;
-  }
-  bool event(std::string_view name) const {
-    return std::any_of(out_.events.begin(), out_.events.end(),
-                       [&](const Event& one) { return one.name == name; });
-  }
   /// Elected by the next voters, the own-term entry committed.
   void lead(std::uint8_t voters) {
     std::vector<HostId> all;
@@ -154,22 +114,12 @@ class Member : public testing::Test {
       all.push_back(host(number));
     }
     start(all);
-    wait(milliseconds(1500));
-    const std::uint64_t pre_vote = sent<VoteRequest>().front().second.request;
-    for (std::uint8_t number = 2; number <= voters / 2 + 1; ++number) {
-      hear(number, VoteReply{Term(1), true, true, pre_vote});
-    }
-    sync();
-    const std::uint64_t vote = sent<VoteRequest>().front().second.request;
-    for (std::uint8_t number = 2; number <= voters / 2 + 1; ++number) {
-      hear(number, VoteReply{Term(1), false, true, vote});
-    }
-    ASSERT_EQ(raft_->role(), Role::kLeader);
+    be_elected(voters / 2 + 1);
     sync();
     for (std::uint8_t number = 2; number <= voters; ++number) {
       answer(number, {});
     }
-    ASSERT_EQ(raft_->commit(), LogIndex(1));
+    ASSERT_EQ(raft->commit(), LogIndex(1));
   }
   void answer(std::uint8_t from, const StateHash& state) {
     hear(from, AppendReply{Term(1), ++request_, round_, true, LogIndex(1), {}, {}, 1, {}, state});
@@ -177,20 +127,18 @@ class Member : public testing::Test {
   /// What the next heartbeat says to that host.
   StateHash told(std::uint8_t to) {
     wait(milliseconds(330));
-    for (const auto& [host_told, request] : sent<AppendRequest>()) {
-      round_ = request.round;
-      if (host_told == host(to)) {
-        return request.agreed;
+    const std::vector<HostId> told = sent_to<AppendRequest>();
+    const std::vector<AppendRequest> beats = sent<AppendRequest>();
+    for (std::size_t i = 0; i < beats.size(); ++i) {
+      round_ = beats[i].round;
+      if (told[i] == host(to)) {
+        return beats[i].agreed;
       }
     }
     ADD_FAILURE() << "no heartbeat to " << int{to};
     return {};
   }
 
-  Instant now_ = Instant{} + std::chrono::seconds(100);
-  std::optional<Raft> raft_;
-  Raft::Output out_;
-  std::uint64_t last_persist_ = 0;
   std::uint64_t request_ = 0;
   std::uint64_t round_ = 1;  ///< That is answered.
 };
@@ -201,22 +149,22 @@ TEST_F(Member, SaysItsNewestHashWithEachAcknowledgement) {
   hear(2, AppendRequest{Term(1), 1, 1, {}, {}, {}});
   sync();
   ASSERT_EQ(sent<AppendReply>().size(), 1U);
-  EXPECT_EQ(sent<AppendReply>().front().second.state, hash(10, kRight));
+  EXPECT_EQ(sent<AppendReply>().front().state, hash(10, kRight));
 }
 
 TEST_F(Member, ThatIsToldOtherwiseFallsSilent) {
   start({host(1), host(2), host(3)});
   step(Raft::Hashed{hash(10, kWrong)});
   hear(2, AppendRequest{Term(1), 1, 1, {}, {}, {}, {}, hash(10, kRight)});
-  ASSERT_TRUE(out_.diverged.has_value());
-  EXPECT_EQ(*out_.diverged, hash(10, kRight));
+  ASSERT_TRUE(out.diverged.has_value());
+  EXPECT_EQ(*out.diverged, hash(10, kRight));
   EXPECT_TRUE(event("state_diverged"));
   sync();
   hear(2, AppendRequest{Term(1), 2, 1, {}, {}, {}});
   hear(3, VoteRequest{Term(2), false, {}, 1});
   wait(std::chrono::seconds(10));
-  EXPECT_TRUE(out_.messages.empty()) << "it neither acknowledges nor votes";
-  EXPECT_EQ(raft_->next_deadline(), kNever);
+  EXPECT_TRUE(out.messages.empty()) << "it neither acknowledges nor votes";
+  EXPECT_EQ(raft->next_deadline(), kNever);
 }
 
 TEST_F(Member, BelievesOnlyWhatContradictsWhatItKnows) {
@@ -224,11 +172,11 @@ TEST_F(Member, BelievesOnlyWhatContradictsWhatItKnows) {
   step(Raft::Hashed{hash(10, kRight)});
   for (const StateHash& said : {hash(10, kRight), hash(20, kWrong), hash(10, kWrong, 2)}) {
     hear(2, AppendRequest{Term(1), ++request_, 1, {}, {}, {}, {}, said});
-    EXPECT_FALSE(out_.diverged.has_value());
+    EXPECT_FALSE(out.diverged.has_value());
   }
   hear(2, AppendRequest{Term(3), ++request_, 1, {}, {}, {}});
   hear(3, AppendRequest{Term(2), ++request_, 1, {}, {}, {}, {}, hash(10, kWrong)});
-  EXPECT_FALSE(out_.diverged.has_value()) << "a leader of the past says nothing";
+  EXPECT_FALSE(out.diverged.has_value()) << "a leader of the past says nothing";
 }
 
 TEST_F(Member, ThatLeadsTellsTheOneThatDiffers) {
@@ -244,7 +192,7 @@ TEST_F(Member, ThatLeadsTellsTheOneThatDiffers) {
   EXPECT_EQ(told(3), hash(1, kRight));
   answer(2, hash(1, kRight));
   EXPECT_EQ(told(2), StateHash());
-  for (const MemberLag& each : raft_->lag(now_)) {
+  for (const MemberLag& each : raft->lag(now)) {
     EXPECT_EQ(each.differs_at, each.host == host(3) ? LogIndex(1) : LogIndex());
   }
 }
@@ -258,9 +206,9 @@ TEST_F(Member, ThatLeadsSparesAVoteThatIsStillNeeded) {
     EXPECT_EQ(told(3), StateHash()) << "2 is not heard any more";
     answer(3, hash(1, kWrong));
   }
-  EXPECT_EQ(raft_->role(), Role::kLeader);
+  EXPECT_EQ(raft->role(), Role::kLeader);
   step(Raft::Transfer{host(3)});
-  EXPECT_FALSE(raft_->is_handing_over()) << "to one whose state is wrong";
+  EXPECT_FALSE(raft->is_handing_over()) << "to one whose state is wrong";
   answer(2, hash(1, kRight));
   EXPECT_EQ(told(3), hash(1, kRight));
 }
@@ -269,12 +217,12 @@ TEST_F(Member, ThatLeadsAgainstAMajorityOffersItsPlaceAndFallsSilent) {
   lead(3);
   step(Raft::Hashed{hash(1, kWrong)});
   answer(2, hash(1, kRight));
-  EXPECT_EQ(raft_->role(), Role::kLeader);
+  EXPECT_EQ(raft->role(), Role::kLeader);
   answer(3, hash(1, kRight));
-  EXPECT_EQ(raft_->role(), Role::kFollower);
-  EXPECT_TRUE(out_.diverged.has_value());
+  EXPECT_EQ(raft->role(), Role::kFollower);
+  EXPECT_TRUE(out.diverged.has_value());
   EXPECT_EQ(sent<TimeoutNow>().size(), 1U);
-  EXPECT_FALSE(raft_->takes_proposals());
+  EXPECT_FALSE(raft->takes_proposals());
 }
 
 TEST_F(Member, ThatLeadsGivesItsPlaceToOneThatAgrees) {
@@ -284,8 +232,8 @@ TEST_F(Member, ThatLeadsGivesItsPlaceToOneThatAgrees) {
   answer(3, hash(1, kRight));
   answer(4, hash(1, kRight));
   answer(5, hash(1, kRight));
-  ASSERT_EQ(sent<TimeoutNow>().size(), 1U);
-  EXPECT_NE(sent<TimeoutNow>().front().first, host(2));
+  ASSERT_EQ(sent_to<TimeoutNow>().size(), 1U);
+  EXPECT_NE(sent_to<TimeoutNow>().front(), host(2));
 }
 
 TEST_F(Member, OfTwoRaisesAnAlarmAndGoesOn) {
@@ -293,7 +241,7 @@ TEST_F(Member, OfTwoRaisesAnAlarmAndGoesOn) {
   step(Raft::Hashed{hash(1, kRight)});
   answer(2, hash(1, kWrong));
   EXPECT_TRUE(event("states_differ"));
-  EXPECT_EQ(raft_->role(), Role::kLeader);
+  EXPECT_EQ(raft->role(), Role::kLeader);
   EXPECT_EQ(told(2), StateHash());
   answer(2, hash(1, kWrong));
   EXPECT_FALSE(event("states_differ")) << "once an index";
