@@ -29,7 +29,6 @@ std::vector<HostId> Comparison::due(Instant now) {
   ask_at_ = now + kAskEvery;
   std::set_union(voters_.begin(), voters_.end(), also_.begin(), also_.end(),
                  std::back_inserter(hosts));
-  std::erase_if(hosts, [this](const HostId& host) { return answered_.contains(host); });
   return hosts;
 }
 

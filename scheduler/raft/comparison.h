@@ -36,7 +36,8 @@ class Comparison {
   std::uint64_t question() const { return question_; }
   /// Who leads or wants to may be none of the voters known here.
   void also_ask(HostId host, Instant now);
-  /// Whom to ask now; they are asked again later.
+  /// Whom to ask now, and again later, even who answered: a leader that heard nothing for as long
+  /// as this may take would step down.
   std::vector<HostId> due(Instant now);
   void answered(HostId from, Term term, const Answer& answer);
   bool is_over(Instant now) const;
