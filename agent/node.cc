@@ -71,17 +71,17 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       id_watch_(options_.control, rng_.fork()),
       now_(now),
       started_(now) {
-  for (const auto& [host, slot] : store_.rows()) {
-    for (const auto& [field, value] : slot.row.fields) {
-      row_changed(now, {host, static_cast<crdt::FieldId>(field)});
-    }
-  }
   emit(Severity::kInfo, "agent_started",
        {{"host", options_.self.short_hex()},
         {"name", options_.name},
         {"generation", std::to_string(options_.start.generation.value())},
         {"listen", options_.control.text()}});
-  begin_epochs(now);
+  begin_epochs(now);  // Rows of the quorum count when they are of the epoch that is obeyed.
+  for (const auto& [host, slot] : store_.rows()) {
+    for (const auto& [field, value] : slot.row.fields) {
+      row_changed(now, {host, static_cast<crdt::FieldId>(field)});
+    }
+  }
   store_.step(now, crdt::Publish{crdt::FieldId::kCapacity, crdt::encode(options_.capacity), false});
   publish_identity(now, false);
   tell_seeds(now);

@@ -129,7 +129,7 @@ class RecoveryTest : public testing::Test {
       return false;
     }
     for (std::uint32_t host = 0; host < kHosts; ++host) {
-      if (seat(host).epoch() != seat(leader()).epoch() ||
+      if (!world_.is_running(host) || seat(host).epoch() != seat(leader()).epoch() ||
           seat(host).known_quorum().leader != world_.id(leader())) {
         return false;
       }
@@ -193,6 +193,22 @@ TEST_F(RecoveryTest, WhoComesBackGivesItsOldLogUpAndVotesAgain) {
   EXPECT_EQ(state().epoch(), 2U);
   world_.kill_agent(leader());
   EXPECT_TRUE(world_.run_until_true([&] { return leader() < kHosts; }, 10s)) << "a real majority";
+}
+
+/// Rows and id/ of before are all that it has.
+TEST_F(RecoveryTest, AHostThatRestartsKnowsWhoLeadsInTheNewEpoch) {
+  power_off_majority();
+  ASSERT_EQ(recover(), agent::ResponseStatus::kOk);
+  ASSERT_TRUE(leads_again());
+  constexpr std::uint32_t kWithoutLog = 4;
+  world_.run_for(300ms);
+  world_.kill_agent(kWithoutLog);
+  world_.run_for(500ms);
+  world_.start_agent(kWithoutLog);
+  world_.run_for(300ms);
+  ASSERT_FALSE(seat(kWithoutLog).has_seat());
+  EXPECT_EQ(seat(kWithoutLog).epoch().counter, 2U);
+  EXPECT_EQ(seat(kWithoutLog).known_leader(), world_.id(survivor_));
 }
 
 /// Jobs that the survivor's log never had: logged and started by the two voters that are then lost.
