@@ -290,7 +290,7 @@ bool Node::drain_seat(Instant now) {
     emit(Severity::kAlarm, "halted", {{"why", output.halted}});
     output_.exit = true;
   }
-  if (output.rebuild || output.start_anew) {
+  if (output.starts_anew) {
     ask_raise(options_.start.generation.next());
   }
   if (output.formed.has_value() && cluster_.is_zero()) {

@@ -91,6 +91,7 @@ Status QuorumSeat::recover(Instant now, scheduler::LogPosition expected, const C
                              {"index", std::to_string(log.snapshot.at.index.value())},
                              {"committed", std::to_string(raft_->commit().value())}}});
   leave_seat(now);
+  heard_ = {};
   epoch_ = next;
   // What the new machine writes comes behind this batch: no vote is durable before the log is.
   persist({Owner::Machine::kSeat, 0}, std::move(batch));
@@ -108,7 +109,12 @@ void QuorumSeat::epoch_met(Instant now, const ClusterEpoch& epoch) {
   if (!raft_.has_value()) {
     return;
   }
-  output_.events.push_back({Severity::kAlarm, "seat_given_up", {{"epoch", epoch.text()}}});
+  if (!raft_->log().configuration().voters.empty()) {
+    give_seat_up(now, "the quorum was recovered elsewhere, as epoch " + epoch.text());
+    pump(now);
+    return;
+  }
+  // It has not had the log yet: there is nothing to keep.
   crdt::WriteBatch batch;
   raft_->erase_all(batch);
   batch.push_back(scheduler::write_of(SeatId(rng_.next() | 1U)));  // Never a founder's again.
@@ -135,7 +141,6 @@ void QuorumSeat::leave_seat(Instant now) {
   raft_.reset();
   keeper_ = ElectorateKeeper();
   pace_ = VoterPace();
-  heard_ = {};
   told_ = {};
   told_leads_ = false;
   told_ready_ = false;
@@ -144,8 +149,6 @@ void QuorumSeat::leave_seat(Instant now) {
   applied_term_ = Term();
   voters_heard_.clear();
   hasher_ = scheduler::StateHasher(options_.compact_entries);
-  has_diverged_ = false;
-  gives_seat_up_ = false;
 }
 
 }  // namespace muster::agent

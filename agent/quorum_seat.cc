@@ -36,10 +36,8 @@ Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
   if (!log) {
     return log.error();
   }
-  if (const auto agreed = scheduler::recover_divergence(raft_records)) {
-    return Error{ErrorCode::kCorrupt, "what it added up to at entry " +
-                                          std::to_string(agreed->index.value()) +
-                                          " was not what most voters hold"};
+  if (const auto why = scheduler::recover_given_up(raft_records)) {
+    return Error{ErrorCode::kCorrupt, *why};
   }
   // Whoever sat there as a founder is among the founders, removed later or not.
   const bool is_founder = log->seat == SeatId();
@@ -87,7 +85,7 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     first_quorum_.step(now,
                        scheduler::FirstQuorum::PeerMessage{envelope.from, *std::move(message)});
   } else if (auto raft_message = scheduler::decode_raft_message(envelope.type, body)) {
-    if (!raft_.has_value() && !is_invited(*raft_message)) {
+    if (!raft_.has_value() && (gives_seat_up_ || !is_invited(*raft_message))) {
       return false;
     }
     if (!raft_.has_value()) {
@@ -127,17 +125,13 @@ void QuorumSeat::take_new_seat(Instant now) {
   take_seat(now, std::move(log));
 }
 
-/// What this disk says, it may have said otherwise: nothing of it is kept.
-void QuorumSeat::give_seat_up() {
+/// The agent starts again once raft/ says so durably: else a crash would bring back the voter that
+/// was. The log itself is kept, aside.
+void QuorumSeat::give_seat_up(Instant now, const std::string& why) {
+  output_.events.push_back({Severity::kWarn, "seat_given_up", {{"why", why}}});
+  leave_seat(now);
   gives_seat_up_ = true;
-  crdt::WriteBatch writes;
-  raft_->erase_all(writes);
-  for (const std::string_view key :
-       {scheduler::kClusterKey, scheduler::kPromiseKey, scheduler::kRefusedKey}) {
-    writes.push_back({std::string(key), std::nullopt});
-  }
-  writes.push_back(scheduler::write_of(SeatId(rng_.next() | 1U)));
-  persist({Owner::Machine::kNewSeat, 0}, std::move(writes));
+  persist({Owner::Machine::kGivenUp, 0}, {scheduler::write_of_given_up(why)});
 }
 
 void QuorumSeat::persisted(Instant now, std::uint64_t id) {
@@ -148,11 +142,8 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   switch (owner.machine) {
     case Owner::Machine::kSeat:
       return;
-    case Owner::Machine::kDivergence:
-      output_.rebuild = true;
-      return;
-    case Owner::Machine::kNewSeat:
-      output_.start_anew = true;
+    case Owner::Machine::kGivenUp:
+      output_.starts_anew = true;
       return;
     case Owner::Machine::kFirstQuorum:
       first_quorum_.step(now, scheduler::FirstQuorum::Persisted{owner.id});
@@ -383,11 +374,11 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (const scheduler::Seat& seat : output.invited) {
     keeper_.seat_heard(seat);
   }
-  if (output.diverged.has_value()) {
-    give_seat_up(output);
-  } else if (output.went_back) {
-    give_seat_up();
-  } else if (raft_->halted() && !has_diverged_ && !gives_seat_up_) {
+  if (output.gives_seat_up.has_value()) {
+    give_seat_up(now, *output.gives_seat_up);
+    return true;
+  }
+  if (raft_->halted()) {
     output_.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {
@@ -521,7 +512,7 @@ void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
 /// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out: it is
 /// no member any more, or not yet.
 bool QuorumSeat::trusts_own_seat() const {
-  if (!raft_.has_value() || has_diverged_) {
+  if (!raft_.has_value()) {
     return false;
   }
   const bool is_led = !raft_->leader().is_zero() && raft_->term() >= heard_.term;

@@ -71,20 +71,17 @@ struct SeatOutput {
   /// Reads that may be answered now, and those that may not.
   std::vector<std::uint64_t> granted_reads;
   std::vector<std::uint64_t> refused_reads;
-  /// The log was given up and a new seat is on disk: the agent starts once more from there.
-  bool start_anew = false;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
-  /// The state here was not that of a majority, and raft/ says so durably: this agent must start
-  /// again, which sets raft/ aside and gives the host another seat.
-  bool rebuild = false;
+  /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
+  /// which sets raft/ aside and gives the host another seat.
+  bool starts_anew = false;
 };
 
 class QuorumSeat {
  public:
-  /// kCorrupt: `raft_records` cannot be trusted, or what they add up to was not what most voters
-  /// hold, and this host needs another seat. kConflict: they
-  /// are of a quorum of other hosts, and the agent must not start.
+  /// kCorrupt: `raft_records` cannot be trusted, or their seat was given up, and this host needs
+  /// another one. kConflict: they are of a quorum of other hosts, and the agent must not start.
   static Status check(const crdt::Records& raft_records, HostId self);
 
   /// Precondition: check(raft_records).
@@ -126,7 +123,7 @@ class QuorumSeat {
   /// alone, under `next`, which is above its epoch. kConflict: the log does not end at `expected`;
   /// kCorrupt: it holds what this version cannot apply. Nothing has changed then.
   Status recover(Instant now, scheduler::LogPosition expected, const ClusterEpoch& next);
-  /// `epoch` is obeyed on this host: a log of a lower one is given up, with its seat.
+  /// `epoch` is obeyed on this host: a log of a lower one is set aside, and its seat given up.
   void epoch_met(Instant now, const ClusterEpoch& epoch);
   void tick(Instant now);
   Instant next_deadline() const;
@@ -141,8 +138,7 @@ class QuorumSeat {
   bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
   /// A voter that restarted answers nothing before it knows what was acknowledged before.
   bool knows_state() const { return leads() || (caught_up_ && trusts_own_seat()); }
-  /// False for a host without a seat, for one that later news leaves out (it was replaced), and for
-  /// one whose state is not that of a majority.
+  /// False for a host without a seat, and for one that later news leaves out (it was replaced).
   bool trusts_own_seat() const;
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
   /// Null without a seat: a learner has one, and so has a voter that was replaced.
@@ -165,7 +161,7 @@ class QuorumSeat {
  private:
   /// Which machine a persist of the seat belongs to.
   struct Owner {
-    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kDivergence, kNewSeat };
+    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kGivenUp };
     Machine machine = Machine::kSeat;
     std::uint64_t id = 0;
   };
@@ -174,7 +170,7 @@ class QuorumSeat {
   Result<scheduler::RecoveredLog> continued_log(const ClusterEpoch& next);
   static bool is_invited(const scheduler::RaftMessage& message);
   void take_new_seat(Instant now);
-  void give_seat_up();
+  void give_seat_up(Instant now, const std::string& why);
   void take_seat(Instant now, scheduler::RecoveredLog log);
   void pump(Instant now);
   bool drain_first_quorum(Instant now);
@@ -188,7 +184,6 @@ class QuorumSeat {
   void apply(Instant now, scheduler::CommittedEntry& entry);
   void look_back(Instant now, LogIndex applied);
   void compact(Instant now, LogIndex applied, std::string state);
-  void give_seat_up(scheduler::Raft::Output& output);
 
   void tell_leadership(Instant now);
   void tell_quiet_voters(Instant now);
@@ -207,11 +202,10 @@ class QuorumSeat {
   bool told_leads_ = false;
   VoterPace pace_;
   bool caught_up_ = false;
-  bool gives_seat_up_ = false;
-  LogIndex told_commit_;  ///< The highest that a leader told of.
-  Term applied_term_;     ///< Of the last entry applied since this machine began.
+  bool gives_seat_up_ = false;  ///< It has none, and takes none before the agent starts again.
+  LogIndex told_commit_;        ///< The highest that a leader told of.
+  Term applied_term_;           ///< Of the last entry applied since this machine began.
   scheduler::StateHasher hasher_;
-  bool has_diverged_ = false;  ///< Its state is not that of a majority: nothing is served any more.
   bool told_ready_ = false;
   Instant heard_leader_at_{};
   std::map<HostId, Instant> voters_heard_;  ///< Those that sent a message of Raft's.

@@ -50,14 +50,4 @@ void QuorumSeat::compact(Instant now, LogIndex applied, std::string state) {
   raft_->step(now, scheduler::Raft::Compact{applied, std::move(state)});
 }
 
-/// Once raft/ says so durably: else a crash would bring back the voter that was.
-void QuorumSeat::give_seat_up(scheduler::Raft::Output& output) {
-  has_diverged_ = true;
-  persist({Owner::Machine::kDivergence, 0}, {scheduler::write_of_divergence(*output.diverged)});
-  for (const scheduler::ReadGrant& read : output.reads) {
-    output.refused_reads.push_back(read.context);
-  }
-  output.reads.clear();
-}
-
 }  // namespace muster::agent

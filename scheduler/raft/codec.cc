@@ -401,19 +401,21 @@ crdt::Write write_of(const ClusterEpoch& epoch) {
   return {std::string(kEpochKey), Encoder().array(2).u64(epoch.counter).u64(epoch.lineage).take()};
 }
 
-crdt::Write write_of_divergence(const StateHash& agreed) {
-  Encoder out;
-  write(out.array(1), agreed);
-  return {std::string(kDivergedKey), out.take()};
+crdt::Write write_of_given_up(const std::string& why) {
+  return {std::string(kGivenUpKey), Encoder().array(1).text(why).take()};
 }
 
-std::optional<StateHash> recover_divergence(const crdt::Records& records) {
-  if (!records.contains(std::string(kDivergedKey))) {
+std::optional<std::string> recover_given_up(const crdt::Records& records) {
+  if (!records.contains(std::string(kGivenUpKey))) {
     return std::nullopt;
   }
-  StateHash agreed;
-  read_optional(records, kDivergedKey, [&](Reader& in) { agreed = read_state_hash(in); });
-  return agreed;
+  constexpr std::size_t kWhyBytesMax = 1024;
+  std::string why = "its seat was given up";
+  read_optional(records, kGivenUpKey, [&](Reader& in) {
+    std::string known = in.text(kWhyBytesMax);
+    why = in.ok() ? std::move(known) : why;
+  });
+  return why;
 }
 
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch) {

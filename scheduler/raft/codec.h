@@ -29,7 +29,7 @@ inline constexpr std::string_view kEpochKey = "raft/epoch";
 inline constexpr std::string_view kConfigurationKey = "raft/configuration";
 inline constexpr std::string_view kSnapshotKey = "raft/snapshot";
 inline constexpr std::string_view kSnapshotStateKey = "raft/state";
-inline constexpr std::string_view kDivergedKey = "raft/diverged";
+inline constexpr std::string_view kGivenUpKey = "raft/given_up";
 inline constexpr std::string_view kLogTable = "log/";
 
 gossip::MessageType type_of(const RaftMessage& message);
@@ -45,10 +45,10 @@ crdt::Write erase_of(LogIndex index);
 crdt::Write write_of_voters(const std::vector<HostId>& voters);
 crdt::Write write_of(SeatId seat);
 crdt::Write write_of(const ClusterEpoch& epoch);
-/// What this log added up to was not what a majority held, `agreed`: no seat sits in it any more.
-crdt::Write write_of_divergence(const StateHash& agreed);
-/// An unreadable record counts as one.
-std::optional<StateHash> recover_divergence(const crdt::Records& records);
+/// No seat sits in this log any more, and none may again. `why` is for people.
+crdt::Write write_of_given_up(const std::string& why);
+/// Why; an unreadable record counts as one.
+std::optional<std::string> recover_given_up(const crdt::Records& records);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
 
 /// Reads raft/ back. Records of other tables are ignored. kCorrupt names the record that is missing

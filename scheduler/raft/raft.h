@@ -113,11 +113,10 @@ class Raft {
     std::vector<ReadGrant> reads;
     std::vector<std::uint64_t> refused_reads;
     std::vector<Seat> invited;  ///< Hosts that answered this leader and are no members.
-    /// A majority's hash where this host's was another. The machine is silent from then on: its
-    /// raft/ is to be set aside, and the host comes back from another seat.
-    std::optional<StateHash> diverged;
-    /// The disk holds less than this seat was heard to say: erase_all(), and take another seat.
-    bool went_back = false;
+    /// Why nobody may sit in this seat any more, for people: the state here is not that of a
+    /// majority, or the disk holds less than the seat was heard to say. The machine is silent from
+    /// then on: raft/ is to be set aside, and the host comes back from another seat.
+    std::optional<std::string> gives_seat_up;
     std::vector<Event> events;
   };
 

@@ -43,16 +43,15 @@ void Raft::compare(Instant now, const PeerMessage& input) {
     return;
   }
   const Answer answer = reply->answer.value_or(Answer());
-  if (const std::string why = why_went_back(input.from, answer.mark); !why.empty()) {
-    output_.went_back = true;
+  if (std::string why = why_went_back(input.from, answer.mark); !why.empty()) {
     emit(Severity::kAlarm, "disk_went_back",
          {{"told_by", input.from.short_hex()},
           {"why", why},
           {"advice",
            "this disk lost what it had synced, or is an old image: the host takes "
            "another seat"}});
-    halted_ = true;
-    comparison_.reset();
+    fall_silent();
+    output_.gives_seat_up = "the disk went back: " + std::move(why);
     return;
   }
   const Seat* voter = log_.configuration().voter(input.from);

@@ -45,7 +45,8 @@ void Raft::diverge(const StateHash& agreed) {
         {"role", std::string(text_of(role_))},
         {"advice", "raft/ is set aside; this host takes a new seat"}});
   fall_silent();
-  output_.diverged = agreed;
+  output_.gives_seat_up = "what it added up to at entry " + std::to_string(agreed.index.value()) +
+                          " was not what most voters hold";
 }
 
 }  // namespace muster::scheduler

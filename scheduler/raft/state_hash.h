@@ -2,8 +2,8 @@
 // Voters compare what their states came to (design 7). At indexes that all of them choose alike the
 // application tells Raft a hash of its state; members report the newest with their acknowledgements
 // and the leader compares. What most voters hold is the state of the cluster. A member that holds
-// another one is told so and gives its seat up: see Raft::Output::diverged. Where no majority holds
-// one nobody can say who is right: then nobody is made anew, and the leader raises an alarm.
+// another one is told so and gives its seat up: see Raft::Output::gives_seat_up. Where no majority
+// holds one nobody can say who is right: then nobody is made anew, and the leader raises an alarm.
 //
 // A member's newest word about an index counts, and of the indexes the newest that is decided: a
 // state that is again what it should be needs no repair. Nothing here judges the log: a member

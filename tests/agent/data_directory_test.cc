@@ -55,13 +55,12 @@ TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideMakesNobodyAFounder) {
   EXPECT_EQ(start(SeatId(8)), SeatId(8));
 }
 
-TEST_F(DataDirectoryTest, ARaftThatSaysThatItsStateDivergedGivesWayToo) {
+TEST_F(DataDirectoryTest, ARaftWhoseSeatWasGivenUpGivesWayToo) {
   EXPECT_EQ(start(SeatId(7)), SeatId());
   {
     auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
     ASSERT_TRUE(raft.has_value());
-    const scheduler::StateHash agreed{1, LogIndex(1000), 77};
-    ASSERT_TRUE((*raft)->commit({scheduler::write_of_divergence(agreed)}).has_value());
+    ASSERT_TRUE((*raft)->commit({scheduler::write_of_given_up("another epoch")}).has_value());
   }
   EXPECT_EQ(start(SeatId(8)), SeatId(8));
   EXPECT_EQ(start(SeatId(9)), SeatId(8));

@@ -53,8 +53,7 @@ class SeatOfThree : public testing::Test {
       }
       seat_->persisted(now_, each.id);
     }
-    rebuilds_ = rebuilds_ || output.rebuild;
-    starts_anew_ = starts_anew_ || output.start_anew;
+    starts_anew_ = starts_anew_ || output.starts_anew;
     std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
@@ -139,6 +138,14 @@ class SeatOfThree : public testing::Test {
     return std::exchange(replies_, {});
   }
 
+  /// And raft/ says so.
+  void expect_seat_given_up() const {
+    EXPECT_TRUE(starts_anew_);
+    const Status checked = QuorumSeat::check(written_, host('a'));
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, ErrorCode::kCorrupt);
+  }
+
   Instant now_ = Instant{} + 1000s;
   std::set<HostId> answering_ = {host('b')};
   std::map<HostId, std::uint64_t> levels_;  ///< As they say it.
@@ -146,7 +153,6 @@ class SeatOfThree : public testing::Test {
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
   crdt::Records written_;
-  bool rebuilds_ = false;
   std::optional<QuorumSeat> seat_;
   std::vector<SeatSend> sent_;
 };
@@ -166,9 +172,7 @@ TEST_F(SeatOfThree, AVoterThatIsToldWhatItForgotTakesAnotherSeat) {
   reply.answer = scheduler::Answer{{}, false, {Term(3), {}, true}};
   const HostId teller = asked->to;
   hear(teller, reply);
-  EXPECT_TRUE(starts_anew_);
-  ASSERT_EQ(written_.size(), 1U);
-  EXPECT_NE(scheduler::recover_log(written_)->seat, SeatId());
+  expect_seat_given_up();
 }
 
 TEST_F(SeatOfThree, AFormerLeaderCountsFromTheLastWordOfAMajority) {
@@ -307,10 +311,50 @@ TEST_F(SeatOfThree, WhoseStateIsNotThatOfAMajorityServesNothingMore) {
   EXPECT_FALSE(seat_->knows_state());
   EXPECT_FALSE(seat_->trusts_own_seat());
   EXPECT_TRUE(sent_.empty());
-  EXPECT_TRUE(rebuilds_);
-  const Status checked = QuorumSeat::check(written_, host('a'));
-  ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().code, ErrorCode::kCorrupt);
+  expect_seat_given_up();
+}
+
+TEST_F(SeatOfThree, ALogOfALowerEpochIsKeptAsideWhenAHigherOneIsMet) {
+  answering_ = {host('b'), host('c')};
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  const LogIndex last = seat_->raft()->last_index();
+  seat_->epoch_met(now_, {2, 77});
+  EXPECT_FALSE(seat_->has_seat());
+  EXPECT_FALSE(starts_anew_) << "not before that is durable";
+  collect();
+  expect_seat_given_up();
+  auto kept = scheduler::recover_log(written_);
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(scheduler::RaftLog(*kept).last().index, last);
+}
+
+TEST_F(SeatOfThree, WhoGaveItsSeatUpTakesNoneBeforeItStartsAgain) {
+  pass(1s, true);
+  seat_->epoch_met(now_, {2, 77});
+  collect();
+  sent_.clear();
+  scheduler::AppendRequest append;
+  append.term = Term(9);
+  hear(host('b'), append);
+  pass(20s, true);
+  EXPECT_FALSE(seat_->has_seat());
+  EXPECT_TRUE(sent_.empty());
+  expect_seat_given_up();
+}
+
+TEST_F(SeatOfThree, ASeatWithoutALogGoesOnInTheNextEpoch) {
+  const crdt::Records empty = {
+      {scheduler::write_of(SeatId(7)).key, *scheduler::write_of(SeatId(7)).value}};
+  SeatOptions options;
+  options.self = host('a');
+  seat_.emplace(options, empty, Rng(1), now_);
+  written_ = empty;
+  seat_->epoch_met(now_, {2, 77});
+  collect();
+  EXPECT_FALSE(starts_anew_);
+  ASSERT_TRUE(QuorumSeat::check(written_, host('a')));
+  EXPECT_EQ(scheduler::recover_log(written_)->epoch, (ClusterEpoch{2, 77}));
 }
 
 TEST_F(SeatOfThree, MakesItsSnapshotsWhereAllVotersDo) {

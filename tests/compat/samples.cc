@@ -195,13 +195,13 @@ agent::Request request() {
   return request;
 }
 
-Sample divergence_sample() {
-  return record_sample("diverged", scheduler::write_of_divergence({1, LogIndex(200), 77}),
-                       [](const std::string& bytes) {
-                         const auto agreed = scheduler::recover_divergence(
-                             {{std::string(scheduler::kDivergedKey), bytes}});
-                         return scheduler::write_of_divergence(agreed.value()).value;
-                       });
+Sample given_up_sample() {
+  return record_sample(
+      "given_up", scheduler::write_of_given_up("its disk went back"), [](const std::string& bytes) {
+        const auto why =
+            scheduler::recover_given_up({{std::string(scheduler::kGivenUpKey), bytes}});
+        return scheduler::write_of_given_up(why.value()).value;
+      });
 }
 
 std::vector<Sample> agent_message_samples() {
@@ -449,7 +449,7 @@ std::vector<Sample> disk_samples() {
             const auto log = recovered({hard, {std::string(scheduler::kConfigurationKey), bytes}});
             return scheduler::encode(log.snapshot.configuration);
           }),
-      divergence_sample(),
+      given_up_sample(),
       record_sample("seat", scheduler::write_of(SeatId(77)),
                     [hard](const std::string& bytes) {
                       return scheduler::write_of(

@@ -103,7 +103,7 @@ TEST_F(StartFromDisk, WhatItSaidAndDoesNotHoldEndsItsSeat) {
   for (const Mark& mark : forgotten) {
     start(host(3));
     answer(2, question(), 6, marked(mark));
-    EXPECT_TRUE(out.went_back);
+    EXPECT_TRUE(out.gives_seat_up.has_value());
     EXPECT_TRUE(raft->halted());
     wait(std::chrono::minutes(1));
     EXPECT_FALSE(grants(7, at(9, 6)));
@@ -122,7 +122,7 @@ TEST_F(StartFromDisk, WhatItHoldsOrWasReplacedLaterEndsNothing) {
     start(host(2));
     const std::uint64_t asked = question();
     answer(2, asked, 5, marked(mark));
-    EXPECT_FALSE(out.went_back);
+    EXPECT_FALSE(out.gives_seat_up.has_value());
     answer(3, asked, 5);
     EXPECT_FALSE(raft->is_comparing());
     EXPECT_TRUE(grants(6, at(5, 5)));

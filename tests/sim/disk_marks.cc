@@ -27,9 +27,9 @@ SeatId seat_on(const World& world, std::uint32_t host) {
 }
 
 scheduler::Configuration configuration_of(const World& world, std::uint32_t host) {
-  if (world.is_running(host)) {
-    const scheduler::Raft* raft = world.node(host).seat().raft();
-    return raft == nullptr ? scheduler::Configuration() : raft->configuration();
+  const scheduler::Raft* raft = world.is_running(host) ? world.node(host).seat().raft() : nullptr;
+  if (raft != nullptr) {
+    return raft->configuration();
   }
   auto disk = log_on(world, host);
   return disk.has_value() ? scheduler::RaftLog(*disk).configuration() : scheduler::Configuration();
