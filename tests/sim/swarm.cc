@@ -49,7 +49,7 @@ class Swarm {
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
-    world_.run_until_true([this] { return !is_any_frozen() && submits_->drained(world_); },
+    world_.run_until_true([this] { return are_all_awake() && submits_->drained(world_); },
                           is_lost ? kDrainOfLost : profile_.drain_max);
     world_.run_for(kSettle);
     if (!options_.stop_at_violation || world_.violations().empty()) {
@@ -75,14 +75,15 @@ class Swarm {
     return world;
   }
 
-  /// What stands still when the faults stop goes on when its time has come.
-  bool is_any_frozen() const {
+  /// What stands still when the faults stop goes on when its time has come; an agent that gave its
+  /// seat up is off for a moment, and then has much to hear.
+  bool are_all_awake() const {
     for (std::uint32_t host = 0; host < options_.hosts; ++host) {
-      if (world_.is_frozen(host)) {
-        return true;
+      if (world_.is_frozen(host) || !world_.is_running(host)) {
+        return false;
       }
     }
-    return false;
+    return true;
   }
 
   std::uint32_t some_host() { return static_cast<std::uint32_t>(rng_.below(options_.hosts)); }
