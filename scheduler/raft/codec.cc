@@ -144,11 +144,12 @@ AppendRequest read_append_request(Reader& in) {
 }
 
 void write(Encoder& out, const Answer& answer) {
-  out.array(7);
+  out.array(8);
   write(out, answer.commit);
   out.boolean(answer.leads).num(answer.mark.term);
   write(out, answer.mark.match);
   out.boolean(answer.mark.has_voted);
+  write_voters(out, answer.voters);
 }
 
 Answer read_answer(Reader in) {
@@ -158,6 +159,10 @@ Answer read_answer(Reader in) {
   answer.mark.term = read_number<Term>(in, kWireNumberMax);
   answer.mark.match = read_position(in, kWireNumberMax);
   answer.mark.has_voted = in.boolean();
+  if (in.left() > 0) {
+    Reader voters = in.array();
+    answer.voters = read_voters(voters);
+  }
   return answer;
 }
 

@@ -7,7 +7,8 @@ namespace muster::scheduler {
 
 Comparison::Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question,
                        Instant now)
-    : question_(question),
+    : self_(self),
+      question_(question),
       voters_(voters.begin(), voters.end()),
       patient_until_(now + kPatience),
       ask_at_(now) {
@@ -16,7 +17,9 @@ Comparison::Comparison(HostId self, const std::vector<HostId>& voters, std::uint
 }
 
 void Comparison::also_ask(HostId host, Instant now) {
-  if (!voters_.contains(host) && also_.insert(host).second) {
+  const bool is_asked = host == self_ || voters_.contains(host) || also_.contains(host);
+  if (!is_asked && also_.size() < kAlsoAskedMax) {
+    also_.insert(host);
     ask_at_ = now;
   }
 }
@@ -32,7 +35,7 @@ std::vector<HostId> Comparison::due(Instant now) {
   return hosts;
 }
 
-void Comparison::answered(HostId from, Term term, const Answer& answer) {
+void Comparison::answered(HostId from, Term term, const Answer& answer, Instant now) {
   answered_.insert(from);
   leader_answered_ = leader_answered_ || answer.leads;
   term_ = std::max(term_, term);
@@ -40,6 +43,12 @@ void Comparison::answered(HostId from, Term term, const Answer& answer) {
   commit_ = std::max(commit_, answer.commit, [&](const LogPosition& a, const LogPosition& b) {
     return order(a) < order(b);
   });
+  for (const HostId& voter : answer.voters) {
+    also_ask(voter, now);
+    if (also_.contains(voter)) {
+      told_.insert(voter);
+    }
+  }
 }
 
 bool Comparison::is_over(Instant now) const {
@@ -48,7 +57,9 @@ bool Comparison::is_over(Instant now) const {
                     [this](const HostId& host) { return answered_.contains(host); }));
   const bool is_patient = now < patient_until_;
   const bool has_majority = !voters_.empty() && count >= needed_;
-  return (has_majority && (count == voters_.size() || !is_patient)) ||
+  const bool has_all = count == voters_.size() && std::includes(answered_.begin(), answered_.end(),
+                                                                told_.begin(), told_.end());
+  return (has_majority && (has_all || !is_patient)) ||
          (leader_answered_ && (voters_.empty() || !is_patient)) ||
          (answered_.size() > count && now >= patient_until_ + kPatienceWithStrangers);
 }

@@ -8,9 +8,10 @@
 // the voter enters the highest term that it heard of, without a vote there, and helps nobody to
 // lead who lacks what is committed.
 //
-// It is over when all have answered, or, after kPatience, a majority with this host, or whoever
-// leads (the voters known here may have been replaced, or none is known yet). What only a host knew
-// that did not answer stays unknown: a quorum that waited for everybody would bear no failure.
+// It is over when all have answered, those too that an answer counts among the voters; or, after
+// kPatience, a majority of those known here with this host, or whoever leads (the voters known here
+// may have been replaced, or none is known yet). What only a host knew that did not answer stays
+// unknown: a quorum that waited for everybody would bear no failure.
 
 #include <cstdint>
 #include <map>
@@ -29,6 +30,8 @@ class Comparison {
   /// So much longer when none but candidates answer who are no voters known here.
   static constexpr Duration kPatienceWithStrangers = std::chrono::seconds(4);
   static constexpr Duration kAskEvery = std::chrono::milliseconds(250);
+  /// Beyond the voters known here; whoever comes later is not asked.
+  static constexpr std::size_t kAlsoAskedMax = 32;
 
   /// `question` numbers it, unlike any other request of this host; `voters` may hold `self`.
   Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question, Instant now);
@@ -39,7 +42,7 @@ class Comparison {
   /// Whom to ask now, and again later, even who answered: a leader that heard nothing for as long
   /// as this may take would step down.
   std::vector<HostId> due(Instant now);
-  void answered(HostId from, Term term, const Answer& answer);
+  void answered(HostId from, Term term, const Answer& answer, Instant now);
   bool is_over(Instant now) const;
   Instant next_deadline() const;
 
@@ -49,12 +52,14 @@ class Comparison {
   LogPosition commit() const { return commit_; }
 
  private:
+  HostId self_;
   std::uint64_t question_;
   std::set<HostId> voters_;  ///< Without this host.
   std::size_t needed_ = 0;   ///< Of them, for a majority with this host if it votes.
   Instant patient_until_;
   Instant ask_at_;
   std::set<HostId> also_;
+  std::set<HostId> told_;  ///< Of these, those that an answer counts among the voters.
   std::set<HostId> answered_;
   bool leader_answered_ = false;
   Term term_;

@@ -58,7 +58,7 @@ void Raft::compare(Instant now, const PeerMessage& input) {
   if (voter != nullptr && voter->id != reply->seat && !answer.leads) {
     return;  // Its own disk is another one: it knows nothing of before.
   }
-  comparison_->answered(input.from, reply->term, answer);
+  comparison_->answered(input.from, reply->term, answer, now);
   if (comparison_->is_over(now)) {
     end_comparison(now);
   }
@@ -111,6 +111,7 @@ void Raft::answer_question(Instant now, HostId from, const AppendRequest& questi
   answer.commit = {commit_, log_.term_at(commit_).value_or(Term())};
   answer.leads = leads_with_own_term_applied();
   answer.mark = marks_.of(from, SeatId(question.round));
+  answer.voters = voters_;
   reply.answer = answer;
   if (replication_.has_value()) {
     replication_->begin_life(view(now), from);

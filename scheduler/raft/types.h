@@ -115,6 +115,8 @@ struct Answer {
   LogPosition commit;  ///< The last entry that the teller knows to be committed.
   bool leads = false;  ///< With its own-term entry committed.
   Mark mark{};         ///< Of the asker, in the seat that it asked for.
+  /// In the teller's log, ascending: the asker's disk may have forgotten a change.
+  std::vector<HostId> voters{};
   bool operator==(const Answer&) const = default;
 };
 struct AppendReply {

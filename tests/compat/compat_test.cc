@@ -119,6 +119,17 @@ TEST(Older, HelloAndRegisterNeedNotSayWhatIsStuckOrDenied) {
   EXPECT_EQ(tried, 2U);
 }
 
+TEST(Older, AnAnswerToAVoterThatStartsNeedNotNameVoters) {
+  for (const Sample& sample : all_samples()) {
+    if (sample.name == "message/append_reply") {
+      EXPECT_TRUE(sample.reread(bytes_of("9b040902c200cd012c044d0297cd012c04c304cd012c04c390"))
+                      .has_value());
+      return;
+    }
+  }
+  FAIL() << "no such sample";
+}
+
 // ---- what a newer version says ----
 
 crdt::Row newer_row() {

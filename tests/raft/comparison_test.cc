@@ -81,6 +81,33 @@ TEST_F(StartFromDisk, AMajorityIsEnoughAfterAWhileAndLessIsNot) {
   EXPECT_FALSE(raft->is_comparing());
 }
 
+TEST_F(StartFromDisk, VotersThatItsDiskDoesNotKnowAreWaitedForToo) {
+  start(host(3));
+  const std::uint64_t asked = question();
+  Answer newer;
+  newer.voters = {host(1), host(2), host(7)};
+  answer(2, asked, 6, newer);
+  wait(Duration(0));
+  EXPECT_EQ(sent_to<AppendRequest>(), (std::vector{host(2), host(3), host(7)}));
+  answer(3, asked, 6, newer);
+  EXPECT_TRUE(raft->is_comparing());
+  answer(7, asked, 6, marked({Term(5), at(6, 5), false}));
+  EXPECT_TRUE(out.gives_seat_up.has_value());
+}
+
+TEST_F(StartFromDisk, NobodyMakesItAskWithoutEnd) {
+  start(host(3));
+  const std::uint64_t asked = question();
+  Answer many;
+  for (std::uint8_t number = 10; number < 250; ++number) {
+    many.voters = {host(number)};
+    answer(2, asked, 6, many);
+    wait(Duration(1));
+  }
+  wait(Comparison::kAskEvery);
+  EXPECT_LE(sent<AppendRequest>().size(), Comparison::kAlsoAskedMax + 2);
+}
+
 TEST_F(StartFromDisk, AVoterThatLostItsDiskIsNoAnswer) {
   start();
   AppendReply reply{Term(5), question(), 0, false, LogIndex(), {}, SeatId(9)};
