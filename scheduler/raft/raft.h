@@ -167,7 +167,8 @@ class Raft {
   /// contradicts what is committed). The machine is silent from then on; an event said why.
   bool halted() const { return halted_; }
   bool is_comparing() const { return comparison_.has_value(); }
-  /// Appends what removes the log and all that belongs to this seat from the disk.
+  /// Appends what removes the log and all that belongs to this seat from the disk, a founder's
+  /// promises among it.
   void erase_all(crdt::WriteBatch& batch) const;
 
  private:

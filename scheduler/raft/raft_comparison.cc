@@ -163,7 +163,8 @@ bool Raft::lacks_committed(LogPosition last) const {
 
 void Raft::erase_all(crdt::WriteBatch& batch) const {
   log_.erase_all(batch);
-  for (const std::string_view key : {kHardStateKey, kVotersKey}) {
+  for (const std::string_view key :
+       {kHardStateKey, kVotersKey, kClusterKey, kPromiseKey, kRefusedKey}) {
     batch.push_back({std::string(key), std::nullopt});
   }
 }

@@ -179,6 +179,23 @@ TEST_F(RecoveryTest, WhatRunsGoesOnAndNewWorkIsPlaced) {
   ASSERT_TRUE(world_.run_until_true([&] { return jobs_in(JobState::kCompleted) >= 4; }, 60s));
 }
 
+/// Alone, and with entries that only it has.
+TEST_F(RecoveryTest, WhoWentOnAloneGoesOnAfterAPowerLossToo) {
+  power_off_majority();
+  ASSERT_EQ(recover(), agent::ResponseStatus::kOk);
+  ASSERT_TRUE(leads_again());
+  submit(8, 1s);
+  world_.run_for(500ms);
+  ASSERT_EQ(state().jobs().size(), 1U);
+  world_.power_off(survivor_);
+  world_.run_for(1s);
+  world_.power_on(survivor_);
+  world_.start_agent(survivor_);
+  ASSERT_TRUE(leads_again());
+  EXPECT_EQ(state().epoch(), 2U);
+  EXPECT_EQ(state().jobs().size(), 1U);
+}
+
 TEST_F(RecoveryTest, WhoComesBackGivesItsOldLogUpAndVotesAgain) {
   power_off_majority();
   ASSERT_EQ(recover(), agent::ResponseStatus::kOk);
