@@ -186,11 +186,25 @@ constexpr SwarmProfile lost_majorities() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 15> kProfiles = {
+/// Quorums that lose their majority and are recovered by hand, under all that keeps disks whole.
+constexpr SwarmProfile recoveries() {
+  SwarmProfile profile = brief();
+  profile.name = "recoveries";
+  profile.weight(Fault::kDiskLied) = 0;
+  profile.weight(Fault::kVoterPutBack) = 0;
+  profile.weight(Fault::kVoterLostRaft) = 0;
+  profile.weight(Fault::kQuorumLost) = 5;
+  profile.repeat = 0;  // A key may be another job's afterwards.
+  profile.between_faults_max = 6s;
+  profile.hold_max = 25s;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 16> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
-    brief(),        lying_disks(),  lost_majorities(),
+    brief(),        lying_disks(),  lost_majorities(), recoveries(),
 };
 
 }  // namespace

@@ -44,8 +44,9 @@ enum class Fault : std::uint8_t {
   kDiskLied,       ///< Power is lost, and with it a tail of what raft/ or id/ said to be durable.
   kVoterPutBack,   ///< As kDiskPutBack, of any host.
   kVotersLost,     ///< Some voters' raft/ at once, any number of them.
+  kQuorumLost,     ///< A majority is off; an operator recovers the quorum from the others.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kVotersLost) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kQuorumLost) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {

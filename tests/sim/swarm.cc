@@ -7,6 +7,7 @@
 
 #include "tests/sim/checkers.h"
 #include "tests/sim/disk_faults.h"
+#include "tests/sim/lost_quorum.h"
 
 namespace muster::sim {
 namespace {
@@ -28,8 +29,9 @@ class Swarm {
  public:
   explicit Swarm(const SwarmOptions& options)
       : options_(options), rng_(options.seed ^ 0x5eedU), world_(world_options(options)) {
-    const Checkers checkers = add_checkers(world_);
-    submits_ = checkers.submits;
+    const Checkers checkers =
+        LostQuorum::is_in(profile_) ? LostQuorum::add_checkers(world_) : add_checkers(world_);
+    submits_ = checkers.submits == nullptr ? &submits_tried_ : checkers.submits;
     gpus_ = checkers.gpus;
     if (options_.faults && DiskFaults::may_forget(profile_)) {
       auto marks = std::make_unique<DiskMarks>();
@@ -49,7 +51,7 @@ class Swarm {
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
-    world_.run_until_true([this] { return are_all_awake() && submits_->drained(world_); },
+    world_.run_until_true([this] { return are_all_awake() && is_drained(); },
                           is_lost ? kDrainOfLost : profile_.drain_max);
     world_.run_for(kSettle);
     if (!options_.stop_at_violation || world_.violations().empty()) {
@@ -84,6 +86,11 @@ class Swarm {
       }
     }
     return true;
+  }
+
+  bool is_drained() {
+    return LostQuorum::is_in(profile_) ? LostQuorum::what_is_amiss(world_).empty()
+                                       : submits_->drained(world_);
   }
 
   std::uint32_t some_host() { return static_cast<std::uint32_t>(rng_.below(options_.hosts)); }
@@ -210,6 +217,8 @@ class Swarm {
         return disks_.put_back_any(host);
       case Fault::kVotersLost:
         return disks_.lose_many();
+      case Fault::kQuorumLost:
+        return lost_quorum_.lose_majority();
       case Fault::kDeciderKilled:
         submits_->submit(world_, some_host(), some_job());
         return after(rng_.between(Duration(0), kNewJobsStart), [this] { kill_leader(); });
@@ -538,12 +547,14 @@ class Swarm {
   const Duration length_ = std::max(options_.length, profile_.length_min);
   Rng rng_;
   World world_;
+  SubmitsKept submits_tried_;  ///< Of runs that do not ask whether they were kept.
   SubmitsKept* submits_ = nullptr;
   NoGpuInTwoAttempts* gpus_ = nullptr;
   DiskMarks* marks_ = nullptr;
   Instant removal_over_at_;
   std::map<std::string, std::uint64_t> counts_;
   DiskFaults disks_{world_, profile_, rng_, counts_};
+  LostQuorum lost_quorum_{world_, rng_, counts_};
 };
 
 }  // namespace

@@ -1,0 +1,48 @@
+#pragma once
+// A swarm's worst fault: a majority of the voters is off, and an operator brings the quorum back
+// from who is left (design 7). What only the lost voters had logged may be gone, so such runs are
+// not asked whether submits were kept, nor what one log says of another's: no GPU may be bound
+// twice, and in the end everyone follows one quorum that gets its work done.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gossip/base/rng.h"
+#include "tests/sim/checkers.h"
+#include "tests/sim/profiles.h"
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+class LostQuorum {
+ public:
+  /// All outlive it. `rng` and `counts` are the swarm's.
+  LostQuorum(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts)
+      : world_(world), rng_(rng), counts_(counts) {}
+
+  static bool is_in(const SwarmProfile& profile) { return profile.has(Fault::kQuorumLost); }
+  static Checkers add_checkers(World& world);
+
+  /// Powers a majority off; they come back a while after the recovery. Nothing while nobody leads.
+  void lose_majority();
+  /// "" when all hosts follow one leader in one epoch and all jobs have ended, else what is not so.
+  static std::string what_is_amiss(World& world);
+
+ private:
+  /// What an operator does with `muster quorum recover`: asks everyone, then orders the host that
+  /// knows most to go on; until somebody leads.
+  void look(int tries);
+  void decide(const std::vector<std::uint64_t>& asked, int tries);
+  std::uint64_t ask(std::uint32_t host, const agent::RecoverArgs& arguments);
+  bool is_led() const;
+  void after(Duration low, Duration high, std::function<void()> action);
+
+  World& world_;
+  Rng& rng_;
+  std::map<std::string, std::uint64_t>& counts_;
+};
+
+}  // namespace muster::sim
