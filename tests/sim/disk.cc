@@ -52,9 +52,16 @@ void Disk::commit(crdt::Environment environment, const crdt::WriteBatch& batch) 
     return write.key == scheduler::kSeatKey;
   });
   if (begins_anew && !target.sealed.empty()) {
-    lost_ = target.sealed;
+    keep_lost(target.sealed);
   }
   apply(target, batch);
+}
+
+/// Several losses may follow each other before a word of the first has arrived.
+void Disk::keep_lost(const std::map<std::string, std::string>& log) {
+  for (const auto& [key, value] : log) {
+    lost_.insert_or_assign(key, value);
+  }
 }
 
 void Disk::begin_lying(crdt::Environment environment) {
@@ -68,7 +75,7 @@ void Disk::lose_what_it_lied_about(Rng& rng) {
   }
   Image& target = image(*lies_in_);
   if (*lies_in_ == crdt::Environment::kRaft) {
-    lost_ = target.sealed;
+    keep_lost(target.sealed);
   }
   for (std::uint64_t left = rng.below(undo_.size() + 1); left > 0; --left) {
     for (const auto& [key, value] : undo_.back().before) {
@@ -86,9 +93,11 @@ void Disk::lose_what_it_lied_about(Rng& rng) {
 }
 
 void Disk::go_back_to(const Disk& image) {
-  std::map<std::string, std::string> log = sealed(crdt::Environment::kRaft);
+  std::map<std::string, std::string> lost = std::move(lost_);
+  const std::map<std::string, std::string> log = sealed(crdt::Environment::kRaft);
   *this = image;
-  lost_ = std::move(log);
+  lost_ = std::move(lost);
+  keep_lost(log);
   lies_in_.reset();
   undo_.clear();
 }
@@ -132,7 +141,7 @@ void Disk::begin_anew(crdt::Environment environment, const crdt::WriteBatch& fir
   CHECK(idle());
   lies_in_.reset();
   undo_.clear();
-  lost_ = std::move(image(environment).sealed);
+  keep_lost(image(environment).sealed);
   image(environment) = Image();
   apply(image(environment), first);
 }

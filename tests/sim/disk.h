@@ -34,8 +34,8 @@ class Disk {
   crdt::Records read(crdt::Environment environment) const;
   /// Durable records as they are, for checkers.
   const std::map<std::string, std::string>& sealed(crdt::Environment environment) const;
-  /// What the last loss took away of the log: another life of raft/ began, the disk had lied, or
-  /// went back.
+  /// What losses took away of the log, of each record the last: another life of raft/ began, the
+  /// disk had lied, or went back.
   const std::map<std::string, std::string>& lost() const { return lost_; }
   bool idle() const { return pending_.empty(); }
 
@@ -57,6 +57,7 @@ class Disk {
   static void apply(Image& image, const crdt::WriteBatch& batch);
   void commit(crdt::Environment environment, const crdt::WriteBatch& batch);
   void lose_what_it_lied_about(Rng& rng);
+  void keep_lost(const std::map<std::string, std::string>& log);
   Image& image(crdt::Environment environment);
 
   Image images_[3];
