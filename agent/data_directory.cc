@@ -73,12 +73,6 @@ Status DataDirectory::open_state() {
 }
 
 Status DataDirectory::start_raft_anew(const std::string& why) {
-  log_event(
-      {Severity::kWarn,
-       "raft_set_aside",
-       {{"why", why},
-        {"kept_in", path_ + "/raft.lost"},
-        {"advice", "this host takes a new seat; the voters that are left let it vote again"}}});
   // Else a crash now would leave an empty raft/ that looks like that of a first start.
   const std::string known(kRaftHomeInId);
   if (!recovered_.id.contains(known)) {
@@ -86,11 +80,25 @@ Status DataDirectory::start_raft_anew(const std::string& why) {
       return marked;
     }
   }
+  const bool is_bare = stores_.raft != nullptr && QuorumSeat::is_bare(recovered_.raft);
   stores_.raft.reset();
   recovered_.raft.clear();
-  if (const Status aside = set_raft_aside(path_ + "/raft"); !aside) {
-    return aside;
+  std::string kept_in = "nowhere: it held no log";
+  if (is_bare) {
+    if (const Status discarded = discard_raft(path_ + "/raft"); !discarded) {
+      return discarded;
+    }
+  } else if (const Result<std::string> aside = set_raft_aside(path_ + "/raft"); aside) {
+    kept_in = *aside;
+  } else {
+    return aside.error();
   }
+  log_event(
+      {Severity::kWarn,
+       "raft_set_aside",
+       {{"why", why},
+        {"kept_in", kept_in},
+        {"advice", "this host takes a new seat; the voters that are left let it vote again"}}});
   is_raft_new_ = true;
   return open_raft();
 }

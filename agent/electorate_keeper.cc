@@ -115,12 +115,24 @@ void ElectorateKeeper::follow(Instant now, const Raft& raft) {
     }
   }
   if (!leads) {
-    seats_.clear();
-    invited_at_.clear();
-    elsewhere_since_.clear();
-    courses_.clear();
-    setbacks_.clear();
+    forget();
   }
+}
+
+void ElectorateKeeper::forget() {
+  seats_.clear();
+  invited_at_.clear();
+  elsewhere_since_.clear();
+  courses_.clear();
+  setbacks_.clear();
+}
+
+void ElectorateKeeper::leave() {
+  if (wish_.has_value()) {
+    end_wish(false, ErrorCode::kUnknown, "this host gave its seat up: see `muster quorum`");
+  }
+  forget();
+  output_.inputs.clear();
 }
 
 void ElectorateKeeper::look(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts) {

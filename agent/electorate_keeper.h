@@ -58,6 +58,8 @@ class ElectorateKeeper {
   /// After each step of Raft, with the last output's inputs taken: wishes that were fulfilled or
   /// cannot be any more.
   void follow(Instant now, const scheduler::Raft& raft);
+  /// This host leads nobody any more, and its log is given up.
+  void leave();
   Instant next_deadline(const scheduler::Raft& raft) const;
   Output take_output();
 
@@ -76,6 +78,7 @@ class ElectorateKeeper {
   void invite(Instant now, HostId host);
   void change(Instant now, const scheduler::Raft& raft, scheduler::Configuration next);
   void end_wish(bool ok, ErrorCode code, std::string text);
+  void forget();
 
   bool is_calm_ = true;
   Instant look_at_{};

@@ -48,7 +48,8 @@ bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
           {"epoch", theirs.text()},
           {"advice", "the quorum was recovered twice: recover it once more, at the one to keep"}});
   }
-  if (!is_of_quorum(envelope.type) || epoch_.obeys(theirs)) {
+  // In the middle of a recovery the log is of an epoch that this host may not yet tell.
+  if (!is_of_quorum(envelope.type) || (epoch_.obeys(theirs) && theirs == seat_.epoch())) {
     return true;
   }
   ++dropped_count_;
@@ -127,12 +128,11 @@ Response Node::recover(Instant now, const RecoverArgs& order) {
                    " voters are alive, which is a majority: it elects a leader by itself, and "
                    "nothing is to be recovered");
   }
-  const ClusterEpoch next{epoch_.met().counter + 1, rng_.next()};
+  const ClusterEpoch next{seat_.epoch().counter + 1, rng_.next()};
   const Status begun = seat_.recover(now, {order.index, order.term}, next);
   if (!begun) {
     return bad(ResponseStatus::kConflict, "host " + options_.name + ": " + begun.error().text);
   }
-  raise_epoch(now, next);
   return good(now, encode_payload(recovery_info(now)));
 }
 

@@ -268,6 +268,9 @@ void Node::view_changed(Instant now, HostId host) {
 
 bool Node::drain_seat(Instant now) {
   SeatOutput output = seat_.take_output();
+  if (output.recovered.has_value()) {
+    raise_epoch(now, *output.recovered);
+  }
   for (SeatSend& message : output.messages) {
     send_from_seat(now, message);
   }

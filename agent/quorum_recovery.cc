@@ -94,7 +94,7 @@ Status QuorumSeat::recover(Instant now, scheduler::LogPosition expected, const C
   heard_ = {};
   epoch_ = next;
   // What the new machine writes comes behind this batch: no vote is durable before the log is.
-  persist({Owner::Machine::kSeat, 0}, std::move(batch));
+  persist({Owner::Machine::kRecovery, 0}, std::move(batch));
   take_seat(now, std::move(log));
   pump(now);
   return ok();
@@ -124,6 +124,15 @@ void QuorumSeat::epoch_met(Instant now, const ClusterEpoch& epoch) {
   pump(now);
 }
 
+/// The agent starts again once raft/ says so durably: else a crash would bring back the voter that
+/// was. The log itself is kept, aside.
+void QuorumSeat::give_seat_up(Instant now, const std::string& why) {
+  output_.events.push_back({Severity::kWarn, "seat_given_up", {{"why", why}}});
+  leave_seat(now);
+  gives_seat_up_ = true;
+  persist({Owner::Machine::kGivenUp, 0}, {scheduler::write_of_given_up(why)});
+}
+
 /// Everything that is of the log that was followed here.
 void QuorumSeat::leave_seat(Instant now) {
   const std::map<std::uint64_t, ReadOwner> reads = std::exchange(reads_, {});
@@ -139,7 +148,8 @@ void QuorumSeat::leave_seat(Instant now) {
     scheduler_.step(now, scheduler::input::LeadershipChanged{false, false});
   }
   raft_.reset();
-  keeper_ = ElectorateKeeper();
+  keeper_.leave();
+  answer_wishes(keeper_.take_output().done);
   pace_ = VoterPace();
   told_ = {};
   told_leads_ = false;

@@ -53,6 +53,14 @@ Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
   return ok();
 }
 
+bool QuorumSeat::is_bare(const crdt::Records& raft_records) {
+  const auto log = scheduler::recover_log(raft_records);
+  const auto quorum = scheduler::recover_quorum(raft_records);
+  return log.has_value() && log->snapshot.configuration.voters.empty() && log->entries.empty() &&
+         log->hard_state.term == Term() && quorum.has_value() && !quorum->formed.has_value() &&
+         !quorum->promise.has_value();
+}
+
 QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng,
                        Instant now)
     : options_(options),
@@ -94,7 +102,7 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     if (const auto* append = std::get_if<scheduler::AppendRequest>(&*raft_message)) {
       told_commit_ = std::max(told_commit_, append->commit);
     }
-    if (raft_->log().configuration().voter(envelope.from) != nullptr) {
+    if (is_of_voter(envelope.from, *raft_message)) {
       voters_heard_[envelope.from] = now;
     }
     raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
@@ -108,10 +116,31 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
   return true;
 }
 
-/// A leader that sends its log to a host without a seat counts it among its learners.
+/// A leader that sends its log to a host without a seat counts it among its learners. Of term 0 is
+/// a voter's question, which goes to hosts that are none of its quorum, too.
 bool QuorumSeat::is_invited(const scheduler::RaftMessage& message) {
-  return std::holds_alternative<scheduler::AppendRequest>(message) ||
+  const auto* append = std::get_if<scheduler::AppendRequest>(&message);
+  return (append != nullptr && append->term > Term()) ||
          std::holds_alternative<scheduler::SnapshotChunk>(message);
+}
+
+/// A host on a new disk still speaks of Raft, and helps nobody to a majority.
+bool QuorumSeat::is_of_voter(HostId from, const scheduler::RaftMessage& message) const {
+  const scheduler::Seat* voter = raft_->log().configuration().voter(from);
+  if (voter == nullptr) {
+    return false;
+  }
+  if (const auto* vote = std::get_if<scheduler::VoteReply>(&message)) {
+    return vote->seat == voter->id;
+  }
+  if (const auto* reply = std::get_if<scheduler::AppendReply>(&message)) {
+    return reply->seat == voter->id;
+  }
+  if (const auto* ack = std::get_if<scheduler::SnapshotAck>(&message)) {
+    return ack->seat == voter->id;
+  }
+  const auto* append = std::get_if<scheduler::AppendRequest>(&message);
+  return append == nullptr || append->term > Term() || SeatId(append->round) == voter->id;
 }
 
 /// The seat's id is on disk before anything that is said from it.
@@ -125,15 +154,6 @@ void QuorumSeat::take_new_seat(Instant now) {
   take_seat(now, std::move(log));
 }
 
-/// The agent starts again once raft/ says so durably: else a crash would bring back the voter that
-/// was. The log itself is kept, aside.
-void QuorumSeat::give_seat_up(Instant now, const std::string& why) {
-  output_.events.push_back({Severity::kWarn, "seat_given_up", {{"why", why}}});
-  leave_seat(now);
-  gives_seat_up_ = true;
-  persist({Owner::Machine::kGivenUp, 0}, {scheduler::write_of_given_up(why)});
-}
-
 void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   const auto found = persists_.find(id);
   CHECK(found != persists_.end());
@@ -141,6 +161,9 @@ void QuorumSeat::persisted(Instant now, std::uint64_t id) {
   persists_.erase(found);
   switch (owner.machine) {
     case Owner::Machine::kSeat:
+      return;
+    case Owner::Machine::kRecovery:
+      output_.recovered = epoch_;
       return;
     case Owner::Machine::kGivenUp:
       output_.starts_anew = true;
@@ -350,7 +373,7 @@ bool QuorumSeat::drain_first_quorum(Instant now) {
     return false;
   }
   output_.formed = output.formed->cluster;
-  if (!raft_.has_value()) {
+  if (!raft_.has_value() && epoch_.is_first()) {
     scheduler::RecoveredLog log;
     log.snapshot.configuration = scheduler::founding(output.formed->voters);
     take_seat(now, std::move(log));
@@ -491,16 +514,20 @@ bool QuorumSeat::drain_keeper(Instant now) {
       raft_->step(now, std::move(input));
       moved = true;
     }
-    for (ElectorateKeeper::Done& done : output.done) {
-      output_.replies.push_back(
-          {done.request, std::nullopt, done.ok, done.code, std::move(done.text)});
-    }
+    answer_wishes(std::move(output.done));
     std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
   };
   drain();
   keeper_.follow(now, *raft_);
   drain();
   return moved;
+}
+
+void QuorumSeat::answer_wishes(std::vector<ElectorateKeeper::Done> done) {
+  for (ElectorateKeeper::Done& each : done) {
+    output_.replies.push_back(
+        {each.request, std::nullopt, each.ok, each.code, std::move(each.text)});
+  }
 }
 
 void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {

@@ -73,6 +73,8 @@ struct SeatOutput {
   std::vector<std::uint64_t> refused_reads;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
+  /// What recover() wrote is durable: this epoch is to be obeyed and told from now on.
+  std::optional<ClusterEpoch> recovered;
   /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
   /// which sets raft/ aside and gives the host another seat.
   bool starts_anew = false;
@@ -83,6 +85,8 @@ class QuorumSeat {
   /// kCorrupt: `raft_records` cannot be trusted, or their seat was given up, and this host needs
   /// another one. kConflict: they are of a quorum of other hosts, and the agent must not start.
   static Status check(const crdt::Records& raft_records, HostId self);
+  /// Nobody voted or wrote a log there: it is that of a host which never voted, or a new seat.
+  static bool is_bare(const crdt::Records& raft_records);
 
   /// Precondition: check(raft_records).
   QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng, Instant now);
@@ -121,7 +125,8 @@ class QuorumSeat {
   std::size_t heard_voters(Instant now) const;
   /// The log as it is here, its uncommitted end included, becomes that of a quorum of this host
   /// alone, under `next`, which is above its epoch. kConflict: the log does not end at `expected`;
-  /// kCorrupt: it holds what this version cannot apply. Nothing has changed then.
+  /// kCorrupt: it holds what this version cannot apply. Nothing has changed then. Over when
+  /// SeatOutput::recovered says so: before that nobody may hear of `next`, this host's id/ neither.
   Status recover(Instant now, scheduler::LogPosition expected, const ClusterEpoch& next);
   /// `epoch` is obeyed on this host: a log of a lower one is set aside, and its seat given up.
   void epoch_met(Instant now, const ClusterEpoch& epoch);
@@ -161,7 +166,7 @@ class QuorumSeat {
  private:
   /// Which machine a persist of the seat belongs to.
   struct Owner {
-    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kGivenUp };
+    enum class Machine : std::uint8_t { kSeat, kFirstQuorum, kRaft, kRecovery, kGivenUp };
     Machine machine = Machine::kSeat;
     std::uint64_t id = 0;
   };
@@ -169,6 +174,7 @@ class QuorumSeat {
   void leave_seat(Instant now);
   Result<scheduler::RecoveredLog> continued_log(const ClusterEpoch& next);
   static bool is_invited(const scheduler::RaftMessage& message);
+  bool is_of_voter(HostId from, const scheduler::RaftMessage& message) const;
   void take_new_seat(Instant now);
   void give_seat_up(Instant now, const std::string& why);
   void take_seat(Instant now, scheduler::RecoveredLog log);
@@ -178,6 +184,7 @@ class QuorumSeat {
   bool drain_scheduler(Instant now);
   bool is_heard_of() const;
   bool drain_keeper(Instant now);
+  void answer_wishes(std::vector<ElectorateKeeper::Done> done);
   /// Why the log does not take an order of this kind now, for people; "" when it does.
   std::string why_not_taken(Instant now, scheduler::EntryKind kind) const;
   // quorum_seat_log.cc
@@ -208,7 +215,7 @@ class QuorumSeat {
   scheduler::StateHasher hasher_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};
-  std::map<HostId, Instant> voters_heard_;  ///< Those that sent a message of Raft's.
+  std::map<HostId, Instant> voters_heard_;  ///< Those that spoke from the seat that votes.
   /// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering.
   struct ReadOwner {
     bool is_client = false;

@@ -149,9 +149,13 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
   return writes;
 }
 
-Status set_raft_aside(const std::string& raft_directory) {
+Result<std::string> set_raft_aside(const std::string& raft_directory) {
   const std::filesystem::path from(raft_directory);
-  const std::filesystem::path to = raft_directory + std::string(kLostSuffix);
+  const std::string first = raft_directory + std::string(kLostSuffix);
+  std::string to = first;
+  for (int number = 2; number <= kRaftsAsideMax && std::filesystem::exists(to); ++number) {
+    to = first + "." + std::to_string(number);
+  }
   std::error_code error;
   std::filesystem::remove_all(to, error);
   if (!error) {
@@ -160,9 +164,18 @@ Status set_raft_aside(const std::string& raft_directory) {
   if (error) {
     return Error{ErrorCode::kIo, "cannot set " + raft_directory + " aside: " + error.message()};
   }
-  return sync_directory(from.parent_path())
-             ? ok()
-             : Status(io_error(from.parent_path(), "cannot sync the data directory"));
+  if (!sync_directory(from.parent_path())) {
+    return io_error(from.parent_path(), "cannot sync the data directory");
+  }
+  return to;
+}
+
+Status discard_raft(const std::string& raft_directory) {
+  std::error_code error;
+  std::filesystem::remove_all(raft_directory, error);
+  return error ? Status(Error{ErrorCode::kIo,
+                              "cannot remove " + raft_directory + ": " + error.message()})
+               : ok();
 }
 
 Result<RaftHomeWrites> settle_anew(const std::string& raft_directory, HostId self, SeatId seat) {

@@ -38,14 +38,21 @@ struct RaftHomeWrites {
 
 /// `raft_directory` exists; the records are those of the two environments. At the first start, and
 /// at the first one of a directory of an earlier release, it makes the marker.
-/// kCorrupt: raft/ is missing or is a copy: set_raft_aside(), then settle_anew().
+/// kCorrupt: raft/ is missing or is a copy: set_raft_aside() or discard_raft(), then settle_anew().
 /// kConflict: it is that of another host; the text says how to go on. kIo: the marker cannot be
 /// made or looked at.
 Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId self,
                                        const crdt::Records& id, const crdt::Records& raft);
 
-/// Renames a raft/ that is not open to raft.lost/, durably; an older raft.lost/ is deleted.
-Status set_raft_aside(const std::string& raft_directory);
+/// So many are kept.
+inline constexpr int kRaftsAsideMax = 4;
+
+/// Renames a raft/ that is not open to raft.lost, raft.lost.2 and so on, durably; where it went. Of
+/// kRaftsAsideMax the last one gives way: the first ones are of times when the log was whole.
+Result<std::string> set_raft_aside(const std::string& raft_directory);
+
+/// Deletes a raft/ that is not open: one that holds no log, of a start that got no further.
+Status discard_raft(const std::string& raft_directory);
 
 /// `raft_directory` exists and is empty but for its environment. `seat` is not a founder's: of real
 /// randomness, and not zero.

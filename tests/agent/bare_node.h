@@ -123,13 +123,18 @@ class BareNode {
 
   std::vector<gossip::TransportOutput> transport;
   std::vector<Event> events;
+  /// By which output of the node each part of the disk was written. What one output writes may be
+  /// synced in any order.
+  std::vector<std::pair<int, crdt::Environment>> written;
 
  private:
   void collect() {
     Node::Output output = node_->take_output();
+    ++outputs_;
     std::move(output.transport.begin(), output.transport.end(), std::back_inserter(transport));
     std::move(output.events.begin(), output.events.end(), std::back_inserter(events));
     for (const Persist& persist : output.persists) {
+      written.emplace_back(outputs_, persist.environment);
       for (const crdt::Write& write : persist.writes) {
         crdt::Records& image = disk_[persist.environment];
         image.erase(write.key);
@@ -147,6 +152,7 @@ class BareNode {
 
   Instant now_{std::chrono::seconds(1000)};
   bool exited_ = false;
+  int outputs_ = 0;
   std::optional<Node> node_;
   std::map<crdt::Environment, crdt::Records> disk_;
 };

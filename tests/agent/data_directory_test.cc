@@ -55,12 +55,49 @@ TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideMakesNobodyAFounder) {
   EXPECT_EQ(start(SeatId(8)), SeatId(8));
 }
 
+TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideLosesNothingOfIt) {
+  EXPECT_EQ(start(SeatId(7)), SeatId());
+  damage_raft();
+  for (int crashes = 0; crashes < 3; ++crashes) {
+    ASSERT_TRUE(DataDirectory::open(base_).has_value());  // And ends before it settles.
+  }
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+  EXPECT_EQ(fs::file_size(base_ + "/raft.lost/data.mdb"), 100U);
+  EXPECT_FALSE(fs::exists(base_ + "/raft.lost.2"));
+}
+
+TEST_F(DataDirectoryTest, SeveralLogsThatWereGivenUpAreKept) {
+  start(SeatId(7));
+  for (int number = 1; number <= kRaftsAsideMax + 2; ++number) {
+    {
+      auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
+      ASSERT_TRUE(raft.has_value());
+      const scheduler::HardState voted{Term(static_cast<std::uint64_t>(number)), kSelf};
+      ASSERT_TRUE((*raft)
+                      ->commit({scheduler::write_of(voted), scheduler::write_of_given_up("why")})
+                      .has_value());
+    }
+    start(SeatId(static_cast<std::uint64_t>(100 + number)));
+  }
+  const std::pair<std::string, std::uint64_t> kept[] = {{"", 1}, {".2", 2}, {".3", 3}, {".4", 6}};
+  for (const auto& [suffix, term] : kept) {
+    auto raft = crdt::LmdbStore::open(base_ + "/raft.lost" + suffix, crdt::Environment::kRaft);
+    ASSERT_TRUE(raft.has_value());
+    EXPECT_EQ(scheduler::recover_log((*raft)->recovered())->hard_state.term, Term(term));
+  }
+  EXPECT_FALSE(fs::exists(base_ + "/raft.lost.5"));
+}
+
 TEST_F(DataDirectoryTest, ARaftWhoseSeatWasGivenUpGivesWayToo) {
   EXPECT_EQ(start(SeatId(7)), SeatId());
   {
     auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
     ASSERT_TRUE(raft.has_value());
-    ASSERT_TRUE((*raft)->commit({scheduler::write_of_given_up("another epoch")}).has_value());
+    const scheduler::HardState voted{Term(3), kSelf};
+    ASSERT_TRUE(
+        (*raft)
+            ->commit({scheduler::write_of(voted), scheduler::write_of_given_up("another epoch")})
+            .has_value());
   }
   EXPECT_EQ(start(SeatId(8)), SeatId(8));
   EXPECT_EQ(start(SeatId(9)), SeatId(8));

@@ -6,6 +6,7 @@
 
 #include "crdt/codec.h"
 #include "membership/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
 #include "tests/agent/bare_node.h"
 
 namespace muster::agent {
@@ -280,6 +281,36 @@ TEST(Node, OneAgentThatExpectsOneVoterLeadsAndAcceptsJobs) {
   const auto answer = bare.ask(request(Verb::kJobs));
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->status, ResponseStatus::kOk);
+}
+
+/// A crash between the two would leave a log that its own host no longer obeys.
+TEST(Node, ARecoveryIsInTheLogBeforeAnythingElseKnowsOfIt) {
+  crdt::WriteBatch formed;
+  scheduler::write_formed_to({testing::kCluster, {testing::kPeer, testing::kSelf}}, formed);
+  crdt::Records raft;
+  for (const crdt::Write& write : formed) {
+    if (write.value.has_value()) {
+      raft[write.key] = *write.value;
+    }
+  }
+  BareNode bare(0, testing::kCluster, std::move(raft));
+  bare.pass(10s);
+  const auto seen = bare.ask(testing::request(Verb::kRecover, encode_payload(RecoverArgs())));
+  const auto info = decode_payload<RecoveryInfo>(seen->payload);
+  ASSERT_TRUE(info.has_value());
+  bare.written.clear();
+  const auto done = bare.ask(
+      testing::request(Verb::kRecover, encode_payload(RecoverArgs{true, info->term, info->last})));
+  EXPECT_EQ(done->status, ResponseStatus::kOk) << done->text;
+  EXPECT_EQ(bare.count("epoch_met"), 1U);
+  ASSERT_GE(bare.written.size(), 2U);
+  EXPECT_EQ(bare.written[0].second, crdt::Environment::kRaft);
+  const auto of_id = std::find_if(bare.written.begin(), bare.written.end(), [](const auto& each) {
+    return each.second == crdt::Environment::kId;
+  });
+  ASSERT_NE(of_id, bare.written.end());
+  EXPECT_GT(of_id->first, bare.written[0].first) << "not in one output: any order is possible";
+  EXPECT_TRUE(QuorumSeat::check(bare.records(crdt::Environment::kRaft), testing::kSelf));
 }
 
 TEST(Node, AProbeIsAnsweredOnTheConnectionItCameInOn) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "scheduler/raft/codec.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/log_checkers.h"
 #include "tests/sim/world.h"
@@ -177,6 +178,18 @@ TEST_F(RecoveryTest, WhatRunsGoesOnAndNewWorkIsPlaced) {
   ASSERT_TRUE(world_.run_until_true([&] { return jobs_in(JobState::kCompleted) >= 3; }, 150s));
   submit(8, 2s);
   ASSERT_TRUE(world_.run_until_true([&] { return jobs_in(JobState::kCompleted) >= 4; }, 60s));
+}
+
+/// Two hosts live of three, but only one disk: the other host speaks from a new seat.
+TEST_F(RecoveryTest, ALostDiskIsALostVoterThoughItsHostLives) {
+  world_.power_off(leader_);
+  world_.lose_raft(other_,
+                   {{std::string(scheduler::kSeatKey), *scheduler::write_of(SeatId(77)).value}});
+  world_.start_agent(other_);
+  world_.run_for(20s);
+  ASSERT_EQ(leader(), kHosts);
+  ASSERT_EQ(recover(), agent::ResponseStatus::kOk);
+  ASSERT_TRUE(leads_again());
 }
 
 /// Alone, and with entries that only it has.
