@@ -262,11 +262,18 @@ void Raft::handle(Instant now, LeaderLinkReset input) {
   election_.on_leader_link_reset(now);
 }
 
-void Raft::handle(Instant, Compact input) {
+void Raft::handle(Instant now, Compact input) {
   if (input.index <= log_.snapshot().at.index || input.index > commit_) {
     return;
   }
-  log_.compact(input.index, std::move(input.state), config_.entries_kept, open_batch());
+  std::size_t kept = config_.entries_kept;
+  const auto sent = replication_.has_value() ? replication_->oldest_snapshot_sent(now)
+                                             : std::optional<LogIndex>();
+  if (sent.has_value()) {
+    kept = std::max<std::size_t>(kept, std::min<std::size_t>(input.index.value() - sent->value(),
+                                                             config_.entries_kept_for_snapshot));
+  }
+  log_.compact(input.index, std::move(input.state), kept, open_batch());
   note_log_changed();
   noted_configuration_ = log_.configuration_index();
 }

@@ -265,6 +265,19 @@ Instant Replication::majority_heard_at(Instant now) const {
   return Instant(Duration(static_cast<std::int64_t>(heard)));
 }
 
+std::optional<LogIndex> Replication::oldest_snapshot_sent(Instant now) const {
+  std::optional<LogIndex> oldest;
+  for (const auto& [host, follower] : followers_) {
+    const Progress& progress = follower.progress;
+    if (progress.state() == Progress::State::kSnapshot &&
+        now - progress.heard_at() < config_.check_quorum) {
+      const LogIndex at = progress.snapshot().at.index;
+      oldest = std::min(oldest.value_or(at), at);
+    }
+  }
+  return oldest;
+}
+
 LogIndex Replication::match_of(HostId host) const {
   const auto found = followers_.find(host);
   return found == followers_.end() ? LogIndex() : found->second.progress.match();

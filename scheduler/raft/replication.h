@@ -78,6 +78,8 @@ class Replication {
   std::uint64_t majority_round() const;
   /// The latest time by which a majority, the leader included, had been heard (thesis 6.2).
   Instant majority_heard_at(Instant now) const;
+  /// Of the snapshots on their way to members that answer; nothing: there is none.
+  std::optional<LogIndex> oldest_snapshot_sent(Instant now) const;
   /// The follower's durable and equal index; 0 for a stranger.
   LogIndex match_of(HostId host) const;
   /// Voters of `configuration` that can be counted on: this host, and who answered this leadership

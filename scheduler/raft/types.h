@@ -225,6 +225,10 @@ struct RaftConfig {
   std::size_t snapshot_chunk_bytes = kSnapshotChunkBytes;
   /// Entries kept behind a snapshot, so that a follower that was briefly away needs no snapshot.
   std::size_t entries_kept = 1024;
+  /// At most so many while a snapshot is on its way to a member that answers: without them it would
+  /// need the next one as soon as it has this one, and under load so on without end. Higher: more
+  /// memory and disk; lower: slower links and disks never catch up.
+  std::size_t entries_kept_for_snapshot = 200'000;
 
   Status validate() const;
 };

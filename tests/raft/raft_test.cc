@@ -257,6 +257,41 @@ TEST_F(RaftTest, ASnapshotInPartsIsCollectedInOrder) {
   EXPECT_EQ(sent<SnapshotAck>().at(0).next, 0U) << "another snapshot begins at its beginning";
 }
 
+/// Else it would need the next snapshot as soon as it has this one.
+TEST_F(RaftTest, EntriesBehindASnapshotOnItsWayAreKept) {
+  lead();
+  sync();
+  acknowledge(1, 1);
+  const auto grow = [this] {
+    const std::uint64_t first = raft->last_index().value();
+    for (std::size_t i = 0; i < 2 * RaftConfig().entries_kept; ++i) {
+      step(Raft::Propose{"x"});
+    }
+    sync();
+    acknowledge(raft->last_index().value(), 1);
+    ASSERT_EQ(raft->commit(), raft->last_index());
+    ASSERT_GT(raft->commit().value(), first);
+    step(Raft::Compact{raft->commit(), "state"});
+    sync();
+  };
+  hear(3, answer_of(1));
+  grow();
+  std::vector<SnapshotChunk> chunks;
+  for (int beats = 0; chunks.empty() && beats < 3; ++beats) {
+    wait(milliseconds(340));  // What was sent to 3 is taken for lost.
+    chunks = sent<SnapshotChunk>();
+  }
+  ASSERT_EQ(chunks.size(), 1U);
+  const LogIndex at = chunks[0].at.index;
+  grow();
+  EXPECT_EQ(raft->log().start().index, at) << "its answers are awaited";
+  hear(3, SnapshotAck{Term(1), chunks[0].request, at, chunks[0].total, at});
+  EXPECT_FALSE(sent<AppendRequest>().empty());
+  EXPECT_TRUE(sent<SnapshotChunk>().empty());
+  grow();
+  EXPECT_GT(raft->log().start().index, at);
+}
+
 TEST_F(RaftTest, AStrangerMayLeadButItsAnswersCountForNothing) {
   start({host(1), host(2), host(3)});
   hear(9, VoteReply{Term(7), false, true, 1});
