@@ -8,7 +8,7 @@
 //   raft/configuration   encode(Configuration)       at the snapshot; none = the founders
 //   raft/snapshot    [index, term, start index, start term]
 //   raft/state       the application's bytes at that snapshot
-//   raft/diverged    [[form, index, hash]]           of a majority; none = not known to differ
+//   raft/given_up    [why]                           nobody sits here again; none = in use
 //   log/<index>      [term, kind, command]
 
 #include <optional>

@@ -396,10 +396,14 @@ def majority_lost(_):
         expect("unasked", asked.cli("quorum", "recover"), 2, "--yes", "no answer")
         expect("recover", asked.cli("quorum", "recover", "--yes", timeout=40), 0,
                "i leads", "epoch 2")
+        lab["i"].kill_agent()
+        lab["i"].start()
         for name in "gh":
             lab[name].start()
         wait_for("three voters", lambda: len(voters(asked)) == 3, 60)
         expect("a submit", submit(asked, "--gpus", "8", "--", "true"), 0)
+        if "raft_set_aside" in lab["i"].log.read_text():
+            raise Failure("i threw the recovered log away when it started again")
         if ranks != {(name, job): lab[name].ranks_of(job) for name, job in ranks}:
             raise Failure("what ran on i and j was touched")
 
