@@ -355,6 +355,13 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
   if (adopt(now, waiter.host, hello)) {
     return;  // It says hello again, until all that it runs is known here.
   }
+  const entry::Register wanted = register_of(state_, waiter.host, hello);
+  if (!is_registered_as(*record, wanted)) {
+    // The log moved on since its Register was made: an Adopt came between, or another hello. What
+    // is withheld there would stay so until its next hello, and an answer makes this one the last.
+    propose(now, wanted);
+    return;
+  }
   HelloReply reply;
   reply.start_id = hello.start.start_id;
   reply.registered = true;

@@ -1,0 +1,129 @@
+// A quorum that goes on from one log under a higher epoch (design 7): what the hosts run is adopted
+// once, under its own job, and nothing of it stays withheld afterwards.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/scheduler/one_leader.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;               // NOLINT: the fixture's verbs
+using namespace std::chrono_literals;  // NOLINT
+
+const Token kLost{1, 500};  ///< Decided by the voters that were lost.
+
+class Recovered : public OneLeader {
+ protected:
+  /// The quorum goes on from this log.
+  void recover(Log& log) {
+    log.state.begin_epoch(2);
+    scheduler = Scheduler(SchedulerConfig(), log.state, now);
+    index = log.index();
+    lead();
+  }
+  /// Two hosts, which the log knows, and nothing else.
+  void recover_with_two_hosts() {
+    Log log;
+    log.apply(registration(1, 4));
+    log.apply(registration(2, 4));
+    recover(log);
+  }
+  static GrantDetail detail_of(std::uint64_t job_id, std::vector<Member> members,
+                               std::uint32_t attempt = 1) {
+    GrantDetail detail;
+    detail.job = JobId(job_id);
+    detail.attempt = attempt;
+    detail.members = std::move(members);
+    detail.hold = 2min;
+    std::uint32_t gpus = 0;
+    for (const Member& member : detail.members) {
+      gpus += static_cast<std::uint32_t>(member.gpus.size());
+    }
+    detail.spec = spec_of(gpus);
+    return detail;
+  }
+  static GrantDetail gang_over_both() {
+    return detail_of(7, {member_of(1, 0, 4, 0), member_of(2, 0, 4, 4)});
+  }
+  Hello hello_with(std::uint64_t host, const GrantDetail& detail, const Token& token = kLost) {
+    Hello hello = hello_of(host);
+    hello.grants = {{token, GrantState::kRunning, {}, detail}};
+    return hello;
+  }
+  /// As an agent does it: once a second, and never again.
+  void say_hello_until_answered(std::uint64_t host, const Hello& hello) {
+    for (int i = 0; i < 40 && said<HelloReply>(host).empty(); ++i) {
+      hear(host, hello, Nonce(100 + host));
+      pass(1s);
+    }
+    ASSERT_EQ(said<HelloReply>(host).size(), 1U);
+  }
+  const HostRecord& host(std::uint64_t number) { return *scheduler.state().host(host_id(number)); }
+  std::size_t free_on(std::uint64_t number) {
+    return scheduler.state().free_gpus(host(number)).size();
+  }
+};
+
+/// The second host's hello is heard while the Adopt that the first one's led to is on its way.
+class BetweenTwoHellos : public Recovered {
+ protected:
+  void play(bool adopt_is_first) {
+    recover_with_two_hosts();
+    answer_rounds = false;
+    hear(1, hello_with(1, gang_over_both()), Nonce(1));
+    ASSERT_EQ(rounds.size(), 1U);
+    commit = false;
+    answer_rounds = true;
+    settle();
+    ASSERT_EQ(pending.size(), 1U) << "the Adopt";
+    answer_rounds = false;
+    hear(2, hello_with(2, gang_over_both()), Nonce(2));
+    ASSERT_EQ(pending.size(), 2U);
+    if (!adopt_is_first) {
+      std::swap(pending[0], pending[1]);
+    }
+    commit = true;
+    settle();
+    answer_rounds = true;
+    settle();
+    ASSERT_NE(scheduler.state().attempt(kLost), nullptr);
+    say_hello_until_answered(1, hello_with(1, gang_over_both()));
+    say_hello_until_answered(2, hello_with(2, gang_over_both()));
+    EXPECT_TRUE(said<HelloReply>(2).back().kill.empty());
+    for (const std::uint64_t number : {1, 2}) {
+      EXPECT_TRUE(host(number).quarantined.empty()) << number;
+      EXPECT_TRUE(host(number).unadopted.empty()) << number;
+      finish(number, kLost, 0);
+      EXPECT_EQ(free_on(number), 4U) << number;
+    }
+  }
+};
+
+TEST_F(BetweenTwoHellos, NothingStaysWithheldWhenTheAdoptIsFirst) {
+  play(true);
+}
+
+TEST_F(BetweenTwoHellos, NothingStaysWithheldWhenTheRegisterIsFirst) {
+  play(false);
+}
+
+TEST_F(OneLeader, OfTwoHellosOfOneStartTheSecondIsNotAnsweredByTheRegisterOfTheFirst) {
+  commit = false;
+  hear(1, hello_of(1), Nonce(1));
+  Hello second = hello_of(1);
+  second.stuck = {uuid_of(1, 0)};
+  hear(1, second, Nonce(2));
+  ASSERT_EQ(pending.size(), 1U) << "the second one's is the same proposal";
+  commit = true;
+  settle();
+  EXPECT_TRUE(said<HelloReply>(1).empty());
+  hear(1, second, Nonce(3));
+  EXPECT_EQ(said<HelloReply>(1).size(), 1U);
+  EXPECT_EQ(scheduler.state().host(host_id(1))->quarantined, second.stuck);
+}
+
+}  // namespace
+}  // namespace muster::scheduler
