@@ -196,6 +196,7 @@ class State {
   bool is_recovering() const;
   std::vector<Token> unsure_tokens() const { return {unsure_.begin(), unsure_.end()}; }
   bool is_whole(const entry::Adopt& fact) const;
+  const Job* job_of(const GrantDetail& detail) const;
   Adoption adoption_by_job(const entry::Adopt& fact) const;
   Attempt adopted(const entry::Adopt& fact) const;
 

@@ -16,6 +16,11 @@ bool lists(const HostRecord& host, const Token& token) {
          std::find(host.unadopted.begin(), host.unadopted.end(), token) != host.unadopted.end();
 }
 
+/// Who submitted it, of a job whose own number was given to another one here.
+std::string adopted_as(JobId id) {
+  return "adopted as job " + std::to_string(id.value());
+}
+
 }  // namespace
 
 void State::begin_epoch(std::uint64_t counter) {
@@ -78,8 +83,24 @@ bool State::is_whole(const entry::Adopt& fact) const {
          hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
 }
 
+/// The job whose attempt it is; nothing when this log never had it. A lost log may have given the
+/// number to another client's job than this one did: the work of one is no end of the other.
+const Job* State::job_of(const GrantDetail& detail) const {
+  const Job* known = job(detail.job);
+  if (known == nullptr || known->spec == detail.spec) {
+    return known;
+  }
+  // An earlier attempt of it may have been adopted. No submitted job is without a key.
+  const auto adopted_before = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& item) {
+    const Job& other = item.second;
+    return other.key.empty() && other.submitted_by == adopted_as(detail.job) &&
+           other.spec == detail.spec;
+  });
+  return adopted_before == jobs_.end() ? nullptr : &adopted_before->second;
+}
+
 State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
-  const Job* known = job(fact.detail.job);
+  const Job* known = job_of(fact.detail);
   if (known == nullptr) {
     // Above what was ever given it is nobody's; below, it has ended and is forgotten.
     return fact.detail.job <= last_job_ && jobs_.size() < kJobsQueuedMax + kJobsEndedKept
@@ -148,17 +169,22 @@ void State::on(Step& step, const entry::Adopt& fact) {
     return;
   }
   Attempt attempt = adopted(fact);
-  if (job(fact.detail.job) == nullptr) {
+  const Job* known = job_of(fact.detail);
+  if (known == nullptr) {
+    const bool is_free = job(fact.detail.job) == nullptr;
+    last_job_ = is_free ? last_job_ : last_job_.next();
     Job lost;
-    lost.id = fact.detail.job;
+    lost.id = is_free ? fact.detail.job : last_job_;
     lost.spec = fact.detail.spec;
-    lost.submitted_by = "adopted";
+    lost.submitted_by = is_free ? "adopted" : adopted_as(fact.detail.job);
     lost.submitted_at = cluster_time_;
     queue_.insert({lost.spec.priority, lost.id});
     Job& placed = jobs_[lost.id] = std::move(lost);
     move(step, placed, JobEvent::kSubmitted, "adopted", Token());
+    known = &placed;
   }
-  Job& owner = jobs_.at(fact.detail.job);
+  Job& owner = jobs_.at(known->id);
+  attempt.job = owner.id;
   if (unsure_.erase(fact.token) != 0) {
     attempts_.erase(fact.token);
     std::erase(owner.attempt_tokens, fact.token);

@@ -110,6 +110,47 @@ TEST_F(BetweenTwoHellos, NothingStaysWithheldWhenTheRegisterIsFirst) {
   play(false);
 }
 
+/// A job of the recovered log and one of the lost voters bear the same number.
+class OneNumberTwice : public Recovered {
+ protected:
+  OneNumberTwice() {
+    Log log;
+    log.apply(registration(1, 4));
+    log.apply(registration(2, 4));
+    mine = log.submit(3);
+    recover(log);
+    lost = detail_of(mine.value(), {member_of(2, 0, 2)});
+    say_hello_until_answered(2, hello_with(2, lost));
+  }
+  JobId mine;
+  GrantDetail lost;
+};
+
+TEST_F(OneNumberTwice, TheGangIsNotTakenForTheOtherClientsJob) {
+  const Attempt* adopted = scheduler.state().attempt(kLost);
+  ASSERT_NE(adopted, nullptr);
+  const JobId number = adopted->job;
+  EXPECT_GT(number, mine);
+  EXPECT_EQ(job(number).spec, lost.spec);
+  EXPECT_EQ(job(number).submitted_by, "adopted as job " + std::to_string(mine.value()));
+  finish(2, kLost, 0);
+  EXPECT_EQ(job(number).state, JobState::kCompleted);
+  EXPECT_FALSE(job(mine).has_ended()) << "it never ran";
+  say_hello_until_answered(1, hello_of(1));
+  EXPECT_EQ(job(mine).state, JobState::kScheduled);
+  EXPECT_GT(submit(1, "next"), number);
+}
+
+TEST_F(OneNumberTwice, AnotherAttemptOfTheLostJobIsNoThirdJob) {
+  const Token second{1, 600};
+  GrantDetail again = lost;
+  again.attempt = 2;
+  again.members = {member_of(1, 0, 2)};
+  hear(1, hello_with(1, again, second));
+  EXPECT_EQ(scheduler.state().attempt(second), nullptr) << "its first one runs";
+  EXPECT_EQ(scheduler.state().jobs().size(), 2U);
+}
+
 TEST_F(OneLeader, OfTwoHellosOfOneStartTheSecondIsNotAnsweredByTheRegisterOfTheFirst) {
   commit = false;
   hear(1, hello_of(1), Nonce(1));
