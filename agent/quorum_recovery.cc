@@ -52,7 +52,7 @@ Result<scheduler::RecoveredLog> QuorumSeat::continued_log(const ClusterEpoch& ne
     }
     state.apply(index, *command);
   }
-  state.begin_epoch(next.counter);
+  state.begin_epoch(next.counter, raft_->commit());
   scheduler::RecoveredLog fresh;
   fresh.epoch = next;
   fresh.seat = SeatId(rng_.next() | 1U);

@@ -66,6 +66,11 @@ struct Attempt {
   MemberRecord* find(const HostId& host);
   const MemberRecord* find(const HostId& host) const;
   bool all_ready() const;
+  /// Ended before any Start.
+  bool was_aborted() const {
+    return state == AttemptState::kEnded && !members.empty() &&
+           members.front().end == MemberEnd::kAborted;
+  }
   /// Members whose GPUs the log still holds.
   std::size_t outstanding() const;
   /// Some rank surely did not exit 0 unsignalled: a *logged* Finish says so, or the member expired

@@ -43,6 +43,8 @@ inline constexpr Duration kClientKeyLife = std::chrono::hours(24 * 7);
 /// After a recovery, in cluster time. Shorter: a host that is slow to say what it runs finds its
 /// job run again elsewhere. Longer: a host that is never coming delays all new work.
 inline constexpr Duration kAdoptionWindow = std::chrono::seconds(30);
+/// The newest aborted attempts that an agent is believed to run all the same.
+inline constexpr std::size_t kUnsureMax = 1024;
 /// Job ids left out at a recovery: those of lost submits are not given to other jobs.
 inline constexpr std::uint64_t kJobIdsSkipped = 10'000;
 inline constexpr Duration kTickMax = std::chrono::hours(1);  ///< One Tick adds at most this.
@@ -86,9 +88,10 @@ class State {
   void skip(LogIndex index);
 
   /// Another quorum goes on from here under a higher counter: what the log of the last one held
-  /// beyond this is lost, and may have been carried out. Every host has to register anew; attempts
-  /// of which it is not known whether they were started are aborted here, and adopted if they were.
-  void begin_epoch(std::uint64_t counter);
+  /// beyond `committed` (<= applied()) was perhaps something else than what was applied here, is
+  /// lost, and may have been carried out. Every host has to register anew; attempts of which it is
+  /// not known whether they were started are aborted here, and adopted if they were.
+  void begin_epoch(std::uint64_t counter, LogIndex committed);
   std::uint64_t epoch() const { return epoch_; }
   LogIndex applied() const { return applied_; }
   Duration cluster_time() const { return cluster_time_; }
@@ -195,6 +198,7 @@ class State {
   void on(Step& step, const entry::Adopt& fact);
   bool is_recovering() const;
   std::vector<Token> unsure_tokens() const { return {unsure_.begin(), unsure_.end()}; }
+  void forget_unsure(const Token& token);
   bool is_whole(const entry::Adopt& fact) const;
   const Job* job_of(const GrantDetail& detail) const;
   Adoption adoption_by_job(const entry::Adopt& fact) const;
@@ -246,9 +250,11 @@ class State {
   std::map<Token, Attempt> attempts_;
   std::map<std::string, KeyRecord> keys_;
   // Of recoveries: none in the first epoch.
-  Duration recovered_at_{0};                       ///< Cluster time at the last one.
-  std::map<std::uint64_t, LogIndex> past_epochs_;  ///< Counter -> the last index known of it.
-  std::set<Token> unsure_;  ///< Aborted by the last one: they may have been started.
+  Duration recovered_at_{0};  ///< Cluster time at the last one.
+  /// Counter -> the last index that is surely as its log had it.
+  std::map<std::uint64_t, LogIndex> past_epochs_;
+  /// Aborted by the last one, or in the log that it went on from: others may have started them.
+  std::set<Token> unsure_;
   // Derived, rebuilt after decode.
   std::set<std::pair<LogIndex, JobId>> ended_jobs_;  ///< By end, for forgetting the oldest.
   Queue queue_;

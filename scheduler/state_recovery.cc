@@ -23,9 +23,10 @@ std::string adopted_as(JobId id) {
 
 }  // namespace
 
-void State::begin_epoch(std::uint64_t counter) {
+void State::begin_epoch(std::uint64_t counter, LogIndex committed) {
   CHECK(counter > epoch_);
-  past_epochs_[epoch_] = applied_;
+  CHECK(committed <= applied_);
+  past_epochs_[epoch_] = committed;
   epoch_ = counter;
   recovered_at_ = cluster_time_;
   last_job_ = JobId(last_job_.value() + kJobIdsSkipped);
@@ -36,6 +37,13 @@ void State::begin_epoch(std::uint64_t counter) {
     if (attempts_.at(token).state == AttemptState::kReserved) {
       unsure_.insert(token);
       feed(step, token, fact::Abort{Cause::kRecovered, HostId()});
+    }
+  }
+  // An Abort, or the Decide itself, may be of the tail, where others had a Start, or another
+  // Decide.
+  for (auto known = attempts_.rbegin(); known != attempts_.rend(); ++known) {
+    if (unsure_.size() < kUnsureMax && known->second.was_aborted()) {
+      unsure_.insert(known->first);
     }
   }
   for (auto& [id, host] : hosts_) {
@@ -107,7 +115,9 @@ State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
                ? Adoption::kNow
                : Adoption::kNever;
   }
-  const bool is_unsure = unsure_.count(fact.token) != 0;
+  // One attempt of a number was launched at most. It was not that of this log, if it is another.
+  const bool is_unsure =
+      !known->attempt_tokens.empty() && unsure_.count(known->attempt_tokens.back()) != 0;
   const bool is_newer = fact.detail.attempt > known->attempts ||
                         (is_unsure && fact.detail.attempt == known->attempts);
   if (known->has_ended() || known->state == JobState::kSuspended || !is_newer) {
@@ -163,6 +173,19 @@ Attempt State::adopted(const entry::Adopt& fact) const {
   return attempt;
 }
 
+/// What this log had decided under the token was not launched: another was, or the same one comes
+/// back as STARTED.
+void State::forget_unsure(const Token& token) {
+  const auto known = attempts_.find(token);
+  if (known == attempts_.end()) {
+    return;
+  }
+  if (const auto owner = jobs_.find(known->second.job); owner != jobs_.end()) {
+    std::erase(owner->second.attempt_tokens, token);
+  }
+  attempts_.erase(known);
+}
+
 void State::on(Step& step, const entry::Adopt& fact) {
   if (!may_be_adopted(fact.token) || adoption(fact) != Adoption::kNow) {
     reject(step, ErrorCode::kConflict, "nothing to adopt");
@@ -186,8 +209,7 @@ void State::on(Step& step, const entry::Adopt& fact) {
   Job& owner = jobs_.at(known->id);
   attempt.job = owner.id;
   if (unsure_.erase(fact.token) != 0) {
-    attempts_.erase(fact.token);
-    std::erase(owner.attempt_tokens, fact.token);
+    forget_unsure(fact.token);
   }
   for (auto& [id, host] : hosts_) {
     std::erase(host.unadopted, fact.token);

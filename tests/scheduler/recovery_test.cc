@@ -18,8 +18,10 @@ const Token kLost{1, 500};  ///< Decided by the voters that were lost.
 class Recovered : public OneLeader {
  protected:
   /// The quorum goes on from this log.
-  void recover(Log& log) {
-    log.state.begin_epoch(2);
+  void recover(Log& log) { recover(log, log.index()); }
+  /// What is beyond `committed` may have been something else at the voters that are lost.
+  void recover(Log& log, LogIndex committed) {
+    log.state.begin_epoch(2, committed);
     scheduler = Scheduler(SchedulerConfig(), log.state, now);
     index = log.index();
     lead();
@@ -149,6 +151,79 @@ TEST_F(OneNumberTwice, AnotherAttemptOfTheLostJobIsNoThirdJob) {
   hear(1, hello_with(1, again, second));
   EXPECT_EQ(scheduler.state().attempt(second), nullptr) << "its first one runs";
   EXPECT_EQ(scheduler.state().jobs().size(), 2U);
+}
+
+/// The log ends with entries that no majority is known to have: the lost voters had others there.
+class WithATail : public Recovered {
+ protected:
+  WithATail() {
+    log.apply(registration(1, 4));
+    log.apply(registration(2, 4));
+    known = log.submit(2);
+    committed = log.index();
+  }
+  /// The only hello that matters: host 1 runs this gang.
+  const Attempt* adopt(const GrantDetail& running, const Token& token) {
+    recover(log, committed);
+    hear(1, hello_with(1, running, token), Nonce(1));
+    say_hello_until_answered(1, hello_with(1, running, token));
+    EXPECT_TRUE(said<HelloReply>(1).back().kill.empty());
+    return scheduler.state().attempt(token);
+  }
+  Log log;
+  LogIndex committed;
+  JobId known;
+};
+
+TEST_F(WithATail, AGangThatWasDecidedWhereThisLogHadSomethingElseIsAdopted) {
+  const Token token{1, committed.value() + 2};
+  for (int i = 0; i < 5; ++i) {
+    log.apply(entry::Tick{1s});
+  }
+  const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_EQ(adopted->job, known);
+  EXPECT_EQ(job(known).state, JobState::kRunning);
+}
+
+TEST_F(WithATail, ATokenThatThisLogGaveToAnotherGangIsTheOneThatRuns) {
+  const JobId other = log.submit(1);
+  const Token token = log.decide(other, {member_of(2, 0, 1)});
+  const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_EQ(adopted->job, known);
+  EXPECT_EQ(adopted->members.size(), 1U);
+  EXPECT_EQ(job(known).attempt_tokens, std::vector<Token>{token});
+  EXPECT_TRUE(job(other).attempt_tokens.empty());
+  EXPECT_EQ(job(other).state, JobState::kQueued);
+}
+
+TEST_F(WithATail, TheSameAttemptMayHaveBeenDecidedElsewhere) {
+  const Token here = log.decide(known, {member_of(2, 0, 2)});
+  log.apply(entry::Tick{1s});
+  const Token there{1, here.index + 1};
+  const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), there);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_EQ(adopted->job, known);
+  EXPECT_EQ(job(known).current, there);
+}
+
+TEST_F(WithATail, AnAbortOfTheTailIsNoReasonToEndWhatWasStarted) {
+  const Token token = log.decide(known, {member_of(1, 0, 2)});
+  committed = log.index();
+  log.apply(entry::Abort{token, Cause::kDeadline, host_id(1)});
+  const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_EQ(adopted->state, AttemptState::kStarted);
+  EXPECT_EQ(job(known).attempt_tokens, std::vector<Token>{token});
+}
+
+TEST_F(WithATail, WhatThisLogStartedInItsTailGoesOn) {
+  const Token token = log.run(known, {member_of(1, 0, 2)});
+  const Attempt* same = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
+  ASSERT_NE(same, nullptr);
+  EXPECT_EQ(same->state, AttemptState::kStarted);
+  EXPECT_EQ(job(known).state, JobState::kRunning);
 }
 
 TEST_F(OneLeader, OfTwoHellosOfOneStartTheSecondIsNotAnsweredByTheRegisterOfTheFirst) {
