@@ -132,6 +132,13 @@ State::Adoption State::adoption(const entry::Adopt& fact) const {
   if (by_job != Adoption::kNow) {
     return by_job;
   }
+  const bool has_stranger = std::any_of(
+      fact.detail.members.begin(), fact.detail.members.end(), [&](const Member& member) {
+        return member.host != fact.host && host(member.host) == nullptr;
+      });
+  if (has_stranger && !is_recovering()) {
+    return Adoption::kNever;  // Its gang waits for it no longer than the queue did.
+  }
   const HostRecord* teller = host(fact.host);
   if (teller == nullptr || teller->start != fact.start || !lists(*teller, fact.token)) {
     return Adoption::kLater;

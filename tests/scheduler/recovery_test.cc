@@ -226,6 +226,35 @@ TEST_F(WithATail, WhatThisLogStartedInItsTailGoesOn) {
   EXPECT_EQ(job(known).state, JobState::kRunning);
 }
 
+/// Its registration was lost with the voters, and so was the host.
+TEST_F(Recovered, AGangWaitsForAHostThatTheLogNeverMetAsLongAsTheQueueDoes) {
+  Log log;
+  log.apply(registration(1, 4));
+  log.submit(1);
+  recover(log);
+  const Hello hello = hello_with(1, gang_over_both());
+  for (int i = 0; i < 20; ++i) {
+    hear(1, hello);
+    pass(1s);
+  }
+  EXPECT_TRUE(said<HelloReply>(1).empty());
+  EXPECT_EQ(host(1).unadopted, std::vector<Token>{kLost});
+  say_hello_until_answered(1, hello);
+  EXPECT_EQ(said<HelloReply>(1).back().kill, std::vector<Token>{kLost});
+  EXPECT_TRUE(host(1).quarantined.empty());
+  EXPECT_TRUE(host(1).unadopted.empty());
+}
+
+TEST_F(Recovered, AGangOfAHostThatTheLogNeverMetIsAdoptedWhenThatSpeaks) {
+  Log log;
+  log.apply(registration(1, 4));
+  recover(log);
+  pass(40s);
+  const GrantDetail alone = detail_of(7, {member_of(2, 0, 4)});
+  say_hello_until_answered(2, hello_with(2, alone));
+  EXPECT_NE(scheduler.state().attempt(kLost), nullptr);
+}
+
 TEST_F(OneLeader, OfTwoHellosOfOneStartTheSecondIsNotAnsweredByTheRegisterOfTheFirst) {
   commit = false;
   hear(1, hello_of(1), Nonce(1));
