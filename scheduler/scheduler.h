@@ -233,8 +233,7 @@ class Scheduler {
   void drive_member(Instant now, const Attempt& attempt, const MemberRecord& record);
   void schedule_resend(const MemberKey& key, const Resend& resend);
   void drop_resend(const MemberKey& key);
-  void note_started(Instant now, const MemberKey& key, const Attempt& attempt,
-                    const Renew& renew);
+  void note_started(Instant now, const MemberKey& key, const Attempt& attempt, const Renew& renew);
   void resend_due(Instant now);
   std::optional<AgentMessage> wanted_message(const Attempt& attempt,
                                              const MemberRecord& record) const;
@@ -297,10 +296,10 @@ class Scheduler {
   std::map<MemberKey, Resend> resends_;
   std::set<std::pair<Instant, MemberKey>> resends_by_time_;
   std::set<MemberKey> running_;  ///< Members that answered a Start: by renewal.
-  std::set<MemberKey>
-      condemning_;                ///< In this leader's log from now on: their renewals are refused.
-  std::vector<Waiter> waiting_;   ///< For the next round.
-  std::vector<Waiter> in_round_;  ///< For the round asked for.
+  /// Their Condemn is on its way, and in `proposed_`: their renewals are refused.
+  std::set<MemberKey> condemning_;
+  std::vector<Waiter> waiting_;                             ///< For the next round.
+  std::vector<Waiter> in_round_;                            ///< For the round asked for.
   std::map<HostId, std::vector<RelayedAck>> relayed_acks_;  ///< By relay, within one step.
   std::uint64_t round_context_ = 0;
   std::optional<Instant> round_asked_;

@@ -94,7 +94,13 @@ void Scheduler::decide(Instant now) {
 
 /// A proposal that never came back blocks the next of its name no longer.
 bool Scheduler::forget_lost_proposals(Instant now) {
-  return std::erase_if(proposed_, [&](const auto& item) { return item.second <= now; }) != 0;
+  const auto lost = std::erase_if(proposed_, [&](const auto& item) { return item.second <= now; });
+  // Should a Condemn come yet, its time counts from then: after whatever is acknowledged until
+  // then.
+  std::erase_if(condemning_, [&](const MemberKey& key) {
+    return proposed_.count(proposal_name(entry::Condemn{key.second, {}})) == 0;
+  });
+  return lost != 0;
 }
 
 std::optional<entry::Observe> Scheduler::wanted_observe(const HostRecord& record) const {

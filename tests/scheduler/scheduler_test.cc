@@ -272,6 +272,24 @@ TEST_F(OneLeader, CondemnOnItsWayAlreadyRefusesRenewals) {
   EXPECT_TRUE(said<RenewAck>(2).back().tokens.empty());
 }
 
+TEST_F(OneLeader, ACondemnThatWasLostRefusesNoRenewals) {
+  const Token token = running_gang();
+  see(1, Verdict::kSilent);
+  see(2, Verdict::kSilent);
+  pass(9s);
+  commit = false;
+  pass(1500ms);
+  const auto is_condemn = [](const std::string& bytes) {
+    return kind_of(*decode_entry(bytes)) == EntryKind::kCondemn;
+  };
+  ASSERT_EQ(std::erase_if(pending, is_condemn), 2U) << "dropped while the leader hands over";
+  commit = true;
+  see(2, Verdict::kAlive);
+  pass(6s);
+  hear(2, Renew{pair_of(1), {token}}, Nonce(3));
+  EXPECT_EQ(said<RenewAck>(2).back().tokens, std::vector<Token>{token});
+}
+
 TEST_F(OneLeader, HelloKillsWhatIsOverAndNothingItDoesNotKnow) {
   const Token token = running_gang();
   finish(1, token, 0);
