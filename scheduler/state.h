@@ -30,7 +30,8 @@ inline constexpr std::size_t kJobsEndedKept = 10'000;
 inline constexpr std::size_t kTransitionsKept = 64;
 inline constexpr std::size_t kAttemptsKept = 8;  ///< ENDED attempts kept with their job.
 inline constexpr std::size_t kLeftOutMax = 64;
-inline constexpr std::uint32_t kGangGpusMax = 4096;  ///< A Decide entry stays below 1 MiB.
+/// More, each on a host of its own, would not fit into one entry (kEntryBytesMax).
+inline constexpr std::uint32_t kGangGpusMax = 4096;
 /// A job that loses its hosts this often is failed: something about it kills them.
 inline constexpr std::uint32_t kLostAttemptsMax = 100;
 /// How long the failure of a rank waits to be classed (conventions, "Job states"): the verdict

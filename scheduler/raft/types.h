@@ -161,8 +161,11 @@ struct TimeoutNow {
 using RaftMessage = std::variant<VoteRequest, VoteReply, AppendRequest, AppendReply, SnapshotChunk,
                                  SnapshotAck, TimeoutNow>;
 
-/// A proposal above this is dropped with an event: an entry must fit into one message.
-inline constexpr std::size_t kEntryBytesMax = 256 << 10;
+/// A proposal above this is dropped with an event: an entry must fit into one message. The largest
+/// is the Adopt of a gang with a host for each of its GPUs, under the longest uuids and with the
+/// longest command: 800 KiB. An append above append_bytes_max carries one entry alone, so none is
+/// larger than this and some hundred bytes; the transport takes 1 MiB.
+inline constexpr std::size_t kEntryBytesMax = 832 << 10;
 /// Proposals are dropped with an event while the uncommitted tail is larger than this: without a
 /// majority a leader must not grow without bound.
 inline constexpr std::size_t kUncommittedBytesMax = 16 << 20;

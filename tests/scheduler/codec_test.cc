@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "gossip/base/generation.h"
 #include "gossip/base/rng.h"
 #include "scheduler/agent_messages.h"
+#include "scheduler/codec.h"
 #include "scheduler/command.h"
+#include "scheduler/raft/codec.h"
 #include "tests/scheduler/cluster.h"
 
 namespace muster::scheduler {
@@ -108,6 +113,64 @@ TEST(Entries, UnknownKindOrVersionSaysSo) {
   EXPECT_FALSE(decode_entry(Encoder().array(3).u64(6).u64(2).u64(0).take()).has_value());
   EXPECT_TRUE(decode_entry(Encoder().array(4).u64(6).u64(1).u64(0).text("new").take()).has_value())
       << "trailing elements of a newer writer";
+}
+
+/// Every number and text of it as long as it may be.
+JobSpec longest_spec() {
+  JobSpec spec = full_spec();
+  spec.gpus = kGangGpusMax;
+  for (std::string* text : {&spec.name, &spec.user, &spec.gpu_type}) {
+    *text = std::string(kTextBytesMax, 'x');
+  }
+  spec.directory = std::string(kDirectoryBytesMax, '/');
+  // As many texts as there may be, and as many as can be of the least length that costs two bytes.
+  constexpr std::size_t kLong = 32;
+  spec.argv.assign(kTextsMax, "");
+  spec.environment.assign(kTextsMax, "");
+  std::fill_n(spec.argv.begin(), kCommandBytesMax / kLong, std::string(kLong, 'x'));
+  spec.priority = INT32_MIN;
+  spec.retries = UINT32_MAX;
+  for (Duration* span : {&spec.hold, &spec.grace, &spec.patience, &spec.time_limit}) {
+    *span = kSpanMax;
+  }
+  return spec;
+}
+
+/// A host for each GPU.
+std::vector<Member> longest_members() {
+  std::vector<Member> members;
+  for (std::uint32_t rank = 0; rank < kGangGpusMax; ++rank) {
+    Member member;
+    member.host = host_id(rank);
+    member.start = {Generation(kGenerationMax), StartId(UINT64_MAX - rank)};
+    member.gpus = {{std::string(kUuidBytesMax - 4, 'u') + std::to_string(1000 + rank), UINT32_MAX}};
+    member.first_rank = rank;
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
+TEST(Entries, TheLargestGangFitsIntoOneEntryAndThatIntoOneMessage) {
+  ASSERT_TRUE(validate(longest_spec()).has_value());
+  constexpr JobId kJob(kNumberMax);
+  constexpr std::uint32_t kAttempt = UINT32_MAX;
+  GrantDetail detail{kJob, kAttempt, longest_spec(), longest_members(), kSpanMax};
+  const AgentStart start = detail.members.back().start;
+  const Token token{gossip::kEpochCounterMax, kNumberMax};
+  const Entry entries[] = {
+      entry::Decide{kJob, kAttempt, longest_members(), kSpanMax, kSpanMax, kSpanMax},
+      entry::Adopt{host_id(1), start, token, std::move(detail)}};
+  for (const Entry& entry : entries) {
+    const std::string bytes = encode(entry);
+    EXPECT_LE(bytes.size(), kEntryBytesMax);
+    const Result<Entry> back = decode_entry(bytes);
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(*back, entry);
+  }
+  constexpr std::size_t kEnvelopeBytes = 4096;
+  AppendRequest append;
+  append.entries = {{Term(kNumberMax), LogEntryKind::kCommand, std::string(kEntryBytesMax, 'x')}};
+  EXPECT_LT(encode(RaftMessage(append)).size() + kEnvelopeBytes, gossip::kMessageBytesMax);
 }
 
 TEST(Entries, CutOrMutatedBytesNeverCrash) {
