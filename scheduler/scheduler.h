@@ -245,6 +245,7 @@ class Scheduler {
   void decide(Instant now);
   bool propose(Instant now, const Entry& entry);
   bool forget_lost_proposals(Instant now);
+  bool is_registering(const HostId& host);
   void observe_hosts(Instant now);
   std::optional<entry::Observe> wanted_observe(const HostRecord& record) const;
   /// Hosts that get nothing now: what is still to be observed is not decided upon.

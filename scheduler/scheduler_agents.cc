@@ -200,8 +200,8 @@ void Scheduler::hear(Instant now, const HostId& from, const Refuse& refuse) {
 /// An unkillable rank sits on these GPUs (rule 11). The agent's hellos say when it is gone.
 void Scheduler::quarantine(Instant now, const HostId& from, const MemberRecord& record) {
   const HostRecord* host = state_.host(from);
-  if (host == nullptr) {
-    return;
+  if (host == nullptr || is_registering(from)) {
+    return;  // The list that this would add to is about to be replaced.
   }
   std::set<std::string> uuids(host->quarantined.begin(), host->quarantined.end());
   for (const GpuSlot& gpu : record.member.gpus) {

@@ -128,6 +128,19 @@ std::optional<entry::Observe> Scheduler::wanted_observe(const HostRecord& record
   return same ? std::nullopt : std::optional(wanted);
 }
 
+/// Its Register says what is quarantined; an Observe that is made before it is applied, and logged
+/// after it, would write back what was.
+bool Scheduler::is_registering(const HostId& host) {
+  const std::string prefix =
+      std::to_string(static_cast<int>(EntryKind::kRegister)) + "/" + host.hex() + "/";
+  const auto first = proposed_.lower_bound(prefix);
+  if (first == proposed_.end() || !first->first.starts_with(prefix)) {
+    return false;
+  }
+  wake_at(first->second);
+  return true;
+}
+
 void Scheduler::observe_hosts(Instant now) {
   std::size_t count = 0;
   for (auto host = unobserved_.begin(); host != unobserved_.end();) {
@@ -137,6 +150,10 @@ void Scheduler::observe_hosts(Instant now) {
     if (!wanted.has_value()) {
       host = unobserved_.erase(host);
       placing_wanted_ = true;
+      continue;
+    }
+    if (is_registering(*host)) {
+      ++host;
       continue;
     }
     if (++count > kObservesMax) {

@@ -408,6 +408,20 @@ TEST_F(OneLeader, AQuarantinedGpuIsOfferedAgainWhenItsAgentSaysSo) {
   EXPECT_EQ(free(), 4U) << "quarantined until a reboot";
 }
 
+TEST_F(OneLeader, AnObserveDoesNotWriteBackWhatARegisterOnItsWayChanges) {
+  join(1);
+  commit = false;
+  Hello hello = hello_of(1);
+  hello.stuck = {uuid_of(1, 0)};
+  hear(1, hello);
+  see(1, Verdict::kSilent);
+  commit = true;
+  settle();
+  const HostRecord& record = *scheduler.state().host(host_id(1));
+  EXPECT_EQ(record.quarantined, hello.stuck);
+  EXPECT_EQ(record.verdict, Verdict::kSilent);
+}
+
 TEST_F(OneLeader, ImpossibleIsRefusedOnlyOnceHostsAreKnown) {
   submit(99, "early");
   EXPECT_FALSE(replies.back().error.has_value());
