@@ -6,6 +6,7 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
 #include "scheduler/raft/raft.h"
 
 namespace muster::scheduler {

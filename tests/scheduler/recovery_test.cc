@@ -239,7 +239,7 @@ TEST_F(Recovered, AGangWaitsForAHostThatTheLogNeverMetAsLongAsTheQueueDoes) {
   }
   EXPECT_TRUE(said<HelloReply>(1).empty());
   EXPECT_EQ(host(1).unadopted, std::vector<Token>{kLost});
-  say_hello_until_answered(1, hello);
+  ASSERT_NO_FATAL_FAILURE(say_hello_until_answered(1, hello));
   EXPECT_EQ(said<HelloReply>(1).back().kill, std::vector<Token>{kLost});
   EXPECT_TRUE(host(1).quarantined.empty());
   EXPECT_TRUE(host(1).unadopted.empty());

@@ -89,7 +89,8 @@ class Swarm {
   }
 
   bool is_drained() {
-    return LostQuorum::is_in(profile_) ? LostQuorum::what_is_amiss(world_).empty()
+    return LostQuorum::is_in(profile_) ? submits_->acknowledged() == submits_->size() &&
+                                             LostQuorum::what_is_amiss(world_).empty()
                                        : submits_->drained(world_);
   }
 
