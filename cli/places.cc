@@ -1,5 +1,7 @@
 #include "cli/places.h"
 
+#include <charconv>
+
 namespace muster::cli {
 namespace {
 
@@ -44,6 +46,25 @@ std::string node_address(const World& world, const std::string& node, const std:
     }
   }
   return "ipc://" + socket_in(default_data_dir(world));
+}
+
+/// An IPv6 address with a port has brackets; without them the colons are its own.
+bool is_address(const std::string& node) {
+  static constexpr unsigned kPortMax = 65535;
+  if (node.find("://") != std::string::npos) {
+    return true;
+  }
+  const std::size_t colon = node.rfind(':');
+  const bool has_brackets = node.starts_with('[');
+  const bool has_port = colon != std::string::npos &&
+                        (has_brackets ? node[colon - 1] == ']' : node.find(':') == colon);
+  if (!has_port) {
+    return !node.empty();
+  }
+  unsigned port = 0;
+  const char* end = node.data() + node.size();
+  const auto [at, error] = std::from_chars(node.data() + colon + 1, end, port);
+  return colon > 0 && error == std::errc() && at == end && port > 0 && port <= kPortMax;
 }
 
 }  // namespace muster::cli

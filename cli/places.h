@@ -19,5 +19,8 @@ std::string default_data_dir(const World& world);
 /// World::connect takes: a named node beats a data directory beats MUSTER_NODE beats
 /// MUSTER_DATA_DIR beats whichever default directory has a socket.
 std::string node_address(const World& world, const std::string& node, const std::string& data_dir);
+/// False: no node can be there, as the host is empty or the port is none. Resolves no name. With a
+/// scheme ("ipc://") anything is one.
+bool is_address(const std::string& node);
 
 }  // namespace muster::cli

@@ -21,7 +21,10 @@ RepeatedReply exchange_repeating(Session& session, const agent::Request& request
     reply = session.exchange(request);
     may_be_done = may_be_done || reply.status == agent::ResponseStatus::kUnknown;
   }
-  if (may_be_done && reply.status == agent::ResponseStatus::kNoQuorum) {
+  // A node that was not even reached says nothing about the earlier tries.
+  const bool says_nothing =
+      reply.status == agent::ResponseStatus::kNoQuorum || (!reply.is_ok() && !reply.is_from_node);
+  if (may_be_done && says_nothing) {
     reply.status = agent::ResponseStatus::kUnknown;
   }
   return {std::move(reply), may_be_done};

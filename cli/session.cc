@@ -84,6 +84,11 @@ std::size_t Session::nodes_count() {
   return nodes().size();
 }
 
+std::optional<std::string> Session::malformed_node() {
+  const auto found = std::find_if_not(nodes().begin(), nodes().end(), is_address);
+  return found == nodes().end() ? std::nullopt : std::optional(*found);
+}
+
 void Session::turn_to_next_node() {
   client_.reset();
   node_ = (node_ + 1) % nodes().size();

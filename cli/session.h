@@ -63,6 +63,8 @@ class Session {
   void learn_nodes();
   /// Goes on to the next node, after one that cannot help.
   void turn_to_next_node();
+  /// The first of the named nodes that cannot be an address, whatever the network says.
+  std::optional<std::string> malformed_node();
   /// Nodes named with --node and learnt; at least 1.
   std::size_t nodes_count();
   Reply exchange(const agent::Request& request) { return exchange(request, common_.timeout); }

@@ -36,6 +36,10 @@ class Submit final : public Verb {
     if (!submit) {
       return session.fail(ResponseStatus::kUsage, submit.error().text);
     }
+    if (const auto address = session.malformed_node(); address.has_value()) {
+      return session.fail(ResponseStatus::kUsage,
+                          "nothing was sent: '" + *address + "' is not HOST:PORT");
+    }
     if (session.common().is_verbose) {
       session.note("key " + submit->key);
     }
@@ -73,24 +77,32 @@ class Submit final : public Verb {
       const Duration left = deadline - session.world().now();
       Reply reply = session.exchange(request, std::min(left, kTryTimeout));
       may_be_accepted = may_be_accepted || reply.status == ResponseStatus::kUnknown;
-      const bool has_failed =
-          reply.status == ResponseStatus::kUnknown || reply.status == ResponseStatus::kNoQuorum;
+      const bool has_failed = reply.status == ResponseStatus::kUnknown ||
+                              reply.status == ResponseStatus::kNoQuorum ||
+                              (may_be_accepted && !reply.is_from_node);
       const bool is_untried_left = tries < session.nodes_count();
       if (!has_failed || (!may_be_accepted && !is_untried_left)) {
-        return reply;
+        return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
       }
       if (reply.is_from_node) {
         session.turn_to_next_node();
       }
       const Duration pause = is_untried_left ? Duration(0) : kRetryPause;
       if (session.world().now() + pause >= deadline) {
-        // A refusal of the last try says nothing about the earlier ones.
-        reply.status = may_be_accepted ? ResponseStatus::kUnknown : reply.status;
-        return reply;
+        return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
       }
       session.progress("no answer yet, trying again under the same key");
       session.world().sleep(pause);
     }
+  }
+
+  /// A failure of the last try says nothing about the earlier ones. Only a leader that looked the
+  /// key up among the jobs before it refused the new one (State::job_of_key) does.
+  static Reply with_earlier_tries(Reply reply) {
+    const bool is_definite =
+        reply.is_ok() || (reply.is_from_node && reply.status == ResponseStatus::kImpossible);
+    reply.status = is_definite ? reply.status : ResponseStatus::kUnknown;
+    return reply;
   }
 
   std::string explained(const Reply& reply, const std::string& key) const {

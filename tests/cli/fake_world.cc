@@ -45,6 +45,9 @@ FakeWorld::FakeWorld() {
   };
   world_.connect = [this](const std::string& address) -> Result<std::unique_ptr<NodeClient>> {
     addresses_.push_back(address);
+    if (unusable.contains(address)) {
+      return Error{ErrorCode::kInvalid, "cannot use '" + address + "'"};
+    }
     if (!is_listening_ || dead.contains(address)) {
       return Error{ErrorCode::kUnavailable, "no agent answers at " + address};
     }

@@ -43,6 +43,8 @@ class FakeWorld {
 
   /// Nobody listens there.
   std::set<std::string> dead;
+  /// Nothing can be connected to it.
+  std::set<std::string> unusable;
   /// What every node answers to the question for other nodes, which requests() does not count.
   std::vector<std::string> nodes;
 

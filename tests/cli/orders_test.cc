@@ -70,6 +70,14 @@ TEST(Orders, AnUnknownOutcomeSaysHowToRepeat) {
   EXPECT_NE(world.err().find("repeat with: muster suspend 7"), std::string::npos);
 }
 
+TEST(Orders, AnAddressThatCannotBeUsedSaysNothingAboutTheSilentTry) {
+  FakeWorld world;
+  world.unusable = {"b:1"};
+  world.answers_in_turn({silence()});
+  EXPECT_EQ(world.run({"suspend", "7", "--node", "a:1,b:1"}), 75);
+  EXPECT_NE(world.err().find("repeat with: muster suspend 7"), std::string::npos);
+}
+
 /// The first try was lost on the way back, and the second meets what it did.
 int after_a_lost_answer(const std::string& verb, const std::string& state,
                         std::uint64_t attempt = 1) {

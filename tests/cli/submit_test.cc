@@ -166,6 +166,51 @@ TEST(Submit, NoQuorumAfterASilentTryIsUnknown) {
   EXPECT_EQ(world.run({"submit", "--", "x"}), 75);
 }
 
+TEST(Submit, AnAddressThatCannotBeUsedSaysNothingAboutTheSilentTry) {
+  FakeWorld world;
+  world.unusable = {"b:1"};
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--node", "a:1,b:1", "--timeout", "3100ms", "--", "x"}), 75);
+  EXPECT_EQ(world.asked(), std::vector<std::string>{"a:1"});
+  EXPECT_NE(world.err().find("repeat with: muster submit --key " + kFirstKey), std::string::npos);
+}
+
+TEST(Submit, AnAddressThatCannotBeUsedIsPassedOverAfterASilentTry) {
+  FakeWorld world;
+  world.unusable = {"b:1"};
+  world.answers_in_turn({silence(), accepted()});
+  EXPECT_EQ(world.output_of({"submit", "--node", "a:1,b:1", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "a:1"}));
+}
+
+TEST(Submit, ARefusalThatIsNotAboutTheKeySaysNothingAboutTheSilentTry) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  world.answers(refusal(ResponseStatus::kUsage, "this node does not know that request"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 75);
+}
+
+TEST(Submit, ALeaderThatKnowsNoSuchKeyIsBelieved) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  world.answers(refusal(ResponseStatus::kImpossible, "no host has 16 GPUs of type T4"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 3);
+}
+
+TEST(Submit, NothingIsSentWhenAnAddressIsNone) {
+  for (const char* list : {"a:7450,b:745O", "a:7450,b:", "a:1,:7450", "a:1,[::1]:70000"}) {
+    FakeWorld world;
+    world.answers(accepted());
+    EXPECT_EQ(world.run({"submit", "--node", list, "--", "x"}), 2) << list;
+    EXPECT_TRUE(world.addresses().empty()) << list;
+  }
+  for (const char* node : {"a", "a:7450", "::1", "[::1]", "[::1]:7450"}) {
+    FakeWorld world;
+    world.answers(accepted());
+    EXPECT_EQ(world.output_of({"submit", "--node", node, "--", "x"}), "job 17\n") << node;
+  }
+}
+
 TEST(Submit, NobodyThereIsSurelyNotAccepted) {
   FakeWorld world;
   world.refuses_connections();
