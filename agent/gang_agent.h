@@ -252,6 +252,9 @@ class GangAgent {
     bool is_live() const;
     /// Processes may exist under it.
     bool has_ranks() const;
+    /// Its leader has to say Start, or say it again: what an earlier life of this agent heard was
+    /// never obeyed.
+    bool waits_for_start() const;
     bool is_durable() const { return durable == record.state; }
 
     bool prepared = false;    ///< Its supervisor is there.

@@ -19,6 +19,11 @@ bool GangAgent::Grant::has_ranks() const {
   return launch_sent && is_live();
 }
 
+bool GangAgent::Grant::waits_for_start() const {
+  return record.state == GrantState::kReady ||
+         (record.state == GrantState::kStarting && !launch_sent && !start_seen);
+}
+
 /// Higher revokes, but Ready waits until what it revoked is gone.
 GangAgent::Way GangAgent::way_for(const Grant& grant) const {
   Way way = Way::kFree;

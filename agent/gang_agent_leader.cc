@@ -360,7 +360,7 @@ void GangAgent::send_renewals(Instant now) {
       continue;
     }
     renew.tokens.push_back(token);
-    if (grant.state() == GrantState::kReady) {
+    if (grant.waits_for_start()) {
       renew.unstarted->push_back(token);
     }
   }

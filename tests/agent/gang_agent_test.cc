@@ -195,6 +195,27 @@ TEST_F(GangAgentTest, ARenewalSaysWhichGrantsWaitForTheirStart) {
   EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>());
 }
 
+/// It died between the durable STARTING and the Launch, and the Starts to its next life were lost.
+TEST_F(GangAgentTest, ARenewalSaysThatAnInterruptedStartHasToBeSaidAgain) {
+  join();
+  make_ready(kOne);
+  start(kOne);
+  disk_[unsynced_.at(0).writes.at(0).key] = *unsynced_.at(0).writes.at(0).value;
+  boot({Generation(4), StartId(44)});
+  give(LeaderChanged{kLeader, Term(1)});
+  give(SupervisorAdopted{kOne, false, now_ + kHold, {}});
+  give(SupervisorsScanned{});
+  answer_hello({});
+  pass(10s);
+  ASSERT_FALSE(sent<Renew>().empty());
+  EXPECT_EQ(sent<Renew>().back().tokens, std::vector<Token>{kOne});
+  EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>{kOne});
+  start(kOne);
+  EXPECT_EQ(commands<Launch>().size(), 1U);
+  pass(10s);
+  EXPECT_EQ(sent<Renew>().back().unstarted, std::vector<Token>());
+}
+
 TEST_F(GangAgentTest, ARenewalWithoutTheTokenMovesNothing) {
   join();
   make_running(kOne);
