@@ -132,9 +132,14 @@ void fields(A& a, HolderInfo& v) {
   a(v.job, v.name, v.gpus, v.hosts);
 }
 template <class A>
+void fields(A& a, WithheldInfo& v) {
+  a(v.reason, v.gpus);
+}
+template <class A>
 void fields(A& a, WhyInfo& v) {
   a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
-    v.fits_now);
+    v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
+    trailing(v.awaits_hosts));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {

@@ -274,6 +274,10 @@ struct HolderInfo {
   std::uint64_t gpus = 0;
   std::vector<std::string> hosts;
 };
+struct WithheldInfo {
+  std::string reason;  ///< "quarantined", "unhealthy", "host suspect", "host cordoned", ...
+  std::uint64_t gpus = 0;
+};
 struct WhyInfo {
   JobId job;
   std::string state;
@@ -285,6 +289,11 @@ struct WhyInfo {
   std::vector<HolderInfo> holders;  ///< Who has GPUs it could use.
   std::vector<JobId> would_start;   ///< Smallest set of jobs whose end starts it now.
   std::uint64_t fits_now = 0;       ///< Largest size of it that would start now.
+  // From a node that says so; the two fields above are then empty unless it is first in the queue.
+  std::uint64_t ahead_count = 0;         ///< All that go first: `ahead` is the first of them.
+  std::vector<std::string> left_out{};   ///< Hosts that refused it or were late.
+  std::vector<WithheldInfo> withheld{};  ///< GPUs of its type that no end of a job frees for it.
+  bool awaits_hosts = false;             ///< After a recovery the queue waits for hosts.
 };
 
 struct OutputQuery {

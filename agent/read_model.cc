@@ -171,6 +171,18 @@ std::size_t size_bytes(const JobSummary& summary) {
   return size;
 }
 
+/// Hosts that the log takes for placeable and this node does not.
+scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& hosts) {
+  scheduler::HostDoubts doubts;
+  for (const auto& [id, record] : state.hosts()) {
+    const membership::Member* member = hosts.member_of(id);
+    if (record.is_reachable() && is_missing(member)) {
+      doubts[id] = "host " + std::string(membership::name_of(member->state));
+    }
+  }
+  return doubts;
+}
+
 /// What a job waits for; of one whose hosts do not answer, what becomes of it.
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
@@ -254,7 +266,7 @@ std::optional<JobDetail> job_detail(const scheduler::State& state, const HostVie
 WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id) {
   WhyInfo info;
   info.job = id;
-  const auto why = scheduler::why(state, id);
+  const auto why = scheduler::why(state, id, doubts_of(state, hosts));
   const scheduler::Job* job = state.job(id);
   if (!why.has_value() || job == nullptr) {
     return info;
@@ -265,8 +277,18 @@ WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id
   info.free = why->free_gpus;
   info.lacking = why->lacking_gpus;
   info.ahead = why->ahead;
-  info.would_start = why->smallest_end;
-  info.fits_now = why->largest_now;
+  info.ahead_count = why->ahead_count;
+  info.awaits_hosts = why->awaits_hosts;
+  if (why->ahead_count == 0 && !why->awaits_hosts) {
+    info.would_start = why->smallest_end;
+    info.fits_now = why->largest_now;
+  }
+  for (const HostId host : why->left_out) {
+    info.left_out.push_back(hosts.addresses.name(host));
+  }
+  for (const scheduler::Withheld& withheld : why->withheld) {
+    info.withheld.push_back({withheld.reason, withheld.gpus});
+  }
   for (const scheduler::Holder& holder : why->holders) {
     HolderInfo entry;
     entry.job = holder.job;

@@ -108,6 +108,10 @@ Json view(const agent::HolderInfo& holder) {
           {"hosts", holder.hosts}};
 }
 
+Json view(const agent::WithheldInfo& withheld) {
+  return {{"reason", withheld.reason}, {"gpus", withheld.gpus}};
+}
+
 // Declared before `views`: name lookup does not find them in this namespace later.
 Json view(const agent::MemberInfo& member);
 Json view(const agent::AttemptInfo& attempt);
@@ -188,7 +192,11 @@ std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
                       {"ahead", views(why.ahead)},
                       {"holders", views(why.holders)},
                       {"would_start", views(why.would_start)},
-                      {"fits_now", why.fits_now}},
+                      {"fits_now", why.fits_now},
+                      {"ahead_count", why.ahead_count},
+                      {"left_out", why.left_out},
+                      {"withheld", views(why.withheld)},
+                      {"awaits_hosts", why.awaits_hosts}},
                      answer);
 }
 

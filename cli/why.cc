@@ -1,5 +1,7 @@
 // muster why: what a job waits for, who has it, and what would start it now.
 
+#include <algorithm>
+
 #include "cli/json_view.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -23,11 +25,32 @@ std::string need_text(const agent::WhyInfo& why) {
          " free, " + std::to_string(why.lacking) + " lacking\n";
 }
 
-std::string change_text(const agent::WhyInfo& why) {
-  std::string text;
-  if (!why.ahead.empty()) {
-    text += "ahead    " + names_of(why.ahead) + "\n";
+/// The queue is strict: nothing but the start of those ahead brings it nearer.
+std::string ahead_text(const agent::WhyInfo& why, std::uint64_t count) {
+  const std::uint64_t more = count - why.ahead.size();
+  return "ahead    " + names_of(why.ahead) +
+         (more == 0 ? "" : " and " + std::to_string(more) + " more") + "\n" +
+         "turn     it is tried once " +
+         (count == 1 ? "the job ahead of it has started\n"
+                     : "the " + std::to_string(count) + " jobs ahead of it have started\n");
+}
+
+std::string withheld_text(const agent::WhyInfo& why) {
+  std::vector<std::string> parts;
+  for (const agent::WithheldInfo& withheld : why.withheld) {
+    parts.push_back(std::to_string(withheld.gpus) + " (" + withheld.reason + ")");
   }
+  return (parts.empty() ? "" : "withheld " + join(parts) + "\n") +
+         (why.left_out.empty() ? "" : "left out " + join(why.left_out) + ": refused it, or late\n");
+}
+
+std::string change_text(const agent::WhyInfo& why) {
+  // An older node gives no count, and one that waits for hosts starts nothing.
+  const std::uint64_t ahead = std::max<std::uint64_t>(why.ahead_count, why.ahead.size());
+  if (ahead > 0 || why.awaits_hosts) {
+    return ahead > 0 ? ahead_text(why, ahead) : "";
+  }
+  std::string text;
   if (!why.would_start.empty()) {
     text += "starts   now, if " + names_of(why.would_start) + " ended\n";
   }
@@ -73,7 +96,8 @@ class Why final : public Verb {
     }
     session.out() << printable_lines("job " + std::to_string(why->job.value()) + " is " +
                                      why->state + ": " + why->headline)
-                  << need_text(*why) << change_text(*why) << holders_text(*why);
+                  << need_text(*why) << printable_lines(withheld_text(*why)) << change_text(*why)
+                  << holders_text(*why);
     return 0;
   }
 

@@ -8,11 +8,10 @@
 namespace muster::scheduler {
 namespace {
 
-/// Holders of GPUs that `job` could use once they are given back: of the type, on hosts that take
-/// work, healthy, not quarantined, not left out.
-std::vector<Holder> holders_of(const State& state, const FreeGpus& free, const Job& job,
+/// Holders of GPUs that a job could use once they are given back: of the type, on hosts that take
+/// work and are not in `without`, healthy, not quarantined.
+std::vector<Holder> holders_of(const State& state, const std::set<HostId>& without,
                                const std::string& type) {
-  const std::set<HostId> without = barred_hosts(free, job);
   std::map<JobId, Holder> by_job;
   for (const auto& [uuid, slots] : state.grants()) {
     for (const auto& [slot, grant] : slots) {
@@ -49,10 +48,10 @@ struct Offer {
   std::uint32_t cover_gpus = 0;
 };
 
-Offer offer_of(const State& state, const FreeGpus& free, const Job& job, const std::string& type) {
-  Offer offer{
-      type, free.count(type, barred_hosts(free, job)), holders_of(state, free, job, type), {}, 0};
-  const std::uint32_t need = job.spec.gpus > offer.free ? job.spec.gpus - offer.free : 0;
+Offer offer_of(const State& state, const FreeGpus& free, const std::set<HostId>& without,
+               std::uint32_t wanted, const std::string& type) {
+  Offer offer{type, free.count(type, without), holders_of(state, without, type), {}, 0};
+  const std::uint32_t need = wanted > offer.free ? wanted - offer.free : 0;
   std::vector<std::uint32_t> sizes;
   for (const Holder& holder : offer.holders) {
     sizes.push_back(holder.gpus);
@@ -99,6 +98,44 @@ std::uint32_t barred_gpus(const State& state, const Job& job) {
     count += has_type && !host.suits(job.spec) ? static_cast<std::uint32_t>(host.gpus.size()) : 0;
   }
   return count;
+}
+
+/// Why nothing is placed on the host now; "" = it takes work.
+std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
+  if (!host.is_reachable()) {
+    return host.verdict == Verdict::kLeft ? "host left" : "host unreachable";
+  }
+  if (host.health != Health::kHealthy) {
+    return host.health == Health::kCordoned ? "host cordoned" : "host suspect";
+  }
+  if (const auto doubt = doubts.find(host.id); doubt != doubts.end()) {
+    return doubt->second;
+  }
+  return host.takes_work() ? "" : "host registers anew";
+}
+
+std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts,
+                                    const std::string& type) {
+  std::map<std::string, std::uint32_t> by_reason;
+  for (const auto& [id, host] : state.hosts()) {
+    if (host.gpu_type != type) {
+      continue;
+    }
+    const std::string of_host = reason_of(host, doubts);
+    const std::set<std::string> quarantined(host.quarantined.begin(), host.quarantined.end());
+    for (const std::string& uuid : host.gpus) {
+      if (!of_host.empty()) {
+        ++by_reason[of_host];
+      } else if (!host.offers(uuid)) {
+        ++by_reason[quarantined.count(uuid) != 0 ? "quarantined" : "unhealthy"];
+      }
+    }
+  }
+  std::vector<Withheld> withheld;
+  for (const auto& [reason, gpus] : by_reason) {
+    withheld.push_back({reason, gpus});
+  }
+  return withheld;
 }
 
 void list_ahead(const State& state, const Job& job, Why& answer) {
@@ -179,7 +216,7 @@ std::vector<std::size_t> smallest_cover(const std::vector<std::uint32_t>& sizes,
   return chosen;
 }
 
-std::optional<Why> why(const State& state, JobId id) {
+std::optional<Why> why(const State& state, JobId id, const HostDoubts& doubts) {
   const Job* job = state.job(id);
   if (job == nullptr) {
     return std::nullopt;
@@ -201,10 +238,17 @@ std::optional<Why> why(const State& state, JobId id) {
   for (const LeftOut& left_out : job->left_out) {
     answer.left_out.push_back(left_out.host);
   }
-  const FreeGpus free(state, {});
+  answer.awaits_hosts = state.awaits_hosts();
+  std::set<HostId> doubted;
+  for (const auto& [host, reason] : doubts) {
+    doubted.insert(host);
+  }
+  const FreeGpus free(state, doubted);
+  std::set<HostId> without = barred_hosts(free, *job);
+  without.merge(doubted);
   std::optional<Offer> best;
   for (const std::string& type : types_for(state, *job)) {
-    Offer offer = offer_of(state, free, *job, type);
+    Offer offer = offer_of(state, free, without, job->spec.gpus, type);
     answer.largest_now = std::max(answer.largest_now, offer.free);
     if (!best.has_value() || is_better(offer, *best, job->spec.gpus)) {
       best = std::move(offer);
@@ -219,6 +263,7 @@ std::optional<Why> why(const State& state, JobId id) {
       answer.smallest_end.push_back(best->holders[i].job);
     }
     answer.holders = std::move(best->holders);
+    answer.withheld = withheld_gpus(state, doubts, best->type);
   }
   return answer;
 }
@@ -247,6 +292,9 @@ std::string Why::text() const {
   std::string text = reason + "; ";
   if (is_impossible) {
     return text + "it asks for more GPUs than all registered hosts have" + barred(barred_gpus);
+  }
+  if (awaits_hosts) {
+    return text + "after the recovery the queue waits for hosts to say what they run";
   }
   if (!fits_now) {
     return text + "it lacks " + std::to_string(lacking_gpus) + " GPUs, " +

@@ -105,10 +105,11 @@ inline agent::WhyInfo sample_why() {
   why.wanted = 16;
   why.free = 6;
   why.lacking = 10;
-  why.ahead = {JobId(15), JobId(16)};
   why.holders = {{JobId(12), "eval", 8, {"a"}}, {JobId(13), "llama", 8, {"b", "c"}}};
   why.would_start = {JobId(12)};
   why.fits_now = 6;
+  why.left_out = {"d"};
+  why.withheld = {{"host suspect", 8}, {"quarantined", 2}};
   return why;
 }
 

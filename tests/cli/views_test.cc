@@ -280,7 +280,8 @@ TEST(Why, Text) {
   world.answers(answer_with(sample_why()));
   EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
 gpus     16 wanted, 6 free, 10 lacking
-ahead    jobs 15, 16
+withheld 8 (host suspect), 2 (quarantined)
+left out d: refused it, or late
 starts   now, if job 12 ended
 fits     with 6 GPUs it would start now
 
@@ -295,11 +296,37 @@ TEST(Why, Json) {
   world.answers(answer_with(sample_why()));
   EXPECT_EQ(world.output_of({"why", "18", "--json"}),
             R"({"job":18,"state":"queued","headline":"16 x H100 are wanted and 6 are free",)"
-            R"("wanted":16,"free":6,"lacking":10,"ahead":[15,16],)"
+            R"("wanted":16,"free":6,"lacking":10,"ahead":[],)"
             R"("holders":[{"job":12,"name":"eval","gpus":8,"hosts":["a"]},)"
             R"({"job":13,"name":"llama","gpus":8,"hosts":["b","c"]}],)"
-            R"("would_start":[12],"fits_now":6,"answered_by":"a","age_ms":0})"
+            R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
+            R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
+            R"("awaits_hosts":false,"answered_by":"a","age_ms":0})"
             "\n");
+}
+
+TEST(Why, BehindOthersNothingWouldStartItNow) {
+  agent::WhyInfo why = sample_why();
+  why.ahead = {JobId(15), JobId(16)};
+  why.ahead_count = 30;
+  why.holders.clear();
+  FakeWorld world;
+  world.answers(answer_with(why));
+  EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
+gpus     16 wanted, 6 free, 10 lacking
+withheld 8 (host suspect), 2 (quarantined)
+left out d: refused it, or late
+ahead    jobs 15, 16 and 28 more
+turn     it is tried once the 30 jobs ahead of it have started
+)");
+  why.ahead_count = 0;  // From an older node.
+  why.ahead = {JobId(15)};
+  FakeWorld older;
+  older.answers(answer_with(why));
+  EXPECT_NE(
+      older.output_of({"why", "18"})
+          .find("ahead    job 15\nturn     it is tried once the job ahead of it has started\n"),
+      std::string::npos);
 }
 
 agent::EventsPage sample_events() {

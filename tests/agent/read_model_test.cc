@@ -1,0 +1,114 @@
+// What people read of large clusters and of jobs that wait.
+
+#include "agent/read_model.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/why.h"
+#include "tests/scheduler/cluster.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace scheduler::testing;  // NOLINT: hosts, jobs and entries in one line each.
+
+class ReadModelTest : public testing::Test {
+ protected:
+  WhyInfo why_of(JobId job) { return why_info(log_.state, views(), job); }
+  HostViews views() {
+    return {addresses_,
+            [this](HostId host) -> const membership::Member* {
+              const auto found = members_.find(host);
+              return found == members_.end() ? nullptr : &found->second;
+            },
+            Instant()};
+  }
+  void see(std::uint64_t host, membership::MemberState state) {
+    members_[host_id(host)].state = state;
+  }
+  std::uint64_t withheld(const WhyInfo& why, const std::string& reason) const {
+    for (const WithheldInfo& each : why.withheld) {
+      if (each.reason == reason) {
+        return each.gpus;
+      }
+    }
+    return 0;
+  }
+
+  Log log_;
+  AddressBook addresses_;
+  std::map<HostId, membership::Member> members_;
+};
+
+TEST_F(ReadModelTest, WhyNamesTheGpusThatNoEndFrees) {
+  for (std::uint64_t host = 1; host <= 5; ++host) {
+    log_.apply(registration(host, 8));
+  }
+  scheduler::entry::Observe sick;
+  sick.host = host_id(1);
+  sick.quarantined = uuids_of(1, 2);
+  sick.unhealthy_gpus = {uuid_of(1, 5)};
+  log_.apply(sick);
+  scheduler::entry::Observe cordoned;
+  cordoned.host = host_id(2);
+  cordoned.health = scheduler::Health::kCordoned;
+  log_.apply(cordoned);
+  log_.observe(3, scheduler::Verdict::kSilent);
+  see(4, membership::MemberState::kSuspect);
+  const WhyInfo why = why_of(log_.submit(40));
+  EXPECT_EQ(why.free, 13U) << "five of host 1 and all of host 5";
+  EXPECT_EQ(withheld(why, "quarantined"), 2U);
+  EXPECT_EQ(withheld(why, "unhealthy"), 1U);
+  EXPECT_EQ(withheld(why, "host cordoned"), 8U);
+  EXPECT_EQ(withheld(why, "host unreachable"), 8U);
+  EXPECT_EQ(withheld(why, "host suspect"), 8U);
+}
+
+TEST_F(ReadModelTest, WhyDoesNotPromiseAStartOnAHostThatIsNotPlaceable) {
+  log_.apply(registration(1, 8));
+  const JobId job = log_.submit(8);
+  EXPECT_NE(why_of(job).headline.find("it fits and starts now"), std::string::npos);
+  see(1, membership::MemberState::kUnreachable);
+  EXPECT_NE(why_of(job).headline.find("it lacks 8 GPUs"), std::string::npos);
+  EXPECT_EQ(withheld(why_of(job), "host unreachable"), 8U);
+}
+
+TEST_F(ReadModelTest, WhyNamesTheHostsThatAJobLeavesOut) {
+  log_.apply(registration(1, 8));
+  const JobId job = log_.submit(8);
+  const Token token = log_.decide(job, {member_of(1, 0, 8)});
+  log_.apply(scheduler::entry::Abort{token, scheduler::Cause::kRefused, host_id(1)});
+  const WhyInfo why = why_of(job);
+  EXPECT_EQ(why.left_out, std::vector<std::string>{addresses_.name(host_id(1))});
+  EXPECT_EQ(why.free, 0U);
+}
+
+TEST_F(ReadModelTest, WhyCountsAllThatAreAheadAndPromisesNothingBehindThem) {
+  log_.apply(registration(1, 8));
+  log_.run(log_.submit(4), {member_of(1, 0, 4)});
+  const JobId first = log_.submit(8);
+  for (int i = 0; i < 29; ++i) {
+    log_.submit(8);
+  }
+  const JobId last = log_.submit(8);
+  EXPECT_EQ(why_of(first).would_start.size(), 1U);
+  EXPECT_EQ(why_of(first).fits_now, 4U);
+  const WhyInfo why = why_of(last);
+  EXPECT_EQ(why.ahead_count, 30U);
+  EXPECT_EQ(why.ahead.size(), scheduler::kWhyAheadMax);
+  EXPECT_TRUE(why.would_start.empty());
+  EXPECT_EQ(why.fits_now, 0U);
+}
+
+TEST_F(ReadModelTest, WhySaysThatTheQueueWaitsForHostsAfterARecovery) {
+  log_.apply(registration(1, 8));
+  const JobId job = log_.submit(4);
+  log_.state.begin_epoch(2);
+  const WhyInfo why = why_of(job);
+  EXPECT_TRUE(why.awaits_hosts);
+  EXPECT_NE(why.headline.find("the queue waits for hosts"), std::string::npos);
+  EXPECT_EQ(withheld(why, "host registers anew"), 8U);
+}
+
+}  // namespace
+}  // namespace muster::agent
