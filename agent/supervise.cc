@@ -332,7 +332,7 @@ void Supervisor::obey(const DismissOrder&) {
   if (phase_ == Phase::kPrepared) {
     _exit(0);
   }
-  if (phase_ == Phase::kRunning) {
+  if (phase_ == Phase::kLaunching || phase_ == Phase::kRunning) {
     terminate(Duration(0), "dismissed");  // Nobody wants what runs here any more.
   }
 }
@@ -526,10 +526,11 @@ bool enter_namespace() {
 
 /// The parent's half: tells where the supervisor is, then lets it begin and goes away.
 [[noreturn]] void leave(pid_t supervisor, int barrier) {
-  const std::optional<std::uint64_t> started = start_time_of(supervisor);
   // Unknown it could not be watched, so it does not begin.
+  const std::optional<std::uint64_t> started = start_time_of(supervisor);
   const bool is_told =
-      write_plain("pid", std::to_string(supervisor) + " " + std::to_string(started.value_or(0))) &&
+      started.has_value() &&
+      write_plain("pid", std::to_string(supervisor) + " " + std::to_string(*started)) &&
       write(barrier, "", 1) == 1;
   _exit(is_told ? 0 : 1);
 }

@@ -46,7 +46,9 @@ struct HoldOrder {
   Instant hold_until{};
   bool operator==(const HoldOrder&) const = default;
 };
-/// Ends a supervisor that launched nothing; any other ignores it.
+/// The grant is over in every respect. A supervisor that launched nothing ends; ranks that an
+/// order of an earlier life of the agent started meanwhile are killed without grace, as nobody
+/// counts on them and their GPUs may be somebody else's. One that is stopping already goes on so.
 struct DismissOrder {
   bool operator==(const DismissOrder&) const = default;
 };

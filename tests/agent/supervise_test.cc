@@ -169,6 +169,20 @@ TEST_F(Supervise, AnAgentThatNeverHangsUpIsLetGo) {
   EXPECT_EQ(told->results.front().code, 4);
 }
 
+TEST_F(Supervise, ADismissalEndsWhatWasLaunchedRightBeforeIt) {
+  start();
+  kill(pid_, SIGSTOP);
+  first_.say(order("sleep 1000"));
+  first_.say(DismissOrder{});
+  kill(pid_, SIGCONT);
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->phase != Phase::kEnded) {
+    told = first_.hear();
+  }
+  ASSERT_TRUE(told.has_value()) << "ranks that nobody wants run on";
+  EXPECT_TRUE(told->results.at(0).signalled_by_us);
+}
+
 TEST_F(Supervise, RanksThatWereGivenLongGoSoonerWhenToldAgain) {
   start();
   const std::string deaf = directory_ + "/deaf";
