@@ -42,7 +42,7 @@ void fields(A& a, HostList& v) {
 template <class A>
 void fields(A& a, VoterInfo& v) {
   a(v.id, v.name, v.match_index, v.contact_ms, v.state, trailing(v.is_learner), trailing(v.rack),
-    trailing(v.why), trailing(v.behind));
+    trailing(v.why), trailing(v.behind), trailing(v.is_unheard));
 }
 template <class A>
 void fields(A& a, QuorumInfo& v) {

@@ -131,6 +131,7 @@ struct VoterInfo {
   std::string rack{};
   std::string why{};         ///< Why it was chosen, or what keeps it from voting; for people.
   std::uint64_t behind = 0;  ///< Entries it lacks, as the leader knows.
+  bool is_unheard = false;   ///< It has not answered this leader yet: contact_ms says nothing.
 };
 struct QuorumInfo {
   ClusterId cluster;

@@ -356,6 +356,7 @@ VoterInfo Node::voter_info(Instant now, HostId host,
     if (each.host == host) {
       info.match_index = each.match.value();
       info.behind = each.behind;
+      info.is_unheard = !each.has_answered;
       info.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
           0, each.heard_at == Instant::min() ? 0 : to_ms(now - each.heard_at)));
       info.why = each.differs_at != LogIndex() ? "its state is not the others'"

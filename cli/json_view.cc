@@ -52,7 +52,7 @@ Json view(const agent::VoterInfo& voter) {
   return {{"name", voter.name},
           {"id", voter.id.hex()},
           {"match_index", voter.match_index},
-          {"contact_ms", voter.contact_ms},
+          {"contact_ms", voter.is_unheard ? Json(nullptr) : Json(voter.contact_ms)},
           {"state", voter.state},
           {"learner", voter.is_learner},
           {"behind", voter.behind},

@@ -35,11 +35,12 @@ std::string voters_table(const agent::QuorumInfo& quorum) {
                {.title = "CONTACT", .is_number = true},
                {.title = "WHY"}});
   for (const agent::VoterInfo& voter : quorum.voters) {
-    table.add(
-        {voter.name, voter.id.short_hex(), voter.state, voter.is_learner ? "no" : "yes",
-         voter.rack.empty() ? "-" : voter.rack, is_leader ? std::to_string(voter.match_index) : "-",
-         is_leader ? std::to_string(voter.behind) : "-",
-         is_leader ? format_age(voter.contact_ms) : "-", voter.why.empty() ? "-" : voter.why});
+    table.add({voter.name, voter.id.short_hex(), voter.state, voter.is_learner ? "no" : "yes",
+               voter.rack.empty() ? "-" : voter.rack,
+               is_leader ? std::to_string(voter.match_index) : "-",
+               is_leader ? std::to_string(voter.behind) : "-",
+               is_leader && !voter.is_unheard ? format_age(voter.contact_ms) : "-",
+               voter.why.empty() ? "-" : voter.why});
   }
   return table.text();
 }

@@ -53,6 +53,7 @@ void Progress::on_chunk_wanted(std::uint64_t request, LogIndex at, std::uint64_t
 
 void Progress::on_contact(Instant now, std::uint64_t round) {
   heard_at_ = std::max(heard_at_, now);
+  has_answered_ = true;
   round_ = std::max(round_, round);
 }
 

@@ -29,6 +29,8 @@ class Progress {
   LogIndex match() const { return LogIndex(match_); }
   LogIndex next() const { return LogIndex(next_); }
   Instant heard_at() const { return heard_at_; }
+  /// heard_at() is that of an answer, and not only of the leadership's begin.
+  bool has_answered() const { return has_answered_; }
   std::uint64_t round() const { return round_; }
 
   /// Another append or snapshot may leave now.
@@ -72,6 +74,7 @@ class Progress {
   std::uint64_t sent_request_ = 0;
   std::uint64_t ignore_up_to_ = 0;  ///< Refusals of requests up to here are stale.
   Instant heard_at_;
+  bool has_answered_ = false;
   std::deque<InFlight> in_flight_;
   std::shared_ptr<const Snapshot> snapshot_;  ///< Exactly in kSnapshot.
   std::uint64_t snapshot_offset_ = 0;

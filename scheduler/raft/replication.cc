@@ -335,7 +335,7 @@ std::vector<MemberLag> Replication::lag(const View& view) const {
     const LogIndex match = follower.progress.match();
     lags.push_back({host, follower.is_voter, match, last.value() - match.value(),
                     follower.progress.heard_at(), follower.other_seat, follower.level,
-                    follower.agreed.index});
+                    follower.agreed.index, follower.progress.has_answered()});
   }
   return lags;
 }

@@ -30,6 +30,8 @@ struct MemberLag {
   std::uint64_t level = 0;  ///< What it said it can apply; 0 = nothing yet.
   /// The index for which its state's hash is not a majority's; 0 = none.
   LogIndex differs_at{};
+  /// False: not a word since this leadership began, which is then what heard_at says.
+  bool has_answered = true;
 };
 
 class Replication {

@@ -84,6 +84,18 @@ b     62626262  follower  yes    r2      118       2    210ms  joined later
 )");
 }
 
+TEST(Quorum, ContactIsNotClaimedOfOneThatHasNotAnsweredThisLeader) {
+  agent::QuorumInfo quorum = sample_quorum();
+  quorum.voters[1].is_unheard = true;
+  FakeWorld table;
+  table.answers(answer_with(quorum));
+  EXPECT_NE(table.output_of({"quorum"}).find("      2        -  joined later\n"), std::string::npos)
+      << table.out();
+  FakeWorld json;
+  json.answers(answer_with(quorum));
+  EXPECT_NE(json.output_of({"quorum", "--json"}).find(R"("contact_ms":null)"), std::string::npos);
+}
+
 agent::QuorumInfo no_quorum() {
   agent::QuorumInfo quorum;
   quorum.role = "none";

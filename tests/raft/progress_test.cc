@@ -37,6 +37,13 @@ class SnapshotProgress : public testing::Test {
   std::uint64_t request_ = 0;
 };
 
+TEST_F(SnapshotProgress, TheBeginOfALeadershipIsAContactButNoAnswer) {
+  EXPECT_EQ(progress_.heard_at(), now_);
+  EXPECT_FALSE(progress_.has_answered());
+  progress_.on_contact(now_, 1);
+  EXPECT_TRUE(progress_.has_answered());
+}
+
 TEST_F(SnapshotProgress, AnAnswerThatComesTwiceSendsNothingTwice) {
   EXPECT_EQ(sent(), 0U);
   wants(1, request_);
