@@ -133,8 +133,14 @@ void Node::answer(const Asker& asker, const Response& response) {
   gossip::Envelope envelope = envelope_of(gossip::MessageType::kResponse, asker.nonce);
   envelope.trailing = asker.trailing;
   envelope.trailing_count = asker.trailing_count;
-  output_.transport.push_back(
-      gossip::Reply{asker.route, gossip::encode(envelope, encode(response))});
+  std::string bytes = gossip::encode(envelope, encode(response));
+  if (bytes.size() > gossip::kMessageBytesMax) {
+    // No transport takes it, and silence would look like a dead node.
+    bytes = gossip::encode(envelope, encode(bad(ResponseStatus::kFailed,
+                                                "the answer has " + std::to_string(bytes.size()) +
+                                                    " bytes, more than the 1 MiB of a message")));
+  }
+  output_.transport.push_back(gossip::Reply{asker.route, std::move(bytes)});
 }
 
 Response Node::good(Instant now, std::string payload) const {

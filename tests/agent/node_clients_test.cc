@@ -319,6 +319,30 @@ Duration age_of_hosts(Forwarding& bare) {
   return std::chrono::milliseconds(bare.ask(request(Verb::kHosts))->age_ms);
 }
 
+TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
+  crdt::Capacity capacity;
+  capacity.gpu_type = "H100";
+  capacity.gpus.resize(1);
+  capacity.gpus[0].uuid = "GPU-1";
+  capacity.gpus[0].healthy = true;
+  BareNode bare(1, ClusterId(), {}, false, capacity);
+  bare.pass(5s);
+  scheduler::JobSpec spec;
+  spec.argv = {"true"};
+  spec.name = std::string(scheduler::kTextBytesMax, 'n');
+  spec.user = spec.name;
+  for (int i = 0; i < 2200; ++i) {
+    const SubmitArgs submit{"key" + std::to_string(i), spec};
+    ASSERT_TRUE(bare.ask(request(Verb::kSubmit, encode_payload(submit))).has_value());
+  }
+  const auto answer = bare.ask(request(Verb::kJobs));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kFailed);
+  EXPECT_NE(answer->text.find("more than the 1 MiB of a message"), std::string::npos);
+  const auto page = bare.ask(request(Verb::kJobs, encode_payload(JobsQuery{})));
+  EXPECT_EQ(page->status, ResponseStatus::kOk);
+}
+
 TEST(Node, HostsAreAsOldAsTheLastWordThatNothingNewerExists) {
   Forwarding bare;
   bare.pass(600ms);
