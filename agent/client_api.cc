@@ -36,8 +36,12 @@ void fields(A& a, HostInfo& v) {
     v.gpus, v.gpus_healthy, v.cpus, v.memory_mb, v.is_voter, v.is_leader, v.version, v.claimed_by);
 }
 template <class A>
+void fields(A& a, HostsQuery& v) {
+  a(v.after);
+}
+template <class A>
 void fields(A& a, HostList& v) {
-  a(v.hosts);
+  a(v.hosts, trailing(v.next));
 }
 template <class A>
 void fields(A& a, VoterInfo& v) {
@@ -326,6 +330,7 @@ std::optional<T> decode_payload(std::string bytes) {
 
 MUSTER_PAYLOAD(VersionInfo);
 MUSTER_PAYLOAD(NodeList);
+MUSTER_PAYLOAD(HostsQuery);
 MUSTER_PAYLOAD(HostList);
 MUSTER_PAYLOAD(QuorumInfo);
 MUSTER_PAYLOAD(EventsQuery);
@@ -344,6 +349,8 @@ MUSTER_PAYLOAD(JobDetail);
 MUSTER_PAYLOAD(WhyInfo);
 MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
+// Parts of lists, which are measured before they are sent.
+MUSTER_PAYLOAD(HostInfo);
 
 #undef MUSTER_PAYLOAD
 

@@ -22,7 +22,7 @@ namespace muster::agent {
 /// Numbers are the wire's: never reused.
 enum class Verb : std::uint8_t {
   kVersion = 0,        ///< -> VersionInfo
-  kHosts = 1,          ///< -> HostList; local
+  kHosts = 1,          ///< HostsQuery, or nothing for all at once -> HostList; local
   kQuorum = 2,         ///< -> QuorumInfo; any voter, else local
   kEvents = 3,         ///< EventsQuery -> EventsPage; local
   kLeave = 4,          ///< LeaveArgs -> nothing; local: the agent leaves and ends
@@ -116,8 +116,12 @@ struct HostInfo {
   std::string version;
   std::vector<std::string> claimed_by;  ///< Names of observers that claim it is gone.
 };
+struct HostsQuery {
+  HostId after;  ///< The page begins with the first host above; zero = the first page.
+};
 struct HostList {
-  std::vector<HostInfo> hosts;  ///< By name.
+  std::vector<HostInfo> hosts;  ///< By name; those of a page by id.
+  HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
 };
 
 struct VoterInfo {

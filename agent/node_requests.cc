@@ -165,7 +165,15 @@ void Node::answer_here(Instant now, const Asker& asker, const Request& request) 
     payload = encode_payload(VersionInfo{kProductVersion, kProtocolVersion, options_.name,
                                          options_.self, options_.start.generation, cluster_});
   } else if (request.verb == Verb::kHosts) {
-    payload = encode_payload(host_list(membership_, store_, addresses_, seat_.known_quorum(), now));
+    const auto query = decode_payload<HostsQuery>(request.arguments);
+    const HostsKnown known{membership_.members(),
+                           [this](HostId host) { return membership_.accusations(host); },
+                           store_,
+                           addresses_,
+                           seat_.known_quorum(),
+                           now};
+    payload =
+        encode_payload(query.has_value() ? hosts_page(known, query->after) : host_list(known));
   } else if (request.verb == Verb::kNodes) {
     payload = encode_payload(node_list());
   } else {

@@ -15,15 +15,21 @@ using scheduler::MemberEnd;
 using scheduler::MemberRecord;
 using scheduler::RankResult;
 
-HostInfo host_info(const membership::Member& member, const crdt::HostStore& store,
-                   const AddressBook& addresses, Instant now) {
+HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
+  const std::vector<HostId>& voters = known.quorum.voters;
   HostInfo info;
   info.id = member.host;
-  info.name = addresses.name(member.host);
+  info.name = known.addresses.name(member.host);
+  info.is_voter = std::find(voters.begin(), voters.end(), member.host) != voters.end();
+  info.is_leader = member.host == known.quorum.leader;
+  for (const membership::Accusation& accusation : known.accusations(member.host)) {
+    info.claimed_by.push_back(known.addresses.name(accusation.observer));
+  }
   info.state = membership::name_of(member.state);
   info.generation = member.start.generation;
   info.rack = member.rack;
-  info.since_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(now - member.since)));
+  info.since_ms =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(known.now - member.since)));
   if (member.state == membership::MemberState::kSuspect ||
       member.state == membership::MemberState::kUnreachable) {
     info.detail = membership::name_of(member.kind);
@@ -31,11 +37,11 @@ HostInfo host_info(const membership::Member& member, const crdt::HostStore& stor
   if (member.doubled) {
     info.detail = info.detail.empty() ? "doubled" : info.detail + ", doubled";
   }
-  if (const crdt::Identity* identity = addresses.identity(member.host)) {
+  if (const crdt::Identity* identity = known.addresses.identity(member.host)) {
     info.address = identity->control.text();
     info.version = identity->version;
   }
-  const crdt::Field* field = store.field(member.host, crdt::FieldId::kCapacity);
+  const crdt::Field* field = known.store.field(member.host, crdt::FieldId::kCapacity);
   const auto capacity = field == nullptr ? std::nullopt : crdt::decode_capacity(field->bytes);
   if (capacity.has_value()) {
     info.gpu_type = capacity->gpu_type;
@@ -198,21 +204,29 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
 
 }  // namespace
 
-HostList host_list(const membership::Membership& membership, const crdt::HostStore& store,
-                   const AddressBook& addresses, const crdt::QuorumView& quorum, Instant now) {
+HostList host_list(const HostsKnown& known) {
   HostList list;
-  for (const auto& [host, member] : membership.members()) {
-    HostInfo info = host_info(member, store, addresses, now);
-    info.is_voter =
-        std::find(quorum.voters.begin(), quorum.voters.end(), host) != quorum.voters.end();
-    info.is_leader = host == quorum.leader;
-    for (const membership::Accusation& accusation : membership.accusations(host)) {
-      info.claimed_by.push_back(addresses.name(accusation.observer));
-    }
-    list.hosts.push_back(std::move(info));
+  for (const auto& [host, member] : known.members) {
+    list.hosts.push_back(host_info(known, member));
   }
   std::sort(list.hosts.begin(), list.hosts.end(),
             [](const HostInfo& a, const HostInfo& b) { return a.name < b.name; });
+  return list;
+}
+
+HostList hosts_page(const HostsKnown& known, HostId after) {
+  const std::map<HostId, membership::Member>& members = known.members;
+  HostList list;
+  std::size_t size = 0;
+  auto member = members.upper_bound(after);
+  for (; member != members.end() && list.hosts.size() < kHostsListedMax && size < kHostsPageBytes;
+       ++member) {
+    list.hosts.push_back(host_info(known, member->second));
+    size += encode_payload(list.hosts.back()).size();
+  }
+  if (member != members.end()) {
+    list.next = list.hosts.back().id;
+  }
   return list;
 }
 

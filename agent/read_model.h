@@ -2,7 +2,10 @@
 // What people read, made from what the machines hold. Pure functions; names instead of ids where a
 // name is known.
 
+#include <functional>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "agent/address_book.h"
 #include "agent/client_api.h"
@@ -21,8 +24,21 @@ struct HostViews {
   Instant now;
 };
 
-HostList host_list(const membership::Membership& membership, const crdt::HostStore& store,
-                   const AddressBook& addresses, const crdt::QuorumView& quorum, Instant now);
+/// What a node knows of all hosts.
+struct HostsKnown {
+  const std::map<HostId, membership::Member>& members;
+  std::function<std::vector<membership::Accusation>(HostId subject)> accusations;
+  const crdt::HostStore& store;
+  const AddressBook& addresses;
+  crdt::QuorumView quorum;
+  Instant now;
+};
+/// All, for who does not ask for pages: of thousands no message holds them.
+HostList host_list(const HostsKnown& known);
+/// Hosts in one answer at most, and it ends behind the one that fills it so far.
+inline constexpr std::size_t kHostsListedMax = 4096;
+inline constexpr std::size_t kHostsPageBytes = 512 << 10;
+HostList hosts_page(const HostsKnown& known, HostId after);
 /// Jobs in one answer at most: one message must hold them.
 inline constexpr std::size_t kJobsListedMax = 3000;
 /// A page ends behind the job that fills it so far.

@@ -1,6 +1,7 @@
 // muster hosts: who is in the cluster and how each one is, as the answering node sees it.
 
 #include "cli/duration.h"
+#include "cli/host_name.h"
 #include "cli/json_view.h"
 #include "cli/table.h"
 #include "cli/verb.h"
@@ -33,7 +34,7 @@ class Hosts final : public Verb {
   }
 
   int run(Session& session) override {
-    const auto list = session.read<agent::HostList>(agent::Verb::kHosts);
+    const auto list = read_hosts(session);
     if (!list.has_value()) {
       return session.failed();
     }

@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "gossip/base/rng.h"
+#include "gossip/wire.h"
 #include "scheduler/why.h"
 #include "tests/scheduler/cluster.h"
 
@@ -108,6 +114,33 @@ TEST_F(ReadModelTest, WhySaysThatTheQueueWaitsForHostsAfterARecovery) {
   EXPECT_TRUE(why.awaits_hosts);
   EXPECT_NE(why.headline.find("the queue waits for hosts"), std::string::npos);
   EXPECT_EQ(withheld(why, "host registers anew"), 8U);
+}
+
+TEST_F(ReadModelTest, PagesNameEachOfTenThousandHostsOnce) {
+  constexpr std::uint64_t kCount = 10'000;
+  for (std::uint64_t host = 1; host <= kCount; ++host) {
+    members_[host_id(host)].host = host_id(host);
+    crdt::Identity identity;
+    identity.name = "a-host-with-a-name-of-usual-length-" + std::to_string(host);
+    addresses_.learn(host_id(host), identity);
+  }
+  const crdt::HostStore store(host_id(1), Generation(1), {}, Rng(2));
+  const HostsKnown known{members_, [](HostId) { return std::vector<membership::Accusation>(); },
+                         store,    addresses_,
+                         {},       Instant()};
+  std::set<HostId> ids;
+  HostId after;
+  do {
+    const std::string bytes = encode_payload(hosts_page(known, after));
+    EXPECT_LT(bytes.size(), gossip::kMessageBytesMax - 1024);
+    const auto page = decode_payload<HostList>(bytes);
+    ASSERT_TRUE(page.has_value());
+    for (const HostInfo& host : page->hosts) {
+      EXPECT_TRUE(after < host.id && ids.insert(host.id).second);
+    }
+    after = page->next;
+  } while (!after.is_zero());
+  EXPECT_EQ(ids.size(), kCount);
 }
 
 }  // namespace

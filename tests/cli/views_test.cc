@@ -35,6 +35,20 @@ TEST(Hosts, Json) {
       "\n");
 }
 
+TEST(Hosts, AreReadPageByPage) {
+  const std::vector<agent::HostInfo> hosts = sample_hosts().hosts;
+  FakeWorld world;
+  world.answers_in_turn({answer_with(agent::HostList{{hosts[2]}, hosts[1].id}),
+                         answer_with(agent::HostList{{hosts[0], hosts[1]}, {}})});
+  const std::string shown = world.output_of({"hosts"});
+  FakeWorld at_once;
+  at_once.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(shown, at_once.output_of({"hosts"}));
+  ASSERT_EQ(world.requests().size(), 2U);
+  const auto query = agent::decode_payload<agent::HostsQuery>(world.requests()[1].arguments);
+  EXPECT_EQ(query->after, hosts[1].id);
+}
+
 TEST(Hosts, AnOldAnswerSaysSoOnStderr) {
   FakeWorld world;
   agent::Response response = answer_with(agent::JobList{});
