@@ -121,7 +121,7 @@ void fields(A& a, MemberInfo& v) {
 }
 template <class A>
 void fields(A& a, AttemptInfo& v) {
-  a(v.number, v.token, v.state, v.cause, v.members);
+  a(v.number, v.token, v.state, v.cause, v.members, trailing(v.members_left_out));
 }
 template <class A>
 void fields(A& a, TransitionInfo& v) {
@@ -143,7 +143,7 @@ template <class A>
 void fields(A& a, WhyInfo& v) {
   a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
     v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
-    trailing(v.awaits_hosts));
+    trailing(v.awaits_hosts), trailing(v.holders_more));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {
@@ -351,6 +351,8 @@ MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
 // Parts of lists, which are measured before they are sent.
 MUSTER_PAYLOAD(HostInfo);
+MUSTER_PAYLOAD(MemberInfo);
+MUSTER_PAYLOAD(HolderInfo);
 
 #undef MUSTER_PAYLOAD
 

@@ -259,6 +259,8 @@ struct AttemptInfo {
   std::string state;  ///< "reserved", "started", "stopping", "ended"
   std::string cause;
   std::vector<MemberInfo> members;
+  /// So many more, the last ones, did not fit into the answer: those of old attempts go first.
+  std::uint64_t members_left_out = 0;
 };
 struct TransitionInfo {
   LogIndex index;
@@ -291,7 +293,7 @@ struct WhyInfo {
   std::uint64_t free = 0;    ///< Usable and free now for this job.
   std::uint64_t lacking = 0;
   std::vector<JobId> ahead;         ///< Jobs that go first.
-  std::vector<HolderInfo> holders;  ///< Who has GPUs it could use.
+  std::vector<HolderInfo> holders;  ///< Who has GPUs it could use, most first.
   std::vector<JobId> would_start;   ///< Smallest set of jobs whose end starts it now.
   std::uint64_t fits_now = 0;       ///< Largest size of it that would start now.
   // From a node that says so; the two fields above are then empty unless it is first in the queue.
@@ -299,6 +301,7 @@ struct WhyInfo {
   std::vector<std::string> left_out{};   ///< Hosts that refused it or were late.
   std::vector<WithheldInfo> withheld{};  ///< GPUs of its type that no end of a job frees for it.
   bool awaits_hosts = false;             ///< After a recovery the queue waits for hosts.
+  std::uint64_t holders_more = 0;        ///< Not listed; none has more GPUs than those that are.
 };
 
 struct OutputQuery {

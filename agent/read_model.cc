@@ -126,7 +126,8 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
   return info;
 }
 
-AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts) {
+/// `left`: bytes for members, less those of the listed ones after.
+AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::size_t& left) {
   AttemptInfo info;
   info.number = attempt.number;
   info.token = attempt.token;
@@ -135,7 +136,15 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts) {
                : attempt.cause == scheduler::Cause::kNone ? ""
                                                           : scheduler::text_of(attempt.cause);
   for (const MemberRecord& record : attempt.members) {
-    info.members.push_back(member_info(attempt, record, hosts));
+    MemberInfo member = member_info(attempt, record, hosts);
+    const std::size_t size = encode_payload(member).size();
+    if (size > left || info.members_left_out > 0) {
+      left = 0;  // Ranks are listed from the first on, and older attempts behind whole ones.
+      ++info.members_left_out;
+      continue;
+    }
+    left -= size;
+    info.members.push_back(std::move(member));
   }
   return info;
 }
@@ -265,15 +274,18 @@ std::optional<JobDetail> job_detail(const scheduler::State& state, const HostVie
   JobDetail detail;
   detail.summary = summary_of(state, *job, hosts.addresses);
   detail.spec = job->spec;
-  for (const Token& token : job->attempt_tokens) {
-    if (const Attempt* attempt = state.attempt(token)) {
-      detail.attempts.push_back(attempt_info(*attempt, hosts));
-    }
-  }
   for (const scheduler::Transition& step : job->history) {
     detail.transitions.push_back({step.index, static_cast<std::uint64_t>(to_ms(step.at)),
                                   std::string(scheduler::text_of(step.to)), step.cause});
   }
+  const std::size_t size = encode_payload(detail).size();
+  std::size_t left = kJobDetailBytes - std::min(kJobDetailBytes, size);
+  for (auto token = job->attempt_tokens.rbegin(); token != job->attempt_tokens.rend(); ++token) {
+    if (const Attempt* attempt = state.attempt(*token)) {
+      detail.attempts.push_back(attempt_info(*attempt, hosts, left));
+    }
+  }
+  std::reverse(detail.attempts.begin(), detail.attempts.end());
   return detail;
 }
 
@@ -303,7 +315,12 @@ WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id
   for (const scheduler::Withheld& withheld : why->withheld) {
     info.withheld.push_back({withheld.reason, withheld.gpus});
   }
+  std::size_t size = 0;
   for (const scheduler::Holder& holder : why->holders) {
+    if (info.holders.size() >= kHoldersListedMax || size >= kHoldersBytes) {
+      ++info.holders_more;
+      continue;
+    }
     HolderInfo entry;
     entry.job = holder.job;
     const scheduler::Job* held_by = state.job(holder.job);
@@ -312,6 +329,7 @@ WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id
     for (const HostId host : holder.hosts) {
       entry.hosts.push_back(hosts.addresses.name(host));
     }
+    size += encode_payload(entry).size();
     info.holders.push_back(std::move(entry));
   }
   return info;

@@ -46,9 +46,15 @@ inline constexpr std::size_t kJobsPageBytes = 512 << 10;
 /// The newest, for who does not ask for pages.
 JobList newest_jobs(const scheduler::State& state, const AddressBook& addresses);
 JobList jobs_page(const scheduler::State& state, const AddressBook& addresses, JobId after);
+/// What all of a job's answer takes at most, a little for the envelope left: the members of its
+/// attempts are listed, those of the newest first, until it is reached.
+inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);
 /// Nothing for an unknown or forgotten job.
 std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
                                     JobId job);
+/// Holders in one answer at most, and it ends behind the one that fills it so far.
+inline constexpr std::size_t kHoldersListedMax = 256;
+inline constexpr std::size_t kHoldersBytes = 512 << 10;
 /// Precondition: the job is known.
 WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId job);
 

@@ -142,7 +142,8 @@ Json view(const agent::AttemptInfo& attempt) {
           {"token", attempt.token.text()},
           {"state", attempt.state},
           {"cause", attempt.cause},
-          {"members", views(attempt.members)}};
+          {"members", views(attempt.members)},
+          {"members_left_out", attempt.members_left_out}};
 }
 
 }  // namespace
@@ -196,7 +197,8 @@ std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
                       {"ahead_count", why.ahead_count},
                       {"left_out", why.left_out},
                       {"withheld", views(why.withheld)},
-                      {"awaits_hosts", why.awaits_hosts}},
+                      {"awaits_hosts", why.awaits_hosts},
+                      {"holders_more", why.holders_more}},
                      answer);
 }
 

@@ -33,6 +33,11 @@ class Logs final : public Verb {
       return session.fail(agent::ResponseStatus::kNotFound, no_attempt_text(*detail));
     }
     std::vector<RankOutput> outputs = ranks_of(detail->summary.id, *attempt);
+    if (outputs.empty() && attempt->members_left_out > 0) {
+      return session.fail(agent::ResponseStatus::kFailed,
+                          "the answer has no room for the hosts of rank " + std::to_string(rank_) +
+                              " in attempt " + std::to_string(attempt->number));
+    }
     if (outputs.empty()) {
       return session.fail(agent::ResponseStatus::kNotFound,
                           "attempt " + std::to_string(attempt->number) + " of job " +

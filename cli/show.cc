@@ -105,7 +105,11 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
   return printable_lines("\nattempt " + std::to_string(attempt.number) + " (token " +
                          attempt.token.text() + ") " + attempt.state +
                          (attempt.cause.empty() ? "" : ": " + attempt.cause)) +
-         table.text();
+         (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text()) +
+         (attempt.members_left_out == 0 ? ""
+                                        : "and " + std::to_string(attempt.members_left_out) +
+                                              (attempt.members.empty() ? "" : " more") +
+                                              " hosts that the answer has no room for\n");
 }
 
 std::string transitions_text(const std::vector<agent::TransitionInfo>& transitions) {

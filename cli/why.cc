@@ -72,7 +72,10 @@ std::string holders_text(const agent::WhyInfo& why) {
     table.add({std::to_string(holder.job.value()), holder.name, std::to_string(holder.gpus),
                join(holder.hosts, ",")});
   }
-  return "\n" + table.text();
+  return "\n" + table.text() +
+         (why.holders_more == 0
+              ? ""
+              : "and " + std::to_string(why.holders_more) + " more, none with more GPUs\n");
 }
 
 class Why final : public Verb {

@@ -143,5 +143,79 @@ TEST_F(ReadModelTest, PagesNameEachOfTenThousandHostsOnce) {
   EXPECT_EQ(ids.size(), kCount);
 }
 
+TEST_F(ReadModelTest, OfTenThousandHoldersTheLargestAreNamedAndTheOthersCounted) {
+  constexpr std::uint64_t kHosts = 1251;
+  scheduler::State& state = log_.state;
+  std::uint64_t index = 0;
+  const auto apply = [&](const scheduler::Entry& entry) {
+    return state.apply(LogIndex(++index), entry).job;
+  };
+  const auto hold = [&](std::uint64_t host, std::uint32_t first, std::uint32_t count) {
+    scheduler::entry::Decide fact;
+    fact.job = apply(submission("key" + std::to_string(index), count));
+    fact.attempt = 1;
+    fact.members = {member_of(host, first, count)};
+    fact.hold = std::chrono::minutes(2);
+    fact.grace = std::chrono::seconds(10);
+    fact.deadline = std::chrono::seconds(10);
+    apply(fact);
+    return fact.job;
+  };
+  for (std::uint64_t host = 1; host <= kHosts; ++host) {
+    apply(registration(host, 8));
+  }
+  for (std::uint64_t host = 1; host < kHosts; ++host) {
+    for (std::uint32_t gpu = 0; gpu < 8; ++gpu) {
+      hold(host, gpu, 1);
+    }
+  }
+  const JobId largest = hold(kHosts, 0, 2);
+  const JobId waits = apply(submission("waits", 4000));
+  const std::string bytes = encode_payload(why_of(waits));
+  EXPECT_LT(bytes.size(), gossip::kMessageBytesMax - 1024);
+  const auto why = decode_payload<WhyInfo>(bytes);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->holders.at(0).job, largest);
+  EXPECT_EQ(why->holders.size(), kHoldersListedMax);
+  EXPECT_EQ(why->holders.size() + why->holders_more, 10'001U);
+}
+
+TEST_F(ReadModelTest, OfEightLargeAttemptsTheNewestAreListedAsFarAsTheyFit) {
+  constexpr std::uint64_t kHosts = 512;
+  const std::string tail = "-as-long-as-a-uuid-is-in-life";
+  for (std::uint64_t host = 1; host <= kHosts; ++host) {
+    scheduler::entry::Register fact = registration(host, 8);
+    std::for_each(fact.gpus.begin(), fact.gpus.end(), [&](std::string& uuid) { uuid += tail; });
+    log_.apply(fact);
+  }
+  const JobId job = log_.submit(4096);
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    std::vector<scheduler::Member> members;
+    for (std::uint64_t host = 1; host <= kHosts; ++host) {
+      const auto first_rank = static_cast<std::uint32_t>((host - 1) * 8);
+      members.push_back(member_of(host, 0, 8, first_rank));
+      for (scheduler::GpuSlot& gpu : members.back().gpus) {
+        gpu.uuid += tail;
+      }
+    }
+    const Token token = log_.decide(job, std::move(members));
+    ASSERT_FALSE(token.is_none());
+    if (attempt < 7) {
+      log_.apply(scheduler::entry::Abort{token, scheduler::Cause::kDeadline, host_id(1)});
+    }
+  }
+  const std::string bytes = encode_payload(*job_detail(log_.state, views(), job));
+  EXPECT_LT(bytes.size(), gossip::kMessageBytesMax - 1024);
+  const auto detail = decode_payload<JobDetail>(bytes);
+  ASSERT_TRUE(detail.has_value());
+  ASSERT_EQ(detail->attempts.size(), 8U);
+  EXPECT_EQ(detail->attempts.back().number, 8U);
+  EXPECT_EQ(detail->attempts.back().members.size(), kHosts);
+  EXPECT_TRUE(detail->attempts.front().members.empty());
+  for (const AttemptInfo& attempt : detail->attempts) {
+    EXPECT_EQ(attempt.members.size() + attempt.members_left_out, kHosts);
+  }
+}
+
 }  // namespace
 }  // namespace muster::agent

@@ -262,10 +262,19 @@ TEST(Show, Json) {
             R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
             R"("gpus":["GPU-1"],"state":"ready","ranks":[)"
             R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
-            R"("host_state":"","host_detail":"","host_since_ms":0}]}],)"
+            R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
             R"("transitions":[{"index":40,"cluster_ms":5000,"state":"queued",)"
             R"("cause":"submitted"}],"answered_by":"a","age_ms":0})"
             "\n");
+}
+
+TEST(Show, SaysHowManyHostsTheAnswerHasNoRoomFor) {
+  agent::JobDetail detail = sample_detail();
+  detail.attempts[0].members_left_out = 4'000;
+  FakeWorld world;
+  world.answers(answer_with(detail));
+  EXPECT_NE(world.output_of({"show", "17"}).find("and 4000 more hosts that the answer has no room"),
+            std::string::npos);
 }
 
 TEST(Show, SaysWhichHostDoesNotAnswer) {
@@ -317,6 +326,15 @@ HOLDER  NAME   GPUS  HOSTS
 )");
 }
 
+TEST(Why, HoldersThatAreNotListedAreCounted) {
+  agent::WhyInfo why = sample_why();
+  why.holders_more = 9'999;
+  FakeWorld world;
+  world.answers(answer_with(why));
+  EXPECT_NE(world.output_of({"why", "18"}).find("b,c\nand 9999 more, none with more GPUs\n"),
+            std::string::npos);
+}
+
 TEST(Why, Json) {
   FakeWorld world;
   world.answers(answer_with(sample_why()));
@@ -327,7 +345,7 @@ TEST(Why, Json) {
             R"({"job":13,"name":"llama","gpus":8,"hosts":["b","c"]}],)"
             R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
             R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
-            R"("awaits_hosts":false,"answered_by":"a","age_ms":0})"
+            R"("awaits_hosts":false,"holders_more":0,"answered_by":"a","age_ms":0})"
             "\n");
 }
 
