@@ -109,7 +109,7 @@ TEST_F(ReadModelTest, WhyCountsAllThatAreAheadAndPromisesNothingBehindThem) {
 TEST_F(ReadModelTest, WhySaysThatTheQueueWaitsForHostsAfterARecovery) {
   log_.apply(registration(1, 8));
   const JobId job = log_.submit(4);
-  log_.state.begin_epoch(2);
+  log_.state.begin_epoch(2, LogIndex());
   const WhyInfo why = why_of(job);
   EXPECT_TRUE(why.awaits_hosts);
   EXPECT_NE(why.headline.find("the queue waits for hosts"), std::string::npos);
