@@ -125,8 +125,8 @@ void HostStore::check_rows() const {
 }
 
 const Row* HostStore::row(HostId host) const {
-  const auto found = rows_.find(host);
-  return found == rows_.end() ? nullptr : &found->second.row;
+  const Slot* known = recent_.find(rows_, host);
+  return known == nullptr ? nullptr : &known->row;
 }
 
 const Field* HostStore::field(HostId host, FieldId id) const {
@@ -391,8 +391,8 @@ void HostStore::on(Instant, const NeighboursChanged& input) {
 }
 
 void HostStore::on(Instant now, const PeerVersion& input) {
-  const auto found = rows_.find(input.host);
-  const bool is_behind = found == rows_.end() || found->second.version < input.version;
+  const Slot* known = recent_.find(rows_, input.host);
+  const bool is_behind = known == nullptr || known->version < input.version;
   if (input.host != self_ && is_behind && behind_.size() < kBehindMax) {
     behind_.try_emplace(input.host, Behind{input.version, now + kAskDelay});
   }

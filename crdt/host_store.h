@@ -23,6 +23,7 @@
 #include "crdt/write_batch.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/recently_found.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 
@@ -165,7 +166,8 @@ class HostStore {
   const HostId self_;
   const Generation generation_;
   Rng rng_;
-  std::map<HostId, Slot> rows_;
+  std::map<HostId, Slot> rows_;  ///< None is ever erased.
+  mutable RecentlyFound<Slot> recent_;
   std::uint64_t digest_ = 0;  ///< XOR of the slots' digests.
   std::vector<HostId> neighbours_;
 

@@ -242,7 +242,7 @@ Duration Membership::probe_me_next(Instant now, HostId observer) const {
 
 /// Somebody claims that we are gone: all our observers shall look now.
 void Membership::on_accuse(Instant now, const Accuse& accuse) {
-  const Member& own = members_.at(self_);
+  const Member& own = *member(self_);
   if (accuse.generation != own.start.generation || now - last_accused_ < kRefutePeriod) {
     return;
   }
@@ -434,14 +434,13 @@ void Membership::check_cut_off(Instant now) {
     return;
   }
   last_probed_ = kLongAgo;
-  emit(Severity::kWarn, "possibly_cut_off", members_.at(self_), "no observer probed us");
+  emit(Severity::kWarn, "possibly_cut_off", *member(self_), "no observer probed us");
 }
 
 // Queries.
 
 const Member* Membership::member(HostId host) const {
-  const auto found = members_.find(host);
-  return found == members_.end() ? nullptr : &found->second;
+  return recent_.find(members_, host);
 }
 
 std::vector<Accusation> Membership::accusations(HostId subject) const {
@@ -453,7 +452,7 @@ std::vector<Accusation> Membership::accusations(HostId subject) const {
 }
 
 const std::vector<HostId>& Membership::observers() const {
-  return members_.at(self_).observers;
+  return member(self_)->observers;
 }
 
 gossip::Ring Membership::ring_of(const Member& subject) const {
@@ -475,7 +474,7 @@ gossip::OverlayView Membership::overlay() const {
       view.hosts.push_back(host);
     }
   }
-  view.rings.push_back(ring_of(members_.at(self_)));
+  view.rings.push_back(ring_of(*member(self_)));
   for (const HostId& subject : watch_.subjects()) {
     const Member& member = members_.at(subject);
     if (!is_out(member.state)) {
@@ -488,7 +487,7 @@ gossip::OverlayView Membership::overlay() const {
 void Membership::check_invariants() const {
   watch_.check_invariants();
   CHECK(members_.size() <= kMembersMax);
-  const Member& own = members_.at(self_);
+  const Member& own = *member(self_);
   CHECK(own.state == MemberState::kAlive);
   CHECK(std::is_sorted(own.observers.begin(), own.observers.end()));
   CHECK(published_ == watch_.claims());

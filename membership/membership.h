@@ -18,6 +18,7 @@
 #include "crdt/row.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/recently_found.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 #include "gossip/overlay.h"
@@ -161,7 +162,8 @@ class Membership {
 
   const HostId self_;
   Rng rng_;
-  std::map<HostId, Member> members_;  ///< Self included.
+  std::map<HostId, Member> members_;  ///< Self included. None is ever erased.
+  mutable RecentlyFound<Member> recent_;
   Evidence evidence_;
   Watch watch_;
   std::vector<crdt::Claim> published_;  ///< Own evidence as last said.

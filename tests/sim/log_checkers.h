@@ -100,6 +100,7 @@ class StatesAgree : public Checker {
 
  private:
   std::map<std::uint64_t, std::uint64_t> digests_;  ///< Applied index -> digest.
+  std::pair<std::uint32_t, std::uint64_t> looked_at_ = {0, 0};  ///< Host and step of the world.
 };
 
 /// The life of each job, as the voters tell it: legal edges of job_life.h only, the same at every
