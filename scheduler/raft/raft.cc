@@ -8,6 +8,7 @@
 #include "gossip/base/state_machine.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/configuration.h"
+#include "scheduler/raft/first_quorum_messages.h"
 #include "scheduler/raft/quorum.h"
 
 namespace muster::scheduler {
@@ -451,6 +452,14 @@ void Raft::halt(std::string reason) {
 void Raft::emit(Severity severity, std::string_view name,
                 std::vector<std::pair<std::string_view, std::string>> fields) {
   output_.events.push_back({severity, name, std::move(fields)});
+}
+
+void Raft::erase_all(crdt::WriteBatch& batch) const {
+  log_.erase_all(batch);
+  for (const std::string_view key :
+       {kHardStateKey, kVotersKey, kClusterKey, kPromiseKey, kRefusedKey}) {
+    batch.push_back({std::string(key), std::nullopt});
+  }
 }
 
 bool Raft::leads_with_own_term_applied() const {

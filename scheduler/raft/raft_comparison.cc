@@ -6,7 +6,6 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/raft/codec.h"
-#include "scheduler/raft/first_quorum_messages.h"
 #include "scheduler/raft/raft.h"
 
 namespace muster::scheduler {
@@ -160,14 +159,6 @@ void Raft::note_mark(HostId from, const RaftMessage& message) {
 bool Raft::lacks_committed(LogPosition last) const {
   return std::tuple(last.term, last.index) <
          std::tuple(committed_elsewhere_.term, committed_elsewhere_.index);
-}
-
-void Raft::erase_all(crdt::WriteBatch& batch) const {
-  log_.erase_all(batch);
-  for (const std::string_view key :
-       {kHardStateKey, kVotersKey, kClusterKey, kPromiseKey, kRefusedKey}) {
-    batch.push_back({std::string(key), std::nullopt});
-  }
 }
 
 }  // namespace muster::scheduler

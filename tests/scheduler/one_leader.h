@@ -126,6 +126,16 @@ class OneLeader : public ::testing::Test {
     ready(1);
     return ready(2);
   }
+  /// Both hosts of a running gang were silent for as long as is borne, and nothing commits.
+  Token silent_gang_with_condemns_in_flight() {
+    const Token token = running_gang();
+    see(1, Verdict::kSilent);
+    see(2, Verdict::kSilent);
+    pass(std::chrono::seconds(9));
+    commit = false;
+    pass(std::chrono::milliseconds(1500));
+    return token;
+  }
   void restart_with_snapshot() {
     const Result<State> copy = State::decode(scheduler.state().encode());
     ASSERT_TRUE(copy.has_value());

@@ -262,23 +262,14 @@ TEST_F(OneLeader, RelayedRenewalsAreAnsweredTogetherAndAfterARoundBegunLater) {
 }
 
 TEST_F(OneLeader, CondemnOnItsWayAlreadyRefusesRenewals) {
-  const Token token = running_gang();
-  see(1, Verdict::kSilent);
-  see(2, Verdict::kSilent);
-  pass(9s);
-  commit = false;
-  pass(3s);
+  const Token token = silent_gang_with_condemns_in_flight();
+  pass(1500ms);
   hear(2, Renew{pair_of(1), {token}}, Nonce(3));
   EXPECT_TRUE(said<RenewAck>(2).back().tokens.empty());
 }
 
 TEST_F(OneLeader, ACondemnThatWasLostRefusesNoRenewals) {
-  const Token token = running_gang();
-  see(1, Verdict::kSilent);
-  see(2, Verdict::kSilent);
-  pass(9s);
-  commit = false;
-  pass(1500ms);
+  const Token token = silent_gang_with_condemns_in_flight();
   const auto is_condemn = [](const std::string& bytes) {
     return kind_of(*decode_entry(bytes)) == EntryKind::kCondemn;
   };
