@@ -83,22 +83,19 @@ Status DataDirectory::start_raft_anew(const std::string& why) {
   const bool is_bare = stores_.raft != nullptr && QuorumSeat::is_bare(recovered_.raft);
   stores_.raft.reset();
   recovered_.raft.clear();
-  std::string kept_in = "nowhere: it held no log";
+  Event event{Severity::kWarn, "raft_discarded", {{"why", why}, {"held", "no log"}}};
   if (is_bare) {
     if (const Status discarded = discard_raft(path_ + "/raft"); !discarded) {
       return discarded;
     }
   } else if (const Result<std::string> aside = set_raft_aside(path_ + "/raft"); aside) {
-    kept_in = *aside;
+    event = {Severity::kWarn, "raft_set_aside", {{"why", why}, {"kept_in", *aside}}};
   } else {
     return aside.error();
   }
-  log_event(
-      {Severity::kWarn,
-       "raft_set_aside",
-       {{"why", why},
-        {"kept_in", kept_in},
-        {"advice", "this host takes a new seat; the voters that are left let it vote again"}}});
+  event.fields.emplace_back(
+      "advice", "this host takes a new seat; the voters that are left let it vote again");
+  log_event(event);
   is_raft_new_ = true;
   return open_raft();
 }

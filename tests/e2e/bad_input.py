@@ -248,7 +248,7 @@ def raft_lost_or_copied(agent):
             other.start()
             log = other.data / "agent.log"
             wait_for(f"the log says that raft/ was {why}", lambda: any(
-                "raft_set_aside" in line and why in line
+                why in line and ("raft_set_aside" in line or "raft_discarded" in line)
                 for line in log.read_text().splitlines()), 10)
             wait_for(f"f lost its vote ({why})", lambda: "f" not in voters(asked), 30)
             wait_for(f"f votes anew ({why})", lambda: voters(asked).get("f") == "joined later", 30)
@@ -402,7 +402,8 @@ def majority_lost(_):
             lab[name].start()
         wait_for("three voters", lambda: len(voters(asked)) == 3, 60)
         expect("a submit", submit(asked, "--gpus", "8", "--", "true"), 0)
-        if "raft_set_aside" in lab["i"].log.read_text():
+        if "raft_set_aside" in lab["i"].log.read_text() or \
+                "raft_discarded" in lab["i"].log.read_text():
             raise Failure("i threw the recovered log away when it started again")
         if ranks != {(name, job): lab[name].ranks_of(job) for name, job in ranks}:
             raise Failure("what ran on i and j was touched")
