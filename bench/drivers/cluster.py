@@ -99,10 +99,15 @@ def settle(cluster, timeout=60):
     return leader
 
 
+def is_heard(voter, within_ms):
+    """By its leader; one that was never heard has no contact."""
+    return voter["contact_ms"] is not None and voter["contact_ms"] < within_ms
+
+
 def is_followed(leader):
     answer = leader.ask("quorum")
     return answer and answer["role"] == "leader" and all(
-        voter["contact_ms"] < 1000 for voter in answer["voters"]
+        is_heard(voter, 1000) for voter in answer["voters"]
         if voter["name"] != leader.name)
 
 

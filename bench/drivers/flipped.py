@@ -10,7 +10,7 @@ import time
 
 import cluster
 import lab
-from cluster import Broken, figure
+from cluster import Broken, figure, is_heard
 from lab import wait_for
 
 FLIP = cluster.BUILD / "bench" / "bench_flip"
@@ -69,7 +69,7 @@ def is_whole(three):
         voters = json.loads(out)["voters"]
         return (len(voters) == 3 and
                 all(not voter["learner"] and voter["behind"] == 0 and
-                    voter["contact_ms"] < HEARD_MS for voter in voters) and
+                    is_heard(voter, HEARD_MS) for voter in voters) and
                 told(three["a"]) is not None and
                 told(three["a"]) == told(three["b"]) == told(three["c"]))
     return False
