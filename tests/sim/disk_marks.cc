@@ -5,6 +5,7 @@
 #include "gossip/message.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
+#include "tests/sim/checkers.h"
 
 namespace muster::sim {
 namespace {
@@ -148,6 +149,19 @@ void DiskMarks::on_event(World& world, std::uint32_t host, const Event& event) {
     losses_.known += starts_.contains(host) && !starts_[host].knowing.empty() ? 1U : 0U;
     starts_.erase(host);
     count_lost_seats(world);
+  } else if (event.name == "applied") {
+    led(world, host, event);
+  }
+}
+
+/// A leader counts its own disk and tells nobody: that it applied an entry is its word.
+void DiskMarks::led(World& world, std::uint32_t host, const Event& applied) {
+  const scheduler::Raft* raft = world.node(host).seat().raft();
+  const std::uint64_t index = number(applied.field("index"));
+  const auto& sealed = world.disk(host).sealed(crdt::Environment::kRaft);
+  if (raft != nullptr && raft->role() == scheduler::Role::kLeader &&
+      sealed.contains(crdt::key_of(scheduler::kLogTable, index))) {
+    note(said_[{world.id(host), seat_on(world, host)}], {raft->term(), LogIndex(index), {}});
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 // Which disks of voters went back, and who could have known: from what was said and heard on the
-// wire, and from the disks, never from a machine's word. A voter whose disk holds less than it said
-// may break every promise of the quorum. While a live voter that it reaches heard more of it than
-// its disk holds, nothing may break, and it must not vote again in its seat; of all others the run
-// is only counted, as one of a quorum that lost a majority of its disks is.
+// wire, from the disks, and from what a leader applies; else never from a machine's word. A voter
+// whose disk holds less than it said may break every promise of the quorum. While a live voter that
+// it reaches heard more of it than its disk holds, nothing may break, and it must not vote again in
+// its seat; of all others the run is only counted, as one of a quorum that lost a majority of its
+// disks is.
 
 #include <cstdint>
 #include <map>
@@ -53,6 +54,7 @@ class DiskMarks : public Checker {
   static void note(Word& word, const Word& more);
   static bool holds_less(const scheduler::RecoveredLog& disk, const Word& word);
   static bool reaches(World& world, std::uint32_t one, std::uint32_t other);
+  void led(World& world, std::uint32_t host, const Event& applied);
   void forget(std::uint32_t host);
   void started(World& world, std::uint32_t host);
   void watch(World& world, std::uint32_t host, std::uint64_t number);

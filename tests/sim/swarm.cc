@@ -408,8 +408,18 @@ class Swarm {
     if (world_.is_running(host) && !world_.is_frozen(host)) {
       count("stop_asked");
       world_.ask_to_stop(host);
-      after(seconds(2, 20), [this, host] { world_.start_agent(host); });
+      start_once_stopped(host, world_.starts(host));
     }
+  }
+
+  /// It may have been frozen before it was done: then it ends when it is thawed.
+  void start_once_stopped(std::uint32_t host, std::uint32_t start) {
+    after(seconds(2, 20), [this, host, start] {
+      if (world_.is_running(host) && world_.starts(host) == start) {
+        return start_once_stopped(host, start);
+      }
+      world_.start_agent(host);
+    });
   }
 
   void bridge(std::uint32_t middle) {

@@ -278,6 +278,7 @@ std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
 }
 
 bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }
+std::uint32_t World::starts(std::uint32_t host) const { return hosts_[host]->life; }
 bool World::is_powered(std::uint32_t host) const { return hosts_[host]->is_powered; }
 bool World::is_frozen(std::uint32_t host) const { return hosts_[host]->is_frozen; }
 

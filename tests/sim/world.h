@@ -115,6 +115,7 @@ class World {
   Instant now() const { return now_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
   bool is_running(std::uint32_t host) const;
+  std::uint32_t starts(std::uint32_t host) const;  ///< Of its agent, so far.
   bool is_powered(std::uint32_t host) const;
   bool is_frozen(std::uint32_t host) const;
   Instant thawed_at(std::uint32_t host) const;  ///< Instant() = it never stood still.
