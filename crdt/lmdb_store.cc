@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -246,14 +247,23 @@ Status check_environment(const std::string& path, std::uint64_t map_bytes) {
   return found ? walk_free_pages(env->get()) : found;
 }
 
+/// What damaged pages do to their reader. Another signal ends it for another reason, as for want of
+/// memory.
+constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+
 /// The child: never returns. A crash is expected here and must stay quiet.
 [[noreturn]] void check_in_child(const std::string& path, std::uint64_t map_bytes, int report) {
-  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) {
+  for (const int number : kCrashes) {
     signal(number, SIG_DFL);
   }
   const int null_fd = ::open("/dev/null", O_WRONLY);
   dup2(null_fd, STDERR_FILENO);
-  const Status checked = check_environment(path, map_bytes);
+  Status checked = ok();
+  try {
+    checked = check_environment(path, map_bytes);
+  } catch (const std::bad_alloc&) {
+    checked = Error{ErrorCode::kIo, "no memory left to check " + path + ": start again"};
+  }
   if (checked) {
     _exit(0);
   }
@@ -288,6 +298,11 @@ Status check_apart(const std::string& path, Environment environment, std::uint64
                                    : std::string("reading it crashes");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
     return Error{ErrorCode::kIo, why};
+  }
+  if (WIFSIGNALED(status) && std::ranges::count(kCrashes, WTERMSIG(status)) == 0) {
+    return Error{ErrorCode::kIo, "the check of " + path + " was ended by signal " +
+                                     std::to_string(WTERMSIG(status)) +
+                                     " (no memory left?): it is left as it is; start again"};
   }
   return corrupt_error(path, environment, why);
 }
@@ -367,7 +382,9 @@ Status LmdbStore::Impl::load(const Options& options) {
   mdb_reader_check(env_.get(), &dead_readers);
   Result<Records> records = read_all(env_.get());
   if (!records) {
-    return corrupt_error(path_, environment_, records.error().text);
+    return records.error().code == ErrorCode::kIo
+               ? records.error()
+               : corrupt_error(path_, environment_, records.error().text);
   }
   recovered_ = *std::move(records);
   const auto mark = recovered_.lower_bound(std::string(kTxnTable));
@@ -529,7 +546,8 @@ LmdbStore::Options LmdbStore::defaults(Environment environment) {
     case Environment::kId:
       return {.map_bytes = std::uint64_t{64} << 20, .sync = true};
     case Environment::kRaft:
-      return {.map_bytes = std::uint64_t{1} << 30, .sync = true};
+      // Address space only. The log is bounded by entries, and 20,000 of them may hold 16 GiB.
+      return {.map_bytes = std::uint64_t{256} << 30, .sync = true};
     case Environment::kState:
       return {.map_bytes = std::uint64_t{1} << 30, .sync = false};
   }
