@@ -11,6 +11,13 @@ namespace muster::agent {
 
 void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
                         scheduler::JobSpec spec, std::string by) {
+  const bool is_new = leads() && !state().job_of_key(key).has_value();
+  if (std::string why_not = is_new ? why_not_taken(now, scheduler::EntryKind::kSubmit) : "";
+      !why_not.empty()) {
+    output_.replies.push_back(
+        {request, std::nullopt, false, ErrorCode::kUnavailable, std::move(why_not)});
+    return;
+  }
   scheduler_.step(
       now, scheduler::input::ClientSubmit{request, std::move(key), std::move(spec), std::move(by)});
   pump(now);
@@ -19,7 +26,6 @@ void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
 void QuorumSeat::order(Instant now, scheduler::input::ClientOrder order) {
   const scheduler::EntryKind kind = std::visit(
       [](const auto& entry) { return scheduler::kind_of(scheduler::Entry(entry)); }, order.order);
-  // Of an entry that Raft drops the scheduler hears nothing: it would wait for the next such one.
   const std::string why_not = leads() ? why_not_taken(now, kind) : "";
   if (!why_not.empty()) {
     output_.replies.push_back(
@@ -30,6 +36,7 @@ void QuorumSeat::order(Instant now, scheduler::input::ClientOrder order) {
   pump(now);
 }
 
+/// Of an entry that Raft drops the scheduler hears nothing: it would wait for the next such one.
 std::string QuorumSeat::why_not_taken(Instant now, scheduler::EntryKind kind) const {
   if (!raft_->takes_proposals()) {
     return raft_->is_handing_over() ? "another voter is about to lead: repeat"

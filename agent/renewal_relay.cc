@@ -20,8 +20,10 @@ void RenewalRelay::leader_changed(Instant now, HostId leader) {
     bring_at_ = kNever;
     return;
   }
-  for (auto& [host, renewal] : std::exchange(brought_, {})) {
-    gathered_.push_back(std::move(renewal));
+  for (auto& [host, brought] : std::exchange(brought_, {})) {
+    if (now - brought.at < kBroughtMax) {
+      gathered_.push_back(std::move(brought.renewal));
+    }
   }
   if (!gathered_.empty()) {
     bring_at_ = now + kRelayDelayAnew;
@@ -55,11 +57,11 @@ void RenewalRelay::add(Instant now, HostId host, Nonce nonce, scheduler::Renew r
   }
 }
 
-void RenewalRelay::bring() {
+void RenewalRelay::bring(Instant now) {
   bring_at_ = kNever;
   scheduler::RelayedRenews message;
   for (scheduler::RelayedRenew& each : gathered_) {
-    brought_.insert_or_assign(each.host, each);
+    brought_.insert_or_assign(each.host, Brought{now, each});
     message.renews.push_back(std::move(each));
     if (message.renews.size() == scheduler::kRelayedMax) {
       messages_.push_back({leader_, Nonce(), std::exchange(message, {})});
@@ -74,7 +76,7 @@ void RenewalRelay::bring() {
 void RenewalRelay::acked(scheduler::RelayedAcks acks) {
   for (scheduler::RelayedAck& each : acks.acks) {
     const auto brought = brought_.find(each.host);
-    if (brought != brought_.end() && brought->second.nonce == each.nonce) {
+    if (brought != brought_.end() && brought->second.renewal.nonce == each.nonce) {
       brought_.erase(brought);
     }
     messages_.push_back({each.host, each.nonce, std::move(each.ack)});
@@ -87,7 +89,7 @@ void RenewalRelay::own_acked(Nonce nonce) {
 
 void RenewalRelay::tick(Instant now) {
   if (now >= bring_at_) {
-    bring();
+    bring(now);
   }
   for (auto own = own_.begin(); own != own_.end();) {
     if (now < own->second.direct_at) {

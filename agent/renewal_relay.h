@@ -28,6 +28,7 @@ inline constexpr Duration kRelayDelayAnew = std::chrono::milliseconds(100);
 inline constexpr Duration kRelayPatience = std::chrono::milliseconds(2500);
 /// Renewals of others in the hands of one relay; later ones are dropped, their hosts go directly.
 inline constexpr std::size_t kRelayHostsMax = 1024;
+inline constexpr Duration kBroughtMax = std::chrono::seconds(10);  ///< Two renewals.
 
 class RenewalRelay {
  public:
@@ -35,7 +36,8 @@ class RenewalRelay {
 
   /// Who leads; zero = nobody known. Own renewals to the last one are forgotten: they are made
   /// anew. What was brought to the last one and not answered is brought to this one: mates that
-  /// heard of it first may have renewed already.
+  /// heard of it first may have renewed already. Not what is older than kBroughtMax: its host may
+  /// be gone since.
   void leader_changed(Instant now, HostId leader);
   /// A renewal of this host: by way of `relay`, or directly when that is zero or who leads.
   /// Precondition: somebody else is known to lead.
@@ -56,16 +58,20 @@ class RenewalRelay {
     Instant direct_at;
     scheduler::Renew renew;
   };
+  struct Brought {
+    Instant at;
+    scheduler::RelayedRenew renewal;
+  };
   void add(Instant now, HostId host, Nonce nonce, scheduler::Renew renew);
-  void bring();
+  void bring(Instant now);
 
   HostId self_;
   HostId leader_;
   Instant anew_until_;  ///< Until then the short delay holds.
   std::vector<scheduler::RelayedRenew> gathered_;
   Instant bring_at_ = kNever;
-  std::map<HostId, scheduler::RelayedRenew> brought_;  ///< The last of each host, unanswered.
-  std::map<Nonce, Own> own_;                           ///< On their way through a relay.
+  std::map<HostId, Brought> brought_;  ///< The last of each host, unanswered.
+  std::map<Nonce, Own> own_;           ///< On their way through a relay.
   std::vector<AgentSend> messages_;
 };
 
