@@ -209,6 +209,7 @@ void Scheduler::lose_leadership() {
   resends_by_time_.clear();
   running_.clear();
   condemning_.clear();
+  renewed_at_.clear();
   waiting_.clear();
   in_round_.clear();
   round_asked_.reset();

@@ -299,6 +299,7 @@ class Scheduler {
   std::set<MemberKey> running_;  ///< Members that answered a Start: by renewal.
   /// Their Condemn is on its way, and in `proposed_`: their renewals are refused.
   std::set<MemberKey> condemning_;
+  std::map<HostId, Instant> renewed_at_;  ///< By its registered pair, a round confirming it.
   std::vector<Waiter> waiting_;                             ///< For the next round.
   std::vector<Waiter> in_round_;                            ///< For the round asked for.
   std::map<HostId, std::vector<RelayedAck>> relayed_acks_;  ///< By relay, within one step.

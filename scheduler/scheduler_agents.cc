@@ -154,7 +154,8 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, Hello& hello)
                      !mutant(SchedulerMutant::kOldGenerationRegistered);
   const entry::Register wanted = register_of(state_, from, hello);
   const bool known = record != nullptr && is_registered_as(*record, wanted);
-  if (stale || known) {
+  // What the log would reject is refused without an entry: it will be asked for every second.
+  if (stale || known || !state_.why_not(wanted).empty()) {
     wait_for_round(Waiter{from, nonce, std::move(hello)});
     ask_round(now);
     return;
@@ -340,6 +341,7 @@ void Scheduler::refuse_pair(const Waiter& waiter, const Hello& hello, Generation
   reply.raise_to = raise_to;
   emit(Severity::kWarn, "hello_refused",
        {{"host", waiter.host.short_hex()},
+        {"why", state_.why_not(register_of(state_, waiter.host, hello))},
         {"generation", std::to_string(hello.start.generation.value())},
         {"raise_to", std::to_string(raise_to.value())}});
   say(waiter.host, waiter.nonce, reply);
@@ -409,6 +411,7 @@ void Scheduler::report_ended(Instant now, const HostId& host, const Hello& hello
 void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
   RenewAck ack;
   std::vector<Token> condemned;
+  bool is_heard = false;
   for (const Token& token : renew.tokens) {
     if (state_.may_be_adopted(token)) {
       continue;
@@ -424,6 +427,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
       ++dropped_;
       continue;
     }
+    is_heard = true;
     const MemberKey key{token, waiter.host};
     note_started(now, key, *attempt, renew);
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
@@ -440,6 +444,9 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
     say(waiter.host, waiter.nonce, ack);
   } else {
     relayed_acks_[waiter.relay].push_back({waiter.host, waiter.nonce, std::move(ack)});
+  }
+  if (is_heard) {
+    renewed_at_.insert_or_assign(waiter.host, now);
   }
   forgive(now, waiter.host, condemned);
 }

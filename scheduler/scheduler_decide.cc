@@ -341,8 +341,13 @@ void Scheduler::judge_hosts(Instant now) {
       continue;
     }
     const bool silent = record.verdict == Verdict::kSilent;
-    const Instant due =
+    Instant due =
         unreachable_since(record) + (silent ? config_.condemn_after : config_.agent_down_patience);
+    // Others may not hear it for long though it is heard here: it would be condemned and pardoned
+    // in turn, and none of its renewals acknowledged.
+    if (const auto renewed = renewed_at_.find(id); renewed != renewed_at_.end()) {
+      due = std::max(due, renewed->second + config_.condemn_after);
+    }
     entry::Condemn condemn{id, {}};
     for (const Token& token : state_.tokens_on(id)) {
       const Attempt* attempt = state_.attempt(token);

@@ -91,12 +91,13 @@ std::string State::why_not(const entry::Register& fact) const {
   if (uuids.size() != fact.gpus.size() || uuids.count("") != 0) {
     return "gpu uuids are not unique";
   }
+  const HostRecord* known = host(fact.host);
   for (const auto& [id, other] : hosts_) {
-    if (id != fact.host && !fact.name.empty() && other.name == fact.name && other.is_reachable()) {
+    // One that is known holds grants by its pair: a start that is refused would cost them.
+    if (known == nullptr && !fact.name.empty() && other.name == fact.name && other.is_reachable()) {
       return "host name is taken";
     }
   }
-  const HostRecord* known = host(fact.host);
   if (known != nullptr && known->start != fact.start &&
       known->start.generation >= fact.start.generation &&
       !mutant(SchedulerMutant::kOldGenerationRegistered)) {
@@ -274,7 +275,7 @@ std::optional<std::uint32_t> State::largest_possible(const std::string& gpu_type
   }
   std::map<std::string, std::uint32_t> by_type;
   for (const auto& [id, record] : hosts_) {
-    if (is_kept || record.has_namespaces) {
+    if (record.verdict != Verdict::kLeft && (is_kept || record.has_namespaces)) {
       by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
     }
   }

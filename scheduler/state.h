@@ -129,6 +129,8 @@ class State {
   };
   /// Precondition: may_be_adopted(token).
   Adoption adoption(const entry::Adopt& fact) const;
+  /// Why the log would reject that registration; "" = it would not.
+  std::string why_not(const entry::Register& fact) const;
   /// After a recovery: the queue waits, for at most kAdoptionWindow, for hosts that live and have
   /// not said yet what they run.
   bool awaits_hosts() const;
@@ -210,7 +212,6 @@ class State {
   void keep_order(Step& step, Job& job, JobEvent word, const std::string& by);
   void obey(Step& step, Job& job, JobEvent word, const std::string& by);
 
-  std::string why_not(const entry::Register& fact) const;
   std::string why_not(const entry::Decide& fact) const;
   std::string why_not_member(const entry::Decide& fact, std::size_t position) const;
   void bind(Step& step, Job& owner, Attempt attempt);

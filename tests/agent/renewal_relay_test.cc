@@ -138,6 +138,14 @@ TEST_F(RenewalRelayTest, WhatWasBroughtToADeadLeaderIsBroughtToTheNext) {
   EXPECT_EQ(again[0], (scheduler::RelayedRenew{kMate, Nonce(7), kRenew}));
 }
 
+TEST_F(RenewalRelayTest, WhatIsTooOldIsNotBroughtToTheNext) {
+  relay_.carry(now_, kMate, Nonce(7), kRenew);
+  ASSERT_EQ(pass(kRelayDelay).at(0).to, kLeader);
+  pass(kBroughtMax);
+  relay_.leader_changed(now_, kNext);
+  EXPECT_TRUE(pass(60s).empty()) << "its host may be gone since";
+}
+
 TEST_F(RenewalRelayTest, ManyAreSplitAndTooManyDropped) {
   for (std::uint64_t i = 0; i < kRelayHostsMax + 5; ++i) {
     relay_.carry(now_, kMate, Nonce(i + 1), kRenew);

@@ -196,6 +196,25 @@ TEST_F(OneLeader, PardonFollowsARenewalOfACondemnedGrant) {
   EXPECT_EQ(said<RenewAck>(2).back().tokens, std::vector<Token>{token});
 }
 
+TEST_F(OneLeader, WhomTheLeaderHearsIsNotCondemnedOverAndOver) {
+  const Token token = running_gang();
+  see(1, Verdict::kSilent);
+  see(2, Verdict::kSilent);
+  pass(15s);
+  for (std::uint64_t beat = 0; beat < 10; ++beat) {
+    for (const std::uint64_t host : {1, 2}) {
+      hear(host, Renew{pair_of(1), {token}}, Nonce(100 + beat));
+    }
+    if (beat > 0) {
+      EXPECT_EQ(said<RenewAck>(2).back().tokens, std::vector<Token>{token}) << "beat " << beat;
+    }
+    pass(5s);
+  }
+  pass(15s);
+  EXPECT_NE(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex())
+      << "silent to the leader, too";
+}
+
 TEST_F(OneLeader, AHostThatRenewsWhatIsStoppingIsToldAtOnce) {
   const Token token = running_gang();
   see(1, Verdict::kSilent);
@@ -420,6 +439,29 @@ TEST_F(OneLeader, ImpossibleIsRefusedOnlyOnceHostsAreKnown) {
   submit(99, "late");
   ASSERT_TRUE(replies.back().error.has_value());
   EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
+}
+
+TEST_F(OneLeader, ANameThatIsTakenIsRefusedWithoutAnEntry) {
+  join(1);
+  Hello same = hello_of(9);
+  same.name = "host1";
+  commit = false;
+  hear(9, same, Nonce(5));
+  EXPECT_TRUE(pending.empty()) << "it asks again every second";
+  ASSERT_EQ(said<HelloReply>(9).size(), 1U);
+  EXPECT_FALSE(said<HelloReply>(9).back().registered);
+}
+
+TEST_F(OneLeader, AHostWhoseNameWasTakenMeanwhileRegistersItsNextStart) {
+  join(1);
+  see(1, Verdict::kRefused);
+  Hello same = hello_of(9);
+  same.name = "host1";
+  hear(9, same, Nonce(5));
+  ASSERT_TRUE(said<HelloReply>(9).back().registered);
+  hear(1, hello_of(1, 2), Nonce(6));
+  EXPECT_TRUE(said<HelloReply>(1).back().registered) << "its gangs hang on it";
+  EXPECT_EQ(scheduler.state().host(host_id(1))->start, pair_of(2));
 }
 
 TEST_F(OneLeader, LosingLeadershipAnswersUnknownAndThenUnavailable) {

@@ -342,6 +342,8 @@ TEST_F(GangOfTwo, LargestPossibleCountsEveryRegisteredHost) {
   EXPECT_EQ(log.state.largest_possible(""), 8U);
   EXPECT_EQ(log.state.largest_possible("A100"), 2U);
   EXPECT_EQ(log.state.largest_possible("B200"), 0U);
+  log.observe(1, Verdict::kLeft);
+  EXPECT_EQ(log.state.largest_possible(""), 4U) << "who left does not come back";
 }
 
 }  // namespace
