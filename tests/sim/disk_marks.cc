@@ -36,6 +36,22 @@ scheduler::Configuration configuration_of(const World& world, std::uint32_t host
   return disk.has_value() ? scheduler::RaftLog(*disk).configuration() : scheduler::Configuration();
 }
 
+bool has_seat(const scheduler::Configuration& members, HostId host, SeatId seat) {
+  const scheduler::Seat* voter = members.voter(host);
+  const scheduler::Seat* learner = members.learner(host);
+  return (voter != nullptr && voter->id == seat) || (learner != nullptr && learner->id == seat);
+}
+
+/// What a seat says that no configuration names counts nowhere, and promises nothing.
+bool is_in_some_configuration(const World& world, HostId host, SeatId seat) {
+  for (std::uint32_t index = 0; index < world.size(); ++index) {
+    if (has_seat(configuration_of(world, index), host, seat)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 struct RaftWord {
   HostId from;
   scheduler::RaftMessage message;
@@ -110,12 +126,11 @@ void DiskMarks::on_heard(World& world, std::uint32_t host, const std::string& by
   if (!word.has_value() || raft == nullptr) {
     return;
   }
-  const auto& members = raft->configuration();
-  if (members.voter(word->from) == nullptr && members.learner(word->from) == nullptr) {
-    return;
-  }
   const bool leads = raft->role() == scheduler::Role::kLeader;
   const auto hear = [&](SeatId seat, Word what) {
+    if (!has_seat(raft->configuration(), word->from, seat)) {
+      return;
+    }
     note(heard_[host][{word->from, seat}], what);
     // Whom a vote is for shows where it arrives.
     note(said_[{word->from, seat}], what);
@@ -184,7 +199,8 @@ void DiskMarks::started(World& world, std::uint32_t host) {
   }
   count_lost_seats(world);
   const auto said = disk.has_value() ? said_.find({world.id(host), disk->seat}) : said_.end();
-  if (said == said_.end() || !holds_less(*disk, said->second)) {
+  if (said == said_.end() || !holds_less(*disk, said->second) ||
+      !is_in_some_configuration(world, world.id(host), disk->seat)) {
     return;
   }
   ++losses_.went_back;
