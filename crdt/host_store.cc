@@ -68,7 +68,10 @@ void HostStore::recover(const Records& recovered) {
   if (own->second.version.generation > generation_) {
     raise_above(own->second.version.generation, "a row of a later generation is on disk");
   } else if (own->second.version.generation == generation_) {
+    // No two lives share one: id/ went back. What the other said, a claim among it, nobody would
+    // take back.
     sequence_ = own->second.version.sequence;
+    raise_above(generation_, "another life of this generation is on disk");
   }
 }
 

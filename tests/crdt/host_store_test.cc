@@ -241,6 +241,19 @@ TEST_F(StoreMesh, AFieldThatOnlyAnotherLifeOfThisGenerationSaidMakesItRise) {
   EXPECT_EQ(raise_above_, Generation(1));
 }
 
+TEST_F(StoreMesh, AnotherLifeOfThisGenerationOnItsDiskMakesItRise) {
+  HostStore first(host(0), Generation(1), Records{}, Rng(9));
+  first.step(now_, Publish{FieldId::kEvidence, "said", true});
+  Records disk;
+  for (const Write& write : first.take_output().writes) {
+    disk[write.key] = write.value.value();
+  }
+  HostStore second(host(0), Generation(1), disk, Rng(9));
+  EXPECT_EQ(second.take_output().raise_above, Generation(1)) << "id/ went back, state/ did not";
+  HostStore later(host(0), Generation(2), disk, Rng(9));
+  EXPECT_EQ(later.take_output().raise_above, std::nullopt);
+}
+
 TEST_F(StoreMesh, AnOlderGenerationThanPeersRememberIsToldToRise) {
   start(2);
   stores_[1] = std::make_unique<HostStore>(host(1), Generation(5), Records{}, Rng(9));
