@@ -144,12 +144,13 @@ AppendRequest read_append_request(Reader& in) {
 }
 
 void write(Encoder& out, const Answer& answer) {
-  out.array(8);
+  out.array(9);
   write(out, answer.commit);
   out.boolean(answer.leads).num(answer.mark.term);
   write(out, answer.mark.match);
   out.boolean(answer.mark.has_voted);
   write_voters(out, answer.voters);
+  write_voters(out, answer.learners);
 }
 
 Answer read_answer(Reader in) {
@@ -162,6 +163,10 @@ Answer read_answer(Reader in) {
   if (in.left() > 0) {
     Reader voters = in.array();
     answer.voters = read_voters(voters);
+  }
+  if (in.left() > 0) {
+    Reader learners = in.array();
+    answer.learners = read_voters(learners);
   }
   return answer;
 }

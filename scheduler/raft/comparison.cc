@@ -24,15 +24,23 @@ void Comparison::also_ask(HostId host, Instant now) {
   }
 }
 
+void Comparison::await_learner(HostId host, Instant now) {
+  const bool is_asked = host == self_ || voters_.contains(host) || learners_.contains(host);
+  if (!is_asked && learners_.size() < kAlsoAskedMax) {
+    learners_.insert(host);
+    ask_at_ = now;
+  }
+}
+
 std::vector<HostId> Comparison::due(Instant now) {
-  std::vector<HostId> hosts;
   if (now < ask_at_) {
-    return hosts;
+    return {};
   }
   ask_at_ = now + kAskEvery;
-  std::set_union(voters_.begin(), voters_.end(), also_.begin(), also_.end(),
-                 std::back_inserter(hosts));
-  return hosts;
+  std::set<HostId> hosts = voters_;
+  hosts.insert(also_.begin(), also_.end());
+  hosts.insert(learners_.begin(), learners_.end());
+  return {hosts.begin(), hosts.end()};
 }
 
 void Comparison::answered(HostId from, Term term, const Answer& answer, Instant now) {
@@ -49,23 +57,28 @@ void Comparison::answered(HostId from, Term term, const Answer& answer, Instant 
       told_.insert(voter);
     }
   }
+  for (const HostId& learner : answer.learners) {
+    await_learner(learner, now);
+  }
 }
 
 bool Comparison::is_over(Instant now) const {
-  const auto count = static_cast<std::size_t>(
-      std::count_if(voters_.begin(), voters_.end(),
-                    [this](const HostId& host) { return answered_.contains(host); }));
+  const auto count_of = [this](const std::set<HostId>& hosts) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        hosts, [this](const HostId& host) { return answered_.contains(host); }));
+  };
+  const std::size_t count = count_of(voters_);
   const bool is_patient = now < patient_until_;
   const bool has_majority = !voters_.empty() && count >= needed_;
-  const bool has_all = count == voters_.size() && std::includes(answered_.begin(), answered_.end(),
-                                                                told_.begin(), told_.end());
+  const bool has_all = count == voters_.size() && count_of(told_) == told_.size() &&
+                       count_of(learners_) == learners_.size();
   return (has_majority && (has_all || !is_patient)) ||
          (leader_answered_ && (voters_.empty() || !is_patient)) ||
-         (answered_.size() > count && now >= patient_until_ + kPatienceWithStrangers);
+         (count_of(also_) > 0 && now >= patient_until_ + kPatienceWithStrangers);
 }
 
 Instant Comparison::next_deadline() const {
-  return voters_.empty() && also_.empty() ? kNever : ask_at_;
+  return voters_.empty() && also_.empty() && learners_.empty() ? kNever : ask_at_;
 }
 
 void Marks::heard(HostId host, SeatId seat, Term term) {

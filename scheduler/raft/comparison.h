@@ -39,6 +39,9 @@ class Comparison {
   std::uint64_t question() const { return question_; }
   /// Who leads or wants to may be none of the voters known here.
   void also_ask(HostId host, Instant now);
+  /// One that receives the log without a vote, as far as is known here, may have got one since: its
+  /// answer is waited for as a voter's is, and decides nothing.
+  void await_learner(HostId host, Instant now);
   /// Whom to ask now, and again later, even who answered: a leader that heard nothing for as long
   /// as this may take would step down.
   std::vector<HostId> due(Instant now);
@@ -60,6 +63,7 @@ class Comparison {
   Instant ask_at_;
   std::set<HostId> also_;
   std::set<HostId> told_;  ///< Of these, those that an answer counts among the voters.
+  std::set<HostId> learners_;
   std::set<HostId> answered_;
   bool leader_answered_ = false;
   Term term_;

@@ -14,6 +14,9 @@ void Raft::begin_comparison(Instant now, Rng rng) {
   const bool is_alone = voters_.size() == 1 && voters_.front() == self_;
   if (!is_alone) {
     comparison_.emplace(self_, voters_, rng.next() | 1U, now);
+    for (const Seat& learner : log_.configuration().learners) {
+      comparison_->await_learner(learner.host, now);
+    }
   }
 }
 
@@ -112,6 +115,9 @@ void Raft::answer_question(Instant now, HostId from, const AppendRequest& questi
   answer.leads = leads_with_own_term_applied();
   answer.mark = marks_.of(from, SeatId(question.round));
   answer.voters = voters_;
+  for (const Seat& learner : log_.configuration().learners) {
+    answer.learners.push_back(learner.host);
+  }
   reply.answer = answer;
   if (replication_.has_value()) {
     replication_->begin_life(view(now), from);

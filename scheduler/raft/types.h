@@ -117,6 +117,7 @@ struct Answer {
   Mark mark{};         ///< Of the asker, in the seat that it asked for.
   /// In the teller's log, ascending: the asker's disk may have forgotten a change.
   std::vector<HostId> voters{};
+  std::vector<HostId> learners{};  ///< There, ascending: one may vote by now.
   bool operator==(const Answer&) const = default;
 };
 struct AppendReply {

@@ -124,6 +124,12 @@ TEST(Older, AnAnswerToAVoterThatStartsNeedNotNameVoters) {
     if (sample.name == "message/append_reply") {
       EXPECT_TRUE(sample.reread(bytes_of("9b040902c200cd012c044d0297cd012c04c304cd012c04c390"))
                       .has_value());
+      EXPECT_TRUE(sample
+                      .reread(bytes_of("9b040902c200cd012c044d0298cd012c04c304cd012c04c392"
+                                       "c410686f73742d6f6e655f5f5f5f5f5f5f5fc410"
+                                       "686f73742d74776f5f5f5f5f5f5f5f5f90"))
+                      .has_value())
+          << "nor learners";
       return;
     }
   }

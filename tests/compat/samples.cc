@@ -274,18 +274,19 @@ std::vector<Sample> message_samples() {
                       {{Term(5), scheduler::LogEntryKind::kCommand, "command"}, {Term(5), {}, ""}},
                       LogIndex(298),
                       {}}),
-      raft_sample("append_reply",
-                  scheduler::AppendReply{
-                      Term(4),
-                      9,
-                      2,
-                      false,
-                      LogIndex(0),
-                      position,
-                      SeatId(77),
-                      2,
-                      scheduler::Answer{position, true, {Term(4), position, true}, {kHost, kOther}},
-                      {}}),
+      raft_sample(
+          "append_reply",
+          scheduler::AppendReply{
+              Term(4),
+              9,
+              2,
+              false,
+              LogIndex(0),
+              position,
+              SeatId(77),
+              2,
+              scheduler::Answer{position, true, {Term(4), position, true}, {kHost}, {kOther}},
+              {}}),
       raft_sample(
           "append_request_agreed",
           scheduler::AppendRequest{

@@ -19,7 +19,7 @@ class StartFromDisk : public OneVoter {
   /// In term 5, with entries 1..4 of term 4 and 5 of term 5.
   void start(HostId vote = HostId()) {
     RecoveredLog log;
-    log.snapshot.configuration = founding({host(1), host(2), host(3)});
+    log.snapshot.configuration = configuration;
     log.hard_state = {Term(5), vote};
     log.must_compare = true;
     log.entries = std::vector<LogEntry>(4, {Term(4), LogEntryKind::kCommand, "c"});
@@ -48,6 +48,7 @@ class StartFromDisk : public OneVoter {
     return !replies.empty() && replies.back().granted;
   }
 
+  Configuration configuration = founding({host(1), host(2), host(3)});
   std::uint64_t request = 0;
 };
 
@@ -95,17 +96,54 @@ TEST_F(StartFromDisk, VotersThatItsDiskDoesNotKnowAreWaitedForToo) {
   EXPECT_TRUE(out.gives_seat_up.has_value());
 }
 
+TEST_F(StartFromDisk, ALearnerThatMayVoteByNowIsWaitedForAndDecidesNothing) {
+  start(host(3));
+  const std::uint64_t asked = question();
+  Answer newer;
+  newer.learners = {host(7)};
+  answer(2, asked, 5, newer);
+  answer(3, asked, 5, newer);
+  wait(Duration(0));
+  EXPECT_EQ(sent_to<AppendRequest>(), (std::vector{host(2), host(3), host(7)}));
+  EXPECT_TRUE(raft->is_comparing());
+  answer(7, asked, 6, marked({Term(6), at(5, 5), false}));
+  EXPECT_TRUE(out.gives_seat_up.has_value());
+}
+
+TEST_F(StartFromDisk, FromALearnerAloneItDoesNotLearnEnough) {
+  configuration = configuration.with_learner({host(7), SeatId(70)});
+  start(host(3));
+  const std::uint64_t asked = question();
+  answer(7, asked, 5);
+  wait(std::chrono::minutes(1));
+  EXPECT_TRUE(raft->is_comparing());
+  answer(2, asked, 5);
+  EXPECT_FALSE(raft->is_comparing());
+}
+
+TEST_F(StartFromDisk, ALearnerThatIsOffIsWaitedForOnlyAWhile) {
+  configuration = configuration.with_learner({host(7), SeatId(70)});
+  start(host(3));
+  const std::uint64_t asked = question();
+  answer(2, asked, 5);
+  answer(3, asked, 5);
+  EXPECT_TRUE(raft->is_comparing());
+  wait(Comparison::kPatience);
+  EXPECT_FALSE(raft->is_comparing());
+}
+
 TEST_F(StartFromDisk, NobodyMakesItAskWithoutEnd) {
   start(host(3));
   const std::uint64_t asked = question();
   Answer many;
   for (std::uint8_t number = 10; number < 250; ++number) {
     many.voters = {host(number)};
+    many.learners = {host(static_cast<std::uint8_t>(number + 1))};
     answer(2, asked, 6, many);
     wait(Duration(1));
   }
   wait(Comparison::kAskEvery);
-  EXPECT_LE(sent<AppendRequest>().size(), Comparison::kAlsoAskedMax + 2);
+  EXPECT_LE(sent<AppendRequest>().size(), 2 * Comparison::kAlsoAskedMax + 2);
 }
 
 TEST_F(StartFromDisk, AVoterThatLostItsDiskIsNoAnswer) {

@@ -158,7 +158,7 @@ TEST(RaftCodec, EveryMessageRoundTrips) {
                   {},
                   SeatId(9),
                   2,
-                  Answer{at(7, 2), true, {Term(3), at(8, 3), true}, {host(1), host(2)}}},
+                  Answer{at(7, 2), true, {Term(3), at(8, 3), true}, {host(1), host(2)}, {host(3)}}},
       SnapshotChunk{Term(4), 5, at(7, 2), some_configuration(), 2000, 1000, std::string(1000, 's')},
       SnapshotAck{Term(4), 5, LogIndex(7), 1000, LogIndex(7), SeatId(9)},
       TimeoutNow{Term(4)},
