@@ -63,8 +63,8 @@ class TokenMonotonic : public Checker {
 };
 
 /// I1b: at most one attempt of a job completes in anybody's log; every rank of that one really
-/// exited 0 unsignalled; and no rank of the job starts after that, but on a host that was frozen and
-/// reads a Start of before its hold lapsed, whose attempt is over: its end counts for nothing.
+/// exited 0 unsignalled; and no rank of the job starts after that, but on a host that was frozen
+/// and reads a Start of before its hold lapsed, whose attempt is over: its end counts for nothing.
 class CompletesOnce : public Checker {
  public:
   std::string name() const override { return "completes_once"; }
