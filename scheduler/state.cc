@@ -92,11 +92,13 @@ std::string State::why_not(const entry::Register& fact) const {
     return "gpu uuids are not unique";
   }
   const HostRecord* known = host(fact.host);
-  for (const auto& [id, other] : hosts_) {
-    // One that is known holds grants by its pair: a start that is refused would cost them.
-    if (known == nullptr && !fact.name.empty() && other.name == fact.name && other.is_reachable()) {
-      return "host name is taken";
-    }
+  // One that is known holds grants by its pair: a start that is refused would cost them.
+  const bool is_taken =
+      known == nullptr && !fact.name.empty() && std::ranges::any_of(hosts_, [&](const auto& item) {
+        return item.second.name == fact.name && item.second.is_reachable();
+      });
+  if (is_taken) {
+    return "host name is taken";
   }
   if (known != nullptr && known->start != fact.start &&
       known->start.generation >= fact.start.generation &&

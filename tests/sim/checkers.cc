@@ -12,6 +12,9 @@
 namespace muster::sim {
 namespace {
 
+/// A host that was frozen has read by then what lay in its sockets.
+constexpr Duration kReadsWhatLayWithin = std::chrono::milliseconds(10);
+
 constexpr Duration kRetrySubmit = std::chrono::seconds(2);
 constexpr int kTriesMax = 600;
 
@@ -59,9 +62,6 @@ bool snapshot_covers(const Disk& disk, std::uint64_t index) {
   Result<gossip::Document> document = gossip::Document::parse(*payload);
   return document.has_value() && document->root().u64() >= index;
 }
-
-/// Within a turn of the loop; see CompletesOnce.
-constexpr Duration kReadsWhatLayWithin = std::chrono::milliseconds(10);
 
 bool holds_entry(const std::map<std::string, std::string>& sealed, const std::string& key,
                  std::uint64_t term) {
