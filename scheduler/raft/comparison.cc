@@ -1,6 +1,7 @@
 #include "scheduler/raft/comparison.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace muster::scheduler {
@@ -19,6 +20,9 @@ Comparison::Comparison(HostId self, const std::vector<HostId>& voters, std::uint
 void Comparison::also_ask(HostId host, Instant now) {
   const bool is_asked = host == self_ || voters_.contains(host) || also_.contains(host);
   if (!is_asked && also_.size() < kAlsoAskedMax) {
+    if (voters_.empty() && also_.empty()) {
+      patient_until_ = now + kPatience;  // Nobody could be asked before.
+    }
     also_.insert(host);
     ask_at_ = now;
   }
@@ -53,9 +57,6 @@ void Comparison::answered(HostId from, Term term, const Answer& answer, Instant 
   });
   for (const HostId& voter : answer.voters) {
     also_ask(voter, now);
-    if (also_.contains(voter)) {
-      told_.insert(voter);
-    }
   }
   for (const HostId& learner : answer.learners) {
     await_learner(learner, now);
@@ -70,11 +71,17 @@ bool Comparison::is_over(Instant now) const {
   const std::size_t count = count_of(voters_);
   const bool is_patient = now < patient_until_;
   const bool has_majority = !voters_.empty() && count >= needed_;
-  const bool has_all = count == voters_.size() && count_of(told_) == told_.size() &&
+  const bool has_all = count == voters_.size() && count_of(also_) == also_.size() &&
                        count_of(learners_) == learners_.size();
-  return (has_majority && (has_all || !is_patient)) ||
-         (leader_answered_ && (voters_.empty() || !is_patient)) ||
+  return ((has_majority || leader_answered_) && (has_all || !is_patient)) ||
          (count_of(also_) > 0 && now >= patient_until_ + kPatienceWithStrangers);
+}
+
+std::vector<HostId> Comparison::asked_besides() const {
+  std::vector<HostId> hosts(also_.begin(), also_.end());
+  std::ranges::copy_if(learners_, std::back_inserter(hosts),
+                       [this](const HostId& host) { return !also_.contains(host); });
+  return hosts;
 }
 
 Instant Comparison::next_deadline() const {

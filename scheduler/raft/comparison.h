@@ -8,10 +8,10 @@
 // the voter enters the highest term that it heard of, without a vote there, and helps nobody to
 // lead who lacks what is committed.
 //
-// It is over when all have answered, those too that an answer counts among the voters; or, after
-// kPatience, a majority of those known here with this host, or whoever leads (the voters known here
-// may have been replaced, or none is known yet). What only a host knew that did not answer stays
-// unknown: a quorum that waited for everybody would bear no failure.
+// It is over when all have answered, those too whom an answer names and who spoke as a leader or a
+// candidate; or, after kPatience, a majority of those known here with this host, or whoever leads
+// (the voters known here may have been replaced, or none is known yet). What only a host knew that
+// did not answer stays unknown: a quorum that waited for everybody would bear no failure.
 
 #include <cstdint>
 #include <map>
@@ -37,7 +37,7 @@ class Comparison {
   Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question, Instant now);
 
   std::uint64_t question() const { return question_; }
-  /// Who leads or wants to may be none of the voters known here.
+  /// Who leads, or wants to, or votes elsewhere may be none of the voters known here.
   void also_ask(HostId host, Instant now);
   /// One that receives the log without a vote, as far as is known here, may have got one since: its
   /// answer is waited for as a voter's is, and decides nothing.
@@ -49,6 +49,8 @@ class Comparison {
   bool is_over(Instant now) const;
   Instant next_deadline() const;
 
+  /// Whom it asks besides the voters known here: whoever starts as well may not know of them.
+  std::vector<HostId> asked_besides() const;
   std::size_t answers() const { return answered_.size(); }
   /// The highest that were heard of.
   Term term() const { return term_; }
@@ -62,7 +64,6 @@ class Comparison {
   Instant patient_until_;
   Instant ask_at_;
   std::set<HostId> also_;
-  std::set<HostId> told_;  ///< Of these, those that an answer counts among the voters.
   std::set<HostId> learners_;
   std::set<HostId> answered_;
   bool leader_answered_ = false;

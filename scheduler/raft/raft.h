@@ -234,6 +234,7 @@ class Raft {
   bool is_told_to_be_other(const StateHash& agreed) const;
   // raft_comparison.cc: a start.
   void begin_comparison(Instant now, Rng rng);
+  std::vector<HostId> who_else_may_vote() const;
   void tick_comparison(Instant now);
   void compare(Instant now, const PeerMessage& input);
   void end_comparison(Instant now);

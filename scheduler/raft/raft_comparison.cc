@@ -1,6 +1,7 @@
 // A voter's start from its disk: the questions, and the answers to those of others.
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -115,14 +116,29 @@ void Raft::answer_question(Instant now, HostId from, const AppendRequest& questi
   answer.leads = leads_with_own_term_applied();
   answer.mark = marks_.of(from, SeatId(question.round));
   answer.voters = voters_;
-  for (const Seat& learner : log_.configuration().learners) {
-    answer.learners.push_back(learner.host);
-  }
+  answer.learners = who_else_may_vote();
   reply.answer = answer;
   if (replication_.has_value()) {
     replication_->begin_life(view(now), from);
   }
   send(from, reply);  // At once: it binds nobody.
+}
+
+/// Learners, and whom this voter was itself told of if it starts as well: its disk may have
+/// forgotten the same change as the asker's. Ascending, no more than any version reads.
+std::vector<HostId> Raft::who_else_may_vote() const {
+  std::set<HostId> hosts;
+  for (const Seat& learner : log_.configuration().learners) {
+    hosts.insert(learner.host);
+  }
+  if (comparison_.has_value()) {
+    for (const HostId& host : comparison_->asked_besides()) {
+      if (hosts.size() < kVotersMax) {
+        hosts.insert(host);
+      }
+    }
+  }
+  return {hosts.begin(), hosts.end()};
 }
 
 /// All of these leave their sender when its term is durable; pre-votes and answers do not.

@@ -117,7 +117,8 @@ struct Answer {
   Mark mark{};         ///< Of the asker, in the seat that it asked for.
   /// In the teller's log, ascending: the asker's disk may have forgotten a change.
   std::vector<HostId> voters{};
-  std::vector<HostId> learners{};  ///< There, ascending: one may vote by now.
+  /// There, and whom a teller that starts asks besides, ascending: one may vote by now.
+  std::vector<HostId> learners{};
   bool operator==(const Answer&) const = default;
 };
 struct AppendReply {

@@ -132,6 +132,66 @@ TEST_F(StartFromDisk, ALearnerThatIsOffIsWaitedForOnlyAWhile) {
   EXPECT_FALSE(raft->is_comparing());
 }
 
+TEST_F(StartFromDisk, WhoWantsToLeadIsWaitedForLikeAVoter) {
+  start(host(3));
+  const std::uint64_t asked = question();
+  hear(7, VoteRequest{Term(6), true, at(6, 6), 1});
+  answer(2, asked, 5);
+  answer(3, asked, 5);
+  EXPECT_TRUE(raft->is_comparing());
+  answer(7, asked, 6, marked({Term(6), at(5, 5), false}));
+  EXPECT_TRUE(out.gives_seat_up.has_value());
+}
+
+TEST_F(StartFromDisk, ItTellsAnotherStarterWhomItWasItselfToldOf) {
+  start();
+  const std::uint64_t asked = question();
+  hear(7, VoteRequest{Term(6), true, at(6, 6), 1});
+  Answer newer;
+  newer.voters = {host(1), host(2), host(6)};
+  answer(3, asked, 5, newer);
+  hear(2, AppendRequest{Term(), 77, 0, {}, {}, {}});
+  const auto replies = sent<AppendReply>();
+  ASSERT_EQ(replies.size(), 1U);
+  ASSERT_TRUE(replies.front().answer.has_value());
+  EXPECT_EQ(replies.front().answer->voters, (std::vector{host(1), host(2), host(3)}));
+  EXPECT_EQ(replies.front().answer->learners, (std::vector{host(6), host(7)}));
+}
+
+TEST_F(StartFromDisk, WithoutALogItAsksAllWhomTheLeaderNames) {
+  RecoveredLog nothing;
+  nothing.must_compare = true;
+  OneVoter::start(std::move(nothing));
+  wait(std::chrono::minutes(1));
+  hear(7, AppendRequest{Term(6), 1, 1, at(5, 5), {}, {}});
+  wait(Duration(0));
+  const std::uint64_t asked = question();
+  Answer newer{at(5, 5), true, {}};
+  newer.voters = {host(2), host(3), host(7)};
+  answer(7, asked, 6, newer);
+  EXPECT_TRUE(raft->is_comparing());
+  answer(2, asked, 6);
+  EXPECT_TRUE(raft->is_comparing());
+  answer(3, asked, 6, marked({Term(5), at(6, 5), false}));
+  EXPECT_TRUE(out.gives_seat_up.has_value());
+}
+
+TEST_F(StartFromDisk, WithoutALogItWaitsForTheOthersOnlyAWhile) {
+  RecoveredLog nothing;
+  nothing.must_compare = true;
+  OneVoter::start(std::move(nothing));
+  wait(std::chrono::minutes(1));
+  hear(7, AppendRequest{Term(6), 1, 1, at(5, 5), {}, {}});
+  wait(Duration(0));
+  Answer newer{at(5, 5), true, {}};
+  newer.voters = {host(2), host(3), host(7)};
+  answer(7, question(), 6, newer);
+  wait(Comparison::kPatience - milliseconds(1));
+  EXPECT_TRUE(raft->is_comparing());
+  wait(milliseconds(1));
+  EXPECT_FALSE(raft->is_comparing());
+}
+
 TEST_F(StartFromDisk, NobodyMakesItAskWithoutEnd) {
   start(host(3));
   const std::uint64_t asked = question();
