@@ -6,6 +6,10 @@
 namespace muster::agent {
 
 void IdWatch::seen_at(Instant now, const gossip::Endpoint& place) {
+  if (place == own_) {
+    suspects_ = true;  // That life was here: there is no other place to ask.
+    row_awaited_until_ = kNever;
+  }
   if (place.is_none() || place == own_ || place_.has_value() || doubled_) {
     return;
   }
@@ -33,6 +37,13 @@ void IdWatch::heard(Instant now, gossip::MessageType type, Nonce nonce, const Wa
   }
 }
 
+void IdWatch::suspect(Instant now) {
+  if (!suspects_) {
+    suspects_ = true;
+    row_awaited_until_ = now + kIdAnswerWait;
+  }
+}
+
 void IdWatch::ask(Instant now, const Way& way) {
   if (nonces_.size() < kIdNoncesMax) {
     const Nonce nonce(rng_.next() | 1U);
@@ -52,6 +63,9 @@ void IdWatch::tick(Instant now) {
     give_up_at_ = kNever;
     ask_at_ = kNever;
   }
+  if (now >= row_awaited_until_) {
+    row_awaited_until_ = kNever;
+  }
   if (now >= ask_at_) {
     ask_at_ = now + kIdAskPeriod;
     ask(now, {gossip::Route(), *place_});
@@ -59,7 +73,7 @@ void IdWatch::tick(Instant now) {
 }
 
 Instant IdWatch::next_deadline() const {
-  return std::min({ask_at_, give_up_at_, forget_at_});
+  return std::min({ask_at_, give_up_at_, row_awaited_until_, forget_at_});
 }
 
 std::vector<IdWatch::Say> IdWatch::take_says() {

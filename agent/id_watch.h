@@ -50,13 +50,16 @@ class IdWatch {
   void seen_at(Instant now, const gossip::Endpoint& place);
   /// A message under the own id.
   void heard(Instant now, gossip::MessageType type, Nonce nonce, const Way& way);
+  /// Somebody knows of a later life under the own id. Its row may be on its way: `is_asking()` as
+  /// long as an answer may take, once a start.
+  void suspect(Instant now);
   void tick(Instant now);
   Instant next_deadline() const;
   /// Drains what is to be said.
   std::vector<Say> take_says();
 
   /// An answer may still come: what a second agent would be no reason for waits as long.
-  bool is_asking() const { return place_.has_value(); }
+  bool is_asking() const { return place_.has_value() || row_awaited_until_ != kNever; }
   /// Somebody answered. Stays so.
   bool is_doubled() const { return doubled_; }
 
@@ -69,6 +72,8 @@ class IdWatch {
   Instant ask_at_ = kNever;
   Instant give_up_at_ = kNever;
   Instant ask_back_from_;
+  bool suspects_ = false;
+  Instant row_awaited_until_ = kNever;
   std::set<Nonce> nonces_;
   Instant forget_at_ = kNever;  ///< When the nonces are too old to prove anything.
   bool doubled_ = false;

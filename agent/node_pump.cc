@@ -373,6 +373,7 @@ bool Node::drain_gang_agent(Instant now) {
     emit(std::move(event));
   }
   if (output.raise_to.value() != 0) {
+    id_watch_.suspect(now);
     ask_raise(output.raise_to);
   }
   return local;

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 using gossip::MessageType;
 using testing::BareNode;
 using testing::kCluster;
+using testing::kPeer;
 using testing::kSelf;
 
 const gossip::Endpoint kElsewhere = gossip::Endpoint::ipv4(10, 0, 0, 9, 7450);
@@ -26,6 +27,31 @@ class OneId : public BareNode {
   /// A peer holds a row of this host under `start`, at `place`.
   void see_own_row(AgentStart start, const gossip::Endpoint& place) {
     see_row(kSelf, start, place, Sequence(1));
+  }
+  /// The peer leads, and answers its hello so.
+  void be_told_to_rise(Generation to) {
+    see_row(kPeer, {Generation(1), StartId(5)}, testing::kPeerControl, Sequence(1));
+    crdt::QuorumView view;
+    view.leader = kPeer;
+    view.term = Term(1);
+    crdt::RowOf row{kPeer, {Generation(1), {}}};
+    row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kQuorum)] = {
+        {Generation(1), Sequence(2)}, crdt::encode(view)};
+    crdt::RowsBody rows;
+    rows.rows.push_back(row);
+    transport.clear();
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+    pass(1s);
+    const std::vector<Nonce> nonces = asked(testing::kPeerControl, MessageType::kHello);
+    ASSERT_FALSE(nonces.empty());
+    scheduler::HelloReply reply;
+    reply.start_id = StartId(11);
+    reply.raise_to = to;
+    gossip::Envelope answer = envelope(MessageType::kHelloReply);
+    answer.nonce = nonces.back();
+    receive(gossip::encode(answer, scheduler::encode(scheduler::AgentMessage(reply))));
+    EXPECT_EQ(count("generation_refused"), 1U);
+    EXPECT_FALSE(has_exited());
   }
   void see_row(HostId host, AgentStart start, const gossip::Endpoint& place, Sequence sequence) {
     crdt::Identity identity;
@@ -52,7 +78,10 @@ class OneId : public BareNode {
     for (const gossip::TransportOutput& each : transport) {
       const auto* send = std::get_if<gossip::Send>(&each);
       const auto* reply = std::get_if<gossip::Reply>(&each);
-      const bool is_there = send != nullptr ? place == send->to : reply != nullptr && !place;
+      if (send == nullptr && reply == nullptr) {
+        continue;
+      }
+      const bool is_there = send != nullptr ? place == send->to : !place;
       const auto message = gossip::decode(send != nullptr ? send->bytes : reply->bytes);
       if (is_there && message.has_value() && message->envelope().type == type) {
         nonces.push_back(message->envelope().nonce);
@@ -85,6 +114,34 @@ TEST(IdWatch, ALaterLifeThatNobodyAnswersForIsRaisedAbove) {
   EXPECT_TRUE(bare.has_exited());
   EXPECT_EQ(bare.count("host_id_doubled"), 0U);
   EXPECT_EQ(bare.asked(kElsewhere, MessageType::kProbe).size(), 4U);
+}
+
+// A leader may tell of the other life sooner than the rows do: to rise at once would leave the two
+// to overtake each other.
+TEST(IdWatch, OnALeadersWordItRisesOnlyAfterTheRowOfTheOtherMayHaveCome) {
+  OneId lone;
+  lone.be_told_to_rise(Generation(4));
+  lone.pass(kIdAnswerWait - 1ms);
+  EXPECT_FALSE(lone.has_exited());
+  lone.pass(1ms);
+  EXPECT_TRUE(lone.has_exited());
+  EXPECT_EQ(lone.count("host_id_doubled"), 0U);
+
+  OneId doubled;
+  doubled.be_told_to_rise(Generation(4));
+  doubled.pass(kIdAnswerWait - 1ms);
+  doubled.see_own_row({Generation(3), StartId(99)}, kElsewhere);
+  const std::vector<Nonce> nonces = doubled.asked(kElsewhere, MessageType::kProbe);
+  ASSERT_EQ(nonces.size(), 1U);
+  doubled.pass(100ms);
+  EXPECT_FALSE(doubled.has_exited());
+  doubled.receive_on(kElsewhere, OneId::under_own_id(membership::Ack(), nonces[0]));
+  EXPECT_EQ(doubled.count("host_id_doubled"), 1U);
+
+  OneId restored;
+  restored.be_told_to_rise(Generation(4));
+  restored.see_own_row({Generation(3), StartId(99)}, testing::kSelfControl);
+  EXPECT_TRUE(restored.has_exited()) << "that life was here";
 }
 
 TEST(IdWatch, ALifeAtTheSamePlaceIsNotAskedFor) {
@@ -123,11 +180,11 @@ TEST(IdWatch, AMessageUnderTheOwnIdIsAnsweredAndAskedBackAndProvesNothing) {
 TEST(IdWatch, APeerThatLivesTwiceGetsNoWorkUntilItsNextStart) {
   OneId bare;
   const auto is_doubled = [&bare] {
-    return bare.node().membership().member(testing::kPeer)->doubled;
+    return bare.node().membership().member(kPeer)->doubled;
   };
-  bare.see_row(testing::kPeer, {Generation(1), StartId(5)}, testing::kPeerControl, Sequence(1));
+  bare.see_row(kPeer, {Generation(1), StartId(5)}, testing::kPeerControl, Sequence(1));
   EXPECT_FALSE(is_doubled());
-  bare.see_row(testing::kPeer, {Generation(1), StartId(6)}, kElsewhere, Sequence(2));
+  bare.see_row(kPeer, {Generation(1), StartId(6)}, kElsewhere, Sequence(2));
   EXPECT_TRUE(is_doubled());
   EXPECT_EQ(bare.count("host_id_doubled"), 1U);
   Request asked;
@@ -135,7 +192,7 @@ TEST(IdWatch, APeerThatLivesTwiceGetsNoWorkUntilItsNextStart) {
   const auto hosts = bare.ask(asked);
   ASSERT_TRUE(hosts.has_value());
   EXPECT_NE(hosts->payload.find("doubled"), std::string::npos);
-  bare.see_row(testing::kPeer, {Generation(2), StartId(7)}, testing::kPeerControl, Sequence(1));
+  bare.see_row(kPeer, {Generation(2), StartId(7)}, testing::kPeerControl, Sequence(1));
   EXPECT_FALSE(is_doubled());
 }
 
