@@ -51,9 +51,12 @@ class Swarm {
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
-    world_.run_until_true([this] { return are_all_awake() && is_drained(); },
-                          is_lost ? kDrainOfLost : profile_.drain_max);
+    const Duration drain_max = is_lost ? kDrainOfLost : profile_.drain_max;
+    const auto is_quiet = [this] { return are_all_awake() && is_drained(); };
+    world_.run_until_true(is_quiet, drain_max);
     world_.run_for(kSettle);
+    // Who came back without its log within that time gets a new seat only some time later.
+    world_.run_until_true(is_quiet, drain_max);
     if (!options_.stop_at_violation || world_.violations().empty()) {
       world_.finish();
     }
