@@ -375,7 +375,8 @@ class GangAgent {
   bool registered_ = false;
   bool is_known_ = false;  ///< Some leader has registered what a hello would say now.
   bool leaving_ = false;
-  bool halted_ = false;  ///< raise_to was emitted.
+  bool halted_ = false;       ///< raise_to was emitted.
+  std::string told_refusal_;  ///< Why a leader does not register this host, as last told.
   Instant hello_at_ = kNever;
   std::vector<Nonce> hellos_;  ///< To the present leader, unanswered; at most kHellosMax.
   std::map<Nonce, Renewal> renewals_;

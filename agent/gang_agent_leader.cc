@@ -142,8 +142,13 @@ void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloR
     return;
   }
   if (!reply.registered) {
+    if (reply.why != told_refusal_) {
+      told_refusal_ = reply.why;
+      emit(Severity::kWarn, "not_registered", {}, reply.why);
+    }
     return;
   }
+  told_refusal_.clear();
   registered_ = true;
   is_known_ = true;
   hellos_.clear();

@@ -83,8 +83,12 @@ Hello read_hello(Reader& in) {
 }
 
 void write_body(Encoder& out, const HelloReply& reply) {
-  out.array(6).num(reply.start_id).boolean(reply.registered).num(reply.raise_to).token(reply.floor);
+  out.array(reply.why.empty() ? 6 : 7).num(reply.start_id).boolean(reply.registered);
+  out.num(reply.raise_to).token(reply.floor);
   write(out, reply.kill);
+  if (!reply.why.empty()) {
+    out.text(reply.why);
+  }
 }
 
 HelloReply read_hello_reply(Reader& in) {
@@ -94,6 +98,9 @@ HelloReply read_hello_reply(Reader& in) {
   reply.raise_to = Generation(in.u64_at_most(kGenerationMax));
   reply.floor = in.token();
   reply.kill = read_tokens(in);
+  if (in.left() > 0) {
+    reply.why = in.text();
+  }
   return reply;
 }
 

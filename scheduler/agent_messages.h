@@ -87,6 +87,7 @@ struct HelloReply {
   Generation raise_to;      ///< Not 0: the pair is refused, restart with this generation.
   Token floor;              ///< Highest token granted on this host: lower ones are stale.
   std::vector<Token> kill;  ///< Live at the agent, over in the log.
+  std::string why{};        ///< Not registered: what stands against it, for people.
   bool operator==(const HelloReply&) const = default;
 };
 

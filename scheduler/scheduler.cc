@@ -199,6 +199,7 @@ void Scheduler::lose_leadership() {
     }
   }
   submits_.clear();
+  refused_hellos_.clear();
   orders_.clear();
   request_count_ = 0;
   proposed_.clear();
@@ -248,6 +249,27 @@ void Scheduler::on(Instant now, input::VotersQuiet& fact) {
   placing_wanted_ = placing_wanted_ || is_ready();
 }
 
+namespace {
+
+/// For people: the first of what makes two jobs two.
+std::string_view what_differs(const JobSpec& one, const JobSpec& other) {
+  if (one.argv != other.argv) {
+    return "another command";
+  }
+  if (one.gpus != other.gpus || one.gpu_type != other.gpu_type) {
+    return "other GPUs";
+  }
+  if (one.directory != other.directory) {
+    return "another working directory";
+  }
+  if (one.environment != other.environment) {
+    return "another environment";
+  }
+  return one.user != other.user ? "another user" : "other options";
+}
+
+}  // namespace
+
 void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   const auto refuse = [&](ErrorCode code, std::string text) {
     output_.replies.push_back({fact.request, JobId(), Error{code, std::move(text)}});
@@ -257,6 +279,14 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     return;
   }
   if (const std::optional<JobId> known = state_.job_of_key(fact.key)) {
+    const Job* job = state_.job(*known);
+    if (job != nullptr && job->spec != fact.spec) {
+      refuse(ErrorCode::kConflict, "that key is of job " + std::to_string(known->value()) +
+                                       ", submitted with " +
+                                       std::string(what_differs(job->spec, fact.spec)) +
+                                       ": choose another key");
+      return;
+    }
     output_.replies.push_back({fact.request, *known, std::nullopt});
     return;
   }

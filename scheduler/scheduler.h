@@ -112,6 +112,8 @@ struct OutgoingMessage {
 /// Bounds of what waits beside the state, each with what happens beyond it.
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
 inline constexpr std::size_t kRequestsMax = 20'000;      ///< Later ones are kUnavailable.
+inline constexpr std::size_t kRefusedHellosMax = 1024;       ///< Others are told of each time.
+inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 inline constexpr std::size_t kDecidesMax = 64;           ///< Proposed in one go.
 inline constexpr std::size_t kObservesMax = 512;         ///< On their way at once.
 
@@ -222,7 +224,7 @@ class Scheduler {
   void answer(Instant now, const Waiter& waiter, const Hello& hello);
   void answer(Instant now, const Waiter& waiter, const Renew& renew);
   void say_relayed_acks();
-  void refuse_pair(const Waiter& waiter, const Hello& hello, Generation raise_to);
+  void refuse_pair(Instant now, const Waiter& waiter, const Hello& hello, Generation raise_to);
   void forgive(Instant now, const HostId& host, const std::vector<Token>& tokens);
   void report_ended(Instant now, const HostId& host, const Hello& hello);
   void quarantine(Instant now, const HostId& from, const MemberRecord& record);
@@ -309,6 +311,11 @@ class Scheduler {
   std::map<std::pair<MemberKey, bool>, Nonce> finish_nonces_;
   std::map<HostId, Waiter> hellos_;                            ///< Waiting for their Register.
   std::map<std::string, std::vector<std::uint64_t>> submits_;  ///< Key -> requests.
+  struct RefusedHello {
+    std::string why;
+    Instant again_at;
+  };
+  std::map<HostId, RefusedHello> refused_hellos_;  ///< As last told of in an event.
   std::map<std::string, std::deque<std::uint64_t>> orders_;    ///< Proposal name -> requests.
   std::size_t request_count_ = 0;
 };

@@ -335,15 +335,24 @@ void Scheduler::say_relayed_acks() {
   relayed_acks_.clear();
 }
 
-void Scheduler::refuse_pair(const Waiter& waiter, const Hello& hello, Generation raise_to) {
+void Scheduler::refuse_pair(Instant now, const Waiter& waiter, const Hello& hello,
+                            Generation raise_to) {
   HelloReply reply;
   reply.start_id = hello.start.start_id;
   reply.raise_to = raise_to;
-  emit(Severity::kWarn, "hello_refused",
-       {{"host", waiter.host.short_hex()},
-        {"why", state_.why_not(register_of(state_, waiter.host, hello))},
-        {"generation", std::to_string(hello.start.generation.value())},
-        {"raise_to", std::to_string(raise_to.value())}});
+  reply.why = state_.why_not(register_of(state_, waiter.host, hello));
+  if (refused_hellos_.size() >= kRefusedHellosMax && !refused_hellos_.contains(waiter.host)) {
+    refused_hellos_.erase(refused_hellos_.begin());
+  }
+  RefusedHello& told = refused_hellos_[waiter.host];
+  if (told.why != reply.why || now >= told.again_at) {  // It says hello once a second.
+    told = {reply.why, now + kRefusalToldAgain};
+    emit(Severity::kWarn, "hello_refused",
+         {{"host", waiter.host.short_hex()},
+          {"why", reply.why},
+          {"generation", std::to_string(hello.start.generation.value())},
+          {"raise_to", std::to_string(raise_to.value())}});
+  }
   say(waiter.host, waiter.nonce, reply);
 }
 
@@ -351,7 +360,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
   const HostRecord* record = state_.host(waiter.host);
   if (record == nullptr || record->start != hello.start) {
     const bool stale = record != nullptr && hello.start.generation <= record->start.generation;
-    refuse_pair(waiter, hello, stale ? record->start.generation.next() : Generation());
+    refuse_pair(now, waiter, hello, stale ? record->start.generation.next() : Generation());
     return;
   }
   if (adopt(now, waiter.host, hello)) {

@@ -76,6 +76,7 @@ class GangAgentTest : public ::testing::Test {
     std::move(output.messages.begin(), output.messages.end(), std::back_inserter(out_.messages));
     std::move(output.commands.begin(), output.commands.end(), std::back_inserter(out_.commands));
     std::move(output.persists.begin(), output.persists.end(), std::back_inserter(unsynced_));
+    std::move(output.events.begin(), output.events.end(), std::back_inserter(out_.events));
     if (output.raise_to != Generation()) {
       out_.raise_to = output.raise_to;
     }
@@ -161,6 +162,10 @@ class GangAgentTest : public ::testing::Test {
     start(token);
     sync();
     give(RanksStarted{token});
+  }
+  std::ptrdiff_t told(std::string_view event) const {
+    return std::count_if(out_.events.begin(), out_.events.end(),
+                         [event](const Event& each) { return each.name == event; });
   }
   std::vector<RankResult> ended(std::int32_t code) const {
     RankResult result;

@@ -61,6 +61,24 @@ TEST_F(GangAgentTest, ARefusedGenerationAsksForARestart) {
   EXPECT_TRUE(out_.messages.empty());
 }
 
+TEST_F(GangAgentTest, WhyItIsNotRegisteredIsToldOnceForEachReason) {
+  give(SupervisorsScanned{});
+  give(LeaderChanged{kLeader, Term(1)});
+  const auto refuse = [this](std::string why) {
+    HelloReply reply;
+    reply.start_id = start_.start_id;
+    reply.why = std::move(why);
+    say(reply, nonce_of_last<Hello>());
+    pass(3s);
+  };
+  refuse("its name is taken");
+  refuse("its name is taken");
+  EXPECT_EQ(told("not_registered"), 1);
+  refuse("something else");
+  EXPECT_EQ(told("not_registered"), 2);
+  EXPECT_FALSE(agent_->is_registered());
+}
+
 TEST_F(GangAgentTest, ReadyWaitsForTheDiskAndTheSupervisor) {
   join();
   say(assign(kOne));

@@ -220,6 +220,9 @@ std::vector<Sample> agent_message_samples() {
       agent_sample("hello_of_an_earlier_epoch", earlier_hello()),
       agent_sample("hello_reply",
                    scheduler::HelloReply{kStart.start_id, true, Generation(), kToken, {{1, 200}}}),
+      agent_sample("hello_reply_refused",
+                   scheduler::HelloReply{
+                       kStart.start_id, false, Generation(8), kToken, {}, "stale generation"}),
       agent_sample("assign",
                    scheduler::Assign{kToken, kStart, JobId(4), 2, spec(), members(), 180s}),
       agent_sample("ready", scheduler::Ready{kToken, kStart, kEndpoint}),

@@ -38,6 +38,7 @@ class OneLeader : public ::testing::Test {
       Scheduler::Output output = scheduler.take_output();
       std::move(output.messages.begin(), output.messages.end(), std::back_inserter(messages));
       std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies));
+      std::move(output.events.begin(), output.events.end(), std::back_inserter(events));
       std::move(output.proposals.begin(), output.proposals.end(), std::back_inserter(pending));
       std::move(output.round_requests.begin(), output.round_requests.end(),
                 std::back_inserter(rounds));
@@ -148,6 +149,7 @@ class OneLeader : public ::testing::Test {
   Scheduler scheduler;
   std::vector<OutgoingMessage> messages;
   std::vector<ClientReply> replies;
+  std::vector<Event> events;
   std::vector<std::string> pending;
   std::vector<std::uint64_t> rounds;
   bool answer_rounds = true;

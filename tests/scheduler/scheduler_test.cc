@@ -481,6 +481,40 @@ TEST_F(OneLeader, SameKeyGetsTheSameJobAfterASnapshot) {
   EXPECT_EQ(submit(1, "key"), first);
 }
 
+TEST_F(OneLeader, AKeyOfAnotherJobIsRefusedAndTheJobNamed) {
+  const JobId first = submit(1, "key");
+  EXPECT_EQ(submit(2, "key"), JobId());
+  ASSERT_TRUE(replies.back().error.has_value());
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kConflict);
+  EXPECT_NE(replies.back().error->text.find("job " + std::to_string(first.value())),
+            std::string::npos);
+  EXPECT_NE(replies.back().error->text.find("with other GPUs"), std::string::npos)
+      << replies.back().error->text;
+  EXPECT_EQ(submit(1, "key"), first);
+  EXPECT_EQ(scheduler.state().jobs().size(), 1U);
+}
+
+TEST_F(OneLeader, ARefusalIsToldOnceAMinuteAndAnsweredEachTime) {
+  join(1);
+  Hello clone = hello_of(1);
+  clone.start.start_id = StartId(1);
+  const auto told = [this] {
+    return std::count_if(events.begin(), events.end(),
+                         [](const Event& each) { return each.name == "hello_refused"; });
+  };
+  forget();
+  for (int i = 0; i < 30; ++i) {
+    hear(1, clone, Nonce(8));
+    pass(1s);
+  }
+  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(said<HelloReply>(1).size(), 30U);
+  EXPECT_FALSE(said<HelloReply>(1).back().why.empty());
+  pass(kRefusalToldAgain);
+  hear(1, clone, Nonce(8));
+  EXPECT_EQ(told(), 2);
+}
+
 TEST_F(OneLeader, UnknownEntryHalts) {
   give(input::Applied{next_index(), gossip::Encoder().array(2).u64(99).u64(1).take()});
   EXPECT_FALSE(halted.empty());
