@@ -408,11 +408,36 @@ void QuorumSeat::tell_leadership(Instant now) {
     heard_leader_at_ = std::max(heard_leader_at_, raft_->last_majority_at());
   }
   tell_quiet_voters(now);
+  watch_for_loss(now);
   if (leads != told_leads_ || ready != told_ready_) {
     told_leads_ = leads;
     told_ready_ = ready;
     scheduler_.step(now, scheduler::input::LeadershipChanged{leads, ready});
   }
+}
+
+/// A leader that goes is replaced within a second or two; what lasts longer is no election.
+constexpr Duration kLostAfter = std::chrono::seconds(5);
+
+void QuorumSeat::watch_for_loss(Instant now) {
+  const bool is_leaderless = raft_->is_voter() && raft_->leader().is_zero();
+  leaderless_since_ = is_leaderless ? std::min(leaderless_since_, now) : kNever;
+  const bool is_lost = is_leaderless && now - leaderless_since_ >= kLostAfter;
+  if (is_lost == told_lost_) {
+    return;
+  }
+  told_lost_ = is_lost;
+  if (!is_lost) {
+    output_.events.push_back({Severity::kInfo, "quorum_reached", {}});
+    return;
+  }
+  output_.events.push_back(
+      {Severity::kAlarm,
+       "quorum_unreachable",
+       {{"voters", std::to_string(raft_->voters().size())},
+        {"advice",
+         "jobs run on, nothing is accepted or placed from here: ask the other voters with "
+         "muster quorum --node"}}});
 }
 
 void QuorumSeat::tell_quiet_voters(Instant now) {

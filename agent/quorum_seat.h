@@ -194,6 +194,7 @@ class QuorumSeat {
 
   void tell_leadership(Instant now);
   void tell_quiet_voters(Instant now);
+  void watch_for_loss(Instant now);
   void grant(Instant now, std::uint64_t context, bool granted);
   void persist(Owner owner, crdt::WriteBatch writes);
 
@@ -215,6 +216,8 @@ class QuorumSeat {
   scheduler::StateHasher hasher_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};
+  Instant leaderless_since_ = kNever;  ///< As far as this voter saw without a pause.
+  bool told_lost_ = false;
   std::map<HostId, Instant> voters_heard_;  ///< Those that spoke from the seat that votes.
   /// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering.
   struct ReadOwner {

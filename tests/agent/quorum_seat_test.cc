@@ -55,6 +55,7 @@ class SeatOfThree : public testing::Test {
     }
     starts_anew_ = starts_anew_ || output.starts_anew;
     std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
+    std::move(output.events.begin(), output.events.end(), std::back_inserter(events_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
     }
@@ -138,6 +139,11 @@ class SeatOfThree : public testing::Test {
     return std::exchange(replies_, {});
   }
 
+  std::ptrdiff_t count(std::string_view event) const {
+    return std::count_if(events_.begin(), events_.end(),
+                         [event](const Event& each) { return each.name == event; });
+  }
+
   /// And raft/ says so.
   void expect_seat_given_up() const {
     EXPECT_TRUE(starts_anew_);
@@ -152,6 +158,7 @@ class SeatOfThree : public testing::Test {
   bool starts_anew_ = false;
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
+  std::vector<Event> events_;
   crdt::Records written_;
   std::optional<QuorumSeat> seat_;
   std::vector<SeatSend> sent_;
@@ -184,6 +191,21 @@ TEST_F(SeatOfThree, AFormerLeaderCountsFromTheLastWordOfAMajority) {
   EXPECT_TRUE(seat_->knows_state());
   EXPECT_GE(seat_->age(now_), 5s);
   EXPECT_LE(seat_->age(now_), 6s);
+}
+
+TEST_F(SeatOfThree, AVoterWithoutALeaderForLongSaysSoOnceAndWhenOneIsBack) {
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  pass(5s, false);
+  ASSERT_FALSE(seat_->leads());
+  EXPECT_EQ(count("quorum_unreachable"), 0) << "that may be an election";
+  pass(60s, false);
+  EXPECT_EQ(count("quorum_unreachable"), 1);
+  EXPECT_EQ(count("quorum_reached"), 0);
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  EXPECT_EQ(count("quorum_unreachable"), 1);
+  EXPECT_EQ(count("quorum_reached"), 1);
 }
 
 TEST_F(SeatOfThree, AVoterThatHeardNoLeaderCountsFromItsStart) {
