@@ -83,14 +83,21 @@ Result<gossip::Endpoint> resolve(const std::string& seed) {
   return *endpoint;
 }
 
+/// One name that has no address (now) must not keep a host off that others would take in.
 Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>& seeds) {
   std::vector<gossip::Endpoint> endpoints;
+  std::optional<Error> first_error;
   for (const std::string& seed : seeds) {
     Result<gossip::Endpoint> endpoint = resolve(seed);
-    if (!endpoint) {
-      return endpoint.error();
+    if (endpoint) {
+      endpoints.push_back(*endpoint);
+      continue;
     }
-    endpoints.push_back(*endpoint);
+    log_event({Severity::kWarn, "seed_left_out", {{"why", endpoint.error().text}}});
+    first_error = first_error.value_or(endpoint.error());
+  }
+  if (endpoints.empty() && first_error.has_value()) {
+    return *first_error;
   }
   return endpoints;
 }
@@ -172,7 +179,7 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (!seeds || !capacity) {
     return seeds ? capacity.error() : seeds.error();
   }
-  if (const Status good = check_expect(options.bootstrap_expect, seeds->size()); !good) {
+  if (const Status good = check_expect(options.bootstrap_expect, options.seeds.size()); !good) {
     return good.error();
   }
   auto transport = open_transport(options);

@@ -105,6 +105,14 @@ def bad_submit(agent):
     expect("no such verb", agent.cli("launch"), 2)
 
 
+def key_of_another_job(agent):
+    """A key used again: the same job is the same, another one exits 7 and names the first."""
+    words = ("--gpus", "1", "--key", "5" * 32)
+    first = submit(agent, *words, "--", "true")
+    expect("again", submit(agent, *words, "--", "true"), 0, first[1].strip())
+    expect("another", submit(agent, *words, "--wait", "--", "false"), 7, "another command", "job ")
+
+
 def command_not_found(agent):
     """A program that is nowhere: the job fails with 127 and `show` says so."""
     expect("wait", submit(agent, "--gpus", "1", "--wait", "--", "no-such-program"), 127)
@@ -165,6 +173,23 @@ def seeds_unreachable(agent):
         lab.start()
         wait_for("a line about the seeds", lambda: "127.0.0.1:9" in (
             lab["z"].data / "agent.log").read_text(), 30)
+
+
+def seed_without_address(agent):
+    """A seed whose name has no address does no harm while another one answers."""
+    with Lab("mn", base_port=BASE_PORT + 100, expect=1) as lab:
+        lab.seeds = lambda: lab["m"].endpoint
+        lab["m"].start()
+        lab.seeds = lambda: f"no..host:7450,{lab['m'].endpoint}"
+        lab["n"].flags = {"bootstrap_expect": "0"}
+        lab["n"].start()
+        wait_for("one cluster", lambda: {host["name"] for host in (
+            lab["n"].ask("hosts") or {"hosts": []})["hosts"]} == {"m", "n"}, 15)
+        if "seed_left_out" not in (lab["n"].data / "agent.log").read_text():
+            raise Failure("nothing is said of the seed without an address")
+        expect("none", run_agent(lab["n"], data_dir=str(lab.directory / "o"),
+                                 listen="127.0.0.1:0", seeds="no..host:7450"), 2,
+               "no..host")
 
 
 def seeds_come_late(agent):
@@ -410,9 +435,9 @@ def majority_lost(_):
 
 
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
-         bad_submit, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
-         forks_away, nobody_there, no_quorum, seeds_unreachable, seeds_come_late, damaged_disk,
-         raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
+         bad_submit, key_of_another_job, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
+         forks_away, nobody_there, no_quorum, seeds_unreachable, seed_without_address, seeds_come_late,
+         damaged_disk, raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
          needed_voter_leaves, majority_lost]
 
 
