@@ -1,5 +1,6 @@
 #include "cli/duration.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -75,6 +76,31 @@ std::string format_duration(Duration duration) {
   }
   std::string text;
   for (const Unit& unit : kUnits) {
+    if (rest_ms >= unit.ms) {
+      text += std::to_string(rest_ms / unit.ms) + std::string(unit.name);
+      rest_ms %= unit.ms;
+    }
+  }
+  return text;
+}
+
+std::string format_after(Duration duration) {
+  const std::int64_t after_ms = std::max<std::int64_t>(to_ms(duration), 0);
+  if (after_ms < 1000) {
+    return after_ms == 0 ? "0" : std::to_string(after_ms) + "ms";
+  }
+  if (after_ms < 60'000) {
+    return std::to_string(after_ms / 1000) + "." + std::to_string(after_ms % 1000 / 100) + "s";
+  }
+  std::int64_t rest_ms = after_ms;
+  std::string text;
+  int units = 0;
+  for (const Unit& unit : kUnits) {
+    const bool is_shown = units > 0 || rest_ms >= unit.ms;
+    if (!is_shown || units == 2) {
+      continue;
+    }
+    ++units;
     if (rest_ms >= unit.ms) {
       text += std::to_string(rest_ms / unit.ms) + std::string(unit.name);
       rest_ms %= unit.ms;

@@ -123,7 +123,7 @@ std::string transitions_text(const std::vector<agent::TransitionInfo>& transitio
   const std::uint64_t first_ms = transitions.front().cluster_ms;
   for (const agent::TransitionInfo& transition : transitions) {
     const auto after = std::chrono::milliseconds(transition.cluster_ms - first_ms);
-    table.add({std::to_string(transition.index.value()), format_duration(after), transition.state,
+    table.add({std::to_string(transition.index.value()), format_after(after), transition.state,
                transition.cause});
   }
   return "\n" + table.text();

@@ -46,6 +46,17 @@ TEST(Duration, AgesHaveOneUnit) {
   EXPECT_EQ(format_age(7'199'999), "1h");
 }
 
+TEST(Duration, WhatHasPassedIsCutToWhatIsSeen) {
+  const std::pair<int, const char*> table[] = {
+      {-1, "0"},           {0, "0"},            {4, "4ms"},        {999, "999ms"},
+      {1000, "1.0s"},      {5004, "5.0s"},      {59'999, "59.9s"}, {60'000, "1m"},
+      {125'999, "2m5s"},   {3'600'000, "1h"},   {3'605'000, "1h"}, {11'520'000, "3h12m"},
+      {90'061'001, "1d1h"}};
+  for (const auto& [ms, text] : table) {
+    EXPECT_EQ(format_after(milliseconds(ms)), text) << ms;
+  }
+}
+
 TEST(Table, IsNeverWiderThanItsLimitAndKeepsNumbersWhole) {
   Table table({{.title = "ID", .is_number = true}, {.title = "NAME"}, {.title = "CAUSE"}});
   table.add({"12345678901234567890", std::string(80, 'n'), std::string(200, 'c')});

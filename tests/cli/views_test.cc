@@ -237,9 +237,9 @@ RANK  HOST  GPU    MEMBER  RESULT   DETAIL
    0  a     GPU-1  ready   running
    1  b     GPU-2  ready   lost     host silent
 
-LOG    AFTER  STATE    CAUSE
- 40        0  queued   submitted
- 43  1s500ms  running  all ranks ready
+LOG  AFTER  STATE    CAUSE
+ 40      0  queued   submitted
+ 43   1.5s  running  all ranks ready
 )");
 }
 
