@@ -49,11 +49,29 @@ bool exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
 }
 
-/// True while a supervisor lives. A free lock says that it began to die; its pidfd says when every
+/// Held while a supervisor lives. A free lock says that it began to die; its pidfd says when every
 /// process under it is gone.
-bool is_locked(const std::string& directory) {
+enum class Lock { kHeld, kFree, kUnknown };
+
+Lock lock_of(const std::string& directory) {
   const Fd lock(open((directory + "/lock").c_str(), O_RDWR | O_CLOEXEC));
-  return lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!lock.is_open()) {
+    return errno == ENOENT ? Lock::kFree : Lock::kUnknown;
+  }
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+    return Lock::kFree;
+  }
+  return errno == EWOULDBLOCK ? Lock::kHeld : Lock::kUnknown;
+}
+
+/// Without descriptors or memory nothing can be learned of anybody.
+bool blinds(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+bool lacks_descriptors() {
+  const Fd any(open("/", O_PATH | O_CLOEXEC));
+  return !any.is_open() && blinds(errno);
 }
 
 bool is_readable(int fd) {
@@ -153,13 +171,13 @@ void RankSupervisors::adopt_one(Token token) {
   handle.answer_by = boot_now() + kSupervisorPatience;
   for (int i = 0; i < kConnectTries && !connect_to(handle); ++i) {
     const bool is_deaf = errno == EAGAIN;  // It listens, but its backlog is full.
-    if (is_deaf || !is_locked(directory_of(token))) {
+    if (is_deaf || lock_of(directory_of(token)) != Lock::kHeld) {
       break;
     }
     usleep(kConnectPauseUs);
   }
-  open_pidfd(handle);
-  if (!handle.socket.is_open() && !handle.pidfd.is_open()) {
+  const bool is_gone = !open_pidfd(handle);
+  if (!handle.socket.is_open() && is_gone) {
     on_dead(handle);
     return;
   }
@@ -183,19 +201,33 @@ bool RankSupervisors::connect_to(Handle& handle) const {
   return true;
 }
 
-/// The pid file says who it is, its start time that the number was not given away since.
-void RankSupervisors::open_pidfd(Handle& handle) const {
+/// The pid file says who it is, its start time that the number was not given away since. False when
+/// it is surely gone; true without a pidfd: that could not be learned.
+bool RankSupervisors::open_pidfd(Handle& handle) const {
+  const Lock lock = lock_of(directory_of(handle.token));
+  if (lock == Lock::kUnknown) {
+    return true;
+  }
+  errno = 0;
   const std::optional<std::string> text = read_file(directory_of(handle.token) + "/pid");
   int pid = 0;
   unsigned long long started = 0;
   if (!text.has_value() || std::sscanf(text->c_str(), "%d %llu", &pid, &started) != 2 || pid <= 0) {
-    return;
+    return lock == Lock::kHeld || blinds(errno);
   }
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (pidfd.is_open() && start_time_of(pid) == std::optional<std::uint64_t>(started)) {
+  if (!pidfd.is_open()) {
+    return errno != ESRCH;
+  }
+  const std::optional<std::uint64_t> since = start_time_of(pid);
+  if (since.has_value() && *since != started) {
+    return false;
+  }
+  if (since.has_value()) {
     handle.pid = pid;
     handle.pidfd = std::move(pidfd);
   }
+  return true;  // Without a start time: what went meanwhile has no pidfd the next time.
 }
 
 void RankSupervisors::tell_scanned() {
@@ -442,10 +474,9 @@ void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
 void RankSupervisors::on_closed(Handle& handle) {
   handle.socket.reset();
   handle.buffer.clear();
-  if (!handle.pidfd.is_open()) {
-    open_pidfd(handle);
-  }
-  if (!handle.pidfd.is_open() || is_readable(handle.pidfd.get())) {
+  const bool may_live = handle.pidfd.is_open() ? !is_readable(handle.pidfd.get())
+                                               : open_pidfd(handle);
+  if (!may_live) {
     on_dead(handle);
     return;
   }
@@ -458,20 +489,34 @@ void RankSupervisors::reconnect(Instant now, Handle& handle) {
 }
 
 void RankSupervisors::on_time(Instant now) {
+  std::vector<Token> gone;
   for (auto& [token, handle] : handles_) {
     if (now >= handle.connect_at) {
       reconnect(now, handle);
+      if (!handle.socket.is_open() && !handle.pidfd.is_open() && !open_pidfd(handle)) {
+        gone.push_back(token);
+        continue;
+      }
     }
     if (handle.adopting && !handle.silent_told && now >= handle.answer_by) {
       handle.silent_told = true;
       inputs_.emplace_back(SupervisorSilent{token});
     }
   }
+  for (const Token token : gone) {
+    on_dead(handles_.at(token));
+  }
   tell_scanned();
 }
 
 void RankSupervisors::on_dead(Handle& handle) {
   const Token token = handle.token;
+  if (!handle.forgotten && !handle.ended_told && lacks_descriptors()) {
+    handle.socket.reset();  // Its evidence could not be read now.
+    handle.pidfd.reset();
+    handle.connect_at = boot_now() + kReconnectPause;
+    return;
+  }
   if (handle.forgotten) {
     clean(token);
   } else if (!handle.ended_told && handle.launch_ordered &&

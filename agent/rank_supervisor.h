@@ -91,7 +91,7 @@ class RankSupervisors {
   Status spawn(const Prepare& command, Handle& handle);
   void adopt_one(Token token);
   bool connect_to(Handle& handle) const;
-  void open_pidfd(Handle& handle) const;
+  bool open_pidfd(Handle& handle) const;
   void send(Handle& handle, const SupervisorFrame& frame);
   void read(Handle& handle);
   void on_status(Handle& handle, SupervisorStatus status);

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -329,6 +330,39 @@ TEST_F(RankSupervisor, ASupervisorOutlivesItsAgentAndIsAdopted) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].code, 4);
   EXPECT_NE(log().find("got it\n"), std::string::npos);
+}
+
+TEST_F(RankSupervisor, WithoutDescriptorsNoSupervisorIsTakenForDead) {
+  const Fifo fifo = make_fifo();
+  run("trap 'exit 4' TERM; exec 9>" + fifo.path + "; echo . >&9; while :; do sleep 0.01; done");
+  ASSERT_TRUE(wait_for_line(fifo));
+  for (const int free_count : {1, 2, 3}) {
+    agent_.reset();
+    inputs_.clear();
+    RankSupervisorsOptions options;
+    options.data_directory = data_;
+    agent_ = std::make_unique<RankSupervisors>(options);
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const int lowest = dup(0);
+    close(lowest);
+    const rlimit low{static_cast<rlim_t>(lowest + free_count), limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+    const bool has_adopted = static_cast<bool>(agent_->adopt());
+    for (GangAgentInput& input : agent_->take_inputs()) {
+      inputs_.push_back(std::move(input));
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_TRUE(has_adopted) << free_count;
+    EXPECT_TRUE(wait_for<SupervisorAdopted>().has_value()) << free_count;
+    EXPECT_FALSE(std::any_of(inputs_.begin(), inputs_.end(), [](const GangAgentInput& input) {
+      return std::holds_alternative<SupervisorGone>(input);
+    })) << free_count;
+  }
+  agent_->carry_out(Terminate{token_, kPatience, "test"});
+  const std::vector<RankResult> all = results();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].code, 4);
 }
 
 TEST_F(RankSupervisor, AFrozenSupervisorIsReportedAndAdoptedWhenItThaws) {
