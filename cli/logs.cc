@@ -14,7 +14,8 @@ class Logs final : public Verb {
  public:
   void describe(Options& options) override {
     options.numbers("JOB", job_, "The job", 1);
-    options.flag("-f,--follow", follow_, "Go on until the ranks have ended");
+    options.flag("-f,--follow", follow_,
+                 "Go on until the ranks have ended: of that attempt, or without one of all");
     options.value(
         "-r,--rank", [this](const std::string& text) { return accept_rank(text); },
         "The rank, or all, each line behind its [rank] (default 0)", "N|all");
@@ -24,27 +25,26 @@ class Logs final : public Verb {
   }
 
   int run(Session& session) override {
-    const auto detail = job_detail(session);
-    if (!detail.has_value()) {
-      return session.failed();
-    }
-    const agent::AttemptInfo* attempt = chosen_attempt(*detail);
-    if (attempt == nullptr) {
-      return session.fail(agent::ResponseStatus::kNotFound, no_attempt_text(*detail));
-    }
-    std::vector<RankOutput> outputs = ranks_of(detail->summary.id, *attempt);
-    if (outputs.empty() && attempt->members_left_out > 0) {
-      return session.fail(agent::ResponseStatus::kFailed,
-                          "the answer has no room for the hosts of rank " + std::to_string(rank_) +
-                              " in attempt " + std::to_string(attempt->number));
-    }
-    if (outputs.empty()) {
-      return session.fail(agent::ResponseStatus::kNotFound,
-                          "attempt " + std::to_string(attempt->number) + " of job " +
-                              std::to_string(detail->summary.id.value()) + " has no rank " +
-                              std::to_string(rank_));
-    }
-    return copy(session, outputs);
+    int exit_code = 0;
+    std::uint64_t shown = 0;
+    do {
+      const auto detail = job_detail(session, shown);
+      if (!detail.has_value()) {
+        return session.failed();
+      }
+      const agent::AttemptInfo* attempt = chosen_attempt(*detail);
+      const bool is_news = attempt != nullptr && attempt->number > shown;
+      if (shown > 0 && !is_news) {
+        return exit_code;  // The job ended with what was shown.
+      }
+      if (attempt == nullptr) {
+        return session.fail(agent::ResponseStatus::kNotFound, no_attempt_text(*detail));
+      }
+      const int code = copy_attempt(session, *detail, *attempt);
+      exit_code = exit_code == 0 ? code : exit_code;
+      shown = attempt->number;
+    } while (follow_ && attempt_ == 0 && session.out().good());
+    return exit_code;
   }
 
  private:
@@ -61,18 +61,46 @@ class Logs final : public Verb {
     return ok();
   }
 
-  /// With --follow, waits until the job has an attempt to read from, or ended without one.
-  std::optional<agent::JobDetail> job_detail(Session& session) const {
+  /// With --follow, waits until the job has an attempt above `shown` to read from, or ended without
+  /// one.
+  std::optional<agent::JobDetail> job_detail(Session& session, std::uint64_t shown) const {
     const std::string arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    std::string told;
     while (true) {
       auto detail = session.read<agent::JobDetail>(agent::Verb::kShow, arguments);
-      const bool must_wait = detail.has_value() && follow_ && !is_ended(detail->summary.state) &&
-                             chosen_attempt(*detail) == nullptr;
-      if (!must_wait) {
+      if (!detail.has_value() || !follow_ || is_ended(detail->summary.state)) {
         return detail;
+      }
+      const agent::AttemptInfo* attempt = chosen_attempt(*detail);
+      if (attempt != nullptr && attempt->number > shown) {
+        return detail;
+      }
+      const std::string& state = detail->summary.state;
+      const bool is_between = state == "queued" || state == "suspended";
+      if (shown > 0 && is_between && state != told) {
+        told = state;
+        session.note("attempt " + std::to_string(shown) + " is over and the job is " + state +
+                     " (" + detail->summary.cause + "): waiting for the next attempt");
       }
       session.world().sleep(kFollowInterval);
     }
+  }
+
+  int copy_attempt(Session& session, const agent::JobDetail& detail,
+                   const agent::AttemptInfo& attempt) const {
+    std::vector<RankOutput> outputs = ranks_of(detail.summary.id, attempt);
+    if (outputs.empty() && attempt.members_left_out > 0) {
+      return session.fail(agent::ResponseStatus::kFailed,
+                          "the answer has no room for the hosts of rank " + std::to_string(rank_) +
+                              " in attempt " + std::to_string(attempt.number));
+    }
+    if (outputs.empty()) {
+      return session.fail(agent::ResponseStatus::kNotFound,
+                          "attempt " + std::to_string(attempt.number) + " of job " +
+                              std::to_string(detail.summary.id.value()) + " has no rank " +
+                              std::to_string(rank_));
+    }
+    return copy(session, outputs);
   }
 
   const agent::AttemptInfo* chosen_attempt(const agent::JobDetail& detail) const {

@@ -18,14 +18,21 @@ class Cluster {
   }
 
   agent::JobDetail detail = sample_detail();
+  std::vector<agent::JobDetail> later;  ///< What each question after the first finds instead.
   std::map<std::uint64_t, std::string> files = {{0, "hello\nwor"}, {1, "from b\n"}};
   std::map<std::uint64_t, std::string> growth;  ///< Appended after the end was read once.
   std::set<std::uint64_t> lost;
   std::size_t piece_bytes = 4;
 
  private:
+  bool is_shown = false;
   Result<agent::Response> answer(const agent::Request& request) {
     if (request.verb == agent::Verb::kShow) {
+      if (!later.empty() && is_shown) {
+        detail = later.front();
+        later.erase(later.begin());
+      }
+      is_shown = true;
       return answer_with(detail);
     }
     const auto query = *agent::decode_payload<agent::OutputQuery>(request.arguments);
@@ -80,6 +87,7 @@ TEST(Logs, WithoutFollowStopsAtWhatIsThere) {
 TEST(Logs, FollowGoesOnUntilTheRankEnded) {
   FakeWorld world;
   Cluster cluster(world);
+  cluster.detail.summary.state = "completed";
   cluster.growth[0] = "ld\n";
   EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworld\n");
   EXPECT_EQ(world.slept(), std::chrono::milliseconds(200));
@@ -91,8 +99,34 @@ TEST(Logs, FollowWaitsForTheFirstAttempt) {
   waiting.attempts.clear();
   waiting.summary.state = "queued";
   Cluster cluster(world);
+  cluster.detail.summary.state = "completed";
   world.answers_in_turn({answer_with(waiting), answer_with(waiting)});
   EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nwor");
+}
+
+TEST(Logs, FollowGoesOnWithTheNextAttemptAndSaysSo) {
+  FakeWorld world;
+  Cluster cluster(world);
+  agent::JobDetail queued = cluster.detail;
+  queued.summary.state = "queued";
+  queued.summary.cause = "host b silent";
+  agent::JobDetail again = cluster.detail;
+  again.attempts.push_back(again.attempts.front());
+  again.attempts.back().number = 2;
+  agent::JobDetail over = again;
+  over.summary.state = "completed";
+  cluster.later = {cluster.detail, queued, queued, again, over};
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworhello\nwor");
+  EXPECT_EQ(world.err(), "muster: attempt 1 is over and the job is queued (host b silent): "
+                         "waiting for the next attempt\n");
+  EXPECT_EQ(world.slept(), std::chrono::milliseconds(600));
+}
+
+TEST(Logs, FollowOfAnAttemptEndsWithIt) {
+  FakeWorld world;
+  Cluster cluster(world);
+  ASSERT_EQ(cluster.detail.summary.state, "running");
+  EXPECT_EQ(world.output_of({"logs", "-f", "--attempt", "1", "17"}), "hello\nwor");
 }
 
 TEST(Logs, AnotherAttemptIsReadByItsToken) {
@@ -131,6 +165,7 @@ TEST(Logs, FollowGivesALostHostItsTime) {
   FakeWorld world;
   Cluster cluster(world);
   cluster.lost = {1};
+  cluster.detail.summary.state = "failed";
   EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "1", "--timeout", "3s"}), 5);
   EXPECT_EQ(world.slept(), std::chrono::seconds(3));
 }
