@@ -2,6 +2,7 @@
 
 #include "cli/job_state.h"
 #include "cli/json_view.h"
+#include "cli/table.h"
 
 namespace muster::cli {
 namespace {
@@ -24,7 +25,11 @@ int exit_code_of(const agent::JobSummary& job) {
 
 int report_end(Session& session, const agent::JobSummary& job) {
   const int code = exit_code_of(job);
-  session.err() << "job " << job.id.value() << " exited " << code << "\n" << std::flush;
+  session.err() << "job " << job.id.value() << " exited " << code
+                << (job.state == "completed" ? ""
+                                             : printable(" (" + job.state + ": " + job.cause + ")"))
+                << "\n"
+                << std::flush;
   if (session.common().is_json) {
     session.out() << ended_json(job, code) << "\n";
   }

@@ -100,7 +100,8 @@ class Submit final : public Verb {
   /// key up among the jobs before it refused the new one (State::job_of_key) does.
   static Reply with_earlier_tries(Reply reply) {
     const bool is_definite =
-        reply.is_ok() || (reply.is_from_node && reply.status == ResponseStatus::kImpossible);
+        reply.is_ok() || (reply.is_from_node && (reply.status == ResponseStatus::kImpossible ||
+                                                 reply.status == ResponseStatus::kConflict));
     reply.status = is_definite ? reply.status : ResponseStatus::kUnknown;
     return reply;
   }
