@@ -1,5 +1,6 @@
 // From the arguments of the process to one verb.
 
+#include <algorithm>
 #include <array>
 
 #include "cli/json_view.h"
@@ -83,6 +84,7 @@ constexpr std::array<ExitCode, 11> kExitCodes = {{
 
 /// Where the purposes begin in the overview.
 constexpr std::size_t kNameColumns = 17;
+constexpr std::size_t kTypingErrorsMax = 2;
 
 std::string overview() {
   std::string text =
@@ -130,6 +132,41 @@ int refuse(World& world, const Args& args, const std::string& text) {
   return kExitUsage;
 }
 
+/// Letters to insert, drop, replace or swap with their neighbour to make `one` of `other`.
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::vector<std::size_t>> cost(one.size() + 1,
+                                             std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const std::size_t change = one[i - 1] == other[j - 1] ? 0 : 1;
+      cost[i][j] =
+          std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost.back().back();
+}
+
+/// "" when none is near.
+std::string nearest_verb(std::string_view given) {
+  std::string_view nearest;
+  std::size_t least = kTypingErrorsMax + 1;
+  for (const Entry& entry : kVerbs) {
+    const std::size_t far = given.size() > kNameColumns ? least : distance(given, entry.name);
+    if (far < least) {
+      least = far;
+      nearest = entry.name;
+    }
+  }
+  return std::string(nearest);
+}
+
 std::string names() {
   std::vector<std::string> all;
   for (const Entry& entry : kVerbs) {
@@ -162,6 +199,11 @@ int dispatch(World& world, const Args& args) {
     return kExitUsage;
   }
   const std::string& name = args.front();
+  if (name == "help" && args.size() > 1) {
+    Args about(args.begin() + 1, args.end());
+    about.emplace_back("--help");
+    return dispatch(world, about);
+  }
   if (name == "-h" || name == "--help" || name == "help") {
     *world.out << overview();
     return 0;
@@ -178,7 +220,12 @@ int dispatch(World& world, const Args& args) {
   }
   const Entry* entry = find(name);
   if (entry == nullptr) {
-    return refuse(world, args, "'" + name + "' is no verb, these are: " + names());
+    const std::string nearest = nearest_verb(name);
+    return refuse(world, args,
+                  "'" + name + "' is no verb" +
+                      (nearest.empty() ? ", these are: "
+                                       : ", did you mean " + nearest + "? All are: ") +
+                      names());
   }
   return run_verb(world, *entry, Args(args.begin() + 1, args.end()));
 }

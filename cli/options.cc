@@ -139,13 +139,18 @@ void Options::integer(const std::string& names, std::int64_t& target, const std:
       help + shown_default(std::to_string(target)), "N");
 }
 
-void Options::duration(const std::string& names, Duration& target, const std::string& help) {
+void Options::duration(const std::string& names, Duration& target, const std::string& help,
+                       Duration least) {
   value(
       names,
-      [&target](const std::string& given) -> Status {
+      [&target, least](const std::string& given) -> Status {
         const auto parsed = parse_duration(given);
         if (!parsed) {
           return parsed.error();
+        }
+        if (*parsed < least) {
+          return Error{ErrorCode::kInvalid,
+                       "'" + given + "' is too short: at least " + format_duration(least)};
         }
         target = *parsed;
         return ok();

@@ -28,7 +28,9 @@ class Options {
             const std::string& value_name);
   void number(const std::string& names, std::uint64_t& target, const std::string& help);
   void integer(const std::string& names, std::int64_t& target, const std::string& help);
-  void duration(const std::string& names, Duration& target, const std::string& help);
+  /// `least`: what is shorter is refused.
+  void duration(const std::string& names, Duration& target, const std::string& help,
+                Duration least = Duration(0));
   /// May be given several times.
   void list(const std::string& names, std::vector<std::string>& target, const std::string& help,
             const std::string& value_name);

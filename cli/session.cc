@@ -63,7 +63,8 @@ void CommonOptions::describe(Options& options) {
                "HOST:PORT,...");
   options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
                "DIR");
-  options.duration("--timeout", timeout, "Give up after this long without an answer");
+  options.duration("--timeout", timeout, "Give up after this long without an answer",
+                   std::chrono::milliseconds(1));
   options.flag("--json", is_json, "One JSON document on stdout, for programs");
   options.flag("-v,--verbose", is_verbose, "Say more on stderr");
 }

@@ -8,6 +8,9 @@
 namespace muster::cli {
 namespace {
 
+/// Shorter than what a change of leaders or a restart of the agent may take.
+constexpr Duration kHoldLeast = std::chrono::seconds(10);
+
 Error invalid(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
 }
@@ -83,6 +86,10 @@ Status SubmitOptions::accept_hold(const std::string& text) {
   }
   if (*hold == Duration(0)) {
     return invalid("0 would kill the ranks at once: give a duration, or keep");
+  }
+  if (*hold < kHoldLeast) {
+    return invalid("'" + text + "' is too short: an election would end the ranks; at least " +
+                   format_duration(kHoldLeast));
   }
   spec_.keep_when_isolated = false;
   spec_.hold = *hold;

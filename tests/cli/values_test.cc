@@ -57,6 +57,15 @@ TEST(Duration, WhatHasPassedIsCutToWhatIsSeen) {
   }
 }
 
+TEST(Help, OfAVerbIsTheSameByEitherWord) {
+  FakeWorld one;
+  FakeWorld other;
+  EXPECT_EQ(one.output_of({"help", "quorum", "add"}), other.output_of({"quorum", "add", "--help"}));
+  FakeWorld all;
+  FakeWorld plain;
+  EXPECT_EQ(all.output_of({"help", "help"}), plain.output_of({"help"}));
+}
+
 TEST(Table, IsNeverWiderThanItsLimitAndKeepsNumbersWhole) {
   Table table({{.title = "ID", .is_number = true}, {.title = "NAME"}, {.title = "CAUSE"}});
   table.add({"12345678901234567890", std::string(80, 'n'), std::string(200, 'c')});
@@ -112,6 +121,11 @@ TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
       {{"submit", "--key", "xyz", "--", "x"}, "is not 32 digits"},
       {{"submit", "--hold", "0", "--", "x"}, "would kill the ranks at once"},
       {{"submit", "--isolation", "forever", "--", "x"}, "or keep"},
+      {{"submit", "--isolation", "9s", "--", "x"}, "at least 10s"},
+      {{"hosts", "--timeout", "0s"}, "--timeout: '0s' is too short: at least 1ms"},
+      {{"sumbit"}, "did you mean submit? All are: agent"},
+      {{"hots"}, "did you mean hosts?"},
+      {{"banana"}, "'banana' is no verb, these are: agent"},
       {{"submit", "--on-lost-host", "cry", "--", "x"}, "neither requeue nor wait"},
       {{"submit", "--priority", "3000000000", "--", "x"}, "does not fit"},
       {{"submit", "--name", std::string(256, 'n'), "--", "x"}, "at most 255 bytes"},
