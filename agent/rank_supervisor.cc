@@ -53,20 +53,19 @@ bool exists(const std::string& path) {
 /// process under it is gone.
 enum class Lock { kHeld, kFree, kUnknown };
 
+/// Without descriptors or memory nothing can be learned of anybody. Other errors stay, and whoever
+/// waited for their end would wait for ever.
+bool blinds(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
 Lock lock_of(const std::string& directory) {
   const Fd lock(open((directory + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   if (!lock.is_open()) {
-    return errno == ENOENT ? Lock::kFree : Lock::kUnknown;
+    return blinds(errno) ? Lock::kUnknown : Lock::kFree;
   }
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-    return Lock::kFree;
-  }
-  return errno == EWOULDBLOCK ? Lock::kHeld : Lock::kUnknown;
-}
-
-/// Without descriptors or memory nothing can be learned of anybody.
-bool blinds(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOMEM;
+  const bool is_held = flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return is_held ? Lock::kHeld : Lock::kFree;
 }
 
 bool lacks_descriptors() {
@@ -202,7 +201,8 @@ bool RankSupervisors::connect_to(Handle& handle) const {
 }
 
 /// The pid file says who it is, its start time that the number was not given away since. False when
-/// it is surely gone; true without a pidfd: that could not be learned.
+/// it is gone: its lock is free, and nobody of that number and start time is there. True without a
+/// pidfd: that could not be learned, or it has just begun.
 bool RankSupervisors::open_pidfd(Handle& handle) const {
   const Lock lock = lock_of(directory_of(handle.token));
   if (lock == Lock::kUnknown) {
@@ -215,19 +215,16 @@ bool RankSupervisors::open_pidfd(Handle& handle) const {
   if (!text.has_value() || std::sscanf(text->c_str(), "%d %llu", &pid, &started) != 2 || pid <= 0) {
     return lock == Lock::kHeld || blinds(errno);
   }
+  errno = 0;
   Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd.is_open()) {
-    return errno != ESRCH;
-  }
-  const std::optional<std::uint64_t> since = start_time_of(pid);
-  if (since.has_value() && *since != started) {
-    return false;
-  }
-  if (since.has_value()) {
+  const std::optional<std::uint64_t> since = pidfd.is_open() ? start_time_of(pid) : std::nullopt;
+  if (since == std::optional<std::uint64_t>(started)) {
     handle.pid = pid;
     handle.pidfd = std::move(pidfd);
+    return true;
   }
-  return true;  // Without a start time: what went meanwhile has no pidfd the next time.
+  // EINVAL: the number is a thread's by now, or only a group's.
+  return !since.has_value() && (lock == Lock::kHeld || blinds(errno));
 }
 
 void RankSupervisors::tell_scanned() {
@@ -485,7 +482,10 @@ void RankSupervisors::on_closed(Handle& handle) {
 
 void RankSupervisors::reconnect(Instant now, Handle& handle) {
   const bool is_wanted = !handle.socket.is_open() && !handle.ended_told && !handle.forgotten;
-  handle.connect_at = is_wanted && !connect_to(handle) ? now + kReconnectPause : kNever;
+  const bool has_failed = is_wanted && !connect_to(handle);
+  // Neither a descriptor nor anything else would tell of its death.
+  const bool is_unseen = !handle.socket.is_open() && !handle.pidfd.is_open();
+  handle.connect_at = has_failed || is_unseen ? now + kReconnectPause : kNever;
 }
 
 void RankSupervisors::on_time(Instant now) {

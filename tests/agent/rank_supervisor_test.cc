@@ -12,13 +12,16 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
+#include <thread>
 
 #include "agent/rank_output.h"
 #include "agent/supervise.h"
@@ -363,6 +366,25 @@ TEST_F(RankSupervisor, WithoutDescriptorsNoSupervisorIsTakenForDead) {
   const std::vector<RankResult> all = results();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].code, 4);
+}
+
+TEST_F(RankSupervisor, ANumberThatIsAThreadsByNowIsNoSupervisor) {
+  std::promise<int> number;
+  std::promise<void> over;
+  std::thread stranger([&] {
+    number.set_value(static_cast<int>(syscall(SYS_gettid)));
+    over.get_future().wait();
+  });
+  const std::filesystem::path grant = std::filesystem::path(data_) / "grants" / "1.77";
+  std::filesystem::create_directories(grant);
+  std::ofstream(grant / "lock").flush();
+  std::ofstream(grant / "pid") << number.get_future().get() << " 5\n";
+  restart();
+  const auto gone = wait_for<SupervisorGone>();
+  EXPECT_TRUE(gone.has_value());
+  EXPECT_TRUE(wait_for<SupervisorsScanned>().has_value());
+  over.set_value();
+  stranger.join();
 }
 
 TEST_F(RankSupervisor, AFrozenSupervisorIsReportedAndAdoptedWhenItThaws) {
