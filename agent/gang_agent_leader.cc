@@ -142,7 +142,7 @@ void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloR
     return;
   }
   if (!reply.registered) {
-    if (reply.why != told_refusal_) {
+    if (!reply.why.empty() && reply.why != told_refusal_) {
       told_refusal_ = reply.why;
       emit(Severity::kWarn, "not_registered", {}, reply.why);
     }

@@ -420,13 +420,17 @@ void QuorumSeat::tell_leadership(Instant now) {
 constexpr Duration kLostAfter = std::chrono::seconds(5);
 
 void QuorumSeat::watch_for_loss(Instant now) {
-  const bool is_leaderless = raft_->is_voter() && raft_->leader().is_zero();
+  // One that was replaced while it was off is told nothing, and misses nothing.
+  const bool is_leaderless = raft_->is_voter() && raft_->leader().is_zero() && is_heard_of();
   leaderless_since_ = is_leaderless ? std::min(leaderless_since_, now) : kNever;
   const bool is_lost = is_leaderless && now - leaderless_since_ >= kLostAfter;
   if (is_lost == told_lost_) {
     return;
   }
   told_lost_ = is_lost;
+  if (!is_lost && raft_->leader().is_zero()) {
+    return;
+  }
   if (!is_lost) {
     output_.events.push_back({Severity::kInfo, "quorum_reached", {}});
     return;

@@ -74,6 +74,9 @@ TEST_F(GangAgentTest, WhyItIsNotRegisteredIsToldOnceForEachReason) {
   refuse("its name is taken");
   refuse("its name is taken");
   EXPECT_EQ(told("not_registered"), 1);
+  refuse("");  // As an older leader says it.
+  refuse("its name is taken");
+  EXPECT_EQ(told("not_registered"), 1);
   refuse("something else");
   EXPECT_EQ(told("not_registered"), 2);
   EXPECT_FALSE(agent_->is_registered());

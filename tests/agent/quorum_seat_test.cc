@@ -208,6 +208,19 @@ TEST_F(SeatOfThree, AVoterWithoutALeaderForLongSaysSoOnceAndWhenOneIsBack) {
   EXPECT_EQ(count("quorum_reached"), 1);
 }
 
+TEST_F(SeatOfThree, AVoterThatWasReplacedRaisesNoAlarm) {
+  pass(20s, true);
+  pass(5s, false);
+  ASSERT_FALSE(seat_->leads());
+  crdt::QuorumView newer;
+  newer.term = Term(seat_->raft()->term().value() + 100);
+  newer.leader = host('b');
+  newer.voters = {host('b'), host('c'), host('d')};
+  seat_->heard_quorum(newer);
+  pass(60s, false);
+  EXPECT_EQ(count("quorum_unreachable"), 0);
+}
+
 TEST_F(SeatOfThree, AVoterThatHeardNoLeaderCountsFromItsStart) {
   pass(20s, false);
   EXPECT_FALSE(seat_->leads());
