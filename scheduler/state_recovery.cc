@@ -144,8 +144,12 @@ State::Adoption State::adoption(const entry::Adopt& fact) const {
     return Adoption::kLater;
   }
   for (const Member& member : fact.detail.members) {
-    if (host(member.host) == nullptr) {
+    const HostRecord* there = host(member.host);
+    if (there == nullptr) {
       return Adoption::kLater;
+    }
+    if (!there->awaits_hello && !lists(*there, fact.token)) {
+      continue;  // It is over there: others may have its GPUs.
     }
     for (const GpuSlot& gpu : member.gpus) {
       if (grants_.count(gpu.uuid) != 0) {

@@ -226,6 +226,20 @@ TEST_F(WithATail, WhatThisLogStartedInItsTailGoesOn) {
   EXPECT_EQ(job(known).state, JobState::kRunning);
 }
 
+/// One of its hosts came back without it, and its GPUs were given to others.
+TEST_F(Recovered, AGangIsAdoptedThoughOthersHaveTheGpusOfAHostThatLostIt) {
+  recover_with_two_hosts();
+  say_hello_until_answered(2, hello_of(2));
+  pass(40s);
+  submit(4, "other");
+  ASSERT_EQ(free_on(2), 0U);
+  say_hello_until_answered(1, hello_with(1, gang_over_both()));
+  const Attempt* adopted = scheduler.state().attempt(kLost);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_EQ(adopted->find(host_id(2))->end, MemberEnd::kLost);
+  EXPECT_EQ(scheduler.state().job(JobId(10'001))->state, JobState::kScheduled);
+}
+
 /// Its registration was lost with the voters, and so was the host.
 TEST_F(Recovered, AGangWaitsForAHostThatTheLogNeverMetAsLongAsTheQueueDoes) {
   Log log;
