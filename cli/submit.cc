@@ -45,12 +45,12 @@ class Submit final : public Verb {
     }
     const Reply reply = send(session, *submit);
     if (!reply.is_ok()) {
-      return session.fail(reply.status, explained(reply, submit->key));
+      return session.fail(reply.status, explained(reply, *submit));
     }
     const auto accepted = agent::decode_payload<agent::JobRef>(reply.response.payload);
     if (!accepted.has_value()) {
       return session.fail(ResponseStatus::kUnknown,
-                          "the node's answer is not understood" + repeat_line(submit->key));
+                          "the node's answer is not understood" + repeat_line(*submit));
     }
     if (!session.common().is_verbose) {
       session.note("key " + submit->key);
@@ -106,9 +106,9 @@ class Submit final : public Verb {
     return reply;
   }
 
-  std::string explained(const Reply& reply, const std::string& key) const {
+  std::string explained(const Reply& reply, const agent::SubmitArgs& submit) const {
     if (reply.status == ResponseStatus::kUnknown) {
-      return "the job may or may not have been accepted (" + reply.text + ")" + repeat_line(key);
+      return "the job may or may not have been accepted (" + reply.text + ")" + repeat_line(submit);
     }
     if (reply.status == ResponseStatus::kNoQuorum) {
       return "the job was surely not accepted: " + reply.text;
@@ -116,8 +116,8 @@ class Submit final : public Verb {
     return reply.text;
   }
 
-  std::string repeat_line(const std::string& key) const {
-    return "; repeat with: muster submit " + shell_quoted(with_key(args_, key));
+  std::string repeat_line(const agent::SubmitArgs& submit) const {
+    return "; repeat with: muster submit " + shell_quoted(as_repeated(args_, submit));
   }
 
   std::vector<std::string> args_;

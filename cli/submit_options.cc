@@ -166,14 +166,15 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   return submit;
 }
 
-std::vector<std::string> with_key(const std::vector<std::string>& args, const std::string& key) {
-  std::vector<std::string> repeated = {"--key", key};
+std::vector<std::string> as_repeated(const std::vector<std::string>& args,
+                                     const agent::SubmitArgs& first) {
+  std::vector<std::string> repeated = {"--key", first.key, "--cwd", first.spec.directory};
   const auto command = std::find(args.begin(), args.end(), "--");
   for (auto arg = args.begin(); arg != command; ++arg) {
-    if (*arg == "--key") {
+    if (*arg == "--key" || *arg == "--cwd") {
       // Its value goes with it; parsing made sure that there is one.
       ++arg;
-    } else if (arg->rfind("--key=", 0) != 0) {
+    } else if (arg->rfind("--key=", 0) != 0 && arg->rfind("--cwd=", 0) != 0) {
       repeated.push_back(*arg);
     }
   }

@@ -40,7 +40,9 @@ class SubmitOptions {
   scheduler::JobSpec spec_;  ///< The rest, written by the options directly.
 };
 
-/// The arguments of a submit with `--key` set to `key`, whether it was there or not.
-std::vector<std::string> with_key(const std::vector<std::string>& args, const std::string& key);
+/// The arguments of a submit with the key and the directory of the `first` one, whether they were
+/// there or not: from wherever it is repeated, it is the same job.
+std::vector<std::string> as_repeated(const std::vector<std::string>& args,
+                                     const agent::SubmitArgs& first);
 
 }  // namespace muster::cli

@@ -188,8 +188,8 @@ void Scheduler::on(Instant now, input::LeadershipChanged& fact) {
 }
 
 void Scheduler::lose_leadership() {
-  for (const auto& [key, requests] : submits_) {
-    for (const std::uint64_t request : requests) {
+  for (const auto& [key, pending] : submits_) {
+    for (const std::uint64_t request : pending.requests) {
       output_.replies.push_back({request, JobId(), Error{ErrorCode::kUnknown, "leader changed"}});
     }
   }
@@ -251,8 +251,9 @@ void Scheduler::on(Instant now, input::VotersQuiet& fact) {
 
 namespace {
 
-/// For people: the first of what makes two jobs two.
-std::string_view what_differs(const JobSpec& one, const JobSpec& other) {
+/// For people: the first of what makes two jobs two; "" when they are one. Who asks may have become
+/// another user meanwhile.
+std::string what_differs(const JobSpec& one, JobSpec other) {
   if (one.argv != other.argv) {
     return "another command";
   }
@@ -265,10 +266,28 @@ std::string_view what_differs(const JobSpec& one, const JobSpec& other) {
   if (one.environment != other.environment) {
     return "another environment";
   }
-  return one.user != other.user ? "another user" : "other options";
+  other.user = one.user;
+  return one == other ? "" : "other options";
 }
 
 }  // namespace
+
+/// "" when the key is free, or of this very job.
+std::string Scheduler::why_not_under(const std::string& key, const JobSpec& spec) const {
+  const std::optional<JobId> known = state_.job_of_key(key);
+  const auto under_way = submits_.find(key);
+  const Job* job = known.has_value() ? state_.job(*known) : nullptr;
+  std::string differs;
+  if (job != nullptr) {
+    differs = what_differs(job->spec, spec);
+  } else if (under_way != submits_.end()) {
+    differs = what_differs(under_way->second.spec, spec);
+  }
+  const std::string which = known.has_value() ? "job " + std::to_string(known->value()) : "a job";
+  return differs.empty() ? ""
+                         : "under that key " + which + " was submitted with " + differs +
+                               ": give another job another key";
+}
 
 void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   const auto refuse = [&](ErrorCode code, std::string text) {
@@ -278,15 +297,11 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     refuse(ErrorCode::kUnavailable, "this node does not lead the quorum");
     return;
   }
+  if (std::string why_not = why_not_under(fact.key, fact.spec); !why_not.empty()) {
+    refuse(ErrorCode::kConflict, std::move(why_not));
+    return;
+  }
   if (const std::optional<JobId> known = state_.job_of_key(fact.key)) {
-    const Job* job = state_.job(*known);
-    if (job != nullptr && job->spec != fact.spec) {
-      refuse(ErrorCode::kConflict, "that key is of job " + std::to_string(known->value()) +
-                                       ", submitted with " +
-                                       std::string(what_differs(job->spec, fact.spec)) +
-                                       ": choose another key");
-      return;
-    }
     output_.replies.push_back({fact.request, *known, std::nullopt});
     return;
   }
@@ -311,7 +326,9 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     refuse(ErrorCode::kUnavailable, "the queue is full");
     return;
   }
-  submits_[fact.key].push_back(fact.request);
+  PendingSubmit& pending = submits_[fact.key];
+  pending.spec = fact.spec;
+  pending.requests.push_back(fact.request);
   ++request_count_;
   propose(now, entry::Submit{fact.key, fact.spec, fact.submitted_by});
 }
@@ -335,7 +352,7 @@ void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
   std::vector<std::uint64_t> requests;
   if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
     const auto found = submits_.extract(submitted->key);
-    requests = found.empty() ? requests : std::move(found.mapped());
+    requests = found.empty() ? requests : std::move(found.mapped().requests);
   } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
     // The leader's log keeps their order.
     requests.push_back(order->second.front());

@@ -112,7 +112,7 @@ struct OutgoingMessage {
 /// Bounds of what waits beside the state, each with what happens beyond it.
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
 inline constexpr std::size_t kRequestsMax = 20'000;      ///< Later ones are kUnavailable.
-inline constexpr std::size_t kRefusedHellosMax = 1024;       ///< Others are told of each time.
+inline constexpr std::size_t kRefusedHellosMax = 1024;       ///< More are told of more often.
 inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 inline constexpr std::size_t kDecidesMax = 64;           ///< Proposed in one go.
 inline constexpr std::size_t kObservesMax = 512;         ///< On their way at once.
@@ -224,6 +224,7 @@ class Scheduler {
   void answer(Instant now, const Waiter& waiter, const Hello& hello);
   void answer(Instant now, const Waiter& waiter, const Renew& renew);
   void say_relayed_acks();
+  std::string why_not_under(const std::string& key, const JobSpec& spec) const;
   void refuse_pair(Instant now, const Waiter& waiter, const Hello& hello, Generation raise_to);
   void forgive(Instant now, const HostId& host, const std::vector<Token>& tokens);
   void report_ended(Instant now, const HostId& host, const Hello& hello);
@@ -310,7 +311,11 @@ class Scheduler {
   /// Finish on its way, last or early -> nonce of the message, which its FinishAck echoes.
   std::map<std::pair<MemberKey, bool>, Nonce> finish_nonces_;
   std::map<HostId, Waiter> hellos_;                            ///< Waiting for their Register.
-  std::map<std::string, std::vector<std::uint64_t>> submits_;  ///< Key -> requests.
+  struct PendingSubmit {
+    JobSpec spec;
+    std::vector<std::uint64_t> requests;
+  };
+  std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
   struct RefusedHello {
     std::string why;
     Instant again_at;

@@ -226,7 +226,7 @@ TEST(Submit, UnknownPrintsTheLineToRepeat) {
   EXPECT_EQ(world.err(),
             "muster: the job may or may not have been accepted (no answer within 3000 ms); repeat "
             "with: muster submit --key " +
-                kFirstKey + " --timeout 7s --name 'a b' -- sh -c 'echo $X'\n");
+                kFirstKey + " --cwd /home/ann --timeout 7s --name 'a b' -- sh -c 'echo $X'\n");
 }
 
 TEST(Submit, ARepeatKeepsItsKey) {
@@ -235,8 +235,17 @@ TEST(Submit, ARepeatKeepsItsKey) {
   world.answers([](const agent::Request&) { return silence(); });
   EXPECT_EQ(world.run({"submit", "--key", key, "--timeout=1s", "--", "x", "--key", "y"}), 75);
   EXPECT_EQ(submitted(world).key, key);
-  EXPECT_NE(world.err().find("muster submit --key " + key + " --timeout=1s -- x --key y\n"),
+  EXPECT_NE(world.err().find("muster submit --key " + key +
+                                  " --cwd /home/ann --timeout=1s -- x --key y\n"),
             std::string::npos);
+}
+
+TEST(Submit, ARepeatKeepsItsDirectory) {
+  FakeWorld world;
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--cwd", "runs", "--timeout=1s", "--cwd=again", "--", "x"}), 75);
+  EXPECT_NE(world.err().find(" --cwd /home/ann/again --timeout=1s -- x\n"), std::string::npos)
+      << world.err();
 }
 
 TEST(Submit, ARefusalIsNotRepeated) {

@@ -491,7 +491,26 @@ TEST_F(OneLeader, AKeyOfAnotherJobIsRefusedAndTheJobNamed) {
   EXPECT_NE(replies.back().error->text.find("with other GPUs"), std::string::npos)
       << replies.back().error->text;
   EXPECT_EQ(submit(1, "key"), first);
+  JobSpec same = spec_of(1);
+  same.user = "root";
+  give(input::ClientSubmit{++request, "key", same, "root"});
+  EXPECT_EQ(replies.back().job, first) << "by another user it is the same job";
   EXPECT_EQ(scheduler.state().jobs().size(), 1U);
+}
+
+TEST_F(OneLeader, AKeyOfAnotherJobUnderWayIsRefused) {
+  commit = false;
+  submit(1, "key");
+  submit(1, "key");
+  EXPECT_TRUE(replies.empty());
+  submit(2, "key");
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_EQ(replies[0].error->code, ErrorCode::kConflict);
+  commit = true;
+  settle();
+  ASSERT_EQ(replies.size(), 3U);
+  EXPECT_EQ(replies[1].job, JobId(1));
+  EXPECT_EQ(replies[2].job, JobId(1));
 }
 
 TEST_F(OneLeader, ARefusalIsToldOnceAMinuteAndAnsweredEachTime) {
