@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -83,8 +84,9 @@ Result<gossip::Endpoint> resolve(const std::string& seed) {
   return *endpoint;
 }
 
-/// One name that has no address (now) must not keep a host off that others would take in.
-Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>& seeds) {
+/// One name without an address must not keep a host off whom other seeds would take in.
+Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>& seeds,
+                                                  const gossip::Endpoint& own) {
   std::vector<gossip::Endpoint> endpoints;
   std::optional<Error> first_error;
   for (const std::string& seed : seeds) {
@@ -96,8 +98,10 @@ Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>
     log_event({Severity::kWarn, "seed_left_out", {{"why", endpoint.error().text}}});
     first_error = first_error.value_or(endpoint.error());
   }
-  if (endpoints.empty() && first_error.has_value()) {
-    return *first_error;
+  const bool has_other = std::any_of(endpoints.begin(), endpoints.end(),
+                                     [&](const gossip::Endpoint& each) { return each != own; });
+  if (!has_other && first_error.has_value()) {
+    return *first_error;  // Whoever starts it again asks for the names again.
   }
   return endpoints;
 }
@@ -174,7 +178,7 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (const Status done = data->settle(key->host_id(), SeatId(random_number() | 1U)); !done) {
     return done.error();
   }
-  Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds);
+  Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds, options.listen);
   Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id());
   if (!seeds || !capacity) {
     return seeds ? capacity.error() : seeds.error();

@@ -190,6 +190,10 @@ def seed_without_address(agent):
         expect("none", run_agent(lab["n"], data_dir=str(lab.directory / "o"),
                                  listen="127.0.0.1:0", seeds="no..host:7450"), 2,
                "no..host")
+        own = f"127.0.0.1:{lab['n'].port + 4}"
+        expect("none but itself", run_agent(
+            lab["n"], data_dir=str(lab.directory / "o"), listen=own,
+            seeds=f"no..host:7450,{own}"), 2, "no..host")
 
 
 def seeds_come_late(agent):
