@@ -49,6 +49,9 @@ std::vector<HostId> Comparison::due(Instant now) {
 
 void Comparison::answered(HostId from, Term term, const Answer& answer, Instant now) {
   answered_.insert(from);
+  if (answer.leads && !leader_answered_ && voters_.empty()) {
+    patient_until_ = now + kPatience;  // Only now is it known whom to wait for.
+  }
   leader_answered_ = leader_answered_ || answer.leads;
   term_ = std::max(term_, term);
   const auto order = [](const LogPosition& at) { return std::tuple(at.term, at.index); };

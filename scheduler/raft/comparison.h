@@ -10,7 +10,8 @@
 //
 // It is over when all have answered, those too whom an answer names and who spoke as a leader or a
 // candidate; or, after kPatience, a majority of those known here with this host, or whoever leads
-// (the voters known here may have been replaced, or none is known yet). What only a host knew that
+// (the voters known here may have been replaced, or none is known yet: then the patience begins
+// with the first that speaks, and once more with the leader's answer). What only a host knew that
 // did not answer stays unknown: a quorum that waited for everybody would bear no failure.
 
 #include <cstdint>
