@@ -1,5 +1,7 @@
 // muster logs: what the ranks of a job wrote, read from the hosts that hold it.
 
+#include <algorithm>
+
 #include "cli/job_state.h"
 #include "cli/json_view.h"
 #include "cli/rank_output.h"
@@ -39,6 +41,9 @@ class Logs final : public Verb {
       }
       if (attempt == nullptr) {
         return session.fail(agent::ResponseStatus::kNotFound, no_attempt_text(*detail));
+      }
+      if (shown > 0) {
+        session.note("attempt " + std::to_string(attempt->number) + " begins");
       }
       const int code = copy_attempt(session, *detail, *attempt);
       exit_code = exit_code == 0 ? code : exit_code;
@@ -100,7 +105,7 @@ class Logs final : public Verb {
                               std::to_string(detail.summary.id.value()) + " has no rank " +
                               std::to_string(rank_));
     }
-    return copy(session, outputs);
+    return copy(session, outputs, attempt.number);
   }
 
   const agent::AttemptInfo* chosen_attempt(const agent::JobDetail& detail) const {
@@ -161,25 +166,41 @@ class Logs final : public Verb {
     return member.state;
   }
 
-  int copy(Session& session, std::vector<RankOutput>& outputs) const {
-    int exit_code = 0;
+  int copy(Session& session, std::vector<RankOutput>& outputs, std::uint64_t attempt) const {
     bool is_going_on = true;
     while (is_going_on && session.out().good()) {
       is_going_on = false;
       bool got_bytes = false;
+      bool is_waiting = false;
       for (RankOutput& output : outputs) {
         if (!output.is_over()) {
           got_bytes = output.advance(session, follow_) || got_bytes;
-          is_going_on = is_going_on || !output.is_over();
-          exit_code = exit_code == 0 ? output.exit_code() : exit_code;
+          is_waiting = is_waiting || output.is_out_of_reach();
+          is_going_on = is_going_on || (!output.is_over() && !output.is_out_of_reach());
         }
       }
       session.out() << std::flush;
+      is_going_on = is_going_on || (is_waiting && is_in_force(session, attempt));
       if (is_going_on && !got_bytes) {
         session.world().sleep(kFollowInterval);
       }
     }
-    return exit_code;
+    const auto failed = std::find_if(outputs.begin(), outputs.end(), [](const RankOutput& output) {
+      return output.exit_code() != 0;
+    });
+    return failed == outputs.end() ? 0 : failed->exit_code();
+  }
+
+  /// Whether a host that is out of reach may yet go on with that attempt, as far as the node knows.
+  bool is_in_force(Session& session, std::uint64_t number) const {
+    const auto detail = session.read<agent::JobDetail>(
+        agent::Verb::kShow, agent::encode_payload(agent::JobRef{JobId(job_.at(0))}));
+    if (!detail.has_value()) {
+      return false;
+    }
+    const std::string& state = detail->summary.state;
+    return !is_ended(state) && state != "queued" && state != "suspended" &&
+           detail->summary.attempt == number;
   }
 
   std::vector<std::uint64_t> job_;

@@ -53,6 +53,12 @@ bool RankOutput::advance(Session& session, bool follow) {
     return false;
   }
   silent_since_ = kNever;
+  if (is_out_of_reach_) {
+    is_out_of_reach_ = false;
+    exit_code_ = 0;
+    session.note("host " + source_.host_name + " answers again: rank " +
+                 std::to_string(source_.rank) + " goes on from byte " + std::to_string(offset_));
+  }
   const std::uint64_t before = offset_;
   take(session, std::move(*chunk), follow);
   return offset_ > before;
@@ -110,10 +116,11 @@ void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow)
   if (silent_since_ == kNever) {
     silent_since_ = now;
   }
-  if (follow && now - silent_since_ < session.common().timeout) {
+  if (is_out_of_reach_ || (follow && now - silent_since_ < session.common().timeout)) {
     return;
   }
-  is_over_ = true;
+  is_over_ = !follow;
+  is_out_of_reach_ = follow;
   if (has_prefix_) {
     print_lines(session, true);
   }

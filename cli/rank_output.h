@@ -27,10 +27,12 @@ class RankOutput {
       : source_(std::move(source)), has_prefix_(has_prefix) {}
 
   /// Asks for the next piece and prints it; true when there was one. Over is the output when its
-  /// end was reached (of the rank, or, without `follow`, of what it wrote until now), or when it
-  /// stays out of reach: then what is missing was said on stderr.
+  /// end was reached (of the rank, or, without `follow`, of what it wrote until now), or, without
+  /// `follow`, when it stays out of reach: then what is missing was said on stderr.
   bool advance(Session& session, bool follow);
   bool is_over() const { return is_over_; }
+  /// Followed, and its host has not answered for the timeout: that was said, and it may come back.
+  bool is_out_of_reach() const { return is_out_of_reach_; }
   /// 0, or why the output is incomplete.
   int exit_code() const { return exit_code_; }
 
@@ -45,6 +47,7 @@ class RankOutput {
   std::uint64_t offset_ = 0;
   std::string line_;  ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;
+  bool is_out_of_reach_ = false;
   int exit_code_ = 0;
   Instant silent_since_ = kNever;
 };

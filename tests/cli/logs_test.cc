@@ -23,6 +23,7 @@ class Cluster {
   std::map<std::uint64_t, std::string> growth;  ///< Appended after the end was read once.
   std::set<std::uint64_t> lost;
   std::size_t piece_bytes = 4;
+  int silences = 0;  ///< So many of the next questions for output are not answered.
 
  private:
   bool is_shown = false;
@@ -38,7 +39,8 @@ class Cluster {
     const auto query = *agent::decode_payload<agent::OutputQuery>(request.arguments);
     EXPECT_EQ(query.token, (Token{0, 41}));
     EXPECT_EQ(request.target, host_id(query.rank == 0 ? 'a' : 'b'));
-    if (lost.contains(query.rank)) {
+    if (lost.contains(query.rank) || silences > 0) {
+      silences -= silences > 0 ? 1 : 0;
       return refusal(ResponseStatus::kNoQuorum, "host b does not answer");
     }
     return answer_with(piece(query));
@@ -118,7 +120,7 @@ TEST(Logs, FollowGoesOnWithTheNextAttemptAndSaysSo) {
   cluster.later = {cluster.detail, queued, queued, again, over};
   EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworhello\nwor");
   EXPECT_EQ(world.err(), "muster: attempt 1 is over and the job is queued (host b silent): "
-                         "waiting for the next attempt\n");
+                         "waiting for the next attempt\nmuster: attempt 2 begins\n");
   EXPECT_EQ(world.slept(), std::chrono::milliseconds(600));
 }
 
@@ -168,6 +170,21 @@ TEST(Logs, FollowGivesALostHostItsTime) {
   cluster.detail.summary.state = "failed";
   EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "1", "--timeout", "3s"}), 5);
   EXPECT_EQ(world.slept(), std::chrono::seconds(3));
+}
+
+TEST(Logs, FollowGoesOnWhenALostHostIsBack) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.silences = 30;
+  agent::JobDetail over = cluster.detail;
+  over.summary.state = "completed";
+  cluster.later = std::vector<agent::JobDetail>(20, cluster.detail);
+  cluster.later.push_back(over);
+  EXPECT_EQ(world.output_of({"logs", "17", "-f", "--rank", "1", "--timeout", "3s"}), "from b\n");
+  EXPECT_EQ(world.err(),
+            "muster: output of rank 1 on host b is missing from byte 0 on: host b does not answer "
+            "(the rank: lost, host silent)\n"
+            "muster: host b answers again: rank 1 goes on from byte 0\n");
 }
 
 TEST(Logs, Json) {
