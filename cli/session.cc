@@ -149,6 +149,14 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   for (std::size_t tries = 1; tries < nodes().size() && !reply.is_from_node; ++tries) {
     reply = exchange(request);
   }
+  const bool is_of_a_job = verb == agent::Verb::kShow || verb == agent::Verb::kWhy;
+  if (is_of_a_job && !request.consistent && reply.status == ResponseStatus::kNotFound) {
+    // The node may not have heard yet of a job that was just accepted: the leader has.
+    request.consistent = true;
+    if (Reply sure = exchange(request); sure.is_ok()) {
+      reply = std::move(sure);
+    }
+  }
   if (!reply.is_ok()) {
     // A question that nobody answered has simply failed: nothing could have been done by it.
     const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage;
@@ -182,6 +190,7 @@ void Session::progress(const std::string& text) {
 void Session::note_age(agent::Verb verb) {
   const bool is_gossip = verb == agent::Verb::kHosts;
   if (last_.age_ms <= (is_gossip ? kFreshRowsMs : kFreshMs)) {
+    told_why_old_.clear();
     return;
   }
   std::string why = last_.text;
@@ -189,6 +198,10 @@ void Session::note_age(agent::Verb verb) {
     why = is_gossip ? "nothing newer has reached host " + last_.answered_by
                     : "no quorum reachable from host " + last_.answered_by;
   }
+  if (why == told_why_old_) {
+    return;  // A verb that looks again and again says it once.
+  }
+  told_why_old_ = why;
   err() << "answer is " << last_.age_ms / 1000 << " s old: " << printable(why) << "\n";
 }
 

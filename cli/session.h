@@ -110,6 +110,7 @@ class Session {
   std::size_t node_ = 0;            ///< Index of the one in use.
   std::unique_ptr<NodeClient> client_;
   agent::Response last_;
+  std::string told_why_old_;  ///< Why the last answer was old, as noted.
   int exit_code_ = 0;
 };
 

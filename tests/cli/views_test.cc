@@ -377,6 +377,21 @@ agent::EventsPage sample_events() {
   return {{{7, 61'000, "info", "host_joined name=b"}, {8, 900, "alarm", "host_lost name=b"}}, 3};
 }
 
+TEST(Why, AJobThatTheNodeHasNotHeardOfIsAskedOfTheLeader) {
+  FakeWorld world;
+  world.answers_in_turn(
+      {refusal(ResponseStatus::kNotFound, "there is no job 17"), answer_with(agent::WhyInfo())});
+  EXPECT_EQ(world.run({"why", "17"}), 0);
+  ASSERT_EQ(world.requests().size(), 2U);
+  EXPECT_FALSE(world.requests()[0].consistent);
+  EXPECT_TRUE(world.requests()[1].consistent);
+
+  FakeWorld unsure;
+  unsure.answers_in_turn({refusal(ResponseStatus::kNotFound, "there is no job 17"),
+                          refusal(ResponseStatus::kNoQuorum, "no leader")});
+  EXPECT_EQ(unsure.run({"why", "17"}), 6);
+}
+
 TEST(Events, Text) {
   FakeWorld world;
   world.answers(answer_with(sample_events()));
