@@ -10,7 +10,9 @@ namespace {
 
 std::string summary(const agent::QuorumInfo& quorum, const std::string& answered_by) {
   const std::string leader = quorum.leader.is_zero()
-                                 ? "none known"
+                                 ? "none known: nothing is accepted or placed until a majority of "
+                                   "voters is\n           back; if they are lost for good: muster "
+                                   "quorum recover"
                                  : quorum.leader_name + " (" + quorum.leader.short_hex() + ")";
   return "cluster    " + quorum.cluster.short_hex() + "\n" +  //
          "leader     " + leader + "\n" + "answered   " + answered_by + " (" + quorum.role + ")\n" +
