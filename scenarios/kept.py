@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import tempfile
@@ -36,7 +37,18 @@ def start(story, base_port):
     return 0
 
 
+def write_starters(lab):
+    """A script for each agent, that starts it again after somebody killed it to see what happens."""
+    for name in lab.names:
+        agent = lab[name]
+        (DIRECTORY / f"{name}.sh").write_text(
+            f"#!/bin/sh\ncd {shlex.quote(str(DIRECTORY))} || exit\n"
+            f"nohup {shlex.join(agent.command())} >>{shlex.quote(str(agent.log))} 2>&1 &\n",
+            encoding="utf-8")
+
+
 def say_how(lab):
+    write_starters(lab)
     binary = MUSTER.relative_to(ROOT) if MUSTER.is_relative_to(ROOT) else MUSTER
     print(f"""
 Five agents are up; data and logs are in {DIRECTORY}. Talk to any of them:
@@ -44,6 +56,9 @@ Five agents are up; data and logs are in {DIRECTORY}. Talk to any of them:
   muster hosts
   muster submit --gpus 16 --name mine -- python3 scenarios/jobs/allreduce.py
   muster jobs
+Kill an agent, see what the others say, and start it again:
+  kill -9 $(pgrep -f "muster agent --name b --listen {lab["b"].endpoint}"); sleep 2; muster hosts
+  sh {DIRECTORY}/b.sh
 Stop all of it:
   ./quickstart --stop""")
 
