@@ -11,6 +11,8 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration kFollowInterval = std::chrono::milliseconds(200);
+/// How often the job is looked at while all ranks that are left are out of reach.
+constexpr Duration kLookInterval = std::chrono::seconds(1);
 
 class Logs final : public Verb {
  public:
@@ -34,9 +36,8 @@ class Logs final : public Verb {
       if (!detail.has_value()) {
         return session.failed();
       }
-      const agent::AttemptInfo* attempt = chosen_attempt(*detail);
-      const bool is_news = attempt != nullptr && attempt->number > shown;
-      if (shown > 0 && !is_news) {
+      const agent::AttemptInfo* attempt = chosen_attempt(*detail, shown);
+      if (attempt == nullptr && shown > 0) {
         return exit_code;  // The job ended with what was shown.
       }
       if (attempt == nullptr) {
@@ -45,7 +46,11 @@ class Logs final : public Verb {
       if (shown > 0) {
         session.note("attempt " + std::to_string(attempt->number) + " begins");
       }
-      const int code = copy_attempt(session, *detail, *attempt);
+      std::vector<RankOutput> outputs = ranks_of(detail->summary.id, *attempt);
+      if (outputs.empty()) {
+        return fail_without_rank(session, *detail, *attempt);
+      }
+      const int code = copy(session, outputs, attempt->number);
       exit_code = exit_code == 0 ? code : exit_code;
       shown = attempt->number;
     } while (follow_ && attempt_ == 0 && session.out().good());
@@ -76,8 +81,7 @@ class Logs final : public Verb {
       if (!detail.has_value() || !follow_ || is_ended(detail->summary.state)) {
         return detail;
       }
-      const agent::AttemptInfo* attempt = chosen_attempt(*detail);
-      if (attempt != nullptr && attempt->number > shown) {
+      if (chosen_attempt(*detail, shown) != nullptr) {
         return detail;
       }
       const std::string& state = detail->summary.state;
@@ -91,28 +95,28 @@ class Logs final : public Verb {
     }
   }
 
-  int copy_attempt(Session& session, const agent::JobDetail& detail,
-                   const agent::AttemptInfo& attempt) const {
-    std::vector<RankOutput> outputs = ranks_of(detail.summary.id, attempt);
-    if (outputs.empty() && attempt.members_left_out > 0) {
+  int fail_without_rank(Session& session, const agent::JobDetail& detail,
+                        const agent::AttemptInfo& attempt) const {
+    if (attempt.members_left_out > 0) {
       return session.fail(agent::ResponseStatus::kFailed,
                           "the answer has no room for the hosts of rank " + std::to_string(rank_) +
                               " in attempt " + std::to_string(attempt.number));
     }
-    if (outputs.empty()) {
-      return session.fail(agent::ResponseStatus::kNotFound,
-                          "attempt " + std::to_string(attempt.number) + " of job " +
-                              std::to_string(detail.summary.id.value()) + " has no rank " +
-                              std::to_string(rank_));
-    }
-    return copy(session, outputs, attempt.number);
+    return session.fail(agent::ResponseStatus::kNotFound,
+                        "attempt " + std::to_string(attempt.number) + " of job " +
+                            std::to_string(detail.summary.id.value()) + " has no rank " +
+                            std::to_string(rank_));
   }
 
-  const agent::AttemptInfo* chosen_attempt(const agent::JobDetail& detail) const {
+  /// The one asked for, or the newest; of those that follow what was `shown`, the first.
+  const agent::AttemptInfo* chosen_attempt(const agent::JobDetail& detail,
+                                           std::uint64_t shown) const {
     const agent::AttemptInfo* chosen = nullptr;
     for (const agent::AttemptInfo& attempt : detail.attempts) {
-      const bool matches = attempt_ == 0 ? chosen == nullptr || attempt.number > chosen->number
-                                         : attempt.number == attempt_;
+      const bool is_nearer = chosen == nullptr || (shown == 0 ? attempt.number > chosen->number
+                                                              : attempt.number < chosen->number);
+      const bool matches =
+          attempt_ == 0 ? attempt.number > shown && is_nearer : attempt.number == attempt_;
       chosen = matches ? &attempt : chosen;
     }
     return chosen;
@@ -167,35 +171,60 @@ class Logs final : public Verb {
   }
 
   int copy(Session& session, std::vector<RankOutput>& outputs, std::uint64_t attempt) const {
+    Instant look_at{};
     bool is_going_on = true;
     while (is_going_on && session.out().good()) {
-      is_going_on = false;
-      bool got_bytes = false;
-      bool is_waiting = false;
-      for (RankOutput& output : outputs) {
-        if (!output.is_over()) {
-          got_bytes = output.advance(session, follow_) || got_bytes;
-          is_waiting = is_waiting || output.is_out_of_reach();
-          is_going_on = is_going_on || (!output.is_over() && !output.is_out_of_reach());
-        }
-      }
+      const Turn turn = advance(session, outputs);
       session.out() << std::flush;
-      is_going_on = is_going_on || (is_waiting && is_in_force(session, attempt));
-      if (is_going_on && !got_bytes) {
+      is_going_on = turn.is_going_on;
+      if (!is_going_on && turn.is_waiting) {
+        const bool is_early = session.world().now() < look_at;
+        is_going_on = is_early || is_in_force(session, attempt);
+        look_at = is_early ? look_at : session.world().now() + kLookInterval;
+      }
+      if (is_going_on && !turn.got_bytes) {
         session.world().sleep(kFollowInterval);
       }
     }
-    const auto failed = std::find_if(outputs.begin(), outputs.end(), [](const RankOutput& output) {
-      return output.exit_code() != 0;
-    });
-    return failed == outputs.end() ? 0 : failed->exit_code();
+    int exit_code = 0;
+    for (RankOutput& output : outputs) {
+      output.finish(session);
+      exit_code = exit_code == 0 ? output.exit_code() : exit_code;
+    }
+    return exit_code;
   }
 
-  /// Whether a host that is out of reach may yet go on with that attempt, as far as the node knows.
+  struct Turn {
+    bool is_going_on = false;  ///< Some rank that is in reach is not over.
+    bool is_waiting = false;   ///< Some rank is out of reach.
+    bool got_bytes = false;
+  };
+  /// Each rank once; of those out of reach one, which may take its time.
+  Turn advance(Session& session, std::vector<RankOutput>& outputs) const {
+    Turn turn;
+    bool has_tried = false;
+    for (RankOutput& output : outputs) {
+      const bool was_out_of_reach = output.is_out_of_reach();
+      if (output.is_due(session.world().now()) && !(was_out_of_reach && has_tried)) {
+        has_tried = has_tried || was_out_of_reach;
+        turn.got_bytes = output.advance(session, follow_) || turn.got_bytes;
+      }
+      turn.is_waiting = turn.is_waiting || output.is_out_of_reach();
+      turn.is_going_on = turn.is_going_on || (!output.is_over() && !output.is_out_of_reach());
+    }
+    return turn;
+  }
+
+  /// Whether a rank that is out of reach may yet go on with that attempt, as the node knew not
+  /// longer ago than the timeout.
   bool is_in_force(Session& session, std::uint64_t number) const {
-    const auto detail = session.read<agent::JobDetail>(
-        agent::Verb::kShow, agent::encode_payload(agent::JobRef{JobId(job_.at(0))}));
-    if (!detail.has_value()) {
+    agent::Request request;
+    request.verb = agent::Verb::kShow;
+    request.arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    const Reply reply = session.exchange(request);
+    const auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
+    const auto age = std::chrono::milliseconds(reply.response.age_ms);
+    if (!reply.is_ok() || !detail.has_value() || age > session.common().timeout) {
       return false;
     }
     const std::string& state = detail->summary.state;

@@ -53,8 +53,9 @@ bool RankOutput::advance(Session& session, bool follow) {
     return false;
   }
   silent_since_ = kNever;
-  if (is_out_of_reach_) {
-    is_out_of_reach_ = false;
+  is_out_of_reach_ = false;
+  if (is_missing_told_) {
+    is_missing_told_ = false;
     exit_code_ = 0;
     session.note("host " + source_.host_name + " answers again: rank " +
                  std::to_string(source_.rank) + " goes on from byte " + std::to_string(offset_));
@@ -111,18 +112,25 @@ void RankOutput::print_lines(Session& session, bool all) {
   line_.erase(0, std::min(start, line_.size()));
 }
 
+void RankOutput::finish(Session& session) {
+  if (has_prefix_) {
+    print_lines(session, true);
+  }
+}
+
 void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow) {
   const Instant now = session.world().now();
   if (silent_since_ == kNever) {
     silent_since_ = now;
   }
-  if (is_out_of_reach_ || (follow && now - silent_since_ < session.common().timeout)) {
+  if (follow && now - silent_since_ < session.common().timeout) {
     return;
   }
   is_over_ = !follow;
   is_out_of_reach_ = follow;
-  if (has_prefix_) {
-    print_lines(session, true);
+  ask_again_at_ = now + kAskAgain;
+  if (is_missing_told_) {
+    return;
   }
   // Bytes of the log are a count of what was written; of a rank without evidence there is none.
   const std::string missing =
@@ -132,10 +140,18 @@ void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow)
                 std::to_string(offset_) + " on"
           : "is missing from byte " + std::to_string(offset_) + " on";
   const bool is_broken = reply.status == ResponseStatus::kUnknown || !reply.is_from_node;
-  exit_code_ = session.fail(is_broken ? ResponseStatus::kFailed : reply.status,
-                            "output of rank " + std::to_string(source_.rank) + " on host " +
-                                source_.host_name + " " + missing + ": " + reply.text +
-                                " (the rank: " + source_.state + ")");
+  const ResponseStatus status = is_broken ? ResponseStatus::kFailed : reply.status;
+  const std::string text = "output of rank " + std::to_string(source_.rank) + " on host " +
+                           source_.host_name + " " + missing + ": " + reply.text +
+                           " (the rank: " + source_.state + ")";
+  is_missing_told_ = true;
+  exit_code_ = static_cast<int>(status);
+  if (follow) {
+    session.note(text);
+  } else {
+    finish(session);
+    session.fail(status, text);
+  }
 }
 
 }  // namespace muster::cli

@@ -22,6 +22,8 @@ struct RankSource {
 
 class RankOutput {
  public:
+  static constexpr Duration kAskAgain = std::chrono::seconds(5);
+
   /// `has_prefix`: whole lines only, each behind "[rank] ".
   RankOutput(RankSource source, bool has_prefix)
       : source_(std::move(source)), has_prefix_(has_prefix) {}
@@ -31,8 +33,12 @@ class RankOutput {
   /// `follow`, when it stays out of reach: then what is missing was said on stderr.
   bool advance(Session& session, bool follow);
   bool is_over() const { return is_over_; }
-  /// Followed, and its host has not answered for the timeout: that was said, and it may come back.
+  /// Followed, and for the timeout it could not be had: that was said, and it may come back.
   bool is_out_of_reach() const { return is_out_of_reach_; }
+  /// What is out of reach is asked again after kAskAgain only.
+  bool is_due(Instant now) const { return !is_over_ && now >= ask_again_at_; }
+  /// Nothing more will come: a line that was begun is printed.
+  void finish(Session& session);
   /// 0, or why the output is incomplete.
   int exit_code() const { return exit_code_; }
 
@@ -50,6 +56,8 @@ class RankOutput {
   bool is_out_of_reach_ = false;
   int exit_code_ = 0;
   Instant silent_since_ = kNever;
+  Instant ask_again_at_{};
+  bool is_missing_told_ = false;
 };
 
 }  // namespace muster::cli

@@ -175,7 +175,7 @@ TEST(Logs, FollowGivesALostHostItsTime) {
 TEST(Logs, FollowGoesOnWhenALostHostIsBack) {
   FakeWorld world;
   Cluster cluster(world);
-  cluster.silences = 30;
+  cluster.silences = 18;
   agent::JobDetail over = cluster.detail;
   over.summary.state = "completed";
   cluster.later = std::vector<agent::JobDetail>(20, cluster.detail);
@@ -185,6 +185,40 @@ TEST(Logs, FollowGoesOnWhenALostHostIsBack) {
             "muster: output of rank 1 on host b is missing from byte 0 on: host b does not answer "
             "(the rank: lost, host silent)\n"
             "muster: host b answers again: rank 1 goes on from byte 0\n");
+}
+
+TEST(Logs, FollowEndsWithTheJobThoughAHostStaysAway) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  agent::JobDetail over = cluster.detail;
+  over.summary.state = "failed";
+  cluster.later = {cluster.detail, cluster.detail, over};
+  EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "all", "--timeout", "3s"}), 5);
+  EXPECT_EQ(world.out(), "[0] hello\n[0] wor\n");
+  EXPECT_LT(world.requests().size(), 30U) << "what is out of reach is asked seldom";
+}
+
+TEST(Logs, FollowShowsEachAttemptThatCameMeanwhile) {
+  FakeWorld world;
+  Cluster cluster(world);
+  agent::JobDetail over = cluster.detail;
+  for (const std::uint64_t number : {3, 2}) {
+    over.attempts.push_back(over.attempts.front());
+    over.attempts.back().number = number;
+  }
+  over.summary.state = "completed";
+  cluster.later = {over, over, over};
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworhello\nworhello\nwor");
+  EXPECT_EQ(world.err(), "muster: attempt 2 begins\nmuster: attempt 3 begins\n");
+}
+
+TEST(Logs, FollowOfARankThatIsNotThereFailsAtOnce) {
+  FakeWorld world;
+  Cluster cluster(world);
+  ASSERT_EQ(cluster.detail.summary.state, "running");
+  EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "9"}), 6);
+  EXPECT_EQ(world.requests().size(), 1U);
 }
 
 TEST(Logs, Json) {
