@@ -200,7 +200,15 @@ int dispatch(World& world, const Args& args) {
   }
   const std::string& name = args.front();
   if (name == "help" && args.size() > 1) {
-    Args about(args.begin() + 1, args.end());
+    // Its words alone: behind a "--" nothing would be an option any more.
+    Args about;
+    for (const std::string& word : args) {
+      if (&word != &args.front() && (word.empty() || word.front() != '-') && about.size() < 2) {
+        about.push_back(word);
+      }
+    }
+    const bool is_of_two = about.size() > 1 && find(about[0] + " " + about[1]) != nullptr;
+    about.resize(std::min<std::size_t>(about.size(), is_of_two ? 2 : 1));
     about.emplace_back("--help");
     return dispatch(world, about);
   }

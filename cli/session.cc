@@ -153,8 +153,11 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   if (is_of_a_job && !request.consistent && reply.status == ResponseStatus::kNotFound) {
     // The node may not have heard yet of a job that was just accepted: the leader has.
     request.consistent = true;
-    if (Reply sure = exchange(request); sure.is_ok()) {
+    Reply sure = exchange(request);
+    if (sure.is_ok()) {
       reply = std::move(sure);
+    } else if (sure.status != ResponseStatus::kNotFound) {
+      reply.text += " (as far as this node knows: the leader could not be asked)";
     }
   }
   if (!reply.is_ok()) {

@@ -170,7 +170,7 @@ std::vector<std::string> as_repeated(const std::vector<std::string>& args,
                                      const agent::SubmitArgs& first) {
   std::vector<std::string> repeated = {"--key", first.key, "--cwd", first.spec.directory};
   const auto command = std::find(args.begin(), args.end(), "--");
-  for (auto arg = args.begin(); arg != command; ++arg) {
+  for (auto arg = args.begin(); arg < command; ++arg) {
     if (*arg == "--key" || *arg == "--cwd") {
       // Its value goes with it; parsing made sure that there is one.
       ++arg;

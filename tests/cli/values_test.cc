@@ -61,6 +61,11 @@ TEST(Help, OfAVerbIsTheSameByEitherWord) {
   FakeWorld one;
   FakeWorld other;
   EXPECT_EQ(one.output_of({"help", "quorum", "add"}), other.output_of({"quorum", "add", "--help"}));
+  FakeWorld careless;
+  FakeWorld careful;
+  EXPECT_EQ(careless.output_of({"help", "submit", "--", "sleep", "5"}),
+            careful.output_of({"submit", "--help"}));
+  EXPECT_TRUE(careless.requests().empty()) << "no job is submitted";
   FakeWorld all;
   FakeWorld plain;
   EXPECT_EQ(all.output_of({"help", "help"}), plain.output_of({"help"}));
