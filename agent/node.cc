@@ -16,7 +16,6 @@ static_assert(StateMachine<Node>);
 constexpr Duration kDiskLate = std::chrono::milliseconds(700);
 /// Between two looks of a leader at them.
 constexpr Duration kDiskLookPeriod = std::chrono::milliseconds(250);
-constexpr std::string_view kClusterKey = "cluster";
 /// A stopped leader waits so long for another to take over.
 constexpr Duration kHandOverMax = std::chrono::milliseconds(700);
 /// The process ends when those it talks to have the goodbye, or after this long.

@@ -33,6 +33,9 @@
 
 namespace muster::agent {
 
+/// In id/: the cluster that this host is a member of.
+inline constexpr std::string_view kClusterKey = "cluster";
+
 struct NodeOptions {
   HostId self;
   AgentStart start;     ///< The generation is durable before the Node is made.

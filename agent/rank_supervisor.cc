@@ -224,7 +224,7 @@ bool RankSupervisors::open_pidfd(Handle& handle) const {
     return true;
   }
   // EINVAL: the number is a thread's by now, or only a group's.
-  return !since.has_value() && (lock == Lock::kHeld || blinds(errno));
+  return lock == Lock::kHeld || (!since.has_value() && blinds(errno));
 }
 
 void RankSupervisors::tell_scanned() {

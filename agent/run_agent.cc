@@ -86,7 +86,7 @@ Result<gossip::Endpoint> resolve(const std::string& seed) {
 
 /// One name without an address must not keep a host off whom other seeds would take in.
 Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>& seeds,
-                                                  const gossip::Endpoint& own) {
+                                                  const gossip::Endpoint& own, bool is_member) {
   std::vector<gossip::Endpoint> endpoints;
   std::optional<Error> first_error;
   for (const std::string& seed : seeds) {
@@ -100,7 +100,7 @@ Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>
   }
   const bool has_other = std::any_of(endpoints.begin(), endpoints.end(),
                                      [&](const gossip::Endpoint& each) { return each != own; });
-  if (!has_other && first_error.has_value()) {
+  if (!has_other && !is_member && first_error.has_value()) {
     return *first_error;  // Whoever starts it again asks for the names again.
   }
   return endpoints;
@@ -178,7 +178,8 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (const Status done = data->settle(key->host_id(), SeatId(random_number() | 1U)); !done) {
     return done.error();
   }
-  Result<std::vector<gossip::Endpoint>> seeds = resolve_all(options.seeds, options.listen);
+  Result<std::vector<gossip::Endpoint>> seeds = resolve_all(
+      options.seeds, options.listen, data->recovered().id.contains(std::string(kClusterKey)));
   Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id());
   if (!seeds || !capacity) {
     return seeds ? capacity.error() : seeds.error();
