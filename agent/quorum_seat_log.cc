@@ -31,11 +31,10 @@ void QuorumSeat::look_back(Instant now, LogIndex applied) {
   if (!hasher_.is_point(applied)) {
     return;
   }
+  const bool is_due = hasher_.is_snapshot_due(applied);
   std::string state = hasher_.is_deep(applied) ? scheduler_.state().encode() : std::string();
-  if (const scheduler::StateHash hash = hasher_.hash(applied, state); hash.form != 0) {
-    raft_->step(now, scheduler::Raft::Hashed{hash});
-  }
-  if (hasher_.is_snapshot_due(applied)) {
+  raft_->step(now, scheduler::Raft::Hashed{hasher_.hash(applied, state)});
+  if (is_due) {
     compact(now, applied, std::move(state));
   }
 }

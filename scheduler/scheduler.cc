@@ -199,6 +199,7 @@ void Scheduler::lose_leadership() {
     }
   }
   submits_.clear();
+  submit_bytes_ = 0;
   refused_hellos_.clear();
   orders_.clear();
   request_count_ = 0;
@@ -322,15 +323,23 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
                (keep_helps ? "; hosts without PID namespaces take only --isolation keep" : ""));
     return;
   }
-  if (state_.is_queue_full() || request_count_ >= kRequestsMax) {
-    refuse(ErrorCode::kUnavailable, "the queue is full");
+  const entry::Submit entry{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
+  const std::size_t bytes = kept_bytes_of_job(entry.spec, entry.key, entry.submitted_by);
+  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
+  if (std::string full = is_busy ? "the leader has too much to do" : state_.why_not(entry);
+      !full.empty()) {
+    refuse(ErrorCode::kUnavailable, std::move(full));
     return;
   }
   PendingSubmit& pending = submits_[fact.key];
-  pending.spec = fact.spec;
+  if (pending.requests.empty()) {
+    pending.spec = entry.spec;
+    pending.bytes = bytes;
+    submit_bytes_ += bytes;
+  }
   pending.requests.push_back(fact.request);
   ++request_count_;
-  propose(now, entry::Submit{fact.key, fact.spec, fact.submitted_by});
+  propose(now, entry);
 }
 
 void Scheduler::on(Instant, input::ClientOrder& fact) {
@@ -352,6 +361,7 @@ void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
   std::vector<std::uint64_t> requests;
   if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
     const auto found = submits_.extract(submitted->key);
+    submit_bytes_ -= found.empty() ? 0 : found.mapped().bytes;
     requests = found.empty() ? requests : std::move(found.mapped().requests);
   } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
     // The leader's log keeps their order.

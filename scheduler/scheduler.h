@@ -112,6 +112,8 @@ struct OutgoingMessage {
 /// Bounds of what waits beside the state, each with what happens beyond it.
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
 inline constexpr std::size_t kRequestsMax = 20'000;      ///< Later ones are kUnavailable.
+/// Of submits that are not in the log yet; later ones are kUnavailable.
+inline constexpr std::size_t kSubmitBytesMax = 32 << 20;
 inline constexpr std::size_t kRefusedHellosMax = 1024;       ///< More are told of more often.
 inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 inline constexpr std::size_t kDecidesMax = 64;           ///< Proposed in one go.
@@ -313,9 +315,11 @@ class Scheduler {
   std::map<HostId, Waiter> hellos_;                            ///< Waiting for their Register.
   struct PendingSubmit {
     JobSpec spec;
+    std::size_t bytes = 0;
     std::vector<std::uint64_t> requests;
   };
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
+  std::size_t submit_bytes_ = 0;                  ///< Of these.
   struct RefusedHello {
     std::string why;
     Instant again_at;

@@ -45,8 +45,8 @@ void State::on(Step& step, const entry::Submit& fact) {
     reject(step, ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
     return;
   }
-  if (is_queue_full()) {
-    reject(step, ErrorCode::kUnavailable, "the queue is full");
+  if (std::string full = why_not(fact); !full.empty()) {
+    reject(step, ErrorCode::kUnavailable, std::move(full));
     return;
   }
   last_job_ = last_job_.next();
@@ -56,11 +56,10 @@ void State::on(Step& step, const entry::Submit& fact) {
   job.key = fact.key;
   job.submitted_by = fact.submitted_by;
   job.submitted_at = cluster_time_;
-  keys_[fact.key] = KeyRecord{job.id, cluster_time_};
-  keys_by_time_.insert({cluster_time_, fact.key});
   step.result.job = job.id;
   queue_.insert({job.spec.priority, job.id});
   Job& placed = jobs_[job.id] = std::move(job);
+  count_submitted(step, placed);
   move(step, placed, JobEvent::kSubmitted, "submitted", Token());
   step.result.capacity_changed = true;
 }
@@ -189,31 +188,6 @@ void State::on(Step& step, const entry::Observe& fact) {
                                  {"verdict", std::string(text_of(fact.verdict))},
                                  {"index", std::to_string(step.index.value())}}});
   settle_host(step, fact.host);
-}
-
-void State::forget_old_keys() {
-  while (!keys_by_time_.empty() && cluster_time_ - keys_by_time_.begin()->first > kClientKeyLife) {
-    keys_.erase(keys_by_time_.begin()->second);
-    keys_by_time_.erase(keys_by_time_.begin());
-  }
-}
-
-void State::forget_old_jobs() {
-  while (ended_jobs_.size() > kJobsEndedKept) {
-    const JobId oldest = ended_jobs_.begin()->second;
-    ended_jobs_.erase(ended_jobs_.begin());
-    for (const Token& token : jobs_.at(oldest).attempt_tokens) {
-      forget_attempt(token);
-    }
-    jobs_.erase(oldest);
-  }
-}
-
-void State::forget_attempt(const Token& token) {
-  // A live one still holds GPUs on silent hosts; it goes when it ends (see follow()).
-  if (live_.count(token) == 0) {
-    attempts_.erase(token);
-  }
 }
 
 const Job* State::job(JobId id) const {
@@ -364,6 +338,7 @@ void State::check_everything() const {
     CHECK(waits == (unclassed_.count(known.current) == 1));
   }
   CHECK(suspended == suspended_);
+  CHECK(counted() == kept_ || is_mutant_planted());
 }
 
 }  // namespace muster::scheduler

@@ -21,6 +21,7 @@
 #include "scheduler/command.h"
 #include "scheduler/job_life.h"
 #include "scheduler/job_record.h"
+#include "scheduler/kept_bytes.h"
 #include "scheduler/reservations.h"
 
 namespace muster::scheduler {
@@ -28,6 +29,7 @@ namespace muster::scheduler {
 inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
 inline constexpr std::size_t kJobsEndedKept = 10'000;
 inline constexpr std::size_t kTransitionsKept = 64;
+inline constexpr std::size_t kTransitionsLeast = 8;  ///< Kept of each job whatever they weigh.
 inline constexpr std::size_t kAttemptsKept = 8;  ///< ENDED attempts kept with their job.
 inline constexpr std::size_t kLeftOutMax = 64;
 /// More, each on a host of its own, would not fit into one entry (kEntryBytesMax).
@@ -81,7 +83,8 @@ Status validate(const JobSpec& spec);
 
 class State {
  public:
-  explicit State(std::uint64_t epoch = 1) : epoch_(epoch) {}
+  explicit State(std::uint64_t epoch = 1, const KeptBytesMax& kept_max = {})
+      : epoch_(epoch), kept_max_(kept_max) {}
 
   /// Applies the entry at `index`, which must be above applied().
   ApplyResult apply(LogIndex index, const Entry& entry);
@@ -152,13 +155,14 @@ class State {
   /// It is about the attempts and the job that were touched, in words of enums and counts alone:
   /// texts for people may differ from one version to the next. Not part of the replicated state.
   std::uint64_t last_outcome() const { return last_outcome_; }
-  /// No further job is taken until some start or end.
-  bool is_queue_full() const { return queue_.size() + suspended_ >= kJobsQueuedMax; }
+  /// Why the log takes no job like this now, for people; "" = it does.
+  std::string why_not(const entry::Submit& fact) const;
+  const KeptBytes& kept() const { return kept_; }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
   std::string encode() const;
   /// kCorrupt names the first document that does not fit.
-  static Result<State> decode(std::string_view bytes);
+  static Result<State> decode(std::string_view bytes, const KeptBytesMax& kept_max = {});
   /// XXH3-64 over encode(): voters compare it.
   std::uint64_t digest() const;
 
@@ -234,9 +238,20 @@ class State {
   void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason);
   /// The only place that changes Job::state, and only as job_life.h says.
   void move(Step& step, Job& job, JobEvent event, std::string cause, const Token& token);
+
+  // state_kept.cc: how much is kept.
+  void count_submitted(Step& step, const Job& job);
+  void count_ended(const Job& job);
+  void note_in_history(Job& job, Transition step);
+  void note_attempt(Job& job, const Token& token);
   void forget_attempt(const Token& token);
-  void forget_old_jobs();
+  void forget_oldest_key();
   void forget_old_keys();
+  void count_earlier_attempts(const Job& job);
+  void uncount_earlier_attempts(const Job& job);
+  std::size_t ended_bytes_of(const Job& job) const;
+  KeptBytes counted() const;
+
   static void reject(Step& step, ErrorCode code, std::string why);
   std::uint64_t outcome_of(const ApplyResult& result) const;
   bool read_document(gossip::Reader& in);
@@ -266,6 +281,9 @@ class State {
   std::map<std::string, std::map<std::uint32_t, Grant>> grants_;
   std::set<std::pair<Duration, std::string>> keys_by_time_;
   std::size_t suspended_ = 0;
+  std::set<Token> earlier_attempts_;  ///< Of unfinished jobs: not the newest of any.
+  KeptBytes kept_;
+  KeptBytesMax kept_max_;
   EdgeCounts edges_;
   JobStepCounts job_steps_;
   std::uint64_t level_met_ = 0;

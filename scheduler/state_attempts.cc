@@ -111,11 +111,7 @@ void State::bind(Step& step, Job& owner, Attempt attempt) {
   }
   owner.attempts = attempt.number;
   owner.current = attempt.token;
-  owner.attempt_tokens.push_back(attempt.token);
-  if (owner.attempt_tokens.size() > kAttemptsKept) {
-    forget_attempt(owner.attempt_tokens.front());
-    owner.attempt_tokens.erase(owner.attempt_tokens.begin());
-  }
+  note_attempt(owner, attempt.token);
   queue_.erase({owner.spec.priority, owner.id});
   live_.insert(attempt.token);
   step.result.touched.push_back(attempt.token);

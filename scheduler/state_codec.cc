@@ -399,6 +399,8 @@ void State::index_after_decode() {
     suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
     if (job.has_ended()) {
       ended_jobs_.insert({job.ended_index, id});
+    } else {
+      count_earlier_attempts(job);
     }
     if (attempts_.count(job.current) != 0 && live_.count(job.current) == 0) {
       unclassed_.insert(job.current);
@@ -407,10 +409,11 @@ void State::index_after_decode() {
   for (const auto& [key, record] : keys_) {
     keys_by_time_.insert({record.at, key});
   }
+  kept_ = counted();
 }
 
-Result<State> State::decode(std::string_view bytes) {
-  State state;
+Result<State> State::decode(std::string_view bytes, const KeptBytesMax& kept_max) {
+  State state(1, kept_max);
   std::size_t position = 0;
   while (!bytes.empty()) {
     std::optional<std::string> next = take_document(bytes);

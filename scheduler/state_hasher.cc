@@ -10,16 +10,22 @@
 namespace muster::scheduler {
 
 void StateHasher::restored(const State& state) {
-  is_anchored_ = is_snapshot_due(state.applied());
-  if (is_anchored_) {
-    anchor(state.encode());
-  }
+  const std::string encoded = state.encode();
+  anchor(encoded);
+  snapshot_bytes_ = encoded.size();
+  log_bytes_ = 0;
 }
 
 void StateHasher::applied(Term term, std::string_view command, const State& state) {
   const std::uint64_t did[] = {folded_, term.value(), state.last_outcome()};
   const std::uint64_t seed = XXH3_64bits(did, sizeof did);
   folded_ = XXH3_64bits_withSeed(command.data(), command.size(), seed);
+  log_bytes_ += command.size();
+}
+
+bool StateHasher::is_snapshot_due(LogIndex index) const {
+  return index.value() % snapshot_entries_ == 0 ||
+         log_bytes_ > std::max(log_bytes_max_, snapshot_bytes_);
 }
 
 bool StateHasher::is_point(LogIndex index) const {
@@ -28,18 +34,21 @@ bool StateHasher::is_point(LogIndex index) const {
 }
 
 bool StateHasher::is_deep(LogIndex index) const {
-  return is_snapshot_due(index) || (is_anchored_ && deep_bytes_ <= kDeepBytesMax);
+  return is_snapshot_due(index) || deep_bytes_ <= kDeepBytesMax;
 }
 
 StateHash StateHasher::hash(LogIndex index, std::string_view encoded) {
   if (is_deep(index)) {
     anchor(encoded);
   }
-  return is_anchored_ ? StateHash{kStateHashForm, index, folded_} : StateHash();
+  if (is_snapshot_due(index)) {
+    snapshot_bytes_ = encoded.size();
+    log_bytes_ = 0;
+  }
+  return StateHash{kStateHashForm, index, folded_};
 }
 
 void StateHasher::anchor(std::string_view encoded) {
-  is_anchored_ = true;
   deep_bytes_ = encoded.size();
   folded_ = XXH3_64bits(encoded.data(), encoded.size());
 }

@@ -15,9 +15,11 @@
 // kDeepBytesMax, 1 ms of encoding in a thousand entries. So a small cluster compares all of its
 // state every thousand entries and a large one every twenty thousand.
 //
+// A snapshot is due at every multiple of some number of entries, and as soon as the entries since
+// the last one take more bytes than kLogBytesMax and than it: the log is bounded by both.
+//
 // After a restart the log is applied again from the last snapshot, whose index is that of a deep
-// point: the hashes come out as before. From a snapshot made elsewhere (by an earlier release)
-// nothing is said before the next deep point that is everybody's.
+// point: the hashes come out as before.
 
 #include <cstdint>
 #include <optional>
@@ -32,35 +34,43 @@ class State;
 
 /// Raised when State::encode(), State::last_outcome(), the points or what applying an entry does to
 /// a state changes: members of different forms are not compared.
-inline constexpr std::uint64_t kStateHashForm = 1;
+inline constexpr std::uint64_t kStateHashForm = 2;
 /// Between two snapshots. More: a difference is seen sooner; each point is a comparison.
 inline constexpr std::uint64_t kHashPoints = 20;
 inline constexpr std::size_t kDeepBytesMax = 256 << 10;
+/// Of the entries behind a snapshot. Lower: large commands have the state encoded more often;
+/// higher: more memory and disk, and a longer log to read at a start.
+inline constexpr std::size_t kLogBytesMax = 64 << 20;
 
 class StateHasher {
  public:
-  /// Snapshots are due at the multiples of this, which is positive and the same at all voters.
-  explicit StateHasher(std::uint64_t snapshot_entries) : snapshot_entries_(snapshot_entries) {}
+  /// Snapshots are due at the multiples of `snapshot_entries`, which is positive, and behind so
+  /// many bytes; both are the same at all voters.
+  explicit StateHasher(std::uint64_t snapshot_entries, std::size_t log_bytes = kLogBytesMax)
+      : snapshot_entries_(snapshot_entries), log_bytes_max_(log_bytes) {}
 
-  /// A snapshot took the place of the state.
+  /// A snapshot took the place of the state. Its index was that of a deep point to all voters.
   void restored(const State& state);
   /// The entry at state.applied() was applied; `command` is "" for those that are Raft's own.
   void applied(Term term, std::string_view command, const State& state);
 
+  // Of the entry applied last, until its hash() was taken.
   bool is_point(LogIndex index) const;
-  bool is_snapshot_due(LogIndex index) const { return index.value() % snapshot_entries_ == 0; }
+  bool is_snapshot_due(LogIndex index) const;
   /// Of a point: it is deep.
   bool is_deep(LogIndex index) const;
   /// After applied() of a point; `encoded` is the whole state where is_deep(), and not looked at
-  /// elsewhere. Form 0: nothing can be said.
+  /// elsewhere.
   StateHash hash(LogIndex index, std::string_view encoded);
 
  private:
   void anchor(std::string_view encoded);
 
   std::uint64_t snapshot_entries_;
-  bool is_anchored_ = true;  ///< At the beginning of the log everybody's state is the same.
-  std::size_t deep_bytes_ = 0;
+  std::size_t log_bytes_max_;
+  std::size_t log_bytes_ = 0;       ///< Of the commands since the last snapshot.
+  std::size_t snapshot_bytes_ = 0;  ///< Of that.
+  std::size_t deep_bytes_ = 0;      ///< Of the state at the last deep point.
   std::uint64_t folded_ = 0;
 };
 

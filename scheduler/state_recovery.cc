@@ -192,7 +192,16 @@ void State::forget_unsure(const Token& token) {
     return;
   }
   if (const auto owner = jobs_.find(known->second.job); owner != jobs_.end()) {
-    std::erase(owner->second.attempt_tokens, token);
+    Job& job = owner->second;
+    if (job.has_ended()) {
+      kept_.ended_jobs -= ended_bytes_of(job);
+      std::erase(job.attempt_tokens, token);
+      kept_.ended_jobs += ended_bytes_of(job);
+    } else {
+      uncount_earlier_attempts(job);
+      std::erase(job.attempt_tokens, token);
+      count_earlier_attempts(job);
+    }
   }
   attempts_.erase(known);
 }
@@ -214,6 +223,7 @@ void State::on(Step& step, const entry::Adopt& fact) {
     lost.submitted_at = cluster_time_;
     queue_.insert({lost.spec.priority, lost.id});
     Job& placed = jobs_[lost.id] = std::move(lost);
+    count_submitted(step, placed);
     move(step, placed, JobEvent::kSubmitted, "adopted", Token());
     known = &placed;
   }

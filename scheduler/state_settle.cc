@@ -18,10 +18,7 @@ void State::move(Step& step, Job& job, JobEvent event, std::string cause, const 
   suspended_ += to == JobState::kSuspended ? 1U : 0U;
   job.state = to;
   job.reason = cause;
-  job.history.push_back(Transition{to, cause, cluster_time_, step.index, token});
-  if (job.history.size() > kTransitionsKept) {
-    job.history.pop_front();
-  }
+  note_in_history(job, Transition{to, cause, cluster_time_, step.index, token});
   const bool ended = job.has_ended();
   const std::string_view name = ended                        ? "job_ended"
                                 : to == JobState::kQueued    ? "job_queued"
@@ -52,10 +49,9 @@ void State::end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::
   job.exit_code = code;
   job.ended_at = cluster_time_;
   job.ended_index = step.index;
-  ended_jobs_.insert({step.index, job.id});
   step.result.capacity_changed = true;
   move(step, job, how, std::move(reason), last);
-  forget_old_jobs();
+  count_ended(job);
 }
 
 void State::leave_out(Job& job, const HostId& host) {

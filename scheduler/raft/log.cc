@@ -119,14 +119,28 @@ void RaftLog::drop_front(std::uint64_t up_to, crdt::WriteBatch& batch) {
   }
 }
 
-void RaftLog::compact(LogIndex at, std::string state, std::size_t kept, crdt::WriteBatch& batch) {
+/// The last index up to `at` that is not kept.
+std::uint64_t RaftLog::before_kept(LogIndex at, std::size_t count, std::size_t bytes) const {
+  std::uint64_t index = at.value();
+  for (std::size_t kept = 0; kept < count && index > start_.index.value(); ++kept, --index) {
+    const std::size_t size = entry(LogIndex(index)).command.size();
+    if (size > bytes) {
+      break;
+    }
+    bytes -= size;
+  }
+  return index;
+}
+
+void RaftLog::compact(LogIndex at, std::string state, std::size_t count_kept,
+                      std::size_t bytes_kept, crdt::WriteBatch& batch) {
   CHECK(at > snapshot_->at.index);
   const std::optional<Term> term = term_at(at);
   CHECK(term.has_value());
   configurations_.compact(at);
   snapshot_ = std::make_shared<const Snapshot>(
       Snapshot{{at, *term}, std::move(state), configurations_.at(at)});
-  drop_front(at.value() > kept ? at.value() - kept : 0, batch);
+  drop_front(before_kept(at, count_kept, bytes_kept), batch);
   write_snapshot(batch);
 }
 

@@ -50,8 +50,9 @@ class RaftLog {
   void append(LogEntry entry, crdt::WriteBatch& batch);
   /// Removes `first` and everything behind it. Precondition: first > snapshot.at.index.
   void truncate_from(LogIndex first, crdt::WriteBatch& batch);
-  /// `state` replaces the entries up to `at`, of which the last `kept` stay readable.
-  void compact(LogIndex at, std::string state, std::size_t kept, crdt::WriteBatch& batch);
+  /// `state` replaces the entries up to `at`, of which the last stay readable, within both limits.
+  void compact(LogIndex at, std::string state, std::size_t count_kept, std::size_t bytes_kept,
+               crdt::WriteBatch& batch);
   /// A leader's snapshot. Entries behind it stay if the log holds its last entry, else all go.
   void install(Snapshot snapshot, crdt::WriteBatch& batch);
 
@@ -75,6 +76,7 @@ class RaftLog {
   std::uint64_t last_index() const { return start_.index.value() + entries_.size(); }
   void note_configuration(LogIndex index, const LogEntry& entry);
   void drop_front(std::uint64_t up_to, crdt::WriteBatch& batch);
+  std::uint64_t before_kept(LogIndex at, std::size_t count, std::size_t bytes) const;
   void lower_durable(std::uint64_t to);
   void write_snapshot(crdt::WriteBatch& batch) const;
 

@@ -268,13 +268,15 @@ void Raft::handle(Instant now, Compact input) {
     return;
   }
   std::size_t kept = config_.entries_kept;
+  std::size_t bytes_kept = config_.bytes_kept;
   const auto sent = replication_.has_value() ? replication_->oldest_snapshot_sent(now)
                                              : std::optional<LogIndex>();
   if (sent.has_value()) {
     kept = std::max<std::size_t>(kept, std::min<std::size_t>(input.index.value() - sent->value(),
                                                              config_.entries_kept_for_snapshot));
+    bytes_kept = std::max(bytes_kept, config_.bytes_kept_for_snapshot);
   }
-  log_.compact(input.index, std::move(input.state), kept, open_batch());
+  log_.compact(input.index, std::move(input.state), kept, bytes_kept, open_batch());
   note_log_changed();
   noted_configuration_ = log_.configuration_index();
 }

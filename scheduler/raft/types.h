@@ -234,6 +234,9 @@ struct RaftConfig {
   /// need the next one as soon as it has this one, and under load so on without end. Higher: more
   /// memory and disk; lower: slower links and disks never catch up.
   std::size_t entries_kept_for_snapshot = 200'000;
+  /// Of either: the newest within so many bytes.
+  std::size_t bytes_kept = 32 << 20;
+  std::size_t bytes_kept_for_snapshot = 256 << 20;
 
   Status validate() const;
 };

@@ -94,13 +94,22 @@ TEST_F(LogTest, SliceGivesAtLeastOneEntryThenObeysBothLimits) {
 
 TEST_F(LogTest, CompactionKeepsSomeEntriesAndIsReadBack) {
   append({1, 1, 2, 2, 3});
-  log.compact(LogIndex(4), "state", 2, batch);
+  log.compact(LogIndex(4), "state", 2, 1000, batch);
   EXPECT_EQ(log.start(), at(2, 1));
   EXPECT_EQ(log.term_at(LogIndex(1)), std::nullopt);
   const RecoveredLog again = reread();
   EXPECT_EQ(again.snapshot, (Snapshot{at(4, 2), "state"}));
   EXPECT_EQ(again.start, at(2, 1));
   EXPECT_EQ(again.entries.size(), 3U);
+}
+
+TEST_F(LogTest, CompactionKeepsNoMoreBytesThanItMay) {
+  for (const std::size_t bytes : {50U, 40U, 100U, 1U}) {
+    log.append(entry(1, std::string(bytes, 'a')), batch);
+  }
+  log.compact(LogIndex(3), "state", 3, 140, batch);
+  EXPECT_EQ(log.start(), at(1, 1)) << "40 and 100 fit, 50 more do not";
+  EXPECT_EQ(reread().entries.size(), 3U) << "what is behind the snapshot stays";
 }
 
 TEST_F(LogTest, InstallKeepsASuffixThatMatchesAndDropsOneThatDoesNot) {

@@ -147,7 +147,7 @@ TEST_F(Orders, ASuspendedJobIsQueuedAgainAtItsOldPlace) {
 }
 
 TEST_F(Orders, SuspendedJobsCountAsQueuedOnes) {
-  EXPECT_FALSE(log.state.is_queue_full());
+  EXPECT_EQ(log.state.why_not(submission("one more", 1)), "");
   const JobId id = submit();
   say(id, JobEvent::kSuspend);
   Result<State> copy = State::decode(log.state.encode());

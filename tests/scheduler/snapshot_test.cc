@@ -41,12 +41,14 @@ struct Tally {
   std::uint64_t skipped = 0;
   std::uint64_t keys_forgotten = 0;
   std::uint64_t keys_repeated = 0;
+  std::uint64_t refused = 0;  ///< Submits, for the bytes of unfinished jobs.
   EdgeCounts edges;
 };
 
 class Replay {
  public:
-  Replay(std::uint64_t seed, Tally& tally) : history_(seed), rng_(seed + 1), tally_(tally) {}
+  Replay(std::uint64_t seed, Tally& tally, const KeptBytesMax& kept_max = {})
+      : history_(seed), rng_(seed + 1), tally_(tally), kept_max_(kept_max), state_(1, kept_max) {}
 
   /// Applies the next entry to the state and to all that were decoded from its snapshots.
   void step() {
@@ -59,6 +61,7 @@ class Replay {
     }
     const Entry entry = history_.next(state_);
     const ApplyResult expected = state_.apply(index_, entry);
+    tally_.refused += expected.rejected.starts_with("the commands of all jobs") ? 1 : 0;
     note(entry, expected);
     each_copy([&](State& copy) {
       ASSERT_TRUE(same(copy.apply(index_, entry), expected)) << "at index " << index_.value();
@@ -66,7 +69,7 @@ class Replay {
   }
 
   void cut() {
-    Result<State> copy = State::decode(state_.encode());
+    Result<State> copy = State::decode(state_.encode(), kept_max_);
     ASSERT_TRUE(copy.has_value()) << copy.error().text;
     ASSERT_EQ(copy->encode(), state_.encode());
     copies_.push_back(std::move(copy).value());
@@ -112,6 +115,7 @@ class Replay {
   Rng rng_;
   Tally& tally_;
   LogIndex index_;
+  KeptBytesMax kept_max_;
   State state_;
   std::vector<State> copies_;
   std::string first_key_;
@@ -154,6 +158,37 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
   for (const std::string_view edge : tally.edges.unreached()) {
     ADD_FAILURE() << "no history took the edge " << edge;
   }
+}
+
+/// So little that everything is forgotten early, and early in the same way.
+TEST(Snapshot, WhatIsForgottenForItsBytesIsTheSameFromAnySnapshot) {
+  constexpr KeptBytesMax kLittle = {.unfinished_jobs = 6000,
+                                    .ended_jobs = 9000,
+                                    .earlier_attempts = 600,
+                                    .histories = 3000,
+                                    .client_keys = 400};
+  Tally tally;
+  std::uint64_t equal = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Replay replay(seed, tally, kLittle);
+    Rng rng(seed);
+    for (std::uint64_t index = 0; index < kEntries && !HasFatalFailure(); ++index) {
+      if (rng.below(kEntries / 5) == 0) {
+        replay.cut();
+      }
+      replay.step();
+    }
+    replay.finish();
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_LE(replay.state().kept().unfinished_jobs, kLittle.unfinished_jobs);
+    EXPECT_LE(replay.state().kept().earlier_attempts, kLittle.earlier_attempts);
+    EXPECT_LE(replay.state().kept().client_keys, kLittle.client_keys);
+    EXPECT_LE(replay.state().kept().ended_jobs, kLittle.ended_jobs);
+    equal += replay.equal();
+  }
+  EXPECT_GT(equal, 50U);
+  EXPECT_GT(tally.refused, 20U);
 }
 
 }  // namespace

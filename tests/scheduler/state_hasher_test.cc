@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <vector>
 
 #include "scheduler/state.h"
 #include "tests/scheduler/history.h"
@@ -19,6 +22,8 @@ constexpr std::uint64_t kPoint = kSnapshotEntries / kHashPoints;
 
 class Voter {
  public:
+  explicit Voter(std::size_t log_bytes = kLogBytesMax) : log_bytes_(log_bytes) {}
+
   void apply(const Entry& entry) {
     const LogIndex index = state_.applied().next();
     state_.apply(index, entry);
@@ -36,30 +41,48 @@ class Voter {
     if (const std::size_t place = bytes.find(from); !from.empty() && place != std::string::npos) {
       bytes.replace(place, from.size(), to);
     }
-    Voter voter;
+    Voter voter(log_bytes_);
     voter.state_ = State::decode(bytes).value();
+    voter.began_ = voter.state_.applied();
     voter.hasher_.restored(voter.state_);
     return voter;
   }
   const State& state() const { return state_; }
   std::uint64_t said(std::uint64_t index) const { return said_.at(index).hash; }
-  bool has_said(std::uint64_t index) const { return said_.contains(index); }
+  /// By index.
+  std::map<std::uint64_t, std::uint64_t> all_said() const { return said_since(*this); }
+  /// Behind the snapshot that `other` lives on from.
+  std::map<std::uint64_t, std::uint64_t> said_since(const Voter& other) const {
+    std::map<std::uint64_t, std::uint64_t> hashes;
+    for (const auto& [index, hash] : said_) {
+      if (index > other.began_.value()) {
+        hashes[index] = hash.hash;
+      }
+    }
+    return hashes;
+  }
+  /// A snapshot, behind the last entry.
+  bool was_due() const { return was_due_; }
 
  private:
   void note(LogIndex index, const std::string& command) {
     hasher_.applied(Term(1), command, state_);
+    was_due_ = hasher_.is_snapshot_due(index);
     if (hasher_.is_point(index)) {
       const bool is_deep = hasher_.is_deep(index);
       const StateHash hash = hasher_.hash(index, is_deep ? state_.encode() : "none");
-      if (hash.form != 0) {
-        EXPECT_EQ(hash.index, index);
-        said_[index.value()] = hash;
-      }
+      EXPECT_EQ(hash.index, index);
+      said_[index.value()] = hash;
+    } else {
+      EXPECT_FALSE(was_due_);
     }
   }
 
+  std::size_t log_bytes_;
+  LogIndex began_;
+  bool was_due_ = false;
   State state_;
-  StateHasher hasher_{kSnapshotEntries};
+  StateHasher hasher_{kSnapshotEntries, log_bytes_};
   std::map<std::uint64_t, StateHash> said_;
 };
 
@@ -154,18 +177,50 @@ TEST(StateHasher, SeesAWrongRecordThatNoEntryTouchesWhereTheStateIsHashedWhole) 
   EXPECT_NE(small.said(kSnapshotEntries + kPoint), wrong.said(kSnapshotEntries + kPoint));
 }
 
-TEST(StateHasher, SaysNothingFromASnapshotOfAnotherIndexUntilTheNextOne) {
-  Voter one;
-  one.apply(submit(1, 1));
-  Voter other = one.restarted();
-  while (one.state().applied().value() < kSnapshotEntries) {
-    one.skip();
-    other.skip();
+TEST(StateHasher, ASnapshotIsDueBehindSoManyBytesAndHashesComeOutTheSameFromIt) {
+  constexpr std::size_t kLogBytes = 10'000;
+  Voter voter(kLogBytes);
+  std::vector<Voter> restarted;
+  std::size_t due_by_bytes = 0;
+  std::size_t least_between = SIZE_MAX;
+  std::size_t bytes = 0;
+  for (std::uint64_t number = 1; number <= 3 * kSnapshotEntries; ++number) {
+    const entry::Submit fact = submit(number, 10 * (number % 100));
+    bytes += encode(fact).size();
+    voter.apply(fact);
+    for (Voter& each : restarted) {
+      each.apply(fact);
+      ASSERT_EQ(each.all_said(), voter.said_since(each)) << "at index " << number;
+      ASSERT_EQ(each.was_due(), voter.was_due());
+    }
+    if (voter.was_due()) {
+      const bool is_by_bytes = number % kSnapshotEntries != 0;
+      due_by_bytes += is_by_bytes ? 1 : 0;
+      least_between = is_by_bytes ? std::min(least_between, bytes) : least_between;
+      bytes = 0;
+      restarted.push_back(voter.restarted());
+    }
   }
-  EXPECT_TRUE(one.has_said(kPoint));
-  EXPECT_FALSE(other.has_said(kPoint));
-  EXPECT_FALSE(other.has_said(kSnapshotEntries - kPoint));
-  EXPECT_EQ(one.said(kSnapshotEntries), other.said(kSnapshotEntries));
+  EXPECT_GT(due_by_bytes, 3U);
+  EXPECT_GT(least_between, kLogBytes);
+}
+
+TEST(StateHasher, NoSnapshotIsDueBeforeTheLogIsLargerThanTheLastOne) {
+  constexpr std::size_t kLogBytes = 1000;
+  Voter voter(kLogBytes);
+  std::size_t bytes = 0;
+  std::size_t snapshot = 0;
+  for (std::uint64_t number = 1; number < kSnapshotEntries; ++number) {
+    const entry::Submit fact = submit(number, 500);
+    bytes += encode(fact).size();
+    voter.apply(fact);
+    ASSERT_EQ(voter.was_due(), bytes > std::max(kLogBytes, snapshot)) << "at index " << number;
+    if (voter.was_due()) {
+      snapshot = voter.state().encode().size();
+      bytes = 0;
+    }
+  }
+  EXPECT_GT(snapshot, 10 * kLogBytes);
 }
 
 }  // namespace
