@@ -99,7 +99,7 @@ RecoveryInfo Node::recovery_info(Instant now) const {
   info.epoch = seat_.epoch().counter;
   info.live = seat_.heard_voters(now);
   info.voters = known.voters.size();
-  info.idle_ms = static_cast<std::uint64_t>(to_ms(seat_.age(now)));
+  info.idle_ms = static_cast<std::uint64_t>(to_ms(seat_.leaderless(now)));
   if (const auto plan = seat_.recovery_plan()) {
     info.has_log = true;
     info.term = plan->last.term;

@@ -86,6 +86,7 @@ void QuorumSeat::take_seat(Instant now, scheduler::RecoveredLog log) {
   config.level = scheduler::kCommandLevel;
   raft_.emplace(config, options_.self, rng_.fork(), std::move(log), now);
   heard_leader_at_ = now;
+  current_at_ = now;
 }
 
 bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::Reader body) {
@@ -99,8 +100,10 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     if (!raft_.has_value()) {
       take_new_seat(now);
     }
+    std::optional<LogIndex> told;
     if (const auto* append = std::get_if<scheduler::AppendRequest>(&*raft_message)) {
-      told_commit_ = std::max(told_commit_, append->commit);
+      told = std::max(append->commit, append->committed);
+      told_commit_ = std::max(told_commit_, *told);
     }
     if (is_of_voter(envelope.from, *raft_message)) {
       voters_heard_[envelope.from] = now;
@@ -108,6 +111,7 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
     if (envelope.from == raft_->leader()) {
       heard_leader_at_ = now;
+      current_at_ = told.has_value() && raft_->commit() >= *told ? now : current_at_;
     }
   } else {
     return false;
@@ -406,6 +410,7 @@ void QuorumSeat::tell_leadership(Instant now) {
   if (told_ready_ && !leads) {
     // What a leader knew is as old as the last word of a majority to it.
     heard_leader_at_ = std::max(heard_leader_at_, raft_->last_majority_at());
+    current_at_ = std::max(current_at_, raft_->last_majority_at());
   }
   tell_quiet_voters(now);
   watch_for_loss(now);
@@ -580,6 +585,10 @@ std::optional<crdt::QuorumView> QuorumSeat::take_quorum_news() {
 }
 
 Duration QuorumSeat::age(Instant now) const {
+  return leads() || !raft_.has_value() ? Duration(0) : now - current_at_;
+}
+
+Duration QuorumSeat::leaderless(Instant now) const {
   return leads() || !raft_.has_value() ? Duration(0) : now - heard_leader_at_;
 }
 

@@ -159,9 +159,11 @@ class QuorumSeat {
   HostId ready_leader() const;
   /// Set once after each change of this voter's view that others should hear.
   std::optional<crdt::QuorumView> take_quorum_news();
-  /// Age of what a voter says that does not lead: since it last heard the leader, or, while it led,
-  /// a majority. 0 on the leader.
+  /// Age of what a voter says that does not lead: since it last heard a leader and had applied all
+  /// that this one had committed, or, while it led, since it heard a majority. 0 on the leader.
   Duration age(Instant now) const;
+  /// Since this host last heard a leader, or, while it led, a majority. 0 on the leader.
+  Duration leaderless(Instant now) const;
 
  private:
   /// Which machine a persist of the seat belongs to.
@@ -216,6 +218,7 @@ class QuorumSeat {
   scheduler::StateHasher hasher_;
   bool told_ready_ = false;
   Instant heard_leader_at_{};
+  Instant current_at_{};  ///< Everything that a leader told of was applied here.
   Instant leaderless_since_ = kNever;  ///< As far as this voter saw without a pause.
   bool told_lost_ = false;
   std::map<HostId, Instant> voters_heard_;  ///< Those that spoke from the seat that votes.

@@ -107,7 +107,7 @@ VoteReply read_vote_reply(Reader& in) {
 
 std::string body_of(const AppendRequest& message) {
   Encoder out;
-  out.array(9).num(message.term).u64(message.request).u64(message.round);
+  out.array(10).num(message.term).u64(message.request).u64(message.round);
   write(out, message.previous);
   out.num(message.commit).array(message.entries.size());
   for (const LogEntry& entry : message.entries) {
@@ -115,6 +115,7 @@ std::string body_of(const AppendRequest& message) {
   }
   out.num(message.durable);
   write(out, message.agreed);
+  out.num(message.committed);
   return out.take();
 }
 
@@ -140,6 +141,9 @@ AppendRequest read_append_request(Reader& in) {
     message.durable = read_number<LogIndex>(in, kWireNumberMax);
   }
   message.agreed = read_state_hash(in);
+  if (in.left() > 0) {
+    message.committed = read_number<LogIndex>(in, kWireNumberMax);
+  }
   return message;
 }
 

@@ -56,6 +56,7 @@ void Replication::begin_round(const View& view, std::vector<RaftSend>& sends) {
     }
     beat.durable = view.log.durable();
     beat.commit = std::min(view.commit, beat.previous.index);
+    beat.committed = view.commit;
     if (follower.agreed.form != 0 && can_do_without(follower, view)) {
       beat.agreed = follower.agreed;
     }

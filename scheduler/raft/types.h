@@ -101,6 +101,9 @@ struct AppendRequest {
   LogIndex durable{};  ///< Of the leader's own log; 0 = it does not say.
   /// To a member that said another hash for that index than a majority: it is to be made anew.
   StateHash agreed{};
+  /// A heartbeat's: what is committed, of which `commit` is the part that the receiver is known to
+  /// have. 0 = it does not say.
+  LogIndex committed{};
   bool operator==(const AppendRequest&) const = default;
 };
 /// The highest that a voter heard of what another's disk held, from its own words.

@@ -303,6 +303,34 @@ TEST_F(SeatOfThree, AFollowerThatLagsBehindItsLeaderKnowsIt) {
   EXPECT_TRUE(seat_->knows_state());
 }
 
+TEST_F(SeatOfThree, WhatAFollowerSaysIsAsOldAsWhatItHasCaughtUpWith) {
+  answering_ = {host('b'), host('c')};
+  pass(10ms, true);  // It compares its disk.
+  const Term term(1);
+  scheduler::AppendRequest append;
+  append.term = term;
+  append.entries = {{term, scheduler::LogEntryKind::kNoop, ""}};
+  append.commit = LogIndex(1);
+  hear(host('b'), append);
+  EXPECT_EQ(seat_->age(now_), Duration(0));
+  // Nine more are committed, of which heartbeats arrive and no entry.
+  scheduler::AppendRequest beat;
+  beat.term = term;
+  beat.previous = {LogIndex(1), term};
+  beat.commit = LogIndex(1);
+  beat.committed = LogIndex(10);
+  now_ += 300ms;
+  hear(host('b'), beat);
+  EXPECT_EQ(seat_->age(now_), 300ms);
+  EXPECT_EQ(seat_->leaderless(now_), Duration(0));
+  now_ += 300ms;
+  append.previous = {LogIndex(1), term};
+  append.entries.assign(9, {term, scheduler::LogEntryKind::kNoop, ""});
+  append.commit = LogIndex(10);
+  hear(host('b'), append);
+  EXPECT_EQ(seat_->age(now_), Duration(0));
+}
+
 TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
   answering_ = {host('b'), host('c')};
   levels_ = {{host('b'), scheduler::kCommandLevel}, {host('c'), scheduler::kCommandLevel}};

@@ -293,7 +293,8 @@ std::vector<Sample> message_samples() {
       raft_sample(
           "append_request_agreed",
           scheduler::AppendRequest{
-              Term(5), 9, 2, position, LogIndex(299), {}, LogIndex(298), {1, LogIndex(200), 77}}),
+              Term(5), 9, 2, position, LogIndex(299), {}, LogIndex(298), {1, LogIndex(200), 77},
+              LogIndex(301)}),
       raft_sample(
           "append_reply_state",
           scheduler::AppendReply{
