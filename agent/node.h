@@ -205,15 +205,12 @@ class Node {
   void on_request(Instant now, const gossip::Message& message, gossip::Route route);
   void on_response(const gossip::Message& message);
   void answer(const Asker& asker, const Response& response);
-  void answer_here(Instant now, const Asker& asker, const Request& request);
-  Response answer_from_state(Instant now, const Request& request) const;
   void answer_read(Instant now, std::uint64_t request, bool granted);
   void ask_leader(Instant now, ClientDesk::Open question, bool may_forward);
   bool ask_anew(Instant now);
   void ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward);
   void ask_output(Instant now, const Asker& asker, const Request& request);
   void leave(Instant now, const Asker& asker, const Request& request);
-  std::size_t live_voters(const crdt::QuorumView& quorum, HostId without) const;
   void lead_request(Instant now, ClientDesk::Open question);
   void forward(Instant now, ClientDesk::Open question);
   void refuse(const ClientDesk::Open& question, const std::string& text);
@@ -223,14 +220,19 @@ class Node {
   void end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why);
   bool is_reachable(HostId host) const;
   bool is_leader_reachable(HostId leader) const;
+  Response good(Instant now, std::string payload) const;
+  Response bad(ResponseStatus status, std::string text) const;
+
+  // node_answers.cc: what this node knows itself.
+  void answer_here(Instant now, const Asker& asker, const Request& request);
+  Response answer_from_state(Instant now, const Request& request) const;
+  std::size_t live_voters(const crdt::QuorumView& quorum, HostId without) const;
   VoterInfo voter_info(Instant now, HostId host,
                        const std::vector<scheduler::MemberLag>& lag) const;
   QuorumInfo quorum_info(Instant now) const;
   NodeList node_list() const;
   void note_confirmed(Instant now, HostId host, const crdt::RowVersion& newest);
   Duration age_of_rows(Instant now) const;
-  Response good(Instant now, std::string payload) const;
-  Response bad(ResponseStatus status, std::string text) const;
 
   NodeOptions options_;
   Rng rng_;
