@@ -211,6 +211,7 @@ class Node {
   void ask_voter(Instant now, const Asker& asker, const Request& request, bool may_forward);
   void ask_output(Instant now, const Asker& asker, const Request& request);
   void leave(Instant now, const Asker& asker, const Request& request);
+  bool pass_to_leader(Instant now, const Asker& asker, const Request& request);
   void lead_request(Instant now, ClientDesk::Open question);
   void forward(Instant now, ClientDesk::Open question);
   void refuse(const ClientDesk::Open& question, const std::string& text);

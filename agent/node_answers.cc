@@ -152,7 +152,10 @@ Response Node::answer_from_state(Instant now, const Request& request) const {
     return good(now, encode_payload(query.has_value() ? jobs_page(state, addresses_, query->after)
                                                       : newest_jobs(state, addresses_)));
   }
-  const HostViews hosts{addresses_, [this](HostId host) { return membership_.member(host); }, now};
+  const HostId leader = seat_.ready_leader();
+  const bool is_led = seat_.leads() || (!leader.is_zero() && is_leader_reachable(leader));
+  const HostViews hosts{addresses_, [this](HostId host) { return membership_.member(host); }, now,
+                        seat_.left_out(), is_led};
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
   if (state.job(job) == nullptr) {
     return bad(ResponseStatus::kNotFound, "there is no job " + std::to_string(job.value()) +

@@ -113,7 +113,8 @@ void Node::on_request(Instant now, const gossip::Message& message, gossip::Route
     case Verb::kWhy:
       if (request->consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(now, {asker, *request}, may_forward);
-      } else {
+      } else if (request->verb != Verb::kWhy || !may_forward ||
+                 !pass_to_leader(now, asker, *request)) {
         ask_voter(now, asker, *request, may_forward);
       }
       return;
@@ -226,6 +227,19 @@ void Node::refuse(const ClientDesk::Open& question, const std::string& text) {
   } else {
     answer(question.asker, bad(ResponseStatus::kNoQuorum, text));
   }
+}
+
+/// What only a leader knows is best asked there. False: this host leads, or knows no leader.
+bool Node::pass_to_leader(Instant now, const Asker& asker, const Request& request) {
+  const HostId leader = seat_.ready_leader();
+  if (seat_.leads() || leader.is_zero() || leader == options_.self ||
+      !is_leader_reachable(leader)) {
+    return false;
+  }
+  ClientDesk::Open question{asker, request, leader};
+  question.follows_leader = true;
+  forward(now, std::move(question));
+  return true;
 }
 
 void Node::lead_request(Instant now, ClientDesk::Open question) {
@@ -420,6 +434,10 @@ void Node::give_up_on(HostId host) {
 
 void Node::end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why) {
   for (const ClientDesk::Open& open : questions) {
+    if (open.request.verb == Verb::kWhy && !open.request.consistent && seat_.knows_state()) {
+      answer(open.asker, answer_from_state(now_, open.request));
+      continue;
+    }
     answer(open.asker,
            !is_change(open.request.verb)
                ? bad(ResponseStatus::kNoQuorum, why + ": repeat")

@@ -149,6 +149,10 @@ class QuorumSeat {
   /// Null without a seat: a learner has one, and so has a voter that was replaced.
   const scheduler::Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const scheduler::State& state() const { return scheduler_.state(); }
+  /// Where this leader places nothing now, and why; empty on others.
+  std::map<HostId, std::string> left_out() const {
+    return leads() ? scheduler_.left_out() : std::map<HostId, std::string>();
+  }
   /// Who votes and leads, as far as this host knows: its own seat, or the newest row about it.
   crdt::QuorumView known_quorum() const;
   /// Parts of known_quorum(), asked for after every step.

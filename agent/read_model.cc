@@ -188,7 +188,7 @@ std::size_t size_bytes(const JobSummary& summary) {
 
 /// Hosts that the log takes for placeable and this node does not.
 scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& hosts) {
-  scheduler::HostDoubts doubts;
+  scheduler::HostDoubts doubts = hosts.left_out_by_leader;
   for (const auto& [id, record] : state.hosts()) {
     const membership::Member* member = hosts.member_of(id);
     if (record.is_reachable() && is_missing(member)) {
@@ -201,6 +201,10 @@ scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& 
 /// What a job waits for; of one whose hosts do not answer, what becomes of it.
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
+  if (why.is_queued && !hosts.is_led) {
+    return why.reason +
+           "; no leader is known, and without one nothing is placed: see `muster quorum`";
+  }
   const Attempt* newest =
       job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
   const std::string next =
@@ -305,7 +309,7 @@ WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id
   info.ahead = why->ahead;
   info.ahead_count = why->ahead_count;
   info.awaits_hosts = why->awaits_hosts;
-  if (why->ahead_count == 0 && !why->awaits_hosts) {
+  if (why->ahead_count == 0 && !why->awaits_hosts && hosts.is_led) {
     info.would_start = why->smallest_end;
     info.fits_now = why->largest_now;
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agent/address_book.h"
@@ -22,6 +23,10 @@ struct HostViews {
   const AddressBook& addresses;
   MemberOf member_of;
   Instant now;
+  /// Of a leader: where it places nothing, and why.
+  std::map<HostId, std::string> left_out_by_leader = {};
+  /// Somebody leads who would place what fits.
+  bool is_led = true;
 };
 
 /// What a node knows of all hosts.

@@ -250,6 +250,14 @@ void Scheduler::on(Instant now, input::VotersQuiet& fact) {
   placing_wanted_ = placing_wanted_ || is_ready();
 }
 
+std::map<HostId, std::string> Scheduler::left_out() const {
+  std::map<HostId, std::string> hosts;
+  for (const HostId host : quiet_) {
+    hosts[host] = late_.contains(host) ? "a voter whose disk is slow" : "a voter that is silent";
+  }
+  return hosts;
+}
+
 namespace {
 
 /// For people: the first of what makes two jobs two; "" when they are one. Who asks may have become

@@ -174,6 +174,8 @@ class Scheduler {
   /// Leads and applied its own-term entry: it may speak and decide.
   bool is_ready() const { return leads_ && own_term_applied_; }
   bool is_halted() const { return halted_; }
+  /// Hosts that a leader places nothing on, for what it sees of its voters; and why, for people.
+  std::map<HostId, std::string> left_out() const;
   /// Messages and facts dropped as stale or hostile.
   std::uint64_t dropped_count() const { return dropped_; }
 

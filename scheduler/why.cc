@@ -297,7 +297,8 @@ std::string Why::text() const {
     return text + "after the recovery the queue waits for hosts to say what they run";
   }
   if (!fits_now) {
-    return text + "it lacks " + std::to_string(lacking_gpus) + " GPUs, " +
+    return text + "it lacks " + std::to_string(lacking_gpus) +
+           (lacking_gpus == 1 ? " GPU, " : " GPUs, ") +
            std::to_string(free_gpus) + (free_gpus == 1 ? " is free" : " are free") +
            barred(barred_gpus);
   }

@@ -101,6 +101,18 @@ class Forwarding : public testing::BareNode {
   }
 };
 
+TEST(Node, WhyIsAskedOfTheLeader) {
+  Forwarding bare({kThird, kPeer}, true);
+  const std::string job = encode_payload(JobRef{JobId(1)});
+  EXPECT_FALSE(bare.ask(request(Verb::kWhy, job)).has_value());
+  EXPECT_EQ(bare.passed_on_to(), std::vector<gossip::Endpoint>{testing::kPeerControl});
+  bare.transport.clear();
+  bare.third_leads();
+  EXPECT_EQ(bare.passed_on_to(),
+            std::vector<gossip::Endpoint>{gossip::Endpoint::ipv4(10, 0, 0, 3, 7450)})
+      << "and of the next one";
+}
+
 TEST(Node, APassedOnRequestEndsWithTheConnectionItWentOutOn) {
   Forwarding bare;
   EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());

@@ -46,6 +46,37 @@ class ReadModelTest : public testing::Test {
   std::map<HostId, membership::Member> members_;
 };
 
+TEST_F(ReadModelTest, WhyNamesWhatTheLeaderLeavesOut) {
+  log_.apply(registration(1, 8));
+  log_.apply(registration(2, 8));
+  const JobId job = log_.submit(16);
+  EXPECT_NE(why_of(job).headline.find("it fits and starts now"), std::string::npos);
+  HostViews seen = views();
+  seen.left_out_by_leader[host_id(2)] = "a voter that is silent";
+  const WhyInfo why = why_info(log_.state, seen, job);
+  EXPECT_NE(why.headline.find("it lacks 8 GPUs, 8 are free"), std::string::npos) << why.headline;
+  EXPECT_EQ(withheld(why, "a voter that is silent"), 8U);
+}
+
+TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
+  log_.apply(registration(1, 8));
+  const JobId holder = log_.submit(8);
+  log_.decide(holder, {member_of(1, 0, 8)});
+  const JobId job = log_.submit(1);
+  EXPECT_NE(why_of(job).headline.find("it lacks 1 GPU, 0 are free"), std::string::npos);
+  EXPECT_EQ(why_of(job).would_start, std::vector<JobId>{holder});
+  HostViews seen = views();
+  seen.is_led = false;
+  const WhyInfo why = why_info(log_.state, seen, job);
+  EXPECT_EQ(why.headline,
+            "submitted; no leader is known, and without one nothing is placed: see `muster "
+            "quorum`");
+  EXPECT_TRUE(why.would_start.empty());
+  EXPECT_EQ(why.fits_now, 0U);
+  EXPECT_EQ(why_info(log_.state, seen, holder).headline, why_of(holder).headline)
+      << "one that has its GPUs waits for no placement";
+}
+
 TEST_F(ReadModelTest, WhyNamesTheGpusThatNoEndFrees) {
   for (std::uint64_t host = 1; host <= 5; ++host) {
     log_.apply(registration(host, 8));
