@@ -38,6 +38,17 @@ void Node::begin_epochs(Instant now) {
 
 bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
   const ClusterEpoch theirs = gossip::epoch_of(envelope);
+  if (epoch_.is_too_far_ahead(theirs)) {
+    if (complaint_about_ != envelope.from) {
+      complaint_about_ = envelope.from;
+      emit(Severity::kAlarm, "epoch_not_believed",
+           {{"host", envelope.from.short_hex()},
+            {"epoch", theirs.text()},
+            {"advice", "no quorum was recovered that often: restart that host's agent"}});
+    }
+    ++dropped_count_;
+    return false;
+  }
   if (theirs.counter > epoch_.met().counter) {
     raise_epoch(now, theirs);
   }

@@ -3,6 +3,7 @@
 // counter the first lineage. On disk before anything of it is obeyed, so that no restart makes this
 // host listen to a quorum again that was given up. A part of Node.
 
+#include <cstdint>
 #include <string_view>
 
 #include "crdt/write_batch.h"
@@ -11,6 +12,10 @@
 namespace muster::agent {
 
 inline constexpr std::string_view kObeyedEpochKey = "epoch";
+/// A counter rises by one at each recovery, which is an operator's work: one that is further ahead
+/// is no other quorum's but a wrong number, and to believe it would cost the log. Lower: a host
+/// that was off for that many recoveries finds nobody to obey.
+inline constexpr std::uint64_t kEpochLeapMax = 1024;
 
 class ObeyedEpoch {
  public:
@@ -24,6 +29,9 @@ class ObeyedEpoch {
   bool obeys(const ClusterEpoch& epoch) const { return is_durable_ && epoch == met_; }
   /// True when `epoch` is higher than all before: to be written, then persisted().
   bool meet(const ClusterEpoch& epoch);
+  bool is_too_far_ahead(const ClusterEpoch& epoch) const {
+    return epoch.counter > met_.counter && epoch.counter - met_.counter > kEpochLeapMax;
+  }
   /// The same counter under another lineage: two recoveries, of which this host obeys the other.
   bool is_rival(const ClusterEpoch& epoch) const {
     return epoch.counter == met_.counter && epoch.lineage != met_.lineage;

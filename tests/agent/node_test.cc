@@ -313,6 +313,23 @@ TEST(Node, ARecoveryIsInTheLogBeforeAnythingElseKnowsOfIt) {
   EXPECT_TRUE(QuorumSeat::check(bare.records(crdt::Environment::kRaft), testing::kSelf));
 }
 
+TEST(Node, AnEpochThatNobodyCanHaveReachedIsNotBelieved) {
+  BareNode bare(0, kCluster);
+  const auto hear = [&bare](std::uint64_t counter) {
+    gossip::Envelope envelope = BareNode::envelope(MessageType::kProbe);
+    gossip::set_epoch(envelope, {counter, 77});
+    bare.transport.clear();
+    bare.receive(probe(envelope));
+    return !bare.transport.empty();
+  };
+  EXPECT_FALSE(hear(2 + kEpochLeapMax));
+  EXPECT_FALSE(hear(gossip::kEpochCounterMax));
+  EXPECT_EQ(bare.count("epoch_not_believed"), 1U) << "once of each host in turn";
+  EXPECT_EQ(bare.count("epoch_met"), 0U);
+  EXPECT_TRUE(hear(1 + kEpochLeapMax));
+  EXPECT_EQ(bare.count("epoch_met"), 1U);
+}
+
 TEST(Node, AProbeIsAnsweredOnTheConnectionItCameInOn) {
   BareNode bare(0, kCluster);
   bare.transport.clear();
