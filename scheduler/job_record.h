@@ -44,7 +44,7 @@ struct Job {
   bool cancel_requested = false;
   /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.
   JobOrder order = JobOrder::kNone;
-  std::string ordered_by;      ///< Who gave `order`; "" without one.
+  std::string ordered_by;      ///< Who gave the order in force, a cancel among them; else "".
   std::int32_t exit_code = 0;  ///< Of an ended job: what `submit --wait` exits with.
   std::string reason;          ///< One line: why it ended, or why it is queued again.
   Duration submitted_at{0};    ///< Cluster time.

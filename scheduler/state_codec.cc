@@ -193,7 +193,7 @@ std::deque<Transition> read_history(Reader& in) {
 
 Encoder encode_job(const Job& job) {
   // Without an order the bytes are those of a version that knew none, and so is the digest.
-  const bool is_ordered = job.order != JobOrder::kNone;
+  const bool is_ordered = job.order != JobOrder::kNone || !job.ordered_by.empty();
   Encoder out = section(Section::kJob, is_ordered ? 21 : 19);
   out.num(job.id);
   write(out, job.spec);

@@ -92,6 +92,7 @@ void State::keep_order(Step& step, Job& job, JobEvent word, const std::string& b
   job_steps_.add(job.state, word);
   if (word == JobEvent::kCancel) {
     job.cancel_requested = true;
+    job.ordered_by = by;
   } else if (word != JobEvent::kResume) {
     job.order = order_of(word);
     job.ordered_by = by;

@@ -192,7 +192,8 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
 /// What an operator ordered beats what the attempt was stopped for: that uses no retry.
 bool State::conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
   if (job.cancel_requested || attempt.cause == Cause::kCancelled) {
-    end_job(step, job, JobEvent::kEndCancelled, kExitCancelled, "cancelled");
+    end_job(step, job, JobEvent::kEndCancelled, kExitCancelled,
+            job.ordered_by.empty() ? "cancelled" : "cancelled by " + job.ordered_by);
     return true;
   }
   if (job.order == JobOrder::kRequeue) {

@@ -250,6 +250,7 @@ TEST_F(Orders, CancelBeatsSuspendAndIsNotTakenBack) {
   stop(token, Cause::kSuspended);
   end_ranks(token);
   EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).reason, "cancelled by " + std::string(kBy));
 }
 
 TEST_F(Orders, ResumeTakesASuspendBack) {
