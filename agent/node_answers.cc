@@ -142,7 +142,7 @@ QuorumInfo Node::quorum_info(Instant now) const {
   return info;
 }
 
-Response Node::answer_from_state(Instant now, const Request& request) const {
+Response Node::answer_from_state(Instant now, const Request& request, bool may_be_led) const {
   if (request.verb == Verb::kQuorum) {
     return good(now, encode_payload(quorum_info(now)));
   }
@@ -153,7 +153,8 @@ Response Node::answer_from_state(Instant now, const Request& request) const {
                                                       : newest_jobs(state, addresses_)));
   }
   const HostId leader = seat_.ready_leader();
-  const bool is_led = seat_.leads() || (!leader.is_zero() && is_leader_reachable(leader));
+  const bool is_led = may_be_led && (seat_.leads() || (!leader.is_zero() &&
+                                                       is_leader_reachable(leader)));
   const HostViews hosts{addresses_, [this](HostId host) { return membership_.member(host); }, now,
                         seat_.left_out(), is_led};
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;

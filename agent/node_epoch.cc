@@ -36,11 +36,23 @@ void Node::begin_epochs(Instant now) {
   }
 }
 
+/// Each host's epoch is complained about once, of so many hosts.
+bool Node::is_new_complaint(HostId host, const ClusterEpoch& epoch) {
+  constexpr std::size_t kComplaintsMax = 1024;
+  if (epochs_complained_.size() >= kComplaintsMax && !epochs_complained_.contains(host)) {
+    return false;
+  }
+  return std::exchange(epochs_complained_[host], epoch) != epoch;
+}
+
 bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
+  if (envelope.type == gossip::MessageType::kRequest ||
+      envelope.type == gossip::MessageType::kResponse) {
+    return true;  // What lies behind their fields is the asking client's.
+  }
   const ClusterEpoch theirs = gossip::epoch_of(envelope);
   if (epoch_.is_too_far_ahead(theirs)) {
-    if (complaint_about_ != envelope.from) {
-      complaint_about_ = envelope.from;
+    if (is_new_complaint(envelope.from, theirs)) {
       emit(Severity::kAlarm, "epoch_not_believed",
            {{"host", envelope.from.short_hex()},
             {"epoch", theirs.text()},
@@ -52,8 +64,7 @@ bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
   if (theirs.counter > epoch_.met().counter) {
     raise_epoch(now, theirs);
   }
-  if (epoch_.is_rival(theirs) && complaint_about_ != envelope.from) {
-    complaint_about_ = envelope.from;
+  if (epoch_.is_rival(theirs) && is_new_complaint(envelope.from, theirs)) {
     emit(Severity::kAlarm, "rival_epoch",
          {{"host", envelope.from.short_hex()},
           {"epoch", theirs.text()},

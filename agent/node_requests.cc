@@ -217,9 +217,11 @@ bool Node::ask_anew(Instant now) {
   return !questions.empty();
 }
 
-/// Surely not done, unless an earlier leader was asked already.
+/// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
 void Node::refuse(const ClientDesk::Open& question, const std::string& text) {
-  if (question.is_repeated && question.request.verb == Verb::kSubmit) {
+  if (question.request.verb == Verb::kWhy && !question.request.consistent && seat_.knows_state()) {
+    answer(question.asker, answer_from_state(now_, question.request, false));
+  } else if (question.is_repeated && question.request.verb == Verb::kSubmit) {
     answer(question.asker, bad(ResponseStatus::kUnknown,
                                "the leader changed: it may or may not have been accepted; repeat "
                                "under the same key (" +
@@ -331,7 +333,8 @@ void Node::on_response(const gossip::Message& message) {
   asker.trailing = message.envelope().trailing;
   asker.trailing_count = message.envelope().trailing_count;
   const auto response = decode_response(message.body());
-  if (response.has_value() && response->status == ResponseStatus::kNoQuorum && open->is_repeated) {
+  const bool is_mine = open->is_repeated || open->request.verb == Verb::kWhy;
+  if (response.has_value() && response->status == ResponseStatus::kNoQuorum && is_mine) {
     refuse(*open, response->text);
     return;
   }
@@ -434,16 +437,13 @@ void Node::give_up_on(HostId host) {
 
 void Node::end_unanswered(const std::vector<ClientDesk::Open>& questions, const std::string& why) {
   for (const ClientDesk::Open& open : questions) {
-    if (open.request.verb == Verb::kWhy && !open.request.consistent && seat_.knows_state()) {
-      answer(open.asker, answer_from_state(now_, open.request));
-      continue;
+    if (!is_change(open.request.verb)) {
+      refuse(open, why + ": repeat");
+    } else {
+      answer(open.asker, bad(ResponseStatus::kUnknown,
+                             why + ": it may or may not have been accepted; repeat under the same "
+                                   "key"));
     }
-    answer(open.asker,
-           !is_change(open.request.verb)
-               ? bad(ResponseStatus::kNoQuorum, why + ": repeat")
-               : bad(ResponseStatus::kUnknown,
-                     why + ": it may or may not have been accepted; repeat under the same "
-                           "key"));
   }
 }
 

@@ -111,7 +111,10 @@ bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::
     raft_->step(now, scheduler::Raft::PeerMessage{envelope.from, *std::move(raft_message)});
     if (envelope.from == raft_->leader()) {
       heard_leader_at_ = now;
-      current_at_ = told.has_value() && raft_->commit() >= *told ? now : current_at_;
+      // A new leader knows what its predecessor had committed once an entry of its own is.
+      const bool is_current = told.has_value() && raft_->commit() >= *told &&
+                              raft_->log().term_at(raft_->commit()) == raft_->term();
+      current_at_ = is_current ? now : current_at_;
     }
   } else {
     return false;

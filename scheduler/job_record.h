@@ -51,9 +51,9 @@ struct Job {
   Duration ended_at{0};
   LogIndex ended_index;
   Token current;                      ///< Its newest attempt while that is not settled; else none.
-  std::vector<Token> attempt_tokens;  ///< The newest kAttemptsKept, oldest first.
+  std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
   std::vector<LeftOut> left_out;
-  std::deque<Transition> history;  ///< The newest kTransitionsKept.
+  std::deque<Transition> history;  ///< The newest, at most kTransitionsKept.
   bool operator==(const Job&) const = default;
 
   void forget_order() {

@@ -1,14 +1,17 @@
 #include "scheduler/kept_bytes.h"
 
+#include "scheduler/codec.h"
+
 namespace muster::scheduler {
 namespace {
 
-// Lengths, ids, times and numbers as they are encoded (state_codec.cc), rounded up.
-constexpr std::size_t kJobBytes = 200;
+// Lengths, ids, times and numbers as they are encoded (state_codec.cc), rounded up; of a job its
+// reason and the tokens of its attempts among them, of a rank how it may end.
+constexpr std::size_t kJobBytes = 400;
 constexpr std::size_t kTextBytes = 3;
 constexpr std::size_t kAttemptBytes = 140;
 constexpr std::size_t kMemberBytes = 120;
-constexpr std::size_t kRankBytes = 40;
+constexpr std::size_t kRankBytes = 58 + kDetailBytesMax;
 constexpr std::size_t kTransitionBytes = 36;
 constexpr std::size_t kKeyBytes = 28;
 

@@ -12,19 +12,19 @@
 
 namespace muster::scheduler {
 
-/// Together 192 MiB of the 256; the rest is for hosts, live attempts and fixed fields. The same at
-/// all voters: another number is another form of state (kStateHashForm).
+/// Together 200 MiB of the 256; the rest is for hosts, live attempts, hosts left out and the least
+/// of histories. The same at all voters: another number is another form (kStateHashForm).
 struct KeptBytesMax {
   /// Of jobs that have not ended; further submits are refused.
-  std::size_t unfinished_jobs = 48 << 20;
+  std::size_t unfinished_jobs = 64 << 20;
   /// With their histories and attempts; the first to end are forgotten first.
   std::size_t ended_jobs = 40 << 20;
   /// Of unfinished jobs, all but the newest of each; the oldest are forgotten first.
   std::size_t earlier_attempts = 24 << 20;
   /// Of unfinished jobs; beyond it each keeps its last kTransitionsLeast.
   std::size_t histories = 16 << 20;
-  /// The oldest are forgotten first, sooner than kClientKeyLife: 1.6 million submits a week.
-  std::size_t client_keys = 64 << 20;
+  /// The oldest are forgotten first, sooner than kClientKeyLife: a million submits a week.
+  std::size_t client_keys = 56 << 20;
 };
 
 /// As counted; the fields are those of KeptBytesMax.

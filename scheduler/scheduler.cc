@@ -298,6 +298,13 @@ std::string Scheduler::why_not_under(const std::string& key, const JobSpec& spec
                                ": give another job another key";
 }
 
+bool Scheduler::awaits_registrations(Instant now) const {
+  return now < ready_since_ + kRegistrationWait &&
+         std::any_of(views_.begin(), views_.end(), [this](const auto& item) {
+           return item.second.view.verdict == Verdict::kAlive && state_.host(item.first) == nullptr;
+         });
+}
+
 void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   const auto refuse = [&](ErrorCode code, std::string text) {
     output_.replies.push_back({fact.request, JobId(), Error{code, std::move(text)}});
@@ -322,7 +329,7 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   const std::string& type = fact.spec.gpu_type;
   const std::optional<std::uint32_t> largest =
       state_.largest_possible(type, fact.spec.keep_when_isolated);
-  if (largest.has_value() && fact.spec.gpus > *largest) {
+  if (largest.has_value() && fact.spec.gpus > *largest && !awaits_registrations(now)) {
     const bool keep_helps = fact.spec.gpus <= *state_.largest_possible(type);
     refuse(ErrorCode::kImpossible,
            "the job asks for " + std::to_string(fact.spec.gpus) +
@@ -333,7 +340,8 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   }
   const entry::Submit entry{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
   const std::size_t bytes = kept_bytes_of_job(entry.spec, entry.key, entry.submitted_by);
-  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
+  const std::size_t more = submits_.contains(entry.key) ? 0 : bytes;
+  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + more > kSubmitBytesMax;
   if (std::string full = is_busy ? "the leader has too much to do" : state_.why_not(entry);
       !full.empty()) {
     refuse(ErrorCode::kUnavailable, std::move(full));

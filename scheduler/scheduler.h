@@ -113,7 +113,10 @@ struct OutgoingMessage {
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
 inline constexpr std::size_t kRequestsMax = 20'000;      ///< Later ones are kUnavailable.
 /// Of submits that are not in the log yet; later ones are kUnavailable.
-inline constexpr std::size_t kSubmitBytesMax = 32 << 20;
+inline constexpr std::size_t kSubmitBytesMax = 8 << 20;
+/// After a leader took over: hosts that are alive and not registered yet may be what a job lacks.
+/// Lower: a cluster that has just formed calls jobs impossible; higher: those are told later.
+inline constexpr Duration kRegistrationWait = std::chrono::seconds(10);
 inline constexpr std::size_t kRefusedHellosMax = 1024;       ///< More are told of more often.
 inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 inline constexpr std::size_t kDecidesMax = 64;           ///< Proposed in one go.
@@ -228,6 +231,7 @@ class Scheduler {
   void answer(Instant now, const Waiter& waiter, const Hello& hello);
   void answer(Instant now, const Waiter& waiter, const Renew& renew);
   void say_relayed_acks();
+  bool awaits_registrations(Instant now) const;
   std::string why_not_under(const std::string& key, const JobSpec& spec) const;
   void refuse_pair(Instant now, const Waiter& waiter, const Hello& hello, Generation raise_to);
   void forgive(Instant now, const HostId& host, const std::vector<Token>& tokens);

@@ -28,7 +28,7 @@ namespace muster::scheduler {
 
 inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
 inline constexpr std::size_t kJobsEndedKept = 10'000;
-inline constexpr std::size_t kTransitionsKept = 64;
+inline constexpr std::size_t kTransitionsKept = 64;  ///< These at most: see KeptBytesMax.
 inline constexpr std::size_t kTransitionsLeast = 8;  ///< Kept of each job whatever they weigh.
 inline constexpr std::size_t kAttemptsKept = 8;  ///< ENDED attempts kept with their job.
 inline constexpr std::size_t kLeftOutMax = 64;
@@ -102,7 +102,7 @@ class State {
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
   const std::map<HostId, HostRecord>& hosts() const { return hosts_; }
-  /// Live attempts and those of the jobs still remembered, by token.
+  /// Live attempts, and those that their jobs still list, by token.
   const std::map<Token, Attempt>& attempts() const { return attempts_; }
   /// uuid -> slot -> grant.
   const std::map<std::string, std::map<std::uint32_t, Grant>>& grants() const { return grants_; }

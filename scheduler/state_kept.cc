@@ -129,15 +129,16 @@ void State::count_ended(const Job& job) {
   kept_.ended_jobs += ended_bytes_of(job);
   ended_jobs_.insert({job.ended_index, job.id});
   const auto is_too_much = [this] {
-    return ended_jobs_.size() > kJobsEndedKept ||
-           (kept_.ended_jobs > kept_max_.ended_jobs && ended_jobs_.size() > 1);
+    return ended_jobs_.size() > kJobsEndedKept || kept_.ended_jobs > kept_max_.ended_jobs;
   };
-  while (is_too_much()) {
+  // Not the job itself: whoever ended it is not done with it.
+  while (is_too_much() && ended_jobs_.begin()->second != job.id) {
     const auto oldest = jobs_.find(ended_jobs_.begin()->second);
     ended_jobs_.erase(ended_jobs_.begin());
     kept_.ended_jobs -= ended_bytes_of(oldest->second);
     for (const Token& token : oldest->second.attempt_tokens) {
       forget_attempt(token);
+      unsure_.erase(token);  // What has ended is not adopted.
     }
     jobs_.erase(oldest);
   }
@@ -146,14 +147,19 @@ void State::count_ended(const Job& job) {
 /// Anew, from the parts.
 KeptBytes State::counted() const {
   KeptBytes bytes;
+  std::size_t earlier = 0;
   for (const auto& [id, job] : jobs_) {
     if (job.has_ended()) {
       bytes.ended_jobs += ended_bytes_of(job);
     } else {
       bytes.unfinished_jobs += kept_bytes(job);
       bytes.histories += kept_bytes_of_history(job);
+      for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
+        earlier += earlier_attempts_.count(job.attempt_tokens[i]);
+      }
     }
   }
+  CHECK(earlier == earlier_attempts_.size() || is_mutant_planted());
   for (const Token& token : earlier_attempts_) {
     bytes.earlier_attempts += kept_bytes(attempts_.at(token));
   }

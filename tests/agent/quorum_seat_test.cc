@@ -331,6 +331,29 @@ TEST_F(SeatOfThree, WhatAFollowerSaysIsAsOldAsWhatItHasCaughtUpWith) {
   EXPECT_EQ(seat_->age(now_), Duration(0));
 }
 
+TEST_F(SeatOfThree, WhatAFollowerSaysIsNotCurrentBeforeANewLeaderCommittedAnEntry) {
+  answering_ = {host('b'), host('c')};
+  pass(10ms, true);  // It compares its disk.
+  scheduler::AppendRequest append;
+  append.term = Term(1);
+  append.entries = {{Term(1), scheduler::LogEntryKind::kNoop, ""}};
+  append.commit = LogIndex(1);
+  hear(host('b'), append);
+  now_ += 300ms;
+  scheduler::AppendRequest beat;
+  beat.term = Term(2);
+  beat.previous = {LogIndex(1), Term(1)};
+  beat.commit = beat.committed = LogIndex(1);
+  hear(host('c'), beat);
+  EXPECT_EQ(seat_->age(now_), 300ms) << "the leader before may have committed more";
+  append.term = Term(2);
+  append.previous = {LogIndex(1), Term(1)};
+  append.entries = {{Term(2), scheduler::LogEntryKind::kNoop, ""}};
+  append.commit = LogIndex(2);
+  hear(host('c'), append);
+  EXPECT_EQ(seat_->age(now_), Duration(0));
+}
+
 TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
   answering_ = {host('b'), host('c')};
   levels_ = {{host('b'), scheduler::kCommandLevel}, {host('c'), scheduler::kCommandLevel}};

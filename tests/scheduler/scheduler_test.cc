@@ -441,6 +441,42 @@ TEST_F(OneLeader, ImpossibleIsRefusedOnlyOnceHostsAreKnown) {
   EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
 }
 
+TEST_F(OneLeader, SubmitsThatAreNotInTheLogAreBoundedInBytes) {
+  join(1);
+  commit = false;
+  entry::Submit large = submission("", 1);
+  large.spec.argv = {std::string(kCommandBytesMax, 'x')};
+  const auto say = [&](std::uint64_t number) {
+    replies.clear();
+    give(input::ClientSubmit{++request, "key" + std::to_string(number), large.spec, "alice"});
+    return replies.empty();
+  };
+  std::uint64_t taken = 0;
+  while (say(taken) && taken < 1000) {
+    ++taken;
+  }
+  EXPECT_LT(taken, kSubmitBytesMax / kCommandBytesMax);
+  EXPECT_GT(taken, kSubmitBytesMax / kCommandBytesMax / 2);
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(say(0)) << "that one is on its way";
+  commit = true;
+  settle();
+  EXPECT_FALSE(say(taken));
+  EXPECT_FALSE(replies.back().error.has_value()) << "room again";
+}
+
+TEST_F(OneLeader, NothingIsImpossibleWhileLiveHostsHaveJustNotRegistered) {
+  join(1);
+  see(2, Verdict::kAlive);
+  EXPECT_NE(submit(8, "a"), JobId()) << "a cluster that has just formed";
+  pass(kRegistrationWait);
+  submit(8, "b");
+  ASSERT_TRUE(replies.back().error.has_value());
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
+  join(2);
+  EXPECT_NE(submit(8, "b"), JobId());
+}
+
 TEST_F(OneLeader, ANameThatIsTakenIsRefusedWithoutAnEntry) {
   join(1);
   Hello same = hello_of(9);

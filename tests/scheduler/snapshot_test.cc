@@ -42,6 +42,11 @@ struct Tally {
   std::uint64_t keys_forgotten = 0;
   std::uint64_t keys_repeated = 0;
   std::uint64_t refused = 0;  ///< Submits, for the bytes of unfinished jobs.
+  // At the ends of histories.
+  std::uint64_t ended_forgotten = 0;
+  std::uint64_t attempts_forgotten = 0;
+  std::uint64_t histories_shortened = 0;
+  std::uint64_t keys_lost = 0;
   EdgeCounts edges;
 };
 
@@ -84,6 +89,16 @@ class Replay {
       ++equal_;
     });
     tally_.edges.merge(state_.edges());
+    std::uint64_t last = 0;
+    for (const auto& [id, job] : state_.jobs()) {
+      const std::size_t attempts = std::min<std::size_t>(job.attempts, kAttemptsKept);
+      tally_.attempts_forgotten += attempts - std::min(attempts, job.attempt_tokens.size());
+      tally_.histories_shortened +=
+          job.history.front().cause != "submitted" && job.history.size() < kTransitionsKept;
+      tally_.keys_lost += !state_.job_of_key(job.key).has_value();
+      last = id.value();
+    }
+    tally_.ended_forgotten += last - state_.jobs().size();
   }
 
   std::uint64_t equal() const { return equal_; }
@@ -189,6 +204,10 @@ TEST(Snapshot, WhatIsForgottenForItsBytesIsTheSameFromAnySnapshot) {
   }
   EXPECT_GT(equal, 50U);
   EXPECT_GT(tally.refused, 20U);
+  EXPECT_GT(tally.ended_forgotten, 100U);
+  EXPECT_GT(tally.attempts_forgotten, 10U);
+  EXPECT_GT(tally.histories_shortened, 10U);
+  EXPECT_GT(tally.keys_lost, 20U);
 }
 
 }  // namespace
