@@ -332,6 +332,17 @@ TEST(Node, AnEpochThatNobodyCanHaveReachedIsNotBelieved) {
   EXPECT_EQ(bare.count("epoch_met"), 1U);
 }
 
+/// It comes back behind the fields of the answer, where members say their epoch.
+TEST(Node, WhatAClientAppendedIsNoEpoch) {
+  BareNode bare(0, kCluster);
+  for (const MessageType type : {MessageType::kRequest, MessageType::kResponse}) {
+    gossip::Envelope envelope = BareNode::envelope(type);
+    gossip::set_epoch(envelope, {2, 77});
+    bare.receive(gossip::encode(envelope, encode(testing::request(Verb::kVersion))));
+  }
+  EXPECT_EQ(bare.count("epoch_met"), 0U);
+}
+
 TEST(Node, AProbeIsAnsweredOnTheConnectionItCameInOn) {
   BareNode bare(0, kCluster);
   bare.transport.clear();

@@ -269,6 +269,22 @@ TEST_F(Recovered, AGangOfAHostThatTheLogNeverMetIsAdoptedWhenThatSpeaks) {
   EXPECT_NE(scheduler.state().attempt(kLost), nullptr);
 }
 
+TEST_F(Recovered, WhatAForgottenJobLeftBehindIsNotAdopted) {
+  Log log;
+  log.state = State(1, KeptBytesMax{.ended_jobs = 1});
+  log.apply(registration(1, 4));
+  const JobId cancelled = log.submit(4);
+  const Token token = log.decide(cancelled, {member_of(1, 0, 4)});
+  log.state.begin_epoch(2, log.index());
+  ASSERT_TRUE(log.state.may_be_adopted(token)) << "others may have had a Start";
+  log.apply(entry::Cancel{cancelled, "ann"});
+  EXPECT_TRUE(log.state.may_be_adopted(token)) << "its job is known, and known to be over";
+  log.apply(entry::Cancel{log.submit(4), "ann"});
+  ASSERT_EQ(log.state.job(cancelled), nullptr);
+  EXPECT_FALSE(log.state.may_be_adopted(token));
+  EXPECT_TRUE(log.state.is_over(token, host_id(1)));
+}
+
 TEST_F(OneLeader, OfTwoHellosOfOneStartTheSecondIsNotAnsweredByTheRegisterOfTheFirst) {
   commit = false;
   hear(1, hello_of(1), Nonce(1));
