@@ -156,8 +156,8 @@ class Node {
   // node_epoch.cc: which quorum is obeyed, and the operator's word that another shall be.
   void begin_epochs(Instant now);
   /// Whether a message of this envelope may be carried on.
-  bool is_new_complaint(HostId host, const ClusterEpoch& epoch);
   bool meet_epoch(Instant now, const gossip::Envelope& envelope);
+  bool is_new_complaint(std::string_view alarm, HostId host, const ClusterEpoch& epoch);
   void raise_epoch(Instant now, const ClusterEpoch& epoch);
   void epoch_persisted(Instant now, std::uint64_t counter);
   void ask_recovery(Instant now, const Asker& asker, const Request& request);
@@ -227,8 +227,9 @@ class Node {
 
   // node_answers.cc: what this node knows itself.
   void answer_here(Instant now, const Asker& asker, const Request& request);
-  /// `may_be_led`: a leader may be there, as far as who asks knows.
-  Response answer_from_state(Instant now, const Request& request, bool may_be_led = true) const;
+  /// `unled`: why no leader may be there, as far as who asks knows; "" = he knows nothing.
+  Response answer_from_state(Instant now, const Request& request,
+                             const std::string& unled = "") const;
   std::size_t live_voters(const crdt::QuorumView& quorum, HostId without) const;
   VoterInfo voter_info(Instant now, HostId host,
                        const std::vector<scheduler::MemberLag>& lag) const;
@@ -290,7 +291,8 @@ class Node {
   /// Leaving: those that have not shown yet that they know.
   std::set<HostId> goodbye_waits_for_;
   std::optional<Generation> raise_to_;  ///< Waits until nobody else can answer for this id.
-  std::map<HostId, ClusterEpoch> epochs_complained_;
+  /// By alarm and host, as last complained about.
+  std::map<std::pair<std::string_view, HostId>, ClusterEpoch> epochs_complained_;
   HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
   Output output_;
 };

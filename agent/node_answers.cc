@@ -8,6 +8,12 @@
 #include "gossip/base/version.h"
 
 namespace muster::agent {
+namespace {
+
+constexpr const char* kNoLeader =
+    "no leader is known, and without one nothing is placed: see `muster quorum`";
+
+}  // namespace
 
 void Node::answer_here(Instant now, const Asker& asker, const Request& request) {
   std::string payload;
@@ -142,7 +148,8 @@ QuorumInfo Node::quorum_info(Instant now) const {
   return info;
 }
 
-Response Node::answer_from_state(Instant now, const Request& request, bool may_be_led) const {
+Response Node::answer_from_state(Instant now, const Request& request,
+                                 const std::string& unled) const {
   if (request.verb == Verb::kQuorum) {
     return good(now, encode_payload(quorum_info(now)));
   }
@@ -153,10 +160,9 @@ Response Node::answer_from_state(Instant now, const Request& request, bool may_b
                                                       : newest_jobs(state, addresses_)));
   }
   const HostId leader = seat_.ready_leader();
-  const bool is_led = may_be_led && (seat_.leads() || (!leader.is_zero() &&
-                                                       is_leader_reachable(leader)));
+  const bool is_led = seat_.leads() || (!leader.is_zero() && is_leader_reachable(leader));
   const HostViews hosts{addresses_, [this](HostId host) { return membership_.member(host); }, now,
-                        seat_.left_out(), is_led};
+                        seat_.left_out(), !unled.empty() ? unled : is_led ? "" : kNoLeader};
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
   if (state.job(job) == nullptr) {
     return bad(ResponseStatus::kNotFound, "there is no job " + std::to_string(job.value()) +

@@ -36,13 +36,13 @@ void Node::begin_epochs(Instant now) {
   }
 }
 
-/// Each host's epoch is complained about once, of so many hosts.
-bool Node::is_new_complaint(HostId host, const ClusterEpoch& epoch) {
+/// Each epoch of a host is complained about once a row, of so many hosts.
+bool Node::is_new_complaint(std::string_view alarm, HostId host, const ClusterEpoch& epoch) {
   constexpr std::size_t kComplaintsMax = 1024;
-  if (epochs_complained_.size() >= kComplaintsMax && !epochs_complained_.contains(host)) {
+  if (epochs_complained_.size() >= kComplaintsMax && !epochs_complained_.contains({alarm, host})) {
     return false;
   }
-  return std::exchange(epochs_complained_[host], epoch) != epoch;
+  return std::exchange(epochs_complained_[{alarm, host}], epoch) != epoch;
 }
 
 bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
@@ -52,7 +52,7 @@ bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
   }
   const ClusterEpoch theirs = gossip::epoch_of(envelope);
   if (epoch_.is_too_far_ahead(theirs)) {
-    if (is_new_complaint(envelope.from, theirs)) {
+    if (is_new_complaint("epoch_not_believed", envelope.from, theirs)) {
       emit(Severity::kAlarm, "epoch_not_believed",
            {{"host", envelope.from.short_hex()},
             {"epoch", theirs.text()},
@@ -64,7 +64,7 @@ bool Node::meet_epoch(Instant now, const gossip::Envelope& envelope) {
   if (theirs.counter > epoch_.met().counter) {
     raise_epoch(now, theirs);
   }
-  if (epoch_.is_rival(theirs) && is_new_complaint(envelope.from, theirs)) {
+  if (epoch_.is_rival(theirs) && is_new_complaint("rival_epoch", envelope.from, theirs)) {
     emit(Severity::kAlarm, "rival_epoch",
          {{"host", envelope.from.short_hex()},
           {"epoch", theirs.text()},

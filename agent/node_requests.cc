@@ -219,8 +219,13 @@ bool Node::ask_anew(Instant now) {
 
 /// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
 void Node::refuse(const ClientDesk::Open& question, const std::string& text) {
-  if (question.request.verb == Verb::kWhy && !question.request.consistent && seat_.knows_state()) {
-    answer(question.asker, answer_from_state(now_, question.request, false));
+  const Request& request = question.request;
+  const bool is_known = request.verb == Verb::kWhy && !request.consistent &&
+                        seat_.knows_state() && seat_.state().job(job_of(request)) != nullptr;
+  if (is_known) {
+    answer(question.asker,
+           answer_from_state(now_, request,
+                             "the leader places it, and could not be asked: " + text));
   } else if (question.is_repeated && question.request.verb == Verb::kSubmit) {
     answer(question.asker, bad(ResponseStatus::kUnknown,
                                "the leader changed: it may or may not have been accepted; repeat "

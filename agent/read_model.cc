@@ -201,9 +201,8 @@ scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& 
 /// What a job waits for; of one whose hosts do not answer, what becomes of it.
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
-  if (why.is_queued && !hosts.is_led) {
-    return why.reason +
-           "; no leader is known, and without one nothing is placed: see `muster quorum`";
+  if (why.is_queued && !hosts.unled.empty()) {
+    return why.reason + "; " + hosts.unled;
   }
   const Attempt* newest =
       job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
@@ -309,7 +308,7 @@ WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id
   info.ahead = why->ahead;
   info.ahead_count = why->ahead_count;
   info.awaits_hosts = why->awaits_hosts;
-  if (why->ahead_count == 0 && !why->awaits_hosts && hosts.is_led) {
+  if (why->ahead_count == 0 && !why->awaits_hosts && hosts.unled.empty()) {
     info.would_start = why->smallest_end;
     info.fits_now = why->largest_now;
   }

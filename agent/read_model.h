@@ -25,8 +25,8 @@ struct HostViews {
   Instant now;
   /// Of a leader: where it places nothing, and why.
   std::map<HostId, std::string> left_out_by_leader = {};
-  /// Somebody leads who would place what fits.
-  bool is_led = true;
+  /// Why nobody may be there who places what fits; "" = a leader is.
+  std::string unled = {};
 };
 
 /// What a node knows of all hosts.

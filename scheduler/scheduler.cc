@@ -321,6 +321,17 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     output_.replies.push_back({fact.request, *known, std::nullopt});
     return;
   }
+  if (const auto same = submits_.find(fact.key); same != submits_.end()) {
+    // Refused, this one would read as if the first were surely not accepted.
+    if (request_count_ >= kRequestsMax) {
+      refuse(ErrorCode::kUnknown, "the leader has too much to do, and the same job is on its way");
+      return;
+    }
+    same->second.requests.push_back(fact.request);
+    ++request_count_;
+    propose(now, entry::Submit{fact.key, same->second.spec, fact.submitted_by});
+    return;
+  }
   const Status valid = validate(fact.spec);
   if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
     refuse(ErrorCode::kInvalid, valid ? "the client key is empty or too long" : valid.error().text);
@@ -340,20 +351,14 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
   }
   const entry::Submit entry{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
   const std::size_t bytes = kept_bytes_of_job(entry.spec, entry.key, entry.submitted_by);
-  const std::size_t more = submits_.contains(entry.key) ? 0 : bytes;
-  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + more > kSubmitBytesMax;
+  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
   if (std::string full = is_busy ? "the leader has too much to do" : state_.why_not(entry);
       !full.empty()) {
     refuse(ErrorCode::kUnavailable, std::move(full));
     return;
   }
-  PendingSubmit& pending = submits_[fact.key];
-  if (pending.requests.empty()) {
-    pending.spec = entry.spec;
-    pending.bytes = bytes;
-    submit_bytes_ += bytes;
-  }
-  pending.requests.push_back(fact.request);
+  submits_[fact.key] = {entry.spec, bytes, {fact.request}};
+  submit_bytes_ += bytes;
   ++request_count_;
   propose(now, entry);
 }

@@ -232,7 +232,7 @@ bool State::is_over(const Token& token, const HostId& host) const {
   const auto past = past_epochs_.find(token.epoch);
   const LogIndex last = token.epoch == epoch_        ? applied_
                         : past == past_epochs_.end() ? LogIndex()
-                                                     : past->second;
+                                                     : past->second.last;
   const Attempt* known = attempt(token);
   if (known == nullptr && token.index > last.value()) {
     return false;
@@ -326,7 +326,11 @@ void State::check_everything() const {
   }
   CHECK(granted == held);
   std::size_t suspended = 0;
+  std::size_t earlier = 0;
   for (const auto& [id, known] : jobs_) {
+    for (std::size_t i = 0; i + 1 < known.attempt_tokens.size() && !known.has_ended(); ++i) {
+      earlier += earlier_attempts_.count(known.attempt_tokens[i]);
+    }
     const bool queued = queue_.count({known.spec.priority, id}) == 1;
     CHECK(queued == (known.state == JobState::kQueued));
     CHECK(known.state != JobState::kSuspended || known.current.is_none());
@@ -338,6 +342,7 @@ void State::check_everything() const {
     CHECK(waits == (unclassed_.count(known.current) == 1));
   }
   CHECK(suspended == suspended_);
+  CHECK(earlier == earlier_attempts_.size() || is_mutant_planted());
   CHECK(counted() == kept_ || is_mutant_planted());
 }
 

@@ -268,8 +268,12 @@ class State {
   std::map<std::string, KeyRecord> keys_;
   // Of recoveries: none in the first epoch.
   Duration recovered_at_{0};  ///< Cluster time at the last one.
-  /// Counter -> the last index that is surely as its log had it.
-  std::map<std::uint64_t, LogIndex> past_epochs_;
+  struct PastEpoch {
+    LogIndex last;  ///< Surely as its log had it.
+    JobId job;      ///< The last that was given here: one unknown up to it has ended.
+    bool operator==(const PastEpoch&) const = default;
+  };
+  std::map<std::uint64_t, PastEpoch> past_epochs_;  ///< By counter.
   /// Aborted by the last one, or in the log that it went on from: others may have started them.
   std::set<Token> unsure_;
   // Derived, rebuilt after decode.

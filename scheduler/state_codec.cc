@@ -275,7 +275,7 @@ std::optional<std::string> take_document(std::string_view& bytes) {
 
 std::string State::encode() const {
   std::string out;
-  Encoder head = section(Section::kHead, past_epochs_.empty() ? 6 : 9);
+  Encoder head = section(Section::kHead, past_epochs_.empty() ? 6 : 10);
   head.u64(kSnapshotVersion)
       .u64(epoch_)
       .num(applied_)
@@ -284,10 +284,14 @@ std::string State::encode() const {
       .u64(jobs_.size());
   if (!past_epochs_.empty()) {
     head.duration(recovered_at_).array(past_epochs_.size() * 2);
-    for (const auto& [epoch, last] : past_epochs_) {
-      head.u64(epoch).num(last);
+    for (const auto& [epoch, past] : past_epochs_) {
+      head.u64(epoch).num(past.last);
     }
     write(head, unsure_tokens());
+    head.array(past_epochs_.size());
+    for (const auto& [epoch, past] : past_epochs_) {
+      head.num(past.job);
+    }
   }
   append(out, head);
   for (const auto& [id, host] : hosts_) {
@@ -331,10 +335,14 @@ void State::read_head(Reader& in) {
     Reader past = in.array();
     while (past.ok() && past.left() > 0) {
       const std::uint64_t epoch = past.u64();
-      past_epochs_[epoch] = past.num<LogIndex>();
+      past_epochs_[epoch].last = past.num<LogIndex>();
     }
     const std::vector<Token> unsure = read_tokens(in);
     unsure_.insert(unsure.begin(), unsure.end());
+    Reader jobs = in.left() > 0 ? in.array() : Reader();
+    for (auto& [epoch, known] : past_epochs_) {
+      known.job = jobs.left() > 0 ? jobs.num<JobId>() : JobId();
+    }
   }
 }
 

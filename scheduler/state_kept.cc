@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gossip/base/check.h"
-#include "scheduler/mutants.h"
 #include "scheduler/state.h"
 
 namespace muster::scheduler {
@@ -138,7 +136,6 @@ void State::count_ended(const Job& job) {
     kept_.ended_jobs -= ended_bytes_of(oldest->second);
     for (const Token& token : oldest->second.attempt_tokens) {
       forget_attempt(token);
-      unsure_.erase(token);  // What has ended is not adopted.
     }
     jobs_.erase(oldest);
   }
@@ -147,19 +144,14 @@ void State::count_ended(const Job& job) {
 /// Anew, from the parts.
 KeptBytes State::counted() const {
   KeptBytes bytes;
-  std::size_t earlier = 0;
   for (const auto& [id, job] : jobs_) {
     if (job.has_ended()) {
       bytes.ended_jobs += ended_bytes_of(job);
     } else {
       bytes.unfinished_jobs += kept_bytes(job);
       bytes.histories += kept_bytes_of_history(job);
-      for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
-        earlier += earlier_attempts_.count(job.attempt_tokens[i]);
-      }
     }
   }
-  CHECK(earlier == earlier_attempts_.size() || is_mutant_planted());
   for (const Token& token : earlier_attempts_) {
     bytes.earlier_attempts += kept_bytes(attempts_.at(token));
   }

@@ -26,7 +26,7 @@ std::string adopted_as(JobId id) {
 void State::begin_epoch(std::uint64_t counter, LogIndex committed) {
   CHECK(counter > epoch_);
   CHECK(committed <= applied_);
-  past_epochs_[epoch_] = committed;
+  past_epochs_[epoch_] = {committed, last_job_};
   epoch_ = counter;
   recovered_at_ = cluster_time_;
   last_job_ = JobId(last_job_.value() + kJobIdsSkipped);
@@ -68,7 +68,7 @@ bool State::may_be_adopted(const Token& token) const {
     return false;
   }
   const auto past = past_epochs_.find(token.epoch);
-  const LogIndex last = past == past_epochs_.end() ? LogIndex() : past->second;
+  const LogIndex last = past == past_epochs_.end() ? LogIndex() : past->second.last;
   return unsure_.count(token) != 0 || (token.index > last.value() && attempt(token) == nullptr);
 }
 
@@ -110,8 +110,12 @@ const Job* State::job_of(const GrantDetail& detail) const {
 State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
   const Job* known = job_of(fact.detail);
   if (known == nullptr) {
-    // Above what was ever given it is nobody's; below, it has ended and is forgotten.
-    return fact.detail.job <= last_job_ && jobs_.size() < kJobsQueuedMax + kJobsEndedKept
+    // Above what was ever given it is nobody's. What was given here and is unknown has ended.
+    const auto past = past_epochs_.find(fact.token.epoch);
+    const bool is_forgotten = past != past_epochs_.end() && fact.detail.job <= past->second.job &&
+                              job(fact.detail.job) == nullptr;
+    return !is_forgotten && fact.detail.job <= last_job_ &&
+                   jobs_.size() < kJobsQueuedMax + kJobsEndedKept
                ? Adoption::kNow
                : Adoption::kNever;
   }

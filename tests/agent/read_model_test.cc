@@ -66,11 +66,9 @@ TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
   EXPECT_NE(why_of(job).headline.find("it lacks 1 GPU, 0 are free"), std::string::npos);
   EXPECT_EQ(why_of(job).would_start, std::vector<JobId>{holder});
   HostViews seen = views();
-  seen.is_led = false;
+  seen.unled = "no leader is known";
   const WhyInfo why = why_info(log_.state, seen, job);
-  EXPECT_EQ(why.headline,
-            "submitted; no leader is known, and without one nothing is placed: see `muster "
-            "quorum`");
+  EXPECT_EQ(why.headline, "submitted; no leader is known");
   EXPECT_TRUE(why.would_start.empty());
   EXPECT_EQ(why.fits_now, 0U);
   EXPECT_EQ(why_info(log_.state, seen, holder).headline, why_of(holder).headline)
