@@ -11,7 +11,7 @@ namespace muster::agent {
 namespace {
 
 constexpr const char* kNoLeader =
-    "no leader is known, and without one nothing is placed: see `muster quorum`";
+    "no leader is known, and without one nothing is placed or given up: see `muster quorum`";
 
 }  // namespace
 

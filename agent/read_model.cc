@@ -211,6 +211,9 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   if (next.empty()) {
     return why.text();
   }
+  if (!hosts.unled.empty()) {
+    return "some of its hosts do not answer; " + hosts.unled;
+  }
   return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 

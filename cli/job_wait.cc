@@ -23,7 +23,7 @@ int exit_code_of(const agent::JobSummary& job) {
   return job.state != "completed" && code == 0 ? 1 : code;
 }
 
-int report_end(Session& session, const agent::JobSummary& job) {
+int report_end(Session& session, const agent::JobSummary& job, const std::string& key) {
   const int code = exit_code_of(job);
   session.err() << "job " << job.id.value() << " exited " << code
                 << (job.state == "completed" ? ""
@@ -31,7 +31,7 @@ int report_end(Session& session, const agent::JobSummary& job) {
                 << "\n"
                 << std::flush;
   if (session.common().is_json) {
-    session.out() << ended_json(job, code) << "\n";
+    session.out() << ended_json(job, key, code) << "\n";
   }
   return code;
 }
@@ -54,7 +54,7 @@ int give_up(Session& session, JobId job, const Reply& reply) {
 
 }  // namespace
 
-int wait_for_end(Session& session, JobId job) {
+int wait_for_end(Session& session, JobId job, const std::string& key) {
   agent::Request request;
   request.verb = agent::Verb::kShow;
   request.arguments = agent::encode_payload(agent::JobRef{job});
@@ -70,7 +70,7 @@ int wait_for_end(Session& session, JobId job) {
       }
       last_word = now;
       if (is_ended(detail->summary.state)) {
-        return report_end(session, detail->summary);
+        return report_end(session, detail->summary, key);
       }
       if (detail->summary.state != state) {
         state = detail->summary.state;

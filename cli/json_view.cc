@@ -227,8 +227,9 @@ std::string submitted_json(JobId job, const std::string& key) {
   return dump({{"job", job.value()}, {"key", key}});
 }
 
-std::string ended_json(const agent::JobSummary& job, int exit_code) {
+std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
   return dump({{"job", job.id.value()},
+               {"key", key},
                {"state", job.state},
                {"cause", job.cause},
                {"exit_code", exit_code}});

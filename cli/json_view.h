@@ -26,7 +26,7 @@ std::string to_json(const std::optional<agent::VersionInfo>& node);
 std::string error_json(const std::string& text, int exit_code);
 std::string submitted_json(JobId job, const std::string& key);
 /// The second line of `submit --wait`.
-std::string ended_json(const agent::JobSummary& job, int exit_code);
+std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
 
 struct JobOutcome {
   JobId job;

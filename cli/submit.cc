@@ -55,11 +55,16 @@ class Submit final : public Verb {
     if (!session.common().is_verbose) {
       session.note("key " + submit->key);
     }
-    session.out() << (session.common().is_json ? submitted_json(accepted->job, submit->key)
-                                               : "job " + std::to_string(accepted->job.value()))
-                  << "\n"
-                  << std::flush;
-    return wait_ ? wait_for_end(session, accepted->job) : 0;
+    const std::string named = "job " + std::to_string(accepted->job.value());
+    if (session.common().is_json && wait_) {
+      session.note(named);  // One document, at the end.
+    } else {
+      session.out() << (session.common().is_json ? submitted_json(accepted->job, submit->key)
+                                                 : named)
+                    << "\n"
+                    << std::flush;
+    }
+    return wait_ ? wait_for_end(session, accepted->job, submit->key) : 0;
   }
 
  private:

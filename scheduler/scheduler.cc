@@ -253,7 +253,7 @@ void Scheduler::on(Instant now, input::VotersQuiet& fact) {
 std::map<HostId, std::string> Scheduler::left_out() const {
   std::map<HostId, std::string> hosts;
   for (const HostId host : quiet_) {
-    hosts[host] = late_.contains(host) ? "a voter whose disk is slow" : "a voter that is silent";
+    hosts[host] = late_.contains(host) ? "a voter that lags behind" : "a voter that is silent";
   }
   return hosts;
 }

@@ -75,6 +75,18 @@ TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
       << "one that has its GPUs waits for no placement";
 }
 
+TEST_F(ReadModelTest, WithoutALeaderNobodyIsSaidToGiveAGangUp) {
+  log_.apply(registration(1, 8));
+  const JobId job = log_.submit(8);
+  log_.run(job, {member_of(1, 0, 8)});
+  see(1, membership::MemberState::kUnreachable);
+  EXPECT_NE(why_of(job).headline.find("is condemned"), std::string::npos) << why_of(job).headline;
+  HostViews seen = views();
+  seen.unled = "no leader is known";
+  EXPECT_EQ(why_info(log_.state, seen, job).headline,
+            "some of its hosts do not answer; no leader is known");
+}
+
 TEST_F(ReadModelTest, WhyNamesTheGpusThatNoEndFrees) {
   for (std::uint64_t host = 1; host <= 5; ++host) {
     log_.apply(registration(host, 8));
