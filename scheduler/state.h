@@ -247,6 +247,8 @@ class State {
   void forget_attempt(const Token& token);
   void forget_oldest_key();
   void forget_old_keys();
+  void count_earlier_attempt(const Token& token);
+  void uncount_earlier_attempt(const Token& token);
   void count_earlier_attempts(const Job& job);
   void uncount_earlier_attempts(const Job& job);
   std::size_t ended_bytes_of(const Job& job) const;
@@ -285,7 +287,8 @@ class State {
   std::map<std::string, std::map<std::uint32_t, Grant>> grants_;
   std::set<std::pair<Duration, std::string>> keys_by_time_;
   std::size_t suspended_ = 0;
-  std::set<Token> earlier_attempts_;  ///< Of unfinished jobs: not the newest of any.
+  /// Of unfinished jobs, not the newest of any; with their bytes.
+  std::map<Token, std::size_t> earlier_attempts_;
   KeptBytes kept_;
   KeptBytesMax kept_max_;
   EdgeCounts edges_;

@@ -67,39 +67,54 @@ void State::note_in_history(Job& job, Transition step) {
   }
 }
 
-/// All attempts of an unfinished job but its newest.
+void State::count_earlier_attempt(const Token& token) {
+  const auto known = attempts_.find(token);
+  if (known == attempts_.end()) {
+    return;
+  }
+  const auto [place, is_new] = earlier_attempts_.try_emplace(token, 0);
+  if (is_new) {
+    place->second = kept_bytes(known->second);
+    kept_.earlier_attempts += place->second;
+  }
+}
+
+void State::uncount_earlier_attempt(const Token& token) {
+  const auto counted = earlier_attempts_.find(token);
+  if (counted != earlier_attempts_.end()) {
+    kept_.earlier_attempts -= counted->second;
+    earlier_attempts_.erase(counted);
+  }
+}
+
+/// All of an unfinished job but its newest.
 void State::count_earlier_attempts(const Job& job) {
   for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
-    const auto known = attempts_.find(job.attempt_tokens[i]);
-    if (known != attempts_.end() && earlier_attempts_.insert(known->first).second) {
-      kept_.earlier_attempts += kept_bytes(known->second);
-    }
+    count_earlier_attempt(job.attempt_tokens[i]);
   }
 }
 
 void State::uncount_earlier_attempts(const Job& job) {
   for (const Token& token : job.attempt_tokens) {
-    if (earlier_attempts_.erase(token) != 0) {
-      kept_.earlier_attempts -= kept_bytes(attempts_.at(token));
-    }
+    uncount_earlier_attempt(token);
   }
 }
 
 void State::note_attempt(Job& job, const Token& token) {
-  uncount_earlier_attempts(job);
+  if (!job.attempt_tokens.empty()) {
+    count_earlier_attempt(job.attempt_tokens.back());
+  }
   job.attempt_tokens.push_back(token);
   if (job.attempt_tokens.size() > kAttemptsKept) {
     const Token oldest = job.attempt_tokens.front();
     job.attempt_tokens.erase(job.attempt_tokens.begin());
+    uncount_earlier_attempt(oldest);
     forget_attempt(oldest);
   }
-  count_earlier_attempts(job);
   while (kept_.earlier_attempts > kept_max_.earlier_attempts && !earlier_attempts_.empty()) {
-    const Token oldest = *earlier_attempts_.begin();
-    Job& owner = jobs_.at(attempts_.at(oldest).job);
-    uncount_earlier_attempts(owner);
-    std::erase(owner.attempt_tokens, oldest);
-    count_earlier_attempts(owner);
+    const Token oldest = earlier_attempts_.begin()->first;
+    std::erase(jobs_.at(attempts_.at(oldest).job).attempt_tokens, oldest);
+    uncount_earlier_attempt(oldest);
     forget_attempt(oldest);
   }
 }
@@ -152,7 +167,7 @@ KeptBytes State::counted() const {
       bytes.histories += kept_bytes_of_history(job);
     }
   }
-  for (const Token& token : earlier_attempts_) {
+  for (const auto& [token, counted] : earlier_attempts_) {
     bytes.earlier_attempts += kept_bytes(attempts_.at(token));
   }
   for (const auto& [key, record] : keys_) {
