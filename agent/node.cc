@@ -69,7 +69,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       desk_(rng_.fork()),
       id_watch_(options_.control, rng_.fork()),
       now_(now),
-      started_(now) {
+      started_(now),
+      awake_since_(now) {
   emit(Severity::kInfo, "agent_started",
        {{"host", options_.self.short_hex()},
         {"name", options_.name},
@@ -401,6 +402,7 @@ void Node::on(Instant now, const Persisted& input) {
 
 void Node::on(Instant now, const Paused& input) {
   emit(Severity::kWarn, "paused", {{"ms", std::to_string(to_ms(input.gap))}});
+  awake_since_ = now;
   membership_.step(now, membership::Paused{input.gap});
 }
 

@@ -275,6 +275,7 @@ class Node {
   /// When a watched host's ack last said that nothing newer of its row exists than is held here.
   std::map<HostId, Instant> confirmed_;
   Instant started_{};
+  Instant awake_since_{};
   std::map<HostId, Offer> offers_;
   std::vector<HostId> neighbours_;
   bool neighbours_stale_ = true;

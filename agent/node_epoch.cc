@@ -1,6 +1,7 @@
 // Epochs of the quorum (design 7): what this host obeys, and how an operator begins another one
 // when a majority of the voters is lost for good.
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/node.h"
@@ -121,7 +122,9 @@ RecoveryInfo Node::recovery_info(Instant now) const {
   info.epoch = seat_.epoch().counter;
   info.live = seat_.heard_voters(now);
   info.voters = known.voters.size();
-  info.idle_ms = static_cast<std::uint64_t>(to_ms(seat_.leaderless(now)));
+  // An order may have lain in the socket while this host was frozen and another was recovered.
+  info.idle_ms = static_cast<std::uint64_t>(
+      to_ms(std::min(seat_.leaderless(now), now - awake_since_)));
   if (const auto plan = seat_.recovery_plan()) {
     info.has_log = true;
     info.term = plan->last.term;
@@ -140,7 +143,8 @@ Response Node::recover(Instant now, const RecoverArgs& order) {
   }
   if (seat_.leads() || info.idle_ms < static_cast<std::uint64_t>(to_ms(kLeaderlessFor))) {
     return bad(ResponseStatus::kConflict,
-               "host " + options_.name + " heard a leader " + std::to_string(info.idle_ms / 1000) +
+               "host " + options_.name + " heard a leader, or stood still, " +
+                   std::to_string(info.idle_ms / 1000) +
                    " s ago, and a majority may elect the next: look at `muster quorum` again in " +
                    std::to_string(kLeaderlessFor / std::chrono::seconds(1)) + " s");
   }

@@ -110,10 +110,17 @@ const Job* State::job_of(const GrantDetail& detail) const {
 State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
   const Job* known = job_of(fact.detail);
   if (known == nullptr) {
-    // Above what was ever given it is nobody's. What was given here and is unknown has ended.
+    // Above what was ever given it is nobody's. What was given here and is unknown has ended; the
+    // numbers that a recovery left out were not given here.
+    const JobId id = fact.detail.job;
     const auto past = past_epochs_.find(fact.token.epoch);
-    const bool is_forgotten = past != past_epochs_.end() && fact.detail.job <= past->second.job &&
-                              job(fact.detail.job) == nullptr;
+    const bool was_left_out =
+        std::any_of(past_epochs_.begin(), past_epochs_.end(), [id](const auto& item) {
+          const JobId last = item.second.job;
+          return last < id && id.value() <= last.value() + kJobIdsSkipped;
+        });
+    const bool is_forgotten = past != past_epochs_.end() && id <= past->second.job &&
+                              job(id) == nullptr && !was_left_out;
     return !is_forgotten && fact.detail.job <= last_job_ &&
                    jobs_.size() < kJobsQueuedMax + kJobsEndedKept
                ? Adoption::kNow

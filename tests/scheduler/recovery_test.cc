@@ -290,6 +290,18 @@ TEST_F(Recovered, WhatAForgottenJobLeftBehindIsNotAdopted) {
   EXPECT_EQ(log.state.adoption(listed), State::Adoption::kNever) << "from a snapshot too";
 }
 
+TEST_F(Recovered, AJobThatALostQuorumGaveIsAdoptedAfterAnotherRecoveryToo) {
+  Log log;
+  log.apply(registration(1, 4));
+  log.submit(4);
+  log.state.begin_epoch(2, log.index());
+  log.state.begin_epoch(3, log.index());
+  const entry::Adopt listed{host_id(1), pair_of(1), Token{2, 500},
+                            detail_of(50, {member_of(1, 0, 4)}, 2)};
+  ASSERT_TRUE(log.state.may_be_adopted(listed.token));
+  EXPECT_NE(log.state.adoption(listed), State::Adoption::kNever);
+}
+
 TEST_F(OneLeader, OfTwoHellosOfOneStartTheSecondIsNotAnsweredByTheRegisterOfTheFirst) {
   commit = false;
   hear(1, hello_of(1), Nonce(1));

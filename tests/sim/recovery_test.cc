@@ -161,6 +161,22 @@ TEST_F(RecoveryTest, ALogThatMovedOnIsLookedAtAgain) {
   EXPECT_EQ(leader(), kHosts);
 }
 
+/// Meanwhile its operator may have recovered another one, which it hears within those seconds.
+TEST_F(RecoveryTest, AnOrderThatLayInTheSocketOfAFrozenHostIsNotObeyed) {
+  power_off_majority();
+  const auto seen = agent::decode_payload<agent::RecoveryInfo>(recovery({}).payload);
+  world_.freeze(survivor_, 30s);
+  agent::Request order;
+  order.verb = agent::Verb::kRecover;
+  order.arguments = agent::encode_payload(agent::RecoverArgs{true, seen->term, seen->last});
+  const std::uint64_t number = world_.ask(survivor_, std::move(order));
+  ASSERT_TRUE(world_.run_until_true([&] { return world_.reply_to(number) != nullptr; }, 40s));
+  EXPECT_EQ(world_.reply_to(number)->response.status, agent::ResponseStatus::kConflict);
+  world_.run_for(6s);
+  EXPECT_EQ(leader(), kHosts);
+  EXPECT_EQ(recover(), agent::ResponseStatus::kOk);
+}
+
 TEST_F(RecoveryTest, WhatRunsGoesOnAndNewWorkIsPlaced) {
   for (int i = 0; i < 5; ++i) {
     submit(8, 100s);
