@@ -25,7 +25,7 @@ std::string to_json(const agent::EventInfo& event);
 std::string to_json(const std::optional<agent::VersionInfo>& node);
 std::string error_json(const std::string& text, int exit_code);
 std::string submitted_json(JobId job, const std::string& key);
-/// The second line of `submit --wait`.
+/// What `submit --wait` prints, at the end.
 std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
 
 struct JobOutcome {

@@ -329,7 +329,8 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     }
     same->second.requests.push_back(fact.request);
     ++request_count_;
-    propose(now, entry::Submit{fact.key, same->second.spec, fact.submitted_by});
+    const entry::Submit again{fact.key, same->second.spec, fact.submitted_by};
+    same->second.is_twice = propose(now, again) || same->second.is_twice;
     return;
   }
   const Status valid = validate(fact.spec);
@@ -357,7 +358,7 @@ void Scheduler::on(Instant now, input::ClientSubmit& fact) {
     refuse(ErrorCode::kUnavailable, std::move(full));
     return;
   }
-  submits_[fact.key] = {entry.spec, bytes, {fact.request}};
+  submits_[fact.key] = {entry.spec, bytes, {fact.request}, false};
   submit_bytes_ += bytes;
   ++request_count_;
   propose(now, entry);
@@ -380,9 +381,14 @@ void Scheduler::on(Instant, input::ClientOrder& fact) {
 
 void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
   std::vector<std::uint64_t> requests;
+  ErrorCode rejected_as = result.rejected_as;
   if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
     const auto found = submits_.extract(submitted->key);
     submit_bytes_ -= found.empty() ? 0 : found.mapped().bytes;
+    // The other one may still be accepted.
+    const bool is_sure = found.empty() || !found.mapped().is_twice;
+    rejected_as =
+        rejected_as == ErrorCode::kUnavailable && !is_sure ? ErrorCode::kUnknown : rejected_as;
     requests = found.empty() ? requests : std::move(found.mapped().requests);
   } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
     // The leader's log keeps their order.
@@ -395,7 +401,7 @@ void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
   for (const std::uint64_t request : requests) {
     ClientReply reply{request, result.job, std::nullopt};
     if (!result.rejected.empty()) {
-      reply.error = Error{result.rejected_as, result.rejected};
+      reply.error = Error{rejected_as, result.rejected};
     }
     output_.replies.push_back(std::move(reply));
     --request_count_;

@@ -323,6 +323,7 @@ class Scheduler {
     JobSpec spec;
     std::size_t bytes = 0;
     std::vector<std::uint64_t> requests;
+    bool is_twice = false;  ///< Proposed again: the log may hold it twice.
   };
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
   std::size_t submit_bytes_ = 0;                  ///< Of these.

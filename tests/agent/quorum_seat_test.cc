@@ -107,6 +107,17 @@ class SeatOfThree : public testing::Test {
     append.previous = {seat_->raft()->last_index(), seat_->raft()->term()};
     hear(leader, append);
   }
+  /// `b` leads in the first term, and has committed so much when it sends its first entry.
+  scheduler::AppendRequest first_entry(LogIndex commit) {
+    answering_ = {host('b'), host('c')};
+    pass(10ms, true);  // It compares its disk.
+    scheduler::AppendRequest append;
+    append.term = Term(1);
+    append.entries = {{Term(1), scheduler::LogEntryKind::kNoop, ""}};
+    append.commit = commit;
+    hear(host('b'), append);
+    return append;
+  }
   void hear(HostId from, const scheduler::RaftMessage& message) {
     gossip::Envelope envelope;
     envelope.type = scheduler::type_of(message);
@@ -288,14 +299,8 @@ TEST_F(SeatOfThree, ATransferIsToldByWhoLeadsThen) {
 }
 
 TEST_F(SeatOfThree, AFollowerThatLagsBehindItsLeaderKnowsIt) {
-  answering_ = {host('b'), host('c')};
-  pass(10ms, true);  // It compares its disk.
   const Term term(1);
-  scheduler::AppendRequest append;
-  append.term = term;
-  append.entries = {{term, scheduler::LogEntryKind::kNoop, ""}};
-  append.commit = LogIndex(9);
-  hear(host('b'), append);
+  scheduler::AppendRequest append = first_entry(LogIndex(9));
   EXPECT_FALSE(seat_->knows_state()) << "eight more entries are committed";
   append.previous = {LogIndex(1), term};
   append.entries.assign(8, {term, scheduler::LogEntryKind::kNoop, ""});
@@ -304,14 +309,8 @@ TEST_F(SeatOfThree, AFollowerThatLagsBehindItsLeaderKnowsIt) {
 }
 
 TEST_F(SeatOfThree, WhatAFollowerSaysIsAsOldAsWhatItHasCaughtUpWith) {
-  answering_ = {host('b'), host('c')};
-  pass(10ms, true);  // It compares its disk.
   const Term term(1);
-  scheduler::AppendRequest append;
-  append.term = term;
-  append.entries = {{term, scheduler::LogEntryKind::kNoop, ""}};
-  append.commit = LogIndex(1);
-  hear(host('b'), append);
+  scheduler::AppendRequest append = first_entry(LogIndex(1));
   EXPECT_EQ(seat_->age(now_), Duration(0));
   // Nine more are committed, of which heartbeats arrive and no entry.
   scheduler::AppendRequest beat;
@@ -332,13 +331,7 @@ TEST_F(SeatOfThree, WhatAFollowerSaysIsAsOldAsWhatItHasCaughtUpWith) {
 }
 
 TEST_F(SeatOfThree, WhatAFollowerSaysIsNotCurrentBeforeANewLeaderCommittedAnEntry) {
-  answering_ = {host('b'), host('c')};
-  pass(10ms, true);  // It compares its disk.
-  scheduler::AppendRequest append;
-  append.term = Term(1);
-  append.entries = {{Term(1), scheduler::LogEntryKind::kNoop, ""}};
-  append.commit = LogIndex(1);
-  hear(host('b'), append);
+  scheduler::AppendRequest append = first_entry(LogIndex(1));
   now_ += 300ms;
   scheduler::AppendRequest beat;
   beat.term = Term(2);
