@@ -30,8 +30,9 @@ struct SeatOptions {
   int bootstrap_expect = 0;
   std::vector<gossip::Endpoint> seeds;
   gossip::Endpoint control;
-  /// The log is compacted at the multiples of this. Lower: more snapshots to write; higher: a
-  /// longer log to read at a start. The same at all voters: see state_hasher.h.
+  /// The log is compacted at the multiples of this, and when it is large (kLogBytesMax). Lower:
+  /// more snapshots to write; higher: a longer log to read at a start. The same at all voters: see
+  /// state_hasher.h.
   std::uint64_t compact_entries = 20'000;
 };
 
