@@ -1,8 +1,9 @@
 // What happens to a grant: the steps of its life, each behind the write that must precede it.
 
+#include "agent/gang_agent.h"
+
 #include <algorithm>
 
-#include "agent/gang_agent.h"
 #include "gossip/base/check.h"
 
 namespace muster::agent {

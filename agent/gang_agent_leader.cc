@@ -1,9 +1,10 @@
 // The conversation with the leader. Everything it says is a function of committed state and
 // idempotent by token, so nothing here remembers who said it, except in hello and renewals.
 
+#include "agent/gang_agent.h"
+
 #include <algorithm>
 
-#include "agent/gang_agent.h"
 #include "gossip/base/check.h"
 #include "scheduler/mutants.h"
 

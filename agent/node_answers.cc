@@ -1,9 +1,11 @@
 // What a node answers from what it knows itself: hosts, events, the quorum, jobs.
 
+#include "agent/node.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "agent/node.h"
+#include "gossip/base/version.h"
 #include "agent/read_model.h"
 #include "gossip/base/version.h"
 

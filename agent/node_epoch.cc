@@ -1,10 +1,11 @@
 // Epochs of the quorum (design 7): what this host obeys, and how an operator begins another one
 // when a majority of the voters is lost for good.
 
+#include "agent/node.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "agent/node.h"
 
 namespace muster::agent {
 namespace {

@@ -1,9 +1,11 @@
 // The Node's plumbing: what one machine puts out is what another takes in.
 
+#include "agent/node.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "agent/node.h"
+#include "gossip/base/version.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
 #include "gossip/overlay.h"

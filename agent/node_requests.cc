@@ -1,9 +1,11 @@
 // What clients ask: answered here, by the leader, by a voter, or by the host that holds the files.
 
+#include "agent/node.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "agent/node.h"
+#include "gossip/base/version.h"
 #include "scheduler/mutants.h"
 
 namespace muster::agent {

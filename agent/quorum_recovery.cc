@@ -2,9 +2,10 @@
 // higher epoch (design 7). What the lost voters had committed beyond that log is gone; what it made
 // the hosts do goes on, and is adopted (scheduler/state_recovery.cc).
 
+#include "agent/quorum_seat.h"
+
 #include <utility>
 
-#include "agent/quorum_seat.h"
 #include "gossip/base/check.h"
 #include "scheduler/raft/codec.h"
 

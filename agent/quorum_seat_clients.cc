@@ -1,11 +1,12 @@
 // What clients ask of a seat.
 
+#include "agent/quorum_seat.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "agent/quorum_seat.h"
 
 namespace muster::agent {
 

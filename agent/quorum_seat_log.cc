@@ -1,8 +1,9 @@
 // What the log does to a seat: entries are applied, snapshots of what they add up to are made.
 
+#include "agent/quorum_seat.h"
+
 #include <utility>
 
-#include "agent/quorum_seat.h"
 #include "scheduler/raft/codec.h"
 
 namespace muster::agent {

@@ -37,6 +37,39 @@ function(muster_library name)
   target_link_libraries(${name} PUBLIC muster_flags ${ARG_LINK})
 endfunction()
 
+# muster_quiet_time(SECONDS NAME...): how long the tests take with nothing beside them. Their limit is
+# there to end a hang, not to judge speed: ten times that, at least 120 s, at most 900.
+function(muster_quiet_time seconds)
+  math(EXPR limit "10 * ${seconds}")
+  if(limit LESS 120)
+    set(limit 120)
+  elseif(limit GREATER 900)
+    set(limit 900)
+  endif()
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${limit})
+endfunction()
+
+# muster_planted(NAME LIBRARIES...): the sources of these libraries that know planted bugs, once more,
+# with the bugs compiled in. Objects, so that whoever links them takes none of the sound ones from
+# their archives.
+function(muster_planted name)
+  set(planted)
+  foreach(library ${ARGN})
+    get_target_property(folder ${library} SOURCE_DIR)
+    get_target_property(sources ${library} SOURCES)
+    foreach(source ${sources})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${source})
+      file(STRINGS ${folder}/${source} hits REGEX "^#include \".*/mutants?\\.h\"")
+      if(hits)
+        list(APPEND planted ${folder}/${source})
+      endif()
+    endforeach()
+  endforeach()
+  add_library(${name} OBJECT ${planted})
+  target_link_libraries(${name} PRIVATE muster_flags)
+  target_compile_definitions(${name} PUBLIC MUSTER_MUTANTS)
+endfunction()
+
 # muster_test(NAME sources... [LINK libs...]): a GoogleTest binary, one ctest entry a binary.
 function(muster_test name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
@@ -44,5 +77,5 @@ function(muster_test name)
   target_link_libraries(${name} PRIVATE muster_flags muster_test_flags ${ARG_LINK}
                                         GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+  muster_quiet_time(1 ${name})
 endfunction()

@@ -1,11 +1,12 @@
 // What agents say to the leader, and what it may answer only after a majority round.
 
+#include "scheduler/scheduler.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "gossip/base/check.h"
 #include "scheduler/mutants.h"
-#include "scheduler/scheduler.h"
 
 namespace muster::scheduler {
 namespace {

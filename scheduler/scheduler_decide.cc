@@ -1,10 +1,11 @@
 // What the leader proposes: observations first, then what follows from them. Everything here reads
 // log state; this leader's clock and view only say when to propose.
 
+#include "scheduler/scheduler.h"
+
 #include <algorithm>
 
 #include "gossip/base/check.h"
-#include "scheduler/scheduler.h"
 
 namespace muster::scheduler {
 namespace {

@@ -1,11 +1,12 @@
 // What the leader says to agents by itself. Each message follows from an attempt's applied state
 // and is repeated until the log, or the agent, shows that it was heard.
 
+#include "scheduler/scheduler.h"
+
 #include <algorithm>
 
 #include "gossip/base/check.h"
 #include "scheduler/mutants.h"
-#include "scheduler/scheduler.h"
 
 namespace muster::scheduler {
 namespace {

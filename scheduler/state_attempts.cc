@@ -1,10 +1,11 @@
 // The part of State that feeds the log's facts to the attempts and keeps the grants in step.
 
+#include "scheduler/state.h"
+
 #include <algorithm>
 
 #include "gossip/base/check.h"
 #include "scheduler/mutants.h"
-#include "scheduler/state.h"
 
 namespace muster::scheduler {
 namespace {

@@ -2,6 +2,8 @@
 // Each is preceded by its length (4 bytes, big endian), because one document of everything would
 // exceed the limits of the wire's decoder.
 
+#include "scheduler/state.h"
+
 #include <array>
 
 #include <xxhash.h>
@@ -9,7 +11,6 @@
 #include "gossip/wire.h"
 #include "scheduler/codec.h"
 #include "scheduler/mutants.h"
-#include "scheduler/state.h"
 
 namespace muster::scheduler {
 namespace {

@@ -1,8 +1,9 @@
 // What of the state is forgotten, and when: by number, by time, and by bytes (kept_bytes.h).
 
+#include "scheduler/state.h"
+
 #include <algorithm>
 
-#include "scheduler/state.h"
 
 namespace muster::scheduler {
 namespace {

@@ -1,8 +1,9 @@
 // What an operator says of a job or of a host, as the table of job_life.h answers it.
 
+#include "scheduler/state.h"
+
 #include "gossip/base/check.h"
 #include "scheduler/mutants.h"
-#include "scheduler/state.h"
 
 namespace muster::scheduler {
 namespace {

@@ -2,10 +2,11 @@
 // is not known, and may have been carried out. Nothing that runs is ended for that; each host says
 // what it runs, and attempts that this log does not know are adopted.
 
+#include "scheduler/state.h"
+
 #include <algorithm>
 
 #include "gossip/base/check.h"
-#include "scheduler/state.h"
 
 namespace muster::scheduler {
 namespace {

@@ -1,12 +1,13 @@
 // What the end of an attempt means for its job: done, failed, queued again (conventions, "Job
 // states"; design 8, rule 6 and "Fast recovery of a rigid gang").
 
+#include "scheduler/state.h"
+
 #include <algorithm>
 
 #include "gossip/base/check.h"
 #include "scheduler/host_fault.h"
 #include "scheduler/mutants.h"
-#include "scheduler/state.h"
 
 namespace muster::scheduler {
 

@@ -1,5 +1,7 @@
 // A voter's start from its disk: the questions, and the answers to those of others.
 
+#include "scheduler/raft/raft.h"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -7,7 +9,6 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/raft/codec.h"
-#include "scheduler/raft/raft.h"
 
 namespace muster::scheduler {
 

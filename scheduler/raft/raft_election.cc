@@ -1,10 +1,11 @@
 // Terms, votes and roles (5.2, 5.4.1; thesis 4.2.3, 9.6).
 
+#include "scheduler/raft/raft.h"
+
 #include <utility>
 
 #include "gossip/base/check.h"
 #include "gossip/base/mutant.h"
-#include "scheduler/raft/raft.h"
 
 namespace muster::scheduler {
 

@@ -1,11 +1,12 @@
 // The log, as follower (5.3, 7) and as leader (5.3, 5.4.2), and reads (thesis 6.4).
 
+#include "scheduler/raft/raft.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "gossip/base/check.h"
 #include "gossip/base/mutant.h"
-#include "scheduler/raft/raft.h"
 
 namespace muster::scheduler {
 

@@ -1,8 +1,9 @@
 // Whose state is not what it should be: see state_hash.h.
 
+#include "scheduler/raft/raft.h"
+
 #include <utility>
 
-#include "scheduler/raft/raft.h"
 
 namespace muster::scheduler {
 

@@ -7,7 +7,7 @@
 
 #include "cli/agent_settings.h"
 #include "cli/config_file.h"
-#include "fake_world.h"
+#include "tests/cli/fake_world.h"
 
 namespace muster::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gossip/base/rng.h"
-#include "samples.h"
+#include "tests/cli/samples.h"
 
 namespace muster::agent {
 namespace {

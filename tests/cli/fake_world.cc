@@ -1,4 +1,4 @@
-#include "fake_world.h"
+#include "tests/cli/fake_world.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_world.h"
-#include "samples.h"
+#include "tests/cli/fake_world.h"
+#include "tests/cli/samples.h"
 
 namespace muster::cli {
 namespace {

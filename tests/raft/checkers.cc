@@ -1,4 +1,4 @@
-#include "raft/checkers.h"
+#include "tests/raft/checkers.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "raft/raft_sim.h"
+#include "tests/raft/raft_sim.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -16,7 +16,7 @@
 
 #include "gossip/base/rng.h"
 #include "gossip/message.h"
-#include "raft/checkers.h"
+#include "tests/raft/checkers.h"
 #include "scheduler/raft/raft.h"
 
 namespace muster::scheduler::sim {

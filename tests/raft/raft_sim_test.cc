@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "raft/raft_sim.h"
+#include "tests/raft/raft_sim.h"
 
 namespace muster::scheduler::sim {
 namespace {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "tests/repository/header_rules.h"
 #include "tests/repository/source_rules.h"
 
 namespace muster::repository {
@@ -43,6 +45,14 @@ std::vector<SourceFile> sources() {
     }
   }
   return files;
+}
+
+std::set<std::string> paths_of(const std::vector<SourceFile>& files) {
+  std::set<std::string> paths;
+  for (const SourceFile& file : files) {
+    paths.insert(file.path);
+  }
+  return paths;
 }
 
 std::string joined(const Violations& violations) {
@@ -151,6 +161,32 @@ TEST(Rules, PureFilesAreKeptPure) {
   EXPECT_EQ(count("crdt/storage_thread.cc", "#include <thread>\n"), 0U);
   EXPECT_EQ(count("crdt/storage_threads.cc", "#include <thread>\n"), 1U);
   EXPECT_EQ(count("tests/a.cc", "#include <thread>\n"), 0U);
+}
+
+TEST(Rules, ASourceBeginsWithItsOwnHeader) {
+  const auto found = [](const std::string& path, const std::string& text) {
+    return check_own_header({path, text}, {"crdt/a.h", "tests/a.h", "agent/node.h"}).size();
+  };
+  EXPECT_EQ(found("crdt/a.cc", "// Why.\n\n#include \"crdt/a.h\"\n#include <map>\n"), 0U);
+  EXPECT_EQ(found("crdt/a.cc", "#include \"crdt/a.h\"\n"), 0U);
+  EXPECT_EQ(found("crdt/a.cc", "#include <map>\n#include \"crdt/a.h\"\n"), 1U);
+  EXPECT_EQ(found("crdt/a.cc", "int x;\n"), 1U);
+  EXPECT_EQ(found("crdt/b.cc", "#include <map>\n"), 1U) << "no header at all";
+  EXPECT_EQ(found("cli/submit.cc", "#include <map>\n"), 0U) << "a verb";
+  EXPECT_EQ(found("tests/a.cc", "#include <map>\n#include \"tests/a.h\"\n"), 1U);
+  EXPECT_EQ(found("tests/b_test.cc", "#include <map>\n"), 0U);
+  EXPECT_EQ(found("agent/node_pump.cc", "#include <map>\n#include \"agent/node.h\"\n"), 1U);
+}
+
+TEST(Repository, EverySourceBeginsWithItsOwnHeader) {
+  const std::vector<SourceFile> files = sources();
+  const std::set<std::string> paths = paths_of(files);
+  Violations found = check_slices(paths);
+  for (const SourceFile& file : files) {
+    const Violations more = check_own_header(file, paths);
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  EXPECT_TRUE(found.empty()) << joined(found);
 }
 
 TEST(Repository, EverySourceFileKeepsTheRules) {
