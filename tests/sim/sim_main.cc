@@ -34,6 +34,7 @@ struct Arguments {
   bool trace = false;
   bool faults = true;
   bool twice = true;
+  bool hashes = false;
   std::int64_t drift_permille = SwarmOptions().drift_ppm_max / 1000;
   const muster::sim::SwarmProfile* profile = &muster::sim::swarm_profiles().front();
 };
@@ -52,6 +53,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.faults = false;
     } else if (word == "--once") {
       arguments.twice = false;
+    } else if (word == "--hashes") {
+      arguments.hashes = true;
     } else if (word == "--profile" && has_value) {
       arguments.profile = muster::sim::swarm_profile(argv[++i]);
     } else if (word == "--drift-permille" && has_value) {
@@ -77,7 +80,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
                    "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed]\n"
                    "                  [--hosts N]\n"
                    "                  [--seed N | --seeds A..B]\n"
-                   "                  [--seconds N] [--no-faults] [--once] [--trace]\n"
+                   "                  [--seconds N] [--no-faults] [--once] [--hashes] [--trace]\n"
                    "                  [--profile NAME] [--drift-permille N]\n");
       return false;
     }
@@ -164,12 +167,27 @@ void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t
   }
 }
 
+/// What two builds that behave alike agree on: every event with its time, and how much was said and
+/// done for it.
+void print_hash(const SwarmResult& result, std::uint64_t seed) {
+  std::printf("seed %llu hash %016llx messages %llu bytes %llu steps %llu "
+              "launches %llu\n",
+              static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash),
+              static_cast<unsigned long long>(result.network.sent),
+              static_cast<unsigned long long>(result.network.bytes),
+              static_cast<unsigned long long>(result.steps),
+              static_cast<unsigned long long>(result.launches));
+}
+
 int swarm(const Arguments& arguments) {
   Totals totals;
   for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
     const SwarmResult result = run_swarm(options_of(arguments, seed));
     if (judge(result, totals) || arguments.trace) {
       report(result, arguments, seed);
+    }
+    if (arguments.hashes) {
+      print_hash(result, seed);
     }
     totals.launches += result.launches;
     totals.jobs += result.jobs;
