@@ -17,6 +17,7 @@ BASE_PORT = 8450
 TARGETS = {
     "mutants": ["raft_mutants", "sim_mutants"],
     "sim_speed": ["muster_sim"],
+    "same_behaviour": ["muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
     "restart": ["muster", "bench_age"],
