@@ -16,6 +16,7 @@
 #include "gossip/wire.h"
 #include "scheduler/agent_messages.h"
 #include "scheduler/job.h"
+#include "scheduler/quorum_action.h"
 
 namespace muster::agent {
 
@@ -183,11 +184,7 @@ struct RequeueArgs {
   /// 0 = whichever is the newest.
   std::uint64_t attempt = 0;
 };
-enum class QuorumAction : std::uint8_t {
-  kAdd = 0,       ///< One voter more is wanted, and this host shall be it.
-  kRemove = 1,    ///< One voter less is wanted: not this host.
-  kTransfer = 2,  ///< This voter shall lead; zero = whichever suits best.
-};
+using scheduler::QuorumAction;
 struct QuorumWish {
   QuorumAction action = QuorumAction::kAdd;
   HostId host;

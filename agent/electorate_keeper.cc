@@ -10,7 +10,7 @@ using scheduler::Configuration;
 using scheduler::Raft;
 
 void ElectorateKeeper::wish(Instant now, const Raft& raft, std::uint64_t request,
-                            QuorumAction action, HostId host) {
+                            scheduler::QuorumAction action, HostId host) {
   if (wish_.has_value()) {
     output_.done.push_back({request, ErrorCode::kConflict, false,
                             "another change of the quorum is under way: repeat in a moment"});
@@ -24,7 +24,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
   const Configuration& current = raft.configuration();
   const bool votes = current.voter(wish_->host) != nullptr;
   switch (wish_->action) {
-    case QuorumAction::kTransfer:
+    case scheduler::QuorumAction::kTransfer:
       if (wish_->host == raft.leader()) {
         end_wish(true, {}, "that host leads already");
       } else if (!wish_->host.is_zero() && !votes) {
@@ -33,7 +33,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
         output_.inputs.emplace_back(Raft::Transfer{wish_->host});
       }
       return;
-    case QuorumAction::kRemove:
+    case scheduler::QuorumAction::kRemove:
       if (!votes && current.learner(wish_->host) == nullptr) {
         end_wish(true, {}, "that host does not vote");
         return;
@@ -43,7 +43,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
         change(now, raft, std::move(next));
       }
       return;
-    case QuorumAction::kAdd:
+    case scheduler::QuorumAction::kAdd:
       if (votes || current.learner(wish_->host) != nullptr) {
         end_wish(true, {}, votes ? "that host votes already" : "that host is a learner already");
       } else if (const auto seat = seats_.find(wish_->host); seat != seats_.end()) {
@@ -87,7 +87,7 @@ void ElectorateKeeper::end_wish(bool ok, ErrorCode code, std::string text) {
 
 void ElectorateKeeper::follow(Instant now, const Raft& raft) {
   const bool leads = raft.role() == scheduler::Role::kLeader;
-  if (wish_.has_value() && wish_->action == QuorumAction::kTransfer) {
+  if (wish_.has_value() && wish_->action == scheduler::QuorumAction::kTransfer) {
     const bool is_known = !raft.leader().is_zero();
     if (!leads && is_known && !wish_->host.is_zero() && raft.leader() != wish_->host) {
       end_wish(false, ErrorCode::kConflict, "another host leads now: " + raft.leader().short_hex());
@@ -100,7 +100,7 @@ void ElectorateKeeper::follow(Instant now, const Raft& raft) {
     }
   } else if (wish_.has_value() && wish_->index.value() > 0) {
     if (raft.commit() >= wish_->index) {
-      const bool is_add = wish_->action == QuorumAction::kAdd;
+      const bool is_add = wish_->action == scheduler::QuorumAction::kAdd;
       end_wish(true, {}, is_add ? "it gets the log and votes when it has caught up" : "");
     } else if (!leads) {
       end_wish(false, ErrorCode::kUnknown, "the leadership changed meanwhile: see `muster quorum`");

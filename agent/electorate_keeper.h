@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/client_api.h"
 #include "gossip/base/event.h"
 #include "scheduler/electorate.h"
+#include "scheduler/quorum_action.h"
 #include "scheduler/raft/raft.h"
 
 namespace muster::agent {
@@ -45,7 +45,7 @@ class ElectorateKeeper {
   };
 
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
-  void wish(Instant now, const scheduler::Raft& raft, std::uint64_t request, QuorumAction action,
+  void wish(Instant now, const scheduler::Raft& raft, std::uint64_t request, scheduler::QuorumAction action,
             HostId host);
   void seat_heard(const scheduler::Seat& seat) {
     seats_[seat.host] = seat.id;
@@ -66,7 +66,7 @@ class ElectorateKeeper {
  private:
   struct Wish {
     std::uint64_t request = 0;
-    QuorumAction action = QuorumAction::kAdd;
+    scheduler::QuorumAction action = scheduler::QuorumAction::kAdd;
     HostId host;
     LogIndex index;  ///< Of the entry that fulfils it; 0 = not written yet.
     Instant until;   ///< Of what needs an answer first.

@@ -244,7 +244,7 @@ bool QuorumSeat::give_way(Instant now) {
   return raft_->is_handing_over();
 }
 
-void QuorumSeat::change_quorum(Instant now, std::uint64_t request, QuorumAction action,
+void QuorumSeat::change_quorum(Instant now, std::uint64_t request, scheduler::QuorumAction action,
                                HostId host) {
   CHECK(raft_.has_value());
   keeper_.wish(now, *raft_, request, action, host);

@@ -18,6 +18,7 @@
 #include "gossip/base/event.h"
 #include "gossip/base/rng.h"
 #include "gossip/message.h"
+#include "scheduler/quorum_action.h"
 #include "scheduler/raft/first_quorum.h"
 #include "scheduler/raft/raft.h"
 #include "scheduler/scheduler.h"
@@ -112,7 +113,7 @@ class QuorumSeat {
   /// A leader begins to hand over to whoever suits best. False: it leads nobody who could.
   bool give_way(Instant now);
   /// Who votes, and who leads.
-  void change_quorum(Instant now, std::uint64_t request, QuorumAction action, HostId host);
+  void change_quorum(Instant now, std::uint64_t request, scheduler::QuorumAction action, HostId host);
   /// True when this leader wants to look at the live hosts: hosts_seen() is then called.
   bool wants_hosts(Instant now) const;
   void hosts_seen(Instant now, const std::vector<SeenHost>& hosts);
