@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/places.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 namespace muster::cli {
 namespace {
@@ -121,7 +121,7 @@ Result<Settings> file_settings(const World& world, const std::string& path, bool
   if (!is_required && !world.exists(path)) {
     return Settings{};
   }
-  return read_config_file(path, agent_setting_names());
+  return world.read_settings(path, agent_setting_names());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/agent_verb.h"
-#include "cli/config_file.h"
+#include "cli/settings.h"
 #include "cli/world.h"
 
 namespace muster::cli {

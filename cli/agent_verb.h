@@ -1,6 +1,5 @@
 #pragma once
-// What `muster agent` was told, after flags, environment and config file were put together. The
-// agent edge defines run_agent; the verb only parses.
+// What `muster agent` was told, after flags, environment and config file were put together.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +22,5 @@ struct AgentOptions {
   std::string log_level;    ///< "debug", "info", "warn" or "error".
   std::string config_path;  ///< The file that was read; "" = none.
 };
-
-/// Runs an agent until it is told to end; the exit code of the process.
-int run_agent(const AgentOptions& options);
 
 }  // namespace muster::cli

@@ -1,10 +1,10 @@
-// From the arguments of the process to one verb.
+#include "cli/app.h"
 
 #include <algorithm>
 #include <array>
 
 #include "cli/json_view.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 #include "gossip/base/version.h"
 

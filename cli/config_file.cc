@@ -9,7 +9,7 @@
 
 #include <toml++/toml.h>
 
-#include "cli/table.h"
+#include "cli/text.h"
 
 namespace muster::cli {
 namespace {

@@ -2,17 +2,14 @@
 // The agent's config file, /etc/muster/muster.toml: a flat list of settings, named as the flags
 // with underscores. Read once, at start.
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/settings.h"
 #include "gossip/base/result.h"
 
 namespace muster::cli {
-
-/// Setting -> value as a flag would give it; an array of strings is joined by commas.
-using Settings = std::map<std::string, std::string>;
 
 inline constexpr std::size_t kConfigBytesMax = 1 << 20;
 

@@ -2,7 +2,7 @@
 
 #include "cli/job_state.h"
 #include "cli/json_view.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 namespace muster::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include "cli/job_state.h"
 #include "cli/json_view.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

@@ -1,7 +1,7 @@
 // muster leave: the agent tells the others, leaves the cluster and ends.
 
 #include "cli/json_view.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

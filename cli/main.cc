@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/supervise.h"
+#include "cli/app.h"
 #include "cli/system_world.h"
 
 int main(int argc, char** argv) {

@@ -8,7 +8,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "cli/duration.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 namespace muster::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include "cli/duration.h"
 #include "cli/json_view.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

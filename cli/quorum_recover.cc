@@ -9,6 +9,7 @@
 #include "cli/host_name.h"
 #include "cli/json_view.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

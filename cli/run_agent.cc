@@ -1,8 +1,6 @@
-// Hands what the verb parsed to the agent's edge.
+#include "cli/run_agent.h"
 
 #include "agent/run_agent.h"
-
-#include "cli/agent_verb.h"
 
 namespace muster::cli {
 

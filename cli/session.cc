@@ -5,7 +5,7 @@
 #include "cli/duration.h"
 #include "cli/json_view.h"
 #include "cli/places.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 namespace muster::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include "cli/json_view.h"
 #include "cli/quote.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

@@ -8,7 +8,6 @@
 #include "cli/json_view.h"
 #include "cli/quote.h"
 #include "cli/submit_options.h"
-#include "cli/table.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

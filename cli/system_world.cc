@@ -9,8 +9,9 @@
 #include <iostream>
 #include <thread>
 
-#include "cli/agent_verb.h"
+#include "cli/config_file.h"
 #include "cli/duration.h"
+#include "cli/run_agent.h"
 #include "cli/zmq_node_client.h"
 #include "gossip/base/check.h"
 #include "gossip/base/ids.h"
@@ -86,6 +87,7 @@ World system_world() {
   world.working_directory = working_directory;
   world.host_name = host_name;
   world.exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  world.read_settings = read_config_file;
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   if (isatty(STDIN_FILENO) != 0 && world.err_is_terminal) {
     world.ask = ask;

@@ -3,21 +3,11 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace muster::cli {
 
 inline constexpr std::size_t kTableColumns = 100;
-
-/// What others wrote (job names, causes, host names), made safe for a terminal: control characters
-/// become '?', so that no name can move the cursor or forge a line.
-std::string printable(std::string_view text);
-/// The same for a text of several lines of ours.
-std::string printable_lines(std::string_view text);
-
-/// At most `columns` characters; a cut shows as a trailing '~' and never splits a UTF-8 sequence.
-std::string truncate(std::string_view text, std::size_t columns);
 
 class Table {
  public:
@@ -39,8 +29,5 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
-
-/// "a, b, c".
-std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
 }  // namespace muster::cli

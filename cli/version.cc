@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/json_view.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 #include "gossip/base/version.h"
 

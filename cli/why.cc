@@ -4,6 +4,7 @@
 
 #include "cli/json_view.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verb.h"
 
 namespace muster::cli {

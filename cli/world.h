@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/node_client.h"
+#include "cli/settings.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 
@@ -35,15 +36,14 @@ struct World {
   std::function<std::string()> host_name;  ///< Short: up to the first dot.
   std::function<bool(const std::string& path)> exists;
   std::function<bool(const std::string& path)> is_writable;
+  /// The settings in a config file; errors as of read_config_file in config_file.h.
+  std::function<Result<Settings>(const std::string& path, const std::vector<std::string>& known)>
+      read_settings;
   /// The line that a person typed in answer; nothing at the end of input. Empty when there is
   /// nobody to ask: stdin or stderr is no terminal.
   std::function<std::optional<std::string>(const std::string& question)> ask;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;
 };
-
-/// Runs `muster VERB ...`; `args` are those behind the program's name. The exit code of the process
-/// (conventions.md "Exit codes of the CLI").
-int run(World& world, const std::vector<std::string>& args);
 
 }  // namespace muster::cli

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/app.h"
+#include "cli/config_file.h"
+
 namespace muster::cli {
 
 class FakeWorld::Client final : public NodeClient {
@@ -63,6 +66,9 @@ FakeWorld::FakeWorld() {
   world_.working_directory = [] { return "/home/ann"; };
   world_.host_name = [] { return "h1"; };
   world_.exists = [this](const std::string& path) { return files.contains(path); };
+  world_.read_settings = [](const std::string& path, const std::vector<std::string>& known) {
+    return read_config_file(path, known);
+  };
   world_.is_writable = [this](const std::string& path) { return files.contains(path); };
   world_.run_agent = [this](const AgentOptions& options) {
     agents_run.push_back(options);

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/quote.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "tests/cli/fake_world.h"
 
 namespace muster::cli {

@@ -1,0 +1,26 @@
+#pragma once
+// Text for a terminal: made safe, cut to a width, put together.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::cli {
+
+/// What others wrote (job names, causes, host names), made safe for a terminal: control characters
+/// become '?', so that no name can move the cursor or forge a line.
+std::string printable(std::string_view text);
+/// The same for a text of several lines of ours.
+std::string printable_lines(std::string_view text);
+
+/// At most `columns` characters; a cut shows as a trailing '~' and never splits a UTF-8 sequence.
+std::string truncate(std::string_view text, std::size_t columns);
+
+/// Characters that a terminal shows, not bytes.
+std::size_t columns_of(std::string_view text);
+
+/// "a, b, c".
+std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
+}  // namespace muster::cli
