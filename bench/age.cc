@@ -10,7 +10,7 @@
 #include <string>
 
 #include "bench/grant_load.h"
-#include "crdt/lmdb_store.h"
+#include "crdt/edge/lmdb_store.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/raft.h"
 
@@ -135,7 +135,7 @@ class Ager {
 
   void report() const {
     const auto jobs = static_cast<double>(options_.jobs);
-    // Key, seal and the entry's own frame, as crdt/write_batch and scheduler/raft/codec write them.
+    // Key, seal and the entry's own frame, as write_batch and the codec of raft write them.
     const std::uint64_t frame = 12 + 9 + 6;
     std::printf("figure log_bytes_per_job %.0f B\n",
                 static_cast<double>(job_bytes_ + options_.jobs * kEntriesAJob * frame) / jobs);

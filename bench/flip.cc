@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "crdt/lmdb_store.h"
+#include "crdt/edge/lmdb_store.h"
 #include "gossip/base/rng.h"
 
 namespace muster::bench {

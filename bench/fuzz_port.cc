@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "agent/client_api.h"
-#include "crdt/codec.h"
+#include "agent/api/client_api.h"
+#include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/version.h"
-#include "gossip/message.h"
-#include "gossip/zmq_client.h"
+#include "gossip/edge/zmq_client.h"
+#include "gossip/wire/message.h"
 #include "membership/codec.h"
-#include "scheduler/agent_messages.h"
+#include "scheduler/protocol/agent_messages.h"
 #include "scheduler/raft/codec.h"
 
 namespace {

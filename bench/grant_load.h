@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/state.h"
+#include "scheduler/state/state.h"
 
 namespace muster::bench {
 

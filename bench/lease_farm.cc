@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "gossip/base/version.h"
-#include "gossip/boot_clock.h"
+#include "gossip/edge/boot_clock.h"
 #include "membership/codec.h"
 
 namespace muster::bench {

@@ -1,6 +1,6 @@
 #pragma once
 // Ten thousand hosts with a grant each, in one process and one thread. Each has the agent's own
-// machine for grants (agent/gang_agent: hello, fences, READY, renewals), an address of its own in
+// machine for grants (GangAgent: hello, fences, READY, renewals), an address of its own in
 // 127.0.0.0/8, and speaks through the real codec over TCP. What is played: its disk and its
 // supervisors answer at once, its ranks run for ever, and of gossip it answers probes and asks for
 // nothing. Who leads spreads among the hosts within `flood`, from the first that a real agent told.
@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "agent/gang_agent.h"
-#include "agent/renewal_relay.h"
+#include "agent/gang/gang_agent.h"
+#include "agent/gang/renewal_relay.h"
 #include "bench/zmtp_link.h"
-#include "crdt/codec.h"
+#include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 
 namespace muster::bench {
 

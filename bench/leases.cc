@@ -16,11 +16,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/client_api.h"
+#include "agent/api/client_api.h"
 #include "bench/lease_farm.h"
 #include "gossip/base/version.h"
-#include "gossip/boot_clock.h"
-#include "gossip/zmq_client.h"
+#include "gossip/edge/boot_clock.h"
+#include "gossip/edge/zmq_client.h"
 
 namespace muster::bench {
 namespace {

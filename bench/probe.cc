@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/client_api.h"
+#include "agent/api/client_api.h"
 #include "gossip/base/version.h"
-#include "gossip/message.h"
-#include "gossip/zmq_client.h"
+#include "gossip/edge/zmq_client.h"
+#include "gossip/wire/message.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "crdt/lmdb_store.h"
+#include "crdt/edge/lmdb_store.h"
 #include "gossip/base/version.h"
-#include "gossip/boot_clock.h"
+#include "gossip/edge/boot_clock.h"
 #include "scheduler/raft/codec.h"
 
 namespace muster::bench {

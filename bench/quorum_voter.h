@@ -1,6 +1,6 @@
 #pragma once
 // One voter of bench_quorum, a process of its own: the production Raft, State, storage thread, LMDB
-// and ZeroMQ transport in a loop of the same form as agent/event_loop. Whichever voter leads also
+// and ZeroMQ transport in a loop of the same form as the agent's. Whichever voter leads also
 // makes the load, as the scheduler does.
 
 #include <array>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "bench/grant_load.h"
-#include "crdt/storage_thread.h"
-#include "gossip/message.h"
-#include "gossip/zmq_transport.h"
+#include "crdt/edge/storage_thread.h"
+#include "gossip/edge/zmq_transport.h"
+#include "gossip/wire/message.h"
 #include "scheduler/raft/raft.h"
 
 namespace muster::bench {

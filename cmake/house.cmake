@@ -1,5 +1,5 @@
-# How targets are made in this house. A pure target links std, base, msgpack and xxhash only; an
-# edge target may link anything and is named after the library it fences in.
+# How targets are made in this house: one a room. A pure one links std, base, msgpack and xxhash
+# only; one with `edge` in its path may link anything.
 
 add_library(muster_flags INTERFACE)
 target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR})
@@ -29,6 +29,14 @@ add_library(muster_test_flags INTERFACE)
 if(MUSTER_SANITIZE)
   target_compile_options(muster_test_flags INTERFACE -fno-sanitize=null,alignment)
 endif()
+
+# muster_room(sources... [LINK libs...]): the one target of a room, named by its path: what stands in
+# scheduler/raft is muster_scheduler_raft.
+macro(muster_room)
+  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REPLACE "/" "_" room ${room})
+  muster_library(muster_${room} ${ARGN})
+endmacro()
 
 # muster_library(NAME sources... [LINK libs...])
 function(muster_library name)

@@ -6,10 +6,10 @@
 #include <string>
 #include <variant>
 
-#include "crdt/host_state.h"
+#include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 
 namespace muster::membership {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "crdt/host_state.h"
+#include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crdt/host_state.h"
+#include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 

@@ -14,15 +14,15 @@
 #include <variant>
 #include <vector>
 
-#include "crdt/host_state.h"
-#include "crdt/row.h"
+#include "crdt/rows/host_state.h"
+#include "crdt/rows/row.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/recently_found.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
-#include "gossip/overlay.h"
-#include "gossip/transport.h"
+#include "gossip/spread/overlay.h"
+#include "gossip/wire/transport.h"
 #include "membership/codec.h"
 #include "membership/evidence.h"
 #include "membership/member.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "crdt/host_state.h"
+#include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"

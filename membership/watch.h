@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "crdt/host_state.h"
+#include "crdt/rows/host_state.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
-#include "gossip/transport.h"
+#include "gossip/wire/transport.h"
 #include "membership/codec.h"
 #include "membership/local_health.h"
 #include "membership/probe.h"

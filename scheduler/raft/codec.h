@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "crdt/write_batch.h"
-#include "gossip/message.h"
-#include "gossip/wire.h"
+#include "crdt/disk/write_batch.h"
+#include "gossip/wire/message.h"
+#include "gossip/wire/wire.h"
 #include "scheduler/raft/types.h"
 
 namespace muster::scheduler {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
-#include "gossip/wire.h"
+#include "gossip/wire/wire.h"
 
 namespace muster::scheduler {
 namespace {

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "crdt/write_batch.h"
-#include "gossip/message.h"
+#include "crdt/disk/write_batch.h"
+#include "gossip/wire/message.h"
 
 namespace muster::scheduler {
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "crdt/write_batch.h"
+#include "crdt/disk/write_batch.h"
 #include "scheduler/raft/types.h"
 
 namespace muster::scheduler {

@@ -26,7 +26,7 @@
 #include <variant>
 #include <vector>
 
-#include "crdt/write_batch.h"
+#include "crdt/disk/write_batch.h"
 #include "gossip/base/event.h"
 #include "gossip/base/rng.h"
 #include "scheduler/raft/comparison.h"

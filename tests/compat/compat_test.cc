@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "tests/agent/bare_node.h"
+#include "tests/agent/node/bare_node.h"
 #include "tests/compat/samples.h"
 
 namespace muster::compat {

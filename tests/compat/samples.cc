@@ -1,16 +1,16 @@
 #include "tests/compat/samples.h"
 
-#include "agent/client_api.h"
-#include "agent/fence.h"
-#include "agent/grant.h"
-#include "agent/start_record.h"
-#include "crdt/codec.h"
+#include "agent/api/client_api.h"
+#include "agent/gang/fence.h"
+#include "agent/gang/grant.h"
+#include "agent/node/start_record.h"
+#include "crdt/rows/codec.h"
 #include "membership/codec.h"
-#include "scheduler/agent_messages.h"
-#include "scheduler/command.h"
+#include "scheduler/protocol/agent_messages.h"
+#include "scheduler/protocol/entry.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
-#include "scheduler/state.h"
+#include "scheduler/state/state.h"
 
 namespace muster::compat {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
-#include "tests/agent/bare_node.h"
+#include "tests/agent/node/bare_node.h"
 #include "tests/fuzz/corpus.h"
 
 namespace muster::fuzz {

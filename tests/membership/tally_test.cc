@@ -6,8 +6,8 @@
 #include <map>
 
 #include "gossip/base/rng.h"
-#include "gossip/message.h"
-#include "gossip/overlay.h"
+#include "gossip/spread/overlay.h"
+#include "gossip/wire/message.h"
 #include "membership/codec.h"
 #include "membership/evidence.h"
 #include "membership/rings.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
-#include "gossip/message.h"
-#include "gossip/overlay.h"
+#include "gossip/spread/overlay.h"
+#include "gossip/wire/message.h"
 
 namespace muster::membership {
 namespace {

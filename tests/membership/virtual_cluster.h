@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "crdt/host_store.h"
+#include "crdt/store/host_store.h"
 #include "gossip/base/rng.h"
 #include "membership/membership.h"
 

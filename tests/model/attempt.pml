@@ -11,7 +11,7 @@
  *
  * How it is made small
  * - The log is one committed sequence; an entry is applied where it is written. Raft has its own
- *   simulator (tests/raft). Only the leader of the latest term writes entries.
+ *   simulator (tests/scheduler/raft). Only the leader of the latest term writes entries.
  * - Every message of a leader is a function of the log, and what the log once said stays the reason
  *   of some message. So the network is the log's past: what any leader could ever have sent, an
  *   agent may receive at any later time, any number of times, in any order, or never. That is loss,

@@ -13,34 +13,34 @@ struct Slice {
   std::string_view header;
 };
 constexpr Slice kSlices[] = {
-    {"agent/gang_agent_grants.cc", "agent/gang_agent.h"},
-    {"agent/gang_agent_leader.cc", "agent/gang_agent.h"},
-    {"agent/node_answers.cc", "agent/node.h"},
-    {"agent/node_epoch.cc", "agent/node.h"},
-    {"agent/node_pump.cc", "agent/node.h"},
-    {"agent/node_requests.cc", "agent/node.h"},
-    {"agent/quorum_recovery.cc", "agent/quorum_seat.h"},
-    {"agent/quorum_seat_clients.cc", "agent/quorum_seat.h"},
-    {"agent/quorum_seat_log.cc", "agent/quorum_seat.h"},
+    {"agent/gang/gang_agent_grants.cc", "agent/gang/gang_agent.h"},
+    {"agent/gang/gang_agent_leader.cc", "agent/gang/gang_agent.h"},
+    {"agent/node/node_answers.cc", "agent/node/node.h"},
+    {"agent/node/node_epoch.cc", "agent/node/node.h"},
+    {"agent/node/node_pump.cc", "agent/node/node.h"},
+    {"agent/node/node_requests.cc", "agent/node/node.h"},
+    {"scheduler/seat/quorum_recovery.cc", "scheduler/seat/quorum_seat.h"},
+    {"scheduler/seat/quorum_seat_clients.cc", "scheduler/seat/quorum_seat.h"},
+    {"scheduler/seat/quorum_seat_log.cc", "scheduler/seat/quorum_seat.h"},
     {"scheduler/raft/raft_comparison.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_election.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_states.cc", "scheduler/raft/raft.h"},
-    {"scheduler/reservation_names.cc", "scheduler/reservations.h"},
-    {"scheduler/scheduler_agents.cc", "scheduler/scheduler.h"},
-    {"scheduler/scheduler_decide.cc", "scheduler/scheduler.h"},
-    {"scheduler/scheduler_drive.cc", "scheduler/scheduler.h"},
-    {"scheduler/state_attempts.cc", "scheduler/state.h"},
-    {"scheduler/state_codec.cc", "scheduler/state.h"},
-    {"scheduler/state_kept.cc", "scheduler/state.h"},
-    {"scheduler/state_orders.cc", "scheduler/state.h"},
-    {"scheduler/state_recovery.cc", "scheduler/state.h"},
-    {"scheduler/state_settle.cc", "scheduler/state.h"},
+    {"scheduler/state/reservation_names.cc", "scheduler/state/reservations.h"},
+    {"scheduler/leader/scheduler_agents.cc", "scheduler/leader/scheduler.h"},
+    {"scheduler/leader/scheduler_decide.cc", "scheduler/leader/scheduler.h"},
+    {"scheduler/leader/scheduler_drive.cc", "scheduler/leader/scheduler.h"},
+    {"scheduler/state/state_attempts.cc", "scheduler/state/state.h"},
+    {"scheduler/state/state_codec.cc", "scheduler/state/state.h"},
+    {"scheduler/state/state_kept.cc", "scheduler/state/state.h"},
+    {"scheduler/state/state_orders.cc", "scheduler/state/state.h"},
+    {"scheduler/state/state_recovery.cc", "scheduler/state/state.h"},
+    {"scheduler/state/state_settle.cc", "scheduler/state/state.h"},
 };
 
 /// A program, or a verb, which the table of verbs names.
 bool stands_without_header(std::string_view path) {
-  return path.ends_with("/main.cc") || path.starts_with("cli/");
+  return path.ends_with("/main.cc") || path.starts_with("cli/verbs/");
 }
 
 std::string first_include(const std::string& text) {

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "tests/repository/header_rules.h"
+#include "tests/repository/rooms.h"
 #include "tests/repository/source_rules.h"
 
 namespace muster::repository {
@@ -127,26 +129,64 @@ TEST(Rules, LibrariesStayWhereTheyAreFencedIn) {
   const auto count = [](const std::string& path, const std::string& header) {
     return check_libraries({path, "#include <" + header + ">\n"}).size();
   };
-  EXPECT_EQ(count("gossip/wire.cc", "msgpack.hpp"), 0U);
-  EXPECT_EQ(count("gossip/wire.h", "msgpack.hpp"), 1U);
-  EXPECT_EQ(count("crdt/codec.cc", "msgpack/pack.hpp"), 1U);
-  EXPECT_EQ(count("gossip/zmq_transport.cc", "zmq.hpp"), 0U);
-  EXPECT_EQ(count("agent/node.cc", "zmq.h"), 1U);
-  EXPECT_EQ(count("crdt/lmdb_store.cc", "lmdb.h"), 0U);
-  EXPECT_EQ(count("crdt/storage_thread.cc", "lmdb.h"), 1U);
+  EXPECT_EQ(count("gossip/wire/wire.cc", "msgpack.hpp"), 0U);
+  EXPECT_EQ(count("gossip/wire/wire.h", "msgpack.hpp"), 1U);
+  EXPECT_EQ(count("crdt/rows/codec.cc", "msgpack/pack.hpp"), 1U);
+  EXPECT_EQ(count("gossip/edge/zmq_transport.cc", "zmq.hpp"), 0U);
+  EXPECT_EQ(count("agent/node/node.cc", "zmq.h"), 1U);
+  EXPECT_EQ(count("crdt/edge/lmdb_store.cc", "lmdb.h"), 0U);
+  EXPECT_EQ(count("crdt/edge/storage_thread.cc", "lmdb.h"), 1U);
+  EXPECT_EQ(count("cli/edge/config_file.cc", "toml++/toml.h"), 0U);
+  EXPECT_EQ(count("cli/kit/agent_settings.cc", "toml++/toml.h"), 1U);
 }
 
-TEST(Rules, IncludesPointDownwards) {
+TEST(Rules, ARoomKnowsThoseBelowIt) {
   const auto count = [](const std::string& path, const std::string& header) {
-    return check_layers({path, "#include \"" + header + "\"\n"}).size();
+    return check_floors({path, "#include \"" + header + "\"\n"}).size();
   };
-  EXPECT_EQ(count("crdt/a.cc", "gossip/wire.h"), 0U);
-  EXPECT_EQ(count("gossip/a.cc", "crdt/write_batch.h"), 1U);
-  EXPECT_EQ(count("membership/a.cc", "scheduler/job.h"), 1U);
-  EXPECT_EQ(count("agent/node.cc", "scheduler/job.h"), 0U);
-  EXPECT_EQ(count("agent/event_loop.cc", "cli/submit.h"), 1U);
-  EXPECT_EQ(count("agent/node.cc", "gossip/zmq_transport.h"), 1U);
-  EXPECT_EQ(count("cli/client.cc", "gossip/zmq_client.h"), 0U);
+  EXPECT_EQ(count("crdt/rows/a.cc", "gossip/wire/wire.h"), 0U);
+  EXPECT_EQ(count("crdt/store/a.cc", "gossip/base/ids.h"), 0U) << "two floors below";
+  EXPECT_EQ(count("gossip/wire/a.cc", "crdt/disk/write_batch.h"), 1U);
+  EXPECT_EQ(count("gossip/wire/a.cc", "gossip/spread/overlay.h"), 1U);
+  EXPECT_EQ(count("membership/a.cc", "scheduler/protocol/job.h"), 1U);
+  EXPECT_EQ(count("scheduler/raft/a.cc", "scheduler/state/state.h"), 1U);
+  EXPECT_EQ(count("scheduler/placement/a.cc", "scheduler/policy/order.h"), 1U);
+  EXPECT_EQ(count("agent/gang/a.cc", "scheduler/leader/scheduler.h"), 1U);
+  EXPECT_EQ(count("agent/front/a.cc", "scheduler/seat/quorum_seat.h"), 1U);
+  EXPECT_EQ(count("agent/node/node.cc", "scheduler/seat/quorum_seat.h"), 0U);
+  EXPECT_EQ(count("cli/verbs/a.cc", "agent/front/read_model.h"), 1U);
+  EXPECT_EQ(count("cli/verbs/a.cc", "agent/api/client_api.h"), 0U);
+  EXPECT_EQ(count("tests/a.cc", "agent/edge/run/event_loop.h"), 0U);
+}
+
+TEST(Rules, OnlyAnEdgeKnowsAnEdge) {
+  const auto count = [](const std::string& path, const std::string& header) {
+    return check_floors({path, "#include \"" + header + "\"\n"}).size();
+  };
+  EXPECT_EQ(count("agent/node/node.cc", "gossip/edge/zmq_transport.h"), 1U);
+  EXPECT_EQ(count("cli/kit/a.cc", "cli/edge/config_file.h"), 1U);
+  EXPECT_EQ(count("agent/edge/run/event_loop.cc", "gossip/edge/zmq_transport.h"), 0U);
+  EXPECT_EQ(count("agent/edge/run/event_loop.cc", "cli/verbs/verb.h"), 1U);
+}
+
+TEST(Rules, ASourceStandsInARoom) {
+  EXPECT_EQ(check_floors({"agent/a.cc", ""}).size(), 1U);
+  EXPECT_EQ(check_floors({"scheduler/attic/a.cc", ""}).size(), 1U);
+  EXPECT_EQ(check_mirror({"tests/agent/node/a_test.cc", "tests/sim/a.cc"}).size(), 0U);
+  EXPECT_EQ(check_mirror({"tests/agent/a_test.cc"}).size(), 1U);
+}
+
+TEST(Rules, ARoomIsWrittenDown) {
+  const std::set<std::string> paths = {"crdt/rows/row.h"};
+  EXPECT_EQ(check_readmes(paths, {}).size(), 1U);
+  EXPECT_EQ(check_readmes(paths, {{"crdt/README.md", "`rows/`: rows"}}).size(), 0U);
+  EXPECT_EQ(check_readmes(paths, {{"crdt/rows/README.md", "rows"}}).size(), 0U);
+  std::set<std::string> many;
+  for (int i = 0; i < 17; ++i) {
+    many.insert("crdt/rows/a" + std::to_string(i) + ".h");
+  }
+  EXPECT_EQ(check_readmes(many, {{"crdt/rows/README.md", "rows"}}).size(), 1U);
+  EXPECT_EQ(check_readmes(many, {{"crdt/rows/README.md", "More than 16 nouns: why"}}).size(), 0U);
 }
 
 TEST(Rules, PureFilesAreKeptPure) {
@@ -156,26 +196,29 @@ TEST(Rules, PureFilesAreKeptPure) {
   EXPECT_EQ(count("membership/a.cc", "#include <thread>\n"), 1U);
   EXPECT_EQ(count("membership/a.cc", "#include <sys/socket.h>\n"), 1U);
   EXPECT_EQ(count("scheduler/raft/a.h", "auto t = std::chrono::steady_clock::now();\n"), 1U);
-  EXPECT_EQ(count("crdt/a.h", "std::unordered_map<int, int> m;\n"), 1U);
-  EXPECT_EQ(count("crdt/a.h", "// never an unordered_map here\n"), 0U);
-  EXPECT_EQ(count("crdt/storage_thread.cc", "#include <thread>\n"), 0U);
-  EXPECT_EQ(count("crdt/storage_threads.cc", "#include <thread>\n"), 1U);
+  EXPECT_EQ(count("crdt/rows/a.h", "std::unordered_map<int, int> m;\n"), 1U);
+  EXPECT_EQ(count("crdt/rows/a.h", "// never an unordered_map here\n"), 0U);
+  EXPECT_EQ(count("crdt/edge/storage_thread.cc", "#include <thread>\n"), 0U);
+  EXPECT_EQ(count("cli/verbs/a.cc", "#include <iostream>\n"), 1U);
+  EXPECT_EQ(count("gossip/base/check.cc", "#include <cstdio>\n"), 0U);
+  EXPECT_EQ(count("gossip/base/event.cc", "#include <cstdio>\n"), 1U);
   EXPECT_EQ(count("tests/a.cc", "#include <thread>\n"), 0U);
 }
 
 TEST(Rules, ASourceBeginsWithItsOwnHeader) {
   const auto found = [](const std::string& path, const std::string& text) {
-    return check_own_header({path, text}, {"crdt/a.h", "tests/a.h", "agent/node.h"}).size();
+    return check_own_header({path, text}, {"crdt/a.h", "tests/a.h", "agent/node/node.h"}).size();
   };
   EXPECT_EQ(found("crdt/a.cc", "// Why.\n\n#include \"crdt/a.h\"\n#include <map>\n"), 0U);
   EXPECT_EQ(found("crdt/a.cc", "#include \"crdt/a.h\"\n"), 0U);
   EXPECT_EQ(found("crdt/a.cc", "#include <map>\n#include \"crdt/a.h\"\n"), 1U);
   EXPECT_EQ(found("crdt/a.cc", "int x;\n"), 1U);
   EXPECT_EQ(found("crdt/b.cc", "#include <map>\n"), 1U) << "no header at all";
-  EXPECT_EQ(found("cli/submit.cc", "#include <map>\n"), 0U) << "a verb";
+  EXPECT_EQ(found("cli/verbs/submit.cc", "#include <map>\n"), 0U) << "a verb";
   EXPECT_EQ(found("tests/a.cc", "#include <map>\n#include \"tests/a.h\"\n"), 1U);
   EXPECT_EQ(found("tests/b_test.cc", "#include <map>\n"), 0U);
-  EXPECT_EQ(found("agent/node_pump.cc", "#include <map>\n#include \"agent/node.h\"\n"), 1U);
+  EXPECT_EQ(found("agent/node/node_pump.cc",
+                  "#include <map>\n#include \"agent/node/node.h\"\n"), 1U);
 }
 
 TEST(Repository, EverySourceBeginsWithItsOwnHeader) {
@@ -206,15 +249,27 @@ TEST(Repository, EveryHeaderBeginsWithItsGuardAndItsManual) {
   }
 }
 
-TEST(Repository, EveryFolderHasAShortReadme) {
+TEST(Repository, EveryRoomIsWrittenDown) {
+  std::map<std::string, std::string> readmes;
   for (const char* folder : kSourceFolders) {
-    if (!fs::exists(root() / folder)) {
-      continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
+      if (entry.path().filename() == "README.md") {
+        const std::string text = read_file(entry.path());
+        const std::string path = fs::relative(entry.path(), root()).string();
+        EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kReadmeLinesMax) << path;
+        readmes[path] = text;
+      }
     }
-    const std::string text = read_file(root() / folder / "README.md");
-    EXPECT_FALSE(text.empty()) << folder << " has no README.md";
-    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kReadmeLinesMax) << folder;
+    EXPECT_TRUE(readmes.contains(std::string(folder) + "/README.md")) << folder;
   }
+  const std::set<std::string> paths = paths_of(sources());
+  const Violations found = check_readmes(paths, readmes);
+  EXPECT_TRUE(found.empty()) << joined(found);
+}
+
+TEST(Repository, TestsStandWhereTheirRoomStands) {
+  const Violations found = check_mirror(paths_of(sources()));
+  EXPECT_TRUE(found.empty()) << joined(found);
 }
 
 }  // namespace

@@ -2,138 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
-#include <sstream>
 #include <string_view>
+
+#include "tests/repository/rooms.h"
+#include "tests/repository/source_text.h"
 
 namespace muster::repository {
 namespace {
-
-/// Every file of the product that may touch sockets, clocks, threads, files or processes: a path
-/// or, with a trailing '*', a prefix. Whatever is not listed here in a folder of kLayers is pure.
-constexpr std::string_view kEdgeFiles[] = {
-    "gossip/base/check.cc",  "gossip/zmq_*",           "gossip/tcp_knock.*",
-    "crdt/lmdb_store.*",     "crdt/data_lock.*",       "gossip/boot_clock.h",
-    "crdt/storage_thread.*", "agent/data_directory.*", "agent/host_key.*",
-    "agent/event_loop*",     "agent/edge_*",           "agent/kept_grants.*",
-    "agent/rank_output.*",   "agent/rank_supervisor*", "agent/supervise*",
-    "agent/gpu_inventory*",  "agent/raft_home*",       "agent/http_server*",
-    "agent/config_file*",    "agent/event_log.*",      "agent/local_host*",
-    "agent/clock*",          "agent/run_agent.*",      "cli/*",
-};
-
-/// Lower may not include higher; equal ones may not include each other.
-const std::map<std::string, int> kLayers = {
-    {"gossip", 0}, {"crdt", 1}, {"membership", 2}, {"scheduler", 2}, {"agent", 3}, {"cli", 4},
-};
-
-struct LibraryRule {
-  std::string_view header;              ///< Or its prefix.
-  std::vector<std::string_view> users;  ///< Patterns as in kEdgeFiles.
-};
-const LibraryRule kLibraries[] = {
-    {"msgpack", {"gossip/wire.cc"}},
-    {"zmq", {"gossip/zmq_*", "tests/*", "bench/*"}},
-    {"lmdb", {"crdt/lmdb_store.cc", "tests/crdt_lmdb/*", "bench/*"}},
-    {"sodium", {"agent/host_key.cc"}},
-    {"spdlog/", {"agent/*", "cli/*"}},
-    {"toml", {"agent/*", "cli/*"}},
-    {"CLI/", {"cli/*"}},
-    {"nlohmann/", {"agent/*", "cli/*", "tests/*", "bench/*"}},
-};
-
-constexpr std::string_view kImpureHeaders[] = {
-    "thread",     "mutex",    "condition_variable",
-    "future",     "fstream",  "iostream",
-    "filesystem", "random",   "unordered_map",
-    "cstdio",     "ctime",    "unordered_set",
-    "sys/",       "netinet/", "unistd.h",
-    "fcntl.h",    "poll.h",   "pthread.h",
-    "time.h",     "signal.h", "stdio.h",
-    "netdb.h",    "dlfcn.h",  "syslog.h",
-};
-
-constexpr std::string_view kImpureWords[] = {
-    "unordered_",    "random_device", "_clock::now",  "std::rand(", "_distribution",
-    "std::thread",   "std::mutex",    "getenv(",      "std::cout",  "std::cerr",
-    "clock_gettime", "spdlog::",      "thread_local", "boot_now(",
-};
-
-bool matches(std::string_view path, std::string_view pattern) {
-  if (pattern.ends_with('*')) {
-    return path.starts_with(pattern.substr(0, pattern.size() - 1));
-  }
-  return path == pattern;
-}
-
-std::string folder_of(const std::string& path) {
-  return path.substr(0, path.find('/'));
-}
-
-bool is_pure(const std::string& path) {
-  return kLayers.contains(folder_of(path)) && !is_edge(path);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-std::string at(const SourceFile& file, std::size_t index, const std::string& what) {
-  return file.path + ":" + std::to_string(index + 1) + ": " + what;
-}
 
 /// Characters a terminal shows, not bytes.
 int columns_of(const std::string& line) {
   return static_cast<int>(std::count_if(line.begin(), line.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
-}
-
-/// The end of a comment or literal that begins at `i`, or `i` when none does.
-std::size_t skip_quoted(const std::string& text, std::size_t i) {
-  const auto past = [&](std::string_view end, std::size_t from) {
-    const std::size_t found = text.find(end, from);
-    return found == std::string::npos ? text.size() : found + end.size();
-  };
-  if (text.compare(i, 2, "//") == 0) {
-    const std::size_t end = text.find('\n', i);
-    return end == std::string::npos ? text.size() : end;
-  }
-  if (text.compare(i, 2, "/*") == 0) {
-    return past("*/", i + 2);
-  }
-  if (text.compare(i, 2, "R\"") == 0) {
-    const std::size_t open = text.find('(', i);
-    return open == std::string::npos ? text.size()
-                                     : past(")" + text.substr(i + 2, open - i - 2) + "\"", open);
-  }
-  const bool digit_separator = i > 0 && std::isxdigit(static_cast<unsigned char>(text[i - 1])) != 0;
-  if (text[i] != '"' && (text[i] != '\'' || digit_separator)) {
-    return i;
-  }
-  std::size_t end = i + 1;
-  while (end < text.size() && text[end] != text[i] && text[end] != '\n') {
-    end += text[end] == '\\' ? 2 : 1;
-  }
-  return std::min(end + 1, text.size());
-}
-
-/// The text with comments and literals blanked, so that every brace left is a brace of code.
-std::string code_of(const std::string& text) {
-  std::string code = text;
-  for (std::size_t i = 0; i < code.size();) {
-    const std::size_t end = skip_quoted(text, i);
-    for (std::size_t j = i; j < end; ++j) {
-      code[j] = text[j] == '\n' ? '\n' : ' ';
-    }
-    i = end == i ? i + 1 : end;
-  }
-  return code;
 }
 
 /// Reads code brace by brace and finds the outermost function bodies.
@@ -243,38 +124,7 @@ class FunctionScan {
   int nesting_ = 0;
 };
 
-struct Include {
-  std::size_t line;
-  std::string header;
-  bool ours;  ///< "quoted".
-};
-
-std::vector<Include> includes_of(const SourceFile& file) {
-  std::vector<Include> includes;
-  const std::vector<std::string> lines = lines_of(file.text);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::size_t open = lines[i].find_first_of("<\"");
-    if (!lines[i].starts_with("#include") || open == std::string::npos) {
-      continue;
-    }
-    const std::size_t close = lines[i].find_first_of(">\"", open + 1);
-    includes.push_back({i, lines[i].substr(open + 1, close - open - 1), lines[i][open] == '"'});
-  }
-  return includes;
-}
-
-bool is_library(const std::string& header, std::string_view library) {
-  return header == library || header.starts_with(std::string(library) + ".") ||
-         (library.ends_with('/') ? header.starts_with(library)
-                                 : header.starts_with(std::string(library) + "/"));
-}
-
 }  // namespace
-
-bool is_edge(const std::string& path) {
-  return std::any_of(std::begin(kEdgeFiles), std::end(kEdgeFiles),
-                     [&](std::string_view pattern) { return matches(path, pattern); });
-}
 
 Violations check_size(const SourceFile& file) {
   Violations found;
@@ -312,71 +162,10 @@ Violations check_words(const SourceFile& file) {
   return found;
 }
 
-Violations check_libraries(const SourceFile& file) {
-  Violations found;
-  for (const Include& include : includes_of(file)) {
-    for (const LibraryRule& rule : kLibraries) {
-      const bool allowed =
-          include.ours || !is_library(include.header, rule.header) ||
-          std::any_of(rule.users.begin(), rule.users.end(),
-                      [&](std::string_view user) { return matches(file.path, user); });
-      if (!allowed) {
-        found.push_back(at(file, include.line, "<" + include.header + "> is fenced in elsewhere"));
-      }
-    }
-  }
-  return found;
-}
-
-Violations check_layers(const SourceFile& file) {
-  Violations found;
-  const auto own = kLayers.find(folder_of(file.path));
-  if (own == kLayers.end()) {
-    return found;
-  }
-  for (const Include& include : includes_of(file)) {
-    const auto other = kLayers.find(folder_of(include.header));
-    const bool foreign = include.ours && other != kLayers.end() && other->first != own->first;
-    if (foreign && other->second >= own->second) {
-      found.push_back(at(file, include.line, own->first + "/ may not know " + include.header));
-    }
-    if (include.ours && is_pure(file.path) && is_edge(include.header)) {
-      found.push_back(at(file, include.line, "a pure file may not know " + include.header));
-    }
-  }
-  return found;
-}
-
-Violations check_purity(const SourceFile& file) {
-  Violations found;
-  if (!is_pure(file.path)) {
-    return found;
-  }
-  for (const Include& include : includes_of(file)) {
-    for (const std::string_view impure : kImpureHeaders) {
-      const bool hit =
-          impure.ends_with('/') ? include.header.starts_with(impure) : include.header == impure;
-      if (hit && !include.ours) {
-        found.push_back(
-            at(file, include.line, "a pure file may not include <" + include.header + ">"));
-      }
-    }
-  }
-  const std::vector<std::string> lines = lines_of(code_of(file.text));
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (const std::string_view word : kImpureWords) {
-      if (lines[i].find(word) != std::string::npos) {
-        found.push_back(at(file, i, "a pure file may not use " + std::string(word)));
-      }
-    }
-  }
-  return found;
-}
-
 Violations check_all(const SourceFile& file) {
   Violations all;
   for (const auto& rule :
-       {check_size, check_functions, check_words, check_libraries, check_layers, check_purity}) {
+       {check_size, check_functions, check_words, check_libraries, check_floors, check_purity}) {
     const Violations found = rule(file);
     all.insert(all.end(), found.begin(), found.end());
   }

@@ -21,22 +21,13 @@ struct SourceFile {
 
 using Violations = std::vector<std::string>;
 
-/// Whether the file may know the outside world; see kEdgeFiles in source_rules.cc.
-bool is_edge(const std::string& path);
-
 Violations check_size(const SourceFile& file);
 /// Length and nesting of functions: a function is a brace block opened after a parameter list, at
 /// namespace or class level.
 Violations check_functions(const SourceFile& file);
 /// Words that promise work instead of doing it.
 Violations check_words(const SourceFile& file);
-/// Which libraries a file may include.
-Violations check_libraries(const SourceFile& file);
-/// gossip < crdt < membership, scheduler < agent < cli.
-Violations check_layers(const SourceFile& file);
-/// What would make a pure machine differ between two runs.
-Violations check_purity(const SourceFile& file);
-/// All of the above.
+/// All of the above, and the rules of rooms.h about one file.
 Violations check_all(const SourceFile& file);
 
 }  // namespace muster::repository

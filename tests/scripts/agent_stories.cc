@@ -1,7 +1,7 @@
 // What one agent answers when the leader's words come late, twice or in the wrong order: a
 // GangAgent by itself, with the story as its leader, its disk and its supervisors.
 
-#include "agent/gang_agent.h"
+#include "agent/gang/gang_agent.h"
 
 #include "tests/scripts/script.h"
 

@@ -9,8 +9,8 @@
 
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
-#include "gossip/message.h"
-#include "scheduler/agent_messages.h"
+#include "gossip/wire/message.h"
+#include "scheduler/protocol/agent_messages.h"
 
 namespace muster::scripts {
 

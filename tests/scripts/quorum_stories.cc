@@ -1,6 +1,6 @@
 // Who decides: the first quorum, elections, and what survives a change of leader.
 
-#include "scheduler/state_hasher.h"
+#include "scheduler/seat/state_hasher.h"
 #include "tests/scripts/script.h"
 #include "tests/sim/wrong_entry.h"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/job.h"
+#include "scheduler/protocol/job.h"
 #include "tests/scripts/names.h"
 #include "tests/sim/world.h"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "gossip/wire.h"
+#include "gossip/wire/wire.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
 #include "tests/sim/log_checkers.h"

@@ -44,7 +44,7 @@ class ClusterTest : public testing::Test {
     return host;
   }
   bool has_leader() const { return leader() < world_->size(); }
-  const agent::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
+  const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
   const scheduler::State& state() const { return seat(leader()).state(); }
   /// Somebody leads, all are registered with their GPUs, and each sees all of them alive.
   bool is_settled() const {

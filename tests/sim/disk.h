@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "crdt/write_batch.h"
+#include "crdt/disk/write_batch.h"
 #include "gossip/base/rng.h"
 
 namespace muster::sim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
 #include "tests/sim/checkers.h"

@@ -60,7 +60,7 @@ class Divergence : public testing::TestWithParam<std::uint64_t> {
     }
   }
 
-  const agent::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
+  const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
   std::uint32_t leader() const {
     std::uint32_t host = 0;
     while (host < world_->size() && !(world_->is_running(host) && seat(host).leads())) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/reservations.h"
+#include "scheduler/state/reservations.h"
 #include "tests/sim/swarm.h"
 
 namespace muster::sim {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "scheduler/command.h"
+#include "scheduler/protocol/entry.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {

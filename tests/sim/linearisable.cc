@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "gossip/base/check.h"
-#include "scheduler/command.h"
+#include "scheduler/protocol/entry.h"
 #include "tests/sim/single_copy.h"
 
 namespace muster::sim {

@@ -5,7 +5,7 @@
 // configurations that led nowhere).
 //
 // The single copy: submit(key) gives the next number to a key that is new, and the old one to a key
-// that is known; a word of an operator does what the table of scheduler/job_life.h says; a
+// that is known; a word of an operator does what the table of scheduler/state/job_life.h says; a
 // consistent read tells every job, or one job's whole life. Between operations jobs move by
 // themselves wherever that table lets their attempts move them, so what is kept of a job is the set
 // of all points of its life at which it may be. An operation without an answer may take effect at
@@ -23,7 +23,7 @@
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
-#include "scheduler/job_life.h"
+#include "scheduler/state/job_life.h"
 
 namespace muster::sim {
 

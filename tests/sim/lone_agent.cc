@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/gang_agent.h"
+#include "agent/gang/gang_agent.h"
 #include "gossip/base/rng.h"
 #include "tests/sim/rank_farm.h"
 

@@ -143,7 +143,7 @@ std::string LostQuorum::what_is_amiss(World& world) {
     if (!world.is_running(host)) {
       return "host " + std::to_string(host) + " is off";
     }
-    const agent::QuorumSeat& seat = world.node(host).seat();
+    const scheduler::QuorumSeat& seat = world.node(host).seat();
     const std::pair follows(seat.epoch(), seat.known_leader());
     if (followed.has_value() && *followed != follows) {
       return "host " + std::to_string(host) + " follows " + follows.second.short_hex() +

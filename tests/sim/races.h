@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/job_life.h"
+#include "scheduler/state/job_life.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {

@@ -71,7 +71,7 @@ class RecoveryTest : public testing::Test {
     options.trace = std::getenv("MUSTER_TRACE") != nullptr;
     return options;
   }
-  const agent::QuorumSeat& seat(std::uint32_t host) const { return world_.node(host).seat(); }
+  const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_.node(host).seat(); }
   std::uint32_t leader() const {
     std::uint32_t host = 0;
     while (host < kHosts && !(world_.is_running(host) && seat(host).leads())) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gossip/base/mutant.h"
-#include "scheduler/mutants.h"
+#include "scheduler/protocol/mutants.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/swarm.h"

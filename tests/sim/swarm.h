@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/job_life.h"
-#include "scheduler/reservations.h"
+#include "scheduler/state/job_life.h"
+#include "scheduler/state/reservations.h"
 #include "tests/sim/disk_marks.h"
 #include "tests/sim/profiles.h"
 #include "tests/sim/world.h"

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/node.h"
+#include "agent/node/node.h"
 #include "gossip/base/rng.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/event_queue.h"

@@ -1,6 +1,6 @@
 // What happens to the hosts of a World: starts, and every fault as a verb.
 
-#include "agent/start_record.h"
+#include "agent/node/start_record.h"
 #include "gossip/base/check.h"
 #include "tests/sim/raft_of_start.h"
 #include "tests/sim/world.h"

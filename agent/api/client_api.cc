@@ -1,0 +1,359 @@
+#include "agent/api/client_api.h"
+
+#include <concepts>
+#include <type_traits>
+
+#include "scheduler/protocol/codec.h"
+
+namespace muster::agent {
+namespace {
+
+using gossip::Encoder;
+using gossip::Reader;
+
+/// An element that older versions do not send: absent, it keeps its default.
+template <class T>
+struct Trailing {
+  T& value;
+};
+template <class T>
+Trailing<T> trailing(T& value) {
+  return {value};
+}
+
+// One list of fields a struct serves both directions. `a` is a Writer or a Loader.
+template <class A>
+void fields(A& a, VersionInfo& v) {
+  a(v.product, v.protocol, v.host_name, v.host, v.generation, v.cluster);
+}
+template <class A>
+void fields(A& a, NodeList& v) {
+  a(v.addresses);
+}
+template <class A>
+void fields(A& a, HostInfo& v) {
+  a(v.id, v.name, v.state, v.detail, v.since_ms, v.generation, v.address, v.rack, v.gpu_type,
+    v.gpus, v.gpus_healthy, v.cpus, v.memory_mb, v.is_voter, v.is_leader, v.version, v.claimed_by);
+}
+template <class A>
+void fields(A& a, HostsQuery& v) {
+  a(v.after);
+}
+template <class A>
+void fields(A& a, HostList& v) {
+  a(v.hosts, trailing(v.next));
+}
+template <class A>
+void fields(A& a, VoterInfo& v) {
+  a(v.id, v.name, v.match_index, v.contact_ms, v.state, trailing(v.is_learner), trailing(v.rack),
+    trailing(v.why), trailing(v.behind), trailing(v.is_unheard));
+}
+template <class A>
+void fields(A& a, QuorumInfo& v) {
+  a(v.cluster, v.role, v.term, v.leader, v.leader_name, v.commit, v.applied, v.tolerates, v.voters,
+    trailing(v.wanted), trailing(v.epoch));
+}
+template <class A>
+void fields(A& a, EventsQuery& v) {
+  a(v.after);
+}
+template <class A>
+void fields(A& a, EventInfo& v) {
+  a(v.sequence, v.age_ms, v.severity, v.text);
+}
+template <class A>
+void fields(A& a, EventsPage& v) {
+  a(v.events, v.lost);
+}
+template <class A>
+void fields(A& a, LeaveArgs& v) {
+  a(v.force);
+}
+template <class A>
+void fields(A& a, SubmitArgs& v) {
+  a(v.key, v.spec);
+}
+template <class A>
+void fields(A& a, JobRef& v) {
+  a(v.job);
+}
+template <class A>
+void fields(A& a, RequeueArgs& v) {
+  a(v.job, v.attempt);
+}
+template <class A>
+void fields(A& a, QuorumWish& v) {
+  a(v.action, v.host);
+}
+template <class A>
+void fields(A& a, FenceArgs& v) {
+  a(v.host);
+}
+template <class A>
+void fields(A& a, RecoverArgs& v) {
+  a(v.is_order, v.term, v.index);
+}
+template <class A>
+void fields(A& a, RecoveryInfo& v) {
+  a(v.host, v.host_name, v.has_log, v.epoch, v.term, v.last, v.commit, v.live, v.voters, v.idle_ms);
+}
+template <class A>
+void fields(A& a, JobSummary& v) {
+  a(v.id, v.name, v.user, v.state, v.gpus, v.gpu_type, v.attempt, v.priority, v.exit_code, v.cause,
+    v.hosts);
+}
+template <class A>
+void fields(A& a, JobList& v) {
+  a(v.jobs, trailing(v.next));
+}
+template <class A>
+void fields(A& a, JobsQuery& v) {
+  a(v.after);
+}
+template <class A>
+void fields(A& a, RankInfo& v) {
+  a(v.rank, v.state, v.detail, trailing(v.output_bytes));
+}
+template <class A>
+void fields(A& a, MemberInfo& v) {
+  a(v.host, v.host_name, v.first_rank, v.gpus, v.state, v.ranks, trailing(v.host_state),
+    trailing(v.host_detail), trailing(v.host_since_ms));
+}
+template <class A>
+void fields(A& a, AttemptInfo& v) {
+  a(v.number, v.token, v.state, v.cause, v.members, trailing(v.members_left_out));
+}
+template <class A>
+void fields(A& a, TransitionInfo& v) {
+  a(v.index, v.cluster_ms, v.state, v.cause);
+}
+template <class A>
+void fields(A& a, JobDetail& v) {
+  a(v.summary, v.spec, v.attempts, v.transitions);
+}
+template <class A>
+void fields(A& a, HolderInfo& v) {
+  a(v.job, v.name, v.gpus, v.hosts);
+}
+template <class A>
+void fields(A& a, WithheldInfo& v) {
+  a(v.reason, v.gpus);
+}
+template <class A>
+void fields(A& a, WhyInfo& v) {
+  a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
+    v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
+    trailing(v.awaits_hosts), trailing(v.holders_more));
+}
+template <class A>
+void fields(A& a, OutputQuery& v) {
+  a(v.token, v.rank, v.offset);
+}
+template <class A>
+void fields(A& a, OutputChunk& v) {
+  a(v.bytes, v.size, v.ended);
+}
+
+class Writer {
+ public:
+  template <class... Fields>
+  void operator()(Fields&&... values) {
+    out_.array(sizeof...(values));
+    (write(values), ...);
+  }
+  std::string take() { return out_.take(); }
+
+ private:
+  void write(std::uint64_t value) { out_.u64(value); }
+  void write(std::int64_t value) { out_.i64(value); }
+  void write(bool value) { out_.boolean(value); }
+  void write(const std::string& value) { out_.bytes(value); }
+  void write(QuorumAction value) { out_.u64(static_cast<std::uint64_t>(value)); }
+  void write(const Token& value) { out_.array(2).token(value); }
+  void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
+  template <class T>
+  void write(Trailing<T> value) {
+    write(value.value);
+  }
+  template <class Tag>
+  void write(Strong<Tag> value) {
+    out_.num(value);
+  }
+  template <class Tag>
+  void write(const Id128<Tag>& value) {
+    out_.id(value);
+  }
+  template <class T>
+  void write(std::vector<T>& values) {
+    out_.array(values.size());
+    for (T& value : values) {
+      write(value);
+    }
+  }
+  template <class T>
+  requires requires(Writer& a, T& v) { fields(a, v); }
+  void write(T& value) { fields(*this, value); }
+
+  Encoder out_;
+};
+
+class Loader {
+ public:
+  explicit Loader(Reader in) : in_(std::move(in)) {}
+
+  template <class... Fields>
+  void operator()(Fields&&... values) {
+    (read(values), ...);
+  }
+  bool ok() const { return in_.ok(); }
+
+ private:
+  void read(std::uint64_t& value) { value = in_.u64(); }
+  void read(std::int64_t& value) { value = in_.i64(); }
+  void read(bool& value) { value = in_.boolean(); }
+  void read(std::string& value) { value = std::string(in_.bytes()); }
+  void read(QuorumAction& value) {
+    constexpr auto kLast = static_cast<std::uint64_t>(QuorumAction::kTransfer);
+    value = static_cast<QuorumAction>(in_.u64_at_most(kLast));
+  }
+  void read(Token& value) { value = in_.array().token(); }
+  void read(scheduler::JobSpec& value) { value = scheduler::read_job_spec(in_); }
+  template <class T>
+  void read(Trailing<T> value) {
+    if (in_.left() > 0) {
+      read(value.value);
+    }
+  }
+  template <class Tag>
+  void read(Strong<Tag>& value) {
+    value = in_.num<Strong<Tag>>();
+  }
+  template <class Tag>
+  void read(Id128<Tag>& value) {
+    value = in_.id<Id128<Tag>>();
+  }
+  template <class T>
+  void read(std::vector<T>& values) {
+    Loader inner(in_.array());
+    while (inner.ok() && inner.in_.left() > 0) {
+      inner.read(values.emplace_back());
+    }
+  }
+  template <class T>
+  requires requires(Loader& a, T& v) { fields(a, v); }
+  void read(T& value) {
+    Loader inner(in_.array());
+    fields(inner, value);
+  }
+
+  Reader in_;
+};
+
+bool is_status(std::uint64_t number) {
+  return number <= static_cast<std::uint64_t>(ResponseStatus::kConflict) ||
+         number == static_cast<std::uint64_t>(ResponseStatus::kUnknown);
+}
+
+}  // namespace
+
+std::string encode(const Request& request) {
+  return Encoder()
+      .array(6)
+      .u64(static_cast<std::uint64_t>(request.verb))
+      .boolean(request.consistent)
+      .id(request.target)
+      .bytes(request.arguments)
+      .text(request.user)
+      .text(request.via)
+      .take();
+}
+
+std::string encode(const Response& response) {
+  return Encoder()
+      .array(5)
+      .u64(static_cast<std::uint64_t>(response.status))
+      .text(response.text)
+      .text(response.answered_by)
+      .u64(response.age_ms)
+      .bytes(response.payload)
+      .take();
+}
+
+std::optional<Request> decode_request(Reader body) {
+  Request request;
+  request.verb = static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(kVerbLast)));
+  request.consistent = body.boolean();
+  request.target = body.id<HostId>();
+  request.arguments = std::string(body.bytes());
+  request.user = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  request.via = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  return body.ok() ? std::optional(std::move(request)) : std::nullopt;
+}
+
+std::optional<Response> decode_response(Reader body) {
+  Response response;
+  const std::uint64_t status = body.u64();
+  response.text = std::string(body.bytes());
+  response.answered_by = body.text();
+  response.age_ms = body.u64();
+  response.payload = std::string(body.bytes());
+  if (!body.ok() || !is_status(status)) {
+    return std::nullopt;
+  }
+  response.status = static_cast<ResponseStatus>(status);
+  return response;
+}
+
+template <class T>
+std::string encode_payload(const T& value) {
+  Writer writer;
+  // Writer and Loader share one list of fields; the Writer does not change what it is given.
+  fields(writer, const_cast<T&>(value));
+  return writer.take();
+}
+
+template <class T>
+std::optional<T> decode_payload(std::string bytes) {
+  Result<gossip::Document> document = gossip::Document::parse(std::move(bytes));
+  if (!document) {
+    return std::nullopt;
+  }
+  T value;
+  Loader loader(document->root());
+  fields(loader, value);
+  return loader.ok() ? std::optional(std::move(value)) : std::nullopt;
+}
+
+#define MUSTER_PAYLOAD(T)                           \
+  template std::string encode_payload<T>(const T&); \
+  template std::optional<T> decode_payload<T>(std::string)
+
+MUSTER_PAYLOAD(VersionInfo);
+MUSTER_PAYLOAD(NodeList);
+MUSTER_PAYLOAD(HostsQuery);
+MUSTER_PAYLOAD(HostList);
+MUSTER_PAYLOAD(QuorumInfo);
+MUSTER_PAYLOAD(EventsQuery);
+MUSTER_PAYLOAD(EventsPage);
+MUSTER_PAYLOAD(LeaveArgs);
+MUSTER_PAYLOAD(SubmitArgs);
+MUSTER_PAYLOAD(JobRef);
+MUSTER_PAYLOAD(RequeueArgs);
+MUSTER_PAYLOAD(QuorumWish);
+MUSTER_PAYLOAD(FenceArgs);
+MUSTER_PAYLOAD(RecoverArgs);
+MUSTER_PAYLOAD(RecoveryInfo);
+MUSTER_PAYLOAD(JobsQuery);
+MUSTER_PAYLOAD(JobList);
+MUSTER_PAYLOAD(JobDetail);
+MUSTER_PAYLOAD(WhyInfo);
+MUSTER_PAYLOAD(OutputQuery);
+MUSTER_PAYLOAD(OutputChunk);
+// Parts of lists, which are measured before they are sent.
+MUSTER_PAYLOAD(HostInfo);
+MUSTER_PAYLOAD(MemberInfo);
+MUSTER_PAYLOAD(HolderInfo);
+
+#undef MUSTER_PAYLOAD
+
+}  // namespace muster::agent

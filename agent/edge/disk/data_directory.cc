@@ -1,0 +1,142 @@
+#include "agent/edge/disk/data_directory.h"
+
+#include <utility>
+
+#include "agent/edge/event_log.h"
+#include "scheduler/seat/quorum_seat.h"
+
+namespace muster::agent {
+namespace {
+
+using crdt::Environment;
+using crdt::LmdbStore;
+
+/// Applies what was just committed to the records in hand, so that the node sees it.
+void remember(crdt::Records& records, const crdt::WriteBatch& writes) {
+  for (const crdt::Write& write : writes) {
+    if (write.value.has_value()) {
+      records[write.key] = *write.value;
+    } else {
+      records.erase(write.key);
+    }
+  }
+}
+
+}  // namespace
+
+Result<DataDirectory> DataDirectory::open(const std::string& path) {
+  DataDirectory data;
+  data.path_ = path;
+  auto id = LmdbStore::open(path + "/id", Environment::kId);
+  if (!id) {
+    return id.error();
+  }
+  data.stores_.id = std::move(id).value();
+  data.recovered_.id = data.stores_.id->recovered();
+  if (const Status opened = data.open_raft(); !opened) {
+    return opened.error();
+  }
+  if (const Status opened = data.open_state(); !opened) {
+    return opened.error();
+  }
+  return data;
+}
+
+Status DataDirectory::open_raft() {
+  auto raft = LmdbStore::open(path_ + "/raft", Environment::kRaft);
+  if (!raft && raft.error().code == ErrorCode::kCorrupt) {
+    return start_raft_anew(raft.error().text);
+  }
+  if (!raft) {
+    return raft.error();
+  }
+  stores_.raft = std::move(raft).value();
+  recovered_.raft = stores_.raft->recovered();
+  return ok();
+}
+
+Status DataDirectory::open_state() {
+  auto state = LmdbStore::open(path_ + "/state", Environment::kState);
+  if (!state && state.error().code == ErrorCode::kCorrupt) {
+    log_event({Severity::kWarn, "rows_damaged", {{"advice", "dropped; rebuilt from peers"}}});
+    if (const Status discarded = LmdbStore::discard(path_ + "/state"); !discarded) {
+      return discarded.error();
+    }
+    state = LmdbStore::open(path_ + "/state", Environment::kState);
+  }
+  if (!state) {
+    return state.error();
+  }
+  stores_.state = std::move(state).value();
+  recovered_.state = stores_.state->recovered();
+  return ok();
+}
+
+Status DataDirectory::start_raft_anew(const std::string& why) {
+  // Else a crash now would leave an empty raft/ that looks like that of a first start.
+  const std::string known(kRaftHomeInId);
+  if (!recovered_.id.contains(known)) {
+    if (const Status marked = commit_id({{known, std::string()}}); !marked) {
+      return marked;
+    }
+  }
+  const bool is_bare = stores_.raft != nullptr && scheduler::QuorumSeat::is_bare(recovered_.raft);
+  stores_.raft.reset();
+  recovered_.raft.clear();
+  Event event{Severity::kWarn, "raft_discarded", {{"why", why}, {"held", "no log"}}};
+  if (is_bare) {
+    if (const Status discarded = discard_raft(path_ + "/raft"); !discarded) {
+      return discarded;
+    }
+  } else if (const Result<std::string> aside = set_raft_aside(path_ + "/raft"); aside) {
+    event = {Severity::kWarn, "raft_set_aside", {{"why", why}, {"kept_in", *aside}}};
+  } else {
+    return aside.error();
+  }
+  event.fields.emplace_back(
+      "advice", "this host takes a new seat; the voters that are left let it vote again");
+  log_event(event);
+  is_raft_new_ = true;
+  return open_raft();
+}
+
+Result<RaftHomeWrites> DataDirectory::find_home(HostId self) const {
+  const std::string raft = path_ + "/raft";
+  const Status sound = scheduler::QuorumSeat::check(recovered_.raft, self);
+  if (!sound && sound.error().code == ErrorCode::kCorrupt) {
+    return Error{sound.error().code, raft + ": " + sound.error().text};
+  }
+  if (!sound) {
+    return Error{sound.error().code, raft + ": " + sound.error().text + std::string(kStartAnew)};
+  }
+  return check_raft_home(raft, self, recovered_.id, recovered_.raft);
+}
+
+Status DataDirectory::settle(HostId self, SeatId new_seat) {
+  if (!is_raft_new_) {
+    const Result<RaftHomeWrites> home = find_home(self);
+    const Status settled = home ? commit_home(*home) : Status(home.error());
+    if (settled || settled.error().code != ErrorCode::kCorrupt) {
+      return settled;
+    }
+    if (const Status anew = start_raft_anew(settled.error().text); !anew) {
+      return anew;
+    }
+  }
+  const Result<RaftHomeWrites> home = settle_anew(path_ + "/raft", self, new_seat);
+  return home ? commit_home(*home) : Status(home.error());
+}
+
+Status DataDirectory::commit_id(const crdt::WriteBatch& writes) {
+  remember(recovered_.id, writes);
+  return stores_.id->commit(writes);
+}
+
+/// In the order that raft_home.h asks for.
+Status DataDirectory::commit_home(const RaftHomeWrites& home) {
+  remember(recovered_.raft, home.raft);
+  const Status done = stores_.raft->commit(home.raft);
+  return done ? commit_id(home.id) : done;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,48 @@
+#pragma once
+// The three environments of a data directory as a start finds them, and what a start mends by
+// itself: rows that are damaged are dropped (the peers have them), a raft/ that is lost, damaged or
+// copied back is set aside and the host takes a new seat. A damaged id/ is nobody's to mend: it
+// says who this host is and which tokens it has seen.
+
+#include <memory>
+#include <string>
+
+#include "agent/edge/disk/raft_home.h"
+#include "agent/node/node.h"
+#include "crdt/edge/storage_thread.h"
+
+namespace muster::agent {
+
+class DataDirectory {
+ public:
+  /// The caller holds its DataLock. kCorrupt: id/ is damaged; the text says how to go on. kIo: the
+  /// system.
+  static Result<DataDirectory> open(const std::string& path);
+
+  /// Durable when it returns, and among the recovered records.
+  Status commit_id(const crdt::WriteBatch& writes);
+  /// After the host's key was committed. Whether raft/ is the one that `self` voted in and takes a
+  /// write; if not, it is set aside and the host has `new_seat` (of real randomness, not zero) in
+  /// an empty one. kConflict: raft/ is another host's; the text says how to go on.
+  Status settle(HostId self, SeatId new_seat);
+
+  const Recovered& recovered() const { return recovered_; }
+
+  // Only after the last commit. The records may be hundreds of megabytes.
+  Recovered take_recovered() { return std::move(recovered_); }
+  crdt::StorageThread::Stores take_stores() { return std::move(stores_); }
+
+ private:
+  Status open_raft();
+  Status open_state();
+  Status start_raft_anew(const std::string& why);
+  Result<RaftHomeWrites> find_home(HostId self) const;
+  Status commit_home(const RaftHomeWrites& home);
+
+  std::string path_;
+  bool is_raft_new_ = false;  ///< An older one was set aside by open().
+  crdt::StorageThread::Stores stores_;
+  Recovered recovered_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,93 @@
+#include "agent/edge/disk/host_key.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr std::size_t kDigestBytes = 32;
+
+const std::uint8_t* raw(std::string_view text) {
+  return reinterpret_cast<const std::uint8_t*>(text.data());
+}
+
+}  // namespace
+
+static_assert(HostKey::kSeedBytes == crypto_sign_SEEDBYTES);
+static_assert(HostKey::kPublicKeyBytes == crypto_sign_PUBLICKEYBYTES);
+static_assert(HostKey::kSignatureBytes == crypto_sign_BYTES);
+
+Result<HostKey> HostKey::load_or_make(const crdt::Records& records) {
+  if (sodium_init() < 0) {
+    return Error{ErrorCode::kIo, "no source of randomness on this host"};
+  }
+  const auto stored = records.find(std::string(kHostKeyRecord));
+  if (stored != records.end()) {
+    if (stored->second.size() != kSeedBytes) {
+      return Error{ErrorCode::kCorrupt, "the host key has " +
+                                            std::to_string(stored->second.size()) +
+                                            " bytes instead of " + std::to_string(kSeedBytes)};
+    }
+    return from_seed(stored->second);
+  }
+  std::array<char, kSeedBytes> seed{};
+  randombytes_buf(seed.data(), seed.size());
+  HostKey key = from_seed({seed.data(), seed.size()});
+  sodium_memzero(seed.data(), seed.size());
+  key.is_new_ = true;
+  return key;
+}
+
+HostKey HostKey::from_seed(std::string_view seed) {
+  CHECK(seed.size() == kSeedBytes);
+  HostKey key;
+  std::copy(seed.begin(), seed.end(), key.seed_.begin());
+  CHECK(crypto_sign_seed_keypair(key.public_key_.data(), key.secret_key_.data(),
+                                 key.seed_.data()) == 0);
+  key.host_id_ = host_id_of(key.public_key());
+  return key;
+}
+
+HostKey::~HostKey() {
+  sodium_memzero(seed_.data(), seed_.size());
+  sodium_memzero(secret_key_.data(), secret_key_.size());
+}
+
+std::string_view HostKey::public_key() const {
+  return {reinterpret_cast<const char*>(public_key_.data()), public_key_.size()};
+}
+
+std::string HostKey::sign(std::string_view message) const {
+  std::string signature(kSignatureBytes, '\0');
+  crypto_sign_detached(reinterpret_cast<std::uint8_t*>(signature.data()), nullptr, raw(message),
+                       message.size(), secret_key_.data());
+  return signature;
+}
+
+bool HostKey::verify(std::string_view public_key, std::string_view message,
+                     std::string_view signature) {
+  return public_key.size() == kPublicKeyBytes && signature.size() == kSignatureBytes &&
+         crypto_sign_verify_detached(raw(signature), raw(message), message.size(),
+                                     raw(public_key)) == 0;
+}
+
+HostId HostKey::host_id_of(std::string_view public_key) {
+  std::array<char, kDigestBytes> digest{};
+  crypto_generichash(reinterpret_cast<std::uint8_t*>(digest.data()), digest.size(), raw(public_key),
+                     public_key.size(), nullptr, 0);
+  return HostId::from_bytes({digest.data(), HostId::kSizeBytes});
+}
+
+crdt::WriteBatch HostKey::writes() const {
+  if (!is_new_) {
+    return {};
+  }
+  const std::string seed(reinterpret_cast<const char*>(seed_.data()), seed_.size());
+  return {{std::string(kHostKeyRecord), seed}};
+}
+
+}  // namespace muster::agent

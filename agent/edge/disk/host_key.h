@@ -1,0 +1,59 @@
+#pragma once
+// Who this host is: an Ed25519 key pair made at the agent's first start. The seed is a record of
+// the kId environment, so it is as durable and as checked as everything else there; the host id
+// follows from the public key. Losing the seed makes another host of it.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "crdt/disk/write_batch.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/result.h"
+
+namespace muster::agent {
+
+/// Where the seed is kept in Environment::kId.
+inline constexpr std::string_view kHostKeyRecord = "key/seed";
+
+class HostKey {
+ public:
+  static constexpr std::size_t kSeedBytes = 32;
+  static constexpr std::size_t kPublicKeyBytes = 32;
+  static constexpr std::size_t kSignatureBytes = 64;
+
+  /// The key in `records` (of kId), or a new random one. kCorrupt: a record of the wrong size;
+  /// kIo: no source of randomness.
+  static Result<HostKey> load_or_make(const crdt::Records& records);
+  /// Made from a given seed of kSeedBytes (CHECKed): the same seed gives the same host.
+  static HostKey from_seed(std::string_view seed);
+
+  HostKey(const HostKey&) = default;
+  HostKey& operator=(const HostKey&) = default;
+  ~HostKey();
+
+  /// First 16 bytes of BLAKE2b-256 of the public key.
+  HostId host_id() const { return host_id_; }
+  std::string_view public_key() const;
+  std::string sign(std::string_view message) const;
+  /// False also for keys and signatures of the wrong size: they come from others.
+  static bool verify(std::string_view public_key, std::string_view message,
+                     std::string_view signature);
+  static HostId host_id_of(std::string_view public_key);
+
+  /// What to commit to kId before the id is told to anyone; empty when it was loaded.
+  crdt::WriteBatch writes() const;
+
+ private:
+  HostKey() = default;
+
+  std::array<std::uint8_t, kSeedBytes> seed_{};
+  std::array<std::uint8_t, kPublicKeyBytes> public_key_{};
+  std::array<std::uint8_t, 64> secret_key_{};
+  HostId host_id_;
+  bool is_new_ = false;
+};
+
+}  // namespace muster::agent

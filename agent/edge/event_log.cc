@@ -1,0 +1,83 @@
+#include "agent/edge/event_log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace muster::agent {
+namespace {
+
+bool log_as_json = false;
+
+spdlog::level::level_enum level_of(Severity severity) {
+  switch (severity) {
+    case Severity::kDebug:
+      return spdlog::level::debug;
+    case Severity::kInfo:
+      return spdlog::level::info;
+    case Severity::kWarn:
+      return spdlog::level::warn;
+    case Severity::kAlarm:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+/// Control bytes must not reach a terminal, and a line stays a line.
+std::string escaped(const std::string& text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char byte : text) {
+    const auto code = static_cast<unsigned char>(byte);
+    if (byte == '"' || byte == '\\') {
+      out += '\\';
+      out += byte;
+    } else if (code < 0x20 || code == 0x7f) {
+      out += "\\u00";
+      out += kDigits[code >> 4];
+      out += kDigits[code & 15];
+    } else {
+      out += byte;
+    }
+  }
+  return out;
+}
+
+std::string line_of(const Event& event) {
+  std::string line = log_as_json ? "\"event\":\"" : "event=";
+  line += event.name;
+  line += log_as_json ? "\"" : "";
+  for (const auto& [key, value] : event.fields) {
+    const std::string safe = escaped(value);
+    const bool quote = log_as_json || safe.find(' ') != std::string::npos || safe != value;
+    line += log_as_json ? ",\"" : " ";
+    line += key;
+    line += log_as_json ? "\":" : "=";
+    line += quote ? "\"" + safe + "\"" : safe;
+  }
+  return line;
+}
+
+}  // namespace
+
+void open_event_log(bool as_json, const std::string& level) {
+  log_as_json = as_json;
+  auto logger = std::make_shared<spdlog::logger>(
+      "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_level(spdlog::level::from_str(level.empty() ? "info" : level));
+  logger->set_pattern(as_json ? "{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"level\":\"%l\",%v}"
+                              : "%Y-%m-%dT%H:%M:%S.%eZ %-7l %v",
+                      spdlog::pattern_time_type::utc);
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void log_event(const Event& event) {
+  const auto level = level_of(event.severity);
+  if (spdlog::default_logger_raw()->should_log(level)) {
+    spdlog::default_logger_raw()->log(level, line_of(event));
+  }
+}
+
+}  // namespace muster::agent

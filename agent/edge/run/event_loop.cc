@@ -1,0 +1,212 @@
+#include "agent/edge/run/event_loop.h"
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "agent/edge/event_log.h"
+#include "agent/edge/supervisor/supervise_protocol.h"
+#include "gossip/edge/boot_clock.h"
+
+namespace muster::agent {
+namespace {
+
+/// The loop looks around at least this often, whatever the machines wait for.
+constexpr Duration kTurnMax = std::chrono::seconds(1);
+/// A turn that took this much longer than meant: others may not be judged by what we missed.
+constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
+/// The backlog of a pause is over when nothing came for kBacklogQuiet: the transport's own thread
+/// has to read it first. Under steady traffic it is over after kBacklogMax: ticks must go on too.
+constexpr Duration kBacklogQuiet = std::chrono::milliseconds(5);
+constexpr Duration kBacklogMax = std::chrono::milliseconds(250);
+
+std::vector<std::string> hosts_of(const Launch& launch, const crdt::AddressBook& addresses) {
+  std::vector<std::string> hosts;
+  for (const scheduler::Member& member : launch.record.members) {
+    const auto endpoint = addresses.control(member.host);
+    hosts.push_back(endpoint.has_value() ? endpoint->ip_text() : addresses.name(member.host));
+  }
+  return hosts;
+}
+
+}  // namespace
+
+EventLoop::End EventLoop::run() {
+  drain();
+  const Status adopted = parts_.supervisors->adopt();
+  if (!adopted) {
+    log_event({Severity::kAlarm, "supervisors_unreadable", {{"error", adopted.error().text}}});
+    return End::kFailed;
+  }
+  while (!end_.has_value()) {
+    wait(parts_.node->next_deadline());
+    if (was_paused_) {
+      drain_backlog();
+    } else {
+      take_inputs();
+    }
+    const Instant now = boot_now();
+    if (parts_.node->next_deadline() <= now) {
+      parts_.node->tick(now);
+      drain();
+    }
+  }
+  return *end_;
+}
+
+void EventLoop::wait(Instant deadline) {
+  const Instant before = boot_now();
+  const Duration until = deadline <= before   ? Duration(0)
+                         : deadline == kNever ? kTurnMax
+                                              : std::min<Duration>(kTurnMax, deadline - before);
+  std::vector<int> fds = parts_.supervisors->fds();
+  fds.push_back(parts_.storage->fd());
+  fds.push_back(parts_.stop_fd);
+  parts_.transport->wait(until, fds);
+  notice_pause(before, until);
+  if (parts_.transport->readable(parts_.stop_fd)) {
+    on_stop_signal();
+  }
+  fds.resize(fds.size() - 2);
+  for (const int fd : fds) {
+    if (parts_.transport->readable(fd)) {
+      parts_.supervisors->on_readable(fd);
+    }
+  }
+}
+
+/// The first asks the node to end, which may hand over before; the second ends it at once.
+void EventLoop::on_stop_signal() {
+  signalfd_siginfo signal{};
+  const bool is_first = !stop_asked_;
+  stop_asked_ = true;
+  if (is_first && read(parts_.stop_fd, &signal, sizeof signal) == sizeof signal) {
+    step(StopAsked{});
+  } else {
+    end_ = End::kStopped;
+  }
+}
+
+/// After a freeze the node must know of it before anything is judged.
+void EventLoop::notice_pause(Instant before, Duration meant) {
+  const Duration took = boot_now() - before;
+  if (took > meant + kPauseNoticed) {
+    was_paused_ = true;
+    step(Paused{took - meant});
+  }
+}
+
+/// Design 2: what waited through a freeze is heard, all of it, before any tick judges by the clock.
+void EventLoop::drain_backlog() {
+  const Instant until = boot_now() + kBacklogMax;
+  bool has_more = true;
+  while (has_more && !end_.has_value() && boot_now() < until) {
+    wait(boot_now() + kBacklogQuiet);
+    has_more = take_inputs();
+  }
+  was_paused_ = false;
+}
+
+bool EventLoop::take_inputs() {
+  bool has_any = false;
+  for (gossip::TransportInput& input : parts_.transport->take_inputs()) {
+    has_any = true;
+    std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
+  }
+  for (const std::uint64_t id : parts_.storage->take_completed()) {
+    has_any = true;
+    step(Persisted{id});
+  }
+  if (const auto error = parts_.storage->take_rows_error()) {
+    log_event({Severity::kWarn, "rows_not_stored", {{"error", error->text}}});
+  }
+  if (const auto failure = parts_.storage->failure()) {
+    log_event({Severity::kAlarm, "disk_failed", {{"error", failure->text}}});
+    end_ = End::kFailed;
+  }
+  for (GangAgentInput& input : parts_.supervisors->take_inputs()) {
+    has_any = true;
+    step(SupervisorReport{std::move(input)});
+  }
+  for (const Event& event : parts_.supervisors->take_events()) {
+    log_event(event);
+  }
+  return has_any;
+}
+
+void EventLoop::step(Node::Input input) {
+  parts_.node->step(boot_now(), std::move(input));
+  drain();
+}
+
+void EventLoop::drain() {
+  Node::Output output = parts_.node->take_output();
+  for (Persist& persist : output.persists) {
+    parts_.storage->submit(persist.id, persist.environment, std::move(persist.writes));
+  }
+  for (gossip::TransportOutput& each : output.transport) {
+    carry(each);
+  }
+  for (const SupervisorCommand& each : output.supervisor) {
+    command(each);
+  }
+  for (const ReadOutput& read : output.reads) {
+    read_output(read);
+  }
+  for (const Event& event : output.events) {
+    log_event(event);
+  }
+  if (output.raise_to.has_value()) {
+    raise_to_ = *output.raise_to;
+    end_ = End::kRestart;
+  } else if (output.exit) {
+    end_ = output.doubled ? End::kDoubled : End::kStopped;
+  }
+}
+
+void EventLoop::carry(gossip::TransportOutput& output) {
+  if (const auto* send = std::get_if<gossip::Send>(&output)) {
+    parts_.transport->send(*send);
+  } else if (const auto* reply = std::get_if<gossip::Reply>(&output)) {
+    parts_.transport->reply(*reply);
+  } else {
+    parts_.transport->drop(std::get<gossip::DropLink>(output));
+  }
+}
+
+void EventLoop::command(const SupervisorCommand& command) {
+  const auto* launch = std::get_if<Launch>(&command);
+  parts_.supervisors->carry_out(command, launch == nullptr
+                                             ? std::vector<std::string>()
+                                             : hosts_of(*launch, parts_.node->addresses()));
+}
+
+/// Files are small pieces of a local disk: read in place. The size is that of the moment.
+void EventLoop::read_output(const ReadOutput& read) {
+  const std::string directory = parts_.supervisors->directory_of(read.query.token);
+  const std::string path = directory + "/rank-" + std::to_string(read.query.rank) + ".log";
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) {
+    step(OutputRead{read.request, std::nullopt});
+    return;
+  }
+  // "Ended" is asked before the size: what is written between the two is read the next time.
+  OutputChunk chunk;
+  chunk.ended = !parts_.supervisors->pid_of(read.query.token).has_value() ||
+                std::filesystem::exists(directory + "/evidence");
+  const off_t size = lseek(fd, 0, SEEK_END);
+  chunk.size = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
+  chunk.bytes.resize(std::min<std::uint64_t>(kOutputBytesMax,
+                                             chunk.size - std::min(chunk.size, read.query.offset)));
+  const ssize_t got = pread(fd, chunk.bytes.data(), chunk.bytes.size(),
+                            static_cast<off_t>(std::min(chunk.size, read.query.offset)));
+  chunk.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  close(fd);
+  step(OutputRead{read.request, std::move(chunk)});
+}
+
+}  // namespace muster::agent

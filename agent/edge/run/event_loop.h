@@ -1,0 +1,59 @@
+#pragma once
+// The production edge of one agent: sockets, disk, supervisors and clock around a Node. One thread
+// runs it; whatever is written to disk is written by a thread of its own.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/edge/supervisor/rank_supervisor.h"
+#include "agent/node/node.h"
+#include "crdt/edge/lmdb_store.h"
+#include "crdt/edge/storage_thread.h"
+#include "gossip/edge/zmq_transport.h"
+
+namespace muster::agent {
+
+/// Everything the loop drives; made by agent/edge/run/run_agent.
+struct LoopParts {
+  std::unique_ptr<gossip::ZmqTransport> transport;
+  std::unique_ptr<crdt::StorageThread> storage;
+  std::unique_ptr<RankSupervisors> supervisors;
+  std::unique_ptr<Node> node;
+  int stop_fd = -1;  ///< Readable when the process was asked to end.
+};
+
+class EventLoop {
+ public:
+  enum class End {
+    kStopped,  ///< Asked to end, or left.
+    kRestart,  ///< The quorum or a peer asked for a higher generation: see raise_to().
+    kFailed,   ///< The disk failed: nothing more may be promised.
+    kDoubled,  ///< Another agent lives under this host's id: one of them needs a new one.
+  };
+
+  explicit EventLoop(LoopParts parts) : parts_(std::move(parts)) {}
+  End run();
+  Generation raise_to() const { return raise_to_; }
+
+ private:
+  void wait(Instant deadline);
+  void on_stop_signal();
+  /// False: there was nothing.
+  bool take_inputs();
+  void drain_backlog();
+  void step(Node::Input input);
+  void drain();
+  void carry(gossip::TransportOutput& output);
+  void read_output(const ReadOutput& read);
+  void command(const SupervisorCommand& command);
+  void notice_pause(Instant before, Duration meant);
+
+  LoopParts parts_;
+  std::optional<End> end_;
+  bool was_paused_ = false;
+  bool stop_asked_ = false;
+  Generation raise_to_;
+};
+
+}  // namespace muster::agent

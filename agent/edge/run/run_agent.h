@@ -1,0 +1,30 @@
+#pragma once
+// `muster agent`: from a data directory and a few options to a running event loop. Everything that
+// can be wrong with disk, keys, ports and addresses is said here, before the first message.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossip/wire/endpoint.h"
+
+namespace muster::agent {
+
+struct RunOptions {
+  gossip::Endpoint listen;         ///< Control port; the bulk port is the next one. 0 = any two.
+  std::vector<std::string> seeds;  ///< HOST[:PORT] each, resolved once.
+  std::string data_dir;
+  std::string gpus;  ///< "sim:8xH100"; "" = none.
+  std::string name;
+  std::string rack;
+  std::uint32_t bootstrap_expect = 0;
+  bool insecure = false;
+  bool log_json = false;
+  std::string log_level;
+};
+
+/// Until SIGTERM, SIGINT or `muster leave`. Exit codes: 0 ended as asked, 1 the disk failed or is
+/// damaged, 2 a wrong option, 7 the port, the data directory or the id of this host is taken.
+int run_agent(const RunOptions& options);
+
+}  // namespace muster::agent

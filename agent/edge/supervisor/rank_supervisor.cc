@@ -1,0 +1,569 @@
+#include "agent/edge/supervisor/rank_supervisor.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "agent/edge/supervisor/rank_supervisor_launch.h"
+#include "gossip/edge/boot_clock.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::RankResult;
+using Phase = SupervisorStatus::Phase;
+
+/// A supervisor that was just starting when its agent died listens within this time.
+constexpr int kConnectTries = 50;
+constexpr useconds_t kConnectPauseUs = 20'000;
+/// Between two tries to reach a supervisor whose backlog is full or that dropped us.
+constexpr Duration kReconnectPause = std::chrono::seconds(1);
+constexpr std::size_t kComplaintBytesMax = 200;
+
+std::optional<Token> token_of(std::string_view name) {
+  Token token;
+  const char* end = name.data() + name.size();
+  const auto [dot, error] = std::from_chars(name.data(), end, token.epoch);
+  if (error != std::errc() || dot == end || *dot != '.') {
+    return std::nullopt;
+  }
+  const auto [last, index_error] = std::from_chars(dot + 1, end, token.index);
+  return index_error == std::errc() && last == end ? std::optional(token) : std::nullopt;
+}
+
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+/// Held while a supervisor lives. A free lock says that it began to die; its pidfd says when every
+/// process under it is gone.
+enum class Lock { kHeld, kFree, kUnknown };
+
+/// Without descriptors or memory nothing can be learned of anybody. Other errors stay, and whoever
+/// waited for their end would wait for ever.
+bool blinds(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+Lock lock_of(const std::string& directory) {
+  const Fd lock(open((directory + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+  if (!lock.is_open()) {
+    return blinds(errno) ? Lock::kUnknown : Lock::kFree;
+  }
+  const bool is_held = flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return is_held ? Lock::kHeld : Lock::kFree;
+}
+
+bool lacks_descriptors() {
+  const Fd any(open("/", O_PATH | O_CLOEXEC));
+  return !any.is_open() && blinds(errno);
+}
+
+bool is_readable(int fd) {
+  pollfd entry{fd, POLLIN, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
+/// The arguments and descriptors of one `EXECUTABLE supervise`.
+struct Spawn {
+  std::string executable;
+  std::vector<std::string> arguments;
+  std::string log;
+  int socket = -1;
+};
+
+/// Returns the child's pid, or a negative errno.
+int spawn_process(Spawn& spawn) {
+  static constexpr int kChildSocket = 3;
+  std::vector<char*> argv;
+  for (std::string& argument : spawn.arguments) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, spawn.log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                   0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_adddup2(&actions, spawn.socket, kChildSocket);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kChildSocket + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int error =
+      posix_spawn(&pid, spawn.executable.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? pid : -error;
+}
+
+}  // namespace
+
+RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
+    : options_(std::move(options)), kept_(options_.kept) {}
+
+RankSupervisors::~RankSupervisors() {
+  reap_children();
+}
+
+std::string RankSupervisors::directory_of(Token token) const {
+  return options_.data_directory + "/grants/" + token.text();
+}
+
+std::optional<int> RankSupervisors::pid_of(Token token) const {
+  const auto it = handles_.find(token);
+  return it != handles_.end() && it->second.pid > 0 ? std::optional(it->second.pid) : std::nullopt;
+}
+
+// ---- found at start ----
+
+Status RankSupervisors::adopt() {
+  const std::string grants = options_.data_directory + "/grants";
+  if (mkdir(grants.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error{ErrorCode::kIo, grants + ": " + errno_text(errno)};
+  }
+  DIR* folder = opendir(grants.c_str());
+  if (folder == nullptr) {
+    return Error{ErrorCode::kIo, grants + ": " + errno_text(errno)};
+  }
+  std::vector<Token> tokens;
+  for (const dirent* entry = readdir(folder); entry != nullptr; entry = readdir(folder)) {
+    const std::optional<Token> token = token_of(entry->d_name);
+    if (token.has_value() && exists(directory_of(*token) + "/lock")) {
+      tokens.push_back(*token);
+    } else if (token.has_value()) {
+      keep_output(*token);
+    }
+  }
+  closedir(folder);
+  scan_running_ = true;
+  for (const Token token : tokens) {
+    adopt_one(token);
+  }
+  tell_scanned();
+  return ok();
+}
+
+void RankSupervisors::adopt_one(Token token) {
+  Handle& handle = handles_[token];
+  handle.token = token;
+  handle.adopting = true;
+  handle.answer_by = boot_now() + kSupervisorPatience;
+  for (int i = 0; i < kConnectTries && !connect_to(handle); ++i) {
+    const bool is_deaf = errno == EAGAIN;  // It listens, but its backlog is full.
+    if (is_deaf || lock_of(directory_of(token)) != Lock::kHeld) {
+      break;
+    }
+    usleep(kConnectPauseUs);
+  }
+  const bool is_gone = !open_pidfd(handle);
+  if (!handle.socket.is_open() && is_gone) {
+    on_dead(handle);
+    return;
+  }
+  handle.connect_at = handle.socket.is_open() ? kNever : boot_now() + kReconnectPause;
+}
+
+bool RankSupervisors::connect_to(Handle& handle) const {
+  // Through the directory's descriptor: the path may be longer than a socket address.
+  const Fd folder(open(directory_of(handle.token).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/sock", folder.get());
+  // Not blocking: a supervisor that hangs with a full backlog must not hang the agent.
+  Fd socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!folder.is_open() ||
+      connect(socket_fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return false;
+  }
+  handle.socket = std::move(socket_fd);
+  handle.buffer.clear();
+  return true;
+}
+
+/// The pid file says who it is, its start time that the number was not given away since. False when
+/// it is gone: its lock is free, and nobody of that number and start time is there. True without a
+/// pidfd: that could not be learned, or it has just begun.
+bool RankSupervisors::open_pidfd(Handle& handle) const {
+  const Lock lock = lock_of(directory_of(handle.token));
+  if (lock == Lock::kUnknown) {
+    return true;
+  }
+  errno = 0;
+  const std::optional<std::string> text = read_file(directory_of(handle.token) + "/pid");
+  int pid = 0;
+  unsigned long long started = 0;
+  if (!text.has_value() || std::sscanf(text->c_str(), "%d %llu", &pid, &started) != 2 || pid <= 0) {
+    return lock == Lock::kHeld || blinds(errno);
+  }
+  errno = 0;
+  Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const std::optional<std::uint64_t> since = pidfd.is_open() ? start_time_of(pid) : std::nullopt;
+  if (since == std::optional<std::uint64_t>(started)) {
+    handle.pid = pid;
+    handle.pidfd = std::move(pidfd);
+    return true;
+  }
+  // EINVAL: the number is a thread's by now, or only a group's.
+  return lock == Lock::kHeld || (!since.has_value() && blinds(errno));
+}
+
+void RankSupervisors::tell_scanned() {
+  const bool is_waiting = std::any_of(handles_.begin(), handles_.end(), [](const auto& entry) {
+    return entry.second.adopting && !entry.second.silent_told;
+  });
+  if (scan_running_ && !is_waiting) {
+    scan_running_ = false;
+    inputs_.emplace_back(SupervisorsScanned{});
+  }
+}
+
+// ---- commands ----
+
+void RankSupervisors::carry_out(const SupervisorCommand& command,
+                                const std::vector<std::string>& hosts) {
+  if (const auto* launch = std::get_if<Launch>(&command)) {
+    carry(*launch, hosts);
+  } else if (const auto* prepare = std::get_if<Prepare>(&command)) {
+    carry(*prepare);
+  } else if (const auto* terminate = std::get_if<Terminate>(&command)) {
+    carry(*terminate);
+  } else if (const auto* renew = std::get_if<RenewHold>(&command)) {
+    carry(*renew);
+  } else if (const auto* forget = std::get_if<Forget>(&command)) {
+    carry(*forget);
+  }
+}
+
+void RankSupervisors::carry(const Prepare& command) {
+  if (handle_of(command.token) != nullptr) {
+    return;
+  }
+  Handle handle;
+  handle.token = command.token;
+  const Status has_room = check_disk();
+  const Status spawned = has_room ? spawn(command, handle) : has_room;
+  if (!spawned) {
+    inputs_.emplace_back(LaunchFailed{command.token, spawned.error().text});
+    return;
+  }
+  handles_[command.token] = std::move(handle);
+}
+
+Status RankSupervisors::spawn(const Prepare& command, Handle& handle) {
+  const std::string directory = directory_of(command.token);
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error{ErrorCode::kIo, directory + ": " + errno_text(errno)};
+  }
+  int ends[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Error{ErrorCode::kIo, "socketpair: " + errno_text(errno)};
+  }
+  handle.socket = Fd(ends[0]);
+  const Fd theirs(ends[1]);
+  Spawn process{options_.executable,
+                {"muster", "supervise", directory, "3", std::to_string(command.hold.count()),
+                 command.hold_master_port ? options_.address.ip_text() : "-"},
+                directory + "/supervisor.log",
+                theirs.get()};
+  const int pid = spawn_process(process);
+  if (pid < 0) {
+    return Error{ErrorCode::kIo, options_.executable + ": " + errno_text(-pid)};
+  }
+  unreaped_.push_back(pid);
+  return ok();
+}
+
+void RankSupervisors::carry(const Launch& command, const std::vector<std::string>& hosts) {
+  Handle* handle = handle_of(command.record.token);
+  if (handle == nullptr) {
+    inputs_.emplace_back(LaunchFailed{command.record.token, "its supervisor is gone"});
+    return;
+  }
+  handle->launch_ordered = true;
+  send(*handle, order_of(command, hosts));
+}
+
+void RankSupervisors::carry(const Terminate& command) {
+  Handle* handle = handle_of(command.token);
+  if (handle == nullptr) {
+    inputs_.emplace_back(SupervisorGone{command.token, evidence_of(command.token)});
+    return;
+  }
+  if (!handle->socket.is_open()) {
+    connect_to(*handle);
+  }
+  send(*handle, TerminateOrder{command.grace, command.reason});
+  const bool is_deaf = handle->silent_told && handle->adopting;
+  if (is_deaf && command.grace == Duration(0) && handle->pidfd.is_open()) {
+    // It obeys nothing, but its ranks are to go at once: with it the kernel ends them.
+    emit(Severity::kWarn, "supervisor_killed", command.token, command.reason);
+    syscall(SYS_pidfd_send_signal, handle->pidfd.get(), SIGKILL, nullptr, 0);
+  }
+}
+
+void RankSupervisors::carry(const RenewHold& command) {
+  Handle* handle = handle_of(command.token);
+  if (handle != nullptr) {
+    send(*handle, HoldOrder{command.hold_until});
+  }
+}
+
+void RankSupervisors::carry(const Forget& command) {
+  Handle* handle = handle_of(command.token);
+  if (handle == nullptr) {
+    clean(command.token);
+    return;
+  }
+  handle->forgotten = true;
+  send(*handle, DismissOrder{});
+}
+
+/// Logs stay; without any the directory goes too.
+void RankSupervisors::clean(Token token) {
+  const std::string directory = directory_of(token);
+  for (const char* name : {"evidence", "signalled", "spec", "evidence.new", "signalled.new",
+                           "spec.new", "sock", "pid", "lock"}) {
+    unlink((directory + "/" + name).c_str());
+  }
+  struct stat info {};
+  const std::string log = directory + "/supervisor.log";
+  if (stat(log.c_str(), &info) == 0 && info.st_size == 0) {
+    unlink(log.c_str());
+  }
+  if (rmdir(directory.c_str()) != 0) {
+    keep_output(token);
+  }
+}
+
+void RankSupervisors::keep_output(Token token) {
+  const std::size_t removed = kept_.add(token, directory_of(token));
+  if (removed > 0) {
+    emit(Severity::kInfo, "old_output_removed", token, std::to_string(removed));
+  }
+}
+
+/// A host whose disk is nearly full takes nothing new: what runs, and the agent's own vote, need
+/// the rest.
+Status RankSupervisors::check_disk() {
+  const std::optional<std::string> shortage =
+      disk_shortage(options_.data_directory, options_.reserve);
+  if (shortage.has_value() != disk_low_told_) {
+    disk_low_told_ = shortage.has_value();
+    events_.push_back({shortage.has_value() ? Severity::kAlarm : Severity::kInfo,
+                       shortage.has_value() ? "disk_low" : "disk_has_room_again",
+                       {{"detail", shortage.value_or(options_.data_directory)}}});
+  }
+  return shortage.has_value() ? Status(Error{ErrorCode::kIo, *shortage}) : ok();
+}
+
+// ---- what supervisors say ----
+
+std::vector<int> RankSupervisors::fds() const {
+  std::vector<int> fds;
+  for (const auto& [token, handle] : handles_) {
+    const int fd = handle.socket.is_open() ? handle.socket.get() : handle.pidfd.get();
+    if (fd >= 0) {
+      fds.push_back(fd);
+    }
+  }
+  return fds;
+}
+
+void RankSupervisors::on_readable(int fd) {
+  reap_children();
+  const auto it = std::find_if(handles_.begin(), handles_.end(), [&](const auto& entry) {
+    return entry.second.socket.get() == fd || entry.second.pidfd.get() == fd;
+  });
+  if (fd < 0 || it == handles_.end()) {
+    return;
+  }
+  if (it->second.socket.get() == fd) {
+    read(it->second);
+  } else if (!it->second.socket.is_open() && is_readable(fd)) {
+    on_dead(it->second);
+  }
+  tell_scanned();
+}
+
+void RankSupervisors::read(Handle& handle) {
+  const bool is_open = receive_some(handle.socket.get(), handle.buffer);
+  while (true) {
+    Result<std::optional<SupervisorFrame>> frame = take_frame(handle.buffer);
+    if (!frame || !frame->has_value()) {
+      break;
+    }
+    if (auto* status = std::get_if<SupervisorStatus>(&**frame)) {
+      on_status(handle, std::move(*status));
+    }
+  }
+  if (!is_open) {
+    on_closed(handle);
+  }
+}
+
+void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& status) {
+  if (!handle.pidfd.is_open()) {
+    open_pidfd(handle);
+  }
+  if (!status.has_namespace && !no_namespace_told_) {
+    no_namespace_told_ = true;
+    emit(Severity::kWarn, "no_pid_namespace", handle.token,
+         "ranks that fork away may outlive a killed supervisor");
+  }
+  if (handle.forgotten) {
+    send(handle, DismissOrder{});  // What was said while it was silent may not have reached it.
+  } else if (!handle.adopting) {
+    inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
+  } else if (status.phase == Phase::kEnded) {
+    handle.ended_told = true;
+    inputs_.emplace_back(SupervisorGone{handle.token, evidence_of(handle.token)});
+  } else {
+    inputs_.emplace_back(SupervisorAdopted{handle.token, status.phase != Phase::kPrepared,
+                                           status.hold_until, status.master});
+  }
+  handle.adopting = false;
+}
+
+void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
+  if (!handle.status.has_value()) {
+    on_first_status(handle, status);
+  }
+  if (status.phase == Phase::kRunning && !handle.started_told) {
+    handle.started_told = true;
+    inputs_.emplace_back(RanksStarted{handle.token});
+  }
+  const auto failed =
+      std::find_if(status.results.begin(), status.results.end(),
+                   [](const RankResult& one) { return !one.is_success() && !one.signalled_by_us; });
+  const bool others_run = status.results.size() < status.rank_count;
+  if (failed != status.results.end() && others_run && !handle.failure_told) {
+    handle.failure_told = true;
+    inputs_.emplace_back(RankFailedEarly{handle.token, *failed});
+  }
+  if (status.phase == Phase::kEnded && !handle.ended_told) {
+    handle.ended_told = true;
+    inputs_.emplace_back(AllRanksEnded{handle.token, status.results});
+  }
+  handle.status = std::move(status);
+}
+
+/// Either it is dying, or it dropped a connection that read too slowly.
+void RankSupervisors::on_closed(Handle& handle) {
+  handle.socket.reset();
+  handle.buffer.clear();
+  const bool may_live = handle.pidfd.is_open() ? !is_readable(handle.pidfd.get())
+                                               : open_pidfd(handle);
+  if (!may_live) {
+    on_dead(handle);
+    return;
+  }
+  reconnect(boot_now(), handle);
+}
+
+void RankSupervisors::reconnect(Instant now, Handle& handle) {
+  const bool is_wanted = !handle.socket.is_open() && !handle.ended_told && !handle.forgotten;
+  const bool has_failed = is_wanted && !connect_to(handle);
+  // Neither a descriptor nor anything else would tell of its death.
+  const bool is_unseen = !handle.socket.is_open() && !handle.pidfd.is_open();
+  handle.connect_at = has_failed || is_unseen ? now + kReconnectPause : kNever;
+}
+
+void RankSupervisors::on_time(Instant now) {
+  std::vector<Token> gone;
+  for (auto& [token, handle] : handles_) {
+    if (now >= handle.connect_at) {
+      reconnect(now, handle);
+      if (!handle.socket.is_open() && !handle.pidfd.is_open() && !open_pidfd(handle)) {
+        gone.push_back(token);
+        continue;
+      }
+    }
+    if (handle.adopting && !handle.silent_told && now >= handle.answer_by) {
+      handle.silent_told = true;
+      inputs_.emplace_back(SupervisorSilent{token});
+    }
+  }
+  for (const Token token : gone) {
+    on_dead(handles_.at(token));
+  }
+  tell_scanned();
+}
+
+void RankSupervisors::on_dead(Handle& handle) {
+  const Token token = handle.token;
+  if (!handle.forgotten && !handle.ended_told && lacks_descriptors()) {
+    handle.socket.reset();  // Its evidence could not be read now.
+    handle.pidfd.reset();
+    handle.connect_at = boot_now() + kReconnectPause;
+    return;
+  }
+  if (handle.forgotten) {
+    clean(token);
+  } else if (!handle.ended_told && handle.launch_ordered &&
+             !exists(directory_of(token) + "/spec")) {
+    inputs_.emplace_back(LaunchFailed{token, "its supervisor could not begin: is the disk full?"});
+  } else if (!handle.ended_told && !handle.adopting && !handle.status.has_value()) {
+    std::string why = read_file(directory_of(token) + "/supervisor.log").value_or("");
+    why.resize(std::min(why.size(), kComplaintBytesMax));
+    inputs_.emplace_back(LaunchFailed{token, "supervisor did not start: " + why});
+  } else if (!handle.ended_told) {
+    inputs_.emplace_back(SupervisorGone{token, evidence_of(token)});
+  }
+  handles_.erase(token);
+}
+
+std::optional<std::vector<RankResult>> RankSupervisors::evidence_of(Token token) const {
+  const std::optional<std::string> bytes = read_file(directory_of(token) + "/evidence");
+  return bytes.has_value() ? decode_results(*bytes) : std::nullopt;
+}
+
+std::vector<GangAgentInput> RankSupervisors::take_inputs() {
+  on_time(boot_now());
+  return std::exchange(inputs_, std::vector<GangAgentInput>());
+}
+
+std::vector<Event> RankSupervisors::take_events() {
+  return std::exchange(events_, std::vector<Event>());
+}
+
+void RankSupervisors::send(Handle& handle, const SupervisorFrame& frame) {
+  if (handle.socket.is_open() && !send_all(handle.socket.get(), encode_frame(frame))) {
+    emit(Severity::kWarn, "supervisor_unreachable", handle.token, errno_text(errno));
+  }
+}
+
+void RankSupervisors::reap_children() {
+  std::erase_if(unreaped_, [](int pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+RankSupervisors::Handle* RankSupervisors::handle_of(Token token) {
+  const auto it = handles_.find(token);
+  return it == handles_.end() ? nullptr : &it->second;
+}
+
+void RankSupervisors::emit(Severity severity, std::string_view name, Token token,
+                           const std::string& detail) {
+  events_.push_back({severity, name, {{"token", token.text()}, {"detail", detail}}});
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,17 @@
+#pragma once
+// From a grant to what its ranks are made of (conventions, "Ranks").
+
+#include <string>
+#include <vector>
+
+#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/gang/gang_agent.h"
+
+namespace muster::agent {
+
+/// PATH, HOME and LANG of this process, then the job's environment, then ours: RANK, WORLD_SIZE and
+/// the rest cannot be overridden by a job. CUDA_VISIBLE_DEVICES names every GPU of the grant on
+/// this host, so that LOCAL_RANK is the index of the rank's own, as torch programs expect.
+LaunchOrder order_of(const Launch& launch, const std::vector<std::string>& hosts);
+
+}  // namespace muster::agent

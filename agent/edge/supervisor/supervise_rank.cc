@@ -1,0 +1,203 @@
+#include "agent/edge/supervisor/supervise_rank.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <vector>
+
+#include "scheduler/protocol/host_fault.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::kHostFault;
+using scheduler::RankResult;
+
+constexpr int kCannotExecute = 126;  // As shells say it.
+constexpr int kNotFound = 127;
+
+enum class Stage : int { kOutput = 0, kDirectory = 1, kExec = 2 };
+
+/// Another host, or this one at another time, may well execute the same command.
+bool is_shortage(int code) {
+  return code == EAGAIN || code == ENOMEM || code == EMFILE || code == ENFILE || code == EIO;
+}
+
+struct Failure {
+  Stage stage = Stage::kExec;
+  int code = 0;  ///< errno
+};
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) {
+    pointers.push_back(const_cast<char*>(text.c_str()));  // NOLINT: exec does not write.
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void restore_signals() {
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
+    ::signal(number, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+bool redirect(int output) {
+  const int input = open("/dev/null", O_RDONLY);
+  return input >= 0 && dup2(input, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
+         (input <= 2 || close(input) == 0);
+}
+
+/// exec says EACCES for a name that is nowhere on PATH when one directory of PATH may not be read;
+/// for people that is "not found".
+int reason_of(const std::string& program, int code) {
+  const char* path = getenv("PATH");
+  if (code != EACCES || path == nullptr || program.find('/') != std::string::npos) {
+    return code;
+  }
+  std::istringstream directories(path);
+  for (std::string one; std::getline(directories, one, ':');) {
+    if (access((one + "/" + program).c_str(), F_OK) == 0) {
+      return code;
+    }
+  }
+  return ENOENT;
+}
+
+/// Between fork and exec. Never returns.
+[[noreturn]] void become(int output, const std::string& directory, std::vector<char*>& argv,
+                         std::vector<char*>& environment, int pipe) {
+  setsid();
+  restore_signals();
+  Failure failure;
+  if (!redirect(output)) {
+    failure = {Stage::kOutput, errno};
+  } else if (chdir(directory.c_str()) != 0) {
+    failure = {Stage::kDirectory, errno};
+  } else {
+    environ = environment.data();
+    execvp(argv[0], argv.data());
+    failure = {Stage::kExec, reason_of(argv[0], errno)};
+  }
+  const ssize_t ignored = write(pipe, &failure, sizeof failure);
+  _exit(ignored > 0 ? kNotFound : kCannotExecute);
+}
+
+}  // namespace
+
+void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent) {
+  result_.rank = plan.rank;
+  log_ = "rank-" + std::to_string(plan.rank) + ".log";
+  directory_ = order.directory.empty() ? "/" : order.directory;
+  program_ = order.argv.empty() ? "" : order.argv.front();
+  std::vector<char*> argv = pointers_to(order.argv);
+  std::vector<std::string> variables = order.environment;
+  variables.insert(variables.end(), plan.environment.begin(), plan.environment.end());
+  std::vector<char*> environment = pointers_to(variables);
+  if (order.argv.empty()) {
+    end(RankResult::Kind::kNotStarted, kCannotExecute, "no command");
+    return;
+  }
+  int ends[2] = {-1, -1};
+  if (const Status opened = output_.open(log_); !opened) {
+    end(RankResult::Kind::kNotStarted, kHostFault, opened.error().text);
+    return;
+  }
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    end(RankResult::Kind::kNotStarted, kHostFault, "pipe: " + errno_text(errno));
+    return;
+  }
+  exec_pipe_ = Fd(ends[0]);
+  const Fd write_end(ends[1]);
+  const pid_t supervisor = getpid();
+  pid_ = fork();
+  if (pid_ == 0) {
+    // A parent that died before the request sends no signal for it.
+    if (dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)) {
+      _exit(kCannotExecute);
+    }
+    become(output_.write_end(), directory_, argv, environment, write_end.get());
+  }
+  const int fork_error = errno;
+  output_.close_write_end();
+  if (pid_ < 0) {
+    pid_ = 0;
+    exec_pipe_.reset();
+    end(RankResult::Kind::kNotStarted, kHostFault, "fork: " + errno_text(fork_error));
+  }
+}
+
+void SupervisedRank::mark_lost(const std::string& why) {
+  lost_because_ = why;
+}
+
+void SupervisedRank::on_exec_decided() {
+  Failure failure;
+  const ssize_t count = read(exec_pipe_.get(), &failure, sizeof failure);
+  exec_pipe_.reset();
+  if (count != static_cast<ssize_t>(sizeof failure)) {
+    return;
+  }
+  const bool is_hosts = failure.stage == Stage::kOutput || is_shortage(failure.code);
+  const bool is_absent = failure.stage == Stage::kExec && failure.code == ENOENT;
+  const int code = is_hosts ? kHostFault : is_absent ? kNotFound : kCannotExecute;
+  switch (failure.stage) {
+    case Stage::kOutput:
+      end(RankResult::Kind::kNotStarted, code, log_ + ": " + errno_text(failure.code));
+      return;
+    case Stage::kDirectory:
+      end(RankResult::Kind::kNotStarted, code,
+          "working directory " + directory_ + ": " + errno_text(failure.code));
+      return;
+    case Stage::kExec:
+      end(RankResult::Kind::kNotStarted, code,
+          "command " + program_ + ": " + errno_text(failure.code));
+      return;
+  }
+}
+
+void SupervisedRank::on_exit(int status) {
+  if (exec_pipe_.is_open()) {
+    on_exec_decided();
+  }
+  if (has_ended_) {
+    return;
+  }
+  if (WIFSIGNALED(status)) {
+    end(RankResult::Kind::kSignalled, WTERMSIG(status), "");
+  } else {
+    end(RankResult::Kind::kExited, WEXITSTATUS(status), "");
+  }
+}
+
+void SupervisedRank::signal(int number) const {
+  if (pid_ > 0 && !has_ended_ && kill(-pid_, number) != 0) {
+    kill(pid_, number);  // It does not lead its group yet.
+  }
+}
+
+void SupervisedRank::end(RankResult::Kind kind, int code, const std::string& detail) {
+  has_ended_ = true;
+  result_.kind = lost_because_.has_value() ? RankResult::Kind::kLost : kind;
+  result_.code = lost_because_.has_value() ? 0 : code;
+  result_.detail = lost_because_.value_or(detail);
+  output_.close_write_end();
+  output_.copy();
+  struct stat info {};
+  if (stat(log_.c_str(), &info) == 0) {
+    result_.output_bytes = static_cast<std::uint64_t>(info.st_size);
+  }
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,56 @@
+#pragma once
+// One rank as its supervisor sees it: started by fork and exec, observed through a close-on-exec
+// pipe (did exec work?) and wait (how did it end?).
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "agent/edge/supervisor/rank_output.h"
+#include "agent/edge/supervisor/supervise_protocol.h"
+
+namespace muster::agent {
+
+class SupervisedRank {
+ public:
+  /// Forks. The child leads a session and process group of its own, reads /dev/null and writes to a
+  /// pipe that copy_output() empties into rank-N.log in the present directory. `dies_with_parent`:
+  /// where no PID namespace does it.
+  void start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent);
+
+  /// Readable once exec is decided; -1 when it is, or before start().
+  int exec_pipe() const { return exec_pipe_.get(); }
+  /// Call when exec_pipe() is readable: learns whether exec worked.
+  void on_exec_decided();
+  /// `status` is wait's.
+  void on_exit(int status);
+  /// To be called before TERM is sent: its exit status proves nothing any more.
+  void mark_signalled() { result_.signalled_by_us = true; }
+  /// Beside mark_signalled(): however it ends now, its end is told as lost.
+  void mark_lost(const std::string& why);
+  /// Whenever output_pipe() is readable, or just so. -1: every writer is gone.
+  int output_pipe() const { return output_.read_end(); }
+  void copy_output() { output_.copy(); }
+  /// To the whole process group.
+  void signal(int number) const;
+
+  pid_t pid() const { return pid_; }
+  bool has_ended() const { return has_ended_; }
+  const scheduler::RankResult& result() const { return result_; }
+
+ private:
+  void end(scheduler::RankResult::Kind kind, int code, const std::string& detail);
+
+  pid_t pid_ = 0;
+  Fd exec_pipe_;
+  std::string log_;
+  std::string directory_;
+  std::string program_;
+  RankOutput output_;
+  std::optional<std::string> lost_because_;
+  bool has_ended_ = false;
+  scheduler::RankResult result_;
+};
+
+}  // namespace muster::agent

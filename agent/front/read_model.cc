@@ -1,0 +1,344 @@
+#include "agent/front/read_model.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "scheduler/placement/explain.h"
+#include "scheduler/protocol/host_fault.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::Attempt;
+using scheduler::MemberEnd;
+using scheduler::MemberRecord;
+using scheduler::RankResult;
+
+HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
+  const std::vector<HostId>& voters = known.quorum.voters;
+  HostInfo info;
+  info.id = member.host;
+  info.name = known.addresses.name(member.host);
+  info.is_voter = std::find(voters.begin(), voters.end(), member.host) != voters.end();
+  info.is_leader = member.host == known.quorum.leader;
+  for (const membership::Accusation& accusation : known.accusations(member.host)) {
+    info.claimed_by.push_back(known.addresses.name(accusation.observer));
+  }
+  info.state = membership::name_of(member.state);
+  info.generation = member.start.generation;
+  info.rack = member.rack;
+  info.since_ms =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(known.now - member.since)));
+  if (member.state == membership::MemberState::kSuspect ||
+      member.state == membership::MemberState::kUnreachable) {
+    info.detail = membership::name_of(member.kind);
+  }
+  if (member.doubled) {
+    info.detail = info.detail.empty() ? "doubled" : info.detail + ", doubled";
+  }
+  if (const crdt::Identity* identity = known.addresses.identity(member.host)) {
+    info.address = identity->control.text();
+    info.version = identity->version;
+  }
+  const crdt::Field* field = known.store.field(member.host, crdt::FieldId::kCapacity);
+  const auto capacity = field == nullptr ? std::nullopt : crdt::decode_capacity(field->bytes);
+  if (capacity.has_value()) {
+    info.gpu_type = capacity->gpu_type;
+    info.gpus = capacity->gpus.size();
+    info.gpus_healthy =
+        static_cast<std::uint64_t>(std::count_if(capacity->gpus.begin(), capacity->gpus.end(),
+                                                 [](const crdt::Gpu& gpu) { return gpu.healthy; }));
+    info.cpus = capacity->cpus;
+    info.memory_mb = capacity->memory_mb;
+  }
+  return info;
+}
+
+std::string text_of(const RankResult& result) {
+  const std::string ours = result.signalled_by_us ? " (stopped by us)" : "";
+  switch (result.kind) {
+    case RankResult::Kind::kExited:
+      return "exited " + std::to_string(result.code) + ours;
+    case RankResult::Kind::kSignalled:
+      return "killed by signal " + std::to_string(result.code) + ours;
+    case RankResult::Kind::kNeverRan:
+      return "never ran";
+    case RankResult::Kind::kLost:
+      return "lost";
+    case RankResult::Kind::kNotStarted:
+      return scheduler::is_host_fault(result) ? "not started by its host"
+                                              : "not started (" + std::to_string(result.code) + ")";
+  }
+  return "";
+}
+
+std::string text_of_member(const Attempt& attempt, const MemberRecord& record) {
+  switch (record.end) {
+    case MemberEnd::kFinished:
+      return "finished";
+    case MemberEnd::kLost:
+      return "lost";
+    case MemberEnd::kExpired:
+      return "expired";
+    case MemberEnd::kAborted:
+      return "aborted";
+    case MemberEnd::kNone:
+      break;
+  }
+  if (record.condemned.value() != 0) {
+    return "condemned";
+  }
+  if (attempt.state == scheduler::AttemptState::kReserved) {
+    return record.ready ? "ready" : "assigned";
+  }
+  return attempt.state == scheduler::AttemptState::kStarted ? "running" : "stopping";
+}
+
+MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const HostViews& hosts) {
+  MemberInfo info;
+  info.host = record.member.host;
+  info.host_name = hosts.addresses.name(record.member.host);
+  if (const membership::Member* member = hosts.member_of(info.host)) {
+    info.host_state = membership::name_of(member->state);
+    info.host_since_ms =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(hosts.now - member->since)));
+    if (is_missing(member) && member->state != membership::MemberState::kLeft) {
+      info.host_detail = membership::name_of(member->kind);
+    }
+  }
+  info.first_rank = record.member.first_rank;
+  info.state = text_of_member(attempt, record);
+  for (const scheduler::GpuSlot& gpu : record.member.gpus) {
+    RankInfo rank;
+    rank.rank = info.first_rank + info.gpus.size();
+    rank.state = info.state;
+    for (const RankResult& result : record.results) {
+      if (result.rank == rank.rank) {
+        rank.state = text_of(result);
+        rank.detail = result.detail;
+        rank.output_bytes = result.output_bytes;
+      }
+    }
+    info.ranks.push_back(std::move(rank));
+    info.gpus.push_back(gpu.uuid);
+  }
+  return info;
+}
+
+/// `left`: bytes for members, less those of the listed ones after.
+AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::size_t& left) {
+  AttemptInfo info;
+  info.number = attempt.number;
+  info.token = attempt.token;
+  info.state = scheduler::text_of(attempt.state);
+  info.cause = attempt.completed                          ? "completed"
+               : attempt.cause == scheduler::Cause::kNone ? ""
+                                                          : scheduler::text_of(attempt.cause);
+  for (const MemberRecord& record : attempt.members) {
+    MemberInfo member = member_info(attempt, record, hosts);
+    const std::size_t size = encode_payload(member).size();
+    if (size > left || info.members_left_out > 0) {
+      left = 0;  // Ranks are listed from the first on, and older attempts behind whole ones.
+      ++info.members_left_out;
+      continue;
+    }
+    left -= size;
+    info.members.push_back(std::move(member));
+  }
+  return info;
+}
+
+JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
+                      const crdt::AddressBook& addresses) {
+  JobSummary summary;
+  summary.id = job.id;
+  summary.name = job.spec.name;
+  summary.user = job.spec.user;
+  summary.state = scheduler::text_of(job.state);
+  summary.gpus = job.spec.gpus;
+  summary.gpu_type = job.spec.gpu_type;
+  summary.attempt = job.attempts;
+  summary.priority = job.spec.priority;
+  summary.exit_code = job.exit_code;
+  if (job.state != scheduler::JobState::kRunning) {
+    summary.cause = job.history.empty() ? job.reason : job.history.back().cause;
+  }
+  const Attempt* newest =
+      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
+  const bool has_hosts =
+      job.state != scheduler::JobState::kQueued && job.state != scheduler::JobState::kSuspended;
+  if (newest != nullptr && has_hosts) {
+    for (const MemberRecord& record : newest->members) {
+      summary.hosts.push_back(addresses.name(record.member.host));
+    }
+  }
+  return summary;
+}
+
+/// About what it takes in a message.
+std::size_t size_bytes(const JobSummary& summary) {
+  std::size_t size = 64 + summary.name.size() + summary.user.size() + summary.state.size() +
+                     summary.gpu_type.size() + summary.cause.size();
+  for (const std::string& host : summary.hosts) {
+    size += 5 + host.size();
+  }
+  return size;
+}
+
+/// Hosts that the log takes for placeable and this node does not.
+scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& hosts) {
+  scheduler::HostDoubts doubts = hosts.left_out_by_leader;
+  for (const auto& [id, record] : state.hosts()) {
+    const membership::Member* member = hosts.member_of(id);
+    if (record.is_reachable() && is_missing(member)) {
+      doubts[id] = "host " + std::string(membership::name_of(member->state));
+    }
+  }
+  return doubts;
+}
+
+/// What a job waits for; of one whose hosts do not answer, what becomes of it.
+std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
+                        const scheduler::Why& why, const HostViews& hosts) {
+  if (why.is_queued && !hosts.unled.empty()) {
+    return why.reason + "; " + hosts.unled;
+  }
+  const Attempt* newest =
+      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
+  const std::string next =
+      newest == nullptr ? "" : outlook(job, *newest, hosts.addresses, hosts.member_of, hosts.now);
+  if (next.empty()) {
+    return why.text();
+  }
+  if (!hosts.unled.empty()) {
+    return "some of its hosts do not answer; " + hosts.unled;
+  }
+  return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
+}
+
+}  // namespace
+
+HostList host_list(const HostsKnown& known) {
+  HostList list;
+  for (const auto& [host, member] : known.members) {
+    list.hosts.push_back(host_info(known, member));
+  }
+  std::sort(list.hosts.begin(), list.hosts.end(),
+            [](const HostInfo& a, const HostInfo& b) { return a.name < b.name; });
+  return list;
+}
+
+HostList hosts_page(const HostsKnown& known, HostId after) {
+  const std::map<HostId, membership::Member>& members = known.members;
+  HostList list;
+  std::size_t size = 0;
+  auto member = members.upper_bound(after);
+  for (; member != members.end() && list.hosts.size() < kHostsListedMax && size < kHostsPageBytes;
+       ++member) {
+    list.hosts.push_back(host_info(known, member->second));
+    size += encode_payload(list.hosts.back()).size();
+  }
+  if (member != members.end()) {
+    list.next = list.hosts.back().id;
+  }
+  return list;
+}
+
+JobList jobs_page(const scheduler::State& state, const crdt::AddressBook& addresses, JobId after) {
+  JobList list;
+  std::size_t size = 0;
+  auto job = state.jobs().upper_bound(after);
+  for (; job != state.jobs().end() && list.jobs.size() < kJobsListedMax && size < kJobsPageBytes;
+       ++job) {
+    list.jobs.push_back(summary_of(state, job->second, addresses));
+    size += size_bytes(list.jobs.back());
+  }
+  if (job != state.jobs().end()) {
+    list.next = list.jobs.back().id;
+  }
+  return list;
+}
+
+JobList newest_jobs(const scheduler::State& state, const crdt::AddressBook& addresses) {
+  JobList list;
+  const std::size_t count = state.jobs().size();
+  auto job = state.jobs().begin();
+  std::advance(job, count - std::min(count, kJobsListedMax));
+  for (; job != state.jobs().end(); ++job) {
+    list.jobs.push_back(summary_of(state, job->second, addresses));
+  }
+  return list;
+}
+
+std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
+                                    JobId id) {
+  const scheduler::Job* job = state.job(id);
+  if (job == nullptr) {
+    return std::nullopt;
+  }
+  JobDetail detail;
+  detail.summary = summary_of(state, *job, hosts.addresses);
+  detail.spec = job->spec;
+  for (const scheduler::Transition& step : job->history) {
+    detail.transitions.push_back({step.index, static_cast<std::uint64_t>(to_ms(step.at)),
+                                  std::string(scheduler::text_of(step.to)), step.cause});
+  }
+  const std::size_t size = encode_payload(detail).size();
+  std::size_t left = kJobDetailBytes - std::min(kJobDetailBytes, size);
+  for (auto token = job->attempt_tokens.rbegin(); token != job->attempt_tokens.rend(); ++token) {
+    if (const Attempt* attempt = state.attempt(*token)) {
+      detail.attempts.push_back(attempt_info(*attempt, hosts, left));
+    }
+  }
+  std::reverse(detail.attempts.begin(), detail.attempts.end());
+  return detail;
+}
+
+WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id) {
+  WhyInfo info;
+  info.job = id;
+  const auto why = scheduler::why(state, id, doubts_of(state, hosts));
+  const scheduler::Job* job = state.job(id);
+  if (!why.has_value() || job == nullptr) {
+    return info;
+  }
+  info.state = scheduler::text_of(why->state);
+  info.headline = headline_of(state, *job, *why, hosts);
+  info.wanted = why->is_queued ? job->spec.gpus : 0;
+  info.free = why->free_gpus;
+  info.lacking = why->lacking_gpus;
+  info.ahead = why->ahead;
+  info.ahead_count = why->ahead_count;
+  info.awaits_hosts = why->awaits_hosts;
+  if (why->ahead_count == 0 && !why->awaits_hosts && hosts.unled.empty()) {
+    info.would_start = why->smallest_end;
+    info.fits_now = why->largest_now;
+  }
+  for (const HostId host : why->left_out) {
+    info.left_out.push_back(hosts.addresses.name(host));
+  }
+  for (const scheduler::Withheld& withheld : why->withheld) {
+    info.withheld.push_back({withheld.reason, withheld.gpus});
+  }
+  std::size_t size = 0;
+  for (const scheduler::Holder& holder : why->holders) {
+    if (info.holders.size() >= kHoldersListedMax || size >= kHoldersBytes) {
+      ++info.holders_more;
+      continue;
+    }
+    HolderInfo entry;
+    entry.job = holder.job;
+    const scheduler::Job* held_by = state.job(holder.job);
+    entry.name = held_by == nullptr ? "" : held_by->spec.name;
+    entry.gpus = holder.gpus;
+    for (const HostId host : holder.hosts) {
+      entry.hosts.push_back(hosts.addresses.name(host));
+    }
+    size += encode_payload(entry).size();
+    info.holders.push_back(std::move(entry));
+  }
+  return info;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,66 @@
+#pragma once
+// What people read, made from what the machines hold. Pure functions; names instead of ids where a
+// name is known.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/api/client_api.h"
+#include "agent/front/outlook.h"
+#include "crdt/rows/address_book.h"
+#include "crdt/store/host_store.h"
+#include "gossip/base/time.h"
+#include "membership/membership.h"
+#include "scheduler/state/state.h"
+
+namespace muster::agent {
+
+/// Hosts as the answering node knows them.
+struct HostViews {
+  const crdt::AddressBook& addresses;
+  MemberOf member_of;
+  Instant now;
+  /// Of a leader: where it places nothing, and why.
+  std::map<HostId, std::string> left_out_by_leader = {};
+  /// Why nobody may be there who places what fits; "" = a leader is.
+  std::string unled = {};
+};
+
+/// What a node knows of all hosts.
+struct HostsKnown {
+  const std::map<HostId, membership::Member>& members;
+  std::function<std::vector<membership::Accusation>(HostId subject)> accusations;
+  const crdt::HostStore& store;
+  const crdt::AddressBook& addresses;
+  crdt::QuorumView quorum;
+  Instant now;
+};
+/// All, for who does not ask for pages: of thousands no message holds them.
+HostList host_list(const HostsKnown& known);
+/// Hosts in one answer at most, and it ends behind the one that fills it so far.
+inline constexpr std::size_t kHostsListedMax = 4096;
+inline constexpr std::size_t kHostsPageBytes = 512 << 10;
+HostList hosts_page(const HostsKnown& known, HostId after);
+/// Jobs in one answer at most: one message must hold them.
+inline constexpr std::size_t kJobsListedMax = 3000;
+/// A page ends behind the job that fills it so far.
+inline constexpr std::size_t kJobsPageBytes = 512 << 10;
+/// The newest, for who does not ask for pages.
+JobList newest_jobs(const scheduler::State& state, const crdt::AddressBook& addresses);
+JobList jobs_page(const scheduler::State& state, const crdt::AddressBook& addresses, JobId after);
+/// What all of a job's answer takes at most, a little for the envelope left: the members of its
+/// attempts are listed, those of the newest first, until it is reached.
+inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);
+/// Nothing for an unknown or forgotten job.
+std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
+                                    JobId job);
+/// Holders in one answer at most, and it ends behind the one that fills it so far.
+inline constexpr std::size_t kHoldersListedMax = 256;
+inline constexpr std::size_t kHoldersBytes = 512 << 10;
+/// Precondition: the job is known.
+WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId job);
+
+}  // namespace muster::agent

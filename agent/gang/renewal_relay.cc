@@ -1,0 +1,112 @@
+#include "agent/gang/renewal_relay.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::agent {
+namespace {
+
+/// After a change of the leader the short delay holds so long: by then everybody has heard of it.
+constexpr Duration kAnew = std::chrono::seconds(5);
+
+}  // namespace
+
+void RenewalRelay::leader_changed(Instant now, HostId leader) {
+  leader_ = leader;
+  anew_until_ = now + kAnew;
+  own_.clear();
+  if (leader_ == self_ || leader_.is_zero()) {
+    gathered_.clear();
+    bring_at_ = kNever;
+    return;
+  }
+  for (auto& [host, brought] : std::exchange(brought_, {})) {
+    if (now - brought.at < kBroughtMax) {
+      gathered_.push_back(std::move(brought.renewal));
+    }
+  }
+  if (!gathered_.empty()) {
+    bring_at_ = now + kRelayDelayAnew;
+  }
+}
+
+void RenewalRelay::carry_own(Instant now, HostId relay, Nonce nonce, scheduler::Renew renew) {
+  const bool is_direct = relay.is_zero() || relay == leader_ || leader_ == self_;
+  if (is_direct) {
+    messages_.push_back({leader_, nonce, std::move(renew)});
+    return;
+  }
+  own_.insert_or_assign(nonce, Own{now + kRelayPatience, renew});
+  if (relay == self_) {
+    add(now, self_, nonce, std::move(renew));
+  } else {
+    messages_.push_back({relay, nonce, std::move(renew)});
+  }
+}
+
+void RenewalRelay::carry(Instant now, HostId from, Nonce nonce, scheduler::Renew renew) {
+  if (leader_ != self_ && !leader_.is_zero() && gathered_.size() < kRelayHostsMax) {
+    add(now, from, nonce, std::move(renew));
+  }
+}
+
+void RenewalRelay::add(Instant now, HostId host, Nonce nonce, scheduler::Renew renew) {
+  gathered_.push_back({host, nonce, std::move(renew)});
+  if (bring_at_ == kNever) {
+    bring_at_ = now + (now < anew_until_ ? kRelayDelayAnew : kRelayDelay);
+  }
+}
+
+void RenewalRelay::bring(Instant now) {
+  bring_at_ = kNever;
+  scheduler::RelayedRenews message;
+  for (scheduler::RelayedRenew& each : gathered_) {
+    brought_.insert_or_assign(each.host, Brought{now, each});
+    message.renews.push_back(std::move(each));
+    if (message.renews.size() == scheduler::kRelayedMax) {
+      messages_.push_back({leader_, Nonce(), std::exchange(message, {})});
+    }
+  }
+  gathered_.clear();
+  if (!message.renews.empty()) {
+    messages_.push_back({leader_, Nonce(), std::move(message)});
+  }
+}
+
+void RenewalRelay::acked(scheduler::RelayedAcks acks) {
+  for (scheduler::RelayedAck& each : acks.acks) {
+    const auto brought = brought_.find(each.host);
+    if (brought != brought_.end() && brought->second.renewal.nonce == each.nonce) {
+      brought_.erase(brought);
+    }
+    messages_.push_back({each.host, each.nonce, std::move(each.ack)});
+  }
+}
+
+void RenewalRelay::own_acked(Nonce nonce) {
+  own_.erase(nonce);
+}
+
+void RenewalRelay::tick(Instant now) {
+  if (now >= bring_at_) {
+    bring(now);
+  }
+  for (auto own = own_.begin(); own != own_.end();) {
+    if (now < own->second.direct_at) {
+      ++own;
+      continue;
+    }
+    messages_.push_back({leader_, own->first, std::move(own->second.renew)});
+    own = own_.erase(own);
+  }
+}
+
+Instant RenewalRelay::next_deadline() const {
+  Instant deadline = bring_at_;
+  for (const auto& [nonce, own] : own_) {
+    deadline = std::min(deadline, own.direct_at);
+  }
+  return deadline;
+}
+
+}  // namespace muster::agent

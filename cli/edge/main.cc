@@ -1,0 +1,18 @@
+// The one executable: the agent, every verb, and the rank supervisor.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/edge/supervisor/supervise.h"
+#include "cli/edge/system_world.h"
+#include "cli/verbs/app.h"
+
+int main(int argc, char** argv) {
+  // First of all: a supervisor starts for every gang and must be there within a millisecond.
+  if (argc > 1 && std::string_view(argv[1]) == "supervise") {
+    return muster::agent::supervise_main(argc, argv);
+  }
+  muster::cli::World world = muster::cli::system_world();
+  return muster::cli::run(world, std::vector<std::string>(argv + 1, argv + argc));
+}

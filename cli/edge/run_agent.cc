@@ -1,0 +1,22 @@
+#include "cli/edge/run_agent.h"
+
+#include "agent/edge/run/run_agent.h"
+
+namespace muster::cli {
+
+int run_agent(const AgentOptions& options) {
+  agent::RunOptions run;
+  run.listen = options.listen;
+  run.seeds = options.seeds;
+  run.data_dir = options.data_dir;
+  run.gpus = options.gpus;
+  run.name = options.name;
+  run.rack = options.rack;
+  run.bootstrap_expect = options.bootstrap_expect;
+  run.insecure = options.insecure;
+  run.log_json = options.log_json;
+  run.log_level = options.log_level;
+  return agent::run_agent(run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,99 @@
+#include "cli/edge/system_world.h"
+
+#include <pwd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "cli/edge/config_file.h"
+#include "cli/edge/run_agent.h"
+#include "cli/edge/zmq_node_client.h"
+#include "cli/kit/duration.h"
+#include "gossip/base/check.h"
+#include "gossip/base/ids.h"
+#include "gossip/edge/boot_clock.h"
+
+namespace muster::cli {
+namespace {
+
+/// What takes longer than this is worth a line to somebody who watches.
+constexpr Duration kQuietMax = std::chrono::seconds(2);
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string random_key() {
+  std::array<std::uint8_t, 16> bytes{};
+  CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return Id128<struct SubmitKeyTag>(bytes).hex();
+}
+
+std::string user_name() {
+  const passwd* entry = getpwuid(geteuid());
+  return entry == nullptr ? std::to_string(geteuid()) : entry->pw_name;
+}
+
+std::string working_directory() {
+  std::array<char, 4096> path{};
+  return getcwd(path.data(), path.size()) == nullptr ? "/" : path.data();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  const std::string text = name.data();
+  return text.substr(0, text.find('.'));
+}
+
+std::optional<std::string> ask(const std::string& question) {
+  std::cerr << question << std::flush;
+  std::string line;
+  return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
+}
+
+WaitListener progress_listener(const std::string& address) {
+  if (isatty(STDERR_FILENO) == 0) {
+    return [](Duration) {};
+  }
+  return [address, is_said = false](Duration waited) mutable {
+    if (waited >= kQuietMax && !is_said) {
+      is_said = true;
+      std::cerr << "muster: waiting for the answer of " << address << " ...\n";
+    }
+  };
+}
+
+}  // namespace
+
+World system_world() {
+  World world;
+  world.out = &std::cout;
+  world.err = &std::cerr;
+  world.err_is_terminal = isatty(STDERR_FILENO) != 0;
+  world.environment = environment;
+  world.connect = [](const std::string& address) {
+    return connect_node(address, progress_listener(address));
+  };
+  world.random_key = random_key;
+  world.now = boot_now;
+  world.sleep = [](Duration duration) { std::this_thread::sleep_for(duration); };
+  world.user_name = user_name;
+  world.working_directory = working_directory;
+  world.host_name = host_name;
+  world.exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  world.read_settings = read_config_file;
+  world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
+  if (isatty(STDIN_FILENO) != 0 && world.err_is_terminal) {
+    world.ask = ask;
+  }
+  world.run_agent = run_agent;
+  return world;
+}
+
+}  // namespace muster::cli

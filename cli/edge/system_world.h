@@ -1,0 +1,10 @@
+#pragma once
+// The World of a real process.
+
+#include "cli/kit/world.h"
+
+namespace muster::cli {
+
+World system_world();
+
+}  // namespace muster::cli

@@ -1,0 +1,171 @@
+#include "cli/kit/agent_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "cli/kit/options.h"
+#include "cli/kit/places.h"
+#include "cli/kit/text.h"
+
+namespace muster::cli {
+namespace {
+
+Error invalid(std::string text) {
+  return {ErrorCode::kInvalid, std::move(text)};
+}
+
+std::string variable_of(const std::string& name) {
+  std::string variable = "MUSTER_" + name;
+  std::transform(variable.begin(), variable.end(), variable.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return variable;
+}
+
+std::string flag_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+/// One setting and where it came from, for errors.
+struct Value {
+  std::string text;
+  std::string origin;
+};
+
+/// Looks settings up and collects the first thing that is wrong with them.
+class Lookup {
+ public:
+  Lookup(const World& world, const Settings& flags, const Settings& file, std::string path)
+      : world_(world), flags_(flags), file_(file), path_(std::move(path)) {}
+
+  Value value(const std::string& name, const std::string& otherwise) const {
+    if (const auto flag = flags_.find(name); flag != flags_.end()) {
+      return {flag->second, flag_of(name)};
+    }
+    if (const auto variable = world_.environment(variable_of(name)); variable.has_value()) {
+      return {*variable, variable_of(name)};
+    }
+    if (const auto entry = file_.find(name); entry != file_.end()) {
+      return {entry->second, path_ + ": " + name};
+    }
+    return {otherwise, "default"};
+  }
+
+  std::string text(const std::string& name, const std::string& otherwise = "") const {
+    return value(name, otherwise).text;
+  }
+
+  bool truth(const std::string& name) {
+    const Value found = value(name, "false");
+    const bool is_true = found.text == "true" || found.text == "1";
+    if (!is_true && found.text != "false" && found.text != "0") {
+      refuse(found, "is neither true nor false");
+    }
+    return is_true;
+  }
+
+  std::string one_of(const std::string& name, const std::vector<std::string>& choices) {
+    const Value found = value(name, choices.front());
+    if (std::find(choices.begin(), choices.end(), found.text) == choices.end()) {
+      refuse(found, "is not one of " + join(choices));
+    }
+    return found.text;
+  }
+
+  void refuse(const Value& value, const std::string& why) {
+    if (error_.empty()) {
+      error_ = value.origin + ": '" + value.text + "' " + why;
+    }
+  }
+  const std::string& error() const { return error_; }
+
+ private:
+  const World& world_;
+  const Settings& flags_;
+  const Settings& file_;
+  std::string path_;
+  std::string error_;
+};
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    const std::string part = list.substr(start, end - start);
+    const std::size_t first = part.find_first_not_of(' ');
+    if (first != std::string::npos) {
+      parts.push_back(part.substr(first, part.find_last_not_of(' ') - first + 1));
+    }
+    start = end + 1;
+  }
+  return parts;
+}
+
+void read_listen(Lookup& lookup, AgentOptions& options) {
+  const Value listen = lookup.value("listen", "127.0.0.1:" + std::to_string(kControlPort));
+  const auto endpoint = gossip::Endpoint::parse(listen.text, kControlPort);
+  if (!endpoint.has_value()) {
+    lookup.refuse(listen, "is no IP[:PORT]");
+    return;
+  }
+  options.listen = *endpoint;
+  if (!endpoint->is_loopback() && !options.insecure) {
+    lookup.refuse(listen,
+                  "is open to other machines and hosts cannot prove who they are yet: listen on "
+                  "127.0.0.1, or pass --insecure on a network that you trust");
+  }
+}
+
+Result<Settings> file_settings(const World& world, const std::string& path, bool is_required) {
+  if (!is_required && !world.exists(path)) {
+    return Settings{};
+  }
+  return world.read_settings(path, agent_setting_names());
+}
+
+}  // namespace
+
+const std::vector<std::string>& agent_setting_names() {
+  static const std::vector<std::string> names = {
+      "listen",           "seeds",    "data_dir", "gpus",     "name", "rack",
+      "bootstrap_expect", "insecure", "log_json", "log_level"};
+  return names;
+}
+
+Result<AgentOptions> agent_options(const World& world, const Settings& flags,
+                                   const std::string& config_path) {
+  const auto named = world.environment("MUSTER_CONFIG");
+  const std::string chosen = config_path.empty() ? named.value_or("") : config_path;
+  const std::string path = chosen.empty() ? kSystemConfig : chosen;
+  const Result<Settings> file = file_settings(world, path, !chosen.empty());
+  if (!file) {
+    return file.error();
+  }
+  Lookup lookup(world, flags, *file, path);
+  AgentOptions options;
+  options.config_path = chosen.empty() && !world.exists(path) ? "" : path;
+  options.insecure = lookup.truth("insecure");
+  read_listen(lookup, options);
+  options.seeds = parts_of(lookup.text("seeds"));
+  options.data_dir = lookup.text("data_dir");
+  if (options.data_dir.empty()) {
+    options.data_dir = default_data_dir(world);
+  }
+  options.gpus = lookup.text("gpus");
+  options.name = lookup.text("name", world.host_name());
+  options.rack = lookup.text("rack");
+  options.bootstrap_expect =
+      static_cast<std::uint32_t>(lookup.one_of("bootstrap_expect", {"0", "1", "3", "5"})[0] - '0');
+  options.log_json = lookup.truth("log_json");
+  options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
+  if (options.name.empty()) {
+    lookup.refuse(lookup.value("name", ""), "is no name for a host");
+  }
+  if (!lookup.error().empty()) {
+    return invalid(lookup.error());
+  }
+  return options;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,26 @@
+#pragma once
+// What `muster agent` was told, after flags, environment and config file were put together.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossip/wire/endpoint.h"
+
+namespace muster::cli {
+
+struct AgentOptions {
+  gossip::Endpoint listen;         ///< Control port; port 0 = any, the agent prints it.
+  std::vector<std::string> seeds;  ///< HOST[:PORT] each; the edge resolves names once, at start.
+  std::string data_dir;            ///< Made with mode 0700 when missing.
+  std::string gpus;                ///< "sim:8xH100"; "" = none.
+  std::string name;                ///< Unique in the cluster.
+  std::string rack;                ///< "" = unknown.
+  std::uint32_t bootstrap_expect = 0;  ///< Voters of the first quorum: 1, 3 or 5; 0 = join only.
+  bool insecure = false;               ///< Unproven identities are accepted: see design 4.
+  bool log_json = false;
+  std::string log_level;    ///< "debug", "info", "warn" or "error".
+  std::string config_path;  ///< The file that was read; "" = none.
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,62 @@
+#include "cli/kit/host_name.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+namespace muster::cli {
+
+using agent::ResponseStatus;
+
+namespace {
+
+/// Answers asked for; each holds hundreds of hosts at least.
+constexpr std::size_t kHostPagesMax = 1000;
+
+}  // namespace
+
+/// Page by page; an older node gives all in one.
+std::optional<agent::HostList> read_hosts(Session& session) {
+  agent::HostList all;
+  for (std::size_t page = 0; page < kHostPagesMax; ++page) {
+    auto list = session.read<agent::HostList>(agent::Verb::kHosts,
+                                              agent::encode_payload(agent::HostsQuery{all.next}));
+    if (!list.has_value()) {
+      return std::nullopt;
+    }
+    std::move(list->hosts.begin(), list->hosts.end(), std::back_inserter(all.hosts));
+    if (!(all.next < list->next)) {
+      break;
+    }
+    all.next = list->next;
+  }
+  std::stable_sort(
+      all.hosts.begin(), all.hosts.end(),
+      [](const agent::HostInfo& a, const agent::HostInfo& b) { return a.name < b.name; });
+  return all;
+}
+
+FoundHost find_host(Session& session, const std::string& name) {
+  const auto list = read_hosts(session);
+  if (!list.has_value()) {
+    return {std::nullopt, session.failed()};
+  }
+  std::vector<agent::HostInfo> found;
+  std::copy_if(list->hosts.begin(), list->hosts.end(), std::back_inserter(found),
+               [&](const agent::HostInfo& host) {
+                 return host.name == name || host.id.short_hex() == name || host.id.hex() == name;
+               });
+  if (found.empty()) {
+    return {std::nullopt,
+            session.fail(ResponseStatus::kNotFound,
+                         "there is no host '" + name + "'; `muster hosts` lists them")};
+  }
+  if (found.size() > 1) {
+    return {std::nullopt, session.fail(ResponseStatus::kConflict,
+                                       std::to_string(found.size()) + " hosts are called '" + name +
+                                           "': name one by its id, as `muster hosts` shows it")};
+  }
+  return {found.front(), 0};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,279 @@
+#include "cli/kit/json_view.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gossip/base/version.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string dump_answer(Json json, const agent::Response& answer) {
+  json["answered_by"] = answer.answered_by;
+  json["age_ms"] = answer.age_ms;
+  return dump(json);
+}
+
+template <class Id>
+Json id_or_null(const Id& id) {
+  return id.is_zero() ? Json(nullptr) : Json(id.hex());
+}
+
+Json view(JobId job) {
+  return job.value();
+}
+
+Json view(const agent::HostInfo& host) {
+  return {{"name", host.name},
+          {"id", host.id.hex()},
+          {"state", host.state},
+          {"detail", host.detail},
+          {"since_ms", host.since_ms},
+          {"generation", host.generation.value()},
+          {"address", host.address},
+          {"rack", host.rack},
+          {"gpu_type", host.gpu_type},
+          {"gpus", host.gpus},
+          {"gpus_healthy", host.gpus_healthy},
+          {"cpus", host.cpus},
+          {"memory_mb", host.memory_mb},
+          {"is_voter", host.is_voter},
+          {"is_leader", host.is_leader},
+          {"version", host.version},
+          {"claimed_by", host.claimed_by}};
+}
+
+Json view(const agent::VoterInfo& voter) {
+  return {{"name", voter.name},
+          {"id", voter.id.hex()},
+          {"match_index", voter.match_index},
+          {"contact_ms", voter.is_unheard ? Json(nullptr) : Json(voter.contact_ms)},
+          {"state", voter.state},
+          {"learner", voter.is_learner},
+          {"behind", voter.behind},
+          {"rack", voter.rack},
+          {"why", voter.why}};
+}
+
+Json view(const agent::EventInfo& event) {
+  return {{"sequence", event.sequence},
+          {"age_ms", event.age_ms},
+          {"severity", event.severity},
+          {"text", event.text}};
+}
+
+Json view(const agent::JobSummary& job) {
+  return {{"id", job.id.value()},   {"name", job.name},         {"user", job.user},
+          {"state", job.state},     {"gpus", job.gpus},         {"gpu_type", job.gpu_type},
+          {"attempt", job.attempt}, {"priority", job.priority}, {"exit_code", job.exit_code},
+          {"cause", job.cause},     {"hosts", job.hosts}};
+}
+
+Json view(const scheduler::JobSpec& spec) {
+  return {{"argv", spec.argv},
+          {"environment", spec.environment},
+          {"directory", spec.directory},
+          {"retries", spec.retries},
+          {"hold_ms", to_ms(spec.hold)},
+          {"keep_when_isolated", spec.keep_when_isolated},
+          {"grace_ms", to_ms(spec.grace)},
+          {"patience_ms", to_ms(spec.patience)},
+          {"on_lost_host", spec.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue"},
+          {"time_limit_ms", to_ms(spec.time_limit)}};
+}
+
+Json view(const agent::RankInfo& rank) {
+  return {{"rank", rank.rank},
+          {"state", rank.state},
+          {"detail", rank.detail},
+          {"output_bytes", rank.output_bytes}};
+}
+
+Json view(const agent::TransitionInfo& transition) {
+  return {{"index", transition.index.value()},
+          {"cluster_ms", transition.cluster_ms},
+          {"state", transition.state},
+          {"cause", transition.cause}};
+}
+
+Json view(const agent::HolderInfo& holder) {
+  return {{"job", holder.job.value()},
+          {"name", holder.name},
+          {"gpus", holder.gpus},
+          {"hosts", holder.hosts}};
+}
+
+Json view(const agent::WithheldInfo& withheld) {
+  return {{"reason", withheld.reason}, {"gpus", withheld.gpus}};
+}
+
+// Declared before `views`: name lookup does not find them in this namespace later.
+Json view(const agent::MemberInfo& member);
+Json view(const agent::AttemptInfo& attempt);
+
+template <class T>
+Json views(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& value : values) {
+    array.push_back(view(value));
+  }
+  return array;
+}
+
+Json view(const agent::MemberInfo& member) {
+  return {{"host_id", member.host.hex()},
+          {"host", member.host_name},
+          {"first_rank", member.first_rank},
+          {"gpus", member.gpus},
+          {"state", member.state},
+          {"ranks", views(member.ranks)},
+          {"host_state", member.host_state},
+          {"host_detail", member.host_detail},
+          {"host_since_ms", member.host_since_ms}};
+}
+
+Json view(const agent::AttemptInfo& attempt) {
+  return {{"attempt", attempt.number},
+          {"token", attempt.token.text()},
+          {"state", attempt.state},
+          {"cause", attempt.cause},
+          {"members", views(attempt.members)},
+          {"members_left_out", attempt.members_left_out}};
+}
+
+}  // namespace
+
+std::string to_json(const agent::HostList& list, const agent::Response& answer) {
+  return dump_answer({{"hosts", views(list.hosts)}}, answer);
+}
+
+std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer) {
+  return dump_answer({{"cluster", id_or_null(quorum.cluster)},
+                      {"role", quorum.role},
+                      {"term", quorum.term.value()},
+                      {"leader", quorum.leader_name},
+                      {"leader_id", id_or_null(quorum.leader)},
+                      {"commit", quorum.commit.value()},
+                      {"applied", quorum.applied.value()},
+                      {"tolerates", quorum.tolerates},
+                      {"wanted", quorum.wanted},
+                      {"epoch", quorum.epoch},
+                      {"voters", views(quorum.voters)}},
+                     answer);
+}
+
+std::string to_json(const agent::EventsPage& page, const agent::Response& answer) {
+  return dump_answer({{"events", views(page.events)}, {"lost", page.lost}}, answer);
+}
+
+std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer) {
+  return dump_answer({{"jobs", views(list.jobs)}, {"hidden", hidden}}, answer);
+}
+
+std::string to_json(const agent::JobDetail& detail, const agent::Response& answer) {
+  return dump_answer({{"job", view(detail.summary)},
+                      {"spec", view(detail.spec)},
+                      {"attempts", views(detail.attempts)},
+                      {"transitions", views(detail.transitions)}},
+                     answer);
+}
+
+std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
+  return dump_answer({{"job", why.job.value()},
+                      {"state", why.state},
+                      {"headline", why.headline},
+                      {"wanted", why.wanted},
+                      {"free", why.free},
+                      {"lacking", why.lacking},
+                      {"ahead", views(why.ahead)},
+                      {"holders", views(why.holders)},
+                      {"would_start", views(why.would_start)},
+                      {"fits_now", why.fits_now},
+                      {"ahead_count", why.ahead_count},
+                      {"left_out", why.left_out},
+                      {"withheld", views(why.withheld)},
+                      {"awaits_hosts", why.awaits_hosts},
+                      {"holders_more", why.holders_more}},
+                     answer);
+}
+
+std::string to_json(const agent::EventInfo& event) {
+  return dump(view(event));
+}
+
+std::string to_json(const std::optional<agent::VersionInfo>& node) {
+  Json json = {{"product", kProductVersion}, {"protocol", kProtocolVersion}, {"node", nullptr}};
+  if (node.has_value()) {
+    json["node"] = {{"product", node->product},
+                    {"protocol", node->protocol},
+                    {"host", node->host_name},
+                    {"host_id", node->host.hex()},
+                    {"generation", node->generation.value()},
+                    {"cluster", id_or_null(node->cluster)}};
+  }
+  return dump(json);
+}
+
+std::string error_json(const std::string& text, int exit_code) {
+  return dump({{"error", text}, {"exit_code", exit_code}});
+}
+
+std::string submitted_json(JobId job, const std::string& key) {
+  return dump({{"job", job.value()}, {"key", key}});
+}
+
+std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
+  return dump({{"job", job.id.value()},
+               {"key", key},
+               {"state", job.state},
+               {"cause", job.cause},
+               {"exit_code", exit_code}});
+}
+
+std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes) {
+  Json jobs = Json::array();
+  Json errors = Json::array();
+  for (const JobOutcome& outcome : outcomes) {
+    if (outcome.exit_code == 0) {
+      jobs.push_back(outcome.job.value());
+    } else {
+      errors.push_back({{"job", outcome.job.value()},
+                        {"error", outcome.error},
+                        {"exit_code", outcome.exit_code}});
+    }
+  }
+  return dump({{std::string(done), jobs}, {"errors", errors}});
+}
+
+std::string quorum_changed_json(const std::string& done, const std::string& host_name,
+                                const std::string& detail) {
+  return dump({{done, host_name}, {"detail", detail}});
+}
+
+std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last) {
+  return dump({{"recovered_from", host_name}, {"epoch", epoch}, {"index", last.value()}});
+}
+
+std::string fenced_json(const std::string& host_name, HostId host) {
+  return dump({{"fenced", host_name}, {"id", host.hex()}});
+}
+
+std::string left_json(const std::string& host_name) {
+  return dump({{"left", host_name}});
+}
+
+std::string to_json(const OutputPiece& piece) {
+  return dump({{"job", piece.job.value()},
+               {"attempt", piece.attempt},
+               {"rank", piece.rank},
+               {"offset", piece.offset},
+               {"text", piece.text},
+               {"ended", piece.ended}});
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,56 @@
+#pragma once
+// What --json prints: snake_case keys that stay, whole ids, integers, arrays. One document without
+// line breaks each; bytes that are no UTF-8 become U+FFFD. nlohmann/json stays in json_view.cc.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/api/client_api.h"
+
+namespace muster::cli {
+
+/// Each also holds `answered_by` and `age_ms` of the answer it came in.
+std::string to_json(const agent::HostList& list, const agent::Response& answer);
+std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer);
+std::string to_json(const agent::EventsPage& page, const agent::Response& answer);
+std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer);
+std::string to_json(const agent::JobDetail& detail, const agent::Response& answer);
+std::string to_json(const agent::WhyInfo& why, const agent::Response& answer);
+
+/// One line of `events --follow`.
+std::string to_json(const agent::EventInfo& event);
+/// `node` is nothing when none answered.
+std::string to_json(const std::optional<agent::VersionInfo>& node);
+std::string error_json(const std::string& text, int exit_code);
+std::string submitted_json(JobId job, const std::string& key);
+/// What `submit --wait` prints, at the end.
+std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
+
+struct JobOutcome {
+  JobId job;
+  int exit_code = 0;
+  std::string error;  ///< "" when done.
+};
+/// `done` is the key of the jobs that were: "cancelled".
+std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
+/// `done` is "added", "removed" or "leads"; `host_name` "" = not asked for by name.
+std::string quorum_changed_json(const std::string& done, const std::string& host_name,
+                                const std::string& detail);
+std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last);
+std::string fenced_json(const std::string& host_name, HostId host);
+std::string left_json(const std::string& host_name);
+
+struct OutputPiece {
+  JobId job;
+  std::uint64_t attempt = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t offset = 0;  ///< Of the first byte in the rank's whole output.
+  std::string text;
+  bool ended = false;
+};
+/// One line of `logs`.
+std::string to_json(const OutputPiece& piece);
+
+}  // namespace muster::cli

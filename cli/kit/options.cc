@@ -1,0 +1,254 @@
+#include "cli/kit/options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/kit/duration.h"
+#include "cli/kit/text.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t kHelpColumn = 30;
+constexpr std::size_t kHelpColumns = 100;
+
+template <class T>
+bool read_whole(const std::string& text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Words of `text` in lines, the following ones indented to the column of the help texts.
+std::string wrapped(const std::string& text) {
+  std::string lines;
+  std::size_t column = kHelpColumn;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    const std::string word = text.substr(start, end - start);
+    if (column + 1 + word.size() > kHelpColumns) {
+      lines += "\n" + std::string(kHelpColumn, ' ');
+      column = kHelpColumn;
+    } else if (!lines.empty()) {
+      lines += " ";
+      ++column;
+    }
+    lines += word;
+    column += word.size();
+    start = end + 1;
+  }
+  return lines;
+}
+
+std::string shown_default(const std::string& value) {
+  return value.empty() ? "" : " (default " + value + ")";
+}
+
+}  // namespace
+
+struct Options::Impl {
+  explicit Impl(std::string purpose) : app(std::move(purpose)) {
+    app.set_help_flag();
+    app.add_flag("-h,--help", help_wanted, "");
+  }
+
+  void describe(std::string names, const std::string& value_name, const std::string& help) {
+    if (const std::size_t comma = names.find(','); comma != std::string::npos) {
+      names.insert(comma + 1, " ");
+    }
+    std::string line = "  " + names + (value_name.empty() ? "" : " " + value_name);
+    line += line.size() + 2 > kHelpColumn ? "\n" + std::string(kHelpColumn, ' ')
+                                          : std::string(kHelpColumn - line.size(), ' ');
+    lines.push_back(line + wrapped(help));
+  }
+
+  CLI::App app;
+  std::string usage;
+  bool help_wanted = false;
+  std::vector<std::string> lines;
+  std::string example;
+  std::vector<std::string>* command = nullptr;
+};
+
+Options::Options(std::string usage, std::string purpose)
+    : impl_(std::make_unique<Impl>(std::move(purpose))) {
+  impl_->usage = std::move(usage);
+}
+
+Options::~Options() = default;
+
+void Options::flag(const std::string& names, bool& target, const std::string& help) {
+  impl_->app.add_flag(names, target);
+  impl_->describe(names, "", help);
+}
+
+void Options::value(const std::string& names, std::function<Status(const std::string&)> accept,
+                    const std::string& help, const std::string& value_name) {
+  const std::function<void(const std::string&)> store = [names, accept](const std::string& given) {
+    const Status status = accept(given);
+    if (!status) {
+      throw CLI::ValidationError(names.substr(names.find("--")) + ": " + status.error().text);
+    }
+  };
+  impl_->app.add_option_function<std::string>(names, store)
+      ->type_name("value")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  impl_->describe(names, value_name, help);
+}
+
+void Options::text(const std::string& names, std::string& target, const std::string& help,
+                   const std::string& value_name) {
+  value(
+      names,
+      [&target](const std::string& given) {
+        target = given;
+        return ok();
+      },
+      help + shown_default(target), value_name);
+}
+
+void Options::number(const std::string& names, std::uint64_t& target, const std::string& help) {
+  value(
+      names,
+      [&target](const std::string& given) -> Status {
+        const auto parsed = parse_number(given);
+        if (!parsed) {
+          return parsed.error();
+        }
+        target = *parsed;
+        return ok();
+      },
+      help + shown_default(std::to_string(target)), "N");
+}
+
+void Options::integer(const std::string& names, std::int64_t& target, const std::string& help) {
+  value(
+      names,
+      [&target](const std::string& given) -> Status {
+        const auto parsed = parse_integer(given);
+        if (!parsed) {
+          return parsed.error();
+        }
+        target = *parsed;
+        return ok();
+      },
+      help + shown_default(std::to_string(target)), "N");
+}
+
+void Options::duration(const std::string& names, Duration& target, const std::string& help,
+                       Duration least) {
+  value(
+      names,
+      [&target, least](const std::string& given) -> Status {
+        const auto parsed = parse_duration(given);
+        if (!parsed) {
+          return parsed.error();
+        }
+        if (*parsed < least) {
+          return Error{ErrorCode::kInvalid,
+                       "'" + given + "' is too short: at least " + format_duration(least)};
+        }
+        target = *parsed;
+        return ok();
+      },
+      help + shown_default(target == Duration(0) ? "" : format_duration(target)), "DURATION");
+}
+
+void Options::list(const std::string& names, std::vector<std::string>& target,
+                   const std::string& help, const std::string& value_name) {
+  impl_->app.add_option(names, target)->type_name("value")->allow_extra_args(false);
+  impl_->describe(names, value_name, help);
+}
+
+void Options::numbers(const std::string& name, std::vector<std::uint64_t>& target,
+                      const std::string& help, std::size_t count_max) {
+  const std::function<void(const std::vector<std::string>&)> store =
+      [name, &target](const std::vector<std::string>& given) {
+        for (const std::string& text : given) {
+          const auto parsed = parse_number(text);
+          if (!parsed) {
+            throw CLI::ValidationError(name + ": " + parsed.error().text);
+          }
+          target.push_back(*parsed);
+        }
+      };
+  impl_->app.add_option_function<std::vector<std::string>>(name, store)
+      ->required()
+      ->expected(1, static_cast<int>(count_max));
+  impl_->describe(name, "", help);
+}
+
+void Options::word(const std::string& name, std::string& target, const std::string& help,
+                   bool is_required) {
+  impl_->app.add_option(name, target)->required(is_required);
+  impl_->describe(name, "", help);
+}
+
+void Options::command(std::vector<std::string>& target) {
+  impl_->command = &target;
+}
+
+void Options::example(std::string line) {
+  impl_->example = std::move(line);
+}
+
+Result<bool> Options::parse(const std::vector<std::string>& args) {
+  auto end = args.end();
+  if (impl_->command != nullptr) {
+    end = std::find(args.begin(), args.end(), "--");
+    if (end != args.end()) {
+      impl_->command->assign(end + 1, args.end());
+    }
+  }
+  std::vector<std::string> reversed(args.begin(), end);
+  std::reverse(reversed.begin(), reversed.end());  // CLI11 takes them from the back.
+  // Asked for anywhere, help wins over whatever is missing beside it.
+  if (std::any_of(args.begin(), end, [](auto& a) { return a == "-h" || a == "--help"; })) {
+    return true;
+  }
+  try {
+    impl_->app.parse(std::move(reversed));
+  } catch (const CLI::ExtrasError&) {
+    const std::string extra = "not expected here: " + join(impl_->app.remaining(), " ");
+    const bool lacks_dashes = impl_->command != nullptr && end == args.end();
+    return Error{ErrorCode::kInvalid,
+                 extra + (lacks_dashes ? "; put -- before the command and its arguments" : "")};
+  } catch (const CLI::Error& error) {
+    return Error{ErrorCode::kInvalid, error.what()};
+  }
+  return impl_->help_wanted;
+}
+
+std::string Options::help() const {
+  std::string text = impl_->app.get_description() + "\n\nUsage: muster " + impl_->usage + "\n\n";
+  for (const std::string& line : impl_->lines) {
+    text += line + "\n";
+  }
+  text += "  -h, --help" + std::string(kHelpColumn - 12, ' ') + "Print this help\n";
+  if (!impl_->example.empty()) {
+    text += "\nExample:\n  " + impl_->example + "\n";
+  }
+  return text;
+}
+
+Result<std::uint64_t> parse_number(const std::string& text) {
+  std::uint64_t value = 0;
+  if (!read_whole(text, value)) {
+    return Error{ErrorCode::kInvalid, "'" + text + "' is no whole number"};
+  }
+  return value;
+}
+
+Result<std::int64_t> parse_integer(const std::string& text) {
+  std::int64_t value = 0;
+  if (!read_whole(text, value)) {
+    return Error{ErrorCode::kInvalid, "'" + text + "' is no whole number"};
+  }
+  return value;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,63 @@
+#pragma once
+// The output of one rank, read piece by piece from the host that ran it and printed as it comes.
+
+#include <string>
+
+#include "cli/kit/session.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+
+namespace muster::cli {
+
+struct RankSource {
+  JobId job;
+  std::uint64_t attempt = 0;
+  Token token;
+  HostId host;
+  std::string host_name;
+  std::uint64_t rank = 0;
+  std::uint64_t output_bytes = 0;  ///< Of an ended rank, by the log; 0 = not known.
+  std::string state;               ///< What the log knew of the rank when the reading began.
+};
+
+class RankOutput {
+ public:
+  static constexpr Duration kAskAgain = std::chrono::seconds(5);
+
+  /// `has_prefix`: whole lines only, each behind "[rank] ".
+  RankOutput(RankSource source, bool has_prefix)
+      : source_(std::move(source)), has_prefix_(has_prefix) {}
+
+  /// Asks for the next piece and prints it; true when there was one. Over is the output when its
+  /// end was reached (of the rank, or, without `follow`, of what it wrote until now), or, without
+  /// `follow`, when it stays out of reach: then what is missing was said on stderr.
+  bool advance(Session& session, bool follow);
+  bool is_over() const { return is_over_; }
+  /// Followed, and for the timeout it could not be had: that was said, and it may come back.
+  bool is_out_of_reach() const { return is_out_of_reach_; }
+  /// What is out of reach is asked again after kAskAgain only.
+  bool is_due(Instant now) const { return !is_over_ && now >= ask_again_at_; }
+  /// Nothing more will come: a line that was begun is printed.
+  void finish(Session& session);
+  /// 0, or why the output is incomplete.
+  int exit_code() const { return exit_code_; }
+
+ private:
+  void take(Session& session, agent::OutputChunk chunk, bool follow);
+  void print(Session& session, const agent::OutputChunk& chunk);
+  void print_lines(Session& session, bool all);
+  void fail_or_wait(Session& session, const Reply& reply, bool follow);
+
+  RankSource source_;
+  bool has_prefix_;
+  std::uint64_t offset_ = 0;
+  std::string line_;  ///< Of a prefixed output: begun, not printed yet.
+  bool is_over_ = false;
+  bool is_out_of_reach_ = false;
+  int exit_code_ = 0;
+  Instant silent_since_ = kNever;
+  Instant ask_again_at_{};
+  bool is_missing_told_ = false;
+};
+
+}  // namespace muster::cli

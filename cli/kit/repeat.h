@@ -1,0 +1,17 @@
+#pragma once
+// Orders that may be said twice: said once is said.
+
+#include "cli/kit/session.h"
+
+namespace muster::cli {
+
+struct RepeatedReply {
+  Reply reply;               ///< The last one.
+  bool may_be_done = false;  ///< Some try may have reached the log, whatever the last one says.
+};
+
+/// One try with each node, or a second one with the only one when the first may have been heard.
+/// kNoQuorum is said only when no try can have reached the log.
+RepeatedReply exchange_repeating(Session& session, const agent::Request& request);
+
+}  // namespace muster::cli

@@ -1,0 +1,117 @@
+#pragma once
+// One run of one verb: what was asked for on the command line, the conversation with the node, and
+// the way answers and errors reach the user.
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "agent/api/client_api.h"
+#include "cli/kit/options.h"
+#include "cli/kit/world.h"
+
+namespace muster::cli {
+
+/// Answers older than this say so on stderr.
+inline constexpr std::uint64_t kFreshMs = 2000;
+/// A row is confirmed once a probe round, and the longest takes 5 s: up to here nothing is amiss.
+inline constexpr std::uint64_t kFreshRowsMs = 6000;
+
+/// Nodes that one run of a verb goes to, named and learnt, and how long it waits for their list.
+inline constexpr std::size_t kNodesMax = 16;
+inline constexpr Duration kLearnTimeout = std::chrono::seconds(1);
+
+/// Options every verb that asks a node has.
+struct CommonOptions {
+  std::string node;
+  std::string data_dir;
+  bool is_json = false;
+  bool is_verbose = false;
+  bool is_consistent = false;
+  Duration timeout = std::chrono::seconds(10);
+
+  void describe(Options& options);
+  void describe_consistent(Options& options);
+};
+
+/// An answer, or why there is none: whether the node or the way to it failed.
+struct Reply {
+  agent::ResponseStatus status = agent::ResponseStatus::kOk;
+  std::string text;          ///< One line when the status is not kOk.
+  bool is_from_node = true;  ///< False: the way to it failed. kNoQuorum then means never received,
+                             ///< kUnknown that it may have been.
+  agent::Response response;
+  bool is_ok() const { return status == agent::ResponseStatus::kOk; }
+};
+
+class Session {
+ public:
+  Session(World& world, CommonOptions common) : world_(world), common_(std::move(common)) {}
+
+  const CommonOptions& common() const { return common_; }
+  const World& world() const { return world_; }
+  std::ostream& out() { return *world_.out; }
+  std::ostream& err() { return *world_.err; }
+
+  /// One try with one node, nothing printed. After a failed one the next try goes to the next node,
+  /// round and round.
+  Reply exchange(const agent::Request& request, Duration timeout);
+  /// Asks for the addresses of other nodes, to go on with when this one is gone. Without an answer
+  /// of any node in time there are only the named ones.
+  void learn_nodes();
+  /// Goes on to the next node, after one that cannot help.
+  void turn_to_next_node();
+  /// The first of the named nodes that cannot be an address, whatever the network says.
+  std::optional<std::string> malformed_node();
+  /// Nodes named with --node and learnt; at least 1.
+  std::size_t nodes_count();
+  Reply exchange(const agent::Request& request) { return exchange(request, common_.timeout); }
+
+  /// Asks a question without effects and reads the answer. Nothing: the failure was printed and
+  /// `failed()` is its exit code. An old answer's age was printed.
+  template <class T>
+  std::optional<T> read(agent::Verb verb, std::string arguments = "") {
+    const std::optional<agent::Response> response = read_raw(verb, std::move(arguments));
+    return response.has_value() ? understood(agent::decode_payload<T>(response->payload))
+                                : std::nullopt;
+  }
+  int failed() const { return exit_code_; }
+  /// Of the last answer that read() got.
+  const agent::Response& last() const { return last_; }
+
+  /// Prints `text` (one line: what, and what to do about it) and returns the exit code.
+  int fail(agent::ResponseStatus status, const std::string& text);
+  int fail(const Reply& reply) { return fail(reply.status, reply.text); }
+  /// A line on stderr.
+  void note(const std::string& text);
+  /// A line on stderr, for somebody who watches.
+  void progress(const std::string& text);
+
+ private:
+  std::optional<agent::Response> read_raw(agent::Verb verb, std::string arguments);
+  template <class T>
+  std::optional<T> understood(std::optional<T> value) {
+    if (!value.has_value()) {
+      fail(agent::ResponseStatus::kFailed, kStrangeAnswer);
+    }
+    return value;
+  }
+  void note_age(agent::Verb verb);
+  const std::vector<std::string>& nodes();
+
+  static constexpr char kStrangeAnswer[] =
+      "the node's answer is not understood: compare `muster version` here and there";
+
+  World& world_;
+  CommonOptions common_;
+  std::vector<std::string> nodes_;  ///< Empty before the first is asked.
+  std::size_t node_ = 0;            ///< Index of the one in use.
+  std::unique_ptr<NodeClient> client_;
+  agent::Response last_;
+  std::string told_why_old_;  ///< Why the last answer was old, as noted.
+  int exit_code_ = 0;
+};
+
+}  // namespace muster::cli

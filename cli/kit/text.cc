@@ -1,0 +1,72 @@
+#include "cli/kit/text.h"
+
+#include <algorithm>
+
+namespace muster::cli {
+namespace {
+
+bool continues_a_sequence(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+}  // namespace
+
+std::size_t columns_of(std::string_view text) {
+  return text.size() -
+         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_a_sequence));
+}
+
+std::string printable(std::string_view text) {
+  std::string safe(text);
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(safe[i]);
+    // C1 controls (U+0080 to U+009F) are 0xc2 0x80..0x9f in UTF-8.
+    const bool is_c1 =
+        byte == 0xc2 && i + 1 < safe.size() && static_cast<unsigned char>(safe[i + 1]) < 0xa0;
+    if (byte < 0x20 || byte == 0x7f) {
+      safe[i] = '?';
+    } else if (is_c1) {
+      safe.replace(i, 2, "?");
+    }
+  }
+  return safe;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string safe;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    safe += printable(text.substr(start, end - start)) + "\n";
+    start = end + 1;
+  }
+  return safe;
+}
+
+std::string truncate(std::string_view text, std::size_t columns) {
+  if (columns_of(text) <= columns) {
+    return std::string(text);
+  }
+  std::size_t end = 0;
+  std::size_t shown = 0;
+  while (end < text.size()) {
+    shown += continues_a_sequence(text[end]) ? 0 : 1;
+    if (shown >= columns) {
+      break;
+    }
+    ++end;
+  }
+  return std::string(text.substr(0, end)) + "~";
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) {
+      text += separator;
+    }
+    text += part;
+  }
+  return text;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,49 @@
+#pragma once
+// Everything a verb touches outside itself, so that tests run verbs without a node, a clock, a
+// terminal or an environment of the process.
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/kit/node_client.h"
+#include "cli/kit/settings.h"
+#include "gossip/base/result.h"
+#include "gossip/base/time.h"
+
+namespace muster::cli {
+
+struct AgentOptions;
+
+struct World {
+  std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
+  std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
+  bool err_is_terminal = false;
+
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  /// `address` is "ipc://PATH" or "HOST:PORT". kUnavailable: nobody listens there;
+  /// kInvalid: it is no address.
+  std::function<Result<std::unique_ptr<NodeClient>>(const std::string& address)> connect;
+  /// 32 hex digits nobody has drawn before.
+  std::function<std::string()> random_key;
+  std::function<Instant()> now;
+  std::function<void(Duration)> sleep;
+  std::function<std::string()> user_name;
+  std::function<std::string()> working_directory;
+  std::function<std::string()> host_name;  ///< Short: up to the first dot.
+  std::function<bool(const std::string& path)> exists;
+  std::function<bool(const std::string& path)> is_writable;
+  /// The settings in a config file; errors as of read_config_file in config_file.h.
+  std::function<Result<Settings>(const std::string& path, const std::vector<std::string>& known)>
+      read_settings;
+  /// The line that a person typed in answer; nothing at the end of input. Empty when there is
+  /// nobody to ask: stdin or stderr is no terminal.
+  std::function<std::optional<std::string>(const std::string& question)> ask;
+  /// The exit code of the process; returns when the agent has ended.
+  std::function<int(const AgentOptions&)> run_agent;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,85 @@
+// muster agent: the one process that every host runs.
+
+#include "cli/kit/agent_settings.h"
+#include "cli/kit/agent_verb.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+class Agent final : public Verb {
+ public:
+  void describe(Options& options) override {
+    setting(options, "listen",
+            "Control port; bulk is the next one; port 0 = any "
+            "(default 127.0.0.1:7450)",
+            "IP[:PORT]");
+    setting(options, "seeds", "Agents to join through, names or addresses", "HOST[:PORT],...");
+    setting(options, "data_dir",
+            "Where to keep identity, log and state (default "
+            "/var/lib/muster, or $XDG_STATE_HOME/muster)",
+            "DIR");
+    setting(options, "gpus", "GPUs to offer: sim:8xH100 simulates eight (default none)", "GPUS");
+    setting(options, "name", "Unique name (default the short hostname)", "NAME");
+    setting(options, "rack", "Rack, for placement and voters", "RACK");
+    setting(options, "bootstrap_expect",
+            "Found a quorum of this many voters: 1, 3 or 5; "
+            "0 = join one (default 0)",
+            "N");
+    options.flag("--insecure", insecure_, "Believe what other hosts say they are");
+    options.flag("--log-json", log_json_, "Log lines as JSON");
+    setting(options, "log_level", "debug, info, warn or error (default info)", "LEVEL");
+    options.text("--config", config_path_,
+                 "Config file (default /etc/muster/muster.toml); "
+                 "a flag beats MUSTER_* in the environment beats the file",
+                 "FILE");
+    options.example("muster agent --gpus sim:8xH100 --bootstrap-expect 1");
+  }
+
+  int run(Session& session) override {
+    if (insecure_) {
+      flags_["insecure"] = "true";
+    }
+    if (log_json_) {
+      flags_["log_json"] = "true";
+    }
+    const Result<AgentOptions> options = agent_options(session.world(), flags_, config_path_);
+    if (!options) {
+      return session.fail(agent::ResponseStatus::kUsage, options.error().text);
+    }
+    if (options->insecure && !options->listen.is_loopback()) {
+      session.note("warning: --insecure: whoever reaches " + options->listen.text() +
+                   " can join, read and submit");
+    }
+    return session.world().run_agent(*options);
+  }
+
+ private:
+  void setting(Options& options, const std::string& name, const std::string& help,
+               const std::string& value_name) {
+    std::string flag = "--" + name;
+    for (char& c : flag) {
+      c = c == '_' ? '-' : c;
+    }
+    options.value(
+        flag,
+        [this, name](const std::string& given) {
+          flags_[name] = given;
+          return ok();
+        },
+        help, value_name);
+  }
+
+  Settings flags_;
+  std::string config_path_;
+  bool insecure_ = false;
+  bool log_json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_agent() {
+  return std::make_unique<Agent>();
+}
+
+}  // namespace muster::cli

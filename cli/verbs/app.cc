@@ -1,0 +1,253 @@
+#include "cli/verbs/app.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/kit/json_view.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+#include "gossip/base/version.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kExitUsage = static_cast<int>(agent::ResponseStatus::kUsage);
+constexpr int kExitFailed = static_cast<int>(agent::ResponseStatus::kFailed);
+
+using Args = std::vector<std::string>;
+
+struct Entry {
+  std::string_view name;
+  std::string_view usage;
+  std::string_view purpose;
+  std::unique_ptr<Verb> (*make)(const Args& args);
+};
+
+template <std::unique_ptr<Verb> (*kMake)()>
+std::unique_ptr<Verb> plain(const Args&) {
+  return kMake();
+}
+
+constexpr std::array<Entry, 20> kVerbs = {{
+    {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
+    {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
+     make_submit},
+    {"jobs", "[OPTIONS]", "List the jobs that wait or run, and the last ones that ended.",
+     plain<make_jobs>},
+    {"show", "JOB [OPTIONS]", "Show a job, its attempts, its ranks and its history.",
+     plain<make_show>},
+    {"why", "JOB [OPTIONS]", "Say what a job waits for and what would start it now.",
+     plain<make_why>},
+    {"logs", "JOB [OPTIONS]", "Print what the ranks of a job wrote.", plain<make_logs>},
+    {"cancel", "JOB... [OPTIONS]", "End jobs, whether they wait or run.", plain<make_cancel>},
+    {"suspend", "JOB... [OPTIONS]", "Stop jobs and free their GPUs, to be resumed later.",
+     plain<make_suspend>},
+    {"resume", "JOB... [OPTIONS]", "Queue suspended jobs again, at their old place.",
+     plain<make_resume>},
+    {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again; uses none of their retries.",
+     plain<make_requeue>},
+    {"hosts", "[OPTIONS]", "List the hosts and how each one is.", plain<make_hosts>},
+    {"hosts fence", "NAME [OPTIONS]", "Say that a host is off: its grants end.", plain<make_fence>},
+    {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
+     plain<make_quorum>},
+    {"quorum add", "NAME [OPTIONS]", "Make a host a voter, one more than there were.",
+     plain<make_quorum_add>},
+    {"quorum remove", "NAME [OPTIONS]", "Take a host's vote, and want one voter less.",
+     plain<make_quorum_remove>},
+    {"quorum transfer", "[NAME] [OPTIONS]", "Let another voter lead.", plain<make_quorum_transfer>},
+    {"quorum recover", "[NAME] [OPTIONS]", "Go on when a majority of the voters is lost for good.",
+     plain<make_quorum_recover>},
+    {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
+    {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
+     plain<make_leave>},
+    {"version", "[OPTIONS]", "Print the version of this program and of the node.",
+     plain<make_version>},
+}};
+
+struct ExitCode {
+  std::string_view number;
+  std::string_view meaning;
+};
+constexpr std::array<ExitCode, 11> kExitCodes = {{
+    {"0", "ok"},
+    {"1", "failed"},
+    {"2", "usage: an option or argument is wrong"},
+    {"3", "impossible: no host can ever do it"},
+    {"4", "denied"},
+    {"5", "no quorum: surely not accepted"},
+    {"6", "not found"},
+    {"7", "conflict with what is there"},
+    {"75", "outcome unknown: repeat under the same key"},
+    {"124", "the job's time limit passed"},
+    {"128+n", "ended by signal n"},
+}};
+
+/// Where the purposes begin in the overview.
+constexpr std::size_t kNameColumns = 17;
+constexpr std::size_t kTypingErrorsMax = 2;
+
+std::string overview() {
+  std::string text =
+      "Muster runs gangs of GPU processes on a fleet of hosts without a central server.\n\n"
+      "Usage: muster VERB [OPTIONS]\n\n";
+  for (const Entry& entry : kVerbs) {
+    const std::string name(entry.name);
+    text += "  " + name + std::string(kNameColumns - name.size(), ' ') +
+            std::string(entry.purpose) + "\n";
+  }
+  text += "\nExit codes:\n";
+  for (const ExitCode& code : kExitCodes) {
+    const std::string number(code.number);
+    text += "  " + number + std::string(10 - number.size(), ' ') + std::string(code.meaning) + "\n";
+  }
+  return text +
+         "\n`muster VERB --help` says more. Start with: muster agent --gpus sim:8xH100 "
+         "--bootstrap-expect 1\n";
+}
+
+const Entry* find(std::string_view name) {
+  for (const Entry& entry : kVerbs) {
+    if (entry.name == name) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+bool wants_json(const Args& args) {
+  for (const std::string& arg : args) {
+    if (arg == "--" || arg == "--json") {
+      return arg == "--json";
+    }
+  }
+  return false;
+}
+
+/// Before there is a session: the options themselves are wrong.
+int refuse(World& world, const Args& args, const std::string& text) {
+  *world.err << "muster: " << printable(text) << "\n";
+  if (wants_json(args)) {
+    *world.out << error_json(text, kExitUsage) << "\n";
+  }
+  return kExitUsage;
+}
+
+/// Letters to insert, drop, replace or swap with their neighbour to make `one` of `other`.
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::vector<std::size_t>> cost(one.size() + 1,
+                                             std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const std::size_t change = one[i - 1] == other[j - 1] ? 0 : 1;
+      cost[i][j] =
+          std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost.back().back();
+}
+
+/// "" when none is near.
+std::string nearest_verb(std::string_view given) {
+  std::string_view nearest;
+  std::size_t least = kTypingErrorsMax + 1;
+  for (const Entry& entry : kVerbs) {
+    const std::size_t far = given.size() > kNameColumns ? least : distance(given, entry.name);
+    if (far < least) {
+      least = far;
+      nearest = entry.name;
+    }
+  }
+  return std::string(nearest);
+}
+
+std::string names() {
+  std::vector<std::string> all;
+  for (const Entry& entry : kVerbs) {
+    all.emplace_back(entry.name);
+  }
+  return join(all);
+}
+
+int run_verb(World& world, const Entry& entry, const Args& args) {
+  Options options(std::string(entry.name) + " " + std::string(entry.usage),
+                  std::string(entry.purpose));
+  const std::unique_ptr<Verb> verb = entry.make(args);
+  verb->describe(options);
+  const Result<bool> wants_help = options.parse(args);
+  if (!wants_help) {
+    return refuse(world, args,
+                  wants_help.error().text + " (muster " + std::string(entry.name) + " --help)");
+  }
+  if (*wants_help) {
+    *world.out << options.help();
+    return 0;
+  }
+  Session session(world, verb->common());
+  return verb->run(session);
+}
+
+int dispatch(World& world, const Args& args) {
+  if (args.empty()) {
+    *world.err << overview();
+    return kExitUsage;
+  }
+  const std::string& name = args.front();
+  if (name == "help" && args.size() > 1) {
+    // Its words alone: behind a "--" nothing would be an option any more.
+    Args about;
+    for (const std::string& word : args) {
+      if (&word != &args.front() && (word.empty() || word.front() != '-') && about.size() < 2) {
+        about.push_back(word);
+      }
+    }
+    const bool is_of_two = about.size() > 1 && find(about[0] + " " + about[1]) != nullptr;
+    about.resize(std::min<std::size_t>(about.size(), is_of_two ? 2 : 1));
+    about.emplace_back("--help");
+    return dispatch(world, about);
+  }
+  if (name == "-h" || name == "--help" || name == "help") {
+    *world.out << overview();
+    return 0;
+  }
+  if (name == "--version") {
+    *world.out << "muster " << kProductVersion << "\n";
+    return 0;
+  }
+  if (args.size() > 1) {
+    // "hosts fence" is a verb of two words.
+    if (const Entry* two_words = find(name + " " + args[1])) {
+      return run_verb(world, *two_words, Args(args.begin() + 2, args.end()));
+    }
+  }
+  const Entry* entry = find(name);
+  if (entry == nullptr) {
+    const std::string nearest = nearest_verb(name);
+    return refuse(world, args,
+                  "'" + name + "' is no verb" +
+                      (nearest.empty() ? ", these are: "
+                                       : ", did you mean " + nearest + "? All are: ") +
+                      names());
+  }
+  return run_verb(world, *entry, Args(args.begin() + 1, args.end()));
+}
+
+}  // namespace
+
+int run(World& world, const std::vector<std::string>& args) {
+  const int exit_code = dispatch(world, args);
+  world.out->flush();
+  if (!world.out->good() && exit_code == 0) {
+    *world.err << "muster: the answer could not be written to stdout\n";
+    return kExitFailed;
+  }
+  return exit_code;
+}
+
+}  // namespace muster::cli

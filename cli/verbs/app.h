@@ -1,0 +1,15 @@
+#pragma once
+// From the arguments of a process to one verb.
+
+#include <string>
+#include <vector>
+
+#include "cli/kit/world.h"
+
+namespace muster::cli {
+
+/// Runs `muster VERB ...`; `args` are those behind the program's name. Returns the exit code of the
+/// process, as `muster --help` lists them.
+int run(World& world, const std::vector<std::string>& args);
+
+}  // namespace muster::cli

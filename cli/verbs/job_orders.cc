@@ -1,0 +1,151 @@
+// muster cancel, suspend, resume, requeue: an operator's word about jobs, through any node.
+//
+// Each may be said again: what is so already is a success. A requeue names the attempt that is to
+// make way, so that its repetition never stops the attempt after it.
+
+#include "cli/kit/job_state.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/repeat.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+constexpr std::size_t kJobsMax = 1000;
+
+/// One word and how people say it.
+struct Word {
+  agent::Verb verb;
+  std::string_view name;
+  std::string_view done;  ///< "job 7 DONE"; also the key of --json.
+  std::string_view which;
+};
+
+constexpr Word kCancel{agent::Verb::kCancel, "cancel", "cancelled", "The jobs to cancel"};
+constexpr Word kSuspend{agent::Verb::kSuspend, "suspend", "suspended", "The jobs to suspend"};
+constexpr Word kResume{agent::Verb::kResume, "resume", "resumed", "The suspended jobs"};
+constexpr Word kRequeue{agent::Verb::kRequeue, "requeue", "requeued", "The jobs to queue again"};
+
+class JobOrders final : public Verb {
+ public:
+  explicit JobOrders(const Word& word) : word_(word) {}
+
+  void describe(Options& options) override {
+    options.numbers("JOB", jobs_, std::string(word_.which), kJobsMax);
+    common_.describe(options);
+    options.example("muster " + std::string(word_.name) + " 17 18");
+  }
+
+  int run(Session& session) override {
+    std::vector<JobOutcome> outcomes;
+    int exit_code = 0;
+    for (const std::uint64_t number : jobs_) {
+      outcomes.push_back(order(session, JobId(number)));
+      // The first failure decides: a script sees at least one of them.
+      exit_code = exit_code == 0 ? outcomes.back().exit_code : exit_code;
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(word_.done, outcomes) << "\n";
+    }
+    return exit_code;
+  }
+
+ private:
+  JobOutcome order(Session& session, JobId job) {
+    agent::Request request;
+    request.verb = word_.verb;
+    request.arguments = agent::encode_payload(agent::JobRef{job});
+    request.user = session.world().user_name();
+    std::uint64_t attempt = 0;
+    if (word_.verb == agent::Verb::kRequeue) {
+      Reply reply;
+      const auto detail = show(session, job, reply);
+      if (!detail.has_value()) {
+        return failed(session, job, reply);
+      }
+      attempt = detail->summary.attempt;
+      request.arguments = agent::encode_payload(agent::RequeueArgs{job, attempt});
+    }
+    auto [reply, may_be_done] = exchange_repeating(session, request);
+    if (reply.status == ResponseStatus::kConflict && may_be_done) {
+      // An earlier try may have done it, and the job went on from there.
+      Reply look;
+      const auto detail = show(session, job, look);
+      if (detail.has_value() && is_done(detail->summary, attempt)) {
+        reply.status = ResponseStatus::kOk;
+      }
+    }
+    if (!reply.is_ok()) {
+      return failed(session, job, reply);
+    }
+    if (!session.common().is_json) {
+      session.out() << "job " << job.value() << " " << word_.done << "\n";
+    }
+    return {job, 0, ""};
+  }
+
+  /// The leader's word about the job; without one `reply` says why, and nothing was ordered.
+  static std::optional<agent::JobDetail> show(Session& session, JobId job, Reply& reply) {
+    agent::Request request;
+    request.verb = agent::Verb::kShow;
+    request.consistent = true;
+    request.arguments = agent::encode_payload(agent::JobRef{job});
+    reply = exchange_repeating(session, request).reply;
+    if (!reply.is_ok()) {
+      const bool is_open = reply.status == ResponseStatus::kUnknown;
+      reply.status = is_open ? ResponseStatus::kNoQuorum : reply.status;
+      return std::nullopt;
+    }
+    auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
+    if (!detail.has_value()) {
+      reply.status = ResponseStatus::kFailed;
+      reply.text = "the node's answer is not understood";
+    }
+    return detail;
+  }
+
+  bool is_done(const agent::JobSummary& job, std::uint64_t attempt) const {
+    if (word_.verb == agent::Verb::kRequeue) {
+      return job.attempt > attempt;
+    }
+    if (word_.verb == agent::Verb::kResume) {
+      return job.state == "completed" || job.state == "failed";
+    }
+    return job.state == word_.done;
+  }
+
+  JobOutcome failed(Session& session, JobId job, const Reply& reply) const {
+    const std::string number = std::to_string(job.value());
+    const bool is_unknown = reply.status == ResponseStatus::kUnknown;
+    // What the leader says of a job names it.
+    const std::string subject =
+        reply.text.rfind("job " + number + " ", 0) == 0 ? "" : "job " + number + ": ";
+    const std::string text =
+        subject + reply.text +
+        (is_unknown ? "; repeat with: muster " + std::string(word_.name) + " " + number : "");
+    session.note(text);
+    return {job, static_cast<int>(reply.status), text};
+  }
+
+  Word word_;
+  std::vector<std::uint64_t> jobs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_cancel() {
+  return std::make_unique<JobOrders>(kCancel);
+}
+std::unique_ptr<Verb> make_suspend() {
+  return std::make_unique<JobOrders>(kSuspend);
+}
+std::unique_ptr<Verb> make_resume() {
+  return std::make_unique<JobOrders>(kResume);
+}
+std::unique_ptr<Verb> make_requeue() {
+  return std::make_unique<JobOrders>(kRequeue);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,248 @@
+// muster logs: what the ranks of a job wrote, read from the hosts that hold it.
+
+#include <algorithm>
+
+#include "cli/kit/job_state.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/rank_output.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr Duration kFollowInterval = std::chrono::milliseconds(200);
+/// How often the job is looked at while all ranks that are left are out of reach.
+constexpr Duration kLookInterval = std::chrono::seconds(1);
+
+class Logs final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.numbers("JOB", job_, "The job", 1);
+    options.flag("-f,--follow", follow_,
+                 "Go on until the ranks have ended: of that attempt, or without one of all");
+    options.value(
+        "-r,--rank", [this](const std::string& text) { return accept_rank(text); },
+        "The rank, or all, each line behind its [rank] (default 0)", "N|all");
+    options.number("--attempt", attempt_, "The attempt, counted from 1; 0 is the last one");
+    common_.describe(options);
+    options.example("muster logs 17 -f --rank all");
+  }
+
+  int run(Session& session) override {
+    int exit_code = 0;
+    std::uint64_t shown = 0;
+    do {
+      const auto detail = job_detail(session, shown);
+      if (!detail.has_value()) {
+        return session.failed();
+      }
+      const agent::AttemptInfo* attempt = chosen_attempt(*detail, shown);
+      if (attempt == nullptr && shown > 0) {
+        return exit_code;  // The job ended with what was shown.
+      }
+      if (attempt == nullptr) {
+        return session.fail(agent::ResponseStatus::kNotFound, no_attempt_text(*detail));
+      }
+      if (shown > 0) {
+        session.note("attempt " + std::to_string(attempt->number) + " begins");
+      }
+      std::vector<RankOutput> outputs = ranks_of(detail->summary.id, *attempt);
+      if (outputs.empty()) {
+        return fail_without_rank(session, *detail, *attempt);
+      }
+      const int code = copy(session, outputs, attempt->number);
+      exit_code = exit_code == 0 ? code : exit_code;
+      shown = attempt->number;
+    } while (follow_ && attempt_ == 0 && session.out().good());
+    return exit_code;
+  }
+
+ private:
+  Status accept_rank(const std::string& text) {
+    all_ = text == "all";
+    if (all_) {
+      return ok();
+    }
+    const Result<std::uint64_t> number = parse_number(text);
+    if (!number) {
+      return Error{ErrorCode::kInvalid, "'" + text + "' is neither a rank's number nor all"};
+    }
+    rank_ = *number;
+    return ok();
+  }
+
+  /// With --follow, waits until the job has an attempt above `shown` to read from, or ended without
+  /// one.
+  std::optional<agent::JobDetail> job_detail(Session& session, std::uint64_t shown) const {
+    const std::string arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    std::string told;
+    while (true) {
+      auto detail = session.read<agent::JobDetail>(agent::Verb::kShow, arguments);
+      if (!detail.has_value() || !follow_ || is_ended(detail->summary.state)) {
+        return detail;
+      }
+      if (chosen_attempt(*detail, shown) != nullptr) {
+        return detail;
+      }
+      const std::string& state = detail->summary.state;
+      const bool is_between = state == "queued" || state == "suspended";
+      if (shown > 0 && is_between && state != told) {
+        told = state;
+        session.note("attempt " + std::to_string(shown) + " is over and the job is " + state +
+                     " (" + detail->summary.cause + "): waiting for the next attempt");
+      }
+      session.world().sleep(kFollowInterval);
+    }
+  }
+
+  int fail_without_rank(Session& session, const agent::JobDetail& detail,
+                        const agent::AttemptInfo& attempt) const {
+    if (attempt.members_left_out > 0) {
+      return session.fail(agent::ResponseStatus::kFailed,
+                          "the answer has no room for the hosts of rank " + std::to_string(rank_) +
+                              " in attempt " + std::to_string(attempt.number));
+    }
+    return session.fail(agent::ResponseStatus::kNotFound,
+                        "attempt " + std::to_string(attempt.number) + " of job " +
+                            std::to_string(detail.summary.id.value()) + " has no rank " +
+                            std::to_string(rank_));
+  }
+
+  /// The one asked for, or the newest; of those that follow what was `shown`, the first.
+  const agent::AttemptInfo* chosen_attempt(const agent::JobDetail& detail,
+                                           std::uint64_t shown) const {
+    const agent::AttemptInfo* chosen = nullptr;
+    for (const agent::AttemptInfo& attempt : detail.attempts) {
+      const bool is_nearer = chosen == nullptr || (shown == 0 ? attempt.number > chosen->number
+                                                              : attempt.number < chosen->number);
+      const bool matches =
+          attempt_ == 0 ? attempt.number > shown && is_nearer : attempt.number == attempt_;
+      chosen = matches ? &attempt : chosen;
+    }
+    return chosen;
+  }
+
+  std::string no_attempt_text(const agent::JobDetail& detail) const {
+    const std::string job = "job " + std::to_string(detail.summary.id.value());
+    if (attempt_ != 0) {
+      return job + " has no attempt " + std::to_string(attempt_);
+    }
+    return job + " is " + detail.summary.state + " and never started, so it wrote nothing" +
+           (is_ended(detail.summary.state) ? "" : ": wait for it with -f");
+  }
+
+  std::vector<RankOutput> ranks_of(JobId job, const agent::AttemptInfo& attempt) const {
+    std::vector<RankOutput> outputs;
+    for (const agent::MemberInfo& member : attempt.members) {
+      for (std::uint64_t local = 0; local < member.gpus.size(); ++local) {
+        const std::uint64_t rank = member.first_rank + local;
+        if (all_ || rank == rank_) {
+          RankSource source{job,
+                            attempt.number,
+                            attempt.token,
+                            member.host,
+                            member.host_name,
+                            rank,
+                            output_bytes(member, rank),
+                            rank_state(member, rank)};
+          outputs.emplace_back(std::move(source), all_);
+        }
+      }
+    }
+    return outputs;
+  }
+
+  static std::uint64_t output_bytes(const agent::MemberInfo& member, std::uint64_t rank) {
+    for (const agent::RankInfo& info : member.ranks) {
+      if (info.rank == rank) {
+        return info.output_bytes;
+      }
+    }
+    return 0;
+  }
+
+  static std::string rank_state(const agent::MemberInfo& member, std::uint64_t rank) {
+    for (const agent::RankInfo& info : member.ranks) {
+      if (info.rank == rank) {
+        return info.detail.empty() ? info.state : info.state + ", " + info.detail;
+      }
+    }
+    return member.state;
+  }
+
+  int copy(Session& session, std::vector<RankOutput>& outputs, std::uint64_t attempt) const {
+    Instant look_at{};
+    bool is_going_on = true;
+    while (is_going_on && session.out().good()) {
+      const Turn turn = advance(session, outputs);
+      session.out() << std::flush;
+      is_going_on = turn.is_going_on;
+      if (!is_going_on && turn.is_waiting) {
+        const bool is_early = session.world().now() < look_at;
+        is_going_on = is_early || is_in_force(session, attempt);
+        look_at = is_early ? look_at : session.world().now() + kLookInterval;
+      }
+      if (is_going_on && !turn.got_bytes) {
+        session.world().sleep(kFollowInterval);
+      }
+    }
+    int exit_code = 0;
+    for (RankOutput& output : outputs) {
+      output.finish(session);
+      exit_code = exit_code == 0 ? output.exit_code() : exit_code;
+    }
+    return exit_code;
+  }
+
+  struct Turn {
+    bool is_going_on = false;  ///< Some rank that is in reach is not over.
+    bool is_waiting = false;   ///< Some rank is out of reach.
+    bool got_bytes = false;
+  };
+  /// Each rank once; of those out of reach one, which may take its time.
+  Turn advance(Session& session, std::vector<RankOutput>& outputs) const {
+    Turn turn;
+    bool has_tried = false;
+    for (RankOutput& output : outputs) {
+      const bool was_out_of_reach = output.is_out_of_reach();
+      if (output.is_due(session.world().now()) && !(was_out_of_reach && has_tried)) {
+        has_tried = has_tried || was_out_of_reach;
+        turn.got_bytes = output.advance(session, follow_) || turn.got_bytes;
+      }
+      turn.is_waiting = turn.is_waiting || output.is_out_of_reach();
+      turn.is_going_on = turn.is_going_on || (!output.is_over() && !output.is_out_of_reach());
+    }
+    return turn;
+  }
+
+  /// Whether a rank that is out of reach may yet go on with that attempt, as the node knew not
+  /// longer ago than the timeout.
+  bool is_in_force(Session& session, std::uint64_t number) const {
+    agent::Request request;
+    request.verb = agent::Verb::kShow;
+    request.arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    const Reply reply = session.exchange(request);
+    const auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
+    const auto age = std::chrono::milliseconds(reply.response.age_ms);
+    if (!reply.is_ok() || !detail.has_value() || age > session.common().timeout) {
+      return false;
+    }
+    const std::string& state = detail->summary.state;
+    return !is_ended(state) && state != "queued" && state != "suspended" &&
+           detail->summary.attempt == number;
+  }
+
+  std::vector<std::uint64_t> job_;
+  bool follow_ = false;
+  bool all_ = false;
+  std::uint64_t rank_ = 0;
+  std::uint64_t attempt_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_logs() {
+  return std::make_unique<Logs>();
+}
+
+}  // namespace muster::cli

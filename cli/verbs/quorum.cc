@@ -1,0 +1,85 @@
+// muster quorum: who votes, who leads, how far the log is, how many failures it stands.
+
+#include "cli/kit/duration.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/table.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+std::string summary(const agent::QuorumInfo& quorum, const std::string& answered_by) {
+  const std::string leader = quorum.leader.is_zero()
+                                 ? "none known: nothing is accepted or placed until a majority of "
+                                   "voters is\n           back; if they are lost for good: muster "
+                                   "quorum recover"
+                                 : quorum.leader_name + " (" + quorum.leader.short_hex() + ")";
+  return "cluster    " + quorum.cluster.short_hex() + "\n" +  //
+         "leader     " + leader + "\n" + "answered   " + answered_by + " (" + quorum.role + ")\n" +
+         (quorum.epoch > 1 ? "epoch      " + std::to_string(quorum.epoch) + " (recovered)\n" : "") +
+         "term       " + std::to_string(quorum.term.value()) + "\n" + "log        commit " +
+         std::to_string(quorum.commit.value()) + ", applied " +
+         std::to_string(quorum.applied.value()) + "\n" + "tolerates  " +
+         std::to_string(quorum.tolerates) +
+         (quorum.tolerates == 1 ? " failed voter\n" : " failed voters\n");
+}
+
+/// How far each voter is, and when it was heard, only the leader knows.
+std::string voters_table(const agent::QuorumInfo& quorum) {
+  const bool is_leader = quorum.role == "leader";
+  Table table({{.title = "NAME"},
+               {.title = "ID"},
+               {.title = "STATE"},
+               {.title = "VOTES"},
+               {.title = "RACK"},
+               {.title = "MATCH", .is_number = true},
+               {.title = "BEHIND", .is_number = true},
+               {.title = "CONTACT", .is_number = true},
+               {.title = "WHY"}});
+  for (const agent::VoterInfo& voter : quorum.voters) {
+    table.add({voter.name, voter.id.short_hex(), voter.state, voter.is_learner ? "no" : "yes",
+               voter.rack.empty() ? "-" : voter.rack,
+               is_leader ? std::to_string(voter.match_index) : "-",
+               is_leader ? std::to_string(voter.behind) : "-",
+               is_leader && !voter.is_unheard ? format_age(voter.contact_ms) : "-",
+               voter.why.empty() ? "-" : voter.why});
+  }
+  return table.text();
+}
+
+class Quorum final : public Verb {
+ public:
+  void describe(Options& options) override {
+    common_.describe(options);
+    common_.describe_consistent(options);
+    options.example("muster quorum");
+  }
+
+  int run(Session& session) override {
+    const auto quorum = session.read<agent::QuorumInfo>(agent::Verb::kQuorum);
+    if (!quorum.has_value()) {
+      return session.failed();
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(*quorum, session.last()) << "\n";
+      return 0;
+    }
+    if (quorum->cluster.is_zero()) {
+      session.out() << "no quorum was formed or met yet: start the first agents with "
+                       "--bootstrap-expect, or give this one --seeds\n";
+      return 0;
+    }
+    session.out() << printable_lines(summary(*quorum, session.last().answered_by)) << "\n"
+                  << voters_table(*quorum);
+    return 0;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_quorum() {
+  return std::make_unique<Quorum>();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,98 @@
+// muster quorum add, remove and transfer: an operator's say in who votes and who leads. What names
+// a host may be said twice, and is repeated when an answer is lost; a transfer to anyone is not.
+
+#include "cli/kit/host_name.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/repeat.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::QuorumAction;
+using agent::ResponseStatus;
+
+struct Kind {
+  QuorumAction action;
+  const char* verb;
+  const char* done;  ///< "host d added", and the key of the JSON answer.
+  const char* help;
+  bool needs_name;
+};
+
+constexpr Kind kAdd{QuorumAction::kAdd, "add", "added", "The host that shall vote: its name or id",
+                    true};
+constexpr Kind kRemove{QuorumAction::kRemove, "remove", "removed",
+                       "The host that shall not vote any more: its name or id", true};
+constexpr Kind kTransfer{QuorumAction::kTransfer, "transfer", "leads",
+                         "The voter that shall lead: its name or id; else whichever suits best",
+                         false};
+
+class QuorumChange final : public Verb {
+ public:
+  explicit QuorumChange(const Kind& kind) : kind_(kind) {}
+
+  void describe(Options& options) override {
+    options.word("NAME", name_, kind_.help, kind_.needs_name);
+    common_.describe(options);
+    options.example(std::string("muster quorum ") + kind_.verb + " gpu17");
+  }
+
+  int run(Session& session) override {
+    agent::QuorumWish wish;
+    wish.action = kind_.action;
+    if (!name_.empty()) {
+      const FoundHost found = find_host(session, name_);
+      if (!found.host.has_value()) {
+        return found.exit_code;
+      }
+      wish.host = found.host->id;
+      name_ = found.host->name;
+    }
+    agent::Request request;
+    request.verb = agent::Verb::kChangeQuorum;
+    request.arguments = agent::encode_payload(wish);
+    request.user = session.world().user_name();
+    Reply reply =
+        name_.empty() ? session.exchange(request) : exchange_repeating(session, request).reply;
+    if (!reply.is_ok()) {
+      if (reply.status == ResponseStatus::kUnknown) {
+        reply.text += "; see `muster quorum`, or repeat: muster quorum ";
+        reply.text += kind_.verb + (name_.empty() ? "" : " " + name_);
+      }
+      return session.fail(reply);
+    }
+    say(session, reply.response.text);
+    return 0;
+  }
+
+ private:
+  void say(Session& session, const std::string& detail) const {
+    if (session.common().is_json) {
+      session.out() << quorum_changed_json(kind_.done, name_, detail) << "\n";
+    } else if (name_.empty()) {
+      session.out() << "another voter leads: `muster quorum` says which\n";
+    } else {
+      session.out() << "host " << printable(name_) << " " << kind_.done
+                    << (detail.empty() ? "" : ": " + printable(detail)) << "\n";
+    }
+  }
+
+  const Kind& kind_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_quorum_add() {
+  return std::make_unique<QuorumChange>(kAdd);
+}
+std::unique_ptr<Verb> make_quorum_remove() {
+  return std::make_unique<QuorumChange>(kRemove);
+}
+std::unique_ptr<Verb> make_quorum_transfer() {
+  return std::make_unique<QuorumChange>(kTransfer);
+}
+
+}  // namespace muster::cli

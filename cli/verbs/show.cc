@@ -1,0 +1,170 @@
+// muster show: one job, its attempts, its ranks and how it got where it is.
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/kit/duration.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/quote.h"
+#include "cli/kit/table.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t kGpuColumns = 16;
+
+std::string or_default(Duration duration, const std::string& otherwise) {
+  return duration == Duration(0) ? otherwise : format_duration(duration);
+}
+
+/// "silent 12s" of a member whose ranks are not known to be over, on a host that does not answer.
+std::string missing_text(const agent::MemberInfo& member) {
+  static constexpr std::string_view kOpen[] = {"assigned", "ready", "running", "stopping",
+                                               "condemned"};
+  const bool is_open =
+      std::find(std::begin(kOpen), std::end(kOpen), member.state) != std::end(kOpen);
+  if (!is_open || member.host_state.empty() || member.host_state == "alive") {
+    return "";
+  }
+  return (member.host_detail.empty() ? member.host_state : member.host_detail) + " " +
+         format_age(member.host_since_ms);
+}
+
+/// " (host c silent 12s)" when that is what a reader must know beside the state.
+std::string missing_hosts_text(const std::vector<agent::AttemptInfo>& attempts) {
+  std::string text;
+  if (!attempts.empty()) {
+    for (const agent::MemberInfo& member : attempts.back().members) {
+      const std::string missing = missing_text(member);
+      if (!missing.empty()) {
+        text += (text.empty() ? "host " : ", host ") + member.host_name + " " + missing;
+      }
+    }
+  }
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+std::string summary_text(const agent::JobDetail& detail) {
+  const agent::JobSummary& job = detail.summary;
+  std::string text = "job        " + std::to_string(job.id.value()) + " " + job.name + "\n" +
+                     "state      " + job.state + (job.cause.empty() ? "" : ": " + job.cause) +
+                     missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" +
+                     "gpus       " + std::to_string(job.gpus) +
+                     (job.gpu_type.empty() ? " of any type" : " x " + job.gpu_type) + "\n" +
+                     "priority   " + std::to_string(job.priority) + "\n";
+  if (!job.hosts.empty()) {
+    text += "hosts      " + join(job.hosts) + "\n";
+  }
+  return text;
+}
+
+std::string spec_text(const scheduler::JobSpec& spec) {
+  const std::string hold =
+      spec.keep_when_isolated
+          ? "keep (never stopped by silence)"
+          : or_default(spec.hold, "default (10m over several hosts, 2m on one)");
+  std::string text = "command    " + shell_quoted(spec.argv) + "\n" +  //
+                     "directory  " + spec.directory + "\n";
+  if (!spec.environment.empty()) {
+    text += "env        " + shell_quoted(spec.environment) + "\n";
+  }
+  return text + "retries    " + std::to_string(spec.retries) + "\n" + "isolation  " + hold + "\n" +
+         "grace      " + format_duration(spec.grace) + "\n" + "patience   " +
+         format_duration(spec.patience) + ", then " +
+         (spec.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue") + "\n" +
+         "limit      " + or_default(spec.time_limit, "none") + "\n";
+}
+
+/// Enough of a UUID to tell the GPUs of a host apart; --json has the whole.
+std::string short_gpu(const std::string& uuid) {
+  return uuid.size() <= kGpuColumns ? uuid : uuid.substr(0, kGpuColumns - 1) + "~";
+}
+
+std::string attempt_text(const agent::AttemptInfo& attempt) {
+  Table table({{.title = "RANK", .is_number = true},
+               {.title = "HOST"},
+               {.title = "GPU", .columns_min = 12},
+               {.title = "MEMBER"},
+               {.title = "RESULT", .columns_min = 12},
+               {.title = "DETAIL"}});
+  for (const agent::MemberInfo& member : attempt.members) {
+    const std::string missing = missing_text(member);
+    const std::string state = member.state + (missing.empty() ? "" : ", " + missing);
+    for (const agent::RankInfo& rank : member.ranks) {
+      const std::uint64_t local = rank.rank - member.first_rank;
+      table.add({std::to_string(rank.rank), member.host_name,
+                 local < member.gpus.size() ? short_gpu(member.gpus[local]) : "", state, rank.state,
+                 rank.detail});
+    }
+    if (member.ranks.empty()) {
+      table.add({std::to_string(member.first_rank), member.host_name, join(member.gpus, ","), state,
+                 "", ""});
+    }
+  }
+  return printable_lines("\nattempt " + std::to_string(attempt.number) + " (token " +
+                         attempt.token.text() + ") " + attempt.state +
+                         (attempt.cause.empty() ? "" : ": " + attempt.cause)) +
+         (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text()) +
+         (attempt.members_left_out == 0 ? ""
+                                        : "and " + std::to_string(attempt.members_left_out) +
+                                              (attempt.members.empty() ? "" : " more") +
+                                              " hosts that the answer has no room for\n");
+}
+
+std::string transitions_text(const std::vector<agent::TransitionInfo>& transitions) {
+  if (transitions.empty()) {
+    return "";
+  }
+  Table table({{.title = "LOG", .is_number = true},
+               {.title = "AFTER", .is_number = true},
+               {.title = "STATE"},
+               {.title = "CAUSE", .columns_min = 12}});
+  const std::uint64_t first_ms = transitions.front().cluster_ms;
+  for (const agent::TransitionInfo& transition : transitions) {
+    const auto after = std::chrono::milliseconds(transition.cluster_ms - first_ms);
+    table.add({std::to_string(transition.index.value()), format_after(after), transition.state,
+               transition.cause});
+  }
+  return "\n" + table.text();
+}
+
+class Show final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.numbers("JOB", job_, "The job", 1);
+    common_.describe(options);
+    common_.describe_consistent(options);
+    options.example("muster show 17");
+  }
+
+  int run(Session& session) override {
+    const auto detail = session.read<agent::JobDetail>(
+        agent::Verb::kShow, agent::encode_payload(agent::JobRef{JobId(job_.at(0))}));
+    if (!detail.has_value()) {
+      return session.failed();
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(*detail, session.last()) << "\n";
+      return 0;
+    }
+    session.out() << printable_lines(summary_text(*detail) + spec_text(detail->spec));
+    for (const agent::AttemptInfo& attempt : detail->attempts) {
+      session.out() << attempt_text(attempt);
+    }
+    session.out() << transitions_text(detail->transitions);
+    return 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> job_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_show() {
+  return std::make_unique<Show>();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,138 @@
+// muster submit: a job enters the queue, once, however often the network fails on the way.
+//
+// The key is made before the first try and every try carries it, so that a repeated submit finds
+// the job of the first (design 8 "Submit"). Only when no try can have reached the log is the answer
+// "surely not accepted".
+
+#include "cli/kit/json_view.h"
+#include "cli/kit/quote.h"
+#include "cli/verbs/job_wait.h"
+#include "cli/verbs/submit_options.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+constexpr Duration kRetryPause = std::chrono::milliseconds(200);
+/// One try; several fit into the default --timeout.
+constexpr Duration kTryTimeout = std::chrono::seconds(3);
+
+class Submit final : public Verb {
+ public:
+  explicit Submit(std::vector<std::string> args) : args_(std::move(args)) {}
+
+  void describe(Options& options) override {
+    options_.describe(options);
+    options.flag("--wait", wait_, "Wait for the end of the job and exit with its exit code");
+    common_.describe(options);
+    options.example("muster submit --gpus 16 --gpu-type H100 --name llama -- python train.py");
+  }
+
+  int run(Session& session) override {
+    const Result<agent::SubmitArgs> submit = options_.arguments(session.world());
+    if (!submit) {
+      return session.fail(ResponseStatus::kUsage, submit.error().text);
+    }
+    if (const auto address = session.malformed_node(); address.has_value()) {
+      return session.fail(ResponseStatus::kUsage,
+                          "nothing was sent: '" + *address + "' is not HOST:PORT");
+    }
+    if (session.common().is_verbose) {
+      session.note("key " + submit->key);
+    }
+    const Reply reply = send(session, *submit);
+    if (!reply.is_ok()) {
+      return session.fail(reply.status, explained(reply, *submit));
+    }
+    const auto accepted = agent::decode_payload<agent::JobRef>(reply.response.payload);
+    if (!accepted.has_value()) {
+      return session.fail(ResponseStatus::kUnknown,
+                          "the node's answer is not understood" + repeat_line(*submit));
+    }
+    if (!session.common().is_verbose) {
+      session.note("key " + submit->key);
+    }
+    const std::string named = "job " + std::to_string(accepted->job.value());
+    if (session.common().is_json && wait_) {
+      session.note(named);  // One document, at the end.
+    } else {
+      session.out() << (session.common().is_json ? submitted_json(accepted->job, submit->key)
+                                                 : named)
+                    << "\n"
+                    << std::flush;
+    }
+    return wait_ ? wait_for_end(session, accepted->job, submit->key) : 0;
+  }
+
+ private:
+  /// Tries until there is an answer, or until --timeout has passed since the first try: under one
+  /// key, at one node after the other.
+  Reply send(Session& session, const agent::SubmitArgs& submit) const {
+    agent::Request request;
+    request.verb = agent::Verb::kSubmit;
+    request.arguments = agent::encode_payload(submit);
+    request.user = session.world().user_name();
+    const Instant deadline = session.world().now() + session.common().timeout;
+    session.learn_nodes();
+    bool may_be_accepted = false;
+    for (std::size_t tries = 1;; ++tries) {
+      const Duration left = deadline - session.world().now();
+      Reply reply = session.exchange(request, std::min(left, kTryTimeout));
+      may_be_accepted = may_be_accepted || reply.status == ResponseStatus::kUnknown;
+      const bool has_failed = reply.status == ResponseStatus::kUnknown ||
+                              reply.status == ResponseStatus::kNoQuorum ||
+                              (may_be_accepted && !reply.is_from_node);
+      const bool is_untried_left = tries < session.nodes_count();
+      if (!has_failed || (!may_be_accepted && !is_untried_left)) {
+        return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
+      }
+      if (reply.is_from_node) {
+        session.turn_to_next_node();
+      }
+      const Duration pause = is_untried_left ? Duration(0) : kRetryPause;
+      if (session.world().now() + pause >= deadline) {
+        return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
+      }
+      session.progress("no answer yet, trying again under the same key");
+      session.world().sleep(pause);
+    }
+  }
+
+  /// A failure of the last try says nothing about the earlier ones. Only a leader that looked the
+  /// key up among the jobs before it refused the new one (State::job_of_key) does.
+  static Reply with_earlier_tries(Reply reply) {
+    const bool is_definite =
+        reply.is_ok() || (reply.is_from_node && (reply.status == ResponseStatus::kImpossible ||
+                                                 reply.status == ResponseStatus::kConflict));
+    reply.status = is_definite ? reply.status : ResponseStatus::kUnknown;
+    return reply;
+  }
+
+  std::string explained(const Reply& reply, const agent::SubmitArgs& submit) const {
+    if (reply.status == ResponseStatus::kUnknown) {
+      return "the job may or may not have been accepted (" + reply.text + ")" + repeat_line(submit);
+    }
+    if (reply.status == ResponseStatus::kNoQuorum) {
+      return "the job was surely not accepted: " + reply.text;
+    }
+    return reply.text;
+  }
+
+  std::string repeat_line(const agent::SubmitArgs& submit) const {
+    return "; repeat with: muster submit " + shell_quoted(as_repeated(args_, submit));
+  }
+
+  std::vector<std::string> args_;
+  SubmitOptions options_;
+  bool wait_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args) {
+  return std::make_unique<Submit>(args);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,48 @@
+#pragma once
+// The job as `muster submit` is told it, and as it goes to the node.
+
+#include <string>
+#include <vector>
+
+#include "agent/api/client_api.h"
+#include "cli/kit/options.h"
+#include "cli/kit/world.h"
+
+namespace muster::cli {
+
+/// Words of command and environment together: what a codec of the cluster reads back.
+inline constexpr std::size_t kCommandWordsMax = 4096;
+/// Of a job's name and GPU type; longer ones help nobody in a table.
+inline constexpr std::size_t kNameBytesMax = 255;
+inline constexpr std::size_t kDirectoryBytesMax = 4095;  ///< PATH_MAX.
+inline constexpr std::uint64_t kGpusMax = 1'000'000;
+inline constexpr std::size_t kKeyDigits = 32;
+
+class SubmitOptions {
+ public:
+  void describe(Options& options);
+  /// The spec and the key, drawn now unless one was given. kInvalid says what is wrong with them.
+  Result<agent::SubmitArgs> arguments(const World& world) const;
+
+ private:
+  Status accept_hold(const std::string& text);
+  Status check() const;
+  Status check_command() const;
+
+  std::vector<std::string> argv_;
+  std::vector<std::string> environment_;
+  std::uint64_t gpus_ = 1;
+  std::uint64_t retries_ = 0;
+  std::int64_t priority_ = 0;
+  std::string name_;
+  std::string directory_;
+  std::string key_;
+  scheduler::JobSpec spec_;  ///< The rest, written by the options directly.
+};
+
+/// The arguments of a submit with the key and the directory of the `first` one, whether they were
+/// there or not: from wherever it is repeated, it is the same job.
+std::vector<std::string> as_repeated(const std::vector<std::string>& args,
+                                     const agent::SubmitArgs& first);
+
+}  // namespace muster::cli

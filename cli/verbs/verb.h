@@ -1,0 +1,46 @@
+#pragma once
+// One verb of the command line: its options and what it does. One file each.
+
+#include <memory>
+
+#include "cli/kit/options.h"
+#include "cli/kit/session.h"
+
+namespace muster::cli {
+
+class Verb {
+ public:
+  virtual ~Verb() = default;
+  /// Called once, before run(); the options write into the verb.
+  virtual void describe(Options& options) = 0;
+  /// The exit code of the process. `session` was made from common().
+  virtual int run(Session& session) = 0;
+  const CommonOptions& common() const { return common_; }
+
+ protected:
+  CommonOptions common_;
+};
+
+std::unique_ptr<Verb> make_agent();
+std::unique_ptr<Verb> make_cancel();
+std::unique_ptr<Verb> make_events();
+std::unique_ptr<Verb> make_fence();
+std::unique_ptr<Verb> make_hosts();
+std::unique_ptr<Verb> make_jobs();
+std::unique_ptr<Verb> make_leave();
+std::unique_ptr<Verb> make_logs();
+std::unique_ptr<Verb> make_quorum();
+std::unique_ptr<Verb> make_quorum_add();
+std::unique_ptr<Verb> make_quorum_remove();
+std::unique_ptr<Verb> make_quorum_transfer();
+std::unique_ptr<Verb> make_quorum_recover();
+std::unique_ptr<Verb> make_requeue();
+std::unique_ptr<Verb> make_resume();
+std::unique_ptr<Verb> make_show();
+/// `args` are the verb's own arguments, for the line that repeats the submit.
+std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args);
+std::unique_ptr<Verb> make_suspend();
+std::unique_ptr<Verb> make_version();
+std::unique_ptr<Verb> make_why();
+
+}  // namespace muster::cli

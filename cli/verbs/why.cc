@@ -1,0 +1,118 @@
+// muster why: what a job waits for, who has it, and what would start it now.
+
+#include <algorithm>
+
+#include "cli/kit/json_view.h"
+#include "cli/kit/table.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+std::string names_of(const std::vector<JobId>& jobs) {
+  std::vector<std::string> numbers;
+  for (const JobId job : jobs) {
+    numbers.push_back(std::to_string(job.value()));
+  }
+  return (jobs.size() == 1 ? "job " : "jobs ") + join(numbers);
+}
+
+std::string need_text(const agent::WhyInfo& why) {
+  if (why.wanted == 0) {
+    return "";
+  }
+  return "gpus     " + std::to_string(why.wanted) + " wanted, " + std::to_string(why.free) +
+         " free, " + std::to_string(why.lacking) + " lacking\n";
+}
+
+/// The queue is strict: nothing but the start of those ahead brings it nearer.
+std::string ahead_text(const agent::WhyInfo& why, std::uint64_t count) {
+  const std::uint64_t more = count - why.ahead.size();
+  return "ahead    " + names_of(why.ahead) +
+         (more == 0 ? "" : " and " + std::to_string(more) + " more") + "\n" +
+         "turn     it is tried once " +
+         (count == 1 ? "the job ahead of it has started\n"
+                     : "the " + std::to_string(count) + " jobs ahead of it have started\n");
+}
+
+std::string withheld_text(const agent::WhyInfo& why) {
+  std::vector<std::string> parts;
+  for (const agent::WithheldInfo& withheld : why.withheld) {
+    parts.push_back(std::to_string(withheld.gpus) + " (" + withheld.reason + ")");
+  }
+  return (parts.empty() ? "" : "withheld " + join(parts) + "\n") +
+         (why.left_out.empty() ? "" : "left out " + join(why.left_out) + ": refused it, or late\n");
+}
+
+std::string change_text(const agent::WhyInfo& why) {
+  // An older node gives no count, and one that waits for hosts starts nothing.
+  const std::uint64_t ahead = std::max<std::uint64_t>(why.ahead_count, why.ahead.size());
+  if (ahead > 0 || why.awaits_hosts) {
+    return ahead > 0 ? ahead_text(why, ahead) : "";
+  }
+  std::string text;
+  if (!why.would_start.empty()) {
+    text += "starts   now, if " + names_of(why.would_start) + " ended\n";
+  }
+  if (why.fits_now > 0 && why.fits_now < why.wanted) {
+    text += "fits     with " + std::to_string(why.fits_now) + " GPUs it would start now\n";
+  }
+  return text;
+}
+
+std::string holders_text(const agent::WhyInfo& why) {
+  if (why.holders.empty()) {
+    return "";
+  }
+  Table table({{.title = "HOLDER", .is_number = true},
+               {.title = "NAME", .columns_min = 12},
+               {.title = "GPUS", .is_number = true},
+               {.title = "HOSTS", .columns_min = 12}});
+  for (const agent::HolderInfo& holder : why.holders) {
+    table.add({std::to_string(holder.job.value()), holder.name, std::to_string(holder.gpus),
+               join(holder.hosts, ",")});
+  }
+  return "\n" + table.text() +
+         (why.holders_more == 0
+              ? ""
+              : "and " + std::to_string(why.holders_more) + " more, none with more GPUs\n");
+}
+
+class Why final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.numbers("JOB", job_, "The job", 1);
+    common_.describe(options);
+    common_.describe_consistent(options);
+    options.example("muster why 17");
+  }
+
+  int run(Session& session) override {
+    const auto why = session.read<agent::WhyInfo>(
+        agent::Verb::kWhy, agent::encode_payload(agent::JobRef{JobId(job_.at(0))}));
+    if (!why.has_value()) {
+      return session.failed();
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(*why, session.last()) << "\n";
+      return 0;
+    }
+    session.out() << printable_lines("job " + std::to_string(why->job.value()) + " is " +
+                                     why->state + ": " + why->headline)
+                  << need_text(*why) << printable_lines(withheld_text(*why)) << change_text(*why)
+                  << holders_text(*why);
+    return 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> job_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_why() {
+  return std::make_unique<Why>();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,61 @@
+#include "crdt/rows/codec.h"
+
+#include <algorithm>
+
+namespace muster::crdt {
+namespace {
+
+using gossip::Encoder;
+using gossip::Reader;
+
+}  // namespace
+
+std::string encode(const RowsBody& body) {
+  Encoder out;
+  out.array(6).boolean(body.want_all).array(body.want.size());
+  for (const HostId& host : body.want) {
+    out.id(host);
+  }
+  out.array(body.rows.size());
+  for (const RowOf& row : body.rows) {
+    out.array(3).id(row.host);
+    write_row(out, row.row);
+  }
+  out.array(body.digests.size());
+  for (const RowDigest& digest : body.digests) {
+    out.array(2).id(digest.host).u64(digest.digest);
+  }
+  out.boolean(body.complete).u64(body.audit);
+  return out.take();
+}
+
+std::optional<RowsBody> decode_rows(Reader in) {
+  RowsBody body;
+  body.want_all = in.boolean();
+  Reader want = in.array_at_most(kDigestsPerMessageMax);
+  while (want.ok() && want.left() > 0) {
+    body.want.push_back(want.id<HostId>());
+  }
+  Reader rows = in.array_at_most(kRowsPerMessageMax);
+  body.rows.reserve(std::min(rows.left(), kRowsPerMessageMax));
+  while (rows.ok() && rows.left() > 0) {
+    Reader row = rows.array();
+    const HostId host = row.id<HostId>();
+    body.rows.push_back({host, read_row(row)});
+  }
+  Reader digests = in.array_at_most(kDigestsPerMessageMax);
+  body.digests.reserve(std::min(digests.left(), kDigestsPerMessageMax));
+  while (digests.ok() && digests.left() > 0) {
+    Reader pair = digests.array();
+    const HostId host = pair.id<HostId>();
+    body.digests.push_back({host, pair.u64()});
+  }
+  body.complete = in.boolean();
+  body.audit = in.u64();
+  if (!in.ok()) {
+    return std::nullopt;
+  }
+  return body;
+}
+
+}  // namespace muster::crdt

@@ -1,0 +1,95 @@
+#include "crdt/rows/row.h"
+
+#include <algorithm>
+
+#include "gossip/base/generation.h"
+
+namespace muster::crdt {
+
+RowVersion Row::version() const {
+  RowVersion highest;
+  for (const auto& [id, field] : fields) {
+    highest = std::max(highest, field.version);
+  }
+  return highest;
+}
+
+const Field* Row::field(FieldId id) const {
+  const auto found = fields.find(static_cast<std::uint32_t>(id));
+  return found == fields.end() ? nullptr : &found->second;
+}
+
+std::vector<std::uint32_t> join(Row& row, const Row& other) {
+  std::vector<std::uint32_t> changed;
+  row.full_from = std::max(row.full_from, other.full_from);
+  for (auto it = row.fields.begin(); it != row.fields.end();) {
+    if (it->second.version.generation < row.full_from) {
+      changed.push_back(it->first);
+      it = row.fields.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  for (const auto& [id, field] : other.fields) {
+    if (field.version.generation < row.full_from) {
+      continue;
+    }
+    const auto [mine, is_new] = row.fields.try_emplace(id, field);
+    if (is_new || mine->second < field) {
+      mine->second = field;
+      changed.push_back(id);
+    }
+  }
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  return changed;
+}
+
+void write_row(gossip::Encoder& out, const Row& row) {
+  out.num(row.full_from).map(row.fields.size());
+  for (const auto& [id, field] : row.fields) {
+    out.u64(id).array(3).num(field.version.generation).num(field.version.sequence);
+    out.bytes(field.bytes);
+  }
+}
+
+std::string encode_row(const Row& row) {
+  gossip::Encoder out;
+  out.array(2);
+  write_row(out, row);
+  return out.take();
+}
+
+Row read_row(gossip::Reader& in) {
+  Row row;
+  row.full_from = Generation(in.u64_at_most(kGenerationMax));
+  gossip::Reader fields = in.map();
+  if (fields.size() > kRowFieldsMax) {
+    fields.fail();
+  }
+  while (fields.ok() && fields.left() > 0) {
+    const auto id = static_cast<std::uint32_t>(fields.u64_at_most(UINT32_MAX));
+    gossip::Reader triple = fields.array();
+    Field field;
+    field.version.generation = Generation(triple.u64_at_most(kGenerationMax));
+    field.version.sequence = Sequence(triple.u64_at_most(kVersionMax));
+    field.bytes = triple.text(kFieldBytesMax);
+    row.fields.insert_or_assign(id, std::move(field));
+  }
+  return row;
+}
+
+std::optional<Row> decode_row(std::string_view bytes) {
+  Result<gossip::Document> document = gossip::Document::parse(std::string(bytes));
+  if (!document) {
+    return std::nullopt;
+  }
+  gossip::Reader in = document->root();
+  Row row = read_row(in);
+  if (!in.ok()) {
+    return std::nullopt;
+  }
+  return row;
+}
+
+}  // namespace muster::crdt

@@ -1,0 +1,65 @@
+#pragma once
+// One host's row as a value: fields with versions and their join. Only the owner writes a row, so
+// per field the higher (generation, sequence) wins. The join is commutative, associative and
+// idempotent, and asks nothing of what a field means: unknown fields merge like known ones.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crdt/rows/host_state.h"
+#include "gossip/base/ids.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::crdt {
+
+/// Limits of a row from outside; beyond them the row is refused.
+inline constexpr std::size_t kRowFieldsMax = 64;
+inline constexpr std::size_t kFieldBytesMax = 64 << 10;
+/// Generations and sequences above this are nobody's: a forged one must not use up the counter.
+inline constexpr std::uint64_t kVersionMax = std::uint64_t{1} << 48;
+
+/// When the owner wrote something: order is (generation, sequence), never time.
+struct RowVersion {
+  Generation generation;
+  Sequence sequence;
+  constexpr auto operator<=>(const RowVersion&) const = default;
+};
+
+struct Field {
+  RowVersion version;
+  std::string bytes;
+  /// Versions first. Equal versions with different bytes do not happen with one honest owner; the
+  /// larger bytes win then, so that all readers still agree.
+  auto operator<=>(const Field&) const = default;
+};
+
+struct Row {
+  /// The owner's first publish of this generation is included: fields of older generations are
+  /// over and were dropped. 0 = not known.
+  Generation full_from;
+  std::map<std::uint32_t, Field> fields;  ///< By FieldId's number; ones we do not know included.
+
+  bool operator==(const Row&) const = default;
+  /// The highest version of any field.
+  RowVersion version() const;
+  const Field* field(FieldId id) const;
+};
+
+/// Takes into `row` what `other` knows better; the numbers of the fields that changed or were
+/// dropped, ascending.
+std::vector<std::uint32_t> join(Row& row, const Row& other);
+
+/// [full_from, {field: [generation, sequence, bytes]}]: the form on disk, and on the wire behind
+/// the host id.
+std::string encode_row(const Row& row);
+void write_row(gossip::Encoder& out, const Row& row);
+/// Reads the two elements; fails the reader beyond the limits.
+Row read_row(gossip::Reader& in);
+std::optional<Row> decode_row(std::string_view bytes);
+
+}  // namespace muster::crdt

@@ -1,0 +1,44 @@
+#pragma once
+// Names inbound connections: ZeroMQ's (socket, routing id) on one side, Route numbers on the other.
+// ZeroMQ does not tell when an inbound connection ends, so the table is bounded and forgets the
+// route that was silent longest; an answer to a forgotten route is dropped, as to a closed one.
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "gossip/wire/transport.h"
+
+namespace muster::gossip {
+
+class RouteTable {
+ public:
+  /// Which of our sockets, and the id ZeroMQ gave the connection there.
+  using Address = std::pair<std::size_t, std::string>;
+
+  /// `routes_max` >= 1.
+  explicit RouteTable(std::size_t routes_max) : routes_max_(routes_max) {}
+
+  /// The route of a connection that just spoke; numbers are never reused.
+  Route touch(Address address);
+  /// Null when unknown; valid until the next touch() or forget().
+  const Address* find(Route route) const;
+  void forget(Route route);
+  std::size_t size() const { return by_address_.size(); }
+
+ private:
+  struct Entry {
+    Route route;
+    Address address;
+  };
+
+  std::size_t routes_max_;
+  std::uint64_t last_ = 0;
+  std::list<Entry> entries_;  ///< Most recently heard first.
+  std::map<Address, std::list<Entry>::iterator> by_address_;
+  std::map<Route, std::list<Entry>::iterator> by_route_;
+};
+
+}  // namespace muster::gossip

@@ -1,0 +1,189 @@
+#include "gossip/edge/zmq_client.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <zmq.hpp>
+
+#include "gossip/edge/boot_clock.h"
+#include "gossip/edge/tcp_knock.h"
+#include "gossip/wire/endpoint.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::gossip {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kTcp = "tcp://";
+constexpr std::string_view kIpc = "ipc://";
+constexpr int kKnockMs = 200;
+constexpr int kQueue = 64;
+constexpr char kStartHint[] =
+    ": start one with `muster agent`, or name another with --node HOST:PORT";
+
+Error nobody_at(std::string_view where) {
+  return {ErrorCode::kUnavailable, "no agent answers at " + std::string(where) + kStartHint};
+}
+
+Status knock_ipc(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return Error{ErrorCode::kInvalid, "the socket path '" + path + "' is empty or too long"};
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return Error{ErrorCode::kIo, std::string("cannot make a socket: ") + std::strerror(errno)};
+  }
+  const int rc = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int error = errno;
+  close(fd);
+  if (rc == 0 || error == EAGAIN) {
+    return ok();
+  }
+  if (error == EACCES) {
+    return Error{ErrorCode::kUnavailable,
+                 "no permission to use " + path + ": call as the user the agent runs as"};
+  }
+  return nobody_at(path);
+}
+
+/// Names are resolved here, once: libzmq would do it where no error can be seen.
+Result<Endpoint> resolve(std::string_view text) {
+  const auto numeric = Endpoint::parse(text, 0);
+  if (numeric.has_value() && numeric->port != 0) {
+    return *numeric;
+  }
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) {
+    return Error{ErrorCode::kInvalid, "'" + std::string(text) + "' is not HOST:PORT"};
+  }
+  const std::string host(text.substr(0, colon));
+  const std::string port(text.substr(colon + 1));
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0 || found == nullptr) {
+    return Error{ErrorCode::kUnavailable, "the name '" + host + "' does not resolve"};
+  }
+  char digits[NI_MAXHOST] = {};
+  getnameinfo(found->ai_addr, found->ai_addrlen, digits, sizeof digits, nullptr, 0, NI_NUMERICHOST);
+  const bool six = found->ai_family == AF_INET6;
+  freeaddrinfo(found);
+  const std::string address = six ? "[" + std::string(digits) + "]" : std::string(digits);
+  const auto endpoint = Endpoint::parse(address + ":" + port, 0);
+  if (!endpoint.has_value() || endpoint->port == 0) {
+    return Error{ErrorCode::kInvalid, "'" + std::string(text) + "' is not HOST:PORT"};
+  }
+  return *endpoint;
+}
+
+/// The address to give to libzmq, once somebody was seen there.
+Result<std::string> knock(std::string_view address) {
+  if (address.starts_with(kIpc)) {
+    const Status answered = knock_ipc(std::string(address.substr(kIpc.size())));
+    if (!answered) {
+      return answered.error();
+    }
+    return std::string(address);
+  }
+  if (!address.starts_with(kTcp)) {
+    return Error{ErrorCode::kInvalid,
+                 "'" + std::string(address) + "' is no ipc:// or tcp:// address"};
+  }
+  const Result<Endpoint> endpoint = resolve(address.substr(kTcp.size()));
+  if (!endpoint) {
+    return endpoint.error();
+  }
+  if (TcpKnock(*endpoint).answer(kKnockMs) != KnockAnswer::kListening) {
+    return nobody_at(endpoint->text());
+  }
+  return std::string(kTcp) + endpoint->text();
+}
+
+}  // namespace
+
+class ZmqClient::Impl {
+ public:
+  Impl() : context_(1), socket_(context_, zmq::socket_type::dealer) {
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMessageBytesMax));
+    socket_.set(zmq::sockopt::sndhwm, kQueue);
+    socket_.set(zmq::sockopt::rcvhwm, kQueue);
+  }
+
+  zmq::socket_t& socket() { return socket_; }
+
+ private:
+  zmq::context_t context_;
+  zmq::socket_t socket_;
+};
+
+ZmqClient::ZmqClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ZmqClient::ZmqClient(ZmqClient&&) noexcept = default;
+ZmqClient& ZmqClient::operator=(ZmqClient&&) noexcept = default;
+ZmqClient::~ZmqClient() = default;
+
+Result<ZmqClient> ZmqClient::connect(std::string_view address) {
+  const Result<std::string> target = knock(address);
+  if (!target) {
+    return target.error();
+  }
+  try {
+    auto impl = std::make_unique<Impl>();
+    impl->socket().set(zmq::sockopt::ipv6, target->find('[') != std::string::npos);
+    impl->socket().connect(*target);
+    return ZmqClient(std::move(impl));
+  } catch (const zmq::error_t& error) {
+    return Error{ErrorCode::kInvalid, "cannot use '" + *target + "': " + error.what()};
+  }
+}
+
+Status ZmqClient::send(std::string bytes) {
+  if (bytes.empty() || bytes.size() > kMessageBytesMax) {
+    return Error{ErrorCode::kInvalid, "a message has 1 to " + std::to_string(kMessageBytesMax) +
+                                          " bytes, this one " + std::to_string(bytes.size())};
+  }
+  const int rc = zmq_send(impl_->socket().handle(), bytes.data(), bytes.size(), ZMQ_DONTWAIT);
+  if (rc < 0) {
+    return Error{ErrorCode::kUnavailable, std::string("not sent: ") + zmq_strerror(zmq_errno())};
+  }
+  return ok();
+}
+
+Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
+  const Instant deadline = boot_now() + timeout;
+  void* socket = impl_->socket().handle();
+  for (;;) {
+    zmq::message_t frame;
+    if (zmq_msg_recv(frame.handle(), socket, ZMQ_DONTWAIT) >= 0) {
+      const bool single = !frame.more();
+      while (frame.more() && zmq_msg_recv(frame.handle(), socket, ZMQ_DONTWAIT) >= 0) {
+      }
+      if (single && !frame.empty()) {
+        return std::optional<std::string>(frame.to_string());
+      }
+      continue;
+    }
+    const int error = zmq_errno();
+    const Duration left = deadline - boot_now();
+    if (error != EAGAIN && error != EINTR) {
+      return Error{ErrorCode::kIo, std::string("the connection failed: ") + zmq_strerror(error)};
+    }
+    if (left <= Duration(0)) {
+      return std::optional<std::string>();
+    }
+    zmq::pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
+    zmq_poll(&item, 1, std::chrono::ceil<milliseconds>(left).count());
+  }
+}
+
+}  // namespace muster::gossip

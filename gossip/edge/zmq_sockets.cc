@@ -1,0 +1,271 @@
+#include "gossip/edge/zmq_sockets.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "gossip/wire/wire.h"
+
+namespace muster::gossip {
+namespace {
+
+constexpr int kHandshakeMs = 3000;
+constexpr int kConnectMs = 1500;
+constexpr int kOutQueue = 64;
+constexpr int kInQueue = 256;
+constexpr int kBacklog = 4096;
+/// Of libzmq sockets in the context, monitors included; connections do not count.
+constexpr int kSocketsMax = 64;
+/// sun_path holds 108 bytes, terminating zero included.
+constexpr std::size_t kIpcPathMax = 107;
+
+std::size_t monitor_of(Channel channel) {
+  return kSocketCount + (channel == Channel::kControl ? 0 : 1);
+}
+
+std::string address_of(const Endpoint& endpoint) {
+  return "tcp://" + endpoint.text();
+}
+
+std::optional<Endpoint> endpoint_of(std::string_view address) {
+  constexpr std::string_view kScheme = "tcp://";
+  if (!address.starts_with(kScheme)) {
+    return std::nullopt;
+  }
+  return Endpoint::parse(address.substr(kScheme.size()), 0);
+}
+
+Error bind_error(int error, const Endpoint& endpoint) {
+  if (error == EADDRINUSE) {
+    return {ErrorCode::kConflict,
+            "port " + std::to_string(endpoint.port) + " on " + endpoint.ip_text() +
+                " is in use: stop the agent that holds it, or choose another one with "
+                "--listen IP:PORT (port 0 = any)"};
+  }
+  if (error == EADDRNOTAVAIL || error == ENODEV) {
+    return {ErrorCode::kInvalid, endpoint.ip_text() +
+                                     " is no address of this host: give one of its own with "
+                                     "--listen IP:PORT"};
+  }
+  return {ErrorCode::kIo, "cannot listen on " + endpoint.text() + ": " + zmq_strerror(error)};
+}
+
+}  // namespace
+
+SocketIndex in_of(Channel channel) {
+  return channel == Channel::kControl ? kControlIn : kBulkIn;
+}
+SocketIndex out_of(Channel channel) {
+  return channel == Channel::kControl ? kControlOut : kBulkOut;
+}
+bool is_out(std::size_t index) {
+  return index == kControlOut || index == kBulkOut;
+}
+Channel channel_of(std::size_t index) {
+  return index == kBulkIn || index == kBulkOut ? Channel::kBulk : Channel::kControl;
+}
+
+ZmqSockets::ZmqSockets() : context_(1, kSocketsMax) {}
+
+Status ZmqSockets::open(const Endpoint& control, const Endpoint& bulk,
+                        const std::string& ipc_path) {
+  try {
+    for (std::size_t index = 0; index < kSocketCount; ++index) {
+      make_socket(static_cast<SocketIndex>(index));
+    }
+    make_monitor(kControlOut);
+    make_monitor(kBulkOut);
+    for (std::size_t place = 0; place < kWaitedCount; ++place) {
+      places_[place].fd = socket_at(place).get(zmq::sockopt::fd);
+    }
+    Status bound = bind_tcp(kControlIn, control);
+    if (bound) {
+      bound = bind_tcp(kBulkIn, bulk);
+    }
+    return bound ? bind_cli(ipc_path) : bound;
+  } catch (const zmq::error_t& error) {
+    return Error{ErrorCode::kIo, std::string("cannot open the transport: ") + error.what()};
+  }
+}
+
+void ZmqSockets::make_socket(SocketIndex index) {
+  zmq::socket_t socket(context_, zmq::socket_type::router);
+  socket.set(zmq::sockopt::linger, 0);
+  socket.set(zmq::sockopt::router_mandatory, true);
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMessageBytesMax));
+  socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+  socket.set(zmq::sockopt::rcvhwm, kInQueue);
+  if (is_out(index)) {
+    socket.set(zmq::sockopt::sndhwm, kOutQueue);
+    socket.set(zmq::sockopt::reconnect_ivl, -1);
+    socket.set(zmq::sockopt::connect_timeout, kConnectMs);
+  } else {
+    socket.set(zmq::sockopt::sndhwm, kInQueue);
+    socket.set(zmq::sockopt::backlog, kBacklog);
+  }
+  sockets_[index] = std::move(socket);
+}
+
+void ZmqSockets::make_monitor(SocketIndex index) {
+  const std::string address = "inproc://monitor-" + std::to_string(index);
+  const int kinds = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                    ZMQ_EVENT_CLOSED;
+  if (zmq_socket_monitor(sockets_[index].handle(), address.c_str(), kinds) != 0) {
+    throw zmq::error_t();
+  }
+  zmq::socket_t monitor(context_, zmq::socket_type::pair);
+  monitor.set(zmq::sockopt::linger, 0);
+  // A lost event is a link whose end is noticed late, hence no limit here. Events are few, at most
+  // four a dial, and read every turn.
+  monitor.set(zmq::sockopt::rcvhwm, 0);
+  monitor.connect(address);
+  monitors_[monitor_of(channel_of(index)) - kSocketCount] = std::move(monitor);
+}
+
+Status ZmqSockets::bind_tcp(SocketIndex index, const Endpoint& endpoint) {
+  zmq::socket_t& socket = sockets_[index];
+  socket.set(zmq::sockopt::ipv6, !endpoint.is_ipv4());
+  try {
+    socket.bind(address_of(endpoint));
+  } catch (const zmq::error_t& error) {
+    return bind_error(error.num(), endpoint);
+  }
+  const auto bound = endpoint_of(socket.get(zmq::sockopt::last_endpoint));
+  if (!bound.has_value()) {
+    return Error{ErrorCode::kIo, "cannot read back the port of " + endpoint.text()};
+  }
+  listening_[index] = *bound;
+  return ok();
+}
+
+Status ZmqSockets::bind_cli(const std::string& path) {
+  if (path.empty()) {
+    return ok();
+  }
+  if (path.size() > kIpcPathMax) {
+    return Error{ErrorCode::kInvalid, "the path " + path + " is longer than " +
+                                          std::to_string(kIpcPathMax) +
+                                          " bytes: choose a shorter --data-dir"};
+  }
+  // The mode is right from the start: a socket that is open to all for a moment is open.
+  const mode_t before = umask(0177);
+  const int rc = zmq_bind(sockets_[kCli].handle(), ("ipc://" + path).c_str());
+  const int error = zmq_errno();
+  umask(before);
+  if (rc != 0) {
+    return Error{ErrorCode::kIo, "cannot make the socket " + path + ": " + zmq_strerror(error)};
+  }
+  return ok();
+}
+
+bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint& peer) {
+  zmq::socket_t& socket = sockets_[out_of(channel)];
+  places_[out_of(channel)].touched = true;
+  try {
+    // libzmq ends a lost dial by the text of its address; with IPV6 on an IPv4 address would be
+    // known there under another text and never end.
+    socket.set(zmq::sockopt::ipv6, !peer.is_ipv4());
+    socket.set(zmq::sockopt::connect_routing_id, id);
+    socket.connect(address_of(peer));
+  } catch (const zmq::error_t&) {
+    return false;
+  }
+  return true;
+}
+
+void ZmqSockets::disconnect(Channel channel, const Endpoint& peer) {
+  places_[out_of(channel)].touched = true;
+  // Fails when libzmq has let go already, which is what is wanted.
+  zmq_disconnect(sockets_[out_of(channel)].handle(), address_of(peer).c_str());
+}
+
+SendOutcome ZmqSockets::send(std::size_t index, const std::string& id, const std::string& bytes) {
+  void* socket = sockets_[index].handle();
+  places_[index].touched = true;
+  if (zmq_send(socket, id.data(), id.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) {
+    return zmq_errno() == EAGAIN ? SendOutcome::kQueueFull : SendOutcome::kUnreachable;
+  }
+  // A ROUTER that took the id takes the payload too; when the connection ends in between it
+  // swallows it.
+  zmq_send(socket, bytes.data(), bytes.size(), ZMQ_DONTWAIT);
+  return SendOutcome::kSent;
+}
+
+zmq::socket_t& ZmqSockets::socket_at(std::size_t place) {
+  return place < kSocketCount ? sockets_[place] : monitors_[place - kSocketCount];
+}
+
+bool ZmqSockets::receive(std::size_t place, zmq::message_t& frame) {
+  places_[place].touched = true;
+  places_[place].ready = zmq_msg_recv(frame.handle(), socket_at(place).handle(), ZMQ_DONTWAIT) >= 0;
+  return places_[place].ready;
+}
+
+ReadOutcome ZmqSockets::read(std::size_t index, std::string& id, std::string& bytes) {
+  zmq::message_t head;
+  if (!receive(index, head)) {
+    return ReadOutcome::kNothing;
+  }
+  // The frames of a message arrive together: reading the rest never waits.
+  zmq::message_t payload;
+  std::size_t frames = 1;
+  for (bool more = head.more(); more && receive(index, payload); ++frames) {
+    more = payload.more();
+  }
+  if (frames != 2 || payload.empty()) {
+    return ReadOutcome::kMalformed;
+  }
+  id = head.to_string();
+  bytes = payload.to_string();
+  return ReadOutcome::kMessage;
+}
+
+std::optional<MonitorEvent> ZmqSockets::next_event(Channel channel) {
+  const std::size_t monitor = monitor_of(channel);
+  zmq::message_t head;
+  zmq::message_t address;
+  std::uint16_t kind = 0;
+  std::int32_t value = 0;
+  if (!receive(monitor, head) || !receive(monitor, address) ||
+      head.size() < sizeof kind + sizeof value) {
+    return std::nullopt;
+  }
+  std::memcpy(&kind, head.data(), sizeof kind);
+  std::memcpy(&value, static_cast<const char*>(head.data()) + sizeof kind, sizeof value);
+  return MonitorEvent{kind, value, endpoint_of(address.to_string_view()).value_or(Endpoint())};
+}
+
+bool ZmqSockets::may_have_events(Channel channel) const {
+  return places_[monitor_of(channel)].ready;
+}
+
+/// Asks libzmq, which takes the news off the descriptor.
+bool ZmqSockets::look(std::size_t place) {
+  places_[place].ready = (socket_at(place).get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
+  places_[place].touched = places_[place].ready;
+  return places_[place].ready;
+}
+
+bool ZmqSockets::wait(int timeout_ms, std::vector<pollfd>& others) {
+  bool any = false;
+  for (std::size_t place = 0; place < kWaitedCount; ++place) {
+    any = (places_[place].touched && look(place)) || any;
+  }
+  const std::size_t count = others.size();
+  for (const Place& place : places_) {
+    others.push_back({place.fd, POLLIN, 0});
+  }
+  const int fired = poll(others.data(), others.size(), any ? 0 : timeout_ms);
+  for (std::size_t i = 0; i < others.size() && fired > 0; ++i) {
+    const bool is_own = i >= count;
+    if (others[i].revents != 0) {
+      any = !is_own || look(i - count) || any;
+    }
+  }
+  others.resize(count);
+  return any;
+}
+
+}  // namespace muster::gossip

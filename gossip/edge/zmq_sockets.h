@@ -1,0 +1,85 @@
+#pragma once
+// The five libzmq sockets of a ZmqTransport and how they are set up; includes zmq.hpp and is
+// included by zmq_transport.cc alone. Knows frames and monitor events, nothing of links or routes.
+// Nothing here throws or blocks.
+
+#include <poll.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "gossip/base/result.h"
+#include "gossip/wire/transport.h"
+
+namespace muster::gossip {
+
+enum SocketIndex : std::size_t { kControlIn, kControlOut, kBulkIn, kBulkOut, kCli, kSocketCount };
+/// The monitors of the two out sockets come behind the sockets where all are waited for.
+inline constexpr std::size_t kWaitedCount = kSocketCount + 2;
+
+SocketIndex in_of(Channel channel);
+SocketIndex out_of(Channel channel);
+bool is_out(std::size_t index);
+Channel channel_of(std::size_t index);
+
+enum class SendOutcome { kSent, kQueueFull, kUnreachable };
+enum class ReadOutcome { kMessage, kMalformed, kNothing };
+
+/// What libzmq's io thread says of a connection: `value` is a descriptor for the kinds we ask for,
+/// but 0 for HANDSHAKE_SUCCEEDED. The routing id is not told.
+struct MonitorEvent {
+  int kind = 0;
+  int value = 0;
+  Endpoint peer;
+};
+
+class ZmqSockets {
+ public:
+  ZmqSockets();
+  /// Makes and binds all of them; errors as ZmqTransport::open().
+  Status open(const Endpoint& control, const Endpoint& bulk, const std::string& ipc_path);
+  Endpoint listening(Channel channel) const { return listening_[in_of(channel)]; }
+
+  /// False when libzmq refuses at once: no descriptor, no such address. `id` is never used again.
+  bool connect(Channel channel, const std::string& id, const Endpoint& peer);
+  void disconnect(Channel channel, const Endpoint& peer);
+  SendOutcome send(std::size_t index, const std::string& id, const std::string& bytes);
+  ReadOutcome read(std::size_t index, std::string& id, std::string& bytes);
+  std::optional<MonitorEvent> next_event(Channel channel);
+  /// Sleeps until something can be read here, `others` have events, or the time is over. False only
+  /// in the last case. zmq_poll would do, but it asks libzmq about every socket twice, at two
+  /// system calls each; that was a tenth of a busy voter's time.
+  bool wait(int timeout_ms, std::vector<pollfd>& others);
+  /// Something may be there to read, as of the last wait(), and not everything was read since.
+  bool may_read(std::size_t index) const { return places_[index].ready; }
+  bool may_have_events(Channel channel) const;
+
+ private:
+  void make_socket(SocketIndex index);
+  void make_monitor(SocketIndex index);
+  Status bind_tcp(SocketIndex index, const Endpoint& endpoint);
+  Status bind_cli(const std::string& path);
+  bool receive(std::size_t place, zmq::message_t& frame);
+  zmq::socket_t& socket_at(std::size_t place);
+  bool look(std::size_t place);
+
+  /// libzmq's descriptor tells of changes only, and asking libzmq takes the news off it. So a
+  /// socket must be asked after its descriptor fired and after each call that may have taken news.
+  struct Place {
+    int fd = -1;
+    bool touched = true;
+    bool ready = true;
+  };
+
+  zmq::context_t context_;
+  std::array<zmq::socket_t, kSocketCount> sockets_;
+  std::array<zmq::socket_t, kWaitedCount - kSocketCount> monitors_;  ///< Of the two out sockets.
+  std::array<Place, kWaitedCount> places_;
+  std::array<Endpoint, kSocketCount> listening_;
+};
+
+}  // namespace muster::gossip

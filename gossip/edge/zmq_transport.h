@@ -1,0 +1,107 @@
+#pragma once
+// The production transport: ZeroMQ over TCP, and a unix socket for the CLI. The only place, with
+// gossip/edge/zmq_client.cc, that knows libzmq. Owned and used by one thread, the event loop's:
+//
+//   while (running) {
+//     transport->wait(timeout, fds);
+//     for (TransportInput& input : transport->take_inputs()) node.step(now, ...);
+//     ... transport->send(...), reply(...), drop(...) for the node's outputs
+//   }
+//
+// Control and bulk have two ROUTER sockets each: `in` is bound, `out` dials. Every dial has a
+// routing id of its own that is never used again, and libzmq never redials: a link that ends is
+// reported once, and the next send() dials anew. Nothing blocks but wait(). A message is one frame
+// behind the routing id; anything else is dropped and counted.
+//
+// How a link ends:
+//   refused  the peer's kernel answered with a reset and nobody listens (within milliseconds)
+//   reset    an established connection ended but the peer listens: a redial will do
+//   timeout  no connection or no ZeroMQ handshake within kDialTimeout, or silence after an end
+// DropLink is not reported as LinkDown. Messages queued on a link that ends are lost.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gossip/base/result.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/transport.h"
+
+namespace muster::gossip {
+
+/// From the dial to the end of the handshake.
+inline constexpr Duration kDialTimeout = std::chrono::milliseconds(1500);
+/// A link that carried nothing for so long is closed; the next send dials anew. Nobody is told.
+inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
+/// Beyond links_max the link that was idle longest makes room, when it was idle for this at least:
+/// what was said on it has left by then.
+inline constexpr Duration kLinkIdleMin = std::chrono::seconds(1);
+/// How long the knock after a lost link may stay unanswered.
+inline constexpr Duration kKnockTimeout = std::chrono::milliseconds(300);
+
+class ZmqTransport {
+ public:
+  struct Options {
+    Endpoint control;      ///< Listens here; port 0 = any.
+    Endpoint bulk;         ///< Listens here; port 0 = any.
+    std::string ipc_path;  ///< Unix socket of the CLI, made with mode 0600. "" = none.
+    /// Links dialled at once, over both channels; a Send beyond is dropped unless an idle link
+    /// makes room. A link costs a descriptor and about 30 KB; the leader needs 256.
+    std::size_t links_max = 1024;
+    /// Inbound connections that can be answered: each host may have one, and clients some.
+    std::size_t routes_max = 20'000;
+    /// Messages one take_inputs() returns at most, so that timers get their turn in a flood.
+    std::size_t messages_per_turn = 512;
+  };
+
+  /// Everything dropped is counted here and nowhere else.
+  struct Stats {
+    std::uint64_t received = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t dials = 0;
+    std::uint64_t links_up = 0;
+    std::uint64_t links_down = 0;
+    std::uint64_t dropped_malformed = 0;    ///< Inbound: not exactly one non-empty frame.
+    std::uint64_t dropped_too_large = 0;    ///< Outbound, above kMessageBytesMax.
+    std::uint64_t dropped_queue_full = 0;   ///< Outbound, the link's queue is full.
+    std::uint64_t dropped_no_route = 0;     ///< Replies to closed or forgotten connections.
+    std::uint64_t dropped_link_ending = 0;  ///< Sends on a link whose end is being classified.
+    std::uint64_t dropped_links_full = 0;   ///< Sends beyond links_max.
+    std::uint64_t closed_idle = 0;          ///< Links closed as idle.
+    bool operator==(const Stats&) const = default;
+  };
+
+  /// kConflict: a port is taken (the text names it and what to do). kInvalid: not an address of
+  /// this host, or the socket's path is too long. kIo: no descriptors, no permission.
+  static Result<std::unique_ptr<ZmqTransport>> open(Options options);
+  ~ZmqTransport();
+  ZmqTransport(const ZmqTransport&) = delete;
+  ZmqTransport& operator=(const ZmqTransport&) = delete;
+
+  /// Where we listen, with the real ports.
+  Endpoint control_endpoint() const;
+  Endpoint bulk_endpoint() const;
+
+  void send(const Send& send);
+  void reply(const Reply& reply);
+  void drop(const DropLink& drop);
+
+  /// Sleeps until take_inputs() may have something, one of `extra_fds` is readable, or `timeout`
+  /// has passed. True in the first two cases. Our own timers cut the sleep short.
+  bool wait(Duration timeout, std::span<const int> extra_fds = {});
+  /// Whether the last wait() found this one of its extra descriptors readable.
+  bool readable(int extra_fd) const;
+  /// What happened: links first, then messages in the order of each connection.
+  std::vector<TransportInput> take_inputs();
+
+  const Stats& stats() const;
+
+ private:
+  class Impl;
+  explicit ZmqTransport(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::gossip

@@ -1,0 +1,101 @@
+#pragma once
+// The envelope every message travels in, and the list of message types. Bodies belong to the
+// folders: each encodes its own in its codec.cc, as one positional array.
+//
+// envelope = [protocol version, type, cluster id, host id, generation, nonce, body, ...trailing]
+// Trailing elements of a newer version are kept and travel on with a forwarded message.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gossip/base/ids.h"
+#include "gossip/base/result.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::gossip {
+
+/// Numbers are the wire's: never reused, never retyped. The folder behind a block owns the bodies.
+enum class MessageType : std::uint8_t {
+  // membership
+  kProbe = 1,
+  kAck = 2,
+  kCall = 3,
+  kVeto = 4,
+  kAccuse = 5,
+  // crdt
+  kRows = 10,
+  // scheduler: raft, first quorum
+  kVoteRequest = 20,
+  kVoteReply = 21,
+  kAppendRequest = 22,
+  kAppendReply = 23,
+  // 24 and 25 were a snapshot in one message; not used again.
+  kSnapshotChunk = 26,
+  kSnapshotAck = 27,
+  kTimeoutNow = 28,
+  kPropose = 30,
+  kPromise = 31,
+  kForm = 32,
+  // agent and quorum
+  kHello = 40,
+  kHelloReply = 41,
+  kAssign = 42,
+  kReady = 43,
+  kRefuse = 44,
+  kStart = 45,
+  kStop = 46,
+  kFinish = 47,
+  kFinishAck = 48,
+  kRenew = 49,
+  kRenewAck = 50,
+  kRelayedRenews = 51,
+  kRelayedAcks = 52,
+  // client
+  kRequest = 60,
+  kResponse = 61,
+};
+
+struct Envelope {
+  std::uint32_t version = 0;
+  MessageType type{};
+  ClusterId cluster;
+  HostId from;
+  Generation generation;
+  Nonce nonce;
+  std::string trailing;  ///< msgpack of the elements behind the body.
+  std::size_t trailing_count = 0;
+};
+
+/// Epochs above this are nobody's.
+inline constexpr std::uint64_t kEpochCounterMax = std::uint64_t{1} << 32;
+
+/// The first trailing element, [counter, lineage], of messages between agents; none in the first
+/// epoch, so that its bytes are those of releases that knew no other. Not of requests and
+/// responses, whose trailing elements are the client's.
+void set_epoch(Envelope& envelope, const ClusterEpoch& epoch);
+/// The first epoch when the envelope names none, or none that is readable.
+ClusterEpoch epoch_of(const Envelope& envelope);
+
+/// A decoded message: the envelope and, behind body(), the elements of the body.
+class Message {
+ public:
+  Message(Envelope envelope, Document document)
+      : envelope_(std::move(envelope)), document_(std::move(document)) {}
+  const Envelope& envelope() const { return envelope_; }
+  /// A new reader over the body's elements.
+  Reader body() const;
+
+ private:
+  Envelope envelope_;
+  Document document_;
+};
+
+/// `body` is one encoded array. envelope.version is written as given.
+std::string encode(const Envelope& envelope, std::string_view body);
+
+/// The only way in for bytes of others. Never throws; kInvalid says why the bytes are no message.
+/// An unknown type or version decodes: what to do with it is the receiver's business.
+Result<Message> decode(std::string bytes);
+
+}  // namespace muster::gossip

@@ -1,0 +1,62 @@
+#pragma once
+// What a Node tells the transport and hears from it. Production (gossip/edge/zmq_transport) and the
+// simulator's network implement both sides; neither shows a socket to a machine.
+//
+// A link is an outgoing connection, named by the endpoint dialled; sending dials when there is
+// none. Answers travel back on the connection the question came in on, named by its Route.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "gossip/base/ids.h"
+#include "gossip/wire/endpoint.h"
+
+namespace muster::gossip {
+
+/// Control carries probes, evidence, raft and commands to agents; bulk carries whole snapshots and
+/// output of ranks, so that megabytes never delay an ack.
+enum class Channel : std::uint8_t { kControl, kBulk };
+
+/// An inbound connection, valid while it lasts; answers to a closed one are dropped. 0 = none:
+/// the message came in on a link of ours and no answer by route is possible.
+using Route = Strong<struct RouteTag>;
+
+enum class LinkLoss : std::uint8_t {
+  kRefused,  ///< The kernel there answers, but nobody listens.
+  kReset,    ///< An established connection ended; a dial has not been refused since.
+  kTimeout,  ///< The dial timer ran out: silence.
+};
+
+struct Received {
+  Route route;
+  Channel channel = Channel::kControl;
+  std::string bytes;
+  Endpoint link = {};  ///< What was dialled, when it came in on a link of ours; else none.
+};
+struct LinkUp {
+  Endpoint peer;
+};
+struct LinkDown {
+  Endpoint peer;
+  LinkLoss loss = LinkLoss::kTimeout;
+};
+using TransportInput = std::variant<Received, LinkUp, LinkDown>;
+
+/// To the endpoint of that channel: the control port or the bulk port of the host.
+struct Send {
+  Endpoint to;
+  Channel channel = Channel::kControl;
+  std::string bytes;
+};
+struct Reply {
+  Route route;
+  std::string bytes;
+};
+/// Closes the link; the next Send dials anew. After a cut the kernel's back-off would pass 10 s.
+struct DropLink {
+  Endpoint peer;
+};
+using TransportOutput = std::variant<Send, Reply, DropLink>;
+
+}  // namespace muster::gossip

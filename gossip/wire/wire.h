@@ -1,0 +1,139 @@
+#pragma once
+// Bytes on wire and disk, in and out, over msgpack-cxx. Codecs of all folders are written with
+// these three classes, so that no msgpack header leaves gossip/wire/wire.cc.
+//
+// Records that travel as messages are positional arrays with append-only trailing elements;
+// gossiped and persisted records are maps with small integer keys whose unknown keys are kept.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gossip/base/ids.h"
+#include "gossip/base/result.h"
+#include "gossip/base/time.h"
+
+namespace muster::gossip {
+
+/// Limits of what is unpacked. Arrays are allocated at their claimed size x 24 bytes before they
+/// are read, hence the element limit; the depth limit bounds recursion.
+inline constexpr std::size_t kMessageBytesMax = 1 << 20;
+inline constexpr std::size_t kElementsMax = 8192;
+inline constexpr std::size_t kDepthMax = 16;
+
+/// Appends msgpack to a string. Counts are the caller's: array(3) must be followed by three values.
+class Encoder {
+ public:
+  Encoder& array(std::size_t count);
+  Encoder& map(std::size_t count);
+  Encoder& u64(std::uint64_t value);
+  Encoder& i64(std::int64_t value);
+  Encoder& boolean(bool value);
+  Encoder& text(std::string_view value);
+  Encoder& bytes(std::string_view value);
+  /// `encoded` is msgpack already: one or several whole values.
+  Encoder& raw(std::string_view encoded);
+
+  template <class Tag>
+  Encoder& id(const Id128<Tag>& value) {
+    return bytes(value.bytes());
+  }
+  template <class Tag>
+  Encoder& num(Strong<Tag> value) {
+    return u64(value.value());
+  }
+  Encoder& token(const Token& value) { return u64(value.epoch).u64(value.index); }
+  /// Nanoseconds.
+  Encoder& duration(Duration value) { return i64(value.count()); }
+
+  const std::string& buffer() const { return buffer_; }
+  std::string take() { return std::move(buffer_); }
+
+ private:
+  std::string buffer_;
+};
+
+/// Reads the elements of one array or map in order. The first wrong type or missing element makes
+/// the reader, and every reader made from it, fail for good; a failed reader yields zero values.
+/// So a codec reads all fields straight down and asks ok() once, at the end. Lives no longer than
+/// its document.
+class Reader {
+ public:
+  std::uint64_t u64();
+  /// Fails above `max`: the range check of enumerations and counts.
+  std::uint64_t u64_at_most(std::uint64_t max);
+  std::int64_t i64();
+  bool boolean();
+  /// Views into the document's bytes: valid as long as these live. Both accept str and bin.
+  std::string_view bytes();
+  std::string text(std::size_t bytes_max = 4096);
+  /// The next element as an array / map of its own (a failed reader when it is none).
+  Reader array();
+  /// An array of at most `count_max` elements; a longer one fails the whole document.
+  Reader array_at_most(std::size_t count_max);
+  Reader map();
+  /// Re-encodes the next element, whatever it is: how unknown fields survive.
+  std::string raw();
+  /// Re-encodes every element left, concatenated.
+  std::string rest();
+
+  template <class IdType>
+  IdType id() {
+    const std::string_view value = bytes();
+    if (value.size() != IdType::kSizeBytes) {
+      fail();
+    }
+    return IdType::from_bytes(value);
+  }
+  template <class StrongType>
+  StrongType num() {
+    return StrongType(u64());
+  }
+  Token token() {
+    const std::uint64_t epoch = u64();
+    return {epoch, u64()};
+  }
+  Duration duration() { return Duration(i64()); }
+
+  /// Elements (array) or pairs (map) in all, and left unread.
+  std::size_t size() const { return size_; }
+  std::size_t left() const { return size_ - next_; }
+  bool ok() const { return state_ != nullptr && !state_->failed; }
+  void fail();
+
+ private:
+  friend class Document;
+  struct State {
+    bool failed = false;
+  };
+  const void* take();
+  Reader child(bool want_map);
+
+  State* state_ = nullptr;  ///< The document's, shared by all readers of one root().
+  const void* elements_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t next_ = 0;
+  bool is_map_ = false;
+  bool value_is_next_ = false;  ///< Maps are read key, value, key, value.
+};
+
+/// One msgpack value, unpacked under the limits above. Owns its bytes.
+class Document {
+ public:
+  /// Fails on truncated, trailing, oversized or too deep input, and when the root is neither an
+  /// array nor a map. Never throws.
+  static Result<Document> parse(std::string bytes);
+  Document(Document&&) noexcept;
+  Document& operator=(Document&&) noexcept;
+  ~Document();
+  /// A new reader over the root's elements.
+  Reader root() const;
+
+ private:
+  struct Impl;
+  explicit Document(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::gossip

@@ -1,0 +1,66 @@
+#pragma once
+// Where a gang goes: all of its GPUs or none, one GPU type, as few hosts as possible (mission B3,
+// C1). Reads log state only; scores are integers and ties are broken by host id, so that the same
+// log gives the same decisions (mission B11, B12).
+//
+// Rule: a gang that fits on one host gets the fullest host that fits (best fit). A larger one takes
+// the hosts with the most free GPUs first, whole hosts before broken ones, and its remainder is
+// placed by best fit again. Between GPU types: fewer hosts, then less left over, then the name.
+//
+// The queue is strict: priority, then submission. There is no backfill: a job that does not fit
+// blocks every job behind it, so that a large gang is never starved by small ones.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+/// What is free, by type and host: a working copy, from which several jobs are placed in one go.
+class FreeGpus {
+ public:
+  /// Of all hosts that take work, without those in `excluded`. A uuid offered twice counts once,
+  /// for the lower host id. O(hosts and their GPUs).
+  FreeGpus(const State& state, const std::set<HostId>& excluded);
+
+  struct Host {
+    HostId id;
+    AgentStart start;
+    std::vector<std::string> gpus;
+  };
+  using ByHost = std::map<HostId, Host>;
+
+  const std::map<std::string, ByHost>& types() const { return types_; }
+  /// Hosts that take only jobs which silence never ends.
+  const std::set<HostId>& without_namespaces() const { return without_namespaces_; }
+  /// Free GPUs of the type that are not on a host in `without`.
+  std::uint32_t count(const std::string& type, const std::set<HostId>& without) const;
+  void take(const std::string& type, const std::vector<Member>& members);
+
+ private:
+  std::map<std::string, ByHost> types_;
+  std::set<HostId> without_namespaces_;
+};
+
+struct Placement {
+  std::string type;
+  std::vector<Member> members;  ///< In rank order.
+};
+
+/// Nothing when it does not fit now. Hosts the job must not get are not used.
+std::optional<Placement> place(const FreeGpus& free, const Job& job);
+
+/// The hosts `job` must not get now: those it leaves out, and those that cannot end its ranks.
+std::set<HostId> barred_hosts(const FreeGpus& free, const Job& job);
+
+/// The hold of an attempt: the job's own, or the default by the number of hosts.
+Duration hold_of(const JobSpec& spec, std::size_t host_count);
+
+inline constexpr Duration kHoldOneHost = std::chrono::minutes(2);
+inline constexpr Duration kHoldGang = std::chrono::minutes(10);
+
+}  // namespace muster::scheduler

@@ -1,0 +1,228 @@
+#include "scheduler/protocol/codec.h"
+
+#include <algorithm>
+
+#include "gossip/base/generation.h"
+
+namespace muster::scheduler {
+namespace {
+
+constexpr std::size_t kIpBytes = 16;
+constexpr std::size_t kSpecElements = 15;
+constexpr std::size_t kResultElements = 6;
+
+std::uint32_t read_u32(gossip::Reader& in) {
+  return static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+}
+
+std::int32_t read_i32(gossip::Reader& in) {
+  const std::int64_t value = in.i64();
+  if (value < INT32_MIN || value > INT32_MAX) {
+    in.fail();
+    return 0;
+  }
+  return static_cast<std::int32_t>(value);
+}
+
+/// A negative time in a specification has no meaning and would underflow later sums.
+Duration read_span(gossip::Reader& in) {
+  const Duration span = in.duration();
+  if (span < Duration::zero() || span > kSpanMax) {
+    in.fail();
+    return Duration::zero();
+  }
+  return span;
+}
+
+}  // namespace
+
+void write(gossip::Encoder& out, const std::vector<std::string>& texts) {
+  out.array(texts.size());
+  for (const std::string& text : texts) {
+    out.text(text);
+  }
+}
+
+std::vector<std::string> read_texts(gossip::Reader& in, std::size_t bytes_max) {
+  gossip::Reader list = in.array();
+  std::vector<std::string> texts;
+  while (list.ok() && list.left() > 0) {
+    texts.push_back(list.text(bytes_max));
+  }
+  return texts;
+}
+
+void write(gossip::Encoder& out, const std::vector<Token>& tokens) {
+  out.array(tokens.size() * 2);
+  for (const Token& token : tokens) {
+    out.token(token);
+  }
+}
+
+std::vector<Token> read_tokens(gossip::Reader& in) {
+  gossip::Reader list = in.array();
+  std::vector<Token> tokens;
+  while (list.ok() && list.left() > 0) {
+    tokens.push_back(list.token());
+  }
+  return tokens;
+}
+
+void write(gossip::Encoder& out, const std::vector<RankResult>& results) {
+  out.array(results.size());
+  for (const RankResult& result : results) {
+    write(out, result);
+  }
+}
+
+std::vector<RankResult> read_rank_results(gossip::Reader& in) {
+  gossip::Reader list = in.array();
+  std::vector<RankResult> results;
+  while (list.ok() && list.left() > 0) {
+    results.push_back(read_rank_result(list));
+  }
+  return results;
+}
+
+void write(gossip::Encoder& out, const JobSpec& spec) {
+  out.array(kSpecElements).text(spec.name).text(spec.user).u64(spec.gpus).text(spec.gpu_type);
+  write(out, spec.argv);
+  write(out, spec.environment);
+  out.text(spec.directory)
+      .i64(spec.priority)
+      .u64(spec.retries)
+      .duration(spec.hold)
+      .boolean(spec.keep_when_isolated)
+      .duration(spec.grace)
+      .duration(spec.patience)
+      .u64(static_cast<std::uint64_t>(spec.on_lost_host))
+      .duration(spec.time_limit);
+}
+
+JobSpec read_job_spec(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  JobSpec spec;
+  spec.name = in.text();
+  spec.user = in.text();
+  spec.gpus = read_u32(in);
+  spec.gpu_type = in.text();
+  spec.argv = read_texts(in, kCommandBytesMax);
+  spec.environment = read_texts(in, kCommandBytesMax);
+  spec.directory = in.text();
+  spec.priority = read_i32(in);
+  spec.retries = read_u32(in);
+  spec.hold = read_span(in);
+  spec.keep_when_isolated = in.boolean();
+  spec.grace = read_span(in);
+  spec.patience = read_span(in);
+  spec.on_lost_host =
+      static_cast<OnLostHost>(in.u64_at_most(static_cast<std::uint64_t>(OnLostHost::kWait)));
+  spec.time_limit = read_span(in);
+  return spec;
+}
+
+void write(gossip::Encoder& out, const RankResult& result) {
+  out.array(kResultElements)
+      .u64(result.rank)
+      .u64(static_cast<std::uint64_t>(result.kind))
+      .i64(result.code)
+      .boolean(result.signalled_by_us)
+      .u64(result.output_bytes)
+      .text(std::string_view(result.detail).substr(0, kDetailBytesMax));
+}
+
+RankResult read_rank_result(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  RankResult result;
+  result.rank = read_u32(in);
+  result.kind = static_cast<RankResult::Kind>(
+      in.u64_at_most(static_cast<std::uint64_t>(RankResult::Kind::kNotStarted)));
+  result.code = read_i32(in);
+  result.signalled_by_us = in.boolean();
+  result.output_bytes = in.u64();
+  result.detail = in.text(kDetailBytesMax);
+  return result;
+}
+
+void write(gossip::Encoder& out, const Member& member) {
+  out.array(4).id(member.host);
+  write(out, member.start);
+  out.array(member.gpus.size() * 2);
+  for (const GpuSlot& gpu : member.gpus) {
+    out.text(gpu.uuid).u64(gpu.slot);
+  }
+  out.u64(member.first_rank);
+}
+
+Member read_member(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  Member member;
+  member.host = in.id<HostId>();
+  member.start = read_agent_start(in);
+  gossip::Reader gpus = in.array();
+  while (gpus.ok() && gpus.left() > 0) {
+    GpuSlot gpu;
+    gpu.uuid = gpus.text(kUuidBytesMax);
+    gpu.slot = read_u32(gpus);
+    member.gpus.push_back(std::move(gpu));
+  }
+  member.first_rank = read_u32(in);
+  return member;
+}
+
+void write(gossip::Encoder& out, const GrantDetail& detail) {
+  out.array(5).num(detail.job).u64(detail.attempt);
+  write(out, detail.spec);
+  out.array(detail.members.size());
+  for (const Member& member : detail.members) {
+    write(out, member);
+  }
+  out.duration(detail.hold);
+}
+
+GrantDetail read_grant_detail(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  GrantDetail detail;
+  detail.job = in.num<JobId>();
+  detail.attempt = read_u32(in);
+  detail.spec = read_job_spec(in);
+  gossip::Reader members = in.array();
+  while (members.ok() && members.left() > 0) {
+    detail.members.push_back(read_member(members));
+  }
+  detail.hold = read_span(in);
+  return detail;
+}
+
+void write(gossip::Encoder& out, const gossip::Endpoint& endpoint) {
+  out.array(2)
+      .bytes({reinterpret_cast<const char*>(endpoint.ip.data()), endpoint.ip.size()})
+      .u64(endpoint.port);
+}
+
+gossip::Endpoint read_endpoint(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  gossip::Endpoint endpoint;
+  const std::string_view ip = in.bytes();
+  if (ip.size() != kIpBytes) {
+    outer.fail();
+    return endpoint;
+  }
+  std::copy(ip.begin(), ip.end(), endpoint.ip.begin());
+  endpoint.port = static_cast<std::uint16_t>(in.u64_at_most(UINT16_MAX));
+  return endpoint;
+}
+
+void write(gossip::Encoder& out, const AgentStart& start) {
+  out.array(2).num(start.generation).num(start.start_id);
+}
+
+AgentStart read_agent_start(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  AgentStart start;
+  start.generation = Generation(in.u64_at_most(kGenerationMax));
+  start.start_id = in.num<StartId>();
+  return start;
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,495 @@
+#include "scheduler/protocol/entry.h"
+
+#include <utility>
+
+#include "scheduler/protocol/codec.h"
+
+namespace muster::scheduler {
+namespace {
+
+using gossip::Encoder;
+using gossip::Reader;
+
+/// Every body is [kind, version, fields...]; `fields` counts what follows the two.
+Encoder& begin(Encoder& out, EntryKind kind, std::size_t fields) {
+  return out.array(2 + fields).u64(static_cast<std::uint64_t>(kind)).u64(kEntryVersion);
+}
+
+void write_entry(Encoder& out, const entry::Register& fact) {
+  begin(out, EntryKind::kRegister, 12).id(fact.host);
+  write(out, fact.start);
+  out.text(fact.boot_id).text(fact.name).text(fact.gpu_type);
+  write(out, fact.gpus);
+  out.u64(fact.cpus).u64(fact.memory_mb).array(fact.live.size() * 3);
+  for (const entry::LiveGrant& grant : fact.live) {
+    out.token(grant.token).boolean(grant.ended);
+  }
+  write(out, fact.stuck);
+  out.boolean(fact.has_namespaces);
+  write(out, fact.adoptable);
+}
+
+entry::Register read_register(Reader& in) {
+  entry::Register fact;
+  fact.host = in.id<HostId>();
+  fact.start = read_agent_start(in);
+  fact.boot_id = in.text();
+  fact.name = in.text();
+  fact.gpu_type = in.text();
+  fact.gpus = read_texts(in, kUuidBytesMax);
+  fact.cpus = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+  fact.memory_mb = in.u64();
+  Reader live = in.array();
+  while (live.ok() && live.left() > 0) {
+    entry::LiveGrant grant;
+    grant.token = live.token();
+    grant.ended = live.boolean();
+    fact.live.push_back(grant);
+  }
+  if (in.left() > 0) {
+    fact.stuck = read_texts(in, kUuidBytesMax);
+    fact.has_namespaces = in.boolean();
+  }
+  if (in.left() > 0) {
+    fact.adoptable = read_tokens(in);
+  }
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Submit& fact) {
+  begin(out, EntryKind::kSubmit, 3).text(fact.key);
+  write(out, fact.spec);
+  out.text(fact.submitted_by);
+}
+
+entry::Submit read_submit(Reader& in) {
+  entry::Submit fact;
+  fact.key = in.text();
+  fact.spec = read_job_spec(in);
+  fact.submitted_by = in.text();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Cancel& fact) {
+  begin(out, EntryKind::kCancel, 2).num(fact.job).text(fact.by);
+}
+
+void write_entry(Encoder& out, const entry::Observe& fact) {
+  begin(out, EntryKind::kObserve, 6).id(fact.host);
+  write(out, fact.start);
+  out.u64(static_cast<std::uint64_t>(fact.verdict)).u64(static_cast<std::uint64_t>(fact.health));
+  write(out, fact.unhealthy_gpus);
+  write(out, fact.quarantined);
+}
+
+entry::Observe read_observe(Reader& in) {
+  entry::Observe fact;
+  fact.host = in.id<HostId>();
+  fact.start = read_agent_start(in);
+  fact.verdict = static_cast<Verdict>(in.u64_at_most(static_cast<std::uint64_t>(Verdict::kLeft)));
+  fact.health = static_cast<Health>(in.u64_at_most(static_cast<std::uint64_t>(Health::kCordoned)));
+  fact.unhealthy_gpus = read_texts(in, kUuidBytesMax);
+  fact.quarantined = read_texts(in, kUuidBytesMax);
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Tick& fact) {
+  begin(out, EntryKind::kTick, 1).duration(fact.elapsed);
+}
+
+entry::Tick read_tick(Reader& in) {
+  entry::Tick fact;
+  fact.elapsed = in.duration();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Decide& fact) {
+  begin(out, EntryKind::kDecide, 6).num(fact.job).u64(fact.attempt).array(fact.members.size());
+  for (const Member& member : fact.members) {
+    write(out, member);
+  }
+  out.duration(fact.hold).duration(fact.grace).duration(fact.deadline);
+}
+
+entry::Decide read_decide(Reader& in) {
+  entry::Decide fact;
+  fact.job = in.num<JobId>();
+  fact.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+  Reader members = in.array();
+  while (members.ok() && members.left() > 0) {
+    fact.members.push_back(read_member(members));
+  }
+  fact.hold = in.duration();
+  fact.grace = in.duration();
+  fact.deadline = in.duration();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Ready& fact) {
+  begin(out, EntryKind::kReady, 5).token(fact.token).id(fact.host);
+  write(out, fact.start);
+  write(out, fact.master);
+}
+
+entry::Ready read_ready_entry(Reader& in) {
+  entry::Ready fact;
+  fact.token = in.token();
+  fact.host = in.id<HostId>();
+  fact.start = read_agent_start(in);
+  fact.master = read_endpoint(in);
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Start& fact) {
+  begin(out, EntryKind::kStart, 2).token(fact.token);
+}
+
+entry::Start read_start_entry(Reader& in) {
+  return entry::Start{in.token()};
+}
+
+void write_entry(Encoder& out, const entry::Stop& fact) {
+  begin(out, EntryKind::kStop, 3).token(fact.token).u64(static_cast<std::uint64_t>(fact.cause));
+}
+
+Cause read_cause(Reader& in) {
+  const auto cause = static_cast<Cause>(in.u64_at_most(UINT8_MAX));
+  if (text_of(cause).empty()) {
+    in.fail();
+  }
+  return cause;
+}
+
+entry::Stop read_stop_entry(Reader& in) {
+  entry::Stop fact;
+  fact.token = in.token();
+  fact.cause = read_cause(in);
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Finish& fact) {
+  begin(out, EntryKind::kFinish, 6).token(fact.token).id(fact.host);
+  write(out, fact.start);
+  write(out, fact.results);
+  out.boolean(fact.last);
+}
+
+entry::Finish read_finish_entry(Reader& in) {
+  entry::Finish fact;
+  fact.token = in.token();
+  fact.host = in.id<HostId>();
+  fact.start = read_agent_start(in);
+  fact.results = read_rank_results(in);
+  fact.last = in.boolean();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Abort& fact) {
+  begin(out, EntryKind::kAbort, 4)
+      .token(fact.token)
+      .u64(static_cast<std::uint64_t>(fact.cause))
+      .id(fact.host);
+}
+
+entry::Abort read_abort(Reader& in) {
+  entry::Abort fact;
+  fact.token = in.token();
+  fact.cause = read_cause(in);
+  fact.host = in.id<HostId>();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Condemn& fact) {
+  begin(out, EntryKind::kCondemn, 2).id(fact.host);
+  write(out, fact.tokens);
+}
+
+void write_entry(Encoder& out, const entry::Pardon& fact) {
+  begin(out, EntryKind::kPardon, 2).id(fact.host);
+  write(out, fact.tokens);
+}
+
+template <class T>
+T read_sentence(Reader& in) {
+  T fact;
+  fact.host = in.id<HostId>();
+  fact.tokens = read_tokens(in);
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Expire& fact) {
+  begin(out, EntryKind::kExpire, 4).id(fact.host).token(fact.token).num(fact.condemn);
+}
+
+entry::Expire read_expire(Reader& in) {
+  entry::Expire fact;
+  fact.host = in.id<HostId>();
+  fact.token = in.token();
+  fact.condemn = in.num<LogIndex>();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Suspend& fact) {
+  begin(out, EntryKind::kSuspend, 2).num(fact.job).text(fact.by);
+}
+
+void write_entry(Encoder& out, const entry::Resume& fact) {
+  begin(out, EntryKind::kResume, 2).num(fact.job).text(fact.by);
+}
+
+/// [job, by] of a Cancel, a Suspend or a Resume.
+template <class T>
+T read_word(Reader& in) {
+  T fact;
+  fact.job = in.num<JobId>();
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Requeue& fact) {
+  begin(out, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by);
+}
+
+entry::Requeue read_requeue(Reader& in) {
+  entry::Requeue fact;
+  fact.job = in.num<JobId>();
+  fact.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Fence& fact) {
+  begin(out, EntryKind::kFence, 2).id(fact.host).text(fact.by);
+}
+
+entry::Fence read_fence(Reader& in) {
+  entry::Fence fact;
+  fact.host = in.id<HostId>();
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Encoder& out, const entry::Adopt& fact) {
+  begin(out, EntryKind::kAdopt, 5).id(fact.host);
+  write(out, fact.start);
+  out.token(fact.token);
+  write(out, fact.detail);
+}
+
+entry::Adopt read_adopt(Reader& in) {
+  entry::Adopt fact;
+  fact.host = in.id<HostId>();
+  fact.start = read_agent_start(in);
+  fact.token = in.token();
+  fact.detail = read_grant_detail(in);
+  return fact;
+}
+
+std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
+  switch (kind) {
+    case EntryKind::kRegister:
+      return read_register(in);
+    case EntryKind::kSubmit:
+      return read_submit(in);
+    case EntryKind::kCancel:
+      return read_word<entry::Cancel>(in);
+    case EntryKind::kEdit:
+      return std::nullopt;
+    case EntryKind::kObserve:
+      return read_observe(in);
+    case EntryKind::kTick:
+      return read_tick(in);
+    case EntryKind::kDecide:
+      return read_decide(in);
+    case EntryKind::kReady:
+      return read_ready_entry(in);
+    case EntryKind::kStart:
+      return read_start_entry(in);
+    case EntryKind::kStop:
+      return read_stop_entry(in);
+    case EntryKind::kFinish:
+      return read_finish_entry(in);
+    case EntryKind::kAbort:
+      return read_abort(in);
+    case EntryKind::kCondemn:
+      return read_sentence<entry::Condemn>(in);
+    case EntryKind::kPardon:
+      return read_sentence<entry::Pardon>(in);
+    case EntryKind::kExpire:
+      return read_expire(in);
+    case EntryKind::kSuspend:
+      return read_word<entry::Suspend>(in);
+    case EntryKind::kResume:
+      return read_word<entry::Resume>(in);
+    case EntryKind::kRequeue:
+      return read_requeue(in);
+    case EntryKind::kFence:
+      return read_fence(in);
+    case EntryKind::kAdopt:
+      return read_adopt(in);
+  }
+  return std::nullopt;
+}
+
+constexpr EntryKind kind_for(const entry::Register&) {
+  return EntryKind::kRegister;
+}
+constexpr EntryKind kind_for(const entry::Submit&) {
+  return EntryKind::kSubmit;
+}
+constexpr EntryKind kind_for(const entry::Cancel&) {
+  return EntryKind::kCancel;
+}
+constexpr EntryKind kind_for(const entry::Observe&) {
+  return EntryKind::kObserve;
+}
+constexpr EntryKind kind_for(const entry::Tick&) {
+  return EntryKind::kTick;
+}
+constexpr EntryKind kind_for(const entry::Decide&) {
+  return EntryKind::kDecide;
+}
+constexpr EntryKind kind_for(const entry::Ready&) {
+  return EntryKind::kReady;
+}
+constexpr EntryKind kind_for(const entry::Start&) {
+  return EntryKind::kStart;
+}
+constexpr EntryKind kind_for(const entry::Stop&) {
+  return EntryKind::kStop;
+}
+constexpr EntryKind kind_for(const entry::Finish&) {
+  return EntryKind::kFinish;
+}
+constexpr EntryKind kind_for(const entry::Abort&) {
+  return EntryKind::kAbort;
+}
+constexpr EntryKind kind_for(const entry::Condemn&) {
+  return EntryKind::kCondemn;
+}
+constexpr EntryKind kind_for(const entry::Pardon&) {
+  return EntryKind::kPardon;
+}
+constexpr EntryKind kind_for(const entry::Expire&) {
+  return EntryKind::kExpire;
+}
+constexpr EntryKind kind_for(const entry::Suspend&) {
+  return EntryKind::kSuspend;
+}
+constexpr EntryKind kind_for(const entry::Resume&) {
+  return EntryKind::kResume;
+}
+constexpr EntryKind kind_for(const entry::Requeue&) {
+  return EntryKind::kRequeue;
+}
+constexpr EntryKind kind_for(const entry::Fence&) {
+  return EntryKind::kFence;
+}
+constexpr EntryKind kind_for(const entry::Adopt&) {
+  return EntryKind::kAdopt;
+}
+
+}  // namespace
+
+EntryKind kind_of(const Entry& entry) {
+  return std::visit([](const auto& fact) { return kind_for(fact); }, entry);
+}
+
+std::string encode(const Entry& entry) {
+  Encoder out;
+  std::visit([&out](const auto& fact) { write_entry(out, fact); }, entry);
+  return out.take();
+}
+
+Result<Entry> decode_entry(std::string bytes) {
+  const Result<gossip::Document> document = gossip::Document::parse(std::move(bytes));
+  if (!document) {
+    return document.error();
+  }
+  Reader in = document->root();
+  const std::uint64_t kind = in.u64_at_most(UINT8_MAX);
+  const std::uint64_t version = in.u64();
+  if (!in.ok() || version != kEntryVersion) {
+    return Error{ErrorCode::kInvalid, "log entry of an unknown version"};
+  }
+  std::optional<Entry> entry = read_kind(static_cast<EntryKind>(kind), in);
+  if (!entry.has_value()) {
+    return Error{ErrorCode::kInvalid, "log entry of unknown kind " + std::to_string(kind)};
+  }
+  if (!in.ok()) {
+    return Error{ErrorCode::kInvalid, "malformed log entry of kind " + std::to_string(kind)};
+  }
+  return std::move(*entry);
+}
+
+std::string_view text_of(Cause cause) {
+  switch (cause) {
+    case Cause::kNone:
+      return "none";
+    case Cause::kRefused:
+      return "refused";
+    case Cause::kRecovered:
+      return "quorum_recovered";
+    case Cause::kDeadline:
+      return "deadline";
+    case Cause::kCondemned:
+      return "condemned";
+    case Cause::kRestarted:
+      return "agent_restarted";
+    case Cause::kFenced:
+      return "fenced";
+    case Cause::kRankFailed:
+      return "rank_failed";
+    case Cause::kHostLost:
+      return "host_lost";
+    case Cause::kTimeLimit:
+      return "time_limit";
+    case Cause::kPreempted:
+      return "preempted";
+    case Cause::kSuspended:
+      return "suspended";
+    case Cause::kRequeued:
+      return "requeued";
+    case Cause::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+std::string_view text_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAlive:
+      return "alive";
+    case Verdict::kSilent:
+      return "silent";
+    case Verdict::kRefused:
+      return "refused";
+    case Verdict::kLeft:
+      return "left";
+  }
+  return "";
+}
+
+std::string_view text_of(JobState state) {
+  switch (state) {
+    case JobState::kQueued:
+      return "queued";
+    case JobState::kScheduled:
+      return "scheduled";
+    case JobState::kRunning:
+      return "running";
+    case JobState::kStopping:
+      return "stopping";
+    case JobState::kSuspended:
+      return "suspended";
+    case JobState::kCompleted:
+      return "completed";
+    case JobState::kFailed:
+      return "failed";
+    case JobState::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,249 @@
+#pragma once
+// The entries of the scheduler's log (design 8). An entry is a fact or a decision; State::apply
+// says what follows from it. On disk and wire: one positional array [kind, version, fields...],
+// trailing elements of newer writers are ignored. An unknown kind or version is no hostile input
+// but a newer log: the caller stops, because skipping it would make its state differ from others'.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gossip/base/result.h"
+#include "scheduler/protocol/agent_messages.h"
+#include "scheduler/protocol/job.h"
+
+namespace muster::scheduler {
+
+/// Numbers are the log's: never reused, never retyped.
+enum class EntryKind : std::uint8_t {
+  kRegister = 1,
+  kSubmit = 2,
+  kCancel = 3,
+  kEdit = 4,  ///< A number kept free: changing a queued job. No entry of this kind is written.
+  kObserve = 5,
+  kTick = 6,
+  kDecide = 7,
+  kReady = 8,
+  kStart = 9,
+  kStop = 10,
+  kFinish = 11,
+  kAbort = 12,
+  kCondemn = 13,
+  kPardon = 14,
+  kExpire = 15,
+  kSuspend = 16,
+  kResume = 17,
+  kRequeue = 18,
+  kFence = 19,
+  kAdopt = 20,
+};
+
+/// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
+/// up to kFence, 3 = up to kAdopt.
+inline constexpr std::uint64_t kCommandLevel = 3;
+/// The least level of a voter that does not stop at an entry of this kind.
+constexpr std::uint64_t level_needed(EntryKind kind) {
+  return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
+}
+
+inline constexpr std::uint64_t kEntryVersion = 1;
+/// Longer client keys are refused.
+inline constexpr std::size_t kClientKeyBytesMax = 128;
+
+/// What the membership says of a host, as far as decisions depend on it.
+enum class Verdict : std::uint8_t {
+  kAlive = 0,
+  kSilent = 1,   ///< No answer.
+  kRefused = 2,  ///< The kernel answers, the agent does not ("agent down").
+  kLeft = 3,     ///< Left gracefully.
+};
+
+/// Only healthy hosts get new work. A degraded one keeps what it has: it is slow or gray, and one
+/// slow member slows its whole gang.
+enum class Health : std::uint8_t { kHealthy = 0, kDegraded = 1, kCordoned = 2 };
+
+/// Why an attempt was stopped or aborted.
+enum class Cause : std::uint8_t {
+  kNone = 0,
+  // Abort
+  kRefused = 1,    ///< A member said no.
+  kDeadline = 2,   ///< Not every member was ready in time.
+  kCondemned = 3,  ///< A member's host was condemned.
+  kRestarted = 4,  ///< A member's agent came back under another pair.
+  kFenced = 5,     ///< An operator said that a member's host is off.
+  kRecovered = 6,  ///< Whether it was started went with the quorum that was lost.
+  // Stop
+  kRankFailed = 10,
+  kHostLost = 11,
+  kTimeLimit = 12,
+  kPreempted = 13,
+  kSuspended = 14,
+  kRequeued = 15,
+  // both; a suspend and a requeue abort as well as stop
+  kCancelled = 20,
+};
+/// "refused", "rank_failed", ...: the form of events and of the CLI.
+std::string_view text_of(Cause cause);
+std::string_view text_of(Verdict verdict);
+std::string_view text_of(JobState state);
+
+namespace entry {
+
+/// A grant that a registering agent still knows (rule 3).
+struct LiveGrant {
+  Token token;
+  bool ended = false;  ///< Its ranks are gone, durable exit evidence exists.
+  bool operator==(const LiveGrant&) const = default;
+};
+
+struct Register {
+  HostId host;
+  AgentStart start;
+  std::string boot_id;
+  std::string name;
+  std::string gpu_type;
+  std::vector<std::string> gpus;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_mb = 0;
+  std::vector<LiveGrant> live;
+  std::vector<std::string> stuck;  ///< Hello::stuck. Replaces what was quarantined.
+  bool has_namespaces = true;      ///< Hello::has_namespaces.
+  std::vector<Token> adoptable{};  ///< Of `live`: launched, and not known to the leader's log.
+  bool operator==(const Register&) const = default;
+};
+struct Submit {
+  std::string key;  ///< The client's; a second Submit under it gives the same job.
+  JobSpec spec;
+  std::string submitted_by;
+  bool operator==(const Submit&) const = default;
+};
+struct Cancel {
+  JobId job;
+  std::string by;
+  bool operator==(const Cancel&) const = default;
+};
+/// State::apply answers these three as job_life.h says.
+struct Suspend {
+  JobId job;
+  std::string by;
+  bool operator==(const Suspend&) const = default;
+};
+struct Resume {
+  JobId job;
+  std::string by;
+  bool operator==(const Resume&) const = default;
+};
+struct Requeue {
+  JobId job;
+  std::uint32_t attempt = 0;  ///< Done already once a later one was decided; 0 = the newest.
+  std::string by;
+  bool operator==(const Requeue&) const = default;
+};
+/// Quantised: what placement reads of the gossiped view. Replaces the whole earlier Observe.
+struct Observe {
+  HostId host;
+  AgentStart start;  ///< The pair the view speaks of; none (generation 0) = whatever is registered.
+  Verdict verdict = Verdict::kAlive;
+  Health health = Health::kHealthy;
+  std::vector<std::string> unhealthy_gpus;  ///< Sorted.
+  std::vector<std::string> quarantined;     ///< Sorted uuids whose old ranks could not be killed.
+  bool operator==(const Observe&) const = default;
+};
+/// Adds to the cluster time, which stands still without a leader.
+struct Tick {
+  Duration elapsed{0};
+  bool operator==(const Tick&) const = default;
+};
+/// Its log index becomes the token.
+struct Decide {
+  JobId job;
+  std::uint32_t attempt = 1;
+  std::vector<Member> members;
+  Duration hold{0};
+  Duration grace{0};
+  Duration deadline{0};  ///< Of RESERVED.
+  bool operator==(const Decide&) const = default;
+};
+struct Ready {
+  Token token;
+  HostId host;
+  AgentStart start;
+  gossip::Endpoint master;
+  bool operator==(const Ready&) const = default;
+};
+struct Start {
+  Token token;
+  bool operator==(const Start&) const = default;
+};
+struct Stop {
+  Token token;
+  Cause cause = Cause::kNone;
+  bool operator==(const Stop&) const = default;
+};
+struct Finish {
+  Token token;
+  HostId host;
+  AgentStart start;
+  std::vector<RankResult> results;
+  bool last = true;
+  bool operator==(const Finish&) const = default;
+};
+struct Abort {
+  Token token;
+  Cause cause = Cause::kNone;
+  HostId host;  ///< The member that refused or was not ready; zero = none.
+  bool operator==(const Abort&) const = default;
+};
+struct Condemn {
+  HostId host;
+  std::vector<Token> tokens;
+  bool operator==(const Condemn&) const = default;
+};
+struct Pardon {
+  HostId host;
+  std::vector<Token> tokens;
+  bool operator==(const Pardon&) const = default;
+};
+struct Expire {
+  HostId host;
+  Token token;
+  LogIndex condemn;  ///< The Condemn it rests on; void unless exactly that one is in force.
+  bool operator==(const Expire&) const = default;
+};
+
+/// An operator's word that the host is off: its grants end as if its death were proven, those under
+/// isolation `keep` among them. Rejected while the host answers.
+struct Fence {
+  HostId host;
+  std::string by;
+  bool operator==(const Fence&) const = default;
+};
+
+/// An attempt that was launched under an earlier epoch and of which this log knows nothing: its
+/// Decide was lost with the quorum that logged it (design 7). It is taken as STARTED.
+struct Adopt {
+  HostId host;  ///< Whose agent told of it, as registered with `start`.
+  AgentStart start;
+  Token token;
+  GrantDetail detail;
+  bool operator==(const Adopt&) const = default;
+};
+
+}  // namespace entry
+
+using Entry =
+    std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
+                 entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
+                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
+                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt>;
+
+EntryKind kind_of(const Entry& entry);
+std::string encode(const Entry& entry);
+/// kInvalid: the bytes are no entry, or of a kind or version unknown here. Either way the caller
+/// must stop, not skip.
+Result<Entry> decode_entry(std::string bytes);
+
+}  // namespace muster::scheduler

@@ -1,0 +1,99 @@
+#pragma once
+// A leader's care for who votes: it gathers what next_step() of electorate.h looks at, and
+// carries an operator's wishes through to their end. A part of QuorumSeat, with the manner of a
+// machine; on a host that does not lead it forgets everything.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gossip/base/event.h"
+#include "scheduler/protocol/quorum_action.h"
+#include "scheduler/raft/raft.h"
+#include "scheduler/seat/electorate.h"
+
+namespace muster::scheduler {
+
+/// A host as membership sees it: it lives, or has left for good.
+struct SeenHost {
+  HostId host;
+  std::string rack;
+  bool has_left = false;
+};
+
+class ElectorateKeeper {
+ public:
+  /// Between two looks; a step that waits for a commit is looked at each time.
+  static constexpr Duration kPeriod = std::chrono::seconds(1);
+  /// A host that was asked for its seat is asked again after this long.
+  static constexpr Duration kInviteAgain = std::chrono::seconds(2);
+  /// A wish that waits for a host's answer is given up after this long: before the client is.
+  static constexpr Duration kAnswerWait = std::chrono::seconds(4);
+
+  struct Done {
+    std::uint64_t request = 0;
+    ErrorCode code = ErrorCode::kUnknown;  ///< Counts when `ok` is false.
+    bool ok = false;
+    std::string text;
+  };
+  struct Output {
+    std::vector<Raft::Input> inputs;  ///< For Raft, in this order.
+    std::vector<Done> done;
+    std::vector<Event> events;
+  };
+
+  /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
+  void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action,
+            HostId host);
+  void seat_heard(const Seat& seat) {
+    seats_[seat.host] = seat.id;
+    setbacks_.erase(seat.host);
+  }
+  void storm_changed(bool suspected) { is_calm_ = !suspected; }
+
+  /// Looks: precondition, `raft` leads. `hosts` are those that live or left.
+  void look(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts);
+  /// After each step of Raft, with the last output's inputs taken: wishes that were fulfilled or
+  /// cannot be any more.
+  void follow(Instant now, const Raft& raft);
+  /// This host leads nobody any more, and its log is given up.
+  void leave();
+  Instant next_deadline(const Raft& raft) const;
+  Output take_output();
+
+ private:
+  struct Wish {
+    std::uint64_t request = 0;
+    QuorumAction action = QuorumAction::kAdd;
+    HostId host;
+    LogIndex index;  ///< Of the entry that fulfils it; 0 = not written yet.
+    Instant until;   ///< Of what needs an answer first.
+  };
+
+  ElectorateView view(Instant now, const Raft& raft,
+                                 const std::vector<SeenHost>& hosts);
+  void pursue(Instant now, const Raft& raft);
+  void invite(Instant now, HostId host);
+  void change(Instant now, const Raft& raft, Configuration next);
+  void end_wish(bool ok, ErrorCode code, std::string text);
+  void forget();
+
+  bool is_calm_ = true;
+  Instant look_at_{};
+  std::map<HostId, SeatId> seats_;  ///< Of hosts that are no members, as they answered.
+  std::map<HostId, Instant> invited_at_;
+  std::map<HostId, Instant> elsewhere_since_;
+  /// Of learners: how far each had come, and since when it comes no further.
+  struct Course {
+    LogIndex match;
+    Instant since;
+  };
+  std::map<HostId, Course> courses_;
+  std::map<HostId, std::uint32_t> setbacks_;  ///< Of hosts that are no members.
+  std::optional<Wish> wish_;
+  Output output_;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,598 @@
+#include "scheduler/seat/quorum_seat.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
+#include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::scheduler {
+namespace {
+
+/// The machines of a seat answer each other at most this often in one step.
+constexpr int kSeatRoundsMax = 64;
+
+/// Whoever has a seat of its own was no founder or is none any more: its cluster exists.
+FirstQuorum::Config first_quorum_config(const SeatOptions& options,
+                                                   const crdt::Records& raft_records) {
+  FirstQuorum::Config config;
+  if (recover_log(raft_records).value().seat != SeatId()) {
+    return config;
+  }
+  config.expect = static_cast<std::size_t>(std::max(options.bootstrap_expect, 0));
+  config.seed_count = options.seeds.empty() && config.expect == 1 ? 1 : options.seeds.size();
+  if (!config.validate()) {
+    config = {};  // Checked with a message before the node is made; here it means join only.
+  }
+  return config;
+}
+
+}  // namespace
+
+Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
+  const auto log = recover_log(raft_records);
+  if (!log) {
+    return log.error();
+  }
+  if (const auto why = recover_given_up(raft_records)) {
+    return Error{ErrorCode::kCorrupt, *why};
+  }
+  // Whoever sat there as a founder is among the founders, removed later or not.
+  const bool is_founder = log->seat == SeatId();
+  const Configuration& base = log->snapshot.configuration;
+  if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&
+      base.voter(self) == nullptr) {
+    return Error{ErrorCode::kConflict,
+                 "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
+  }
+  if (const auto quorum = recover_quorum(raft_records); !quorum) {
+    return quorum.error();
+  }
+  return ok();
+}
+
+bool QuorumSeat::is_bare(const crdt::Records& raft_records) {
+  const auto log = recover_log(raft_records);
+  const auto quorum = recover_quorum(raft_records);
+  return log.has_value() && log->snapshot.configuration.voters.empty() && log->entries.empty() &&
+         log->hard_state.term == Term() && quorum.has_value() && !quorum->formed.has_value() &&
+         !quorum->promise.has_value();
+}
+
+QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng,
+                       Instant now)
+    : options_(options),
+      rng_(rng),
+      first_quorum_(first_quorum_config(options, raft_records), options.self, rng_.fork(),
+                    recover_quorum(raft_records).value(), now),
+      scheduler_({}, State(), now),
+      hasher_(options.compact_entries) {
+  if (first_quorum_.formed().has_value()) {
+    output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
+  }
+  RecoveredLog log = recover_log(raft_records).value();
+  epoch_ = log.epoch;
+  log.must_compare = !mutant(SchedulerMutant::kDiskNotCompared);
+  if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
+    take_seat(now, std::move(log));
+    pump(now);
+  }
+}
+
+void QuorumSeat::take_seat(Instant now, RecoveredLog log) {
+  RaftConfig config;
+  config.level = kCommandLevel;
+  raft_.emplace(config, options_.self, rng_.fork(), std::move(log), now);
+  heard_leader_at_ = now;
+  current_at_ = now;
+}
+
+bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::Reader body) {
+  if (auto message = decode_quorum_message(envelope.type, body)) {
+    first_quorum_.step(now,
+                       FirstQuorum::PeerMessage{envelope.from, *std::move(message)});
+  } else if (auto raft_message = decode_raft_message(envelope.type, body)) {
+    if (!raft_.has_value() && (gives_seat_up_ || !is_invited(*raft_message))) {
+      return false;
+    }
+    if (!raft_.has_value()) {
+      take_new_seat(now);
+    }
+    std::optional<LogIndex> told;
+    if (const auto* append = std::get_if<AppendRequest>(&*raft_message)) {
+      told = std::max(append->commit, append->committed);
+      told_commit_ = std::max(told_commit_, *told);
+    }
+    if (is_of_voter(envelope.from, *raft_message)) {
+      voters_heard_[envelope.from] = now;
+    }
+    raft_->step(now, Raft::PeerMessage{envelope.from, *std::move(raft_message)});
+    if (envelope.from == raft_->leader()) {
+      heard_leader_at_ = now;
+      // A new leader knows what its predecessor had committed once an entry of its own is.
+      const bool is_current = told.has_value() && raft_->commit() >= *told &&
+                              raft_->log().term_at(raft_->commit()) == raft_->term();
+      current_at_ = is_current ? now : current_at_;
+    }
+  } else {
+    return false;
+  }
+  pump(now);
+  return true;
+}
+
+/// A leader that sends its log to a host without a seat counts it among its learners. Of term 0 is
+/// a voter's question, which goes to hosts that are none of its quorum, too.
+bool QuorumSeat::is_invited(const RaftMessage& message) {
+  const auto* append = std::get_if<AppendRequest>(&message);
+  return (append != nullptr && append->term > Term()) ||
+         std::holds_alternative<SnapshotChunk>(message);
+}
+
+/// A host on a new disk still speaks of Raft, and helps nobody to a majority.
+bool QuorumSeat::is_of_voter(HostId from, const RaftMessage& message) const {
+  const Seat* voter = raft_->log().configuration().voter(from);
+  if (voter == nullptr) {
+    return false;
+  }
+  if (const auto* vote = std::get_if<VoteReply>(&message)) {
+    return vote->seat == voter->id;
+  }
+  if (const auto* reply = std::get_if<AppendReply>(&message)) {
+    return reply->seat == voter->id;
+  }
+  if (const auto* ack = std::get_if<SnapshotAck>(&message)) {
+    return ack->seat == voter->id;
+  }
+  const auto* append = std::get_if<AppendRequest>(&message);
+  return append == nullptr || append->term > Term() || SeatId(append->round) == voter->id;
+}
+
+/// The seat's id is on disk before anything that is said from it.
+void QuorumSeat::take_new_seat(Instant now) {
+  RecoveredLog log;
+  log.seat = SeatId(rng_.next() | 1U);
+  log.epoch = epoch_;
+  persist({Owner::Machine::kSeat, 0},
+          {write_of(log.seat), write_of(log.epoch)});
+  output_.events.push_back({Severity::kInfo, "seat_taken", {}});
+  take_seat(now, std::move(log));
+}
+
+void QuorumSeat::persisted(Instant now, std::uint64_t id) {
+  const auto found = persists_.find(id);
+  CHECK(found != persists_.end());
+  const Owner owner = found->second;
+  persists_.erase(found);
+  switch (owner.machine) {
+    case Owner::Machine::kSeat:
+      return;
+    case Owner::Machine::kRecovery:
+      output_.recovered = epoch_;
+      return;
+    case Owner::Machine::kGivenUp:
+      output_.starts_anew = true;
+      return;
+    case Owner::Machine::kFirstQuorum:
+      first_quorum_.step(now, FirstQuorum::Persisted{owner.id});
+      break;
+    case Owner::Machine::kRaft:
+      raft_->step(now, Raft::Persisted{owner.id});
+      break;
+  }
+  pump(now);
+}
+
+void QuorumSeat::agent_message(Instant now, HostId from, Nonce nonce,
+                               AgentMessage message) {
+  const bool is_taken = leads() || (mutant(SchedulerMutant::kKillFromStaleLeader) &&
+                                    raft_.has_value() && raft_->leader() == options_.self);
+  if (is_taken) {
+    scheduler_.step(now, input::AgentMessageReceived{from, nonce, std::move(message)});
+    pump(now);
+  }
+}
+
+void QuorumSeat::link_reset(Instant now, HostId host) {
+  if (raft_.has_value()) {
+    raft_->step(now, Raft::LeaderLinkReset{host});
+    pump(now);
+  }
+}
+
+void QuorumSeat::seeds_known(Instant now, std::vector<FirstQuorum::Seed> seeds) {
+  first_quorum_.step(now, FirstQuorum::SeedsKnown{std::move(seeds)});
+  pump(now);
+}
+
+void QuorumSeat::view_changed(Instant now, HostView view) {
+  scheduler_.step(now, input::HostViewChanged{std::move(view)});
+  pump(now);
+}
+
+void QuorumSeat::storm_changed(Instant now, bool suspected) {
+  scheduler_.step(now, input::StormChanged{suspected});
+  keeper_.storm_changed(suspected);
+  pump(now);
+}
+
+void QuorumSeat::heard_quorum(const crdt::QuorumView& view) {
+  if (view.epoch != epoch_) {
+    return;
+  }
+  // Within a term the leader's own row alone speaks, the newest last: it may name other voters.
+  const bool is_later =
+      view.term == heard_.term && (heard_.leader.is_zero() || view.leader == heard_.leader);
+  if (view.term > heard_.term || is_later) {
+    heard_ = view;
+  }
+}
+
+void QuorumSeat::own_disk_is_late(Instant now) {
+  pace_.own_disk_is_late(now, *raft_);
+  pump(now);
+}
+
+bool QuorumSeat::give_way(Instant now) {
+  if (!leads()) {
+    return false;
+  }
+  raft_->step(now, Raft::Transfer{});
+  pump(now);
+  return raft_->is_handing_over();
+}
+
+void QuorumSeat::change_quorum(Instant now, std::uint64_t request, QuorumAction action,
+                               HostId host) {
+  CHECK(raft_.has_value());
+  keeper_.wish(now, *raft_, request, action, host);
+  pump(now);
+}
+
+bool QuorumSeat::wants_hosts(Instant now) const {
+  return leads() && keeper_.next_deadline(*raft_) <= now;
+}
+
+void QuorumSeat::hosts_seen(Instant now, const std::vector<SeenHost>& hosts) {
+  CHECK(raft_.has_value());
+  keeper_.look(now, *raft_, hosts);
+  pump(now);
+}
+
+void QuorumSeat::read(Instant now, std::uint64_t request) {
+  CHECK(raft_.has_value());
+  reads_[++last_read_] = {true, request};
+  raft_->step(now, Raft::Read{last_read_});
+  pump(now);
+}
+
+void QuorumSeat::tick(Instant now) {
+  if (first_quorum_.next_deadline() <= now) {
+    first_quorum_.tick(now);
+  }
+  if (raft_.has_value() && raft_->next_deadline() <= now) {
+    raft_->tick(now);
+  }
+  if (scheduler_.next_deadline() <= now) {
+    scheduler_.tick(now);
+  }
+  pump(now);
+}
+
+Instant QuorumSeat::next_deadline() const {
+  return std::min({first_quorum_.next_deadline(), scheduler_.next_deadline(),
+                   raft_.has_value() ? raft_->next_deadline() : kNever,
+                   leads() ? keeper_.next_deadline(*raft_) : kNever});
+}
+
+std::string QuorumSeat::deadlines_text(Instant now) const {
+  const auto text = [now](std::string_view name, Instant deadline) {
+    return std::string(name) + "=" +
+           (deadline == kNever ? "never" : std::to_string((deadline - now).count())) + " ";
+  };
+  return text("first_quorum", first_quorum_.next_deadline()) +
+         text("raft", raft_.has_value() ? raft_->next_deadline() : kNever) +
+         text("scheduler", scheduler_.next_deadline());
+}
+
+SeatOutput QuorumSeat::take_output() {
+  return std::exchange(output_, {});
+}
+
+void QuorumSeat::check_invariants() const {
+  first_quorum_.check_invariants();
+  scheduler_.check_invariants();
+  if (raft_.has_value()) {
+    raft_->check_invariants();
+  }
+}
+
+void QuorumSeat::pump(Instant now) {
+  for (int round = 0; round < kSeatRoundsMax; ++round) {
+    const bool founded = drain_first_quorum(now);
+    const bool moved = drain_raft(now);
+    tell_leadership(now);
+    const bool scheduled = drain_scheduler(now);
+    const bool kept = drain_keeper(now);
+    if (!founded && !moved && !scheduled && !kept) {
+      return;
+    }
+  }
+  CHECK(false);
+}
+
+bool QuorumSeat::drain_first_quorum(Instant now) {
+  FirstQuorum::Output output = first_quorum_.take_output();
+  for (auto& message : output.messages) {
+    output_.messages.push_back({message.to, type_of(message.message), Nonce(),
+                                encode(message.message)});
+  }
+  for (auto& each : output.persists) {
+    persist({Owner::Machine::kFirstQuorum, each.id}, std::move(each.writes));
+  }
+  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  if (!output.formed.has_value()) {
+    return false;
+  }
+  output_.formed = output.formed->cluster;
+  if (!raft_.has_value() && epoch_.is_first()) {
+    RecoveredLog log;
+    log.snapshot.configuration = founding(output.formed->voters);
+    take_seat(now, std::move(log));
+  }
+  return true;
+}
+
+bool QuorumSeat::drain_raft(Instant now) {
+  if (!raft_.has_value()) {
+    return false;
+  }
+  Raft::Output output = raft_->take_output();
+  for (auto& message : output.messages) {
+    output_.messages.push_back({message.to, type_of(message.message), Nonce(),
+                                encode(message.message)});
+  }
+  for (auto& each : output.persists) {
+    persist({Owner::Machine::kRaft, each.id}, std::move(each.writes));
+  }
+  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  for (const Seat& seat : output.invited) {
+    keeper_.seat_heard(seat);
+  }
+  if (output.gives_seat_up.has_value()) {
+    give_seat_up(now, *output.gives_seat_up);
+    return true;
+  }
+  if (raft_->halted()) {
+    output_.halted = "raft halted; the event before says why";
+  }
+  if (output.install.has_value()) {
+    Result<State> state = State::decode(output.install->state);
+    if (state) {
+      scheduler_.step(now, input::Restored{std::move(state).value()});
+      hasher_.restored(scheduler_.state());
+    } else {
+      output_.halted = state.error().text;
+    }
+  }
+  for (CommittedEntry& entry : output.committed) {
+    apply(now, entry);
+  }
+  for (const ReadGrant& read : output.reads) {
+    grant(now, read.context, true);
+  }
+  for (const std::uint64_t context : output.refused_reads) {
+    grant(now, context, false);
+  }
+  return !output.committed.empty() || output.install.has_value() || !output.reads.empty() ||
+         !output.refused_reads.empty();
+}
+
+void QuorumSeat::grant(Instant now, std::uint64_t context, bool granted) {
+  const auto found = reads_.find(context);
+  if (found == reads_.end()) {
+    return;
+  }
+  const ReadOwner owner = found->second;
+  reads_.erase(found);
+  if (owner.is_client) {
+    (granted ? output_.granted_reads : output_.refused_reads).push_back(owner.id);
+  } else if (granted) {
+    scheduler_.step(now, input::MajorityRound{owner.id});
+  }
+}
+
+void QuorumSeat::tell_leadership(Instant now) {
+  if (!raft_.has_value()) {
+    return;
+  }
+  const bool leads = raft_->role() == Role::kLeader;
+  const bool ready = raft_->leads_with_own_term_applied();
+  if (told_ready_ && !leads) {
+    // What a leader knew is as old as the last word of a majority to it.
+    heard_leader_at_ = std::max(heard_leader_at_, raft_->last_majority_at());
+    current_at_ = std::max(current_at_, raft_->last_majority_at());
+  }
+  tell_quiet_voters(now);
+  watch_for_loss(now);
+  if (leads != told_leads_ || ready != told_ready_) {
+    told_leads_ = leads;
+    told_ready_ = ready;
+    scheduler_.step(now, input::LeadershipChanged{leads, ready});
+  }
+}
+
+/// A leader that goes is replaced within a second or two; what lasts longer is no election.
+constexpr Duration kLostAfter = std::chrono::seconds(5);
+
+void QuorumSeat::watch_for_loss(Instant now) {
+  // One that was replaced while it was off is told nothing, and misses nothing.
+  const bool is_leaderless = raft_->is_voter() && raft_->leader().is_zero() && is_heard_of();
+  leaderless_since_ = is_leaderless ? std::min(leaderless_since_, now) : kNever;
+  const bool is_lost = is_leaderless && now - leaderless_since_ >= kLostAfter;
+  if (is_lost == told_lost_) {
+    return;
+  }
+  told_lost_ = is_lost;
+  if (!is_lost && raft_->leader().is_zero()) {
+    return;
+  }
+  if (!is_lost) {
+    output_.events.push_back({Severity::kInfo, "quorum_reached", {}});
+    return;
+  }
+  output_.events.push_back(
+      {Severity::kAlarm,
+       "quorum_unreachable",
+       {{"voters", std::to_string(raft_->voters().size())},
+        {"advice",
+         "jobs run on, nothing is accepted or placed from here: ask the other voters with "
+         "muster quorum --node"}}});
+}
+
+void QuorumSeat::tell_quiet_voters(Instant now) {
+  if (auto news = pace_.look(now, *raft_, options_.self)) {
+    scheduler_.step(now, *std::move(news));
+  }
+}
+
+bool QuorumSeat::drain_scheduler(Instant now) {
+  Scheduler::Output output = scheduler_.take_output();
+  for (OutgoingMessage& message : output.messages) {
+    if (message.to == options_.self) {
+      output_.to_own_agent.emplace_back(message.nonce, std::move(message.message));
+    } else {
+      output_.messages.push_back({message.to, type_of(message.message), message.nonce,
+                                  encode(message.message)});
+    }
+  }
+  for (const ClientReply& reply : output.replies) {
+    SeatReply out;
+    out.request = reply.request;
+    if (reply.error.has_value()) {
+      out.code = reply.error->code;
+      out.text = reply.error->text;
+    } else if (reply.job == JobId()) {
+      out.done = true;
+    } else {
+      out.job = reply.job;
+    }
+    output_.replies.push_back(std::move(out));
+  }
+  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  if (!output.halted.empty()) {
+    output_.halted = output.halted;
+  }
+  for (std::string& proposal : output.proposals) {
+    CHECK(raft_.has_value());
+    raft_->step(now, Raft::Propose{std::move(proposal)});
+  }
+  for (const std::uint64_t context : output.round_requests) {
+    CHECK(raft_.has_value());
+    reads_[++last_read_] = {false, context};
+    raft_->step(now, Raft::Read{last_read_});
+  }
+  return !output.proposals.empty() || !output.round_requests.empty();
+}
+
+bool QuorumSeat::drain_keeper(Instant now) {
+  if (!raft_.has_value()) {
+    return false;
+  }
+  bool moved = false;
+  const auto drain = [&] {
+    ElectorateKeeper::Output output = keeper_.take_output();
+    for (Raft::Input& input : output.inputs) {
+      raft_->step(now, std::move(input));
+      moved = true;
+    }
+    answer_wishes(std::move(output.done));
+    std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  };
+  drain();
+  keeper_.follow(now, *raft_);
+  drain();
+  return moved;
+}
+
+void QuorumSeat::answer_wishes(std::vector<ElectorateKeeper::Done> done) {
+  for (ElectorateKeeper::Done& each : done) {
+    output_.replies.push_back(
+        {each.request, std::nullopt, each.ok, each.code, std::move(each.text)});
+  }
+}
+
+void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
+  const std::uint64_t id = ++last_persist_;
+  persists_.emplace(id, owner);
+  output_.persists.push_back({id, std::move(writes)});
+}
+
+/// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out: it is
+/// no member any more, or not yet.
+bool QuorumSeat::trusts_own_seat() const {
+  if (!raft_.has_value()) {
+    return false;
+  }
+  const bool is_led = !raft_->leader().is_zero() && raft_->term() >= heard_.term;
+  return is_led || (raft_->is_voter() && is_heard_of());
+}
+
+/// Whether the newest row about the quorum, if any, counts this host among the voters.
+bool QuorumSeat::is_heard_of() const {
+  return heard_.voters.empty() || heard_.term < raft_->term() ||
+         std::find(heard_.voters.begin(), heard_.voters.end(), options_.self) !=
+             heard_.voters.end();
+}
+
+HostId QuorumSeat::known_leader() const {
+  return trusts_own_seat() ? raft_->leader() : heard_.leader;
+}
+
+HostId QuorumSeat::ready_leader() const {
+  if (!trusts_own_seat()) {
+    return heard_.leader;
+  }
+  return applied_term_ == raft_->term() ? raft_->leader() : HostId();
+}
+
+Term QuorumSeat::known_term() const {
+  return trusts_own_seat() ? raft_->term() : heard_.term;
+}
+
+crdt::QuorumView QuorumSeat::known_quorum() const {
+  if (!trusts_own_seat() || raft_->voters().empty()) {
+    return heard_;
+  }
+  crdt::QuorumView view;
+  view.term = raft_->term();
+  view.leader = raft_->leader();
+  view.voters = raft_->voters();
+  view.epoch = epoch_;
+  return view;
+}
+
+std::optional<crdt::QuorumView> QuorumSeat::take_quorum_news() {
+  // The leader alone speaks of itself, once it is sure: voters that disagree would only confuse.
+  if (!leads()) {
+    return std::nullopt;
+  }
+  crdt::QuorumView view = known_quorum();
+  if (view == told_) {
+    return std::nullopt;
+  }
+  told_ = view;
+  return view;
+}
+
+Duration QuorumSeat::age(Instant now) const {
+  return leads() || !raft_.has_value() ? Duration(0) : now - current_at_;
+}
+
+Duration QuorumSeat::leaderless(Instant now) const {
+  return leads() || !raft_.has_value() ? Duration(0) : now - heard_leader_at_;
+}
+
+}  // namespace muster::scheduler

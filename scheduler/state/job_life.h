@@ -1,0 +1,94 @@
+#pragma once
+// The life of a job as one table (design 8 "Attempt states", conventions "Job states"): in each
+// state, what each event does. State asks it before every change of Job::state and makes no other
+// change. Pure; the attempt below has a table of its own (reservations.h).
+//
+// An operator's word about a job that has an attempt changes no state at once: it is kept as the
+// job's order, its attempt is aborted or stopped for it, and the order says what becomes of the job
+// when that attempt is over. The last order holds, except that a cancel is never taken back. An
+// attempt that completed all the same completes its job, whatever was ordered: its ranks had ended
+// before the Stop reached them.
+//
+// What has ended never begins again (I7): a requeue of an ended job is refused, and its program is
+// submitted anew as another job, with a history and a client key of its own. Every word may be
+// repeated: what is so already is kDone.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/protocol/job.h"
+
+namespace muster::scheduler {
+
+/// What an operator wants of a job once its attempt is over.
+enum class JobOrder : std::uint8_t { kNone = 0, kSuspend = 1, kRequeue = 2, kCancel = 3 };
+
+enum class JobEvent : std::uint8_t {
+  // An operator's word.
+  kCancel,
+  kSuspend,
+  kResume,
+  kRequeue,
+  // The log about its attempt.
+  kSubmitted,   ///< The job's first transition.
+  kDecided,     ///< An attempt is reserved for it.
+  kStarted,     ///< Start was logged.
+  kStopLogged,  ///< Stop was logged.
+  // Its attempt is over, or needs not be waited for.
+  kCompleted,  ///< Every rank exited 0, unsignalled.
+  kEndCancelled,
+  kEndSuspended,
+  kQueuedAgain,  ///< Aborted, or to be tried once more.
+  kFailed,       ///< For good.
+};
+inline constexpr std::size_t kJobEventCount = static_cast<std::size_t>(JobEvent::kFailed) + 1;
+inline constexpr std::size_t kJobStateCount = static_cast<std::size_t>(JobState::kCancelled) + 1;
+
+enum class JobRule : std::uint8_t {
+  kMove,      ///< To JobStep::to, at once.
+  kOrder,     ///< Kept as the job's order until its attempt is over.
+  kWithdraw,  ///< Takes back the order to suspend, if that is the order.
+  kDone,      ///< It is so already, nothing changes.
+  kRefused,   ///< An operator is told why not.
+  kNever,     ///< The log cannot say this here.
+};
+
+struct JobStep {
+  JobRule rule = JobRule::kNever;
+  JobState to = JobState::kQueued;  ///< Where the event leads; counts with kMove.
+};
+
+/// The table: what `event` does to a job that is `from`, under this order. Total.
+JobStep job_step(JobState from, JobOrder order, JobEvent event);
+/// Whether some event moves a job from one state to the other.
+bool is_job_edge(JobState from, JobState to);
+/// Why an operator's word is refused, for people: "job 7 has completed: nothing to suspend".
+std::string refusal_text(JobId job, JobState from, JobOrder order, JobEvent event);
+
+std::string_view text_of(JobEvent event);
+std::string_view text_of(JobRule rule);
+
+/// How often each cell of the table was used. Not part of the replicated state.
+class JobStepCounts {
+ public:
+  void add(JobState from, JobEvent event) { ++cell(from, event); }
+  std::uint64_t operator()(JobState from, JobEvent event) const {
+    return const_cast<JobStepCounts*>(this)->cell(from, event);
+  }
+  void merge(const JobStepCounts& other);
+  /// Cells that the table allows and that were never used: "running/suspend".
+  std::vector<std::string> unreached() const;
+
+ private:
+  std::uint64_t& cell(JobState from, JobEvent event) {
+    return counts_[static_cast<std::size_t>(from) * kJobEventCount +
+                   static_cast<std::size_t>(event)];
+  }
+  std::array<std::uint64_t, kJobStateCount * kJobEventCount> counts_{};
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,124 @@
+#pragma once
+// What the log knows of a job and of a host, beside its attempts (reservations.h).
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/protocol/entry.h"
+#include "scheduler/protocol/job.h"
+#include "scheduler/state/job_life.h"
+
+namespace muster::scheduler {
+
+/// One step of a job's history, for people.
+struct Transition {
+  JobState to = JobState::kQueued;
+  std::string cause;
+  Duration at{0};  ///< Cluster time.
+  LogIndex index;
+  Token token;  ///< The attempt it is about; none for the job itself.
+  bool operator==(const Transition&) const = default;
+};
+
+/// A host that refused an attempt of this job, or was not ready in time. It is left out for that
+/// job until `until` (cluster time) or its next registration: for good would starve jobs whose only
+/// hosts were busy cleaning up once.
+struct LeftOut {
+  HostId host;
+  Duration until{0};
+  bool operator==(const LeftOut&) const = default;
+};
+
+struct Job {
+  JobId id;
+  JobSpec spec;
+  std::string key;
+  std::string submitted_by;
+  JobState state = JobState::kQueued;
+  std::uint32_t attempts = 0;          ///< Decided so far; the newest has this number.
+  std::uint32_t program_failures = 0;  ///< Counted against JobSpec::retries.
+  std::uint32_t lost_attempts = 0;     ///< By lost hosts; bounded by kLostAttemptsMax.
+  bool cancel_requested = false;
+  /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.
+  JobOrder order = JobOrder::kNone;
+  std::string ordered_by;      ///< Who gave the order in force, a cancel among them; else "".
+  std::int32_t exit_code = 0;  ///< Of an ended job: what `submit --wait` exits with.
+  std::string reason;          ///< One line: why it ended, or why it is queued again.
+  Duration submitted_at{0};    ///< Cluster time.
+  Duration ended_at{0};
+  LogIndex ended_index;
+  Token current;                      ///< Its newest attempt while that is not settled; else none.
+  std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
+  std::vector<LeftOut> left_out;
+  std::deque<Transition> history;  ///< The newest, at most kTransitionsKept.
+  bool operator==(const Job&) const = default;
+
+  void forget_order() {
+    order = JobOrder::kNone;
+    ordered_by.clear();
+  }
+  JobOrder order_in_force() const { return cancel_requested ? JobOrder::kCancel : order; }
+  bool has_ended() const {
+    return state == JobState::kCompleted || state == JobState::kFailed ||
+           state == JobState::kCancelled;
+  }
+};
+
+struct HostRecord {
+  HostId id;
+  AgentStart start;
+  std::string boot_id;
+  std::string name;
+  std::string gpu_type;
+  std::vector<std::string> gpus;  ///< In the agent's order.
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_mb = 0;
+  bool has_namespaces = true;  ///< False: takes only jobs that silence never ends (design 9).
+  bool awaits_hello = false;  ///< The epoch began anew, and it has not registered since.
+  /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
+  std::vector<Token> unadopted;
+  Token highest;               ///< The floor: the highest token ever granted here.
+  // As last observed (entry::Observe).
+  AgentStart seen;
+  Verdict verdict = Verdict::kAlive;
+  Health health = Health::kHealthy;
+  std::vector<std::string> unhealthy_gpus;
+  std::vector<std::string> quarantined;  ///< Until its agent's next registration says otherwise.
+  bool operator==(const HostRecord&) const = default;
+
+  /// Gossip already shows a later start than the registered one: its hello is on the way.
+  bool is_superseded() const {
+    return seen.generation > start.generation ||
+           (seen.generation == start.generation && seen.start_id != start.start_id &&
+            seen.generation != Generation());
+  }
+  bool is_reachable() const { return verdict == Verdict::kAlive; }
+  /// Registered, healthy and not quarantined; who holds it is another question.
+  bool offers(const std::string& uuid) const {
+    const auto contains = [&uuid](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), uuid) != list.end();
+    };
+    return contains(gpus) && !contains(unhealthy_gpus) && !contains(quarantined);
+  }
+  bool suits(const JobSpec& spec) const { return has_namespaces || spec.keep_when_isolated; }
+  bool takes_work() const {
+    return is_reachable() && health == Health::kHealthy && !is_superseded() && !awaits_hello;
+  }
+};
+
+/// The order in which jobs are tried: priority, then submission. A job that is queued again keeps
+/// its id, hence its place.
+struct QueueKey {
+  std::int32_t priority = 0;
+  JobId job;
+  bool operator==(const QueueKey&) const = default;
+  bool operator<(const QueueKey& other) const {
+    return priority != other.priority ? priority > other.priority : job < other.job;
+  }
+};
+using Queue = std::set<QueueKey>;
+
+}  // namespace muster::scheduler

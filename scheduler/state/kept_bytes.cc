@@ -1,0 +1,59 @@
+#include "scheduler/state/kept_bytes.h"
+
+#include "scheduler/protocol/codec.h"
+
+namespace muster::scheduler {
+namespace {
+
+// Lengths, ids, times and numbers as they are encoded (state_codec.cc), rounded up; of a job its
+// reason and the tokens of its attempts among them, of a rank how it may end.
+constexpr std::size_t kJobBytes = 400;
+constexpr std::size_t kTextBytes = 3;
+constexpr std::size_t kAttemptBytes = 140;
+constexpr std::size_t kMemberBytes = 120;
+constexpr std::size_t kRankBytes = 58 + kDetailBytesMax;
+constexpr std::size_t kTransitionBytes = 36;
+constexpr std::size_t kKeyBytes = 28;
+
+}  // namespace
+
+std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const std::string& by) {
+  std::size_t bytes = kJobBytes + key.size() + by.size() + spec.name.size() + spec.user.size() +
+                      spec.gpu_type.size() + spec.directory.size();
+  for (const std::string& text : spec.argv) {
+    bytes += kTextBytes + text.size();
+  }
+  for (const std::string& text : spec.environment) {
+    bytes += kTextBytes + text.size();
+  }
+  return bytes;
+}
+
+std::size_t kept_bytes(const Attempt& attempt) {
+  std::size_t bytes = kAttemptBytes;
+  for (const MemberRecord& record : attempt.members) {
+    bytes += kMemberBytes;
+    for (const GpuSlot& gpu : record.member.gpus) {
+      bytes += kRankBytes + gpu.uuid.size();
+    }
+  }
+  return bytes;
+}
+
+std::size_t kept_bytes(const Transition& step) {
+  return kTransitionBytes + step.cause.size();
+}
+
+std::size_t kept_bytes_of_history(const Job& job) {
+  std::size_t bytes = 0;
+  for (const Transition& step : job.history) {
+    bytes += kept_bytes(step);
+  }
+  return bytes;
+}
+
+std::size_t kept_bytes_of_key(const std::string& key) {
+  return kKeyBytes + key.size();
+}
+
+}  // namespace muster::scheduler

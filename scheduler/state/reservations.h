@@ -1,0 +1,215 @@
+#pragma once
+// The life of one attempt: RESERVED -> STARTED -> STOPPING -> ENDED, the table and the rules of
+// design 8 as one transition function. It knows nothing of jobs, queues or GPUs' owners: State
+// feeds it the facts of the log in order and does what the outcome says. Every row, cause and rule
+// outcome is an Edge; tests and the simulator count them, so that none stays unvisited.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gossip/wire/endpoint.h"
+#include "scheduler/protocol/entry.h"
+
+namespace muster::scheduler {
+
+enum class AttemptState : std::uint8_t { kReserved = 0, kStarted = 1, kStopping = 2, kEnded = 3 };
+std::string_view text_of(AttemptState state);
+
+/// How one host's share of an attempt is over in the log. Anything but kNone frees its GPUs there.
+enum class MemberEnd : std::uint8_t {
+  kNone = 0,
+  kFinished = 1,  ///< Its agent reported the end of every rank.
+  kLost = 2,      ///< Proven: a registration did not list it any more; or an operator's word.
+  kExpired = 3,   ///< Condemned and the time ran out.
+  kAborted = 4,   ///< The attempt never started.
+};
+
+struct MemberRecord {
+  Member member;  ///< `member.start` is the pair the log binds; a registration may re-key it.
+  bool ready = false;
+  MemberEnd end = MemberEnd::kNone;
+  LogIndex condemned;               ///< Index of the Condemn in force; 0 = none.
+  std::vector<RankResult> results;  ///< In rank order once finished; before that, first failures.
+  bool operator==(const MemberRecord&) const = default;
+
+  /// Every rank of it exited 0 and none had been signalled (rule 5).
+  bool succeeded() const;
+};
+
+struct Attempt {
+  Token token;
+  JobId job;
+  std::uint32_t number = 1;  ///< 1, 2, 3 of its job.
+  AttemptState state = AttemptState::kReserved;
+  Cause cause = Cause::kNone;  ///< Why it was aborted or stopped.
+  HostId blamed;               ///< The member that refused or was not ready; zero = none.
+  bool completed = false;      ///< Ended with success of every rank.
+  bool replaced = false;       ///< Its job does not wait for it any more (rule 6).
+  bool keep = false;           ///< JobSpec::keep_when_isolated: no Condemn touches it.
+  Duration hold{0};
+  Duration grace{0};
+  Duration deadline{0};
+  Duration reserved_at{0};  ///< Cluster time.
+  Duration started_at{0};
+  /// Cluster time of the first logged failure of a rank by itself.
+  std::optional<Duration> failed_at;
+  /// Since that failure was logged one of its hosts had a verdict, or was lost.
+  bool lost_host = false;
+  gossip::Endpoint master;  ///< From the Ready of the first member.
+  std::vector<MemberRecord> members;
+  bool operator==(const Attempt&) const = default;
+
+  MemberRecord* find(const HostId& host);
+  const MemberRecord* find(const HostId& host) const;
+  bool all_ready() const;
+  /// Ended before any Start.
+  bool was_aborted() const {
+    return state == AttemptState::kEnded && !members.empty() &&
+           members.front().end == MemberEnd::kAborted;
+  }
+  /// Members whose GPUs the log still holds.
+  std::size_t outstanding() const;
+  /// Some rank surely did not exit 0 unsignalled: a *logged* Finish says so, or the member expired
+  /// or is proven dead. Without it no other attempt of the job may begin (rule 6).
+  bool has_failed_member() const;
+  /// The first rank that failed by itself (not by our signal or its host's fault), or nothing.
+  const RankResult* program_failure() const;
+};
+
+/// A fact of the log about one attempt.
+namespace fact {
+struct Ready {
+  HostId host;
+  AgentStart start;
+  gossip::Endpoint master;
+};
+struct Start {
+  Duration at{0};  ///< Cluster time.
+};
+struct Stop {
+  Cause cause = Cause::kNone;
+};
+struct Finish {
+  HostId host;
+  AgentStart start;
+  std::vector<RankResult> results;
+  bool last = true;
+};
+struct Abort {
+  Cause cause = Cause::kNone;
+  HostId host;
+};
+struct Condemn {
+  HostId host;
+  LogIndex index;
+};
+struct Pardon {
+  HostId host;
+};
+struct Expire {
+  HostId host;
+  LogIndex condemn;
+};
+/// The host registered a new pair (rules 2, 3, 5).
+struct Registered {
+  HostId host;
+  AgentStart start;
+  bool listed = false;    ///< The agent still knows the token, not as aborted.
+  bool ended = false;     ///< ... and holds exit evidence of every rank.
+  bool rebooted = false;  ///< Another boot id: no rank of it can be alive.
+};
+/// An operator's word: the host is off.
+struct Fenced {
+  HostId host;
+};
+}  // namespace fact
+
+using Fact =
+    std::variant<fact::Ready, fact::Start, fact::Stop, fact::Finish, fact::Abort, fact::Condemn,
+                 fact::Pardon, fact::Expire, fact::Registered, fact::Fenced>;
+
+/// What a fact did. Kept in the order of design 8's table, then its rules.
+enum class Edge : std::uint8_t {
+  kReserved,        ///< Decide accepted.
+  kDecideRejected,  ///< Decide overlapped, or named an unregistered pair, or a job not queued.
+  kReadyCounted,
+  kReadyRepeated,
+  kReadyOtherPair,  ///< Not the pair the log binds: dropped.
+  kReadyLate,       ///< The attempt is past RESERVED.
+  kStarted,
+  kStartTooEarly,  ///< Not every member is ready: void.
+  kStartLate,      ///< Abort was first, or a repeated Start.
+  kAbortedRefused,
+  kAbortedDeadline,
+  kAbortedCancelled,
+  kAbortedCondemned,
+  kAbortedRestarted,
+  kAbortedSuspended,
+  kAbortedRequeued,
+  kAbortedFenced,
+  kAbortLate,  ///< Start was first.
+  kStopRankFailed,
+  kStopHostLost,
+  kStopCancelled,
+  kStopTimeLimit,
+  kStopPreempted,
+  kStopSuspended,
+  kStopRequeued,
+  kStopEarly,        ///< From RESERVED: void, that is Abort's row.
+  kStopRepeated,     ///< Already STOPPING: void, the first cause stays.
+  kStopEndedAtOnce,  ///< No member was outstanding any more: STOPPING and ENDED in one step.
+  kFailureSeen,      ///< A first failure of a member whose other ranks still run.
+  kFinishCounted,
+  kFinishRepeated,
+  kFinishOtherPair,
+  kFinishEarly,        ///< From RESERVED: nothing was launched, nothing is believed.
+  kFinishAfterExpire,  ///< The member is over by Expire or proof: too late to count.
+  kCompletedStarted,
+  kCompletedStopping,
+  kEndedByFinish,
+  kEndedByExpire,
+  kEndedByProof,
+  kCondemned,
+  kCondemnKept,  ///< Isolation `keep`: silence never frees it.
+  kPardoned,
+  kPardonVoid,  ///< No Condemn in force.
+  kExpired,
+  kExpireVoid,  ///< Rests on a Condemn that is not in force.
+  kRekeyed,
+  kProvenLost,
+  kFenced,           ///< Lost by an operator's word.
+  kIgnoredEnded,     ///< ENDED | anything.
+  kIgnoredStranger,  ///< The host is no member.
+};
+inline constexpr std::size_t kEdgeCount = static_cast<std::size_t>(Edge::kIgnoredStranger) + 1;
+std::string_view text_of(Edge edge);
+
+/// How often each edge was taken. Not part of the replicated state.
+class EdgeCounts {
+ public:
+  void add(Edge edge) { ++counts_[static_cast<std::size_t>(edge)]; }
+  std::uint64_t operator[](Edge edge) const { return counts_[static_cast<std::size_t>(edge)]; }
+  void merge(const EdgeCounts& other);
+  /// Edges never taken, by name.
+  std::vector<std::string_view> unreached() const;
+
+ private:
+  std::array<std::uint64_t, kEdgeCount> counts_{};
+};
+
+struct Outcome {
+  Edge edge = Edge::kIgnoredEnded;
+  /// A second edge of the same step: the end that the first one caused.
+  Edge then = Edge::kIgnoredEnded;
+  bool has_then = false;
+  std::vector<HostId> freed;  ///< Members whose GPUs the log frees by this.
+};
+
+/// Applies one fact. Changes `attempt` only as the edge says; a void fact changes nothing.
+Outcome transition(Attempt& attempt, const Fact& fact);
+
+}  // namespace muster::scheduler

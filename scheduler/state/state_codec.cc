@@ -1,0 +1,483 @@
+// Snapshots of State: documents in the order head, hosts, attempts with their members, jobs, keys.
+// Each is preceded by its length (4 bytes, big endian), because one document of everything would
+// exceed the limits of the wire's decoder.
+
+#include "scheduler/state/state.h"
+
+#include <array>
+
+#include <xxhash.h>
+
+#include "gossip/wire/wire.h"
+#include "scheduler/protocol/codec.h"
+#include "scheduler/protocol/mutants.h"
+
+namespace muster::scheduler {
+namespace {
+
+using gossip::Encoder;
+using gossip::Reader;
+
+enum class Section : std::uint8_t {
+  kHead = 1,
+  kHost = 2,
+  kAttempt = 3,
+  kMember = 4,
+  kJob = 5,
+  kKey = 6,
+};
+constexpr std::uint64_t kSnapshotVersion = 1;
+constexpr std::size_t kLengthBytes = 4;
+constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
+
+void append(std::string& out, Encoder& document) {
+  const std::string bytes = document.take();
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    out += static_cast<char>(bytes.size() >> (8 * (kLengthBytes - 1 - i)) & 0xff);
+  }
+  out += bytes;
+}
+
+Encoder section(Section which, std::size_t fields) {
+  Encoder out;
+  out.array(1 + fields).u64(static_cast<std::uint64_t>(which));
+  return out;
+}
+
+template <class E>
+E read_enum(Reader& in, E highest) {
+  return static_cast<E>(in.u64_at_most(static_cast<std::uint64_t>(highest)));
+}
+
+std::uint32_t read_u32(Reader& in) {
+  return static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
+}
+
+Encoder encode_host(const HostRecord& host) {
+  // What only a recovery leaves is written after one alone: else the bytes, and so the digest, are
+  // those of a version that knew none.
+  const bool is_plain = !host.awaits_hello && host.unadopted.empty();
+  Encoder out = section(Section::kHost, is_plain ? 16 : 18);
+  out.id(host.id);
+  write(out, host.start);
+  out.text(host.boot_id).text(host.name).text(host.gpu_type);
+  write(out, host.gpus);
+  out.u64(host.cpus).u64(host.memory_mb).token(host.highest);
+  write(out, host.seen);
+  out.u64(static_cast<std::uint64_t>(host.verdict)).u64(static_cast<std::uint64_t>(host.health));
+  write(out, host.unhealthy_gpus);
+  write(out, host.quarantined);
+  out.boolean(host.has_namespaces);
+  if (!is_plain) {
+    out.boolean(host.awaits_hello);
+    write(out, host.unadopted);
+  }
+  return out;
+}
+
+HostRecord read_host(Reader& in) {
+  HostRecord host;
+  host.id = in.id<HostId>();
+  host.start = read_agent_start(in);
+  host.boot_id = in.text();
+  host.name = in.text();
+  host.gpu_type = in.text();
+  host.gpus = read_texts(in, kUuidBytesMax);
+  host.cpus = read_u32(in);
+  host.memory_mb = in.u64();
+  host.highest = in.token();
+  host.seen = read_agent_start(in);
+  host.verdict = read_enum(in, Verdict::kLeft);
+  host.health = read_enum(in, Health::kCordoned);
+  host.unhealthy_gpus = read_texts(in, kUuidBytesMax);
+  host.quarantined = read_texts(in, kUuidBytesMax);
+  host.has_namespaces = in.left() == 0 || in.boolean();
+  if (in.left() > 0) {
+    host.awaits_hello = in.boolean();
+    host.unadopted = read_tokens(in);
+  }
+  return host;
+}
+
+Encoder encode_attempt(const Attempt& attempt) {
+  Encoder out = section(Section::kAttempt, 18);
+  out.token(attempt.token)
+      .num(attempt.job)
+      .u64(attempt.number)
+      .u64(static_cast<std::uint64_t>(attempt.state))
+      .u64(static_cast<std::uint64_t>(attempt.cause))
+      .id(attempt.blamed)
+      .boolean(attempt.completed)
+      .boolean(attempt.replaced)
+      .boolean(attempt.keep)
+      .duration(attempt.hold)
+      .duration(attempt.grace)
+      .duration(attempt.deadline)
+      .duration(attempt.reserved_at)
+      .duration(attempt.started_at);
+  write(out, attempt.master);
+  out.duration(attempt.failed_at.value_or(kNotFailed)).boolean(attempt.lost_host);
+  return out;
+}
+
+Attempt read_attempt(Reader& in) {
+  Attempt attempt;
+  attempt.token = in.token();
+  attempt.job = in.num<JobId>();
+  attempt.number = read_u32(in);
+  attempt.state = read_enum(in, AttemptState::kEnded);
+  attempt.cause = read_enum(in, Cause::kCancelled);
+  attempt.blamed = in.id<HostId>();
+  attempt.completed = in.boolean();
+  attempt.replaced = in.boolean();
+  attempt.keep = in.boolean();
+  attempt.hold = in.duration();
+  attempt.grace = in.duration();
+  attempt.deadline = in.duration();
+  attempt.reserved_at = in.duration();
+  attempt.started_at = in.duration();
+  attempt.master = read_endpoint(in);
+  if (in.left() > 0) {
+    const Duration failed_at = in.duration();
+    attempt.failed_at = failed_at == kNotFailed ? std::nullopt : std::optional(failed_at);
+    attempt.lost_host = in.boolean();
+  }
+  return attempt;
+}
+
+Encoder encode_member(const Token& token, const MemberRecord& record) {
+  Encoder out = section(Section::kMember, 7);
+  out.token(token);
+  write(out, record.member);
+  out.boolean(record.ready).u64(static_cast<std::uint64_t>(record.end)).num(record.condemned);
+  write(out, record.results);
+  return out;
+}
+
+MemberRecord read_member_record(Reader& in) {
+  MemberRecord record;
+  record.member = read_member(in);
+  record.ready = in.boolean();
+  record.end = read_enum(in, MemberEnd::kAborted);
+  record.condemned = in.num<LogIndex>();
+  record.results = read_rank_results(in);
+  return record;
+}
+
+void write_history(Encoder& out, const std::deque<Transition>& history) {
+  out.array(history.size());
+  for (const Transition& step : history) {
+    out.array(6)
+        .u64(static_cast<std::uint64_t>(step.to))
+        .text(step.cause)
+        .duration(step.at)
+        .num(step.index)
+        .token(step.token);
+  }
+}
+
+std::deque<Transition> read_history(Reader& in) {
+  std::deque<Transition> history;
+  Reader list = in.array();
+  while (list.ok() && list.left() > 0) {
+    Reader item = list.array();
+    Transition step;
+    step.to = read_enum(item, JobState::kCancelled);
+    step.cause = item.text();
+    step.at = item.duration();
+    step.index = item.num<LogIndex>();
+    step.token = item.token();
+    history.push_back(std::move(step));
+  }
+  return history;
+}
+
+Encoder encode_job(const Job& job) {
+  // Without an order the bytes are those of a version that knew none, and so is the digest.
+  const bool is_ordered = job.order != JobOrder::kNone || !job.ordered_by.empty();
+  Encoder out = section(Section::kJob, is_ordered ? 21 : 19);
+  out.num(job.id);
+  write(out, job.spec);
+  out.text(job.key)
+      .text(job.submitted_by)
+      .u64(static_cast<std::uint64_t>(job.state))
+      .u64(job.attempts)
+      .u64(job.program_failures)
+      .u64(job.lost_attempts)
+      .boolean(job.cancel_requested)
+      .i64(job.exit_code)
+      .text(job.reason)
+      .duration(job.submitted_at)
+      .duration(job.ended_at)
+      .num(job.ended_index)
+      .token(job.current);
+  write(out, job.attempt_tokens);
+  out.array(job.left_out.size() * 2);
+  for (const LeftOut& left_out : job.left_out) {
+    out.id(left_out.host).duration(left_out.until);
+  }
+  write_history(out, job.history);
+  if (is_ordered) {
+    out.u64(static_cast<std::uint64_t>(job.order)).text(job.ordered_by);
+  }
+  return out;
+}
+
+Job read_job(Reader& in) {
+  Job job;
+  job.id = in.num<JobId>();
+  job.spec = read_job_spec(in);
+  job.key = in.text();
+  job.submitted_by = in.text();
+  job.state = read_enum(in, JobState::kCancelled);
+  job.attempts = read_u32(in);
+  job.program_failures = read_u32(in);
+  job.lost_attempts = read_u32(in);
+  job.cancel_requested = in.boolean();
+  job.exit_code = static_cast<std::int32_t>(in.i64());
+  job.reason = in.text();
+  job.submitted_at = in.duration();
+  job.ended_at = in.duration();
+  job.ended_index = in.num<LogIndex>();
+  job.current = in.token();
+  job.attempt_tokens = read_tokens(in);
+  Reader left_out = in.array();
+  while (left_out.ok() && left_out.left() > 0) {
+    const HostId host = left_out.id<HostId>();
+    job.left_out.push_back(LeftOut{host, left_out.duration()});
+  }
+  job.history = read_history(in);
+  if (in.left() > 0) {
+    job.order = read_enum(in, JobOrder::kRequeue);
+    job.ordered_by = in.text();
+  }
+  return job;
+}
+
+/// Takes the next document off `bytes`, or nothing when the prefix is wrong.
+std::optional<std::string> take_document(std::string_view& bytes) {
+  if (bytes.size() < kLengthBytes) {
+    return std::nullopt;
+  }
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    size = size << 8 | static_cast<std::uint8_t>(bytes[i]);
+  }
+  bytes.remove_prefix(kLengthBytes);
+  if (size > bytes.size()) {
+    return std::nullopt;
+  }
+  std::string document(bytes.substr(0, size));
+  bytes.remove_prefix(size);
+  return document;
+}
+
+}  // namespace
+
+std::string State::encode() const {
+  std::string out;
+  Encoder head = section(Section::kHead, past_epochs_.empty() ? 6 : 10);
+  head.u64(kSnapshotVersion)
+      .u64(epoch_)
+      .num(applied_)
+      .duration(cluster_time_)
+      .num(last_job_)
+      .u64(jobs_.size());
+  if (!past_epochs_.empty()) {
+    head.duration(recovered_at_).array(past_epochs_.size() * 2);
+    for (const auto& [epoch, past] : past_epochs_) {
+      head.u64(epoch).num(past.last);
+    }
+    write(head, unsure_tokens());
+    head.array(past_epochs_.size());
+    for (const auto& [epoch, past] : past_epochs_) {
+      head.num(past.job);
+    }
+  }
+  append(out, head);
+  for (const auto& [id, host] : hosts_) {
+    Encoder document = encode_host(host);
+    append(out, document);
+  }
+  for (const auto& [token, attempt] : attempts_) {
+    Encoder document = encode_attempt(attempt);
+    append(out, document);
+    for (const MemberRecord& record : attempt.members) {
+      Encoder member = encode_member(token, record);
+      append(out, member);
+    }
+  }
+  for (const auto& [id, job] : jobs_) {
+    Encoder document = encode_job(job);
+    append(out, document);
+  }
+  for (const auto& [key, record] : keys_) {
+    if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
+      break;
+    }
+    Encoder document = section(Section::kKey, 3);
+    document.text(key).num(record.job).duration(record.at);
+    append(out, document);
+  }
+  return out;
+}
+
+void State::read_head(Reader& in) {
+  if (in.u64() != kSnapshotVersion) {
+    in.fail();
+  }
+  epoch_ = in.u64();
+  applied_ = in.num<LogIndex>();
+  cluster_time_ = in.duration();
+  last_job_ = in.num<JobId>();
+  in.u64();
+  if (in.left() > 0) {
+    recovered_at_ = in.duration();
+    Reader past = in.array();
+    while (past.ok() && past.left() > 0) {
+      const std::uint64_t epoch = past.u64();
+      past_epochs_[epoch].last = past.num<LogIndex>();
+    }
+    const std::vector<Token> unsure = read_tokens(in);
+    unsure_.insert(unsure.begin(), unsure.end());
+    Reader jobs = in.left() > 0 ? in.array() : Reader();
+    for (auto& [epoch, known] : past_epochs_) {
+      known.job = jobs.left() > 0 ? jobs.num<JobId>() : JobId();
+    }
+  }
+}
+
+bool State::read_document(Reader& in) {
+  switch (read_enum(in, Section::kKey)) {
+    case Section::kHead:
+      read_head(in);
+      break;
+    case Section::kHost: {
+      HostRecord host = read_host(in);
+      hosts_[host.id] = std::move(host);
+      break;
+    }
+    case Section::kAttempt: {
+      Attempt attempt = read_attempt(in);
+      attempts_[attempt.token] = std::move(attempt);
+      break;
+    }
+    case Section::kMember: {
+      const auto attempt = attempts_.find(in.token());
+      if (attempt == attempts_.end()) {
+        return false;
+      }
+      attempt->second.members.push_back(read_member_record(in));
+      break;
+    }
+    case Section::kJob: {
+      Job job = read_job(in);
+      jobs_[job.id] = std::move(job);
+      break;
+    }
+    case Section::kKey: {
+      const std::string key = in.text();
+      const JobId job = in.num<JobId>();
+      keys_[key] = KeyRecord{job, in.duration()};
+      break;
+    }
+  }
+  return in.ok();
+}
+
+void State::index_after_decode() {
+  for (const auto& [token, attempt] : attempts_) {
+    if (attempt.state == AttemptState::kEnded) {
+      continue;
+    }
+    live_.insert(token);
+    for (const MemberRecord& record : attempt.members) {
+      if (record.end != MemberEnd::kNone) {
+        continue;
+      }
+      live_on_[record.member.host].insert(token);
+      for (const GpuSlot& gpu : record.member.gpus) {
+        grants_[gpu.uuid][gpu.slot] = Grant{token, record.member.host};
+      }
+    }
+  }
+  for (const auto& [id, job] : jobs_) {
+    if (job.state == JobState::kQueued) {
+      queue_.insert({job.spec.priority, id});
+    }
+    suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
+    if (job.has_ended()) {
+      ended_jobs_.insert({job.ended_index, id});
+    } else {
+      count_earlier_attempts(job);
+    }
+    if (attempts_.count(job.current) != 0 && live_.count(job.current) == 0) {
+      unclassed_.insert(job.current);
+    }
+  }
+  for (const auto& [key, record] : keys_) {
+    keys_by_time_.insert({record.at, key});
+  }
+  kept_ = counted();
+}
+
+Result<State> State::decode(std::string_view bytes, const KeptBytesMax& kept_max) {
+  State state(1, kept_max);
+  std::size_t position = 0;
+  while (!bytes.empty()) {
+    std::optional<std::string> next = take_document(bytes);
+    if (!next.has_value()) {
+      return Error{ErrorCode::kCorrupt, "snapshot cut at document " + std::to_string(position)};
+    }
+    const Result<gossip::Document> document = gossip::Document::parse(std::move(*next));
+    if (!document) {
+      return Error{ErrorCode::kCorrupt, "snapshot document " + std::to_string(position)};
+    }
+    Reader in = document->root();
+    if (!state.read_document(in)) {
+      return Error{ErrorCode::kCorrupt, "snapshot document " + std::to_string(position)};
+    }
+    ++position;
+  }
+  if (position == 0) {
+    return Error{ErrorCode::kCorrupt, "empty snapshot"};
+  }
+  for (const auto& [token, attempt] : state.attempts_) {
+    if (attempt.members.empty()) {
+      return Error{ErrorCode::kCorrupt, "snapshot lacks the members of " + token.text()};
+    }
+  }
+  state.index_after_decode();
+  return state;
+}
+
+std::uint64_t State::outcome_of(const ApplyResult& result) const {
+  std::vector<std::uint64_t> did = {result.job.value(), result.rejected.empty() ? 0U : 1U,
+                                    static_cast<std::uint64_t>(result.rejected_as), jobs_.size(),
+                                    live_.size()};
+  const auto add_job = [&](JobId id) {
+    if (const Job* known = job(id); known != nullptr) {
+      did.push_back(static_cast<std::uint64_t>(known->state));
+      did.push_back(known->attempts);
+      did.push_back(known->program_failures);
+    }
+  };
+  add_job(result.job);
+  for (const Token& token : result.touched) {
+    did.push_back(token.index);
+    if (const Attempt* known = attempt(token); known != nullptr) {
+      did.push_back(static_cast<std::uint64_t>(known->state));
+      did.push_back(static_cast<std::uint64_t>(known->cause));
+      did.push_back(known->completed ? 1U : 0U);
+      add_job(known->job);
+    }
+  }
+  return XXH3_64bits(did.data(), did.size() * sizeof did.front());
+}
+
+std::uint64_t State::digest() const {
+  const std::string bytes = encode();
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+}  // namespace muster::scheduler

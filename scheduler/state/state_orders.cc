@@ -1,0 +1,138 @@
+// What an operator says of a job or of a host, as the table of job_life.h answers it.
+
+#include "scheduler/state/state.h"
+
+#include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
+
+namespace muster::scheduler {
+namespace {
+
+JobOrder order_of(JobEvent word) {
+  return word == JobEvent::kSuspend ? JobOrder::kSuspend : JobOrder::kRequeue;
+}
+
+}  // namespace
+
+void State::on(Step& step, const entry::Cancel& fact) {
+  hear(step, fact.job, JobEvent::kCancel, fact.by);
+}
+
+void State::on(Step& step, const entry::Suspend& fact) {
+  hear(step, fact.job, JobEvent::kSuspend, fact.by);
+}
+
+void State::on(Step& step, const entry::Resume& fact) {
+  hear(step, fact.job, JobEvent::kResume, fact.by);
+}
+
+void State::on(Step& step, const entry::Requeue& fact) {
+  const Job* known = job(fact.job);
+  if (known != nullptr && !known->has_ended() && fact.attempt != 0 &&
+      known->attempts > fact.attempt) {
+    step.result.job = fact.job;  // Said again: the attempt it was about has made way.
+    return;
+  }
+  hear(step, fact.job, JobEvent::kRequeue, fact.by);
+}
+
+void State::hear(Step& step, JobId id, JobEvent word, const std::string& by) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) {
+    reject(step, ErrorCode::kNotFound, "there is no job " + std::to_string(id.value()));
+    return;
+  }
+  Job& job = found->second;
+  step.result.job = id;
+  switch (job_step(job.state, job.order_in_force(), word).rule) {
+    case JobRule::kMove:
+      obey(step, job, word, by);
+      return;
+    case JobRule::kOrder:
+    case JobRule::kWithdraw:
+      keep_order(step, job, word, by);
+      return;
+    case JobRule::kDone:
+      job_steps_.add(job.state, word);
+      return;
+    case JobRule::kRefused:
+      job_steps_.add(job.state, word);
+      reject(step, ErrorCode::kConflict, refusal_text(id, job.state, job.order_in_force(), word));
+      return;
+    case JobRule::kNever:
+      CHECK(false);
+  }
+}
+
+/// At once: the job has no attempt.
+void State::obey(Step& step, Job& job, JobEvent word, const std::string& by) {
+  CHECK(job.current.is_none() || is_mutant_planted());
+  // Its last attempt, if there was one: what it left behind is what the next one follows.
+  const Token last = job.attempt_tokens.empty() ? Token() : job.attempt_tokens.back();
+  if (word == JobEvent::kCancel) {
+    job.cancel_requested = true;
+    end_job(step, job, word, kExitCancelled, "cancelled by " + by);
+    return;
+  }
+  step.result.capacity_changed = true;
+  if (word == JobEvent::kSuspend) {
+    queue_.erase({job.spec.priority, job.id});
+    move(step, job, word, "suspended by " + by, last);
+    return;
+  }
+  queue_.insert({job.spec.priority, job.id});
+  move(step, job, word, (word == JobEvent::kResume ? "resumed by " : "requeued by ") + by, last);
+}
+
+/// Until its attempt is over, which the leader sees to.
+void State::keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
+  if (job.current.is_none()) {
+    CHECK(is_mutant_planted());
+    return;
+  }
+  job_steps_.add(job.state, word);
+  if (word == JobEvent::kCancel) {
+    job.cancel_requested = true;
+    job.ordered_by = by;
+  } else if (word != JobEvent::kResume) {
+    job.order = order_of(word);
+    job.ordered_by = by;
+  } else if (job.order == JobOrder::kSuspend) {
+    job.forget_order();
+  }
+  step.result.events.push_back({Severity::kInfo,
+                                "job_ordered",
+                                {{"job", std::to_string(job.id.value())},
+                                 {"token", job.current.text()},
+                                 {"order", std::string(text_of(word))},
+                                 {"by", by},
+                                 {"index", std::to_string(step.index.value())}}});
+  step.result.touched.push_back(job.current);
+  // What the job waits for may be over already but for silent hosts.
+  settle(step, attempts_.at(job.current));
+}
+
+void State::on(Step& step, const entry::Fence& fact) {
+  const HostRecord* known = host(fact.host);
+  if (known == nullptr) {
+    reject(step, ErrorCode::kNotFound, "no such host is registered");
+    return;
+  }
+  if (known->verdict == Verdict::kAlive || known->verdict == Verdict::kRefused) {
+    reject(step, ErrorCode::kConflict,
+           "host " + known->name + " answers, so it is not off: switch it off first");
+    return;
+  }
+  const std::vector<Token> tokens = tokens_on(fact.host);
+  for (const Token& token : tokens) {
+    feed(step, token, fact::Fenced{fact.host});
+  }
+  step.result.events.push_back({Severity::kWarn,
+                                "host_fenced",
+                                {{"host", fact.host.short_hex()},
+                                 {"by", fact.by},
+                                 {"grants", std::to_string(tokens.size())},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,110 @@
+// Requests and answers between CLI and node: what is encoded comes back, what is hostile is
+// refused.
+
+#include "agent/api/client_api.h"
+
+#include <gtest/gtest.h>
+
+#include "gossip/base/rng.h"
+#include "tests/cli/kit/samples.h"
+
+namespace muster::agent {
+namespace {
+
+template <class T>
+void expect_round_trip(const T& value) {
+  const std::string bytes = encode_payload(value);
+  const std::optional<T> decoded = decode_payload<T>(bytes);
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(encode_payload(*decoded), bytes);
+}
+
+TEST(ClientApi, PayloadsRoundTrip) {
+  expect_round_trip(cli::sample_hosts());
+  expect_round_trip(cli::sample_quorum());
+  expect_round_trip(cli::sample_detail());
+  expect_round_trip(cli::sample_why());
+  expect_round_trip(JobList{{cli::sample_job(1, "queued")}, JobId(1)});
+  expect_round_trip(JobsQuery{JobId(1)});
+  expect_round_trip(EventsPage{{{1, 2, "info", "text"}}, 3});
+  expect_round_trip(SubmitArgs{"key", cli::sample_detail().spec});
+  expect_round_trip(OutputQuery{Token{1, 2}, 3, 4});
+  expect_round_trip(OutputChunk{std::string("\0\xff", 2), 2, true});
+  expect_round_trip(VersionInfo{"0.1.0", 1, "a", cli::host_id('a'), Generation(1), ClusterId()});
+}
+
+TEST(ClientApi, EnvelopesRoundTrip) {
+  const Request request{Verb::kOutput, true, cli::host_id('a'), "arguments", "ann", "host-one"};
+  auto document = gossip::Document::parse(encode(request));
+  ASSERT_TRUE(document.has_value());
+  const auto read = decode_request(document->root());
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(encode(*read), encode(request));
+  EXPECT_EQ(read->user, "ann");
+  EXPECT_EQ(read->via, "host-one");
+
+  const Response response{ResponseStatus::kUnknown, "text", "a", 7, "payload"};
+  document = gossip::Document::parse(encode(response));
+  ASSERT_TRUE(document.has_value());
+  const auto answered = decode_response(document->root());
+  ASSERT_TRUE(answered.has_value());
+  EXPECT_EQ(encode(*answered), encode(response));
+}
+
+TEST(ClientApi, AStatusNobodyKnowsIsRefused) {
+  Response response;
+  response.status = static_cast<ResponseStatus>(8);
+  auto document = gossip::Document::parse(encode(response));
+  ASSERT_TRUE(document.has_value());
+  EXPECT_FALSE(decode_response(document->root()).has_value());
+}
+
+TEST(ClientApi, TrailingElementsOfANewerVersionAreIgnored) {
+  const std::string bytes = gossip::Encoder().array(2).u64(17).text("newer").take();
+  const auto job = decode_payload<JobRef>(bytes);
+  ASSERT_TRUE(job.has_value());
+  EXPECT_EQ(job->job, JobId(17));
+}
+
+TEST(ClientApi, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
+  const std::string bytes = encode_payload(cli::sample_detail());
+  std::string shortened = bytes;
+  // The member's three trailing elements are "", "" and 0 here: take them off its array.
+  const std::string trailing = std::string("\xc4\x00\xc4\x00\x00", 5);
+  for (std::size_t at = shortened.find(trailing); at != std::string::npos;
+       at = shortened.find(trailing)) {
+    shortened.erase(at, trailing.size());
+  }
+  ASSERT_LT(shortened.size(), bytes.size());
+  for (char& byte : shortened) {
+    byte = byte == '\x99' ? '\x96' : byte;
+  }
+  const auto read = decode_payload<JobDetail>(shortened);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->attempts.at(0).members.at(1).host_name, "b");
+  EXPECT_EQ(read->attempts.at(0).members.at(1).host_state, "");
+}
+
+TEST(ClientApi, AListOfAnOlderVersionIsComplete) {
+  const auto list = decode_payload<JobList>(gossip::Encoder().array(1).array(0).take());
+  ASSERT_TRUE(list.has_value());
+  EXPECT_EQ(list->next, JobId());
+}
+
+TEST(ClientApi, TruncatedAndMutatedPayloadsNeverCrash) {
+  const std::string bytes = encode_payload(cli::sample_detail());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_payload<JobDetail>(bytes.substr(0, size)).has_value()) << size;
+  }
+  Rng rng(1);
+  for (int round = 0; round < 5'000; ++round) {
+    std::string mutated = bytes;
+    for (std::uint64_t i = rng.below(4) + 1; i > 0; --i) {
+      mutated[rng.below(mutated.size())] = static_cast<char>(rng.below(256));
+    }
+    decode_payload<JobDetail>(mutated);
+  }
+}
+
+}  // namespace
+}  // namespace muster::agent

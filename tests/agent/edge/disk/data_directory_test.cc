@@ -1,0 +1,108 @@
+// What a start makes of a raft/ that is damaged, also when it crashes half way.
+
+#include "agent/edge/disk/data_directory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "scheduler/raft/codec.h"
+
+namespace muster::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+const HostId kSelf = HostId::from_bytes("self____________");
+
+class DataDirectoryTest : public ::testing::Test {
+ protected:
+  DataDirectoryTest() { fs::remove_all(base_); }
+  ~DataDirectoryTest() override { fs::remove_all(base_); }
+
+  /// A start; the seat it has then.
+  SeatId start(SeatId new_seat) {
+    Result<DataDirectory> data = DataDirectory::open(base_);
+    EXPECT_TRUE(data.has_value());
+    EXPECT_TRUE(data->settle(kSelf, new_seat).has_value());
+    return scheduler::recover_log(data->recovered().raft).value().seat;
+  }
+  void damage_raft() const { fs::resize_file(fs::path(base_) / "raft/data.mdb", 100); }
+
+  const std::string base_ =
+      fs::temp_directory_path() / ("data_directory_" + std::to_string(getpid()));
+};
+
+TEST_F(DataDirectoryTest, ADamagedRaftGivesWayToANewSeatAndStays) {
+  EXPECT_EQ(start(SeatId(7)), SeatId()) << "a first start has a founder's seat";
+  damage_raft();
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+  EXPECT_EQ(start(SeatId(9)), SeatId(8));
+  EXPECT_TRUE(fs::exists(base_ + "/raft.lost"));
+}
+
+TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideMakesNobodyAFounder) {
+  // Of an earlier release: id/ does not know that there is a raft/.
+  for (const auto& [name, environment] :
+       {std::pair("id", crdt::Environment::kId), std::pair("raft", crdt::Environment::kRaft)}) {
+    auto store = crdt::LmdbStore::open(base_ + "/" + name, environment);
+    ASSERT_TRUE(store.has_value());
+    ASSERT_TRUE((*store)->commit({{"some", "record"}}).has_value());
+  }
+  damage_raft();
+  ASSERT_TRUE(DataDirectory::open(base_).has_value());  // And ends before it settles.
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+}
+
+TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideLosesNothingOfIt) {
+  EXPECT_EQ(start(SeatId(7)), SeatId());
+  damage_raft();
+  for (int crashes = 0; crashes < 3; ++crashes) {
+    ASSERT_TRUE(DataDirectory::open(base_).has_value());  // And ends before it settles.
+  }
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+  EXPECT_EQ(fs::file_size(base_ + "/raft.lost/data.mdb"), 100U);
+  EXPECT_FALSE(fs::exists(base_ + "/raft.lost.2"));
+}
+
+TEST_F(DataDirectoryTest, SeveralLogsThatWereGivenUpAreKept) {
+  start(SeatId(7));
+  for (int number = 1; number <= kRaftsAsideMax + 2; ++number) {
+    {
+      auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
+      ASSERT_TRUE(raft.has_value());
+      const scheduler::HardState voted{Term(static_cast<std::uint64_t>(number)), kSelf};
+      ASSERT_TRUE((*raft)
+                      ->commit({scheduler::write_of(voted), scheduler::write_of_given_up("why")})
+                      .has_value());
+    }
+    start(SeatId(static_cast<std::uint64_t>(100 + number)));
+  }
+  const std::pair<std::string, std::uint64_t> kept[] = {{"", 1}, {".2", 2}, {".3", 3}, {".4", 6}};
+  for (const auto& [suffix, term] : kept) {
+    auto raft = crdt::LmdbStore::open(base_ + "/raft.lost" + suffix, crdt::Environment::kRaft);
+    ASSERT_TRUE(raft.has_value());
+    EXPECT_EQ(scheduler::recover_log((*raft)->recovered())->hard_state.term, Term(term));
+  }
+  EXPECT_FALSE(fs::exists(base_ + "/raft.lost.5"));
+}
+
+TEST_F(DataDirectoryTest, ARaftWhoseSeatWasGivenUpGivesWayToo) {
+  EXPECT_EQ(start(SeatId(7)), SeatId());
+  {
+    auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
+    ASSERT_TRUE(raft.has_value());
+    const scheduler::HardState voted{Term(3), kSelf};
+    ASSERT_TRUE(
+        (*raft)
+            ->commit({scheduler::write_of(voted), scheduler::write_of_given_up("another epoch")})
+            .has_value());
+  }
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+  EXPECT_EQ(start(SeatId(9)), SeatId(8));
+  EXPECT_TRUE(fs::exists(base_ + "/raft.lost"));
+}
+
+}  // namespace
+}  // namespace muster::agent

@@ -1,0 +1,50 @@
+// The host's identity: made once, the same after every start, provable by signature.
+
+#include "agent/edge/disk/host_key.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::agent {
+namespace {
+
+TEST(HostKey, IsMadeOnceAndLoadedAfterwards) {
+  const auto made = HostKey::load_or_make({});
+  ASSERT_TRUE(made.has_value());
+  EXPECT_FALSE(made->host_id().is_zero());
+  const crdt::WriteBatch writes = made->writes();
+  ASSERT_EQ(writes.size(), 1U);
+  const auto loaded = HostKey::load_or_make({{writes[0].key, *writes[0].value}});
+  ASSERT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->host_id(), made->host_id());
+  EXPECT_TRUE(loaded->writes().empty());
+}
+
+TEST(HostKey, TwoHostsDiffer) {
+  EXPECT_NE(HostKey::load_or_make({})->host_id(), HostKey::load_or_make({})->host_id());
+}
+
+TEST(HostKey, AWrongSeedRecordIsCorrupt) {
+  const auto key = HostKey::load_or_make({{std::string(kHostKeyRecord), "short"}});
+  ASSERT_FALSE(key.has_value());
+  EXPECT_EQ(key.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(HostKey, TheIdFollowsFromTheSeedForEver) {
+  const HostKey key = HostKey::from_seed(std::string(HostKey::kSeedBytes, '\x01'));
+  EXPECT_EQ(key.host_id(), HostKey::host_id_of(key.public_key()));
+  EXPECT_EQ(key.host_id().hex(), "c5e21ab1c9f6022d81c3b25e3436cb7f");
+}
+
+TEST(HostKey, SignaturesVerifyAndForgeriesDoNot) {
+  const HostKey key = HostKey::from_seed(std::string(HostKey::kSeedBytes, '\x01'));
+  const HostKey other = HostKey::from_seed(std::string(HostKey::kSeedBytes, '\x02'));
+  const std::string signature = key.sign("message");
+  EXPECT_TRUE(HostKey::verify(key.public_key(), "message", signature));
+  EXPECT_FALSE(HostKey::verify(key.public_key(), "massage", signature));
+  EXPECT_FALSE(HostKey::verify(other.public_key(), "message", signature));
+  EXPECT_FALSE(HostKey::verify("", "message", signature));
+  EXPECT_FALSE(HostKey::verify(key.public_key(), "message", "short"));
+}
+
+}  // namespace
+}  // namespace muster::agent

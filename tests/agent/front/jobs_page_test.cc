@@ -1,0 +1,73 @@
+// More jobs than one answer holds: the pages together name each job once.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "agent/front/read_model.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::agent {
+namespace {
+
+class JobsPageTest : public testing::Test {
+ protected:
+  void submit(std::uint64_t count, const std::string& name) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      scheduler::JobSpec spec;
+      spec.argv = {"true"};
+      spec.name = name;
+      spec.user = name;
+      ++index_;
+      state_.apply(LogIndex(index_),
+                   scheduler::entry::Submit{std::to_string(index_), spec, "test"});
+    }
+  }
+  /// The number of pages; every answer fits into one message.
+  std::size_t read_all(std::set<JobId>& ids) {
+    JobId after;
+    for (std::size_t pages = 1;; ++pages) {
+      const JobList page = jobs_page(state_, addresses_, after);
+      EXPECT_LT(encode_payload(page).size(), gossip::kMessageBytesMax - 1024);
+      for (const JobSummary& job : page.jobs) {
+        EXPECT_GT(job.id, after);
+        EXPECT_TRUE(ids.insert(job.id).second);
+      }
+      if (page.next == JobId()) {
+        return pages;
+      }
+      EXPECT_EQ(page.next, page.jobs.back().id);
+      after = page.next;
+    }
+  }
+
+  scheduler::State state_;
+  crdt::AddressBook addresses_;
+  std::uint64_t index_ = 0;
+};
+
+TEST_F(JobsPageTest, AllOfManyJobs) {
+  submit(3500, "job");
+  std::set<JobId> ids;
+  EXPECT_GT(read_all(ids), 1U);
+  EXPECT_EQ(ids.size(), 3500U);
+  EXPECT_EQ(newest_jobs(state_, addresses_).jobs.size(), kJobsListedMax);
+}
+
+TEST_F(JobsPageTest, FewAreOnePageAndNoneIsAnEmptyOne) {
+  std::set<JobId> ids;
+  EXPECT_EQ(read_all(ids), 1U);
+  submit(3, "job");
+  EXPECT_EQ(read_all(ids), 1U);
+  EXPECT_EQ(ids.size(), 3U);
+}
+
+TEST_F(JobsPageTest, LongNamesMakeShortPages) {
+  submit(2000, std::string(250, 'n'));
+  std::set<JobId> ids;
+  EXPECT_GE(read_all(ids), 2U);
+  EXPECT_EQ(ids.size(), 2000U);
+}
+
+}  // namespace
+}  // namespace muster::agent

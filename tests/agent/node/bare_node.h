@@ -1,0 +1,160 @@
+#pragma once
+// One Node without a cluster: tests hand it bytes and read what it would send. Its writes are
+// durable at once; its clock moves when told.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/node/node.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent::testing {
+
+inline const HostId kSelf = HostId::from_bytes("self____________");
+inline const HostId kPeer = HostId::from_bytes("peer____________");
+inline const ClusterId kCluster = ClusterId::from_bytes("cluster_________");
+inline const gossip::Endpoint kSelfControl = gossip::Endpoint::ipv4(10, 0, 0, 1, 7450);
+inline const gossip::Endpoint kPeerControl = gossip::Endpoint::ipv4(10, 0, 0, 2, 7450);
+inline constexpr gossip::Route kRoute{77};
+
+inline Request request(Verb verb, std::string arguments = "") {
+  Request asked;
+  asked.verb = verb;
+  asked.arguments = std::move(arguments);
+  return asked;
+}
+
+inline std::string submit_arguments() {
+  scheduler::JobSpec spec;
+  spec.argv = {"true"};
+  return encode_payload(SubmitArgs{"key", spec});
+}
+
+class BareNode {
+ public:
+  /// `expect` 1: it founds a cluster of its own. 0: it waits for others.
+  /// `raft`: what its disk says of a quorum it belongs to.
+  /// Its only seed is at kPeerControl, when it has any.
+  explicit BareNode(int expect = 0, ClusterId cluster = ClusterId(), crdt::Records raft = {},
+                    bool has_seed = false, crdt::Capacity capacity = {}) {
+    NodeOptions options;
+    options.self = kSelf;
+    options.start = {Generation(1), StartId(11)};
+    options.name = "self";
+    options.boot_id = "boot";
+    options.control = kSelfControl;
+    options.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
+    options.bootstrap_expect = expect;
+    options.capacity = std::move(capacity);
+    if (has_seed) {
+      options.seeds = {kPeerControl};
+    }
+    Recovered recovered;
+    recovered.raft = std::move(raft);
+    if (!cluster.is_zero()) {
+      recovered.id["cluster"] = std::string(cluster.bytes());
+    }
+    node_.emplace(std::move(options), recovered, Rng(5), now_);
+    collect();
+    feed(SupervisorReport{SupervisorsScanned{}});
+  }
+
+  Node& node() { return *node_; }
+  void feed(Node::Input input) {
+    node_->step(now_, std::move(input));
+    collect();
+  }
+  void receive(std::string bytes) {
+    feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes)});
+  }
+  /// On a link that the node dialled itself.
+  void receive_on(const gossip::Endpoint& link, std::string bytes) {
+    feed(gossip::Received{gossip::Route(), gossip::Channel::kControl, std::move(bytes), link});
+  }
+  /// It asked to end, or to be started again with a higher generation.
+  bool has_exited() const { return exited_; }
+  void pass(Duration time) {
+    const Instant end = now_ + time;
+    while (node_->next_deadline() <= end) {
+      now_ = std::max(now_, node_->next_deadline());
+      node_->tick(now_);
+      collect();
+    }
+    now_ = end;
+  }
+
+  /// An envelope as the peer of the same cluster would write it.
+  static gossip::Envelope envelope(gossip::MessageType type, ClusterId cluster = kCluster) {
+    gossip::Envelope envelope;
+    envelope.version = kProtocolVersion;
+    envelope.type = type;
+    envelope.cluster = cluster;
+    envelope.from = kPeer;
+    envelope.generation = Generation(1);
+    envelope.nonce = Nonce(9);
+    return envelope;
+  }
+  /// What a client that asked `request` hears; nothing when it was not answered.
+  std::optional<Response> ask(const Request& request) { return ask_bytes(encode(request)); }
+  std::optional<Response> ask_bytes(const std::string& body) {
+    gossip::Envelope asked;
+    asked.version = kProtocolVersion;
+    asked.type = gossip::MessageType::kRequest;
+    asked.nonce = Nonce(4);
+    transport.clear();
+    receive(gossip::encode(asked, body));
+    for (const gossip::TransportOutput& each : transport) {
+      const auto* reply = std::get_if<gossip::Reply>(&each);
+      if (reply != nullptr && reply->route == kRoute) {
+        const Result<gossip::Message> message = gossip::decode(reply->bytes);
+        return message.has_value() ? decode_response(message->body()) : std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+  const crdt::Records& records(crdt::Environment environment) { return disk_[environment]; }
+  std::size_t count(std::string_view event) const {
+    return static_cast<std::size_t>(std::count_if(
+        events.begin(), events.end(), [&](const Event& each) { return each.name == event; }));
+  }
+
+  std::vector<gossip::TransportOutput> transport;
+  std::vector<Event> events;
+  /// By which output of the node each part of the disk was written. What one output writes may be
+  /// synced in any order.
+  std::vector<std::pair<int, crdt::Environment>> written;
+
+ private:
+  void collect() {
+    Node::Output output = node_->take_output();
+    ++outputs_;
+    std::move(output.transport.begin(), output.transport.end(), std::back_inserter(transport));
+    std::move(output.events.begin(), output.events.end(), std::back_inserter(events));
+    for (const Persist& persist : output.persists) {
+      written.emplace_back(outputs_, persist.environment);
+      for (const crdt::Write& write : persist.writes) {
+        crdt::Records& image = disk_[persist.environment];
+        image.erase(write.key);
+        if (write.value.has_value()) {
+          image[write.key] = *write.value;
+        }
+      }
+      if (persist.id != 0) {
+        feed(Persisted{persist.id});
+      }
+    }
+    exited_ = exited_ || output.exit || output.raise_to.has_value();
+    node_->check_invariants();
+  }
+
+  Instant now_{std::chrono::seconds(1000)};
+  bool exited_ = false;
+  int outputs_ = 0;
+  std::optional<Node> node_;
+  std::map<crdt::Environment, crdt::Records> disk_;
+};
+
+}  // namespace muster::agent::testing

@@ -1,0 +1,382 @@
+// What a Node does for clients beside its own answers: it passes their questions on, to the leader
+// and to the next one, leaves when it may, and says how old its word is.
+
+#include <gtest/gtest.h>
+
+#include "agent/node/node.h"
+#include "crdt/rows/codec.h"
+#include "membership/codec.h"
+#include "tests/agent/node/bare_node.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using gossip::MessageType;
+using testing::BareNode;
+using testing::kCluster;
+using testing::kPeer;
+using testing::kSelf;
+using testing::request;
+using testing::submit_arguments;
+
+const HostId kThird = HostId::from_bytes("third___________");
+
+/// A member that knows its leader, the peer, and passes requests on to it. Of the third host it
+/// knows when there is one.
+class Forwarding : public testing::BareNode {
+ public:
+  explicit Forwarding(std::vector<HostId> voters = {kPeer}, bool has_third = false)
+      : BareNode(0, kCluster) {
+    hear_of(kPeer, "peer", testing::kPeerControl, voters);
+    if (has_third) {
+      hear_of(kThird, "third", gossip::Endpoint::ipv4(10, 0, 0, 3, 7450), voters);
+    }
+  }
+  void hear_of(HostId host, const std::string& name, const gossip::Endpoint& control,
+               const std::vector<HostId>& voters) {
+    crdt::Identity identity;
+    identity.name = name;
+    identity.control = control;
+    identity.bulk = control;
+    identity.start_id = StartId(1);
+    crdt::QuorumView quorum;
+    quorum.term = Term(1);
+    quorum.leader = kPeer;
+    quorum.voters = voters;
+    crdt::RowOf row{host, {Generation(1), {}}};
+    const auto put = [&row](crdt::FieldId field, std::string bytes) {
+      row.row.fields[static_cast<std::uint32_t>(field)] = {
+          {Generation(1), Sequence(row.row.fields.size() + 1)}, std::move(bytes)};
+    };
+    put(crdt::FieldId::kIdentity, crdt::encode(identity));
+    put(crdt::FieldId::kObservers, crdt::encode_observers({kSelf}));
+    put(crdt::FieldId::kQuorum, crdt::encode(quorum));
+    crdt::RowsBody rows;
+    rows.rows.push_back(row);
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+  }
+  /// The third host says that it leads now.
+  void third_leads() {
+    crdt::QuorumView quorum;
+    quorum.term = Term(2);
+    quorum.leader = kThird;
+    quorum.voters = {kPeer, kThird};
+    crdt::RowOf row{kThird, {Generation(1), {}}};
+    row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kQuorum)] = {
+        {Generation(1), Sequence(9)}, crdt::encode(quorum)};
+    crdt::RowsBody rows;
+    rows.rows.push_back(row);
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+  }
+  /// The hosts' addresses that requests were passed on to since, and the last one's number.
+  std::vector<gossip::Endpoint> passed_on_to() {
+    std::vector<gossip::Endpoint> peers;
+    for (const gossip::TransportOutput& each : transport) {
+      const auto* send = std::get_if<gossip::Send>(&each);
+      const auto message =
+          send == nullptr ? std::nullopt : std::optional(gossip::decode(send->bytes));
+      if (message.has_value() && message->has_value() &&
+          (*message)->envelope().type == MessageType::kRequest) {
+        peers.push_back(send->to);
+        number = (*message)->envelope().nonce;
+      }
+    }
+    return peers;
+  }
+  Nonce number;
+  /// What clients were answered since.
+  std::vector<ResponseStatus> answers() const {
+    std::vector<ResponseStatus> statuses;
+    for (const gossip::TransportOutput& each : transport) {
+      const auto* reply = std::get_if<gossip::Reply>(&each);
+      const auto message =
+          reply == nullptr ? std::nullopt : std::optional(gossip::decode(reply->bytes));
+      if (message.has_value() && message->has_value() &&
+          (*message)->envelope().type == MessageType::kResponse) {
+        statuses.push_back(decode_response((*message)->body())->status);
+      }
+    }
+    return statuses;
+  }
+};
+
+TEST(Node, WhyIsAskedOfTheLeader) {
+  Forwarding bare({kThird, kPeer}, true);
+  const std::string job = encode_payload(JobRef{JobId(1)});
+  EXPECT_FALSE(bare.ask(request(Verb::kWhy, job)).has_value());
+  EXPECT_EQ(bare.passed_on_to(), std::vector<gossip::Endpoint>{testing::kPeerControl});
+  bare.transport.clear();
+  bare.third_leads();
+  EXPECT_EQ(bare.passed_on_to(),
+            std::vector<gossip::Endpoint>{gossip::Endpoint::ipv4(10, 0, 0, 3, 7450)})
+      << "and of the next one";
+}
+
+TEST(Node, APassedOnRequestEndsWithTheConnectionItWentOutOn) {
+  Forwarding bare;
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  EXPECT_FALSE(bare.ask(request(Verb::kJobs)).has_value());
+  bare.transport.clear();
+  bare.feed(gossip::LinkDown{gossip::Endpoint::ipv4(10, 0, 0, 9, 7450), gossip::LinkLoss::kReset});
+  EXPECT_TRUE(bare.answers().empty());
+  bare.feed(gossip::LinkDown{testing::kPeerControl, gossip::LinkLoss::kReset});
+  std::vector<ResponseStatus> statuses = bare.answers();
+  std::sort(statuses.begin(), statuses.end());
+  EXPECT_EQ(statuses,
+            (std::vector<ResponseStatus>{ResponseStatus::kNoQuorum, ResponseStatus::kUnknown}));
+}
+
+TEST(Node, APassedOnRequestEndsWithTheVerdictAboutItsHost) {
+  Forwarding bare;
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  bare.transport.clear();
+  bare.pass(ClientDesk::kForwardTimeout - 100ms);
+  EXPECT_EQ(bare.count("unreachable"), 1U);
+  EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown});
+}
+
+TEST(Node, APassedOnSubmitGoesOnToTheNextLeader) {
+  Forwarding bare({kPeer, kThird}, true);
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  EXPECT_FALSE(bare.ask(request(Verb::kCancel, encode_payload(JobRef{JobId(1)}))).has_value());
+  bare.transport.clear();
+  bare.third_leads();
+  const gossip::Endpoint third = gossip::Endpoint::ipv4(10, 0, 0, 3, 7450);
+  EXPECT_EQ(bare.passed_on_to(), std::vector<gossip::Endpoint>{third}) << "the submit alone";
+  EXPECT_TRUE(bare.answers().empty());
+  bare.transport.clear();
+  Response refusal;
+  refusal.status = ResponseStatus::kNoQuorum;
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kResponse);
+  envelope.nonce = bare.number;
+  bare.receive(gossip::encode(envelope, encode(refusal)));
+  EXPECT_EQ(bare.answers(), std::vector<ResponseStatus>{ResponseStatus::kUnknown})
+      << "the first leader may have accepted it";
+}
+
+TEST(Node, ALeaderThatSpeaksIsAskedWhateverTheVerdict) {
+  Forwarding bare({kPeer, kThird}, true);
+  bare.pass(10s);
+  const Request submit = request(Verb::kSubmit, submit_arguments());
+  EXPECT_EQ(bare.ask(submit)->status, ResponseStatus::kNoQuorum);
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kFinishAck);
+  const scheduler::AgentMessage word = scheduler::FinishAck{Token{1, 1}};
+  bare.receive(gossip::encode(envelope, scheduler::encode(word)));
+  EXPECT_FALSE(bare.ask(submit).has_value());
+  EXPECT_EQ(bare.passed_on_to(), std::vector<gossip::Endpoint>{testing::kPeerControl});
+  bare.pass(1100ms);
+  EXPECT_EQ(bare.ask(submit)->status, ResponseStatus::kNoQuorum) << "not heard lately";
+}
+
+TEST(Node, AQuestionWaitsForTheFirstWordOfTheNextLeader) {
+  Forwarding bare({kPeer, kThird}, true);
+  bare.pass(10s);
+  bare.receive(gossip::encode(
+      BareNode::envelope(MessageType::kFinishAck),
+      scheduler::encode(scheduler::AgentMessage(scheduler::FinishAck{Token{1, 1}}))));
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  bare.transport.clear();
+  bare.third_leads();
+  EXPECT_TRUE(bare.passed_on_to().empty());
+  EXPECT_TRUE(bare.answers().empty());
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kFinishAck);
+  envelope.from = kThird;
+  const scheduler::AgentMessage word = scheduler::FinishAck{Token{1, 1}};
+  bare.receive(gossip::encode(envelope, scheduler::encode(word)));
+  EXPECT_EQ(bare.passed_on_to().size(), 1U) << "at its first word";
+}
+
+std::optional<Response> leave(Forwarding& bare, bool force = false) {
+  return bare.ask(request(Verb::kLeave, encode_payload(LeaveArgs{force})));
+}
+
+TEST(Node, AVoterThatIsNeededDoesNotLeaveUnforced) {
+  Forwarding bare({kSelf, kPeer, kThird});
+  const auto refused = leave(bare);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, ResponseStatus::kConflict) << refused->text;
+  EXPECT_NE(refused->text.find("1 of 3 voters"), std::string::npos) << refused->text;
+  bare.pass(5s);
+  EXPECT_FALSE(bare.has_exited());
+  EXPECT_EQ(leave(bare, true)->status, ResponseStatus::kOk);
+  bare.pass(3s);
+  EXPECT_TRUE(bare.has_exited());
+}
+
+TEST(Node, AVoterThatLeavesSaysWhatRemains) {
+  Forwarding bare({kSelf, kPeer, kThird}, true);
+  const auto answer = leave(bare);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kOk) << answer->text;
+  EXPECT_NE(answer->text.find("2 of 3 voters remain"), std::string::npos) << answer->text;
+}
+
+TEST(Node, WhoIsNoVoterLeavesWithoutAWord) {
+  Forwarding bare;
+  EXPECT_EQ(leave(bare)->text, "");
+}
+
+TEST(Node, TheQuorumToleratesWhatItsLiveVotersDo) {
+  Forwarding bare({kSelf, kThird, HostId::from_bytes("fourth__________")});
+  const auto answer = bare.ask(request(Verb::kQuorum));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(decode_payload<QuorumInfo>(answer->payload)->tolerates, 0U);
+}
+
+TEST(Node, LeavingEndsWhenThePeersHaveTheGoodbye) {
+  Forwarding bare;
+  leave(bare);
+  bare.pass(150ms);
+  EXPECT_FALSE(bare.has_exited());
+  crdt::RowsBody rows;
+  rows.rows.push_back({kSelf, *bare.node().store().row(kSelf)});
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows), crdt::encode(rows)));
+  bare.pass(150ms);
+  EXPECT_TRUE(bare.has_exited());
+}
+
+TEST(Node, LeavingEndsInAnyCase) {
+  Forwarding bare;
+  leave(bare);
+  bare.pass(1900ms);
+  EXPECT_FALSE(bare.has_exited());
+  bare.pass(200ms);
+  EXPECT_TRUE(bare.has_exited());
+}
+
+/// The request that was passed on to the peer.
+std::optional<Request> passed_on(const Forwarding& bare) {
+  for (const gossip::TransportOutput& each : bare.transport) {
+    const auto* sent = std::get_if<gossip::Send>(&each);
+    const auto message =
+        sent == nullptr ? std::nullopt : std::optional(gossip::decode(sent->bytes));
+    if (message.has_value() && message->has_value() &&
+        (*message)->envelope().type == MessageType::kRequest) {
+      return decode_request((*message)->body());
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(Node, APassedOnRequestSaysWhoAskedAndWhere) {
+  Forwarding bare;
+  Request asked = request(Verb::kCancel, encode_payload(JobRef{JobId(1)}));
+  asked.user = "ann";
+  asked.via = "somewhere else";
+  EXPECT_FALSE(bare.ask(asked).has_value());
+  const auto sent = passed_on(bare);
+  ASSERT_TRUE(sent.has_value());
+  EXPECT_EQ(sent->user, "ann");
+  EXPECT_EQ(sent->via, "self");
+}
+
+TEST(Node, ACopyOfAPassedOnOrderIsNotObeyedOnceMore) {
+  BareNode bare(1, ClusterId(), {}, false, {"H100", {{"GPU-1", true}}, 8, 1024, false});
+  bare.pass(5s);
+  bare.ask(request(Verb::kSubmit, submit_arguments()));
+  const std::string about = encode_payload(JobRef{JobId(1)});
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kRequest);
+  const std::string suspend = gossip::encode(envelope, encode(request(Verb::kSuspend, about)));
+  bare.receive(suspend);
+  const scheduler::Job* job = bare.node().seat().state().job(JobId(1));
+  EXPECT_EQ(job->state, scheduler::JobState::kSuspended);
+  bare.ask(request(Verb::kResume, about));
+  bare.receive(suspend);
+  EXPECT_NE(job->state, scheduler::JobState::kSuspended);
+  envelope.nonce = Nonce(10);
+  bare.receive(gossip::encode(envelope, encode(request(Verb::kSuspend, about))));
+  EXPECT_EQ(job->state, scheduler::JobState::kSuspended) << "said anew";
+}
+
+TEST(Node, TheLogNamesTheAskerNotTheLeader) {
+  BareNode bare(1, ClusterId(), {}, false, {"H100", {{"GPU-1", true}}, 8, 1024, false});
+  bare.pass(5s);
+  Request asked = request(Verb::kSubmit, submit_arguments());
+  asked.user = "ann";
+  asked.via = "peer";
+  gossip::Envelope envelope = BareNode::envelope(MessageType::kRequest, bare.node().cluster());
+  bare.receive(gossip::encode(envelope, encode(asked)));
+  const scheduler::Job* job = bare.node().seat().state().job(JobId(1));
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->submitted_by, "ann@peer");
+}
+
+TEST(Node, OtherNodesToGoOnWithAreTheLiveOnes) {
+  Forwarding bare({kPeer}, true);
+  const auto answer = bare.ask(request(Verb::kNodes));
+  ASSERT_TRUE(answer.has_value());
+  const auto list = decode_payload<NodeList>(answer->payload);
+  ASSERT_TRUE(list.has_value());
+  EXPECT_EQ(list->addresses.at(0), testing::kPeerControl.text());
+}
+
+/// The peer answers the newest probe: its row is at `sequence`.
+void acknowledge(Forwarding& bare, std::uint64_t sequence) {
+  for (const gossip::TransportOutput& each : std::exchange(bare.transport, {})) {
+    const auto* sent = std::get_if<gossip::Send>(&each);
+    const auto message =
+        sent == nullptr ? std::nullopt : std::optional(gossip::decode(sent->bytes));
+    if (message.has_value() && message->has_value() &&
+        (*message)->envelope().type == MessageType::kProbe) {
+      gossip::Envelope envelope = BareNode::envelope(MessageType::kAck);
+      envelope.nonce = (*message)->envelope().nonce;
+      const membership::Body ack = membership::Ack{1s, Sequence(sequence)};
+      bare.receive(gossip::encode(envelope, membership::encode(ack)));
+    }
+  }
+}
+
+Duration age_of_hosts(Forwarding& bare) {
+  return std::chrono::milliseconds(bare.ask(request(Verb::kHosts))->age_ms);
+}
+
+TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
+  crdt::Capacity capacity;
+  capacity.gpu_type = "H100";
+  capacity.gpus.resize(1);
+  capacity.gpus[0].uuid = "GPU-1";
+  capacity.gpus[0].healthy = true;
+  BareNode bare(1, ClusterId(), {}, false, capacity);
+  bare.pass(5s);
+  scheduler::JobSpec spec;
+  spec.argv = {"true"};
+  spec.name = std::string(scheduler::kTextBytesMax, 'n');
+  spec.user = spec.name;
+  for (int i = 0; i < 2200; ++i) {
+    const SubmitArgs submit{"key" + std::to_string(i), spec};
+    ASSERT_TRUE(bare.ask(request(Verb::kSubmit, encode_payload(submit))).has_value());
+  }
+  const auto answer = bare.ask(request(Verb::kJobs));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, ResponseStatus::kFailed);
+  EXPECT_NE(answer->text.find("more than the 1 MiB of a message"), std::string::npos);
+  const auto page = bare.ask(request(Verb::kJobs, encode_payload(JobsQuery{})));
+  EXPECT_EQ(page->status, ResponseStatus::kOk);
+}
+
+TEST(Node, HostsAreAsOldAsTheLastWordThatNothingNewerExists) {
+  Forwarding bare;
+  bare.pass(600ms);
+  acknowledge(bare, 3);
+  EXPECT_EQ(age_of_hosts(bare), 0s);
+  bare.pass(900ms);
+  EXPECT_EQ(age_of_hosts(bare), 900ms);
+}
+
+TEST(Node, AnAckThatNamesANewerRowConfirmsNothing) {
+  Forwarding bare;
+  bare.pass(600ms);
+  acknowledge(bare, 4);
+  EXPECT_EQ(age_of_hosts(bare), 600ms);
+}
+
+TEST(Node, AHostKnownToBeGoneDoesNotMakeTheOthersOld) {
+  Forwarding bare;
+  bare.pass(20s);
+  EXPECT_EQ(bare.count("unreachable"), 1U);
+  EXPECT_EQ(age_of_hosts(bare), 0s);
+}
+
+}  // namespace
+}  // namespace muster::agent

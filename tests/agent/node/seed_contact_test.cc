@@ -1,0 +1,58 @@
+// When seeds are greeted, and when people are told that none answers.
+
+#include "agent/node/seed_contact.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::agent {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+
+const gossip::Endpoint kOwn = gossip::Endpoint::ipv4(10, 0, 0, 1, 7450);
+const gossip::Endpoint kSeed = gossip::Endpoint::ipv4(10, 0, 0, 2, 7450);
+constexpr auto kMet = [](const gossip::Endpoint&) { return true; };
+constexpr auto kUnmet = [](const gossip::Endpoint&) { return false; };
+
+class SeedContactTest : public ::testing::Test {
+ protected:
+  /// Greetings within `time`, each second's due instants obeyed.
+  template <class IsMet>
+  int greetings(Duration time, bool has_cluster, IsMet is_met) {
+    int count = 0;
+    for (const Instant end = now_ + time; now_ < end; now_ += 100ms) {
+      count += static_cast<int>(contact_.due(now_, has_cluster, is_met).size());
+    }
+    return count;
+  }
+
+  Instant now_{1000s};
+  SeedContact contact_{{kOwn, kSeed}, kOwn, now_};
+};
+
+TEST_F(SeedContactTest, AnUnmetSeedIsGreetedTwiceASecondForEver) {
+  EXPECT_EQ(greetings(60s, true, kUnmet), 120);
+  EXPECT_TRUE(contact_.take_complaint());
+}
+
+TEST_F(SeedContactTest, AMetSeedIsLeftAloneOnceItToldItsCluster) {
+  EXPECT_EQ(greetings(60s, true, kMet), 0);
+}
+
+TEST_F(SeedContactTest, AMetSeedIsAskedUntilThisHostHasACluster) {
+  EXPECT_EQ(greetings(10s, false, kMet), 20);
+  EXPECT_FALSE(contact_.take_complaint());
+  EXPECT_EQ(greetings(10s, true, kMet), 0);
+}
+
+TEST_F(SeedContactTest, ALostSeedIsGreetedAgainWithinHalfAMinute) {
+  EXPECT_EQ(greetings(1s, true, kMet), 0);
+  EXPECT_GE(greetings(30s, true, kUnmet), 1);
+}
+
+TEST_F(SeedContactTest, AnOwnAddressIsNoSeed) {
+  EXPECT_EQ(contact_.all(), std::vector<gossip::Endpoint>{kSeed});
+}
+
+}  // namespace
+}  // namespace muster::agent

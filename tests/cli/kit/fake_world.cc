@@ -1,0 +1,99 @@
+#include "tests/cli/kit/fake_world.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/edge/config_file.h"
+#include "cli/verbs/app.h"
+
+namespace muster::cli {
+
+class FakeWorld::Client final : public NodeClient {
+ public:
+  Client(FakeWorld& world, std::string address) : world_(world), address_(std::move(address)) {}
+
+  Result<agent::Response> ask(const agent::Request& request, Duration timeout) override {
+    if (request.verb == agent::Verb::kNodes) {
+      return answer_with(agent::NodeList{world_.nodes});
+    }
+    world_.requests_.push_back(request);
+    world_.asked_.push_back(address_);
+    Result<agent::Response> answer = next(request);
+    if (!answer && answer.error().code == ErrorCode::kUnknown) {
+      world_.now_ += timeout;
+    }
+    return answer;
+  }
+
+ private:
+  Result<agent::Response> next(const agent::Request& request) {
+    if (world_.queue_.empty()) {
+      return world_.answer_ ? world_.answer_(request)
+                            : Error{ErrorCode::kInvalid, "the test expected no request"};
+    }
+    Result<agent::Response> answer = std::move(world_.queue_.front());
+    world_.queue_.pop_front();
+    return answer;
+  }
+
+  FakeWorld& world_;
+  std::string address_;
+};
+
+FakeWorld::FakeWorld() {
+  world_.out = &out_;
+  world_.err = &err_;
+  world_.environment = [this](const std::string& name) -> std::optional<std::string> {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::nullopt : std::optional(found->second);
+  };
+  world_.connect = [this](const std::string& address) -> Result<std::unique_ptr<NodeClient>> {
+    addresses_.push_back(address);
+    if (unusable.contains(address)) {
+      return Error{ErrorCode::kInvalid, "cannot use '" + address + "'"};
+    }
+    if (!is_listening_ || dead.contains(address)) {
+      return Error{ErrorCode::kUnavailable, "no agent answers at " + address};
+    }
+    return std::unique_ptr<NodeClient>(std::make_unique<Client>(*this, address));
+  };
+  world_.random_key = [this] { return std::string(31, 'a') + std::to_string(keys_drawn_++); };
+  world_.now = [this] { return now_; };
+  world_.sleep = [this](Duration duration) {
+    now_ += duration;
+    slept_ += duration;
+  };
+  world_.user_name = [] { return "ann"; };
+  world_.working_directory = [] { return "/home/ann"; };
+  world_.host_name = [] { return "h1"; };
+  world_.exists = [this](const std::string& path) { return files.contains(path); };
+  world_.read_settings = [](const std::string& path, const std::vector<std::string>& known) {
+    return read_config_file(path, known);
+  };
+  world_.is_writable = [this](const std::string& path) { return files.contains(path); };
+  world_.run_agent = [this](const AgentOptions& options) {
+    agents_run.push_back(options);
+    return 0;
+  };
+  environment["HOME"] = "/home/ann";
+}
+
+int FakeWorld::run(const std::vector<std::string>& args) {
+  return cli::run(world_, args);
+}
+
+std::string FakeWorld::output_of(const std::vector<std::string>& args) {
+  EXPECT_EQ(run(args), 0) << err();
+  return out();
+}
+
+void FakeWorld::answers(agent::Response response) {
+  answer_ = [response](const agent::Request&) { return response; };
+}
+
+void FakeWorld::answers_in_turn(std::vector<Result<agent::Response>> responses) {
+  for (auto& response : responses) {
+    queue_.push_back(std::move(response));
+  }
+}
+
+}  // namespace muster::cli

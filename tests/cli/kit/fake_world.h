@@ -1,0 +1,92 @@
+#pragma once
+// A World without a process: streams are strings, time moves only when a verb sleeps or an answer
+// takes time, and the node is a function of the request.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/kit/agent_verb.h"
+#include "cli/kit/world.h"
+
+namespace muster::cli {
+
+class FakeWorld {
+ public:
+  using Answer = std::function<Result<agent::Response>(const agent::Request&)>;
+
+  FakeWorld();
+
+  int run(const std::vector<std::string>& args);
+  std::string out() const { return out_.str(); }
+  std::string err() const { return err_.str(); }
+  /// The stdout of a run that must succeed.
+  std::string output_of(const std::vector<std::string>& args);
+
+  World& world() { return world_; }
+  const std::vector<agent::Request>& requests() const { return requests_; }
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  Duration slept() const { return slept_; }
+
+  /// Every request gets this.
+  void answers(Answer answer) { answer_ = std::move(answer); }
+  void answers(agent::Response response);
+  /// The next requests get these, one each.
+  void answers_in_turn(std::vector<Result<agent::Response>> responses);
+  void refuses_connections() { is_listening_ = false; }
+  /// Where each request went.
+  const std::vector<std::string>& asked() const { return asked_; }
+
+  /// Nobody listens there.
+  std::set<std::string> dead;
+  /// Nothing can be connected to it.
+  std::set<std::string> unusable;
+  /// What every node answers to the question for other nodes, which requests() does not count.
+  std::vector<std::string> nodes;
+
+  std::map<std::string, std::string> environment;
+  std::set<std::string> files;
+  std::vector<AgentOptions> agents_run;
+
+ private:
+  class Client;
+
+  std::ostringstream out_;
+  std::ostringstream err_;
+  World world_;
+  Answer answer_;
+  std::deque<Result<agent::Response>> queue_;
+  std::vector<agent::Request> requests_;
+  std::vector<std::string> addresses_;
+  std::vector<std::string> asked_;
+  Instant now_;
+  Duration slept_{0};
+  bool is_listening_ = true;
+  int keys_drawn_ = 0;
+};
+
+template <class T>
+agent::Response answer_with(const T& payload) {
+  agent::Response response;
+  response.answered_by = "a";
+  response.payload = agent::encode_payload(payload);
+  return response;
+}
+
+inline agent::Response refusal(agent::ResponseStatus status, const std::string& text) {
+  agent::Response response;
+  response.status = status;
+  response.text = text;
+  response.answered_by = "a";
+  return response;
+}
+
+inline Error silence() {
+  return {ErrorCode::kUnknown, "no answer within 3000 ms"};
+}
+
+}  // namespace muster::cli

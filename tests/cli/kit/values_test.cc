@@ -1,0 +1,241 @@
+// What people type and read: durations, tables, options, exit codes of wrong arguments.
+
+#include <gtest/gtest.h>
+
+#include "cli/kit/duration.h"
+#include "cli/kit/options.h"
+#include "cli/kit/quote.h"
+#include "cli/kit/table.h"
+#include "cli/kit/text.h"
+#include "tests/cli/kit/fake_world.h"
+
+namespace muster::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Duration, ReadsEveryUnitAndCompounds) {
+  const std::vector<std::pair<std::string, std::int64_t>> cases = {
+      {"0", 0},           {"250ms", 250},           {"30s", 30'000},
+      {"5m", 300'000},    {"2h", 7'200'000},        {"1h30m", 5'400'000},
+      {"1d", 86'400'000}, {"365d", 31'536'000'000}, {"1m500ms", 60'500}};
+  for (const auto& [text, ms] : cases) {
+    const Result<muster::Duration> parsed = parse_duration(text);
+    ASSERT_TRUE(parsed.has_value()) << text;
+    EXPECT_EQ(to_ms(*parsed), ms) << text;
+  }
+}
+
+TEST(Duration, RefusesWhatIsNone) {
+  for (const char* text : {"", "5", "s", "-5s", "+5s", "5 s", "5x", "5s5s", "5s1m", "1.5s", "5S",
+                           "366d", "99999999999999999999s", "9223372036854775807d", "5s "}) {
+    EXPECT_FALSE(parse_duration(text).has_value()) << text;
+  }
+}
+
+TEST(Duration, IsReadBackAsWritten) {
+  for (const std::int64_t ms : {1, 999, 1000, 61'000, 5'400'000, 90'061'001}) {
+    const std::string text = format_duration(milliseconds(ms));
+    EXPECT_EQ(to_ms(*parse_duration(text)), ms) << text;
+  }
+}
+
+TEST(Duration, AgesHaveOneUnit) {
+  EXPECT_EQ(format_age(0), "0s");
+  EXPECT_EQ(format_age(850), "850ms");
+  EXPECT_EQ(format_age(12'999), "12s");
+  EXPECT_EQ(format_age(7'199'999), "1h");
+}
+
+TEST(Duration, WhatHasPassedIsCutToWhatIsSeen) {
+  const std::pair<int, const char*> table[] = {
+      {-1, "0"},           {0, "0"},            {4, "4ms"},        {999, "999ms"},
+      {1000, "1.0s"},      {5004, "5.0s"},      {59'999, "59.9s"}, {60'000, "1m"},
+      {125'999, "2m5s"},   {3'600'000, "1h"},   {3'605'000, "1h"}, {11'520'000, "3h12m"},
+      {90'061'001, "1d1h"}};
+  for (const auto& [ms, text] : table) {
+    EXPECT_EQ(format_after(milliseconds(ms)), text) << ms;
+  }
+}
+
+TEST(Help, OfAVerbIsTheSameByEitherWord) {
+  FakeWorld one;
+  FakeWorld other;
+  EXPECT_EQ(one.output_of({"help", "quorum", "add"}), other.output_of({"quorum", "add", "--help"}));
+  FakeWorld careless;
+  FakeWorld careful;
+  EXPECT_EQ(careless.output_of({"help", "submit", "--", "sleep", "5"}),
+            careful.output_of({"submit", "--help"}));
+  EXPECT_TRUE(careless.requests().empty()) << "no job is submitted";
+  FakeWorld all;
+  FakeWorld plain;
+  EXPECT_EQ(all.output_of({"help", "help"}), plain.output_of({"help"}));
+}
+
+TEST(Table, IsNeverWiderThanItsLimitAndKeepsNumbersWhole) {
+  Table table({{.title = "ID", .is_number = true}, {.title = "NAME"}, {.title = "CAUSE"}});
+  table.add({"12345678901234567890", std::string(80, 'n'), std::string(200, 'c')});
+  const std::string text = table.text();
+  for (std::size_t start = 0; start < text.size(); start = text.find('\n', start) + 1) {
+    EXPECT_LE(text.find('\n', start) - start, kTableColumns);
+  }
+  EXPECT_NE(text.find("12345678901234567890"), std::string::npos);
+  EXPECT_NE(text.find("n~"), std::string::npos);
+}
+
+TEST(Table, CutsBetweenCharactersNotInside) {
+  EXPECT_EQ(truncate("\u00e4\u00f6\u00fc\u00df", 4), "\u00e4\u00f6\u00fc\u00df");
+  EXPECT_EQ(truncate("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6~");
+}
+
+TEST(Table, NamesOfOthersCannotSteerTheTerminal) {
+  EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "b"),
+            "a?b");
+}
+
+TEST(Quote, IsReadBackByAShell) {
+  EXPECT_EQ(shell_quoted({"python", "a b", "it's", "", "--x=1"}),
+            "python 'a b' 'it'\\''s' '' --x=1");
+}
+
+struct WrongArguments {
+  std::vector<std::string> args;
+  std::string complaint;
+};
+
+TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
+  const std::vector<WrongArguments> cases = {
+      {{"job"}, "'job' is no verb"},
+      {{"jobs", "--state", "runing"}, "'runing' is no job state"},
+      {{"jobs", "--stat", "running"}, "--stat"},
+      {{"show"}, "JOB is required"},
+      {{"show", "seventeen"}, "'seventeen' is no whole number"},
+      {{"show", "1", "2"}, "2"},
+      {{"logs", "1", "--rank", "-1"}, "neither a rank's number nor all"},
+      {{"submit", "--gpus", "2", "python", "x.py"}, "not expected here: python x.py; put --"},
+      {{"submit", "--gpus"}, "--gpus: 1 required value missing"},
+      {{"hosts", "--timeout", "5"}, "'5' is no duration"},
+      {{"submit"}, "no command"},
+      {{"submit", "--"}, "no command"},
+      {{"submit", "python", "x.py"}, "put -- before the command"},
+      {{"submit", "--gpus", "0", "--", "x"}, "--gpus: 0 is not between"},
+      {{"submit", "--gpus", "010x", "--", "x"}, "'010x' is no whole number"},
+      {{"submit", "--env", "EPOCHS", "--", "x"}, "is not of the form KEY=VALUE"},
+      {{"submit", "--env", "=3", "--", "x"}, "is not of the form KEY=VALUE"},
+      {{"submit", "--key", "xyz", "--", "x"}, "is not 32 digits"},
+      {{"submit", "--hold", "0", "--", "x"}, "would kill the ranks at once"},
+      {{"submit", "--isolation", "forever", "--", "x"}, "or keep"},
+      {{"submit", "--isolation", "9s", "--", "x"}, "at least 10s"},
+      {{"hosts", "--timeout", "0s"}, "--timeout: '0s' is too short: at least 1ms"},
+      {{"sumbit"}, "did you mean submit? All are: agent"},
+      {{"hots"}, "did you mean hosts?"},
+      {{"banana"}, "'banana' is no verb, these are: agent"},
+      {{"submit", "--on-lost-host", "cry", "--", "x"}, "neither requeue nor wait"},
+      {{"submit", "--priority", "3000000000", "--", "x"}, "does not fit"},
+      {{"submit", "--name", std::string(256, 'n'), "--", "x"}, "at most 255 bytes"},
+      {{"submit", "--cwd", "/" + std::string(4095, 'd'), "--", "x"}, "longer than 4095 bytes"},
+      {{"submit", "--", std::string(65'536, 'x')}, "put them into a file"},
+  };
+  for (const WrongArguments& wrong : cases) {
+    FakeWorld world;
+    EXPECT_EQ(world.run(wrong.args), 2) << wrong.complaint;
+    EXPECT_NE(world.err().find(wrong.complaint), std::string::npos) << world.err();
+    const std::string error = world.err();
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
+    EXPECT_EQ(world.out(), "");
+    EXPECT_TRUE(world.requests().empty());
+  }
+}
+
+TEST(Arguments, ErrorsAreJsonOnStdoutWhenAskedFor) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"show", "x", "--json"}), 2);
+  EXPECT_EQ(world.out(),
+            "{\"error\":\"JOB: 'x' is no whole number (muster show --help)\",\"exit_code\":2}\n");
+}
+
+TEST(Arguments, EveryVerbHasHelpWithAnExample) {
+  for (const char* verb : {"agent", "submit", "jobs", "show", "why", "logs", "cancel", "suspend",
+                           "resume", "requeue", "hosts", "quorum", "events", "leave", "version"}) {
+    FakeWorld world;
+    const std::string help = world.output_of({verb, "--help"});
+    EXPECT_NE(help.find("Usage: muster " + std::string(verb)), std::string::npos);
+    EXPECT_NE(help.find("Example:\n  muster " + std::string(verb)), std::string::npos);
+  }
+}
+
+TEST(Arguments, HelpOfJobs) {
+  FakeWorld world;
+  EXPECT_EQ(world.output_of({"jobs", "--help"}),
+            R"(List the jobs that wait or run, and the last ones that ended.
+
+Usage: muster jobs [OPTIONS]
+
+  --node HOST:PORT,...        Ask this node's control port, or the next one of the list when it is
+                              gone, instead of the agent on this host (MUSTER_NODE)
+  --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
+  --timeout DURATION          Give up after this long without an answer (default 10s)
+  --json                      One JSON document on stdout, for programs
+  -v, --verbose               Say more on stderr
+  --consistent                Ask the leader, after a majority confirmed it, instead of the nearest
+                              replica
+  -a, --all                   Show all ended jobs, not the last 20 only
+  --state STATE[,STATE...]    Only jobs in these states: queued, scheduled, running, stopping,
+                              suspended, completed, failed, cancelled
+  -h, --help                  Print this help
+
+Example:
+  muster jobs --state queued,running
+)");
+}
+
+TEST(Arguments, TheOverviewHasTheExitCodes) {
+  FakeWorld world;
+  const std::string help = world.output_of({"--help"});
+  for (const char* line :
+       {"  0         ok\n", "  1         failed\n", "  2         usage", "  3         impossible",
+        "  4         denied\n", "  5         no quorum: surely not accepted\n",
+        "  6         not found\n", "  7         conflict", "  75        outcome unknown",
+        "  124       the job's time limit passed\n", "  128+n     ended by signal n\n"}) {
+    EXPECT_NE(help.find(line), std::string::npos) << line;
+  }
+}
+
+TEST(Arguments, NoVerbShowsTheOverview) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({}), 2);
+  EXPECT_NE(world.err().find("Usage: muster VERB"), std::string::npos);
+}
+
+TEST(Places, ANamedNodeBeatsADirectoryBeatsTheEnvironment) {
+  struct Case {
+    std::vector<std::string> args;
+    std::map<std::string, std::string> environment;
+    std::set<std::string> files;
+    std::string address;
+  };
+  const std::vector<Case> cases = {
+      {{"hosts", "--node", "n:1", "--data-dir", "/d"}, {}, {}, "n:1"},
+      {{"hosts", "--data-dir", "/d"}, {{"MUSTER_NODE", "n:1"}}, {}, "ipc:///d/agent.sock"},
+      {{"hosts"}, {{"MUSTER_NODE", "n:1"}, {"MUSTER_DATA_DIR", "/d"}}, {}, "n:1"},
+      {{"hosts"}, {{"MUSTER_DATA_DIR", "/d"}}, {}, "ipc:///d/agent.sock"},
+      {{"hosts"}, {}, {"/var/lib/muster/agent.sock"}, "ipc:///var/lib/muster/agent.sock"},
+      {{"hosts"}, {{"XDG_STATE_HOME", "/s"}}, {}, "ipc:///s/muster/agent.sock"},
+      {{"hosts"}, {}, {}, "ipc:///home/ann/.local/state/muster/agent.sock"},
+      {{"hosts"}, {}, {"/var/lib"}, "ipc:///var/lib/muster/agent.sock"},
+  };
+  for (const Case& tried : cases) {
+    FakeWorld world;
+    world.refuses_connections();
+    world.files = tried.files;
+    world.environment.insert(tried.environment.begin(), tried.environment.end());
+    EXPECT_EQ(world.run(tried.args), 1);
+    EXPECT_EQ(world.addresses(), std::vector<std::string>{tried.address});
+    EXPECT_EQ(world.err(), "muster: no agent answers at " + tried.address + "\n");
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli

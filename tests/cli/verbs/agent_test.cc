@@ -1,0 +1,137 @@
+// Settings of an agent: where they come from, which one wins, and what is refused.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "cli/edge/config_file.h"
+#include "cli/kit/agent_settings.h"
+#include "tests/cli/kit/fake_world.h"
+
+namespace muster::cli {
+namespace {
+
+/// A config file for the length of a test.
+class ConfigFile {
+ public:
+  ConfigFile(FakeWorld& world, const std::string& text)
+      : path_(testing::TempDir() + "muster_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + ".toml") {
+    std::ofstream(path_) << text;
+    world.files.insert(path_);
+  }
+  ~ConfigFile() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Agent, DefaultsAreSafe) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"agent"}), 0) << world.err();
+  const AgentOptions& options = world.agents_run.at(0);
+  EXPECT_EQ(options.listen.text(), "127.0.0.1:7450");
+  EXPECT_TRUE(options.seeds.empty());
+  EXPECT_EQ(options.data_dir, "/home/ann/.local/state/muster");
+  EXPECT_EQ(options.gpus, "");
+  EXPECT_EQ(options.name, "h1");
+  EXPECT_EQ(options.bootstrap_expect, 0U);
+  EXPECT_FALSE(options.insecure);
+  EXPECT_EQ(options.log_level, "info");
+  EXPECT_EQ(options.config_path, "");
+}
+
+TEST(Agent, TakesEveryFlag) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"agent", "--listen", "10.0.0.1:0", "--seeds", "a:1, b", "--data-dir", "/d",
+                       "--gpus", "sim:8xH100", "--name", "n", "--rack", "r", "--bootstrap-expect",
+                       "3", "--insecure", "--log-json", "--log-level", "debug"}),
+            0)
+      << world.err();
+  const AgentOptions& options = world.agents_run.at(0);
+  EXPECT_EQ(options.listen.text(), "10.0.0.1:0");
+  EXPECT_EQ(options.seeds, (std::vector<std::string>{"a:1", "b"}));
+  EXPECT_EQ(options.data_dir, "/d");
+  EXPECT_EQ(options.gpus, "sim:8xH100");
+  EXPECT_EQ(options.name, "n");
+  EXPECT_EQ(options.rack, "r");
+  EXPECT_EQ(options.bootstrap_expect, 3U);
+  EXPECT_TRUE(options.insecure);
+  EXPECT_TRUE(options.log_json);
+  EXPECT_EQ(options.log_level, "debug");
+  EXPECT_NE(world.err().find("warning: --insecure"), std::string::npos);
+}
+
+TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
+  FakeWorld world;
+  const ConfigFile file(world,
+                        "name = 'f'\nrack = 'f'\ngpus = 'f'\nbootstrap_expect = 3\n"
+                        "seeds = ['a:1', 'b:2']\nlog_json = true\n");
+  world.environment["MUSTER_NAME"] = "e";
+  world.environment["MUSTER_RACK"] = "e";
+  world.environment["MUSTER_CONFIG"] = file.path();
+  EXPECT_EQ(world.run({"agent", "--name", "c"}), 0) << world.err();
+  const AgentOptions& options = world.agents_run.at(0);
+  EXPECT_EQ(options.name, "c");
+  EXPECT_EQ(options.rack, "e");
+  EXPECT_EQ(options.gpus, "f");
+  EXPECT_EQ(options.bootstrap_expect, 3U);
+  EXPECT_EQ(options.seeds, (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_TRUE(options.log_json);
+  EXPECT_EQ(options.config_path, file.path());
+}
+
+TEST(Agent, AnOpenPortNeedsInsecure) {
+  for (const char* address : {"0.0.0.0", "10.1.2.3:7450", "[::]:7450"}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run({"agent", "--listen", address}), 2);
+    EXPECT_NE(world.err().find("pass --insecure"), std::string::npos) << world.err();
+    EXPECT_TRUE(world.agents_run.empty());
+  }
+}
+
+TEST(Agent, RefusesWrongSettingsAndSaysWhereTheyCameFrom) {
+  struct Case {
+    std::vector<std::string> args;
+    std::map<std::string, std::string> environment;
+    std::string complaint;
+  };
+  const std::vector<Case> cases = {
+      {{"agent", "--listen", "localhost"}, {}, "--listen: 'localhost' is no IP[:PORT]"},
+      {{"agent", "--bootstrap-expect", "2"},
+       {},
+       "--bootstrap-expect: '2' is not one of 0, 1, 3, 5"},
+      {{"agent"}, {{"MUSTER_LOG_LEVEL", "loud"}}, "MUSTER_LOG_LEVEL: 'loud' is not one of"},
+      {{"agent"}, {{"MUSTER_INSECURE", "maybe"}}, "MUSTER_INSECURE: 'maybe' is neither"},
+      {{"agent", "--name", ""}, {}, "--name: '' is no name"},
+      {{"agent", "--config", "/nowhere/muster.toml"}, {}, "/nowhere/muster.toml cannot be read"},
+      {{"agent", "extra"}, {}, "extra"},
+  };
+  for (const Case& tried : cases) {
+    FakeWorld world;
+    world.environment.insert(tried.environment.begin(), tried.environment.end());
+    EXPECT_EQ(world.run(tried.args), 2) << tried.complaint;
+    EXPECT_NE(world.err().find(tried.complaint), std::string::npos) << world.err();
+  }
+}
+
+TEST(ConfigFile, AnUnknownSettingIsNamedTogetherWithTheKnownOnes) {
+  const auto settings = parse_config("name = 'a'\nlisten_on = 'b'\n", "m.toml", {"listen", "name"});
+  ASSERT_FALSE(settings.has_value());
+  EXPECT_EQ(settings.error().text,
+            "m.toml:2: unknown setting 'listen_on', these are known: listen, name");
+}
+
+TEST(ConfigFile, MalformedOnesNameTheLine) {
+  const auto settings = parse_config("name = 'a'\nlisten = \n", "m.toml", {"listen", "name"});
+  ASSERT_FALSE(settings.has_value());
+  EXPECT_EQ(settings.error().text.rfind("m.toml:2: ", 0), 0U) << settings.error().text;
+  EXPECT_FALSE(parse_config("name = 1.5", "m.toml", {"name"}).has_value());
+  EXPECT_FALSE(parse_config("name = [1]", "m.toml", {"name"}).has_value());
+  EXPECT_FALSE(parse_config("[name]\na = 1", "m.toml", {"name"}).has_value());
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,261 @@
+// Output of ranks, piece by piece, followed, of several ranks, and of hosts that are gone.
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/kit/fake_world.h"
+#include "tests/cli/kit/samples.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+/// The hosts' files: (host letter, rank) -> what was written. A rank is over unless it is growing.
+class Cluster {
+ public:
+  explicit Cluster(FakeWorld& world) {
+    world.answers([this](const agent::Request& request) { return answer(request); });
+  }
+
+  agent::JobDetail detail = sample_detail();
+  std::vector<agent::JobDetail> later;  ///< What each question after the first finds instead.
+  std::map<std::uint64_t, std::string> files = {{0, "hello\nwor"}, {1, "from b\n"}};
+  std::map<std::uint64_t, std::string> growth;  ///< Appended after the end was read once.
+  std::set<std::uint64_t> lost;
+  std::size_t piece_bytes = 4;
+  int silences = 0;  ///< So many of the next questions for output are not answered.
+
+ private:
+  bool is_shown = false;
+  Result<agent::Response> answer(const agent::Request& request) {
+    if (request.verb == agent::Verb::kShow) {
+      if (!later.empty() && is_shown) {
+        detail = later.front();
+        later.erase(later.begin());
+      }
+      is_shown = true;
+      return answer_with(detail);
+    }
+    const auto query = *agent::decode_payload<agent::OutputQuery>(request.arguments);
+    EXPECT_EQ(query.token, (Token{0, 41}));
+    EXPECT_EQ(request.target, host_id(query.rank == 0 ? 'a' : 'b'));
+    if (lost.contains(query.rank) || silences > 0) {
+      silences -= silences > 0 ? 1 : 0;
+      return refusal(ResponseStatus::kNoQuorum, "host b does not answer");
+    }
+    return answer_with(piece(query));
+  }
+
+  agent::OutputChunk piece(const agent::OutputQuery& query) {
+    std::string& file = files[query.rank];
+    agent::OutputChunk chunk;
+    chunk.size = file.size();
+    chunk.bytes = file.substr(std::min(query.offset, chunk.size), piece_bytes);
+    const bool is_at_end = query.offset >= chunk.size;
+    chunk.ended = growth[query.rank].empty();
+    if (is_at_end) {
+      file += std::exchange(growth[query.rank], "");
+    }
+    return chunk;
+  }
+};
+
+TEST(Logs, RankZeroByDefaultWholeAndUntouched) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files[0] = std::string("a\0\x1b[1m\xff no newline", 18);
+  EXPECT_EQ(world.output_of({"logs", "17"}), cluster.files[0]);
+}
+
+TEST(Logs, OfAnotherRank) {
+  FakeWorld world;
+  Cluster cluster(world);
+  EXPECT_EQ(world.output_of({"logs", "17", "--rank", "1"}), "from b\n");
+}
+
+TEST(Logs, AllRanksHaveTheirPrefixOnWholeLines) {
+  FakeWorld world;
+  Cluster cluster(world);
+  EXPECT_EQ(world.output_of({"logs", "17", "--rank", "all"}), "[0] hello\n[1] from b\n[0] wor\n");
+}
+
+TEST(Logs, WithoutFollowStopsAtWhatIsThere) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.growth[0] = "ld\n";
+  EXPECT_EQ(world.output_of({"logs", "17"}), "hello\nwor");
+}
+
+TEST(Logs, FollowGoesOnUntilTheRankEnded) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.detail.summary.state = "completed";
+  cluster.growth[0] = "ld\n";
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworld\n");
+  EXPECT_EQ(world.slept(), std::chrono::milliseconds(200));
+}
+
+TEST(Logs, FollowWaitsForTheFirstAttempt) {
+  FakeWorld world;
+  agent::JobDetail waiting = sample_detail();
+  waiting.attempts.clear();
+  waiting.summary.state = "queued";
+  Cluster cluster(world);
+  cluster.detail.summary.state = "completed";
+  world.answers_in_turn({answer_with(waiting), answer_with(waiting)});
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nwor");
+}
+
+TEST(Logs, FollowGoesOnWithTheNextAttemptAndSaysSo) {
+  FakeWorld world;
+  Cluster cluster(world);
+  agent::JobDetail queued = cluster.detail;
+  queued.summary.state = "queued";
+  queued.summary.cause = "host b silent";
+  agent::JobDetail again = cluster.detail;
+  again.attempts.push_back(again.attempts.front());
+  again.attempts.back().number = 2;
+  agent::JobDetail over = again;
+  over.summary.state = "completed";
+  cluster.later = {cluster.detail, queued, queued, again, over};
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworhello\nwor");
+  EXPECT_EQ(world.err(), "muster: attempt 1 is over and the job is queued (host b silent): "
+                         "waiting for the next attempt\nmuster: attempt 2 begins\n");
+  EXPECT_EQ(world.slept(), std::chrono::milliseconds(600));
+}
+
+TEST(Logs, FollowOfAnAttemptEndsWithIt) {
+  FakeWorld world;
+  Cluster cluster(world);
+  ASSERT_EQ(cluster.detail.summary.state, "running");
+  EXPECT_EQ(world.output_of({"logs", "-f", "--attempt", "1", "17"}), "hello\nwor");
+}
+
+TEST(Logs, AnotherAttemptIsReadByItsToken) {
+  FakeWorld world;
+  Cluster cluster(world);
+  agent::AttemptInfo later = cluster.detail.attempts[0];
+  later.number = 2;
+  later.token = Token{0, 99};
+  cluster.detail.attempts.push_back(later);
+  EXPECT_EQ(world.output_of({"logs", "17", "--attempt", "1"}), "hello\nwor");
+}
+
+TEST(Logs, OfALostHostSayHowManyBytesAreMissing) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  cluster.detail.attempts[0].members[1].ranks[0].output_bytes = 4096;
+  EXPECT_EQ(world.run({"logs", "17", "--rank", "1"}), 5);
+  EXPECT_NE(world.err().find("is missing: 4096 of its 4096 bytes, from byte 0 on: "),
+            std::string::npos)
+      << world.err();
+}
+
+TEST(Logs, OfALostHostSaysWhatIsMissing) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  EXPECT_EQ(world.run({"logs", "17", "--rank", "all"}), 5);
+  EXPECT_EQ(world.out(), "[0] hello\n[0] wor\n");
+  EXPECT_EQ(world.err(),
+            "muster: output of rank 1 on host b is missing from byte 0 on: host b does not answer "
+            "(the rank: lost, host silent)\n");
+}
+
+TEST(Logs, FollowGivesALostHostItsTime) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  cluster.detail.summary.state = "failed";
+  EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "1", "--timeout", "3s"}), 5);
+  EXPECT_EQ(world.slept(), std::chrono::seconds(3));
+}
+
+TEST(Logs, FollowGoesOnWhenALostHostIsBack) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.silences = 18;
+  agent::JobDetail over = cluster.detail;
+  over.summary.state = "completed";
+  cluster.later = std::vector<agent::JobDetail>(20, cluster.detail);
+  cluster.later.push_back(over);
+  EXPECT_EQ(world.output_of({"logs", "17", "-f", "--rank", "1", "--timeout", "3s"}), "from b\n");
+  EXPECT_EQ(world.err(),
+            "muster: output of rank 1 on host b is missing from byte 0 on: host b does not answer "
+            "(the rank: lost, host silent)\n"
+            "muster: host b answers again: rank 1 goes on from byte 0\n");
+}
+
+TEST(Logs, FollowEndsWithTheJobThoughAHostStaysAway) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.lost = {1};
+  agent::JobDetail over = cluster.detail;
+  over.summary.state = "failed";
+  cluster.later = {cluster.detail, cluster.detail, over};
+  EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "all", "--timeout", "3s"}), 5);
+  EXPECT_EQ(world.out(), "[0] hello\n[0] wor\n");
+  EXPECT_LT(world.requests().size(), 30U) << "what is out of reach is asked seldom";
+}
+
+TEST(Logs, FollowShowsEachAttemptThatCameMeanwhile) {
+  FakeWorld world;
+  Cluster cluster(world);
+  agent::JobDetail over = cluster.detail;
+  for (const std::uint64_t number : {3, 2}) {
+    over.attempts.push_back(over.attempts.front());
+    over.attempts.back().number = number;
+  }
+  over.summary.state = "completed";
+  cluster.later = {over, over, over};
+  EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworhello\nworhello\nwor");
+  EXPECT_EQ(world.err(), "muster: attempt 2 begins\nmuster: attempt 3 begins\n");
+}
+
+TEST(Logs, FollowOfARankThatIsNotThereFailsAtOnce) {
+  FakeWorld world;
+  Cluster cluster(world);
+  ASSERT_EQ(cluster.detail.summary.state, "running");
+  EXPECT_EQ(world.run({"logs", "17", "-f", "--rank", "9"}), 6);
+  EXPECT_EQ(world.requests().size(), 1U);
+}
+
+TEST(Logs, Json) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.piece_bytes = 100;
+  cluster.files[0] = "caf\xe9\n";
+  EXPECT_EQ(world.output_of({"logs", "17", "--json"}),
+            "{\"job\":17,\"attempt\":1,\"rank\":0,\"offset\":0,\"text\":\"caf\ufffd\\n\","
+            "\"ended\":true}\n");
+}
+
+TEST(Logs, JsonNeverCutsACharacterInTwo) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files[0] = "abc\xc3\xa4";
+  const std::string out = world.output_of({"logs", "17", "--json"});
+  EXPECT_NE(out.find("\"text\":\"abc\""), std::string::npos) << out;
+  EXPECT_NE(out.find("\"offset\":3,\"text\":\"\u00e4\""), std::string::npos) << out;
+}
+
+TEST(Logs, WhatIsNotThereIsNamed) {
+  FakeWorld rank;
+  Cluster first(rank);
+  EXPECT_EQ(rank.run({"logs", "17", "--rank", "9"}), 6);
+  EXPECT_EQ(rank.err(), "muster: attempt 1 of job 17 has no rank 9\n");
+  FakeWorld attempt;
+  Cluster second(attempt);
+  EXPECT_EQ(attempt.run({"logs", "17", "--attempt", "3"}), 6);
+  EXPECT_EQ(attempt.err(), "muster: job 17 has no attempt 3\n");
+  FakeWorld never;
+  Cluster third(never);
+  third.detail.attempts.clear();
+  third.detail.summary.state = "queued";
+  EXPECT_EQ(never.run({"logs", "17"}), 6);
+  EXPECT_NE(never.err().find("never started"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::cli

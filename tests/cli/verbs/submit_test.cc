@@ -1,0 +1,310 @@
+// A submit happens once: one key through every try, and an exit code that never claims too much.
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/kit/fake_world.h"
+#include "tests/cli/kit/samples.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+const std::string kFirstKey = std::string(31, 'a') + "0";
+
+agent::Response accepted() {
+  return answer_with(agent::JobRef{JobId(17)});
+}
+
+agent::SubmitArgs submitted(const FakeWorld& world, std::size_t index = 0) {
+  const auto arguments =
+      agent::decode_payload<agent::SubmitArgs>(world.requests().at(index).arguments);
+  return arguments.value_or(agent::SubmitArgs{});
+}
+
+TEST(Submit, SendsWhatWasAskedFor) {
+  FakeWorld world;
+  world.answers(accepted());
+  EXPECT_EQ(world.output_of({"submit",
+                             "--gpus",
+                             "16",
+                             "--gpu-type=H100",
+                             "--retries",
+                             "2",
+                             "--priority",
+                             "-5",
+                             "--env",
+                             "A=1",
+                             "-e",
+                             "B=x=y",
+                             "--cwd",
+                             "runs",
+                             "--isolation",
+                             "1h",
+                             "--grace",
+                             "30s",
+                             "--patience",
+                             "0",
+                             "--on-lost-host",
+                             "wait",
+                             "--time-limit",
+                             "2h",
+                             "--",
+                             "bin/train",
+                             "--env",
+                             "--",
+                             "x"}),
+            "job 17\n");
+  scheduler::JobSpec wanted;
+  wanted.name = "train";
+  wanted.user = "ann";
+  wanted.gpus = 16;
+  wanted.gpu_type = "H100";
+  wanted.argv = {"bin/train", "--env", "--", "x"};
+  wanted.environment = {"A=1", "B=x=y"};
+  wanted.directory = "/home/ann/runs";
+  wanted.priority = -5;
+  wanted.retries = 2;
+  wanted.hold = std::chrono::hours(1);
+  wanted.grace = std::chrono::seconds(30);
+  wanted.patience = Duration(0);
+  wanted.on_lost_host = scheduler::OnLostHost::kWait;
+  wanted.time_limit = std::chrono::hours(2);
+  EXPECT_TRUE(submitted(world).spec == wanted);
+  EXPECT_EQ(submitted(world).key, kFirstKey);
+}
+
+TEST(Submit, KeepNeverStopsBySilence) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "--hold", "keep", "--", "x"});
+  EXPECT_TRUE(submitted(world).spec.keep_when_isolated);
+}
+
+TEST(Submit, Json) {
+  FakeWorld world;
+  world.answers(accepted());
+  EXPECT_EQ(world.output_of({"submit", "--json", "--", "x"}),
+            R"({"job":17,"key":")" + kFirstKey + "\"}\n");
+}
+
+TEST(Submit, VerboseTellsTheKeyBeforeTheAnswer) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "-v", "--", "x"});
+  EXPECT_EQ(world.err(), "muster: key " + kFirstKey + "\n");
+}
+
+TEST(Submit, TriesAgainUnderTheSameKey) {
+  FakeWorld world;
+  world.answers_in_turn({silence(), refusal(ResponseStatus::kUnknown, "leader lost"), accepted()});
+  EXPECT_EQ(world.output_of({"submit", "--", "x"}), "job 17\n");
+  ASSERT_EQ(world.requests().size(), 3U);
+  EXPECT_EQ(submitted(world, 2).key, kFirstKey);
+}
+
+TEST(Submit, ADeadNodeIsPassedOver) {
+  FakeWorld world;
+  world.dead = {"a:1", "b:1"};
+  world.answers(accepted());
+  EXPECT_EQ(world.output_of({"submit", "--node", "a:1,b:1,c:1", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), std::vector<std::string>{"c:1"});
+}
+
+TEST(Submit, GoesOnThroughANodeItLearntOfUnderTheSameKey) {
+  FakeWorld world;
+  world.nodes = {"10.0.0.2:7450", "10.0.0.3:7450"};
+  world.answers([&world](const agent::Request&) -> Result<agent::Response> {
+    if (world.requests().size() == 1) {
+      world.dead = {"a:1", "10.0.0.2:7450"};  // The asked node dies with the request in hand.
+      return silence();
+    }
+    return accepted();
+  });
+  EXPECT_EQ(world.output_of({"submit", "--node", "a:1", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "10.0.0.3:7450"}));
+  EXPECT_EQ(submitted(world, 0).key, submitted(world, 1).key);
+  EXPECT_EQ(world.err(), "muster: key " + kFirstKey + "\n");
+}
+
+TEST(Submit, ANodeWithoutAQuorumIsLeftForTheOthersOnce) {
+  FakeWorld world;
+  world.nodes = {"b:1", "c:1"};
+  world.answers(refusal(ResponseStatus::kNoQuorum, "no leader"));
+  EXPECT_EQ(world.run({"submit", "--node", "a:1", "--", "x"}), 5);
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "b:1", "c:1"}));
+  EXPECT_EQ(world.slept(), Duration(0));
+}
+
+TEST(Submit, TriesAreBoundedHoweverManyNodesAreSilent) {
+  FakeWorld world;
+  world.nodes = {"b:1", "c:1", "d:1", "e:1", "f:1"};
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--node", "a:1", "--timeout", "7s", "--", "x"}), 75);
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "b:1", "c:1"}));
+}
+
+TEST(Submit, SaysWhoAsks) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "--", "x"});
+  EXPECT_EQ(world.requests().at(0).user, "ann");
+}
+
+TEST(Submit, NoQuorumAtOnceIsSurelyNotAccepted) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kNoQuorum, "no leader"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 5);
+  EXPECT_EQ(world.requests().size(), 1U);
+  EXPECT_NE(world.err().find("surely not accepted: no leader"), std::string::npos);
+}
+
+TEST(Submit, NoQuorumAfterASilentTryIsUnknown) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  world.answers(refusal(ResponseStatus::kNoQuorum, "no leader"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 75);
+}
+
+TEST(Submit, AnAddressThatCannotBeUsedSaysNothingAboutTheSilentTry) {
+  FakeWorld world;
+  world.unusable = {"b:1"};
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--node", "a:1,b:1", "--timeout", "3100ms", "--", "x"}), 75);
+  EXPECT_EQ(world.asked(), std::vector<std::string>{"a:1"});
+  EXPECT_NE(world.err().find("repeat with: muster submit --key " + kFirstKey), std::string::npos);
+}
+
+TEST(Submit, AnAddressThatCannotBeUsedIsPassedOverAfterASilentTry) {
+  FakeWorld world;
+  world.unusable = {"b:1"};
+  world.answers_in_turn({silence(), accepted()});
+  EXPECT_EQ(world.output_of({"submit", "--node", "a:1,b:1", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "a:1"}));
+}
+
+TEST(Submit, ARefusalThatIsNotAboutTheKeySaysNothingAboutTheSilentTry) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  world.answers(refusal(ResponseStatus::kUsage, "this node does not know that request"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 75);
+}
+
+TEST(Submit, ALeaderThatKnowsNoSuchKeyIsBelieved) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  world.answers(refusal(ResponseStatus::kImpossible, "no host has 16 GPUs of type T4"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 3);
+}
+
+TEST(Submit, NothingIsSentWhenAnAddressIsNone) {
+  for (const char* list : {"a:7450,b:745O", "a:7450,b:", "a:1,:7450", "a:1,[::1]:70000"}) {
+    FakeWorld world;
+    world.answers(accepted());
+    EXPECT_EQ(world.run({"submit", "--node", list, "--", "x"}), 2) << list;
+    EXPECT_TRUE(world.addresses().empty()) << list;
+  }
+  for (const char* node : {"a", "a:7450", "::1", "[::1]", "[::1]:7450"}) {
+    FakeWorld world;
+    world.answers(accepted());
+    EXPECT_EQ(world.output_of({"submit", "--node", node, "--", "x"}), "job 17\n") << node;
+  }
+}
+
+TEST(Submit, NobodyThereIsSurelyNotAccepted) {
+  FakeWorld world;
+  world.refuses_connections();
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 5);
+}
+
+TEST(Submit, UnknownPrintsTheLineToRepeat) {
+  FakeWorld world;
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--timeout", "7s", "--name", "a b", "--", "sh", "-c", "echo $X"}),
+            75);
+  EXPECT_EQ(world.requests().size(), 3U);
+  EXPECT_EQ(world.err(),
+            "muster: the job may or may not have been accepted (no answer within 3000 ms); repeat "
+            "with: muster submit --key " +
+                kFirstKey + " --cwd /home/ann --timeout 7s --name 'a b' -- sh -c 'echo $X'\n");
+}
+
+TEST(Submit, ARepeatKeepsItsKey) {
+  const std::string key = "0123456789abcdef0123456789abcdef";
+  FakeWorld world;
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--key", key, "--timeout=1s", "--", "x", "--key", "y"}), 75);
+  EXPECT_EQ(submitted(world).key, key);
+  EXPECT_NE(world.err().find("muster submit --key " + key +
+                                  " --cwd /home/ann --timeout=1s -- x --key y\n"),
+            std::string::npos);
+}
+
+TEST(Submit, ARepeatKeepsItsDirectory) {
+  FakeWorld world;
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--cwd", "runs", "--timeout=1s", "--cwd=again", "--", "x"}), 75);
+  EXPECT_NE(world.err().find(" --cwd /home/ann/again --timeout=1s -- x\n"), std::string::npos)
+      << world.err();
+}
+
+TEST(Submit, ARefusalIsNotRepeated) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kImpossible, "no host has 16 GPUs of type T4"));
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 3);
+  EXPECT_EQ(world.requests().size(), 1U);
+}
+
+agent::Response in_state(const std::string& state, std::int64_t exit_code = 0) {
+  agent::JobDetail detail;
+  detail.summary = sample_job(17, state);
+  detail.summary.exit_code = exit_code;
+  return answer_with(detail);
+}
+
+struct End {
+  std::string state;
+  std::int64_t exit_code;
+  int wanted;
+};
+
+TEST(SubmitWait, ExitsAsTheJobDid) {
+  for (const End& end : {End{"completed", 0, 0}, End{"failed", 3, 3}, End{"failed", 137, 137},
+                         End{"failed", 124, 124}, End{"cancelled", 0, 1}, End{"failed", 256, 1}}) {
+    FakeWorld world;
+    world.answers_in_turn(
+        {accepted(), in_state("queued"), in_state("running"), in_state(end.state, end.exit_code)});
+    EXPECT_EQ(world.run({"submit", "--wait", "--", "x"}), end.wanted);
+    EXPECT_EQ(world.out(), "job 17\n");
+    const std::string why =
+        end.state == "completed" ? "" : " (" + end.state + ": all ranks ready)";
+    EXPECT_EQ(world.err(), "muster: key " + kFirstKey + "\njob 17 exited " +
+                               std::to_string(end.wanted) + why + "\n");
+  }
+}
+
+TEST(SubmitWait, SitsOutAnOutageOfTheNode) {
+  FakeWorld world;
+  world.answers_in_turn({accepted(), refusal(ResponseStatus::kNotFound, "no such job"),
+                         in_state("running"), silence(),
+                         refusal(ResponseStatus::kNoQuorum, "no leader"), in_state("failed", 4)});
+  EXPECT_EQ(world.run({"submit", "--wait", "--json", "--", "x"}), 4);
+  EXPECT_EQ(world.out(),
+            R"({"job":17,"key":")" + kFirstKey +
+                R"(","state":"failed","cause":"all ranks ready","exit_code":4})"
+                "\n")
+      << "one document";
+  EXPECT_NE(world.err().find("job 17\n"), std::string::npos) << "for who ends it before";
+}
+
+TEST(SubmitWait, GivesUpAfterALongOutage) {
+  FakeWorld world;
+  world.answers_in_turn({accepted()});
+  world.answers([](const agent::Request&) { return silence(); });
+  EXPECT_EQ(world.run({"submit", "--wait", "--", "x"}), 75);
+  EXPECT_NE(world.err().find("look with: muster show 17"), std::string::npos);
+  EXPECT_LT(world.requests().size(), 100U);
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,543 @@
+// What each reading verb prints, for people and for programs, from fixed answers of a node.
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/kit/fake_world.h"
+#include "tests/cli/kit/samples.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+TEST(Hosts, Table) {
+  FakeWorld world;
+  world.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(world.output_of({"hosts"}),
+            R"(NAME  ID        STATE                 SINCE  GPUS  TYPE  RACK  ADDRESS        VOTER
+a     61616161  alive                    1h     8  H100  r1    10.0.0.1:7450  leader
+b     62626262  unreachable (silent)    12s   7/8  H100  r1    10.0.0.1:7450  voter
+c     63636363  alive                    1h     8  H100        10.0.0.1:7450
+)");
+  EXPECT_EQ(world.err(), "");
+}
+
+TEST(Hosts, Json) {
+  FakeWorld world;
+  world.answers(answer_with(agent::HostList{{sample_hosts().hosts[1]}}));
+  EXPECT_EQ(
+      world.output_of({"hosts", "--json"}),
+      R"({"hosts":[{"name":"b","id":"62626262626262626262626262626262","state":"unreachable",)"
+      R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
+      R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
+      R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
+      R"("claimed_by":["a","c"]}],"answered_by":"a","age_ms":0})"
+      "\n");
+}
+
+TEST(Hosts, AreReadPageByPage) {
+  const std::vector<agent::HostInfo> hosts = sample_hosts().hosts;
+  FakeWorld world;
+  world.answers_in_turn({answer_with(agent::HostList{{hosts[2]}, hosts[1].id}),
+                         answer_with(agent::HostList{{hosts[0], hosts[1]}, {}})});
+  const std::string shown = world.output_of({"hosts"});
+  FakeWorld at_once;
+  at_once.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(shown, at_once.output_of({"hosts"}));
+  ASSERT_EQ(world.requests().size(), 2U);
+  const auto query = agent::decode_payload<agent::HostsQuery>(world.requests()[1].arguments);
+  EXPECT_EQ(query->after, hosts[1].id);
+}
+
+TEST(Hosts, AnOldAnswerSaysSoOnStderr) {
+  FakeWorld world;
+  agent::Response response = answer_with(agent::JobList{});
+  response.age_ms = 12'400;
+  response.answered_by = "c";
+  world.answers(response);
+  world.output_of({"jobs"});
+  EXPECT_EQ(world.err(), "answer is 12 s old: no quorum reachable from host c\n");
+}
+
+TEST(Hosts, RowsThatNothingConfirmedForLongAreCalledOld) {
+  agent::Response response = answer_with(sample_hosts());
+  response.answered_by = "c";
+  FakeWorld cut_off;
+  response.age_ms = 9'000;
+  cut_off.answers(response);
+  cut_off.output_of({"hosts"});
+  EXPECT_EQ(cut_off.err(), "answer is 9 s old: nothing newer has reached host c\n");
+  FakeWorld well;
+  response.age_ms = 5'500;
+  well.answers(response);
+  well.output_of({"hosts"});
+  EXPECT_EQ(well.err(), "");
+}
+
+TEST(Hosts, AQuestionGoesOnToTheNextNodeOfTheList) {
+  FakeWorld world;
+  world.dead = {"a:1"};
+  world.answers(answer_with(sample_hosts()));
+  world.output_of({"hosts", "--node", "a:1,b:1"});
+  EXPECT_EQ(world.asked(), std::vector<std::string>{"b:1"});
+}
+
+TEST(Quorum, Table) {
+  FakeWorld world;
+  world.answers(answer_with(sample_quorum()));
+  EXPECT_EQ(world.output_of({"quorum"}), R"(cluster    6b6b6b6b
+leader     a (61616161)
+answered   a (leader)
+term       3
+log        commit 120, applied 119
+tolerates  1 failed voter
+
+NAME  ID        STATE     VOTES  RACK  MATCH  BEHIND  CONTACT  WHY
+a     61616161  leader    yes    -       120       0       0s  -
+b     62626262  follower  yes    r2      118       2    210ms  joined later
+)");
+}
+
+TEST(Quorum, ContactIsNotClaimedOfOneThatHasNotAnsweredThisLeader) {
+  agent::QuorumInfo quorum = sample_quorum();
+  quorum.voters[1].is_unheard = true;
+  FakeWorld table;
+  table.answers(answer_with(quorum));
+  EXPECT_NE(table.output_of({"quorum"}).find("      2        -  joined later\n"), std::string::npos)
+      << table.out();
+  FakeWorld json;
+  json.answers(answer_with(quorum));
+  EXPECT_NE(json.output_of({"quorum", "--json"}).find(R"("contact_ms":null)"), std::string::npos);
+}
+
+agent::QuorumInfo no_quorum() {
+  agent::QuorumInfo quorum;
+  quorum.role = "none";
+  return quorum;
+}
+
+TEST(Quorum, Json) {
+  FakeWorld world;
+  world.answers(answer_with(no_quorum()));
+  EXPECT_EQ(world.output_of({"quorum", "--json"}),
+            R"({"cluster":null,"role":"none","term":0,"leader":"","leader_id":null,"commit":0,)"
+            R"("applied":0,"tolerates":0,"wanted":0,"epoch":0,"voters":[],)"
+            R"("answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+TEST(Quorum, NoneYetSaysWhatToDo) {
+  FakeWorld world;
+  world.answers(answer_with(no_quorum()));
+  EXPECT_NE(world.output_of({"quorum"}).find("--bootstrap-expect"), std::string::npos);
+}
+
+TEST(Jobs, Table) {
+  FakeWorld world;
+  agent::JobSummary waiting = sample_job(18, "queued");
+  waiting.hosts.clear();
+  waiting.gpu_type = "";
+  waiting.attempt = 0;
+  waiting.name = "an evaluation with a very long name that nobody needs to read to its end";
+  waiting.cause = "16 GPUs are wanted, 6 are free, and the next to come are held by others";
+  world.answers(answer_with(agent::JobList{{sample_job(17, "running"), waiting}, JobId()}));
+  EXPECT_EQ(world.output_of({"jobs"}),
+            R"(ID  NAME                            STATE    GPUS     ATTEMPT  HOSTS  CAUSE
+17  llama                           running  16xH100        1  a,b    all ranks ready
+18  an evaluation with a very lon~  queued   16             0         16 GPUs are wanted, 6 are fre~
+)");
+}
+
+TEST(Jobs, Json) {
+  FakeWorld world;
+  world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
+  EXPECT_EQ(world.output_of({"jobs", "--json"}),
+            R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,)"
+            R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
+            R"("cause":"all ranks ready","hosts":["a","b"]}],"hidden":0,)"
+            R"("answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+TEST(Jobs, OnlyTheLast20EndedOnesAreShownUnlessAllAreWanted) {
+  agent::JobList list;
+  list.jobs.push_back(sample_job(1, "running"));
+  for (std::uint64_t id = 2; id < 27; ++id) {
+    list.jobs.push_back(sample_job(id, "completed"));
+  }
+  FakeWorld some;
+  some.answers(answer_with(list));
+  const std::string shown = some.output_of({"jobs"});
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 22);
+  EXPECT_NE(shown.find("\n 1  llama"), std::string::npos);
+  EXPECT_EQ(shown.find("\n 6  llama"), std::string::npos);
+  EXPECT_EQ(some.err(), "muster: 5 older ended jobs are not shown (--all)\n");
+
+  FakeWorld all;
+  all.answers(answer_with(list));
+  const std::string everything = all.output_of({"jobs", "--all"});
+  EXPECT_EQ(std::count(everything.begin(), everything.end(), '\n'), 27);
+}
+
+TEST(Jobs, AllPagesAreAskedFor) {
+  agent::JobList first{{sample_job(1, "running"), sample_job(2, "queued")}, JobId(2)};
+  const agent::JobList last{{sample_job(3, "failed")}, JobId()};
+  FakeWorld world;
+  world.answers_in_turn({answer_with(first), answer_with(last)});
+  const std::string shown = world.output_of({"jobs", "--json"});
+  for (const char* id : {R"("id":1)", R"("id":2)", R"("id":3)"}) {
+    EXPECT_NE(shown.find(id), std::string::npos) << shown;
+  }
+  ASSERT_EQ(world.requests().size(), 2U);
+  const auto asked = [&](std::size_t index) {
+    return agent::decode_payload<agent::JobsQuery>(world.requests()[index].arguments)->after;
+  };
+  EXPECT_EQ(asked(0), JobId());
+  EXPECT_EQ(asked(1), JobId(2));
+}
+
+TEST(Jobs, APageThatLeadsNowhereIsTheLast) {
+  FakeWorld world;
+  const agent::JobList odd{{sample_job(1, "running")}, JobId(5)};
+  world.answers_in_turn({answer_with(odd), answer_with(odd)});
+  world.output_of({"jobs"});
+  EXPECT_EQ(world.requests().size(), 2U);
+}
+
+TEST(Jobs, StatesFilter) {
+  FakeWorld world;
+  world.answers(answer_with(agent::JobList{
+      {sample_job(1, "running"), sample_job(2, "queued"), sample_job(3, "failed")}, JobId()}));
+  const std::string shown = world.output_of({"jobs", "--state", "queued,failed"});
+  EXPECT_EQ(shown.find("running"), std::string::npos);
+  EXPECT_NE(shown.find("queued"), std::string::npos);
+  EXPECT_NE(shown.find("failed"), std::string::npos);
+}
+
+TEST(Show, Text) {
+  FakeWorld world;
+  world.answers(answer_with(sample_detail()));
+  EXPECT_EQ(world.output_of({"show", "17"}), R"(job        17 llama
+state      running: all ranks ready
+user       ann
+gpus       2 x H100
+priority   0
+hosts      a, b
+command    python train.py --note 'it'\''s fine'
+directory  /home/ann
+env        EPOCHS=3
+retries    2
+isolation  default (10m over several hosts, 2m on one)
+grace      10s
+patience   5s, then requeue
+limit      none
+
+attempt 1 (token 0.41) started: all ranks ready
+RANK  HOST  GPU    MEMBER  RESULT   DETAIL
+   0  a     GPU-1  ready   running
+   1  b     GPU-2  ready   lost     host silent
+
+LOG  AFTER  STATE    CAUSE
+ 40      0  queued   submitted
+ 43   1.5s  running  all ranks ready
+)");
+}
+
+TEST(Show, Json) {
+  FakeWorld world;
+  agent::JobDetail detail = sample_detail();
+  detail.attempts[0].members.pop_back();
+  detail.transitions.pop_back();
+  world.answers(answer_with(detail));
+  EXPECT_EQ(world.output_of({"show", "17", "--json"}),
+            R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,)"
+            R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
+            R"("cause":"all ranks ready","hosts":["a","b"]},)"
+            R"("spec":{"argv":["python","train.py","--note","it's fine"],)"
+            R"("environment":["EPOCHS=3"],"directory":"/home/ann","retries":2,"hold_ms":0,)"
+            R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
+            R"("on_lost_host":"requeue","time_limit_ms":0},)"
+            R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
+            R"("cause":"all ranks ready","members":[)"
+            R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
+            R"("gpus":["GPU-1"],"state":"ready","ranks":[)"
+            R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
+            R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
+            R"("transitions":[{"index":40,"cluster_ms":5000,"state":"queued",)"
+            R"("cause":"submitted"}],"answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+TEST(Show, SaysHowManyHostsTheAnswerHasNoRoomFor) {
+  agent::JobDetail detail = sample_detail();
+  detail.attempts[0].members_left_out = 4'000;
+  FakeWorld world;
+  world.answers(answer_with(detail));
+  EXPECT_NE(world.output_of({"show", "17"}).find("and 4000 more hosts that the answer has no room"),
+            std::string::npos);
+}
+
+TEST(Show, SaysWhichHostDoesNotAnswer) {
+  agent::JobDetail detail = sample_detail();
+  agent::MemberInfo& first = detail.attempts[0].members[0];
+  first.host_state = "alive";
+  first.host_since_ms = 90'000;
+  agent::MemberInfo& second = detail.attempts[0].members[1];
+  second.state = "running";
+  second.host_state = "unreachable";
+  second.host_detail = "silent";
+  second.host_since_ms = 12'345;
+  FakeWorld text;
+  text.answers(answer_with(detail));
+  const std::string shown = text.output_of({"show", "17"});
+  EXPECT_NE(shown.find("running: all ranks ready (host b silent 12s)\n"), std::string::npos)
+      << shown;
+  EXPECT_NE(shown.find("running, silent 12s"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("host a"), std::string::npos) << shown;
+  FakeWorld json;
+  json.answers(answer_with(detail));
+  EXPECT_NE(json.output_of({"show", "17", "--json"})
+                .find(R"("host_state":"unreachable","host_detail":"silent","host_since_ms":12345)"),
+            std::string::npos);
+}
+
+TEST(Show, AMemberThatIsOverIsNotMissed) {
+  agent::JobDetail detail = sample_detail();
+  detail.attempts[0].members[1].state = "finished";
+  detail.attempts[0].members[1].host_state = "unreachable";
+  FakeWorld world;
+  world.answers(answer_with(detail));
+  EXPECT_EQ(world.output_of({"show", "17"}).find("unreachable"), std::string::npos);
+}
+
+TEST(Why, Text) {
+  FakeWorld world;
+  world.answers(answer_with(sample_why()));
+  EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
+gpus     16 wanted, 6 free, 10 lacking
+withheld 8 (host suspect), 2 (quarantined)
+left out d: refused it, or late
+starts   now, if job 12 ended
+fits     with 6 GPUs it would start now
+
+HOLDER  NAME   GPUS  HOSTS
+    12  eval      8  a
+    13  llama     8  b,c
+)");
+}
+
+TEST(Why, HoldersThatAreNotListedAreCounted) {
+  agent::WhyInfo why = sample_why();
+  why.holders_more = 9'999;
+  FakeWorld world;
+  world.answers(answer_with(why));
+  EXPECT_NE(world.output_of({"why", "18"}).find("b,c\nand 9999 more, none with more GPUs\n"),
+            std::string::npos);
+}
+
+TEST(Why, Json) {
+  FakeWorld world;
+  world.answers(answer_with(sample_why()));
+  EXPECT_EQ(world.output_of({"why", "18", "--json"}),
+            R"({"job":18,"state":"queued","headline":"16 x H100 are wanted and 6 are free",)"
+            R"("wanted":16,"free":6,"lacking":10,"ahead":[],)"
+            R"("holders":[{"job":12,"name":"eval","gpus":8,"hosts":["a"]},)"
+            R"({"job":13,"name":"llama","gpus":8,"hosts":["b","c"]}],)"
+            R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
+            R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
+            R"("awaits_hosts":false,"holders_more":0,"answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+TEST(Why, BehindOthersNothingWouldStartItNow) {
+  agent::WhyInfo why = sample_why();
+  why.ahead = {JobId(15), JobId(16)};
+  why.ahead_count = 30;
+  why.holders.clear();
+  FakeWorld world;
+  world.answers(answer_with(why));
+  EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
+gpus     16 wanted, 6 free, 10 lacking
+withheld 8 (host suspect), 2 (quarantined)
+left out d: refused it, or late
+ahead    jobs 15, 16 and 28 more
+turn     it is tried once the 30 jobs ahead of it have started
+)");
+  why.ahead_count = 0;  // From an older node.
+  why.ahead = {JobId(15)};
+  FakeWorld older;
+  older.answers(answer_with(why));
+  EXPECT_NE(
+      older.output_of({"why", "18"})
+          .find("ahead    job 15\nturn     it is tried once the job ahead of it has started\n"),
+      std::string::npos);
+}
+
+agent::EventsPage sample_events() {
+  return {{{7, 61'000, "info", "host_joined name=b"}, {8, 900, "alarm", "host_lost name=b"}}, 3};
+}
+
+TEST(Why, AJobThatTheNodeHasNotHeardOfIsAskedOfTheLeader) {
+  FakeWorld world;
+  world.answers_in_turn(
+      {refusal(ResponseStatus::kNotFound, "there is no job 17"), answer_with(agent::WhyInfo())});
+  EXPECT_EQ(world.run({"why", "17"}), 0);
+  ASSERT_EQ(world.requests().size(), 2U);
+  EXPECT_FALSE(world.requests()[0].consistent);
+  EXPECT_TRUE(world.requests()[1].consistent);
+
+  FakeWorld unsure;
+  unsure.answers_in_turn({refusal(ResponseStatus::kNotFound, "there is no job 17"),
+                          refusal(ResponseStatus::kNoQuorum, "no leader")});
+  EXPECT_EQ(unsure.run({"why", "17"}), 6);
+}
+
+TEST(Events, Text) {
+  FakeWorld world;
+  world.answers(answer_with(sample_events()));
+  EXPECT_EQ(world.output_of({"events"}),
+            "   1m  info   host_joined name=b\n"
+            "900ms  alarm  host_lost name=b\n");
+  EXPECT_EQ(world.err(), "muster: 3 events are no longer kept by the node\n");
+}
+
+TEST(Events, Json) {
+  FakeWorld world;
+  world.answers(answer_with(agent::EventsPage{{sample_events().events[0]}, 3}));
+  EXPECT_EQ(world.output_of({"events", "--json"}),
+            R"({"events":[{"sequence":7,"age_ms":61000,"severity":"info",)"
+            R"("text":"host_joined name=b"}],"lost":3,"answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+TEST(Events, FollowAsksForWhatCameAfter) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(sample_events()), answer_with(agent::EventsPage{}),
+                         refusal(ResponseStatus::kFailed, "stopping")});
+  EXPECT_EQ(world.run({"events", "-f", "--json"}), 1);
+  EXPECT_EQ(agent::decode_payload<agent::EventsQuery>(world.requests()[2].arguments)->after, 8U);
+  EXPECT_EQ(world.out().substr(0, world.out().find('\n')),
+            R"({"sequence":7,"age_ms":61000,"severity":"info","text":"host_joined name=b"})");
+}
+
+TEST(Version, OfBothSides) {
+  agent::VersionInfo node{"0.1.0", 1, "a", host_id('a'), Generation(4), ClusterId()};
+  FakeWorld text;
+  text.answers(answer_with(node));
+  EXPECT_EQ(text.output_of({"version"}),
+            "muster 0.1.0 (protocol 1)\n"
+            "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
+  FakeWorld json;
+  json.answers(answer_with(node));
+  EXPECT_EQ(json.output_of({"version", "--json"}),
+            R"({"product":"0.1.0","protocol":1,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
+            R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
+            "\n");
+}
+
+TEST(Version, WithoutANodeIsStillAnswered) {
+  FakeWorld world;
+  world.refuses_connections();
+  EXPECT_EQ(world.output_of({"version", "--node", "n:1"}), "muster 0.1.0 (protocol 1)\n");
+  EXPECT_EQ(world.err(), "muster: no agent answers at n:1\n");
+}
+
+TEST(Leave, NamesTheHost) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kOk, ""));
+  EXPECT_EQ(world.output_of({"leave"}), "host a leaves\n");
+  EXPECT_EQ(world.requests()[0].verb, agent::Verb::kLeave);
+}
+
+TEST(Leave, AVoterIsWarnedOf) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kOk, "host a is a voter"));
+  EXPECT_EQ(world.output_of({"leave", "--force"}), "host a leaves\n");
+  EXPECT_EQ(world.err(), "muster: warning: host a is a voter\n");
+  EXPECT_TRUE(agent::decode_payload<agent::LeaveArgs>(world.requests()[0].arguments)->force);
+}
+
+TEST(Leave, NeverGoesOnToAnotherNode) {
+  FakeWorld world;
+  world.dead = {"a:1"};
+  EXPECT_EQ(world.run({"leave", "--node", "a:1,b:1"}), 5);
+  EXPECT_TRUE(world.requests().empty());
+}
+
+TEST(Cancel, GoesOnThroughTheNextNode) {
+  FakeWorld world;
+  world.dead = {"a:1"};
+  world.answers(answer_with(agent::JobRef{JobId(1)}));
+  EXPECT_EQ(world.output_of({"cancel", "1", "--node", "a:1,b:1"}), "job 1 cancelled\n");
+  EXPECT_EQ(world.requests().at(0).user, "ann");
+}
+
+TEST(Cancel, NoQuorumAfterASilentTryIsUnknown) {
+  FakeWorld world;
+  world.answers_in_turn({silence(), refusal(ResponseStatus::kNoQuorum, "no leader")});
+  EXPECT_EQ(world.run({"cancel", "1"}), 75);
+}
+
+TEST(Cancel, GoesOnAfterAFailureAndExitsWithIt) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(agent::JobRef{JobId(1)}),
+                         refusal(ResponseStatus::kNotFound, "no such job"),
+                         answer_with(agent::JobRef{JobId(3)})});
+  EXPECT_EQ(world.run({"cancel", "1", "2", "3"}), 6);
+  EXPECT_EQ(world.out(), "job 1 cancelled\njob 3 cancelled\n");
+  EXPECT_EQ(world.err(), "muster: job 2: no such job\n");
+}
+
+TEST(Cancel, Json) {
+  FakeWorld world;
+  world.answers_in_turn(
+      {answer_with(agent::JobRef{JobId(1)}), refusal(ResponseStatus::kNotFound, "no such job")});
+  EXPECT_EQ(world.run({"cancel", "1", "2", "--json"}), 6);
+  EXPECT_EQ(world.out(), R"({"cancelled":[1],"errors":[{"job":2,"error":"job 2: no such job",)"
+                         R"("exit_code":6}]})"
+                         "\n");
+}
+
+TEST(Cancel, IsRepeatedOnceAndThenUnknown) {
+  FakeWorld world;
+  world.answers_in_turn({silence(), silence()});
+  EXPECT_EQ(world.run({"cancel", "1"}), 75);
+  EXPECT_NE(world.err().find("repeat with: muster cancel 1"), std::string::npos);
+}
+
+TEST(Reading, EveryStatusIsTheExitCode) {
+  for (const ResponseStatus status :
+       {ResponseStatus::kFailed, ResponseStatus::kUsage, ResponseStatus::kImpossible,
+        ResponseStatus::kDenied, ResponseStatus::kNoQuorum, ResponseStatus::kNotFound,
+        ResponseStatus::kConflict, ResponseStatus::kUnknown}) {
+    FakeWorld world;
+    world.answers(refusal(status, "because"));
+    EXPECT_EQ(world.run({"show", "1"}), static_cast<int>(status));
+    EXPECT_EQ(world.err(), "muster: because\n");
+  }
+}
+
+TEST(Reading, ANodeThatDoesNotAnswerIsAFailureNotAnUnknownOutcome) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  EXPECT_EQ(world.run({"jobs"}), 1);
+}
+
+TEST(Reading, AStrangePayloadIsAFailure) {
+  FakeWorld world;
+  agent::Response response;
+  response.payload = "\x93junk";
+  world.answers(response);
+  EXPECT_EQ(world.run({"jobs", "--json"}), 1);
+  EXPECT_NE(world.out().find("\"exit_code\":1"), std::string::npos);
+}
+
+TEST(Reading, ConsistentReachesTheRequest) {
+  FakeWorld world;
+  world.answers(answer_with(agent::JobList{}));
+  world.output_of({"jobs", "--consistent"});
+  EXPECT_TRUE(world.requests()[0].consistent);
+}
+
+}  // namespace
+}  // namespace muster::cli

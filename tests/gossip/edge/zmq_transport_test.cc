@@ -1,0 +1,509 @@
+// The transport over real loopback sockets: messages and answers, how links end and how fast that
+// is said, and hostile peers. Every wait is for an event, with a limit; ports are the kernel's
+// choice.
+
+#include "gossip/edge/zmq_transport.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include <zmq.hpp>
+
+#include "gossip/edge/zmq_client.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::gossip {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kPatience(5000);
+
+Endpoint any_port() {
+  return Endpoint::ipv4(127, 0, 0, 1, 0);
+}
+
+/// A transport and everything it reported.
+class Peer {
+ public:
+  explicit Peer(ZmqTransport::Options options = {}) {
+    options.control = options.control.ip == Endpoint().ip ? any_port() : options.control;
+    options.bulk = any_port();
+    auto opened = ZmqTransport::open(std::move(options));
+    EXPECT_TRUE(opened.has_value()) << (opened ? "" : opened.error().text);
+    transport_ = std::move(opened).value();
+  }
+
+  ZmqTransport& transport() { return *transport_; }
+  Endpoint control() const { return transport_->control_endpoint(); }
+  void say(const Endpoint& to, std::string bytes, Channel channel = Channel::kControl) {
+    transport_->send({to, channel, std::move(bytes)});
+  }
+  void turn(Duration timeout = milliseconds(1)) {
+    transport_->wait(timeout);
+    for (TransportInput& input : transport_->take_inputs()) {
+      if (auto* received = std::get_if<Received>(&input)) {
+        received_.push_back(std::move(*received));
+      } else if (auto* up = std::get_if<LinkUp>(&input)) {
+        ups_.push_back(up->peer);
+      } else if (auto* down = std::get_if<LinkDown>(&input)) {
+        downs_.push_back(*down);
+      }
+    }
+  }
+
+  std::vector<Received> received_;
+  std::vector<Endpoint> ups_;
+  std::vector<LinkDown> downs_;
+
+ private:
+  std::unique_ptr<ZmqTransport> transport_;
+};
+
+/// Turns all peers until `done`; false when patience ran out.
+bool turn_until(std::initializer_list<Peer*> peers, const std::function<bool()>& done,
+                milliseconds patience = kPatience) {
+  const auto limit = Clock::now() + patience;
+  while (!done()) {
+    if (Clock::now() > limit) {
+      return false;
+    }
+    for (Peer* peer : peers) {
+      peer->turn();
+    }
+  }
+  return true;
+}
+
+/// A plain TCP socket of the test's own.
+class RawSocket {
+ public:
+  RawSocket() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  ~RawSocket() { close(fd_); }
+  RawSocket(const RawSocket&) = delete;
+  RawSocket& operator=(const RawSocket&) = delete;
+
+  static sockaddr_in loopback(std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    return address;
+  }
+  Endpoint bind_any() {
+    sockaddr_in address = loopback(0);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    return Endpoint::ipv4(127, 0, 0, 1, ntohs(address.sin_port));
+  }
+  void listen_on() { EXPECT_EQ(listen(fd_, 8), 0); }
+  void connect_to(const Endpoint& to) {
+    const sockaddr_in address = loopback(to.port);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  void write_all(const std::string& bytes) {
+    ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+
+ private:
+  int fd_;
+};
+
+/// A bound, not listening socket: its port stays refused and nobody else can take it.
+struct RefusedPort {
+  RawSocket socket;
+  Endpoint endpoint = socket.bind_any();
+};
+
+milliseconds since(Clock::time_point start) {
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+}
+
+/// Brings up the link from `a` to `b` with one message.
+void link_up(Peer& a, Peer& b) {
+  const std::size_t before = b.received_.size();
+  a.say(b.control(), "hello");
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() > before && !a.ups_.empty(); }));
+}
+
+TEST(ZmqTransport, AnswersTravelBackOnTheRouteTheQuestionCameInOn) {
+  Peer a;
+  Peer b;
+  a.say(b.control(), "question");
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return !b.received_.empty(); }));
+  EXPECT_EQ(b.received_[0].bytes, "question");
+  EXPECT_EQ(b.received_[0].channel, Channel::kControl);
+  b.transport().reply({b.received_[0].route, "answer"});
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return !a.received_.empty() && !a.ups_.empty(); }));
+  EXPECT_EQ(a.received_[0].bytes, "answer");
+  EXPECT_EQ(a.received_[0].route, Route());
+  EXPECT_EQ(a.ups_, std::vector<Endpoint>{b.control()});
+}
+
+TEST(ZmqTransport, BulkTravelsApartFromControl) {
+  Peer a;
+  Peer b;
+  a.say(b.transport().bulk_endpoint(), std::string(kMessageBytesMax, 'x'), Channel::kBulk);
+  a.say(b.control(), "small");
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() == 2; }));
+  for (const Received& received : b.received_) {
+    EXPECT_EQ(received.channel == Channel::kBulk, received.bytes.size() == kMessageBytesMax);
+  }
+}
+
+TEST(ZmqTransport, MessagesOfOneLinkKeepTheirOrder) {
+  Peer a;
+  Peer b;
+  link_up(a, b);
+  for (int i = 0; i < 50; ++i) {
+    a.say(b.control(), std::to_string(i));
+  }
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() == 51; }));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(b.received_[static_cast<std::size_t>(i) + 1].bytes, std::to_string(i));
+  }
+}
+
+TEST(ZmqTransport, ARefusedPortIsReportedAtOnceEveryTime) {
+  Peer a;
+  RefusedPort port;
+  for (std::size_t round = 1; round <= 20; ++round) {
+    const auto start = Clock::now();
+    a.say(port.endpoint, "anyone?");
+    ASSERT_TRUE(turn_until({&a}, [&] { return a.downs_.size() == round; }));
+    EXPECT_EQ(a.downs_.back().loss, LinkLoss::kRefused);
+    EXPECT_EQ(a.downs_.back().peer, port.endpoint);
+    // The target is 10 ms; the margin is for busy machines and sanitisers.
+    EXPECT_LT(since(start), milliseconds(200));
+  }
+  EXPECT_TRUE(a.ups_.empty());
+}
+
+TEST(ZmqTransport, APeerThatDiesIsRefusedAndStaysSo) {
+  Peer a;
+  auto b = std::make_unique<Peer>();
+  const Endpoint peer = b->control();
+  link_up(a, *b);
+  b.reset();
+  ASSERT_TRUE(turn_until({&a}, [&] { return !a.downs_.empty(); }));
+  EXPECT_EQ(a.downs_[0].loss, LinkLoss::kRefused);
+  EXPECT_EQ(a.downs_[0].peer, peer);
+  a.say(peer, "again");
+  ASSERT_TRUE(turn_until({&a}, [&] { return a.downs_.size() == 2; }));
+  EXPECT_EQ(a.downs_[1].loss, LinkLoss::kRefused);
+}
+
+TEST(ZmqTransport, APeerThatReturnsIsReachedByTheNextSend) {
+  Peer a;
+  auto b = std::make_unique<Peer>();
+  ZmqTransport::Options same;
+  same.control = b->control();
+  link_up(a, *b);
+  b.reset();
+  ASSERT_TRUE(turn_until({&a}, [&] { return !a.downs_.empty(); }));
+  b = std::make_unique<Peer>(same);
+  a.say(b->control(), "welcome back");
+  ASSERT_TRUE(turn_until({&a, b.get()}, [&] { return !b->received_.empty(); }));
+  EXPECT_EQ(b->received_.size(), 1U);
+  EXPECT_EQ(b->received_[0].bytes, "welcome back");
+}
+
+TEST(ZmqTransport, AListenerThatNeverShakesHandsIsATimeout) {
+  Peer a;
+  RawSocket silent;
+  const Endpoint peer = silent.bind_any();
+  silent.listen_on();
+  const auto start = Clock::now();
+  a.say(peer, "anyone?");
+  ASSERT_TRUE(turn_until({&a}, [&] { return !a.downs_.empty(); }));
+  EXPECT_EQ(a.downs_[0].loss, LinkLoss::kTimeout);
+  EXPECT_GE(since(start), milliseconds(1490));
+  EXPECT_LT(since(start), milliseconds(2500));
+  EXPECT_TRUE(a.ups_.empty());
+}
+
+TEST(ZmqTransport, GarbageOnThePortDisturbsNobody) {
+  Peer a;
+  Peer b;
+  link_up(a, b);
+  RawSocket garbage;
+  garbage.connect_to(b.control());
+  garbage.write_all("GET / HTTP/1.1\r\n\r\n" + std::string(5000, '\xff'));
+  RawSocket half;
+  half.connect_to(b.control());
+  half.write_all(std::string("\xff\0\0\0\0\0\0\0\x01\x7f\3", 11));
+  for (int i = 0; i < 20; ++i) {
+    a.say(b.control(), "still here");
+  }
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() == 21; }));
+  EXPECT_TRUE(a.downs_.empty());
+}
+
+TEST(ZmqTransport, OnlySingleFramesAreMessages) {
+  Peer b;
+  zmq::context_t context;
+  zmq::socket_t dealer(context, zmq::socket_type::dealer);
+  dealer.set(zmq::sockopt::linger, 0);
+  dealer.connect("tcp://" + b.control().text());
+  dealer.send(zmq::str_buffer("one"), zmq::send_flags::sndmore);
+  dealer.send(zmq::str_buffer("two"), zmq::send_flags::none);
+  dealer.send(zmq::message_t(), zmq::send_flags::none);
+  dealer.send(zmq::str_buffer("good"), zmq::send_flags::none);
+  ASSERT_TRUE(turn_until({&b}, [&] { return !b.received_.empty(); }));
+  EXPECT_EQ(b.received_[0].bytes, "good");
+  EXPECT_EQ(b.transport().stats().dropped_malformed, 2U);
+}
+
+TEST(ZmqTransport, OversizedMessagesAreDroppedOnBothSides) {
+  Peer a;
+  Peer b;
+  a.say(b.control(), std::string(kMessageBytesMax + 1, 'x'));
+  EXPECT_EQ(a.transport().stats().dropped_too_large, 1U);
+  EXPECT_EQ(a.transport().stats().dials, 0U);
+  zmq::context_t context;
+  zmq::socket_t dealer(context, zmq::socket_type::dealer);
+  dealer.set(zmq::sockopt::linger, 0);
+  dealer.connect("tcp://" + b.control().text());
+  dealer.send(zmq::message_t(kMessageBytesMax + 1), zmq::send_flags::none);
+  link_up(a, b);
+  EXPECT_EQ(b.received_.size(), 1U);
+}
+
+TEST(ZmqTransport, ADroppedLinkRedialsCleanlyTwoHundredTimes) {
+  Peer a;
+  Peer b;
+  for (std::size_t round = 1; round <= 200; ++round) {
+    a.say(b.control(), std::to_string(round));
+    ASSERT_TRUE(turn_until({&a, &b}, [&] {
+      return b.received_.size() == round && a.ups_.size() == round;
+    })) << round;
+    a.transport().drop({b.control()});
+  }
+  EXPECT_TRUE(a.downs_.empty());
+  EXPECT_EQ(a.transport().stats().dials, 200U);
+}
+
+TEST(ZmqTransport, ALinkDroppedWhileItDialsDoesNotEndTheNextOne) {
+  Peer a;
+  Peer b;
+  for (int round = 0; round < 200; ++round) {
+    a.say(b.control(), "lost or not");
+    a.transport().drop({b.control()});
+  }
+  a.say(b.control(), "last");
+  ASSERT_TRUE(turn_until({&a, &b}, [&] {
+    return !b.received_.empty() && b.received_.back().bytes == "last" && !a.ups_.empty();
+  }));
+  const std::size_t before = b.received_.size();
+  a.say(b.control(), "and on");
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() > before; }));
+  EXPECT_TRUE(a.downs_.empty());
+}
+
+TEST(ZmqTransport, RepliesToClosedAndUnknownRoutesAreDropped) {
+  auto a = std::make_unique<Peer>();
+  Peer b;
+  link_up(*a, b);
+  const Route route = b.received_[0].route;
+  a.reset();
+  ASSERT_TRUE(turn_until({&b}, [&] {
+    b.transport().reply({route, "too late"});
+    return b.transport().stats().dropped_no_route > 0;
+  }));
+  b.transport().reply({Route(999), "to nobody"});
+  b.transport().reply({Route(), "to none"});
+  EXPECT_EQ(b.transport().stats().dropped_no_route, 3U);
+}
+
+TEST(ZmqTransport, RoutesAreForgottenOldestFirst) {
+  ZmqTransport::Options options;
+  options.routes_max = 1;
+  Peer b(options);
+  Peer a;
+  link_up(a, b);
+  Peer c;
+  link_up(c, b);
+  b.transport().reply({b.received_[0].route, "forgotten"});
+  EXPECT_EQ(b.transport().stats().dropped_no_route, 1U);
+  b.transport().reply({b.received_[1].route, "known"});
+  ASSERT_TRUE(turn_until({&c}, [&] { return !c.received_.empty(); }));
+}
+
+TEST(ZmqTransport, AFullQueueDropsAndDoesNotBlock) {
+  Peer a;
+  RawSocket silent;
+  const Endpoint peer = silent.bind_any();
+  silent.listen_on();
+  for (int i = 0; i < 1000; ++i) {
+    a.say(peer, "into the void");
+  }
+  EXPECT_EQ(a.transport().stats().sent, 64U);
+  EXPECT_EQ(a.transport().stats().dropped_queue_full, 936U);
+}
+
+TEST(ZmqTransport, LinksAreLimited) {
+  ZmqTransport::Options options;
+  options.links_max = 1;
+  Peer a(options);
+  Peer b;
+  link_up(a, b);
+  RefusedPort port;
+  a.say(port.endpoint, "one too many");
+  EXPECT_EQ(a.transport().stats().dropped_links_full, 1U);
+}
+
+TEST(ZmqTransport, AnIdleLinkMakesRoomForANewOne) {
+  ZmqTransport::Options options;
+  options.links_max = 2;
+  Peer a(options);
+  Peer b;
+  Peer c;
+  Peer d;
+  link_up(a, b);
+  link_up(a, c);
+  const auto began = Clock::now();
+  turn_until({&a, &b, &c, &d}, [&] { return since(began) > kLinkIdleMin; });
+  link_up(a, c);  // b's is the one that is idle.
+  link_up(a, d);
+  EXPECT_EQ(a.transport().stats().closed_idle, 1U);
+  EXPECT_EQ(a.transport().stats().dropped_links_full, 0U);
+  EXPECT_TRUE(a.downs_.empty()) << "nobody is told";
+  link_up(a, c);
+  EXPECT_EQ(a.transport().stats().dials, 3U) << "c's link was left alone";
+}
+
+TEST(ZmqTransport, APortInUseIsAConflictThatNamesIt) {
+  Peer a;
+  ZmqTransport::Options options;
+  options.control = a.control();
+  options.bulk = any_port();
+  const auto opened = ZmqTransport::open(options);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, ErrorCode::kConflict);
+  EXPECT_NE(opened.error().text.find(std::to_string(a.control().port)), std::string::npos);
+}
+
+TEST(ZmqTransport, SixthVersionAddressesWorkToo) {
+  ZmqTransport::Options options;
+  options.control = *Endpoint::parse("[::1]:0", 0);
+  options.bulk = any_port();
+  auto opened = ZmqTransport::open(options);
+  if (!opened) {
+    GTEST_SKIP() << "this machine has no IPv6 loopback: " << opened.error().text;
+  }
+  opened = Error{};
+  Peer b(options);
+  Peer a;
+  link_up(a, b);
+  EXPECT_EQ(a.ups_[0], b.control());
+}
+
+TEST(ZmqTransport, WaitTellsWhichExtraDescriptorIsReadable) {
+  Peer a;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  int others[2];
+  ASSERT_EQ(pipe(others), 0);
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  const int extra[] = {others[0], ends[0]};
+  EXPECT_TRUE(a.transport().wait(milliseconds(1000), extra));
+  EXPECT_TRUE(a.transport().readable(ends[0]));
+  EXPECT_FALSE(a.transport().readable(others[0]));
+  for (const int fd : {ends[0], ends[1], others[0], others[1]}) {
+    close(fd);
+  }
+}
+
+TEST(ZmqTransport, AnIdleWaitEndsWithItsTimeout) {
+  Peer a;
+  const auto start = Clock::now();
+  EXPECT_FALSE(a.transport().wait(milliseconds(20)));
+  EXPECT_GE(since(start), milliseconds(19));
+}
+
+/// A directory of the test's own, removed at its end.
+class ZmqClientTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/muster_zmq_XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::string path() const { return directory_ + "/agent.sock"; }
+
+  static void ask(ZmqClient& client, Peer& agent) {
+    ASSERT_TRUE(client.send("question").has_value());
+    ASSERT_TRUE(turn_until({&agent}, [&] { return !agent.received_.empty(); }));
+    agent.transport().reply({agent.received_.back().route, "answer"});
+    const auto answer = client.receive(kPatience);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(*answer, "answer");
+  }
+
+  std::string directory_;
+};
+
+TEST_F(ZmqClientTest, AsksOverTheUnixSocketWhichOnlyTheOwnerMayUse) {
+  ZmqTransport::Options options;
+  options.ipc_path = path();
+  Peer agent(options);
+  struct stat status {};
+  ASSERT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  auto client = ZmqClient::connect("ipc://" + path());
+  ASSERT_TRUE(client.has_value());
+  ask(*client, agent);
+}
+
+TEST_F(ZmqClientTest, AsksOverTheControlPort) {
+  Peer agent;
+  auto client = ZmqClient::connect("tcp://localhost:" + std::to_string(agent.control().port));
+  ASSERT_TRUE(client.has_value()) << client.error().text;
+  ask(*client, agent);
+}
+
+TEST_F(ZmqClientTest, SaysAtOnceThatNobodyAnswers) {
+  RefusedPort port;
+  for (const std::string& address : {"ipc://" + path(), "tcp://" + port.endpoint.text()}) {
+    const auto start = Clock::now();
+    const auto client = ZmqClient::connect(address);
+    ASSERT_FALSE(client.has_value());
+    EXPECT_EQ(client.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(client.error().text.find("start one"), std::string::npos);
+    EXPECT_LT(since(start), milliseconds(200));
+  }
+  EXPECT_EQ(ZmqClient::connect("http://x").error().code, ErrorCode::kInvalid);
+}
+
+TEST_F(ZmqClientTest, AStaleSocketFileIsNobody) {
+  ZmqTransport::Options options;
+  options.ipc_path = path();
+  { Peer gone(options); }
+  const auto client = ZmqClient::connect("ipc://" + path());
+  ASSERT_FALSE(client.has_value());
+  EXPECT_EQ(client.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(ZmqClientTest, AnAnswerThatDoesNotComeIsNothingAfterTheTimeout) {
+  Peer agent;
+  auto client = ZmqClient::connect("tcp://" + agent.control().text());
+  ASSERT_TRUE(client.has_value());
+  ASSERT_TRUE(client->send("question").has_value());
+  const auto answer = client->receive(milliseconds(30));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_FALSE(answer->has_value());
+}
+
+}  // namespace
+}  // namespace muster::gossip

@@ -1,0 +1,108 @@
+// The codec: what is encoded comes back, what is newer survives, what is hostile is refused.
+
+#include "gossip/wire/message.h"
+
+#include <gtest/gtest.h>
+
+#include "gossip/base/generation.h"
+#include "gossip/base/rng.h"
+
+namespace muster::gossip {
+namespace {
+
+Envelope sample() {
+  Envelope envelope;
+  envelope.version = 1;
+  envelope.type = MessageType::kProbe;
+  envelope.cluster = ClusterId::from_bytes("0123456789abcdef");
+  envelope.from = HostId::from_bytes("fedcba9876543210");
+  envelope.generation = Generation(7);
+  envelope.nonce = Nonce(99);
+  return envelope;
+}
+
+std::string sample_body() {
+  return Encoder().array(2).u64(5).text("five").take();
+}
+
+TEST(Message, RoundTrips) {
+  const Result<Message> message = decode(encode(sample(), sample_body()));
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->envelope().generation, Generation(7));
+  EXPECT_EQ(message->envelope().nonce, Nonce(99));
+  Reader body = message->body();
+  EXPECT_EQ(body.u64(), 5U);
+  EXPECT_EQ(body.text(), "five");
+  EXPECT_TRUE(body.ok());
+}
+
+TEST(Message, TrailingElementsOfANewerVersionSurviveReEncoding) {
+  Envelope envelope = sample();
+  envelope.trailing = Encoder().map(1).u64(1).text("new").u64(42).take();
+  envelope.trailing_count = 2;
+  const std::string bytes = encode(envelope, sample_body());
+  const Result<Message> message = decode(bytes);
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(encode(message->envelope(), sample_body()), bytes);
+}
+
+TEST(Message, AGenerationBeyondTheLimitIsRefused) {
+  Envelope envelope = sample();
+  envelope.generation = Generation(kGenerationMax);
+  EXPECT_TRUE(decode(encode(envelope, sample_body())).has_value());
+  for (const std::uint64_t generation : {kGenerationMax + 1, UINT64_MAX}) {
+    envelope.generation = Generation(generation);
+    EXPECT_FALSE(decode(encode(envelope, sample_body())).has_value()) << generation;
+  }
+}
+
+TEST(Generation, OnlyASmallLeapIsCredible) {
+  EXPECT_TRUE(is_credible(Generation(9), Generation(3)));
+  EXPECT_TRUE(is_credible(Generation(9), Generation(9 + kGenerationLeapMax)));
+  EXPECT_FALSE(is_credible(Generation(9), Generation(10 + kGenerationLeapMax)));
+  EXPECT_FALSE(is_credible(Generation(kGenerationMax), Generation(kGenerationMax + 1)));
+}
+
+TEST(Message, TruncatedAtAnyByteIsRefused) {
+  const std::string bytes = encode(sample(), sample_body());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode(bytes.substr(0, size)).has_value()) << size;
+  }
+  EXPECT_FALSE(decode(bytes + "x").has_value());
+}
+
+TEST(Message, HugeClaimsAndDeepNestingAreRefused) {
+  EXPECT_FALSE(decode(std::string("\xdd\xff\xff\xff\xff", 5)).has_value());
+  EXPECT_FALSE(decode(std::string(100'000, '\x91')).has_value());
+  EXPECT_FALSE(decode(std::string(kMessageBytesMax + 1, '\x90')).has_value());
+}
+
+TEST(Message, MutatedBytesNeverCrashTheDecoder) {
+  Rng rng(1);
+  const std::string bytes = encode(sample(), sample_body());
+  for (int round = 0; round < 20'000; ++round) {
+    std::string mutated = bytes;
+    for (std::uint64_t i = rng.below(4) + 1; i > 0; --i) {
+      mutated[rng.below(mutated.size())] = static_cast<char>(rng.below(256));
+    }
+    const Result<Message> message = decode(mutated);
+    if (message) {
+      Reader body = message->body();
+      body.u64();
+      body.array();
+      body.rest();
+    }
+  }
+}
+
+TEST(Reader, FailsForGoodAndYieldsZeroes) {
+  const Result<Document> document = Document::parse(Encoder().array(2).text("a").u64(3).take());
+  ASSERT_TRUE(document.has_value());
+  Reader reader = document->root();
+  EXPECT_EQ(reader.u64(), 0U);
+  EXPECT_EQ(reader.u64(), 0U);
+  EXPECT_FALSE(reader.ok());
+}
+
+}  // namespace
+}  // namespace muster::gossip

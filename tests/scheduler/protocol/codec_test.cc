@@ -1,0 +1,219 @@
+// Entries and agent messages: what is encoded comes back, what is hostile or unknown is refused.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gossip/base/generation.h"
+#include "gossip/base/rng.h"
+#include "scheduler/protocol/agent_messages.h"
+#include "scheduler/protocol/codec.h"
+#include "scheduler/protocol/entry.h"
+#include "scheduler/raft/codec.h"
+#include "tests/scheduler/leader/cluster.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;  // NOLINT: the fixture's verbs
+
+const Token kToken{3, 77};
+
+JobSpec full_spec() {
+  JobSpec spec = spec_of(8);
+  spec.environment = {"A=1", "B="};
+  spec.directory = "/data";
+  spec.priority = -5;
+  spec.retries = 2;
+  spec.hold = std::chrono::minutes(3);
+  spec.keep_when_isolated = true;
+  spec.on_lost_host = OnLostHost::kWait;
+  spec.time_limit = std::chrono::hours(2);
+  return spec;
+}
+
+std::vector<Entry> every_entry() {
+  const Member member = member_of(1, 0, 4);
+  const HostId host = host_id(1);
+  entry::Register registered = registration(1, 8);
+  registered.live = {{kToken, true}, {Token{1, 2}, false}};
+  std::vector<RankResult> results = results_of(member, 3, true);
+  results[0].detail = "why";
+  return {registered,
+          entry::Submit{"key", full_spec(), "alice"},
+          entry::Cancel{JobId(4), "bob"},
+          entry::Observe{host, pair_of(2), Verdict::kRefused, Health::kCordoned, {"a"}, {"b", "c"}},
+          entry::Tick{std::chrono::seconds(1)},
+          entry::Decide{
+              JobId(4), 2, {member, member_of(2, 0, 1, 4)}, Duration(5), Duration(6), Duration(7)},
+          entry::Ready{kToken, host, pair_of(1), gossip::Endpoint::ipv4(10, 0, 0, 1, 99)},
+          entry::Start{kToken},
+          entry::Stop{kToken, Cause::kTimeLimit},
+          entry::Finish{kToken, host, pair_of(1), results, false},
+          entry::Abort{kToken, Cause::kRefused, host},
+          entry::Condemn{host, {kToken, Token{1, 1}}},
+          entry::Pardon{host, {kToken}},
+          entry::Expire{host, kToken, LogIndex(90)},
+          entry::Suspend{JobId(4), "bob"},
+          entry::Resume{JobId(4), "bob"},
+          entry::Requeue{JobId(4), 2, "bob"},
+          entry::Fence{host, "bob"}};
+}
+
+std::vector<AgentMessage> every_message() {
+  const Member member = member_of(1, 0, 4);
+  Hello hello;
+  hello.start = pair_of(3);
+  hello.boot_id = "boot";
+  hello.name = "host1";
+  hello.gpu_type = "H100";
+  hello.gpus = uuids_of(1, 4);
+  hello.cpus = 96;
+  hello.memory_mb = 1 << 20;
+  hello.grants = {{kToken, GrantState::kEnded, results_of(member, 1), {}}};
+  return {hello,
+          HelloReply{StartId(5), true, Generation(6), kToken, {kToken}},
+          HelloReply{StartId(5), false, Generation(6), kToken, {}, "its name is taken"},
+          Assign{kToken, pair_of(1), JobId(3), 2, full_spec(), {member}, Duration(9)},
+          Ready{kToken, pair_of(1), gossip::Endpoint::ipv4(10, 0, 0, 1, 99)},
+          Refuse{kToken, pair_of(1), "stuck"},
+          Start{kToken, pair_of(1), gossip::Endpoint::ipv4(10, 0, 0, 1, 99)},
+          Stop{kToken, pair_of(1), Duration(8), "cancelled"},
+          Finish{kToken, pair_of(1), results_of(member, -1), false},
+          FinishAck{kToken},
+          Renew{pair_of(1), {kToken}},
+          Renew{pair_of(1), {kToken}, std::vector<Token>{kToken}},
+          RenewAck{{kToken}},
+          RelayedRenews{{{host_id(1), Nonce(5), Renew{pair_of(1), {kToken}}}}},
+          RelayedAcks{{{host_id(1), Nonce(5), RenewAck{{kToken}}}}}};
+}
+
+std::optional<AgentMessage> decode_body(gossip::MessageType type, const std::string& bytes) {
+  const Result<gossip::Document> document = gossip::Document::parse(bytes);
+  return document ? decode_agent_message(type, document->root()) : std::nullopt;
+}
+
+void mutate(std::string& bytes, Rng& rng) {
+  for (std::uint64_t i = rng.below(4) + 1; i > 0; --i) {
+    bytes[rng.below(bytes.size())] = static_cast<char>(rng.below(256));
+  }
+}
+
+TEST(Entries, RoundTrip) {
+  for (const Entry& entry : every_entry()) {
+    const Result<Entry> copy = decode_entry(encode(entry));
+    ASSERT_TRUE(copy.has_value()) << static_cast<int>(kind_of(entry)) << copy.error().text;
+    EXPECT_EQ(*copy, entry) << static_cast<int>(kind_of(entry));
+  }
+}
+
+TEST(Entries, UnknownKindOrVersionSaysSo) {
+  using gossip::Encoder;
+  EXPECT_FALSE(decode_entry(Encoder().array(3).u64(99).u64(1).u64(0).take()).has_value());
+  EXPECT_FALSE(decode_entry(Encoder().array(3).u64(4).u64(1).u64(0).take()).has_value()) << "Edit";
+  EXPECT_FALSE(decode_entry(Encoder().array(3).u64(6).u64(2).u64(0).take()).has_value());
+  EXPECT_TRUE(decode_entry(Encoder().array(4).u64(6).u64(1).u64(0).text("new").take()).has_value())
+      << "trailing elements of a newer writer";
+}
+
+/// Every number and text of it as long as it may be.
+JobSpec longest_spec() {
+  JobSpec spec = full_spec();
+  spec.gpus = kGangGpusMax;
+  for (std::string* text : {&spec.name, &spec.user, &spec.gpu_type}) {
+    *text = std::string(kTextBytesMax, 'x');
+  }
+  spec.directory = std::string(kDirectoryBytesMax, '/');
+  // As many texts as there may be, and as many as can be of the least length that costs two bytes.
+  constexpr std::size_t kLong = 32;
+  spec.argv.assign(kTextsMax, "");
+  spec.environment.assign(kTextsMax, "");
+  std::fill_n(spec.argv.begin(), kCommandBytesMax / kLong, std::string(kLong, 'x'));
+  spec.priority = INT32_MIN;
+  spec.retries = UINT32_MAX;
+  for (Duration* span : {&spec.hold, &spec.grace, &spec.patience, &spec.time_limit}) {
+    *span = kSpanMax;
+  }
+  return spec;
+}
+
+/// A host for each GPU.
+std::vector<Member> longest_members() {
+  std::vector<Member> members;
+  for (std::uint32_t rank = 0; rank < kGangGpusMax; ++rank) {
+    Member member;
+    member.host = host_id(rank);
+    member.start = {Generation(kGenerationMax), StartId(UINT64_MAX - rank)};
+    member.gpus = {{std::string(kUuidBytesMax - 4, 'u') + std::to_string(1000 + rank), UINT32_MAX}};
+    member.first_rank = rank;
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
+TEST(Entries, TheLargestGangFitsIntoOneEntryAndThatIntoOneMessage) {
+  ASSERT_TRUE(validate(longest_spec()).has_value());
+  constexpr JobId kJob(kNumberMax);
+  constexpr std::uint32_t kAttempt = UINT32_MAX;
+  GrantDetail detail{kJob, kAttempt, longest_spec(), longest_members(), kSpanMax};
+  const AgentStart start = detail.members.back().start;
+  const Token token{gossip::kEpochCounterMax, kNumberMax};
+  const Entry entries[] = {
+      entry::Decide{kJob, kAttempt, longest_members(), kSpanMax, kSpanMax, kSpanMax},
+      entry::Adopt{host_id(1), start, token, std::move(detail)}};
+  for (const Entry& entry : entries) {
+    const std::string bytes = encode(entry);
+    EXPECT_LE(bytes.size(), kEntryBytesMax);
+    const Result<Entry> back = decode_entry(bytes);
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(*back, entry);
+  }
+  constexpr std::size_t kEnvelopeBytes = 4096;
+  AppendRequest append;
+  append.entries = {{Term(kNumberMax), LogEntryKind::kCommand, std::string(kEntryBytesMax, 'x')}};
+  EXPECT_LT(encode(RaftMessage(append)).size() + kEnvelopeBytes, gossip::kMessageBytesMax);
+}
+
+TEST(Entries, CutOrMutatedBytesNeverCrash) {
+  Rng rng(11);
+  for (const Entry& entry : every_entry()) {
+    const std::string bytes = encode(entry);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_FALSE(decode_entry(bytes.substr(0, size)).has_value());
+    }
+    for (int round = 0; round < 2'000; ++round) {
+      std::string mutated = bytes;
+      mutate(mutated, rng);
+      const Result<Entry> decoded = decode_entry(mutated);
+      if (decoded) {
+        State state;
+        state.apply(LogIndex(1), *decoded);
+      }
+    }
+  }
+}
+
+TEST(AgentMessages, RoundTrip) {
+  for (const AgentMessage& message : every_message()) {
+    const std::optional<AgentMessage> copy = decode_body(type_of(message), encode(message));
+    ASSERT_TRUE(copy.has_value()) << message.index();
+    EXPECT_EQ(*copy, message) << message.index();
+  }
+}
+
+TEST(AgentMessages, ForeignTypesAndHostileBytesAreRefused) {
+  Rng rng(12);
+  for (const AgentMessage& message : every_message()) {
+    const std::string bytes = encode(message);
+    EXPECT_FALSE(decode_body(gossip::MessageType::kProbe, bytes).has_value());
+    EXPECT_FALSE(decode_body(type_of(message), gossip::Encoder().array(0).take()).has_value());
+    for (int round = 0; round < 2'000; ++round) {
+      std::string mutated = bytes;
+      mutate(mutated, rng);
+      (void)decode_body(type_of(message), mutated);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::scheduler

@@ -1,0 +1,40 @@
+// Which raft/ a seat trusts.
+
+#include "scheduler/seat/quorum_seat.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::scheduler {
+namespace {
+
+const HostId kFirst = HostId::from_bytes("first___________");
+const HostId kOther = HostId::from_bytes("other___________");
+
+crdt::Records records_of_voter(HostId voter) {
+  crdt::WriteBatch writes;
+  write_formed_to({ClusterId::from_bytes("cluster_________"), {voter}}, writes);
+  crdt::Records records;
+  for (const crdt::Write& write : writes) {
+    if (write.value.has_value()) {
+      records[write.key] = *write.value;
+    }
+  }
+  return records;
+}
+
+TEST(QuorumSeat, AnEmptyRaftAndItsOwnSeatAreTrusted) {
+  EXPECT_TRUE(QuorumSeat::check({}, kFirst));
+  EXPECT_TRUE(QuorumSeat::check(records_of_voter(kFirst), kFirst));
+}
+
+TEST(QuorumSeat, AQuorumWithoutThisHostIsAConflict) {
+  const Status checked = QuorumSeat::check(records_of_voter(kFirst), kOther);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::kConflict);
+  EXPECT_NE(checked.error().text.find("none of its voters"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::scheduler
