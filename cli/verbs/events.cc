@@ -11,7 +11,7 @@ namespace muster::cli {
 namespace {
 
 /// How often --follow asks: fast enough for a person, nothing for the node.
-constexpr Duration kFollowInterval = std::chrono::milliseconds(500);
+constexpr Duration kFollowEventsInterval = std::chrono::milliseconds(500);
 
 std::string line_of(const agent::EventInfo& event) {
   const std::string age = format_age(event.age_ms);
@@ -42,7 +42,7 @@ class Events final : public Verb {
         after = page->events.back().sequence;
       }
       if (follow_) {
-        session.world().sleep(kFollowInterval);
+        session.world().sleep(kFollowEventsInterval);
       }
     } while (follow_ && session.out().good());
     return 0;
