@@ -1,5 +1,5 @@
 #pragma once
-// `muster supervise`: the process that owns the ranks of one grant (design 9). It outlives the
+// `muster supervise`: the process that owns the ranks of one grant. It outlives the
 // agent and is adopted again over a unix socket. It is PID 1 of the ranks' PID namespace: when it
 // dies the kernel ends them, and when it has no child left the namespace is empty.
 //

@@ -1,0 +1,10 @@
+#pragma once
+// What a supervisor says of itself: its stderr is supervisor.log in the directory of its grant.
+
+#include <string>
+
+namespace muster::agent {
+
+void complain(const std::string& text);
+
+}  // namespace muster::agent

@@ -1,0 +1,274 @@
+#include "agent/edge/supervisor/supervisor.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "agent/edge/supervisor/complaint.h"
+#include "gossip/edge/boot_clock.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::RankResult;
+using Phase = SupervisorStatus::Phase;
+
+/// Between two rounds of KILL where no PID namespace can be killed at once.
+constexpr Duration kKillRound = std::chrono::milliseconds(20);
+
+/// True when it is well; else it says why not.
+bool is_good(const Status& status) {
+  if (!status) {
+    complain(status.error().text);
+  }
+  return static_cast<bool>(status);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(int agent_socket, Duration hold, bool has_namespace)
+    : has_namespace_(has_namespace), timer_(boot_now() + hold), agent_(agent_socket) {}
+
+bool Supervisor::open(const std::string& listen_address) {
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
+    ::signal(number, SIG_IGN);
+  }
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &children, nullptr);
+  signals_ = Fd(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
+  const bool holds_port = listen_address != "-";
+  return signals_.is_open() && timer_.open() && is_good(agent_.open()) &&
+         (!holds_port || is_good(master_.hold(listen_address)));
+}
+
+std::vector<pollfd> Supervisor::poll_set() const {
+  std::vector<pollfd> set = {{signals_.get(), POLLIN, 0},
+                             {timer_.descriptor(), POLLIN, 0},
+                             agent_.newcomer(),
+                             agent_.words()};
+  for (const SupervisedRank& rank : ranks_) {
+    set.push_back({rank.exec_pipe(), POLLIN, 0});
+    set.push_back({rank.output_pipe(), POLLIN, 0});
+  }
+  return set;
+}
+
+bool Supervisor::is_watching_hold() const {
+  return phase_ != Phase::kStopping && !(is_keep_ && phase_ != Phase::kPrepared);
+}
+
+/// After a pause, what was said before it counts before the time that passed in it.
+void Supervisor::run() {
+  tell();
+  while (true) {
+    timer_.arm(is_watching_hold(), agent_.turn_at());
+    std::vector<pollfd> set = poll_set();
+    if (poll(set.data(), set.size(), -1) < 0 && errno != EINTR) {
+      complain("poll: " + errno_text(errno));
+    }
+    on_exec_pipes(set);
+    copy_output();
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) > 0) {
+    }
+    reap();
+    agent_.hear([this](const SupervisorFrame& frame) {
+      std::visit([this](const auto& order) { obey(order); }, frame);
+    });
+    on_time();
+    if (agent_.accept(boot_now())) {
+      tell();
+    }
+    on_progress();
+  }
+}
+
+void Supervisor::copy_output() {
+  for (SupervisedRank& rank : ranks_) {
+    rank.copy_output();
+  }
+}
+
+void Supervisor::on_time() {
+  const Instant now = boot_now();
+  timer_.clear();
+  if (timer_.is_kill_due(now)) {
+    kill_everything();
+    timer_.kill_at(has_namespace_ ? kNever : now + kKillRound);
+  }
+  if (!timer_.is_over(now) || phase_ == Phase::kStopping) {
+    return;
+  }
+  if (phase_ == Phase::kPrepared) {
+    _exit(0);
+  }
+  if (!is_keep_) {
+    terminate(grace_, "isolated");
+  }
+}
+
+void Supervisor::obey(const LaunchOrder& order) {
+  if (phase_ != Phase::kPrepared) {
+    return;
+  }
+  // Exists before the first exec: a grant with it and without evidence is lost, not never run. A
+  // supervisor that ends without it says that nothing ran.
+  const Status written = write_file_durably(".", "spec", encode_frame(order));
+  if (!written) {
+    complain(written.error().text);
+    unlink("spec");
+    _exit(1);
+  }
+  phase_ = Phase::kLaunching;
+  is_keep_ = order.keep_when_isolated;
+  grace_ = order.grace;
+  timer_.prolong(order.hold_until);
+  for (const RankPlan& plan : order.ranks) {
+    ranks_.emplace_back().start(plan, order, !has_namespace_);
+    if (ranks_.back().has_ended()) {
+      results_.push_back(ranks_.back().result());
+    }
+  }
+}
+
+void Supervisor::obey(const DismissOrder&) {
+  if (phase_ == Phase::kPrepared) {
+    _exit(0);
+  }
+  if (phase_ == Phase::kLaunching || phase_ == Phase::kRunning) {
+    terminate(Duration(0), "dismissed");  // Nobody wants what runs here any more.
+  }
+}
+
+/// The mark is durable before the first TERM, and a rank that ended before it keeps its own exit
+/// status. Without the mark nobody may be asked to end: an exit 0 on our TERM
+/// would count.
+void Supervisor::terminate(Duration grace, const std::string& reason) {
+  if (phase_ == Phase::kPrepared) {
+    _exit(0);
+  }
+  if (phase_ == Phase::kStopping) {
+    timer_.kill_by(boot_now() + grace);
+    return;
+  }
+  reap();
+  const Status marked = write_file_durably(".", "signalled", reason);
+  if (!marked) {
+    complain(marked.error().text);
+  }
+  phase_ = Phase::kStopping;
+  for (SupervisedRank& rank : ranks_) {
+    if (!rank.has_ended()) {
+      rank.mark_signalled();
+      marked ? rank.signal(SIGTERM) : rank.mark_lost(marked.error().text);
+    }
+  }
+  timer_.kill_at(boot_now() + (marked ? grace : Duration(0)));
+  tell();
+}
+
+/// As PID 1 this reaches every process of the namespace, wherever it forked to. Without one the
+/// children go, and what they leave behind becomes our child and goes in the next round.
+void Supervisor::kill_everything() const {
+  if (has_namespace_) {
+    kill(-1, SIGKILL);
+    return;
+  }
+  const std::string self = std::to_string(getpid());
+  const std::optional<std::string> children =
+      read_file("/proc/" + self + "/task/" + self + "/children");
+  const char* at = children.has_value() ? children->c_str() : "";
+  char* end = nullptr;
+  for (long pid = std::strtol(at, &end, 10); end != at; pid = std::strtol(at, &end, 10)) {
+    kill(static_cast<pid_t>(pid), SIGKILL);
+    at = end;
+  }
+}
+
+void Supervisor::reap() {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    const auto rank = std::find_if(ranks_.begin(), ranks_.end(),
+                                   [&](const SupervisedRank& one) { return one.pid() == pid; });
+    if (rank == ranks_.end() || rank->has_ended()) {
+      continue;
+    }
+    rank->on_exit(status);
+    results_.push_back(rank->result());
+  }
+  is_empty_ = pid < 0 && errno == ECHILD;
+}
+
+void Supervisor::on_exec_pipes(const std::vector<pollfd>& polled) {
+  for (SupervisedRank& rank : ranks_) {
+    const auto entry = std::find_if(polled.begin(), polled.end(), [&](const pollfd& one) {
+      return one.fd == rank.exec_pipe() && one.revents != 0;
+    });
+    if (rank.exec_pipe() < 0 || entry == polled.end()) {
+      continue;
+    }
+    rank.on_exec_decided();
+    if (rank.has_ended()) {
+      results_.push_back(rank.result());
+    }
+  }
+}
+
+void Supervisor::on_progress() {
+  if (phase_ == Phase::kPrepared) {
+    return;
+  }
+  const bool is_launched = std::none_of(ranks_.begin(), ranks_.end(),
+                                        [](const auto& rank) { return rank.exec_pipe() >= 0; });
+  const bool has_news = told_count_ != results_.size();
+  told_count_ = results_.size();
+  if (phase_ == Phase::kLaunching && is_launched) {
+    phase_ = Phase::kRunning;
+    tell();
+  } else if (has_news) {
+    tell();
+  }
+  if (results_.size() < ranks_.size()) {
+    return;
+  }
+  reap();
+  if (is_empty_) {
+    finish();
+  }
+  kill_everything();  // What forked away ends with its grant.
+  timer_.kill_at(has_namespace_ ? kNever : boot_now() + kKillRound);
+}
+
+void Supervisor::finish() {
+  copy_output();
+  std::vector<RankResult> ordered;
+  for (const SupervisedRank& rank : ranks_) {
+    ordered.push_back(rank.result());
+  }
+  const Status written = write_file_durably(".", "evidence", encode_results(ordered));
+  if (!written) {
+    complain(written.error().text);
+    _exit(1);
+  }
+  results_ = ordered;
+  phase_ = Phase::kEnded;
+  tell();
+  _exit(0);
+}
+
+void Supervisor::tell() {
+  agent_.tell({phase_, has_namespace_, static_cast<std::uint32_t>(ranks_.size()),
+               master_.endpoint(), timer_.hold_until(), results_});
+}
+
+}  // namespace muster::agent

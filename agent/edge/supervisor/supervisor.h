@@ -1,0 +1,65 @@
+#pragma once
+// The whole life of a supervisor, in its own process, in the directory of its grant (supervise.h
+// lists its files). It owns the ranks of one grant: launches them when it is told, ends them when
+// it is told or when the hold is over, and leaves their results behind.
+//
+// PREPARED -> LAUNCHING -> RUNNING -> STOPPING -> ENDED; from LAUNCHING and RUNNING also to ENDED.
+// `spec` is durable before the first exec, `signalled` before the first TERM, `evidence` before the
+// last word. It leaves by _exit only.
+
+#include <poll.h>
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "agent/edge/supervisor/agent_line.h"
+#include "agent/edge/supervisor/hold_timer.h"
+#include "agent/edge/supervisor/master_port.h"
+#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/supervisor/supervise_rank.h"
+
+namespace muster::agent {
+
+class Supervisor {
+ public:
+  /// `has_namespace`: this process is PID 1 of a PID namespace.
+  Supervisor(int agent_socket, Duration hold, bool has_namespace);
+  /// `listen_address`: where MASTER_PORT is held, "-" when rank 0 is elsewhere. False: it said why.
+  bool open(const std::string& listen_address);
+  [[noreturn]] void run();
+
+ private:
+  void obey(const LaunchOrder& order);
+  void obey(const TerminateOrder& order) { terminate(order.grace, order.reason); }
+  void obey(const HoldOrder& order) { timer_.prolong(order.hold_until); }
+  void obey(const DismissOrder&);
+  void obey(const SupervisorStatus&) {}
+  void terminate(Duration grace, const std::string& reason);
+  void kill_everything() const;
+  void reap();
+  void on_exec_pipes(const std::vector<pollfd>& polled);
+  void copy_output();
+  void on_time();
+  void on_progress();
+  void finish();
+  std::vector<pollfd> poll_set() const;
+  /// The hold ends what was launched, unless its job is to be left alone.
+  bool is_watching_hold() const;
+  void tell();
+
+  const bool has_namespace_;
+  SupervisorStatus::Phase phase_ = SupervisorStatus::Phase::kPrepared;
+  bool is_keep_ = false;
+  bool is_empty_ = false;  ///< No child is left.
+  Duration grace_{0};
+  MasterPort master_;
+  Fd signals_;
+  HoldTimer timer_;
+  AgentLine agent_;
+  std::list<SupervisedRank> ranks_;
+  std::vector<scheduler::RankResult> results_;  ///< In order of ending.
+  std::size_t told_count_ = 0;                  ///< Of results_.
+};
+
+}  // namespace muster::agent
