@@ -9,22 +9,14 @@ namespace muster::scheduler {
 
 static_assert(StateMachine<Scheduler>);
 
-Status SchedulerConfig::validate() const {
-  const bool positive = reserve_deadline > Duration::zero() && resend_first > Duration::zero() &&
-                        tick_every > Duration::zero() && propose_again > Duration::zero() &&
-                        round_again > Duration::zero() && deadline_counts > 0;
-  if (!positive || resend_last < resend_first || resend_first >= reserve_deadline) {
-    return Error{ErrorCode::kInvalid, "re-send times must be positive and below the deadline"};
-  }
-  return ok();
-}
-
 Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
-    : config_(config), state_(std::move(state)), ready_since_(now), last_tick_(now) {
+    : config_(config),
+      state_(std::move(state)),
+      ready_since_(now),
+      last_tick_(now),
+      expire_timers_(config.expire_margin) {
   CHECK(config_.validate().has_value());
-  for (const Token& token : state_.live()) {
-    sync_expire_timers(now, token);
-  }
+  expire_timers_.begin_anew(now, state_);
 }
 
 void Scheduler::step(Instant now, Input input) {
@@ -55,7 +47,7 @@ Instant Scheduler::next_deadline() const {
   if (halted_ || !is_ready()) {
     return kNever;
   }
-  Instant next = wake_;
+  Instant next = std::min(wake_, proposals_.next_look());
   if (!resends_by_time_.empty()) {
     next = std::min(next, resends_by_time_.begin()->first);
   }
@@ -63,9 +55,8 @@ Instant Scheduler::next_deadline() const {
     next = std::min(next, *round_asked_ + config_.round_again);
   }
   if (state_.needs_time()) {
-    const auto on_its_way = proposed_.find(proposal_name(entry::Tick()));
-    const Instant due = last_tick_ + config_.tick_every;
-    next = std::min(next, on_its_way == proposed_.end() ? due : std::max(due, on_its_way->second));
+    next = std::min(next, std::max(last_tick_ + config_.tick_every,
+                                   proposals_.free_at(proposal_name(entry::Tick()))));
   }
   return next;
 }
@@ -81,12 +72,8 @@ void Scheduler::check_invariants() const {
   CHECK(is_ready() || resends_.empty());
   CHECK(is_ready() || request_count_ == 0);
   CHECK(round_asked_.has_value() || in_round_.empty());
+  seen_.check_invariants();
   state_.check_invariants();
-}
-
-void Scheduler::emit(Severity severity, std::string_view name,
-                     std::vector<std::pair<std::string_view, std::string>> fields) {
-  output_.events.push_back(Event{severity, name, std::move(fields)});
 }
 
 void Scheduler::on(Instant now, input::Applied& fact) {
@@ -102,7 +89,7 @@ void Scheduler::on(Instant now, input::Applied& fact) {
   if (!entry) {
     halted_ = true;
     output_.halted = entry.error().text;
-    emit(Severity::kAlarm, "log_entry_unknown",
+    output_.emit(Severity::kAlarm, "log_entry_unknown",
          {{"index", std::to_string(fact.index.value())}, {"why", entry.error().text}});
     lose_leadership();
     return;
@@ -112,7 +99,7 @@ void Scheduler::on(Instant now, input::Applied& fact) {
     output_.events.push_back(std::move(event));
   }
   for (const Token& token : result.touched) {
-    sync_expire_timers(now, token);
+    wake_at(expire_timers_.on_touched(now, state_, token));
   }
   if (is_ready()) {
     follow_applied(now, *entry, result);
@@ -120,7 +107,7 @@ void Scheduler::on(Instant now, input::Applied& fact) {
 }
 
 void Scheduler::follow_applied(Instant now, const Entry& entry, const ApplyResult& result) {
-  proposed_.erase(proposal_name(entry));
+  proposals_.on_applied(entry);
   placing_wanted_ = placing_wanted_ || result.capacity_changed;
   for (const Token& token : result.touched) {
     unjudged_.insert(token);
@@ -144,10 +131,6 @@ void Scheduler::follow_applied(Instant now, const Entry& entry, const ApplyResul
     acknowledge(*finished);
   } else if (std::holds_alternative<entry::Tick>(entry)) {
     wake_at(now);
-  } else if (const auto* condemned = std::get_if<entry::Condemn>(&entry)) {
-    for (const Token& token : condemned->tokens) {
-      condemning_.erase({token, condemned->host});
-    }
   } else if (std::holds_alternative<entry::Decide>(entry)) {
     placing_wanted_ = true;
   }
@@ -158,10 +141,7 @@ void Scheduler::on(Instant now, input::Restored& fact) {
   leads_ = false;
   own_term_applied_ = false;
   state_ = std::move(fact.state);
-  expire_timers_.clear();
-  for (const Token& token : state_.live()) {
-    sync_expire_timers(now, token);
-  }
+  expire_timers_.begin_anew(now, state_);
 }
 
 void Scheduler::on(Instant now, input::LeadershipChanged& fact) {
@@ -181,7 +161,7 @@ void Scheduler::on(Instant now, input::LeadershipChanged& fact) {
     unobserved_.insert(host);
   }
   wake_at(now);
-  emit(Severity::kInfo, "scheduler_leads",
+  output_.emit(Severity::kInfo, "scheduler_leads",
        {{"applied", std::to_string(state_.applied().value())},
         {"attempts", std::to_string(state_.live().size())}});
   drive_all(now);
@@ -203,14 +183,13 @@ void Scheduler::lose_leadership() {
   refused_hellos_.clear();
   orders_.clear();
   request_count_ = 0;
-  proposed_.clear();
+  proposals_ = Proposals();
   unobserved_.clear();
   unjudged_.clear();
   reserved_since_.clear();
   resends_.clear();
   resends_by_time_.clear();
   running_.clear();
-  condemning_.clear();
   renewed_at_.clear();
   waiting_.clear();
   in_round_.clear();
@@ -224,38 +203,22 @@ void Scheduler::lose_leadership() {
 }
 
 void Scheduler::on(Instant now, input::HostViewChanged& fact) {
-  std::sort(fact.view.unhealthy_gpus.begin(), fact.view.unhealthy_gpus.end());
   const HostId host = fact.view.host;
-  const auto [place, is_new] = views_.try_emplace(host, ViewRecord{fact.view, now});
-  const bool was_alive = place->second.view.verdict == Verdict::kAlive;
-  if (!is_new && was_alive != (fact.view.verdict == Verdict::kAlive)) {
-    place->second.since = now;
-  }
-  place->second.view = std::move(fact.view);
+  seen_.on_view(now, std::move(fact.view));
   if (is_ready()) {
     unobserved_.insert(host);
   }
 }
 
 void Scheduler::on(Instant now, input::StormChanged& fact) {
-  storm_ = fact.suspected;
+  seen_.on_storm(fact.suspected);
   wake_at(now);
 }
 
 void Scheduler::on(Instant now, input::VotersQuiet& fact) {
-  quiet_ = {fact.hosts.begin(), fact.hosts.end()};
-  quiet_.insert(fact.late.begin(), fact.late.end());
-  late_ = {fact.late.begin(), fact.late.end()};
+  seen_.on_voters_quiet(fact);
   wake_at(now);
   placing_wanted_ = placing_wanted_ || is_ready();
-}
-
-std::map<HostId, std::string> Scheduler::left_out() const {
-  std::map<HostId, std::string> hosts;
-  for (const HostId host : quiet_) {
-    hosts[host] = late_.contains(host) ? "a voter that lags behind" : "a voter that is silent";
-  }
-  return hosts;
 }
 
 namespace {
@@ -299,10 +262,7 @@ std::string Scheduler::why_not_under(const std::string& key, const JobSpec& spec
 }
 
 bool Scheduler::awaits_registrations(Instant now) const {
-  return now < ready_since_ + kRegistrationWait &&
-         std::any_of(views_.begin(), views_.end(), [this](const auto& item) {
-           return item.second.view.verdict == Verdict::kAlive && state_.host(item.first) == nullptr;
-         });
+  return now < ready_since_ + kRegistrationWait && seen_.has_unregistered(state_);
 }
 
 void Scheduler::on(Instant now, input::ClientSubmit& fact) {

@@ -24,90 +24,21 @@
 #include <variant>
 #include <vector>
 
-#include "gossip/base/event.h"
 #include "gossip/base/time.h"
+#include "scheduler/leader/expire_timers.h"
+#include "scheduler/leader/inputs.h"
+#include "scheduler/leader/member_key.h"
+#include "scheduler/leader/outputs.h"
+#include "scheduler/leader/proposals.h"
+#include "scheduler/leader/scheduler_config.h"
+#include "scheduler/leader/seen_hosts.h"
+#include "scheduler/leader/turn.h"
 #include "scheduler/placement/placement.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
-
-/// What gossip and membership say of a host, quantised.
-struct HostView {
-  HostId host;
-  AgentStart start;  ///< As gossiped; generation 0 = not known.
-  Verdict verdict = Verdict::kAlive;
-  bool degraded = false;
-  bool cordoned = false;
-  std::vector<std::string> unhealthy_gpus;
-  bool operator==(const HostView&) const = default;
-};
-
-namespace input {
-/// A committed entry. Empty bytes: an entry of Raft's own, nothing to apply.
-struct Applied {
-  LogIndex index;
-  std::string bytes;
-};
-/// Raft installed a snapshot: the state is replaced.
-struct Restored {
-  State state;
-};
-struct LeadershipChanged {
-  bool leads = false;
-  bool own_term_applied = false;
-};
-struct AgentMessageReceived {
-  HostId from;
-  Nonce nonce;
-  AgentMessage message;
-};
-struct HostViewChanged {
-  HostView view;
-};
-/// Storm mode PARTITION_SUSPECTED (design 5): nobody is evicted by silence meanwhile.
-struct StormChanged {
-  bool suspected = false;
-};
-/// Voters that do not answer this leader (`hosts`), and those whose disks do not follow (`late`).
-/// Nothing new is placed there, long before any verdict: a leader that took over from a frozen one
-/// would place on it first of all.
-struct VotersQuiet {
-  std::vector<HostId> hosts;
-  /// What was decided is not on their disks for long: reservations that wait for them go elsewhere.
-  std::vector<HostId> late;
-  bool operator==(const VotersQuiet&) const = default;
-};
-/// The round of this context was answered by a majority.
-struct MajorityRound {
-  std::uint64_t context = 0;
-};
-struct ClientSubmit {
-  std::uint64_t request = 0;
-  std::string key;
-  JobSpec spec;
-  std::string submitted_by;
-};
-/// An operator's word. It is answered by its own entry, whatever this leader knows already: each
-/// takes effect once, in the order in which they were said to the leader.
-struct ClientOrder {
-  std::uint64_t request = 0;
-  std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence> order;
-};
-}  // namespace input
-
-struct ClientReply {
-  std::uint64_t request = 0;
-  JobId job;
-  std::optional<Error> error;  ///< kUnavailable: surely not accepted; kUnknown: it may have been.
-};
-
-struct OutgoingMessage {
-  HostId to;
-  Nonce nonce;  ///< That of the message it answers; 0 for what the leader says by itself.
-  AgentMessage message;
-};
 
 /// Bounds of what waits beside the state, each with what happens beyond it.
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
@@ -122,30 +53,6 @@ inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 inline constexpr std::size_t kDecidesMax = 64;           ///< Proposed in one go.
 inline constexpr std::size_t kObservesMax = 512;         ///< On their way at once.
 
-struct SchedulerConfig {
-  /// Of RESERVED, counted by each leader anew. Lower aborts slow starts, higher holds GPUs idle.
-  Duration reserve_deadline = std::chrono::seconds(10);
-  /// Times the deadline is counted anew by later leaders (rule 10), in cluster time.
-  std::uint32_t deadline_counts = 3;
-  Duration resend_first = std::chrono::seconds(1);
-  Duration resend_last = std::chrono::seconds(10);
-  /// Patience for `refused` (agent down): time to restart it.
-  Duration agent_down_patience = std::chrono::seconds(60);
-  /// No Condemn earlier than this after the verdict, nor within it of the own-term entry.
-  Duration condemn_after = std::chrono::seconds(10);
-  /// Above `hold + grace`, for the kill itself (design 8).
-  Duration expire_margin = std::chrono::seconds(5);
-  Duration tick_every = std::chrono::seconds(1);
-  /// A proposal not seen applied for so long is proposed again; all are idempotent.
-  Duration propose_again = std::chrono::seconds(5);
-  /// A round not answered for so long is asked for again.
-  Duration round_again = std::chrono::seconds(1);
-  Status validate() const;
-};
-
-/// What makes two proposals the same: one of them on its way is enough.
-std::string proposal_name(const Entry& entry);
-
 /// The reason of a Refuse that quarantines the GPUs it is about (rule 11).
 inline constexpr std::string_view kReasonStuck = "stuck";
 
@@ -155,14 +62,7 @@ class Scheduler {
                              input::AgentMessageReceived, input::HostViewChanged,
                              input::StormChanged, input::VotersQuiet, input::MajorityRound,
                              input::ClientSubmit, input::ClientOrder>;
-  struct Output {
-    std::vector<std::string> proposals;         ///< Encoded entries, in order, for Raft.
-    std::vector<std::uint64_t> round_requests;  ///< Contexts for majority rounds.
-    std::vector<OutgoingMessage> messages;
-    std::vector<ClientReply> replies;
-    std::vector<Event> events;
-    std::string halted;  ///< Not empty: the log holds an entry this version cannot apply.
-  };
+  using Output = SchedulerOutput;
 
   Scheduler(SchedulerConfig config, State state, Instant now);
 
@@ -178,7 +78,7 @@ class Scheduler {
   bool is_ready() const { return leads_ && own_term_applied_; }
   bool is_halted() const { return halted_; }
   /// Hosts that a leader places nothing on, for what it sees of its voters; and why, for people.
-  std::map<HostId, std::string> left_out() const;
+  std::map<HostId, std::string> left_out() const { return seen_.left_out(); }
   /// Messages and facts dropped as stale or hostile.
   std::uint64_t dropped_count() const { return dropped_; }
 
@@ -190,22 +90,16 @@ class Scheduler {
     AttemptState phase = AttemptState::kReserved;
     AgentStart start;  ///< The pair it was said to; a re-keyed grant is told anew.
   };
-  struct ExpireTimer {
-    LogIndex condemn;
-    Instant due;
-  };
-  struct ViewRecord {
-    HostView view;
-    Instant since;  ///< Of the verdict.
-  };
   struct Waiter {
     HostId host;
     Nonce nonce;
     std::variant<Renew, Hello> message;
     HostId relay = {};  ///< Who brought it and carries the answer back; zero = the host itself.
   };
-  using MemberKey = std::pair<Token, HostId>;
 
+  Turn turn(Instant now) {
+    return Turn{now, config_, state_, seen_, expire_timers_, output_};
+  }
   void on(Instant now, input::Applied& fact);
   void on(Instant now, input::Restored& fact);
   void on(Instant now, input::LeadershipChanged& fact);
@@ -249,14 +143,10 @@ class Scheduler {
   std::optional<AgentMessage> wanted_message(const Attempt& attempt,
                                              const MemberRecord& record) const;
   void tell_aborted(const Attempt& attempt);
-  void say(const HostId& to, Nonce nonce, AgentMessage message);
-  void sync_expire_timers(Instant now, const Token& token);
 
   // scheduler_decide.cc: what the leader proposes.
   void decide(Instant now);
   bool propose(Instant now, const Entry& entry);
-  bool forget_lost_proposals(Instant now);
-  bool is_registering(const HostId& host);
   void observe_hosts(Instant now);
   std::optional<entry::Observe> wanted_observe(const HostRecord& record) const;
   /// Hosts that get nothing now: what is still to be observed is not decided upon.
@@ -278,8 +168,6 @@ class Scheduler {
   void follow_applied(Instant now, const Entry& entry, const ApplyResult& result);
   void answer_clients(const Entry& entry, const ApplyResult& result);
   void lose_leadership();
-  void emit(Severity severity, std::string_view name,
-            std::vector<std::pair<std::string_view, std::string>> fields);
 
   SchedulerConfig config_;
   State state_;
@@ -287,20 +175,17 @@ class Scheduler {
   bool leads_ = false;
   bool own_term_applied_ = false;
   bool halted_ = false;
-  bool storm_ = false;
-  std::set<HostId> quiet_;  ///< Voters that do not answer, the late ones among them.
-  std::set<HostId> late_;
   std::uint64_t dropped_ = 0;
   Instant ready_since_;    ///< When this leader applied its own-term entry.
   Instant last_tick_;      ///< Up to when cluster time has been proposed.
   Instant wake_ = kNever;  ///< The earliest moment at which time alone changes a judgement.
 
   // Every voter.
-  std::map<HostId, ViewRecord> views_;
-  std::map<MemberKey, ExpireTimer> expire_timers_;
+  SeenHosts seen_;
+  ExpireTimers expire_timers_;
 
   // While it leads; forgotten with the leadership.
-  std::map<std::string, Instant> proposed_;  ///< Entry on its way -> when it may be repeated.
+  Proposals proposals_;
   std::set<HostId> unobserved_;              ///< Hosts whose view and log record may differ.
   bool placing_wanted_ = false;
   std::set<Token> unjudged_;                 ///< Attempts something happened to.
@@ -308,8 +193,6 @@ class Scheduler {
   std::map<MemberKey, Resend> resends_;
   std::set<std::pair<Instant, MemberKey>> resends_by_time_;
   std::set<MemberKey> running_;  ///< Members that answered a Start: by renewal.
-  /// Their Condemn is on its way, and in `proposed_`: their renewals are refused.
-  std::set<MemberKey> condemning_;
   std::map<HostId, Instant> renewed_at_;  ///< By its registered pair, a round confirming it.
   std::vector<Waiter> waiting_;                             ///< For the next round.
   std::vector<Waiter> in_round_;                            ///< For the round asked for.

@@ -118,7 +118,7 @@ std::vector<Stop> ends_of_unknown(const State& state, const AgentMessage& messag
 void Scheduler::on(Instant now, input::AgentMessageReceived& fact) {
   if (mutant(SchedulerMutant::kKillFromStaleLeader)) {
     for (Stop& stop : ends_of_unknown(state_, fact.message)) {
-      say(fact.from, Nonce(), std::move(stop));
+      output_.say(fact.from, Nonce(), std::move(stop));
     }
   }
   if (!is_ready()) {
@@ -188,7 +188,7 @@ void Scheduler::hear(Instant now, const HostId& from, const Refuse& refuse) {
     ++dropped_;
     return;
   }
-  emit(Severity::kInfo, "attempt_refused",
+  output_.emit(Severity::kInfo, "attempt_refused",
        {{"job", std::to_string(attempt->job.value())},
         {"token", refuse.token.text()},
         {"host", from.short_hex()},
@@ -202,7 +202,7 @@ void Scheduler::hear(Instant now, const HostId& from, const Refuse& refuse) {
 /// An unkillable rank sits on these GPUs (rule 11). The agent's hellos say when it is gone.
 void Scheduler::quarantine(Instant now, const HostId& from, const MemberRecord& record) {
   const HostRecord* host = state_.host(from);
-  if (host == nullptr || is_registering(from)) {
+  if (host == nullptr || proposals_.is_registering(from)) {
     return;  // The list that this would add to is about to be replaced.
   }
   std::set<std::string> uuids(host->quarantined.begin(), host->quarantined.end());
@@ -220,7 +220,7 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, const Finish&
     return;
   }
   if (state_.is_over(finish.token, from)) {
-    say(from, nonce, FinishAck{finish.token});
+    output_.say(from, nonce, FinishAck{finish.token});
     return;
   }
   const Attempt* attempt = state_.attempt(finish.token);
@@ -232,7 +232,7 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, const Finish&
   }
   running_.insert({finish.token, from});
   if (!finish.last && !record->results.empty()) {
-    say(from, nonce, FinishAck{finish.token});  // One logged failure is all an early word is for.
+    output_.say(from, nonce, FinishAck{finish.token});  // One logged failure is all an early word is for.
     return;
   }
   finish_nonces_.insert_or_assign({MemberKey{finish.token, from}, finish.last}, nonce);
@@ -249,7 +249,7 @@ void Scheduler::hear_unknown(const HostId& from, Nonce nonce, const Finish& fini
       std::find(record->unadopted.begin(), record->unadopted.end(), finish.token) ==
           record->unadopted.end();
   if (never_ran(finish) || is_judged) {
-    say(from, nonce, FinishAck{finish.token});
+    output_.say(from, nonce, FinishAck{finish.token});
   } else {
     ++dropped_;
   }
@@ -266,7 +266,7 @@ void Scheduler::acknowledge(const entry::Finish& finish) {
     finish_nonces_.erase({key, false});
   }
   if (finish.last ? is_over : nonce != Nonce()) {
-    say(finish.host, nonce, FinishAck{finish.token});
+    output_.say(finish.host, nonce, FinishAck{finish.token});
   }
 }
 
@@ -326,11 +326,11 @@ void Scheduler::say_relayed_acks() {
     for (RelayedAck& ack : acks) {
       message.acks.push_back(std::move(ack));
       if (message.acks.size() == kRelayedMax) {
-        say(relay, Nonce(), std::exchange(message, {}));
+        output_.say(relay, Nonce(), std::exchange(message, {}));
       }
     }
     if (!message.acks.empty()) {
-      say(relay, Nonce(), std::move(message));
+      output_.say(relay, Nonce(), std::move(message));
     }
   }
   relayed_acks_.clear();
@@ -348,13 +348,13 @@ void Scheduler::refuse_pair(Instant now, const Waiter& waiter, const Hello& hell
   RefusedHello& told = refused_hellos_[waiter.host];
   if (told.why != reply.why || now >= told.again_at) {  // It says hello once a second.
     told = {reply.why, now + kRefusalToldAgain};
-    emit(Severity::kWarn, "hello_refused",
+    output_.emit(Severity::kWarn, "hello_refused",
          {{"host", waiter.host.short_hex()},
           {"why", reply.why},
           {"generation", std::to_string(hello.start.generation.value())},
           {"raise_to", std::to_string(raise_to.value())}});
   }
-  say(waiter.host, waiter.nonce, reply);
+  output_.say(waiter.host, waiter.nonce, reply);
 }
 
 void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
@@ -383,7 +383,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
     const bool is_lost = state_.may_be_adopted(grant.token);  // And is not going to be.
     if ((grant.state == GrantState::kAborted && state_.is_over(grant.token, waiter.host)) ||
         (is_lost && !is_live(grant.state))) {
-      say(waiter.host, Nonce(), FinishAck{grant.token});  // The record may go.
+      output_.say(waiter.host, Nonce(), FinishAck{grant.token});  // The record may go.
     }
     if (!is_live(grant.state)) {
       continue;
@@ -393,7 +393,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Hello& hello) {
       reply.kill.push_back(grant.token);
     }
   }
-  say(waiter.host, waiter.nonce, reply);
+  output_.say(waiter.host, waiter.nonce, reply);
   forgive(now, waiter.host, live);
   report_ended(now, waiter.host, hello);
 }
@@ -428,7 +428,7 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
     }
     if (state_.is_over(token, waiter.host)) {
       // Told again and again until it obeys: the word that ended it may have been lost.
-      say(waiter.host, Nonce(), Stop{token, renew.start, Duration::zero(), "over"});
+      output_.say(waiter.host, Nonce(), Stop{token, renew.start, Duration::zero(), "over"});
       continue;
     }
     const Attempt* attempt = state_.attempt(token);
@@ -442,16 +442,16 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
     note_started(now, key, *attempt, renew);
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
       // A host that was cut off renews first; its next resend may be many seconds away.
-      say(waiter.host, Nonce(), *wanted_message(*attempt, *record));
+      output_.say(waiter.host, Nonce(), *wanted_message(*attempt, *record));
     }
     if (record->condemned != LogIndex()) {
       condemned.push_back(token);
-    } else if (condemning_.count(key) == 0) {
+    } else if (!proposals_.is_condemning(key)) {
       ack.tokens.push_back(token);
     }
   }
   if (waiter.relay.is_zero()) {
-    say(waiter.host, waiter.nonce, ack);
+    output_.say(waiter.host, waiter.nonce, ack);
   } else {
     relayed_acks_[waiter.relay].push_back({waiter.host, waiter.nonce, std::move(ack)});
   }

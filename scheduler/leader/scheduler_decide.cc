@@ -23,64 +23,24 @@ HostId unready_member(const Attempt& attempt, Predicate is_meant) {
 
 }  // namespace
 
-std::string proposal_name(const Entry& entry) {
-  struct Namer {
-    std::string operator()(const entry::Register& e) const {
-      return e.host.hex() + "/" + std::to_string(e.start.generation.value()) + "/" +
-             std::to_string(e.start.start_id.value());
-    }
-    std::string operator()(const entry::Submit& e) const { return e.key; }
-    std::string operator()(const entry::Cancel& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Observe& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Tick&) const { return ""; }
-    std::string operator()(const entry::Decide& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Ready& e) const { return e.token.text() + e.host.hex(); }
-    std::string operator()(const entry::Start& e) const { return e.token.text(); }
-    std::string operator()(const entry::Stop& e) const { return e.token.text(); }
-    std::string operator()(const entry::Finish& e) const {
-      return e.token.text() + e.host.hex() + (e.last ? "/last" : "");
-    }
-    std::string operator()(const entry::Abort& e) const { return e.token.text(); }
-    std::string operator()(const entry::Condemn& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Pardon& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Expire& e) const { return e.token.text() + e.host.hex(); }
-    std::string operator()(const entry::Suspend& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Resume& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Requeue& e) const {
-      return std::to_string(e.job.value()) + "/" + std::to_string(e.attempt);
-    }
-    std::string operator()(const entry::Fence& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Adopt& e) const { return e.token.text(); }
-  };
-  return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
-}
-
 void Scheduler::wake_at(Instant when) {
   wake_ = std::min(wake_, when);
 }
 
 bool Scheduler::propose(Instant now, const Entry& entry) {
   CHECK(is_ready());
-  Instant& again = proposed_.try_emplace(proposal_name(entry), Instant::min()).first->second;
-  if (again > now) {
-    wake_at(again);
-    return false;
-  }
-  again = now + config_.propose_again;
-  wake_at(again);
-  output_.proposals.push_back(encode(entry));
-  return true;
+  return proposals_.propose(turn(now), entry);
 }
 
 void Scheduler::decide(Instant now) {
   if (!is_ready()) {
     return;
   }
-  const bool woken = now >= wake_;
+  const bool woken = now >= std::min(wake_, proposals_.next_look());
   if (woken) {
     wake_ = kNever;
     unjudged_.insert(state_.live().begin(), state_.live().end());
-    const bool was_lost = forget_lost_proposals(now);
+    const bool was_lost = proposals_.forget_lost(now);
     placing_wanted_ = placing_wanted_ || was_lost;
   }
   observe_hosts(now);
@@ -93,23 +53,12 @@ void Scheduler::decide(Instant now) {
   tick_cluster_time(now);
 }
 
-/// A proposal that never came back blocks the next of its name no longer.
-bool Scheduler::forget_lost_proposals(Instant now) {
-  const auto lost = std::erase_if(proposed_, [&](const auto& item) { return item.second <= now; });
-  // Should a Condemn come yet, its time counts from then: after whatever is acknowledged until
-  // then.
-  std::erase_if(condemning_, [&](const MemberKey& key) {
-    return proposed_.count(proposal_name(entry::Condemn{key.second, {}})) == 0;
-  });
-  return lost != 0;
-}
-
 std::optional<entry::Observe> Scheduler::wanted_observe(const HostRecord& record) const {
-  const auto known = views_.find(record.id);
-  if (known == views_.end()) {
+  const HostView* known = seen_.view(record.id);
+  if (known == nullptr) {
     return std::nullopt;
   }
-  const HostView& view = known->second.view;
+  const HostView& view = *known;
   const bool names_start = view.start.generation != Generation();
   if (names_start && view.start.generation < record.start.generation) {
     return std::nullopt;  // About an earlier start: the hello since then says more.
@@ -129,19 +78,6 @@ std::optional<entry::Observe> Scheduler::wanted_observe(const HostRecord& record
   return same ? std::nullopt : std::optional(wanted);
 }
 
-/// Its Register says what is quarantined; an Observe that is made before it is applied, and logged
-/// after it, would write back what was.
-bool Scheduler::is_registering(const HostId& host) {
-  const std::string prefix =
-      std::to_string(static_cast<int>(EntryKind::kRegister)) + "/" + host.hex() + "/";
-  const auto first = proposed_.lower_bound(prefix);
-  if (first == proposed_.end() || !first->first.starts_with(prefix)) {
-    return false;
-  }
-  wake_at(first->second);
-  return true;
-}
-
 void Scheduler::observe_hosts(Instant now) {
   std::size_t count = 0;
   for (auto host = unobserved_.begin(); host != unobserved_.end();) {
@@ -153,7 +89,7 @@ void Scheduler::observe_hosts(Instant now) {
       placing_wanted_ = true;
       continue;
     }
-    if (is_registering(*host)) {
+    if (proposals_.is_registering(*host)) {
       ++host;
       continue;
     }
@@ -167,16 +103,12 @@ void Scheduler::observe_hosts(Instant now) {
 
 std::set<HostId> Scheduler::unplaceable() const {
   std::set<HostId> hosts = unobserved_;
-  hosts.insert(quiet_.begin(), quiet_.end());
+  hosts.insert(seen_.quiet().begin(), seen_.quiet().end());
   return hosts;
 }
 
 void Scheduler::place_queue(Instant now) {
-  const std::string prefix = std::to_string(static_cast<int>(EntryKind::kDecide)) + "/";
-  const auto first = proposed_.lower_bound(prefix);
-  const bool on_its_way =
-      first != proposed_.end() && first->first.compare(0, prefix.size(), prefix) == 0;
-  if (!placing_wanted_ || on_its_way || state_.awaits_hosts()) {
+  if (!placing_wanted_ || proposals_.is_deciding() || state_.awaits_hosts()) {
     return;
   }
   placing_wanted_ = false;
@@ -244,7 +176,7 @@ void Scheduler::judge_reserved(Instant now, const Attempt& attempt, const Job& j
   }
   const HostId gone = unready_member(attempt, [&](const HostId& id) {
     const HostRecord* host = state_.host(id);
-    return late_.contains(id) ||
+    return seen_.is_late(id) ||
            (host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded));
   });
   if (!gone.is_zero() && fits_without(gone, attempt, job)) {
@@ -302,13 +234,12 @@ Cause Scheduler::stop_cause(Instant now, const Attempt& attempt, const Job& job)
 
 Instant Scheduler::unreachable_since(const HostRecord& record) const {
   // A new leader counts its patience anew: it has not watched longer than it leads.
-  const auto view = views_.find(record.id);
-  return view == views_.end() ? ready_since_ : std::max(view->second.since, ready_since_);
+  return std::max(seen_.since(record.id).value_or(ready_since_), ready_since_);
 }
 
 /// An attempt none of whose ranks is reachable is never stopped by silence: it may be running well.
 bool Scheduler::is_lost_past_patience(Instant now, const Attempt& attempt, const Job& job) {
-  if (storm_ || job.spec.on_lost_host == OnLostHost::kWait) {
+  if (seen_.is_storm() || job.spec.on_lost_host == OnLostHost::kWait) {
     return false;
   }
   bool lost = false;
@@ -334,7 +265,7 @@ bool Scheduler::is_lost_past_patience(Instant now, const Attempt& attempt, const
 }
 
 void Scheduler::judge_hosts(Instant now) {
-  if (storm_) {
+  if (seen_.is_storm()) {
     return;
   }
   for (const auto& [id, record] : state_.hosts()) {
@@ -363,16 +294,12 @@ void Scheduler::judge_hosts(Instant now) {
       wake_at(due);
       continue;
     }
-    if (propose(now, condemn)) {
-      for (const Token& token : condemn.tokens) {
-        condemning_.insert({token, id});
-      }
-    }
+    propose(now, condemn);
   }
 }
 
 void Scheduler::expire_due(Instant now) {
-  for (const auto& [key, timer] : expire_timers_) {
+  for (const auto& [key, timer] : expire_timers_.all()) {
     if (timer.due <= now) {
       propose(now, entry::Expire{key.second, key.first, timer.condemn});
     } else {

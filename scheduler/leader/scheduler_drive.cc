@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
-#include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
 namespace {
@@ -19,10 +18,6 @@ constexpr Duration kResendRunning = std::chrono::seconds(60);
 constexpr Duration kResendHeard = std::chrono::hours(1);
 
 }  // namespace
-
-void Scheduler::say(const HostId& to, Nonce nonce, AgentMessage message) {
-  output_.messages.push_back(OutgoingMessage{to, nonce, std::move(message)});
-}
 
 void Scheduler::drive_all(Instant now) {
   for (const Token& token : state_.live()) {
@@ -61,7 +56,7 @@ void Scheduler::drive(Instant now, const Token& token) {
 void Scheduler::tell_aborted(const Attempt& attempt) {
   for (const MemberRecord& record : attempt.members) {
     if (record.end == MemberEnd::kAborted) {
-      say(record.member.host, Nonce(),
+      output_.say(record.member.host, Nonce(),
           Stop{attempt.token, record.member.start, Duration::zero(), "aborted"});
     }
   }
@@ -110,7 +105,7 @@ void Scheduler::drive_member(Instant now, const Attempt& attempt, const MemberRe
   }
   schedule_resend(key, Resend{now + config_.resend_first, config_.resend_first, attempt.state,
                               record.member.start});
-  say(record.member.host, Nonce(), std::move(*message));
+  output_.say(record.member.host, Nonce(), std::move(*message));
 }
 
 void Scheduler::schedule_resend(const MemberKey& key, const Resend& resend) {
@@ -175,37 +170,7 @@ void Scheduler::resend_due(Instant now) {
                            : std::min(resend.wait * 2, config_.resend_last);
     resend.at = now + resend.wait;
     schedule_resend(key, resend);
-    say(key.second, Nonce(), std::move(*message));
-  }
-}
-
-/// Keeps one timer for each condemned member: begun when this voter applied the Condemn, gone with
-/// a Pardon or the member's end, begun anew by a later Condemn (rule 9).
-void Scheduler::sync_expire_timers(Instant now, const Token& token) {
-  const Attempt* attempt = state_.attempt(token);
-  auto timer = expire_timers_.lower_bound({token, HostId()});
-  while (timer != expire_timers_.end() && timer->first.first == token) {
-    const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(timer->first.second);
-    const bool in_force = record != nullptr && record->end == MemberEnd::kNone &&
-                          (record->condemned == timer->second.condemn ||
-                           mutant(SchedulerMutant::kExpireWithoutItsCondemn));
-    timer = in_force ? std::next(timer) : expire_timers_.erase(timer);
-  }
-  if (attempt == nullptr) {
-    return;
-  }
-  for (const MemberRecord& record : attempt->members) {
-    if (record.end != MemberEnd::kNone || record.condemned == LogIndex()) {
-      continue;
-    }
-    // Both clocks may drift by 1 %: ours fast, the host's slow (design 8).
-    const Duration wait = (attempt->hold + attempt->grace + config_.expire_margin) / 99 * 101;
-    const auto [place, is_new] =
-        expire_timers_.try_emplace({token, record.member.host}, ExpireTimer{record.condemned, now});
-    if (is_new) {
-      place->second.due = now + wait;
-      wake_at(place->second.due);
-    }
+    output_.say(key.second, Nonce(), std::move(*message));
   }
 }
 

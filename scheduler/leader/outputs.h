@@ -1,0 +1,50 @@
+#pragma once
+// What the scheduler wants done: words, collected in the order in which they were said. Raft, the
+// transport and the clients' front carry them out; nothing here is durable or sent yet.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/event.h"
+#include "gossip/base/result.h"
+#include "scheduler/protocol/agent_messages.h"
+
+namespace muster::scheduler {
+
+struct ClientReply {
+  std::uint64_t request = 0;
+  JobId job;
+  std::optional<Error> error;  ///< kUnavailable: surely not accepted; kUnknown: it may have been.
+};
+
+struct OutgoingMessage {
+  HostId to;
+  Nonce nonce;  ///< That of the message it answers; 0 for what the leader says by itself.
+  AgentMessage message;
+};
+
+struct SchedulerOutput {
+  std::vector<std::string> proposals;         ///< Encoded entries, in order, for Raft.
+  std::vector<std::uint64_t> round_requests;  ///< Contexts for majority rounds.
+  std::vector<OutgoingMessage> messages;
+  std::vector<ClientReply> replies;
+  std::vector<Event> events;
+  std::string halted;  ///< Not empty: the log holds an entry this version cannot apply.
+
+  void say(const HostId& to, Nonce nonce, AgentMessage message) {
+    messages.push_back(OutgoingMessage{to, nonce, std::move(message)});
+  }
+  void refuse(std::uint64_t request, ErrorCode code, std::string why) {
+    replies.push_back(ClientReply{request, JobId(), Error{code, std::move(why)}});
+  }
+  void emit(Severity severity, std::string_view name,
+            std::vector<std::pair<std::string_view, std::string>> fields) {
+    events.push_back(Event{severity, name, std::move(fields)});
+  }
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,52 @@
+#pragma once
+// The leader's entries that are on their way through the log. One of a name is enough: the same
+// fact, seen again before it came back, is not proposed again until `propose_again` has passed.
+// All of them are idempotent, so one that was lost is simply proposed once more.
+//
+// Invariants: a name is here from its proposal until an entry of that name is applied or it counts
+// as lost. A member is condemning only while a Condemn of its host is here, or was until the last
+// look: a renewal acknowledged meanwhile would outlive the time that is counted from the Condemn.
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/member_key.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/entry.h"
+
+namespace muster::scheduler {
+
+/// What makes two proposals the same: one of them on its way is enough.
+std::string proposal_name(const Entry& entry);
+
+class Proposals {
+ public:
+  /// False: one of that name is on its way, and it is too early to say it again.
+  bool propose(const Turn& turn, const Entry& entry);
+  /// An entry of that name came back, whoever proposed it.
+  void on_applied(const Entry& entry);
+  /// Forgets those that may be repeated by now: they block the next of their name no longer.
+  /// Whether there were any. Begins next_look() anew.
+  bool forget_lost(Instant now);
+
+  /// When one of that name may be proposed; Instant::min() = none is on its way.
+  Instant free_at(const std::string& name) const;
+  bool is_deciding() const;
+  /// Its Register says what is quarantined; an Observe that is made before it is applied, and
+  /// logged after it, would write back what was. While it is so, next_look() is no later than the
+  /// moment at which that Register counts as lost.
+  bool is_registering(const HostId& host);
+  /// A Condemn of this member is on its way: its renewals are refused.
+  bool is_condemning(const MemberKey& member) const { return condemning_.contains(member); }
+  /// The earliest moment at which something that was asked for here may be proposed again.
+  Instant next_look() const { return next_look_; }
+
+ private:
+  std::map<std::string, Instant> again_at_;  ///< Name of an entry -> when it may be repeated.
+  std::set<MemberKey> condemning_;
+  Instant next_look_ = kNever;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,15 @@
+#include "scheduler/leader/scheduler_config.h"
+
+namespace muster::scheduler {
+
+Status SchedulerConfig::validate() const {
+  const bool positive = reserve_deadline > Duration::zero() && resend_first > Duration::zero() &&
+                        tick_every > Duration::zero() && propose_again > Duration::zero() &&
+                        round_again > Duration::zero() && deadline_counts > 0;
+  if (!positive || resend_last < resend_first || resend_first >= reserve_deadline) {
+    return Error{ErrorCode::kInvalid, "re-send times must be positive and below the deadline"};
+  }
+  return ok();
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,52 @@
+#pragma once
+// What this voter sees of hosts by itself: the gossiped view of each, whether so many fell silent
+// that the network may be cut, and which voters are quiet. Every voter keeps it, so that whoever
+// leads next knows it at once. It is no part of the state and differs between voters: a leader
+// makes entries of it (Observe) before anything depends on it, and only keeps placement off quiet
+// voters without one.
+//
+// Invariant: late voters are among the quiet ones.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/inputs.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+class SeenHosts {
+ public:
+  void on_view(Instant now, HostView view);
+  void on_storm(bool suspected) { storm_ = suspected; }
+  void on_voters_quiet(const input::VotersQuiet& voters);
+
+  /// Null: nothing was said of it yet.
+  const HostView* view(const HostId& host) const;
+  /// Since when it is alive, or is not; nothing when nothing was said of it yet.
+  std::optional<Instant> since(const HostId& host) const;
+  bool is_storm() const { return storm_; }
+  /// Voters that do not answer, the late ones among them.
+  const std::set<HostId>& quiet() const { return quiet_; }
+  bool is_late(const HostId& host) const { return late_.contains(host); }
+  /// Some host is alive that the log does not know: it may be about to register.
+  bool has_unregistered(const State& state) const;
+  /// The quiet voters, with the reason for people.
+  std::map<HostId, std::string> left_out() const;
+  void check_invariants() const;
+
+ private:
+  struct Record {
+    HostView view;
+    Instant since;  ///< Of the verdict.
+  };
+  std::map<HostId, Record> views_;
+  bool storm_ = false;
+  std::set<HostId> quiet_;
+  std::set<HostId> late_;
+};
+
+}  // namespace muster::scheduler
