@@ -14,7 +14,8 @@ Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
       state_(std::move(state)),
       ready_since_(now),
       last_tick_(now),
-      expire_timers_(config.expire_margin) {
+      expire_timers_(config.expire_margin),
+      clients_(now) {
   CHECK(config_.validate().has_value());
   expire_timers_.begin_anew(now, state_);
 }
@@ -39,7 +40,7 @@ void Scheduler::tick(Instant now) {
     round_asked_.reset();
     ask_round(now);
   }
-  resend_due(now);
+  resends_.say_due(turn(now));
   decide(now);
 }
 
@@ -47,10 +48,7 @@ Instant Scheduler::next_deadline() const {
   if (halted_ || !is_ready()) {
     return kNever;
   }
-  Instant next = std::min(wake_, proposals_.next_look());
-  if (!resends_by_time_.empty()) {
-    next = std::min(next, resends_by_time_.begin()->first);
-  }
+  Instant next = std::min({wake_, proposals_.next_look(), resends_.next_deadline()});
   if (round_asked_.has_value()) {
     next = std::min(next, *round_asked_ + config_.round_again);
   }
@@ -68,9 +66,8 @@ Scheduler::Output Scheduler::take_output() {
 }
 
 void Scheduler::check_invariants() const {
-  CHECK(resends_.size() == resends_by_time_.size());
-  CHECK(is_ready() || resends_.empty());
-  CHECK(is_ready() || request_count_ == 0);
+  resends_.check_invariants();
+  clients_.check_invariants();
   CHECK(round_asked_.has_value() || in_round_.empty());
   seen_.check_invariants();
   state_.check_invariants();
@@ -113,7 +110,7 @@ void Scheduler::follow_applied(Instant now, const Entry& entry, const ApplyResul
     unjudged_.insert(token);
     drive(now, token);
   }
-  answer_clients(entry, result);
+  clients_.on_applied(entry, result, output_);
   if (const auto* registered = std::get_if<entry::Register>(&entry)) {
     unobserved_.insert(registered->host);
     const auto waiter = hellos_.find(registered->host);
@@ -154,6 +151,7 @@ void Scheduler::on(Instant now, input::LeadershipChanged& fact) {
   if (was_ready || !is_ready()) {
     return;
   }
+  clients_ = ClientLedger(now);
   ready_since_ = now;
   last_tick_ = now;
   placing_wanted_ = true;
@@ -168,28 +166,13 @@ void Scheduler::on(Instant now, input::LeadershipChanged& fact) {
 }
 
 void Scheduler::lose_leadership() {
-  for (const auto& [key, pending] : submits_) {
-    for (const std::uint64_t request : pending.requests) {
-      output_.replies.push_back({request, JobId(), Error{ErrorCode::kUnknown, "leader changed"}});
-    }
-  }
-  for (const auto& [name, requests] : orders_) {
-    for (const std::uint64_t request : requests) {
-      output_.replies.push_back({request, JobId(), Error{ErrorCode::kUnknown, "leader changed"}});
-    }
-  }
-  submits_.clear();
-  submit_bytes_ = 0;
+  clients_.give_up(output_);
   refused_hellos_.clear();
-  orders_.clear();
-  request_count_ = 0;
   proposals_ = Proposals();
   unobserved_.clear();
   unjudged_.clear();
   reserved_since_.clear();
-  resends_.clear();
-  resends_by_time_.clear();
-  running_.clear();
+  resends_ = Resends();
   renewed_at_.clear();
   waiting_.clear();
   in_round_.clear();
@@ -221,150 +204,37 @@ void Scheduler::on(Instant now, input::VotersQuiet& fact) {
   placing_wanted_ = placing_wanted_ || is_ready();
 }
 
-namespace {
-
-/// For people: the first of what makes two jobs two; "" when they are one. Who asks may have become
-/// another user meanwhile.
-std::string what_differs(const JobSpec& one, JobSpec other) {
-  if (one.argv != other.argv) {
-    return "another command";
+void Scheduler::drive_all(Instant now) {
+  for (const Token& token : state_.live()) {
+    unjudged_.insert(token);
+    drive(now, token);
   }
-  if (one.gpus != other.gpus || one.gpu_type != other.gpu_type) {
-    return "other GPUs";
-  }
-  if (one.directory != other.directory) {
-    return "another working directory";
-  }
-  if (one.environment != other.environment) {
-    return "another environment";
-  }
-  other.user = one.user;
-  return one == other ? "" : "other options";
 }
 
-}  // namespace
-
-/// "" when the key is free, or of this very job.
-std::string Scheduler::why_not_under(const std::string& key, const JobSpec& spec) const {
-  const std::optional<JobId> known = state_.job_of_key(key);
-  const auto under_way = submits_.find(key);
-  const Job* job = known.has_value() ? state_.job(*known) : nullptr;
-  std::string differs;
-  if (job != nullptr) {
-    differs = what_differs(job->spec, spec);
-  } else if (under_way != submits_.end()) {
-    differs = what_differs(under_way->second.spec, spec);
+void Scheduler::drive(Instant now, const Token& token) {
+  const Attempt* attempt = state_.attempt(token);
+  bool was_reserved = false;
+  if (attempt != nullptr && attempt->state == AttemptState::kReserved) {
+    reserved_since_.try_emplace(token, now);
+  } else {
+    was_reserved = reserved_since_.erase(token) != 0;
   }
-  const std::string which = known.has_value() ? "job " + std::to_string(known->value()) : "a job";
-  return differs.empty() ? ""
-                         : "under that key " + which + " was submitted with " + differs +
-                               ": give another job another key";
-}
-
-bool Scheduler::awaits_registrations(Instant now) const {
-  return now < ready_since_ + kRegistrationWait && seen_.has_unregistered(state_);
+  resends_.on_touched(turn(now), token, was_reserved);
 }
 
 void Scheduler::on(Instant now, input::ClientSubmit& fact) {
-  const auto refuse = [&](ErrorCode code, std::string text) {
-    output_.replies.push_back({fact.request, JobId(), Error{code, std::move(text)}});
-  };
-  if (!is_ready()) {
-    refuse(ErrorCode::kUnavailable, "this node does not lead the quorum");
-    return;
+  if (is_ready()) {
+    clients_.on_submit(turn(now), proposals_, fact);
+  } else {
+    output_.refuse(fact.request, ErrorCode::kUnavailable, "this node does not lead the quorum");
   }
-  if (std::string why_not = why_not_under(fact.key, fact.spec); !why_not.empty()) {
-    refuse(ErrorCode::kConflict, std::move(why_not));
-    return;
-  }
-  if (const std::optional<JobId> known = state_.job_of_key(fact.key)) {
-    output_.replies.push_back({fact.request, *known, std::nullopt});
-    return;
-  }
-  if (const auto same = submits_.find(fact.key); same != submits_.end()) {
-    // Refused, this one would read as if the first were surely not accepted.
-    if (request_count_ >= kRequestsMax) {
-      refuse(ErrorCode::kUnknown, "the leader has too much to do, and the same job is on its way");
-      return;
-    }
-    same->second.requests.push_back(fact.request);
-    ++request_count_;
-    const entry::Submit again{fact.key, same->second.spec, fact.submitted_by};
-    same->second.is_twice = propose(now, again) || same->second.is_twice;
-    return;
-  }
-  const Status valid = validate(fact.spec);
-  if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
-    refuse(ErrorCode::kInvalid, valid ? "the client key is empty or too long" : valid.error().text);
-    return;
-  }
-  const std::string& type = fact.spec.gpu_type;
-  const std::optional<std::uint32_t> largest =
-      state_.largest_possible(type, fact.spec.keep_when_isolated);
-  if (largest.has_value() && fact.spec.gpus > *largest && !awaits_registrations(now)) {
-    const bool keep_helps = fact.spec.gpus <= *state_.largest_possible(type);
-    refuse(ErrorCode::kImpossible,
-           "the job asks for " + std::to_string(fact.spec.gpus) +
-               (fact.spec.gpu_type.empty() ? "" : " " + fact.spec.gpu_type) +
-               " GPUs, and the largest that could ever run has " + std::to_string(*largest) +
-               (keep_helps ? "; hosts without PID namespaces take only --isolation keep" : ""));
-    return;
-  }
-  const entry::Submit entry{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
-  const std::size_t bytes = kept_bytes_of_job(entry.spec, entry.key, entry.submitted_by);
-  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
-  if (std::string full = is_busy ? "the leader has too much to do" : state_.why_not(entry);
-      !full.empty()) {
-    refuse(ErrorCode::kUnavailable, std::move(full));
-    return;
-  }
-  submits_[fact.key] = {entry.spec, bytes, {fact.request}, false};
-  submit_bytes_ += bytes;
-  ++request_count_;
-  propose(now, entry);
 }
 
-void Scheduler::on(Instant, input::ClientOrder& fact) {
-  if (!is_ready() || request_count_ >= kRequestsMax) {
-    output_.replies.push_back({fact.request, JobId(),
-                               Error{ErrorCode::kUnavailable,
-                                     "this node does not lead the "
-                                     "quorum, or has too much to do"}});
-    return;
-  }
-  const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
-  orders_[proposal_name(entry)].push_back(fact.request);
-  ++request_count_;
-  // Not through propose(): a second one of the same name is another word, not a repetition.
-  output_.proposals.push_back(encode(entry));
-}
-
-void Scheduler::answer_clients(const Entry& entry, const ApplyResult& result) {
-  std::vector<std::uint64_t> requests;
-  ErrorCode rejected_as = result.rejected_as;
-  if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
-    const auto found = submits_.extract(submitted->key);
-    submit_bytes_ -= found.empty() ? 0 : found.mapped().bytes;
-    // The other one may still be accepted.
-    const bool is_sure = found.empty() || !found.mapped().is_twice;
-    rejected_as =
-        rejected_as == ErrorCode::kUnavailable && !is_sure ? ErrorCode::kUnknown : rejected_as;
-    requests = found.empty() ? requests : std::move(found.mapped().requests);
-  } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
-    // The leader's log keeps their order.
-    requests.push_back(order->second.front());
-    order->second.pop_front();
-    if (order->second.empty()) {
-      orders_.erase(order);
-    }
-  }
-  for (const std::uint64_t request : requests) {
-    ClientReply reply{request, result.job, std::nullopt};
-    if (!result.rejected.empty()) {
-      reply.error = Error{rejected_as, result.rejected};
-    }
-    output_.replies.push_back(std::move(reply));
-    --request_count_;
+void Scheduler::on(Instant now, input::ClientOrder& fact) {
+  if (is_ready()) {
+    clients_.on_order(turn(now), fact);
+  } else {
+    output_.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
   }
 }
 

@@ -14,7 +14,6 @@
 // Output::halted is not empty the process must end: the log holds what this version cannot apply.
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,11 +24,13 @@
 #include <vector>
 
 #include "gossip/base/time.h"
+#include "scheduler/leader/client_ledger.h"
 #include "scheduler/leader/expire_timers.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/member_key.h"
 #include "scheduler/leader/outputs.h"
 #include "scheduler/leader/proposals.h"
+#include "scheduler/leader/resends.h"
 #include "scheduler/leader/scheduler_config.h"
 #include "scheduler/leader/seen_hosts.h"
 #include "scheduler/leader/turn.h"
@@ -42,12 +43,6 @@ namespace muster::scheduler {
 
 /// Bounds of what waits beside the state, each with what happens beyond it.
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
-inline constexpr std::size_t kRequestsMax = 20'000;      ///< Later ones are kUnavailable.
-/// Of submits that are not in the log yet; later ones are kUnavailable.
-inline constexpr std::size_t kSubmitBytesMax = 8 << 20;
-/// After a leader took over: hosts that are alive and not registered yet may be what a job lacks.
-/// Lower: a cluster that has just formed calls jobs impossible; higher: those are told later.
-inline constexpr Duration kRegistrationWait = std::chrono::seconds(10);
 inline constexpr std::size_t kRefusedHellosMax = 1024;       ///< More are told of more often.
 inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 inline constexpr std::size_t kDecidesMax = 64;           ///< Proposed in one go.
@@ -83,13 +78,6 @@ class Scheduler {
   std::uint64_t dropped_count() const { return dropped_; }
 
  private:
-  /// A message that is repeated until the log or the agent answers it.
-  struct Resend {
-    Instant at;
-    Duration wait{0};
-    AttemptState phase = AttemptState::kReserved;
-    AgentStart start;  ///< The pair it was said to; a re-keyed grant is told anew.
-  };
   struct Waiter {
     HostId host;
     Nonce nonce;
@@ -125,24 +113,13 @@ class Scheduler {
   void answer(Instant now, const Waiter& waiter, const Hello& hello);
   void answer(Instant now, const Waiter& waiter, const Renew& renew);
   void say_relayed_acks();
-  bool awaits_registrations(Instant now) const;
-  std::string why_not_under(const std::string& key, const JobSpec& spec) const;
   void refuse_pair(Instant now, const Waiter& waiter, const Hello& hello, Generation raise_to);
   void forgive(Instant now, const HostId& host, const std::vector<Token>& tokens);
   void report_ended(Instant now, const HostId& host, const Hello& hello);
   void quarantine(Instant now, const HostId& from, const MemberRecord& record);
 
-  // scheduler_drive.cc: what follows from the log, said to the agents.
   void drive_all(Instant now);
   void drive(Instant now, const Token& token);
-  void drive_member(Instant now, const Attempt& attempt, const MemberRecord& record);
-  void schedule_resend(const MemberKey& key, const Resend& resend);
-  void drop_resend(const MemberKey& key);
-  void note_started(Instant now, const MemberKey& key, const Attempt& attempt, const Renew& renew);
-  void resend_due(Instant now);
-  std::optional<AgentMessage> wanted_message(const Attempt& attempt,
-                                             const MemberRecord& record) const;
-  void tell_aborted(const Attempt& attempt);
 
   // scheduler_decide.cc: what the leader proposes.
   void decide(Instant now);
@@ -166,7 +143,6 @@ class Scheduler {
   void wake_at(Instant when);
 
   void follow_applied(Instant now, const Entry& entry, const ApplyResult& result);
-  void answer_clients(const Entry& entry, const ApplyResult& result);
   void lose_leadership();
 
   SchedulerConfig config_;
@@ -186,13 +162,12 @@ class Scheduler {
 
   // While it leads; forgotten with the leadership.
   Proposals proposals_;
+  Resends resends_;
+  ClientLedger clients_;
   std::set<HostId> unobserved_;              ///< Hosts whose view and log record may differ.
   bool placing_wanted_ = false;
   std::set<Token> unjudged_;                 ///< Attempts something happened to.
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
-  std::map<MemberKey, Resend> resends_;
-  std::set<std::pair<Instant, MemberKey>> resends_by_time_;
-  std::set<MemberKey> running_;  ///< Members that answered a Start: by renewal.
   std::map<HostId, Instant> renewed_at_;  ///< By its registered pair, a round confirming it.
   std::vector<Waiter> waiting_;                             ///< For the next round.
   std::vector<Waiter> in_round_;                            ///< For the round asked for.
@@ -202,21 +177,11 @@ class Scheduler {
   /// Finish on its way, last or early -> nonce of the message, which its FinishAck echoes.
   std::map<std::pair<MemberKey, bool>, Nonce> finish_nonces_;
   std::map<HostId, Waiter> hellos_;                            ///< Waiting for their Register.
-  struct PendingSubmit {
-    JobSpec spec;
-    std::size_t bytes = 0;
-    std::vector<std::uint64_t> requests;
-    bool is_twice = false;  ///< Proposed again: the log may hold it twice.
-  };
-  std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
-  std::size_t submit_bytes_ = 0;                  ///< Of these.
   struct RefusedHello {
     std::string why;
     Instant again_at;
   };
   std::map<HostId, RefusedHello> refused_hellos_;  ///< As last told of in an event.
-  std::map<std::string, std::deque<std::uint64_t>> orders_;    ///< Proposal name -> requests.
-  std::size_t request_count_ = 0;
 };
 
 }  // namespace muster::scheduler

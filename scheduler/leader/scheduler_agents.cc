@@ -230,7 +230,7 @@ void Scheduler::hear(Instant now, const HostId& from, Nonce nonce, const Finish&
     ++dropped_;
     return;
   }
-  running_.insert({finish.token, from});
+  resends_.on_running({finish.token, from});
   if (!finish.last && !record->results.empty()) {
     output_.say(from, nonce, FinishAck{finish.token});  // One logged failure is all an early word is for.
     return;
@@ -439,10 +439,10 @@ void Scheduler::answer(Instant now, const Waiter& waiter, const Renew& renew) {
     }
     is_heard = true;
     const MemberKey key{token, waiter.host};
-    note_started(now, key, *attempt, renew);
+    resends_.on_renewed(turn(now), key, *attempt, renew);
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
       // A host that was cut off renews first; its next resend may be many seconds away.
-      output_.say(waiter.host, Nonce(), *wanted_message(*attempt, *record));
+      output_.say(waiter.host, Nonce(), *wanted_message(state_, *attempt, *record));
     }
     if (record->condemned != LogIndex()) {
       condemned.push_back(token);

@@ -1,0 +1,191 @@
+#include "scheduler/leader/client_ledger.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "gossip/base/check.h"
+
+namespace muster::scheduler {
+namespace {
+
+/// For people: the first of what makes two jobs two; "" when they are one. Who asks may have become
+/// another user meanwhile.
+std::string what_differs(const JobSpec& one, JobSpec other) {
+  if (one.argv != other.argv) {
+    return "another command";
+  }
+  if (one.gpus != other.gpus || one.gpu_type != other.gpu_type) {
+    return "other GPUs";
+  }
+  if (one.directory != other.directory) {
+    return "another working directory";
+  }
+  if (one.environment != other.environment) {
+    return "another environment";
+  }
+  other.user = one.user;
+  return one == other ? "" : "other options";
+}
+
+}  // namespace
+
+/// "" when the key is free, or of this very job.
+std::string ClientLedger::why_not_under(const State& state, const std::string& key,
+                                        const JobSpec& spec) const {
+  const std::optional<JobId> known = state.job_of_key(key);
+  const auto under_way = submits_.find(key);
+  const Job* job = known.has_value() ? state.job(*known) : nullptr;
+  std::string differs;
+  if (job != nullptr) {
+    differs = what_differs(job->spec, spec);
+  } else if (under_way != submits_.end()) {
+    differs = what_differs(under_way->second.spec, spec);
+  }
+  const std::string which = known.has_value() ? "job " + std::to_string(known->value()) : "a job";
+  return differs.empty() ? ""
+                         : "under that key " + which + " was submitted with " + differs +
+                               ": give another job another key";
+}
+
+/// "" when the cluster could run it some day, or may be able to once all its hosts registered.
+std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) const {
+  const std::optional<std::uint32_t> largest =
+      turn.state.largest_possible(spec.gpu_type, spec.keep_when_isolated);
+  const bool is_young = turn.now < ready_since_ + kRegistrationWait;
+  if (!largest.has_value() || spec.gpus <= *largest ||
+      (is_young && turn.seen.has_unregistered(turn.state))) {
+    return "";
+  }
+  const bool keep_helps = spec.gpus <= *turn.state.largest_possible(spec.gpu_type);
+  return "the job asks for " + std::to_string(spec.gpus) +
+         (spec.gpu_type.empty() ? "" : " " + spec.gpu_type) +
+         " GPUs, and the largest that could ever run has " + std::to_string(*largest) +
+         (keep_helps ? "; hosts without PID namespaces take only --isolation keep" : "");
+}
+
+void ClientLedger::on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {
+  SchedulerOutput& output = turn.output;
+  if (std::string why_not = why_not_under(turn.state, fact.key, fact.spec); !why_not.empty()) {
+    output.refuse(fact.request, ErrorCode::kConflict, std::move(why_not));
+    return;
+  }
+  if (const std::optional<JobId> known = turn.state.job_of_key(fact.key)) {
+    output.replies.push_back({fact.request, *known, std::nullopt});
+    return;
+  }
+  if (const auto same = submits_.find(fact.key); same != submits_.end()) {
+    join(turn, proposals, same->second, fact);
+    return;
+  }
+  const Status valid = validate(fact.spec);
+  if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
+    output.refuse(fact.request, ErrorCode::kInvalid,
+                  valid ? "the client key is empty or too long" : valid.error().text);
+    return;
+  }
+  if (std::string why_not = why_impossible(turn, fact.spec); !why_not.empty()) {
+    output.refuse(fact.request, ErrorCode::kImpossible, std::move(why_not));
+    return;
+  }
+  propose(turn, proposals, fact);
+}
+
+/// The same job is on its way: its entry answers this request as well.
+void ClientLedger::join(const Turn& turn, Proposals& proposals, PendingSubmit& same,
+                        input::ClientSubmit& fact) {
+  // Refused, this one would read as if the first were surely not accepted.
+  if (request_count_ >= kRequestsMax) {
+    turn.output.refuse(fact.request, ErrorCode::kUnknown,
+                       "the leader has too much to do, and the same job is on its way");
+    return;
+  }
+  same.requests.push_back(fact.request);
+  ++request_count_;
+  const entry::Submit again{fact.key, same.spec, fact.submitted_by};
+  same.is_twice = proposals.propose(turn, again) || same.is_twice;
+}
+
+void ClientLedger::propose(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {
+  const entry::Submit entry{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
+  const std::size_t bytes = kept_bytes_of_job(entry.spec, entry.key, entry.submitted_by);
+  const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
+  if (std::string full = is_busy ? "the leader has too much to do" : turn.state.why_not(entry);
+      !full.empty()) {
+    turn.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full));
+    return;
+  }
+  submits_[fact.key] = {entry.spec, bytes, {fact.request}, false};
+  submit_bytes_ += bytes;
+  ++request_count_;
+  proposals.propose(turn, entry);
+}
+
+void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
+  if (request_count_ >= kRequestsMax) {
+    turn.output.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
+    return;
+  }
+  const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
+  orders_[proposal_name(entry)].push_back(fact.request);
+  ++request_count_;
+  // Not through Proposals: a second one of the same name is another word, not a repetition.
+  turn.output.proposals.push_back(encode(entry));
+}
+
+void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,
+                              SchedulerOutput& output) {
+  std::vector<std::uint64_t> requests;
+  ErrorCode rejected_as = result.rejected_as;
+  if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
+    const auto found = submits_.extract(submitted->key);
+    submit_bytes_ -= found.empty() ? 0 : found.mapped().bytes;
+    // The other one may still be accepted.
+    const bool is_sure = found.empty() || !found.mapped().is_twice;
+    rejected_as =
+        rejected_as == ErrorCode::kUnavailable && !is_sure ? ErrorCode::kUnknown : rejected_as;
+    requests = found.empty() ? requests : std::move(found.mapped().requests);
+  } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
+    // The leader's log keeps their order.
+    requests.push_back(order->second.front());
+    order->second.pop_front();
+    if (order->second.empty()) {
+      orders_.erase(order);
+    }
+  }
+  CHECK(requests.size() <= request_count_);
+  for (const std::uint64_t request : requests) {
+    ClientReply reply{request, result.job, std::nullopt};
+    if (!result.rejected.empty()) {
+      reply.error = Error{rejected_as, result.rejected};
+    }
+    output.replies.push_back(std::move(reply));
+    --request_count_;
+  }
+}
+
+void ClientLedger::give_up(SchedulerOutput& output) {
+  for (const auto& [key, pending] : submits_) {
+    for (const std::uint64_t request : pending.requests) {
+      output.refuse(request, ErrorCode::kUnknown, "leader changed");
+    }
+  }
+  for (const auto& [name, requests] : orders_) {
+    for (const std::uint64_t request : requests) {
+      output.refuse(request, ErrorCode::kUnknown, "leader changed");
+    }
+  }
+  submits_.clear();
+  submit_bytes_ = 0;
+  orders_.clear();
+  request_count_ = 0;
+}
+
+void ClientLedger::check_invariants() const {
+  CHECK(request_count_ <= kRequestsMax);
+  CHECK(submit_bytes_ <= kSubmitBytesMax);
+  CHECK(request_count_ >= submits_.size());
+  CHECK(!submits_.empty() || submit_bytes_ == 0);
+}
+
+}  // namespace muster::scheduler

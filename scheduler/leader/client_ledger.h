@@ -1,0 +1,75 @@
+#pragma once
+// What clients asked of this leader and wait for: submits and operators' orders that are on their
+// way through the log. A request is answered when its entry is applied, or at once when it is
+// refused or its key has a job already. The log knows no requests: those that wait when the
+// leadership ends are told that nobody knows (kUnknown), and the client asks again under its key.
+//
+// Invariants: each request that was taken is answered once; no more than kRequestsMax wait, and
+// their submits weigh no more than kSubmitBytesMax.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/inputs.h"
+#include "scheduler/leader/outputs.h"
+#include "scheduler/leader/proposals.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/entry.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kRequestsMax = 20'000;  ///< Later ones are kUnavailable.
+/// Of submits that are not in the log yet; later ones are kUnavailable.
+inline constexpr std::size_t kSubmitBytesMax = 8 << 20;
+/// After a leader took over: hosts that are alive and not registered yet may be what a job lacks.
+/// Lower: a cluster that has just formed calls jobs impossible; higher: those are told later.
+inline constexpr Duration kRegistrationWait = std::chrono::seconds(10);
+
+/// Why an order is not taken.
+inline constexpr std::string_view kNoOrdersNow =
+    "this node does not lead the quorum, or has too much to do";
+
+class ClientLedger {
+ public:
+  /// `now`: when this leader was ready.
+  explicit ClientLedger(Instant now) : ready_since_(now) {}
+
+  /// A key is one job: a second submit under it waits with the first, or gets the same answer.
+  void on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact);
+  /// Orders of one name wait in the order in which they were said.
+  void on_order(const Turn& turn, input::ClientOrder& fact);
+  /// An entry came back: whoever waits for it is answered.
+  void on_applied(const Entry& entry, const ApplyResult& result, SchedulerOutput& output);
+  /// The leadership is over: all that wait are answered.
+  void give_up(SchedulerOutput& output);
+  void check_invariants() const;
+
+ private:
+  struct PendingSubmit {
+    JobSpec spec;
+    std::size_t bytes = 0;
+    std::vector<std::uint64_t> requests;
+    bool is_twice = false;  ///< Proposed again: the log may hold it twice.
+  };
+
+  std::string why_not_under(const State& state, const std::string& key, const JobSpec& spec) const;
+  std::string why_impossible(const Turn& turn, const JobSpec& spec) const;
+  void join(const Turn& turn, Proposals& proposals, PendingSubmit& same, input::ClientSubmit& fact);
+  void propose(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact);
+
+  Instant ready_since_;
+  std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
+  std::size_t submit_bytes_ = 0;                  ///< Of these.
+  std::map<std::string, std::deque<std::uint64_t>> orders_;  ///< Proposal name -> requests.
+  std::size_t request_count_ = 0;                            ///< Of both.
+};
+
+}  // namespace muster::scheduler

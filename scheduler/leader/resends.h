@@ -1,0 +1,60 @@
+#pragma once
+// What the leader says to agents by itself, and says again. Each message follows from an attempt's
+// applied state (Assign while RESERVED, Start, Stop) and is repeated, more and more rarely, until
+// the log or the agent shows that it was heard. Nothing here must survive a change of leader: the
+// next one says it anew from its own state.
+//
+// Invariant: what is to be repeated is listed by member and by time alike.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/member_key.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/agent_messages.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+/// What the log wants this member of an attempt to do now; nothing = it did, or its share is over.
+std::optional<AgentMessage> wanted_message(const State& state, const Attempt& attempt,
+                                           const MemberRecord& record);
+
+class Resends {
+ public:
+  /// Something happened to this attempt: each member is told at once what is new for it.
+  /// `was_reserved`: it was RESERVED when this leader looked last.
+  void on_touched(const Turn& turn, const Token& token, bool was_reserved);
+  /// What a renewal says of the Start: whoever waits for it is told at once, whoever has it no
+  /// more. Older agents do not say; they are told again from time to time.
+  void on_renewed(const Turn& turn, const MemberKey& key, const Attempt& attempt,
+                  const Renew& renew);
+  /// The member showed that it has its Start.
+  void on_running(const MemberKey& key) { running_.insert(key); }
+  void say_due(const Turn& turn);
+  Instant next_deadline() const { return by_time_.empty() ? kNever : by_time_.begin()->first; }
+  void check_invariants() const;
+
+ private:
+  /// A message that is repeated until the log or the agent answers it.
+  struct Resend {
+    Instant at;
+    Duration wait{0};
+    AttemptState phase = AttemptState::kReserved;
+    AgentStart start;  ///< The pair it was said to; a re-keyed grant is told anew.
+  };
+
+  void follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record);
+  void schedule(const MemberKey& key, const Resend& resend);
+  void drop(const MemberKey& key);
+  void drop_attempt(const Token& token);
+
+  std::map<MemberKey, Resend> resends_;
+  std::set<std::pair<Instant, MemberKey>> by_time_;
+  std::set<MemberKey> running_;  ///< Members that answered a Start: by renewal, or by their end.
+};
+
+}  // namespace muster::scheduler
