@@ -29,7 +29,6 @@ constexpr NamedClass kNamed[] = {
     {"crdt/store/host_store.h", "HostStore", 24, 27, kNotSplit},
     {"membership/membership.h", "Membership", 19, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 28, 0, kNotSplit},
-    {"scheduler/leader/scheduler.h", "Scheduler", 34, 50, kNotSplit},
     {"scheduler/placement/explain.h", "Why", 18, 0, kRecord},
     {"scheduler/raft/first_quorum.h", "FirstQuorum", 17, 19, kNotSplit},
     {"scheduler/raft/raft.h", "Raft", 49, 66, "one noun, the paper's, in five sources"},

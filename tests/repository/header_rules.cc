@@ -27,8 +27,6 @@ constexpr Slice kSlices[] = {
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_states.cc", "scheduler/raft/raft.h"},
     {"scheduler/state/reservation_names.cc", "scheduler/state/reservations.h"},
-    {"scheduler/leader/scheduler_agents.cc", "scheduler/leader/scheduler.h"},
-    {"scheduler/leader/scheduler_decide.cc", "scheduler/leader/scheduler.h"},
     {"scheduler/state/state_attempts.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_codec.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_kept.cc", "scheduler/state/state.h"},

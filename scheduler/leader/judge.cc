@@ -1,0 +1,363 @@
+#include "scheduler/leader/judge.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "scheduler/placement/placement.h"
+
+namespace muster::scheduler {
+namespace {
+
+/// The first host of the gang that is not ready and for which `is_meant` holds; zero = none.
+template <class Predicate>
+HostId unready_member(const Attempt& attempt, Predicate is_meant) {
+  for (const MemberRecord& record : attempt.members) {
+    if (!record.ready && is_meant(record.member.host)) {
+      return record.member.host;
+    }
+  }
+  return HostId();
+}
+
+/// What an operator ordered of its job, as a reason to end the attempt.
+Cause ordered_cause(const Job& job) {
+  switch (job.order_in_force()) {
+    case JobOrder::kNone:
+      return Cause::kNone;
+    case JobOrder::kSuspend:
+      return Cause::kSuspended;
+    case JobOrder::kRequeue:
+      return Cause::kRequeued;
+    case JobOrder::kCancel:
+      return Cause::kCancelled;
+  }
+  return Cause::kNone;
+}
+
+/// What this leader sees of a host and the log does not say; nothing = they agree.
+std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRecord& record) {
+  const HostView* known = seen.view(record.id);
+  if (known == nullptr) {
+    return std::nullopt;
+  }
+  const HostView& view = *known;
+  const bool names_start = view.start.generation != Generation();
+  if (names_start && view.start.generation < record.start.generation) {
+    return std::nullopt;  // About an earlier start: the hello since then says more.
+  }
+  entry::Observe wanted;
+  wanted.host = record.id;
+  wanted.start = names_start ? view.start : record.seen;
+  wanted.verdict = view.verdict;
+  wanted.health = view.cordoned   ? Health::kCordoned
+                  : view.degraded ? Health::kDegraded
+                                  : Health::kHealthy;
+  wanted.unhealthy_gpus = view.unhealthy_gpus;
+  wanted.quarantined = record.quarantined;
+  const bool same = wanted.start == record.seen && wanted.verdict == record.verdict &&
+                    wanted.health == record.health &&
+                    wanted.unhealthy_gpus == record.unhealthy_gpus;
+  return same ? std::nullopt : std::optional(wanted);
+}
+
+}  // namespace
+
+Judge::Judge(const Turn& turn) : ready_since_(turn.now), last_tick_(turn.now), wake_(turn.now) {
+  for (const auto& [host, record] : turn.state.hosts()) {
+    unobserved_.insert(host);
+  }
+}
+
+bool Judge::on_touched(const Turn& turn, const Token& token) {
+  unjudged_.insert(token);
+  const Attempt* attempt = turn.state.attempt(token);
+  if (attempt != nullptr && attempt->state == AttemptState::kReserved) {
+    reserved_since_.try_emplace(token, turn.now);
+    return false;
+  }
+  return reserved_since_.erase(token) != 0;
+}
+
+void Judge::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result) {
+  placing_wanted_ = placing_wanted_ || result.capacity_changed;
+  if (const auto* registered = std::get_if<entry::Register>(&entry)) {
+    unobserved_.insert(registered->host);
+  } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {
+    unobserved_.insert(observed->host);
+    wake_at(turn.now);
+  } else if (std::holds_alternative<entry::Tick>(entry)) {
+    wake_at(turn.now);
+  } else if (std::holds_alternative<entry::Decide>(entry)) {
+    placing_wanted_ = true;
+  }
+}
+
+void Judge::on_voters_quiet(Instant now) {
+  wake_at(now);
+  placing_wanted_ = true;
+}
+
+void Judge::wake_at(Instant when) {
+  wake_ = std::min(wake_, when);
+}
+
+void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk) {
+  const bool woken = turn.now >= std::min(wake_, proposals.next_look());
+  if (woken) {
+    wake_ = kNever;
+    unjudged_.insert(turn.state.live().begin(), turn.state.live().end());
+    const bool was_lost = proposals.forget_lost(turn.now);
+    placing_wanted_ = placing_wanted_ || was_lost;
+  }
+  observe_hosts(turn, proposals);
+  judge_attempts(turn, proposals);
+  if (woken) {
+    judge_hosts(turn, proposals, desk);
+    expire_due(turn, proposals);
+  }
+  place_queue(turn, proposals);
+  tick_cluster_time(turn, proposals);
+}
+
+Instant Judge::next_deadline(const SchedulerConfig& config, const State& state,
+                             const Proposals& proposals) const {
+  const Instant look = std::min(wake_, proposals.next_look());
+  if (!state.needs_time()) {
+    return look;
+  }
+  return std::min(look, std::max(last_tick_ + config.tick_every,
+                                 proposals.free_at(proposal_name(entry::Tick()))));
+}
+
+void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
+  std::size_t count = 0;
+  for (auto host = unobserved_.begin(); host != unobserved_.end();) {
+    const HostRecord* record = turn.state.host(*host);
+    const std::optional<entry::Observe> wanted =
+        record == nullptr ? std::nullopt : wanted_observe(turn.seen, *record);
+    if (!wanted.has_value()) {
+      host = unobserved_.erase(host);
+      placing_wanted_ = true;
+      continue;
+    }
+    if (proposals.is_registering(*host)) {
+      ++host;
+      continue;
+    }
+    if (++count > kObservesMax) {
+      break;
+    }
+    proposals.propose(turn, *wanted);
+    ++host;
+  }
+}
+
+/// Hosts that get nothing now: what is still to be observed is not decided upon.
+std::set<HostId> Judge::unplaceable(const Turn& turn) const {
+  std::set<HostId> hosts = unobserved_;
+  hosts.insert(turn.seen.quiet().begin(), turn.seen.quiet().end());
+  return hosts;
+}
+
+void Judge::place_queue(const Turn& turn, Proposals& proposals) {
+  if (!placing_wanted_ || proposals.is_deciding() || turn.state.awaits_hosts()) {
+    return;
+  }
+  placing_wanted_ = false;
+  if (turn.state.queue().empty()) {
+    return;
+  }
+  FreeGpus free(turn.state, unplaceable(turn));
+  std::size_t count = 0;
+  for (const QueueKey& place_in_queue : turn.state.queue()) {
+    const Job& job = *turn.state.job(place_in_queue.job);
+    std::optional<Placement> placement = place(free, job);
+    if (!placement.has_value() || ++count > kDecidesMax) {
+      break;
+    }
+    free.take(placement->type, placement->members);
+    entry::Decide fact;
+    fact.job = job.id;
+    fact.attempt = job.attempts + 1;
+    fact.hold = hold_of(job.spec, placement->members.size());
+    fact.grace = job.spec.grace;
+    fact.deadline = turn.config.reserve_deadline;
+    fact.members = std::move(placement->members);
+    proposals.propose(turn, fact);
+  }
+}
+
+void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {
+  std::set<Token> tokens;
+  tokens.swap(unjudged_);
+  for (const Token& token : tokens) {
+    const Attempt* attempt = turn.state.attempt(token);
+    const Job* job = attempt == nullptr ? nullptr : turn.state.job(attempt->job);
+    if (job == nullptr) {
+      continue;
+    }
+    if (attempt->state == AttemptState::kReserved) {
+      judge_reserved(turn, proposals, *attempt, *job);
+    } else if (attempt->state == AttemptState::kStarted) {
+      const Cause cause = stop_cause(turn, *attempt, *job);
+      if (cause != Cause::kNone) {
+        proposals.propose(turn, entry::Stop{token, cause});
+      }
+    }
+  }
+}
+
+/// Whether the gang fits on what is free and what it holds itself, `gone` left out.
+bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
+                         const Job& job) const {
+  const FreeGpus free(turn.state, unplaceable(turn));
+  std::set<HostId> without = barred_hosts(free, job);
+  without.insert(gone);
+  std::size_t count = 0;
+  for (const MemberRecord& record : attempt.members) {
+    count += without.count(record.member.host) == 0 ? record.member.gpus.size() : 0;
+  }
+  const HostRecord* host = turn.state.host(gone);
+  return host != nullptr && count + free.count(host->gpu_type, without) >= job.spec.gpus;
+}
+
+void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt& attempt,
+                           const Job& job) {
+  if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
+    proposals.propose(turn, entry::Abort{attempt.token, ordered, HostId()});
+    return;
+  }
+  if (attempt.all_ready()) {
+    proposals.propose(turn, entry::Start{attempt.token});
+    return;
+  }
+  const HostId gone = unready_member(attempt, [&](const HostId& id) {
+    const HostRecord* host = turn.state.host(id);
+    return turn.seen.is_late(id) ||
+           (host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded));
+  });
+  if (!gone.is_zero() && fits_without(turn, gone, attempt, job)) {
+    // Nothing would come of waiting, and elsewhere the gang starts at once.
+    proposals.propose(turn, entry::Abort{attempt.token, Cause::kDeadline, gone});
+    return;
+  }
+  const Instant due = reserved_since_.at(attempt.token) + attempt.deadline;
+  // Each leader counts anew, but not for ever; cluster time is what they all share.
+  const bool counted_out =
+      turn.state.cluster_time() - attempt.reserved_at >=
+      attempt.deadline * static_cast<std::int64_t>(turn.config.deadline_counts);
+  if (turn.now < due && !counted_out) {
+    wake_at(due);
+    return;
+  }
+  const HostId late = unready_member(attempt, [](const HostId&) { return true; });
+  proposals.propose(turn, entry::Abort{attempt.token, Cause::kDeadline, late});
+}
+
+Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job) {
+  if (attempt.has_failed_member()) {
+    // Ranks that only our own signals ended were stopped by a lapsed hold: the host was cut off.
+    return attempt.program_failure() != nullptr ? Cause::kRankFailed : Cause::kHostLost;
+  }
+  if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
+    return ordered;
+  }
+  const Duration ran = turn.state.cluster_time() - attempt.started_at;
+  if (job.spec.time_limit > Duration::zero() && ran >= job.spec.time_limit) {
+    return Cause::kTimeLimit;
+  }
+  return is_lost_past_patience(turn, attempt, job) ? Cause::kHostLost : Cause::kNone;
+}
+
+Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
+  // A new leader counts its patience anew: it has not watched longer than it leads.
+  return std::max(turn.seen.since(host).value_or(ready_since_), ready_since_);
+}
+
+/// An attempt none of whose ranks is reachable is never stopped by silence: it may be running well.
+bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job) {
+  if (turn.seen.is_storm() || job.spec.on_lost_host == OnLostHost::kWait) {
+    return false;
+  }
+  bool lost = false;
+  bool some_reachable = false;
+  for (const MemberRecord& record : attempt.members) {
+    const HostRecord* host = turn.state.host(record.member.host);
+    if (record.end != MemberEnd::kNone || host == nullptr) {
+      continue;
+    }
+    if (host->is_reachable()) {
+      some_reachable = true;
+      continue;
+    }
+    const bool silent = host->verdict == Verdict::kSilent;
+    const Instant due = unreachable_since(turn, host->id) +
+                        (silent ? job.spec.patience : turn.config.agent_down_patience);
+    lost = lost || turn.now >= due;
+    if (turn.now < due) {
+      wake_at(due);
+    }
+  }
+  return lost && some_reachable;
+}
+
+void Judge::judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk) {
+  if (turn.seen.is_storm()) {
+    return;
+  }
+  for (const auto& [id, record] : turn.state.hosts()) {
+    if (record.is_reachable()) {
+      continue;
+    }
+    const bool silent = record.verdict == Verdict::kSilent;
+    Instant due = unreachable_since(turn, id) +
+                  (silent ? turn.config.condemn_after : turn.config.agent_down_patience);
+    // Others may not hear it for long though it is heard here: it would be condemned and pardoned
+    // in turn, and none of its renewals acknowledged.
+    if (const std::optional<Instant> renewed = desk.renewed_at(id)) {
+      due = std::max(due, *renewed + turn.config.condemn_after);
+    }
+    entry::Condemn condemn{id, {}};
+    for (const Token& token : turn.state.tokens_on(id)) {
+      const Attempt* attempt = turn.state.attempt(token);
+      if (!attempt->keep && attempt->find(id)->condemned == LogIndex()) {
+        condemn.tokens.push_back(token);
+      }
+    }
+    if (condemn.tokens.empty()) {
+      continue;
+    }
+    if (turn.now < due) {
+      wake_at(due);
+      continue;
+    }
+    proposals.propose(turn, condemn);
+  }
+}
+
+void Judge::expire_due(const Turn& turn, Proposals& proposals) {
+  for (const auto& [key, timer] : turn.expire_timers.all()) {
+    if (timer.due <= turn.now) {
+      proposals.propose(turn, entry::Expire{key.second, key.first, timer.condemn});
+    } else {
+      wake_at(timer.due);
+    }
+  }
+}
+
+void Judge::tick_cluster_time(const Turn& turn, Proposals& proposals) {
+  if (!turn.state.needs_time()) {
+    last_tick_ = turn.now;
+    return;
+  }
+  if (turn.now < last_tick_ + turn.config.tick_every) {
+    return;
+  }
+  const Duration elapsed = std::min<Duration>(turn.now - last_tick_, kTickMax);
+  if (proposals.propose(turn, entry::Tick{elapsed})) {
+    last_tick_ = turn.now;
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,77 @@
+#pragma once
+// What the leader proposes by itself: observations first, then what follows from them for attempts,
+// hosts and the queue, and cluster time. All of it reads log state; this leader's clock and what it
+// sees only say when to propose. It proposes again what is lost, and nothing while it still waits
+// for what it asked for (Proposals).
+//
+// A step looks only at what something happened to, and at everything once the moment has come at
+// which time alone changes a judgement.
+//
+// Invariants: what is still to be observed is not placed on; an attempt is in reserved_since_
+// exactly while it is RESERVED. A new leader counts every patience anew: it has not watched longer
+// than it leads.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/agent_desk.h"
+#include "scheduler/leader/proposals.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/entry.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kDecidesMax = 64;    ///< Proposed in one go.
+inline constexpr std::size_t kObservesMax = 512;  ///< On their way at once.
+
+class Judge {
+ public:
+  /// Of a leader that is ready now: everything is to be looked at. Attempts come by on_touched().
+  explicit Judge(const Turn& turn);
+
+  /// Something happened to this attempt, or this leader sees it first. True: it was RESERVED when
+  /// this leader looked last, and is so no more.
+  bool on_touched(const Turn& turn, const Token& token);
+  void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
+  void on_host_view(const HostId& host) { unobserved_.insert(host); }
+  void on_storm(Instant now) { wake_at(now); }
+  void on_voters_quiet(Instant now);
+  /// From `when` on time alone may change a judgement.
+  void wake_at(Instant when);
+
+  /// `desk` says when hosts were heard.
+  void decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
+  /// When decide() is wanted though nothing happens.
+  Instant next_deadline(const SchedulerConfig& config, const State& state,
+                        const Proposals& proposals) const;
+
+ private:
+  void observe_hosts(const Turn& turn, Proposals& proposals);
+  std::set<HostId> unplaceable(const Turn& turn) const;
+  void place_queue(const Turn& turn, Proposals& proposals);
+  void judge_attempts(const Turn& turn, Proposals& proposals);
+  bool fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
+                    const Job& job) const;
+  void judge_reserved(const Turn& turn, Proposals& proposals, const Attempt& attempt,
+                      const Job& job);
+  Cause stop_cause(const Turn& turn, const Attempt& attempt, const Job& job);
+  bool is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job);
+  void judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
+  void expire_due(const Turn& turn, Proposals& proposals);
+  void tick_cluster_time(const Turn& turn, Proposals& proposals);
+  Instant unreachable_since(const Turn& turn, const HostId& host) const;
+
+  Instant ready_since_;          ///< When this leader applied its own-term entry.
+  Instant last_tick_;            ///< Up to when cluster time has been proposed.
+  Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
+  std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
+  bool placing_wanted_ = true;
+  std::set<Token> unjudged_;                 ///< Attempts something happened to.
+  std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,71 @@
+#pragma once
+// What a voter is besides while it leads and has applied its own-term entry: it hears agents,
+// repeats messages to them, turns what it sees into entries, decides, and answers clients. Owned by
+// Scheduler, made when the leadership is confirmed and gone with it, so that nothing of one
+// leadership can reach the next; the two counts that outlive it are read before it goes.
+//
+// Every message to an agent is a function of applied, committed state. What is kept here only
+// delays or repeats: re-send times, proposals on their way, requests that wait for an answer.
+//
+// The parts do not know each other's data. In each step they are asked in one order, because it is
+// the order in which messages and proposals go out: what was heard or applied first, then what is
+// due again, then decide().
+
+#include <cstdint>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/agent_desk.h"
+#include "scheduler/leader/client_ledger.h"
+#include "scheduler/leader/inputs.h"
+#include "scheduler/leader/judge.h"
+#include "scheduler/leader/proposals.h"
+#include "scheduler/leader/resends.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/entry.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+class Leader {
+ public:
+  /// Says to all agents what their live attempts want of them. `last_round`: the last context that
+  /// this voter used for a majority round.
+  Leader(const Turn& turn, std::uint64_t last_round);
+
+  /// The entry is applied already: `turn.state` is what it came to.
+  void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
+  void on_agent_message(const Turn& turn, input::AgentMessageReceived& fact);
+  void on_majority_round(const Turn& turn, std::uint64_t context);
+  void on_submit(const Turn& turn, input::ClientSubmit& fact);
+  void on_order(const Turn& turn, input::ClientOrder& fact);
+  // What is seen is in `turn.seen`; these say what to look at again.
+  void on_host_view(const HostId& host) { judge_.on_host_view(host); }
+  void on_storm(Instant now) { judge_.on_storm(now); }
+  void on_voters_quiet(Instant now) { judge_.on_voters_quiet(now); }
+  /// An expire timer that was begun now will be due then.
+  void on_timer_begun(Instant due) { judge_.wake_at(due); }
+
+  /// Says again what is due. decide() follows.
+  void tick(const Turn& turn);
+  /// Last in each step.
+  void decide(const Turn& turn) { judge_.decide(turn, proposals_, desk_); }
+  /// The leadership is over: clients that wait are told so.
+  void give_up(SchedulerOutput& output) { clients_.give_up(output); }
+
+  Instant next_deadline(const SchedulerConfig& config, const State& state) const;
+  std::uint64_t last_round() const { return desk_.last_round(); }
+  /// Messages and facts dropped as stale or hostile.
+  std::uint64_t dropped_count() const { return desk_.dropped_count(); }
+  void check_invariants() const;
+
+ private:
+  void follow(const Turn& turn, const Token& token);
+
+  Proposals proposals_;
+  Resends resends_;
+  AgentDesk desk_;
+  Judge judge_;
+  ClientLedger clients_;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,61 @@
+#pragma once
+// What a leader may answer only after a majority round: a round that a majority answered shows that
+// nobody else led when it began, so whatever was received before that may be acknowledged. One
+// round is under way at a time; what comes meanwhile waits for the next.
+//
+// Invariants: nobody waits for a round that was not asked for; a context is never used twice, by
+// this leader or by an earlier one on the same voter, or the answer to an old round would count for
+// what came after it.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gossip/base/time.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/agent_messages.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
+
+/// Who said something, and where the answer goes.
+struct Caller {
+  HostId host;
+  Nonce nonce;
+  HostId relay = {};  ///< Who brought it and carries the answer back; zero = the host itself.
+};
+
+struct Waiter {
+  Caller caller;
+  std::variant<Renew, Hello> message;
+};
+
+class Rounds {
+ public:
+  /// `last_context`: of the voter's earlier leaderships.
+  explicit Rounds(std::uint64_t last_context) : context_(last_context) {}
+
+  /// False: too many wait, it is dropped.
+  bool wait(Waiter waiter);
+  /// Begins a round for all that wait, unless one is under way or nobody waits.
+  void ask(const Turn& turn);
+  /// Those who waited for the round of this context, which a majority answered; nothing when it is
+  /// not the one that is under way. ask() begins the next.
+  std::optional<std::vector<Waiter>> take_answered(std::uint64_t context);
+  /// Asks again when the round under way was not answered in time.
+  void tick(const Turn& turn);
+  Instant next_deadline(const SchedulerConfig& config) const;
+  std::uint64_t last_context() const { return context_; }
+  void check_invariants() const;
+
+ private:
+  std::vector<Waiter> waiting_;   ///< For the next round.
+  std::vector<Waiter> in_round_;  ///< For the round asked for.
+  std::uint64_t context_;
+  std::optional<Instant> asked_at_;  ///< Nothing: no round is under way.
+};
+
+}  // namespace muster::scheduler
