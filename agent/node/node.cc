@@ -123,10 +123,10 @@ void Node::tick(Instant now) {
   }
   if (disk_look_at() <= now) {
     disk_looked_at_ = now;
-    seat_.own_disk_is_late(now);
+    seat_.step(now, scheduler::input::OwnDiskLate{});
   }
   if (seat_.wants_hosts(now)) {
-    seat_.hosts_seen(now, seen_hosts());
+    seat_.step(now, scheduler::input::HostsSeen{seen_hosts()});
   }
   if (gang_agent_.next_deadline() <= now) {
     gang_agent_.tick(now);
@@ -330,7 +330,9 @@ void Node::dispatch(Instant now, const gossip::Message& message) {
     to_agent(now, envelope.from, envelope.nonce, *std::move(body));
     return;
   }
-  if (seat_.receive(now, envelope, message.body())) {
+  if (auto body = scheduler::decode_seat_message(envelope.type, message.body());
+      body.has_value() && seat_.hears(*body)) {
+    seat_.step(now, scheduler::input::MessageReceived{envelope.from, *std::move(body)});
     return;
   }
   ++dropped_count_;
@@ -359,7 +361,7 @@ void Node::to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessa
     if (seat_.leads() && membership_.member(from) != nullptr) {
       agent_routes_[from] = {current_.route, now};
     }
-    seat_.agent_message(now, from, nonce, std::move(message));
+    seat_.step(now, scheduler::input::AgentMessageReceived{from, nonce, std::move(message)});
   }
 }
 
@@ -375,7 +377,7 @@ void Node::on(Instant now, const gossip::LinkDown& input) {
     membership_.step(now, membership::LinkLost{*host, input.loss});
     give_up_on(*host);
     if (input.loss != gossip::LinkLoss::kTimeout) {
-      seat_.link_reset(now, *host);
+      seat_.step(now, scheduler::input::LinkReset{*host});
     }
   }
 }
@@ -387,7 +389,7 @@ void Node::on(Instant now, const Persisted& input) {
   persists_.erase(found);
   switch (ref.owner) {
     case PersistOwner::kSeat:
-      seat_.persisted(now, ref.id);
+      seat_.step(now, scheduler::input::Persisted{ref.id});
       return;
     case PersistOwner::kGangAgent:
       gang_agent_.step(now, Persisted{ref.id});
@@ -411,7 +413,7 @@ void Node::on(Instant now, const LeaveAsked&) {
     return;
   }
   emit(Severity::kInfo, "leaving", {});
-  seat_.give_way(now);
+  seat_.step(now, scheduler::input::GiveWay{});
   publish_identity(now, true);
   gang_agent_.step(now, LeaveBegun{});
   for (const HostId host : neighbours_) {
@@ -427,7 +429,8 @@ void Node::on(Instant now, const LeaveAsked&) {
 /// A leader hands over first, so that nobody has to notice that it is gone.
 void Node::on(Instant now, const StopAsked&) {
   stopping_ = true;
-  exit_at_ = std::min(exit_at_, seat_.give_way(now) ? now + kHandOverMax : now);
+  seat_.step(now, scheduler::input::GiveWay{});
+  exit_at_ = std::min(exit_at_, seat_.is_handing_over() ? now + kHandOverMax : now);
 }
 
 /// Whoever floods does not say what arrived: so they are asked for the row of this host itself.

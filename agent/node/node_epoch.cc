@@ -30,7 +30,7 @@ bool is_of_quorum(gossip::MessageType type) {
 /// obeys no more is given up.
 void Node::begin_epochs(Instant now) {
   const ClusterEpoch met = epoch_.met();
-  seat_.epoch_met(now, met);
+  seat_.step(now, scheduler::input::EpochMet{met});
   if (!epoch_.is_durable()) {
     persist({PersistOwner::kEpoch, met.counter}, crdt::Environment::kId, {epoch_.write()});
   } else if (!met.is_first()) {
@@ -84,7 +84,7 @@ void Node::raise_epoch(Instant now, const ClusterEpoch& epoch) {
   if (epoch_.meet(epoch)) {
     emit(Severity::kWarn, "epoch_met", {{"epoch", epoch.text()}});
     persist({PersistOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()});
-    seat_.epoch_met(now, epoch);
+    seat_.step(now, scheduler::input::EpochMet{epoch});
   }
 }
 
@@ -156,10 +156,11 @@ Response Node::recover(Instant now, const RecoverArgs& order) {
                    "nothing is to be recovered");
   }
   const ClusterEpoch next{seat_.epoch().counter + 1, rng_.next()};
-  const Status begun = seat_.recover(now, {order.index, order.term}, next);
-  if (!begun) {
-    return bad(ResponseStatus::kConflict, "host " + options_.name + ": " + begun.error().text);
+  Result<scheduler::RecoveredLog> log = seat_.continued_log({order.index, order.term}, next);
+  if (!log) {
+    return bad(ResponseStatus::kConflict, "host " + options_.name + ": " + log.error().text);
   }
+  seat_.step(now, scheduler::input::Recover{std::move(log).value()});
   return good(now, encode_payload(recovery_info(now)));
 }
 

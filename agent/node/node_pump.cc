@@ -115,7 +115,7 @@ void Node::row_changed(Instant now, const crdt::FieldChange& change) {
     case crdt::FieldId::kQuorum:
       if (const auto view =
               crdt::decode_quorum_view(bytes_of(store_, host, crdt::FieldId::kQuorum))) {
-        seat_.heard_quorum(*view);
+        seat_.step(now, scheduler::input::QuorumHeard{*view});
       }
       return;
   }
@@ -169,7 +169,7 @@ void Node::tell_seeds(Instant now) {
   if (options_.seeds.empty() && options_.bootstrap_expect == 1) {
     known.push_back({options_.self, !cluster_.is_zero()});
   }
-  seat_.seeds_known(now, std::move(known));
+  seat_.step(now, scheduler::FirstQuorum::SeedsKnown{std::move(known)});
 }
 
 bool Node::drain_membership(Instant now) {
@@ -207,7 +207,7 @@ bool Node::drain_membership(Instant now) {
   const bool storm = membership_.storm_mode(now) != membership::StormMode::kNormal;
   if (storm != told_storm_) {
     told_storm_ = storm;
-    seat_.storm_changed(now, storm);
+    seat_.step(now, scheduler::input::StormChanged{storm});
   }
   for (Event& event : output.events) {
     emit(std::move(event));
@@ -264,7 +264,7 @@ void Node::view_changed(Instant now, HostId host) {
   const Offer& offer = offer_of(host);
   view.cordoned = offer.cordoned;
   view.unhealthy_gpus = offer.unhealthy_gpus;
-  seat_.view_changed(now, std::move(view));
+  seat_.step(now, scheduler::input::HostViewChanged{std::move(view)});
 }
 
 bool Node::drain_seat(Instant now) {
@@ -356,7 +356,8 @@ bool Node::drain_gang_agent(Instant now) {
   for (AgentSend& message : output.messages) {
     if (message.to == options_.self) {
       local = true;
-      seat_.agent_message(now, options_.self, message.nonce, std::move(message.message));
+      seat_.step(now, scheduler::input::AgentMessageReceived{options_.self, message.nonce,
+                                                             std::move(message.message)});
     } else if (auto* renew = std::get_if<scheduler::Renew>(&message.message)) {
       relay_.carry_own(now, relay_of_rack(), message.nonce, std::move(*renew));
     } else {

@@ -264,19 +264,20 @@ void Node::lead_request(Instant now, ClientDesk::Open question) {
       finish_client({*number, std::nullopt, false, ErrorCode::kInvalid, "malformed submit"});
       return;
     }
-    seat_.submit(now, *number, std::move(arguments->key), std::move(arguments->spec),
-                 asker_text(request));
+    seat_.step(now, scheduler::input::ClientSubmit{*number, std::move(arguments->key),
+                                                   std::move(arguments->spec),
+                                                   asker_text(request)});
   } else if (request.verb == Verb::kChangeQuorum) {
     const auto wish = decode_payload<QuorumWish>(request.arguments);
     if (!wish.has_value()) {
       finish_client({*number, std::nullopt, false, ErrorCode::kInvalid, "malformed wish"});
       return;
     }
-    seat_.change_quorum(now, *number, wish->action, wish->host);
+    seat_.step(now, scheduler::input::ChangeQuorum{*number, wish->action, wish->host});
   } else if (is_change(request.verb)) {
-    seat_.order(now, {*number, order_of(request)});
+    seat_.step(now, scheduler::input::ClientOrder{*number, order_of(request)});
   } else {
-    seat_.read(now, *number);
+    seat_.step(now, scheduler::input::Read{*number});
   }
 }
 

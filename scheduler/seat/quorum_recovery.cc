@@ -37,8 +37,14 @@ std::size_t QuorumSeat::heard_voters(Instant now) const {
 
 /// As a restart would find it. The whole of it is one snapshot: a voter that joins gets that, and
 /// none of the entries before it, whose term says nothing about who may have seen them.
-Result<RecoveredLog> QuorumSeat::continued_log(const ClusterEpoch& next) {
+Result<RecoveredLog> QuorumSeat::continued_log(LogPosition expected,
+                                               const ClusterEpoch& next) const {
+  CHECK(raft_.has_value());
+  CHECK(next.counter > epoch_.counter);
   const RaftLog& log = raft_->log();
+  if (log.last() != expected) {
+    return Error{ErrorCode::kConflict, "its log has moved on: look at it again"};
+  }
   State state = scheduler_.state();
   for (LogIndex index = state.applied().next(); index <= log.last().index; index = index.next()) {
     const LogEntry& entry = log.entry(index);
@@ -56,11 +62,9 @@ Result<RecoveredLog> QuorumSeat::continued_log(const ClusterEpoch& next) {
   state.begin_epoch(next.counter, raft_->commit());
   RecoveredLog fresh;
   fresh.epoch = next;
-  fresh.seat = SeatId(rng_.next() | 1U);
   fresh.hard_state.term = std::max(raft_->term(), heard_.term).next();
   fresh.snapshot.at = log.last();
   fresh.snapshot.state = state.encode();
-  fresh.snapshot.configuration.voters = {{options_.self, fresh.seat}};
   fresh.snapshot.configuration.target = log.configuration().target;
   fresh.start = fresh.snapshot.at;
   if (fresh.snapshot.state.size() > kSnapshotBytesMax) {
@@ -69,17 +73,13 @@ Result<RecoveredLog> QuorumSeat::continued_log(const ClusterEpoch& next) {
   return fresh;
 }
 
-Status QuorumSeat::recover(Instant now, LogPosition expected, const ClusterEpoch& next) {
+bool QuorumSeat::on_recover(Instant now, RecoveredLog log) {
   CHECK(raft_.has_value());
-  CHECK(next.counter > epoch_.counter);
-  if (raft_->log().last() != expected) {
-    return Error{ErrorCode::kConflict, "its log has moved on: look at it again"};
-  }
-  Result<RecoveredLog> continued = continued_log(next);
-  if (!continued) {
-    return continued.error();
-  }
-  RecoveredLog log = std::move(continued).value();
+  CHECK(log.epoch.counter > epoch_.counter);
+  CHECK(log.snapshot.at == raft_->log().last());
+  const ClusterEpoch next = log.epoch;
+  log.seat = SeatId(rng_.next() | 1U);
+  log.snapshot.configuration.voters = {{options_.self, log.seat}};
   crdt::WriteBatch batch;
   raft_->erase_all(batch);
   batch.push_back(write_of(log.seat));
@@ -97,23 +97,21 @@ Status QuorumSeat::recover(Instant now, LogPosition expected, const ClusterEpoch
   // What the new machine writes comes behind this batch: no vote is durable before the log is.
   persist({Owner::Machine::kRecovery, 0}, std::move(batch));
   take_seat(now, std::move(log));
-  pump(now);
-  return ok();
+  return true;
 }
 
-void QuorumSeat::epoch_met(Instant now, const ClusterEpoch& epoch) {
+bool QuorumSeat::on_epoch_met(Instant now, const ClusterEpoch& epoch) {
   if (epoch.counter <= epoch_.counter) {
-    return;
+    return false;
   }
   epoch_ = epoch;
   heard_ = {};
   if (!raft_.has_value()) {
-    return;
+    return false;
   }
   if (!raft_->log().configuration().voters.empty()) {
     give_seat_up(now, "the quorum was recovered elsewhere, as epoch " + epoch.text());
-    pump(now);
-    return;
+    return true;
   }
   // It has not had the log yet: there is nothing to keep.
   crdt::WriteBatch batch;
@@ -122,7 +120,7 @@ void QuorumSeat::epoch_met(Instant now, const ClusterEpoch& epoch) {
   batch.push_back(write_of(epoch));
   leave_seat(now);
   persist({Owner::Machine::kSeat, 0}, std::move(batch));
-  pump(now);
+  return true;
 }
 
 /// The agent starts again once raft/ says so durably: else a crash would bring back the voter that

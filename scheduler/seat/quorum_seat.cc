@@ -4,12 +4,21 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "gossip/base/state_machine.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
 
 namespace muster::scheduler {
+
+static_assert(StateMachine<QuorumSeat>);
+
 namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
 
 /// The machines of a seat answer each other at most this often in one step.
 constexpr int kSeatRoundsMax = 64;
@@ -89,65 +98,104 @@ void QuorumSeat::take_seat(Instant now, RecoveredLog log) {
   current_at_ = now;
 }
 
-bool QuorumSeat::receive(Instant now, const gossip::Envelope& envelope, gossip::Reader body) {
-  if (auto message = decode_quorum_message(envelope.type, body)) {
-    first_quorum_.step(now,
-                       FirstQuorum::PeerMessage{envelope.from, *std::move(message)});
-  } else if (auto raft_message = decode_raft_message(envelope.type, body)) {
-    if (!raft_.has_value() && (gives_seat_up_ || !is_invited(*raft_message))) {
-      return false;
-    }
-    if (!raft_.has_value()) {
-      take_new_seat(now);
-    }
-    std::optional<LogIndex> told;
-    if (const auto* append = std::get_if<AppendRequest>(&*raft_message)) {
-      told = std::max(append->commit, append->committed);
-      told_commit_ = std::max(told_commit_, *told);
-    }
-    if (is_of_voter(envelope.from, *raft_message)) {
-      voters_heard_[envelope.from] = now;
-    }
-    raft_->step(now, Raft::PeerMessage{envelope.from, *std::move(raft_message)});
-    if (envelope.from == raft_->leader()) {
-      heard_leader_at_ = now;
-      // A new leader knows what its predecessor had committed once an entry of its own is.
-      const bool is_current = told.has_value() && raft_->commit() >= *told &&
-                              raft_->log().term_at(raft_->commit()) == raft_->term();
-      current_at_ = is_current ? now : current_at_;
-    }
-  } else {
+void QuorumSeat::step(Instant now, Input fact) {
+  const auto to_raft = [&](Raft::Input each) {
+    raft_->step(now, std::move(each));
+    return true;
+  };
+  const bool moved = std::visit(
+      Overloaded{
+          [&](input::MessageReceived& each) { return on_received(now, each); },
+          [&](const input::Persisted& each) { return on_persisted(now, each.id); },
+          [&](input::AgentMessageReceived& each) { return on_agent_message(now, each); },
+          [&](const input::LinkReset& each) {
+            return raft_.has_value() && to_raft(Raft::LeaderLinkReset{each.host});
+          },
+          [&](FirstQuorum::SeedsKnown& each) {
+            first_quorum_.step(now, std::move(each));
+            return true;
+          },
+          [&](input::HostViewChanged& each) {
+            scheduler_.step(now, std::move(each));
+            return true;
+          },
+          [&](const input::StormChanged& each) {
+            scheduler_.step(now, each);
+            keeper_.storm_changed(each.suspected);
+            return true;
+          },
+          [&](const input::OwnDiskLate&) {
+            pace_.own_disk_is_late(now, *raft_);
+            return true;
+          },
+          [&](const input::QuorumHeard& each) { return on_quorum_heard(each.view); },
+          [&](input::ClientSubmit& each) { return on_submit(now, each); },
+          [&](input::ClientOrder& each) { return on_order(now, each); },
+          [&](const input::GiveWay&) { return leads() && to_raft(Raft::Transfer{}); },
+          [&](const input::ChangeQuorum& each) {
+            CHECK(raft_.has_value());
+            keeper_.wish(now, *raft_, each.request, each.action, each.host);
+            return true;
+          },
+          [&](const input::HostsSeen& each) {
+            CHECK(raft_.has_value());
+            keeper_.look(now, *raft_, each.hosts);
+            return true;
+          },
+          [&](const input::Read& each) {
+            CHECK(raft_.has_value());
+            reads_[++last_read_] = {true, each.request};
+            return to_raft(Raft::Read{last_read_});
+          },
+          [&](const input::EpochMet& each) { return on_epoch_met(now, each.epoch); },
+          [&](input::Recover& each) { return on_recover(now, std::move(each.log)); },
+      },
+      fact);
+  if (moved) {
+    pump(now);
+  }
+}
+
+bool QuorumSeat::hears(const SeatMessage& message) const {
+  const auto* raft_message = std::get_if<RaftMessage>(&message);
+  return raft_message == nullptr || raft_.has_value() ||
+         (!gives_seat_up_ && is_invitation(*raft_message));
+}
+
+bool QuorumSeat::on_received(Instant now, input::MessageReceived& fact) {
+  if (!hears(fact.message)) {
     return false;
   }
-  pump(now);
+  if (auto* raft_message = std::get_if<RaftMessage>(&fact.message)) {
+    hear_raft(now, fact.from, std::move(*raft_message));
+  } else {
+    first_quorum_.step(
+        now, FirstQuorum::PeerMessage{fact.from, std::get<QuorumMessage>(std::move(fact.message))});
+  }
   return true;
 }
 
-/// A leader that sends its log to a host without a seat counts it among its learners. Of term 0 is
-/// a voter's question, which goes to hosts that are none of its quorum, too.
-bool QuorumSeat::is_invited(const RaftMessage& message) {
-  const auto* append = std::get_if<AppendRequest>(&message);
-  return (append != nullptr && append->term > Term()) ||
-         std::holds_alternative<SnapshotChunk>(message);
-}
-
-/// A host on a new disk still speaks of Raft, and helps nobody to a majority.
-bool QuorumSeat::is_of_voter(HostId from, const RaftMessage& message) const {
-  const Seat* voter = raft_->log().configuration().voter(from);
-  if (voter == nullptr) {
-    return false;
+void QuorumSeat::hear_raft(Instant now, HostId from, RaftMessage message) {
+  if (!raft_.has_value()) {
+    take_new_seat(now);
   }
-  if (const auto* vote = std::get_if<VoteReply>(&message)) {
-    return vote->seat == voter->id;
+  std::optional<LogIndex> told;
+  if (const auto* append = std::get_if<AppendRequest>(&message)) {
+    told = std::max(append->commit, append->committed);
+    told_commit_ = std::max(told_commit_, *told);
   }
-  if (const auto* reply = std::get_if<AppendReply>(&message)) {
-    return reply->seat == voter->id;
+  if (const Seat* voter = raft_->log().configuration().voter(from);
+      voter != nullptr && is_from_seat(message, voter->id)) {
+    voters_heard_[from] = now;
   }
-  if (const auto* ack = std::get_if<SnapshotAck>(&message)) {
-    return ack->seat == voter->id;
+  raft_->step(now, Raft::PeerMessage{from, std::move(message)});
+  if (from == raft_->leader()) {
+    heard_leader_at_ = now;
+    // A new leader knows what its predecessor had committed once an entry of its own is.
+    const bool is_current = told.has_value() && raft_->commit() >= *told &&
+                            raft_->log().term_at(raft_->commit()) == raft_->term();
+    current_at_ = is_current ? now : current_at_;
   }
-  const auto* append = std::get_if<AppendRequest>(&message);
-  return append == nullptr || append->term > Term() || SeatId(append->round) == voter->id;
 }
 
 /// The seat's id is on disk before anything that is said from it.
@@ -161,66 +209,42 @@ void QuorumSeat::take_new_seat(Instant now) {
   take_seat(now, std::move(log));
 }
 
-void QuorumSeat::persisted(Instant now, std::uint64_t id) {
+bool QuorumSeat::on_persisted(Instant now, std::uint64_t id) {
   const auto found = persists_.find(id);
   CHECK(found != persists_.end());
   const Owner owner = found->second;
   persists_.erase(found);
   switch (owner.machine) {
     case Owner::Machine::kSeat:
-      return;
+      return false;
     case Owner::Machine::kRecovery:
       output_.recovered = epoch_;
-      return;
+      return false;
     case Owner::Machine::kGivenUp:
       output_.starts_anew = true;
-      return;
+      return false;
     case Owner::Machine::kFirstQuorum:
       first_quorum_.step(now, FirstQuorum::Persisted{owner.id});
-      break;
+      return true;
     case Owner::Machine::kRaft:
       raft_->step(now, Raft::Persisted{owner.id});
-      break;
+      return true;
   }
-  pump(now);
+  return false;
 }
 
-void QuorumSeat::agent_message(Instant now, HostId from, Nonce nonce,
-                               AgentMessage message) {
+bool QuorumSeat::on_agent_message(Instant now, input::AgentMessageReceived& fact) {
   const bool is_taken = leads() || (mutant(SchedulerMutant::kKillFromStaleLeader) &&
                                     raft_.has_value() && raft_->leader() == options_.self);
   if (is_taken) {
-    scheduler_.step(now, input::AgentMessageReceived{from, nonce, std::move(message)});
-    pump(now);
+    scheduler_.step(now, std::move(fact));
   }
+  return is_taken;
 }
 
-void QuorumSeat::link_reset(Instant now, HostId host) {
-  if (raft_.has_value()) {
-    raft_->step(now, Raft::LeaderLinkReset{host});
-    pump(now);
-  }
-}
-
-void QuorumSeat::seeds_known(Instant now, std::vector<FirstQuorum::Seed> seeds) {
-  first_quorum_.step(now, FirstQuorum::SeedsKnown{std::move(seeds)});
-  pump(now);
-}
-
-void QuorumSeat::view_changed(Instant now, HostView view) {
-  scheduler_.step(now, input::HostViewChanged{std::move(view)});
-  pump(now);
-}
-
-void QuorumSeat::storm_changed(Instant now, bool suspected) {
-  scheduler_.step(now, input::StormChanged{suspected});
-  keeper_.storm_changed(suspected);
-  pump(now);
-}
-
-void QuorumSeat::heard_quorum(const crdt::QuorumView& view) {
+bool QuorumSeat::on_quorum_heard(const crdt::QuorumView& view) {
   if (view.epoch != epoch_) {
-    return;
+    return false;
   }
   // Within a term the leader's own row alone speaks, the newest last: it may name other voters.
   const bool is_later =
@@ -228,44 +252,11 @@ void QuorumSeat::heard_quorum(const crdt::QuorumView& view) {
   if (view.term > heard_.term || is_later) {
     heard_ = view;
   }
-}
-
-void QuorumSeat::own_disk_is_late(Instant now) {
-  pace_.own_disk_is_late(now, *raft_);
-  pump(now);
-}
-
-bool QuorumSeat::give_way(Instant now) {
-  if (!leads()) {
-    return false;
-  }
-  raft_->step(now, Raft::Transfer{});
-  pump(now);
-  return raft_->is_handing_over();
-}
-
-void QuorumSeat::change_quorum(Instant now, std::uint64_t request, QuorumAction action,
-                               HostId host) {
-  CHECK(raft_.has_value());
-  keeper_.wish(now, *raft_, request, action, host);
-  pump(now);
+  return false;
 }
 
 bool QuorumSeat::wants_hosts(Instant now) const {
   return leads() && keeper_.next_deadline(*raft_) <= now;
-}
-
-void QuorumSeat::hosts_seen(Instant now, const std::vector<SeenHost>& hosts) {
-  CHECK(raft_.has_value());
-  keeper_.look(now, *raft_, hosts);
-  pump(now);
-}
-
-void QuorumSeat::read(Instant now, std::uint64_t request) {
-  CHECK(raft_.has_value());
-  reads_[++last_read_] = {true, request};
-  raft_->step(now, Raft::Read{last_read_});
-  pump(now);
 }
 
 void QuorumSeat::tick(Instant now) {

@@ -1,7 +1,7 @@
 #pragma once
 // This host's place in the quorum: the first quorum, Raft and the scheduler, wired together. On a
 // host without a seat it knows who votes and who leads, and nothing else. A learner, or a voter
-// that was replaced, has one. A part of Node, with the manner of a machine.
+// that was replaced, has one. A machine, and a part of Node.
 
 #include <cstdint>
 #include <deque>
@@ -21,6 +21,8 @@
 #include "scheduler/raft/first_quorum.h"
 #include "scheduler/raft/raft.h"
 #include "scheduler/seat/electorate_keeper.h"
+#include "scheduler/seat/seat_inputs.h"
+#include "scheduler/seat/seat_messages.h"
 #include "scheduler/seat/state_hasher.h"
 #include "scheduler/seat/voter_pace.h"
 
@@ -55,7 +57,7 @@ struct RecoveryPlan {
   LogIndex commit;  ///< Known to be committed up to here.
   bool operator==(const RecoveryPlan&) const = default;
 };
-/// The answer to submit() or order(), by its request number.
+/// The answer to ClientSubmit, ClientOrder or ChangeQuorum, by its request number.
 struct SeatReply {
   std::uint64_t request = 0;
   std::optional<JobId> job;
@@ -75,7 +77,7 @@ struct SeatOutput {
   std::vector<std::uint64_t> refused_reads;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
-  /// What recover() wrote is durable: this epoch is to be obeyed and told from now on.
+  /// What Recover wrote is durable: this epoch is to be obeyed and told from now on.
   std::optional<ClusterEpoch> recovered;
   /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
   /// which sets raft/ aside and gives the host another seat.
@@ -93,50 +95,35 @@ class QuorumSeat {
   /// Precondition: check(raft_records).
   QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng, Instant now);
 
-  // Inputs.
-  /// True when the message was for the quorum.
-  bool receive(Instant now, const gossip::Envelope& envelope, gossip::Reader body);
-  void persisted(Instant now, std::uint64_t id);
-  void agent_message(Instant now, HostId from, Nonce nonce, AgentMessage message);
-  void link_reset(Instant now, HostId host);
-  void seeds_known(Instant now, std::vector<FirstQuorum::Seed> seeds);
-  void view_changed(Instant now, HostView view);
-  void storm_changed(Instant now, bool suspected);
-  /// Some write of this host has waited for its disk for long. Precondition: leads(). It is not
-  /// held against this host while the others' disks keep the log waiting as well.
-  void own_disk_is_late(Instant now);
-  void heard_quorum(const crdt::QuorumView& view);
-  /// Preconditions: leads().
-  void submit(Instant now, std::uint64_t request, std::string key, JobSpec spec,
-              std::string by);
-  void order(Instant now, input::ClientOrder order);
-  /// A leader begins to hand over to whoever suits best. False: it leads nobody who could.
-  bool give_way(Instant now);
-  /// Who votes, and who leads.
-  void change_quorum(Instant now, std::uint64_t request, QuorumAction action, HostId host);
-  /// True when this leader wants to look at the live hosts: hosts_seen() is then called.
+  using Input = SeatInput;
+  using Output = SeatOutput;
+
+  void step(Instant now, Input fact);
+  void tick(Instant now);
+  Instant next_deadline() const;
+  std::string deadlines_text(Instant now) const;
+  Output take_output();
+  void check_invariants() const;
+
+  /// False: nobody sits here, and the message asks nobody to. It is to be dropped.
+  bool hears(const SeatMessage& message) const;
+  /// True when this leader wants to look at the live hosts: it is then told HostsSeen.
   bool wants_hosts(Instant now) const;
-  void hosts_seen(Instant now, const std::vector<SeenHost>& hosts);
-  /// Answered by granted_reads or refused_reads with this number.
-  void read(Instant now, std::uint64_t request);
+  /// This host leads, and is about to hand over.
+  bool is_handing_over() const { return leads() && raft_->is_handing_over(); }
+
   // quorum_recovery.cc: by hand, when a majority of the voters is lost for good.
   /// Nothing without a log of its own.
   std::optional<RecoveryPlan> recovery_plan() const;
   /// This host, if it votes, and the voters that it heard of late: without a leader each tries to
   /// be elected every second or so. Not by the watch, which judges nobody while most are gone.
   std::size_t heard_voters(Instant now) const;
-  /// The log as it is here, its uncommitted end included, becomes that of a quorum of this host
-  /// alone, under `next`, which is above its epoch. kConflict: the log does not end at `expected`;
-  /// kCorrupt: it holds what this version cannot apply. Nothing has changed then. Over when
-  /// SeatOutput::recovered says so: before that nobody may hear of `next`, this host's id/ neither.
-  Status recover(Instant now, LogPosition expected, const ClusterEpoch& next);
-  /// `epoch` is obeyed on this host: a log of a lower one is set aside, and its seat given up.
-  void epoch_met(Instant now, const ClusterEpoch& epoch);
-  void tick(Instant now);
-  Instant next_deadline() const;
-  std::string deadlines_text(Instant now) const;
-  SeatOutput take_output();
-  void check_invariants() const;
+  /// The log as it is here, its uncommitted end included, as that of a quorum of this host alone
+  /// under `next`, which is above its epoch: what Recover carries out. kConflict: the log does not
+  /// end at `expected`; kCorrupt: it holds what this version cannot apply. The recovery is over
+  /// when SeatOutput::recovered says so: before that nobody may hear of `next`, this host's id/
+  /// neither. Precondition: has_seat().
+  Result<RecoveredLog> continued_log(LogPosition expected, const ClusterEpoch& next) const;
 
   /// Obeyed on this host; that of its log, where it has one.
   const ClusterEpoch& epoch() const { return epoch_; }
@@ -179,10 +166,20 @@ class QuorumSeat {
     std::uint64_t id = 0;
   };
 
+  // Each is true when the machines of the seat have something to say to each other now.
+  bool on_received(Instant now, input::MessageReceived& fact);
+  bool on_persisted(Instant now, std::uint64_t id);
+  bool on_agent_message(Instant now, input::AgentMessageReceived& fact);
+  bool on_quorum_heard(const crdt::QuorumView& view);
+  // quorum_seat_clients.cc
+  bool on_submit(Instant now, input::ClientSubmit& fact);
+  bool on_order(Instant now, input::ClientOrder& fact);
+  // quorum_recovery.cc
+  bool on_epoch_met(Instant now, const ClusterEpoch& epoch);
+  bool on_recover(Instant now, RecoveredLog log);
+
+  void hear_raft(Instant now, HostId from, RaftMessage message);
   void leave_seat(Instant now);
-  Result<RecoveredLog> continued_log(const ClusterEpoch& next);
-  static bool is_invited(const RaftMessage& message);
-  bool is_of_voter(HostId from, const RaftMessage& message) const;
   void take_new_seat(Instant now);
   void give_seat_up(Instant now, const std::string& why);
   void take_seat(Instant now, RecoveredLog log);

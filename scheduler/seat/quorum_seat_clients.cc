@@ -10,31 +10,29 @@
 
 namespace muster::scheduler {
 
-void QuorumSeat::submit(Instant now, std::uint64_t request, std::string key,
-                        JobSpec spec, std::string by) {
-  const bool is_new = leads() && !state().job_of_key(key).has_value();
+bool QuorumSeat::on_submit(Instant now, input::ClientSubmit& fact) {
+  const bool is_new = leads() && !state().job_of_key(fact.key).has_value();
   if (std::string why_not = is_new ? why_not_taken(now, EntryKind::kSubmit) : "";
       !why_not.empty()) {
     output_.replies.push_back(
-        {request, std::nullopt, false, ErrorCode::kUnavailable, std::move(why_not)});
-    return;
+        {fact.request, std::nullopt, false, ErrorCode::kUnavailable, std::move(why_not)});
+    return false;
   }
-  scheduler_.step(
-      now, input::ClientSubmit{request, std::move(key), std::move(spec), std::move(by)});
-  pump(now);
+  scheduler_.step(now, std::move(fact));
+  return true;
 }
 
-void QuorumSeat::order(Instant now, input::ClientOrder order) {
-  const EntryKind kind = std::visit(
-      [](const auto& entry) { return kind_of(Entry(entry)); }, order.order);
+bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
+  const EntryKind kind =
+      std::visit([](const auto& entry) { return kind_of(Entry(entry)); }, fact.order);
   const std::string why_not = leads() ? why_not_taken(now, kind) : "";
   if (!why_not.empty()) {
     output_.replies.push_back(
-        {order.request, std::nullopt, false, ErrorCode::kUnavailable, why_not});
-    return;
+        {fact.request, std::nullopt, false, ErrorCode::kUnavailable, why_not});
+    return false;
   }
-  scheduler_.step(now, std::move(order));
-  pump(now);
+  scheduler_.step(now, std::move(fact));
+  return true;
 }
 
 /// Of an entry that Raft drops the scheduler hears nothing: it would wait for the next such one.

@@ -51,7 +51,7 @@ class SeatOfThree : public testing::Test {
           written_[write.key] = *write.value;
         }
       }
-      seat_->persisted(now_, each.id);
+      seat_->step(now_, input::Persisted{each.id});
     }
     starts_anew_ = starts_anew_ || output.starts_anew;
     std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
@@ -70,7 +70,7 @@ class SeatOfThree : public testing::Test {
       now_ = std::max(now_, seat_->next_deadline());
       seat_->tick(now_);
       if (seat_->wants_hosts(now_)) {
-        seat_->hosts_seen(now_, {});
+        seat_->step(now_, input::HostsSeen{});
       }
       collect();
       for (const SeatSend& message : std::exchange(sent_, {})) {
@@ -119,11 +119,9 @@ class SeatOfThree : public testing::Test {
     return append;
   }
   void hear(HostId from, const RaftMessage& message) {
-    gossip::Envelope envelope;
-    envelope.type = type_of(message);
-    envelope.from = from;
     const Result<gossip::Document> body = gossip::Document::parse(encode(message));
-    seat_->receive(now_, envelope, body->root());
+    seat_->step(now_, input::MessageReceived{
+                          from, *decode_seat_message(type_of(message), body->root())});
     collect();
   }
 
@@ -145,7 +143,7 @@ class SeatOfThree : public testing::Test {
     input::ClientOrder order;
     order.request = ++last_request_;
     order.order = entry::Suspend{JobId(1), "ann"};
-    seat_->order(now_, order);
+    seat_->step(now_, order);
     collect();
     return std::exchange(replies_, {});
   }
@@ -227,7 +225,7 @@ TEST_F(SeatOfThree, AVoterThatWasReplacedRaisesNoAlarm) {
   newer.term = Term(seat_->raft()->term().value() + 100);
   newer.leader = host('b');
   newer.voters = {host('b'), host('c'), host('d')};
-  seat_->heard_quorum(newer);
+  seat_->step(now_, input::QuorumHeard{newer});
   pass(60s, false);
   EXPECT_EQ(count("quorum_unreachable"), 0);
 }
@@ -252,7 +250,7 @@ TEST_F(SeatOfThree, WhatAVoterCouldNotApplyIsNotWrittenIntoTheLog) {
   EXPECT_EQ(seat_->raft()->last_index(), before);
   input::ClientOrder cancel;  // Every version knows it.
   cancel.order = entry::Cancel{JobId(1), "ann"};
-  seat_->order(now_, cancel);
+  seat_->step(now_, cancel);
   EXPECT_GT(seat_->raft()->last_index(), before);
   levels_[host('c')] = kCommandLevel;
   pass(2s, true);
@@ -287,7 +285,7 @@ TEST_F(SeatOfThree, ATransferIsToldByWhoLeadsThen) {
     answering_ = {host('b'), host('c')};
     pass(20s, true);
     ASSERT_TRUE(seat_->leads());
-    seat_->change_quorum(now_, 99, QuorumAction::kTransfer, host('b'));
+    seat_->step(now_, input::ChangeQuorum{99, QuorumAction::kTransfer, host('b')});
     collect();
     ASSERT_TRUE(seat_->raft()->is_handing_over());
     replies_.clear();
@@ -352,7 +350,7 @@ TEST_F(SeatOfThree, AnOrderThatTheLogWouldDropIsRefusedAndTheNextIsAnswered) {
   levels_ = {{host('b'), kCommandLevel}, {host('c'), kCommandLevel}};
   pass(20s, true);
   ASSERT_TRUE(seat_->leads());
-  seat_->change_quorum(now_, 99, QuorumAction::kTransfer, host('b'));
+  seat_->step(now_, input::ChangeQuorum{99, QuorumAction::kTransfer, host('b')});
   collect();
   ASSERT_TRUE(seat_->raft()->is_handing_over());
   const auto refused = suspend();
@@ -398,7 +396,7 @@ TEST_F(SeatOfThree, ALogOfALowerEpochIsKeptAsideWhenAHigherOneIsMet) {
   pass(20s, true);
   ASSERT_TRUE(seat_->leads());
   const LogIndex last = seat_->raft()->last_index();
-  seat_->epoch_met(now_, {2, 77});
+  seat_->step(now_, input::EpochMet{{2, 77}});
   EXPECT_FALSE(seat_->has_seat());
   EXPECT_FALSE(starts_anew_) << "not before that is durable";
   collect();
@@ -410,7 +408,7 @@ TEST_F(SeatOfThree, ALogOfALowerEpochIsKeptAsideWhenAHigherOneIsMet) {
 
 TEST_F(SeatOfThree, WhoGaveItsSeatUpTakesNoneBeforeItStartsAgain) {
   pass(1s, true);
-  seat_->epoch_met(now_, {2, 77});
+  seat_->step(now_, input::EpochMet{{2, 77}});
   collect();
   sent_.clear();
   AppendRequest append;
@@ -429,7 +427,7 @@ TEST_F(SeatOfThree, ASeatWithoutALogGoesOnInTheNextEpoch) {
   options.self = host('a');
   seat_.emplace(options, empty, Rng(1), now_);
   written_ = empty;
-  seat_->epoch_met(now_, {2, 77});
+  seat_->step(now_, input::EpochMet{{2, 77}});
   collect();
   EXPECT_FALSE(starts_anew_);
   ASSERT_TRUE(QuorumSeat::check(written_, host('a')));
