@@ -1,5 +1,5 @@
 #pragma once
-// Who shall vote (design 7): the leader keeps as many voters as were founded, on distinct racks
+// Who shall vote: the leader keeps as many voters as were founded, on distinct racks
 // where it can, and replaces one that stays away or came back on another disk. A pure function from
 // what the leader sees to its next step; Raft checks once more whether that step is safe.
 

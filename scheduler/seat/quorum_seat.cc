@@ -1,13 +1,17 @@
 #include "scheduler/seat/quorum_seat.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <variant>
 
 #include "gossip/base/check.h"
 #include "gossip/base/state_machine.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
+#include "scheduler/seat/log_gate.h"
+#include "scheduler/seat/seat_messages.h"
 
 namespace muster::scheduler {
 
@@ -25,7 +29,7 @@ constexpr int kSeatRoundsMax = 64;
 
 /// Whoever has a seat of its own was no founder or is none any more: its cluster exists.
 FirstQuorum::Config first_quorum_config(const SeatOptions& options,
-                                                   const crdt::Records& raft_records) {
+                                        const crdt::Records& raft_records) {
   FirstQuorum::Config config;
   if (recover_log(raft_records).value().seat != SeatId()) {
     return config;
@@ -38,37 +42,11 @@ FirstQuorum::Config first_quorum_config(const SeatOptions& options,
   return config;
 }
 
+void append(std::vector<Event>& events, std::vector<Event> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(events));
+}
+
 }  // namespace
-
-Status QuorumSeat::check(const crdt::Records& raft_records, HostId self) {
-  const auto log = recover_log(raft_records);
-  if (!log) {
-    return log.error();
-  }
-  if (const auto why = recover_given_up(raft_records)) {
-    return Error{ErrorCode::kCorrupt, *why};
-  }
-  // Whoever sat there as a founder is among the founders, removed later or not.
-  const bool is_founder = log->seat == SeatId();
-  const Configuration& base = log->snapshot.configuration;
-  if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&
-      base.voter(self) == nullptr) {
-    return Error{ErrorCode::kConflict,
-                 "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
-  }
-  if (const auto quorum = recover_quorum(raft_records); !quorum) {
-    return quorum.error();
-  }
-  return ok();
-}
-
-bool QuorumSeat::is_bare(const crdt::Records& raft_records) {
-  const auto log = recover_log(raft_records);
-  const auto quorum = recover_quorum(raft_records);
-  return log.has_value() && log->snapshot.configuration.voters.empty() && log->entries.empty() &&
-         log->hard_state.term == Term() && quorum.has_value() && !quorum->formed.has_value() &&
-         !quorum->promise.has_value();
-}
 
 QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng,
                        Instant now)
@@ -77,12 +55,13 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
       first_quorum_(first_quorum_config(options, raft_records), options.self, rng_.fork(),
                     recover_quorum(raft_records).value(), now),
       scheduler_({}, State(), now),
-      hasher_(options.compact_entries) {
+      known_(options.self),
+      log_(options.compact_entries) {
   if (first_quorum_.formed().has_value()) {
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
   RecoveredLog log = recover_log(raft_records).value();
-  epoch_ = log.epoch;
+  known_.begin_epoch(log.epoch);
   log.must_compare = !mutant(SchedulerMutant::kDiskNotCompared);
   if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
     take_seat(now, std::move(log));
@@ -90,68 +69,60 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
   }
 }
 
-void QuorumSeat::take_seat(Instant now, RecoveredLog log) {
-  RaftConfig config;
-  config.level = kCommandLevel;
-  raft_.emplace(config, options_.self, rng_.fork(), std::move(log), now);
-  heard_leader_at_ = now;
-  current_at_ = now;
-}
-
 void QuorumSeat::step(Instant now, Input fact) {
   const auto to_raft = [&](Raft::Input each) {
     raft_->step(now, std::move(each));
     return true;
   };
-  const bool moved = std::visit(
-      Overloaded{
-          [&](input::MessageReceived& each) { return on_received(now, each); },
-          [&](const input::Persisted& each) { return on_persisted(now, each.id); },
-          [&](input::AgentMessageReceived& each) { return on_agent_message(now, each); },
-          [&](const input::LinkReset& each) {
-            return raft_.has_value() && to_raft(Raft::LeaderLinkReset{each.host});
-          },
-          [&](FirstQuorum::SeedsKnown& each) {
-            first_quorum_.step(now, std::move(each));
-            return true;
-          },
-          [&](input::HostViewChanged& each) {
-            scheduler_.step(now, std::move(each));
-            return true;
-          },
-          [&](const input::StormChanged& each) {
-            scheduler_.step(now, each);
-            keeper_.storm_changed(each.suspected);
-            return true;
-          },
-          [&](const input::OwnDiskLate&) {
-            pace_.own_disk_is_late(now, *raft_);
-            return true;
-          },
-          [&](const input::QuorumHeard& each) { return on_quorum_heard(each.view); },
-          [&](input::ClientSubmit& each) { return on_submit(now, each); },
-          [&](input::ClientOrder& each) { return on_order(now, each); },
-          [&](const input::GiveWay&) { return leads() && to_raft(Raft::Transfer{}); },
-          [&](const input::ChangeQuorum& each) {
-            CHECK(raft_.has_value());
-            keeper_.wish(now, *raft_, each.request, each.action, each.host);
-            return true;
-          },
-          [&](const input::HostsSeen& each) {
-            CHECK(raft_.has_value());
-            keeper_.look(now, *raft_, each.hosts);
-            return true;
-          },
-          [&](const input::Read& each) {
-            CHECK(raft_.has_value());
-            reads_[++last_read_] = {true, each.request};
-            return to_raft(Raft::Read{last_read_});
-          },
-          [&](const input::EpochMet& each) { return on_epoch_met(now, each.epoch); },
-          [&](input::Recover& each) { return on_recover(now, std::move(each.log)); },
+  const Overloaded hear{
+      [&](input::MessageReceived& each) { return on_received(now, each); },
+      [&](const input::Persisted& each) { return on_persisted(now, each.id); },
+      [&](input::AgentMessageReceived& each) { return on_agent_message(now, each); },
+      [&](const input::LinkReset& each) {
+        return raft_.has_value() && to_raft(Raft::LeaderLinkReset{each.host});
       },
-      fact);
-  if (moved) {
+      [&](FirstQuorum::SeedsKnown& each) {
+        first_quorum_.step(now, std::move(each));
+        return true;
+      },
+      [&](input::HostViewChanged& each) {
+        scheduler_.step(now, std::move(each));
+        return true;
+      },
+      [&](const input::StormChanged& each) {
+        scheduler_.step(now, each);
+        keeper_.storm_changed(each.suspected);
+        return true;
+      },
+      [&](const input::OwnDiskLate&) {
+        pace_.own_disk_is_late(now, *raft_);
+        return true;
+      },
+      [&](const input::QuorumHeard& each) {
+        known_.hear(each.view);
+        return false;
+      },
+      [&](input::ClientSubmit& each) { return on_submit(now, each); },
+      [&](input::ClientOrder& each) { return on_order(now, each); },
+      [&](const input::GiveWay&) { return leads() && to_raft(Raft::Transfer{}); },
+      [&](const input::ChangeQuorum& each) {
+        CHECK(raft_.has_value());
+        keeper_.wish(now, *raft_, each.request, each.action, each.host);
+        return true;
+      },
+      [&](const input::HostsSeen& each) {
+        CHECK(raft_.has_value());
+        keeper_.look(now, *raft_, each.hosts);
+        return true;
+      },
+      [&](const input::Read& each) {
+        CHECK(raft_.has_value());
+        return to_raft(Raft::Read{reads_.begin({true, each.request})});
+      },
+      [&](const input::EpochMet& each) { return on_epoch_met(now, each.epoch); },
+      [&](input::Recover& each) { return on_recover(now, std::move(each.log)); },
+  };
+  if (std::visit(hear, fact)) {
     pump(now);
   }
 }
@@ -182,51 +153,38 @@ void QuorumSeat::hear_raft(Instant now, HostId from, RaftMessage message) {
   std::optional<LogIndex> told;
   if (const auto* append = std::get_if<AppendRequest>(&message)) {
     told = std::max(append->commit, append->committed);
-    told_commit_ = std::max(told_commit_, *told);
+    log_.tell_commit(*told);
   }
   if (const Seat* voter = raft_->log().configuration().voter(from);
       voter != nullptr && is_from_seat(message, voter->id)) {
-    voters_heard_[from] = now;
+    contact_.hear_voter(now, from);
   }
   raft_->step(now, Raft::PeerMessage{from, std::move(message)});
   if (from == raft_->leader()) {
-    heard_leader_at_ = now;
     // A new leader knows what its predecessor had committed once an entry of its own is.
     const bool is_current = told.has_value() && raft_->commit() >= *told &&
                             raft_->log().term_at(raft_->commit()) == raft_->term();
-    current_at_ = is_current ? now : current_at_;
+    contact_.hear_leader(now, is_current);
   }
 }
 
-/// The seat's id is on disk before anything that is said from it.
-void QuorumSeat::take_new_seat(Instant now) {
-  RecoveredLog log;
-  log.seat = SeatId(rng_.next() | 1U);
-  log.epoch = epoch_;
-  persist({Owner::Machine::kSeat, 0},
-          {write_of(log.seat), write_of(log.epoch)});
-  output_.events.push_back({Severity::kInfo, "seat_taken", {}});
-  take_seat(now, std::move(log));
-}
-
 bool QuorumSeat::on_persisted(Instant now, std::uint64_t id) {
-  const auto found = persists_.find(id);
-  CHECK(found != persists_.end());
-  const Owner owner = found->second;
-  persists_.erase(found);
+  using Machine = SeatWrites::Machine;
+  const SeatWrites::Owner owner = writes_.end(id);
   switch (owner.machine) {
-    case Owner::Machine::kSeat:
+    case Machine::kNobody:
       return false;
-    case Owner::Machine::kRecovery:
-      output_.recovered = epoch_;
+    case Machine::kRecovery:
+      output_.recovered = known_.epoch();
       return false;
-    case Owner::Machine::kGivenUp:
+    case Machine::kGivenUp:
       output_.starts_anew = true;
       return false;
-    case Owner::Machine::kFirstQuorum:
+    case Machine::kFirstQuorum:
       first_quorum_.step(now, FirstQuorum::Persisted{owner.id});
       return true;
-    case Owner::Machine::kRaft:
+    case Machine::kRaft:
+      CHECK(raft_.has_value());
       raft_->step(now, Raft::Persisted{owner.id});
       return true;
   }
@@ -242,17 +200,66 @@ bool QuorumSeat::on_agent_message(Instant now, input::AgentMessageReceived& fact
   return is_taken;
 }
 
-bool QuorumSeat::on_quorum_heard(const crdt::QuorumView& view) {
-  if (view.epoch != epoch_) {
+bool QuorumSeat::on_submit(Instant now, input::ClientSubmit& fact) {
+  const bool is_new = leads() && !state().job_of_key(fact.key).has_value();
+  std::string why_not =
+      is_new ? why_not_taken(now, *raft_, state(), EntryKind::kSubmit) : std::string();
+  if (!why_not.empty()) {
+    output_.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;
   }
-  // Within a term the leader's own row alone speaks, the newest last: it may name other voters.
-  const bool is_later =
-      view.term == heard_.term && (heard_.leader.is_zero() || view.leader == heard_.leader);
-  if (view.term > heard_.term || is_later) {
-    heard_ = view;
+  scheduler_.step(now, std::move(fact));
+  return true;
+}
+
+bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
+  const EntryKind kind =
+      std::visit([](const auto& entry) { return kind_of(Entry(entry)); }, fact.order);
+  std::string why_not = leads() ? why_not_taken(now, *raft_, state(), kind) : std::string();
+  if (!why_not.empty()) {
+    output_.replies.push_back(refusal(fact.request, std::move(why_not)));
+    return false;
   }
-  return false;
+  scheduler_.step(now, std::move(fact));
+  return true;
+}
+
+bool QuorumSeat::on_epoch_met(Instant now, const ClusterEpoch& epoch) {
+  if (epoch.counter <= known_.epoch().counter) {
+    return false;
+  }
+  known_.begin_epoch(epoch);
+  if (!raft_.has_value()) {
+    return false;
+  }
+  if (!raft_->log().configuration().voters.empty()) {
+    give_seat_up(now, "the quorum was recovered elsewhere, as epoch " + epoch.text());
+    return true;
+  }
+  // It has not had the log yet: there is nothing to keep.
+  crdt::WriteBatch batch;
+  raft_->erase_all(batch);
+  batch.push_back(write_of(new_seat()));  // Never a founder's again.
+  batch.push_back(write_of(epoch));
+  leave_seat(now);
+  persist({SeatWrites::Machine::kNobody, 0}, std::move(batch));
+  return true;
+}
+
+bool QuorumSeat::on_recover(Instant now, RecoveredLog log) {
+  CHECK(raft_.has_value());
+  CHECK(log.epoch.counter > known_.epoch().counter);
+  CHECK(log.snapshot.at == raft_->log().last());
+  log.seat = new_seat();
+  log.snapshot.configuration.voters = {{options_.self, log.seat}};
+  crdt::WriteBatch batch = replaced_by(*raft_, log);
+  output_.events.push_back(recovered_event(*raft_, log));
+  leave_seat(now);
+  known_.begin_epoch(log.epoch);
+  // What the new machine writes comes behind this batch: no vote is durable before the log is.
+  persist({SeatWrites::Machine::kRecovery, 0}, std::move(batch));
+  take_seat(now, std::move(log));
+  return true;
 }
 
 bool QuorumSeat::wants_hosts(Instant now) const {
@@ -317,18 +324,18 @@ void QuorumSeat::pump(Instant now) {
 bool QuorumSeat::drain_first_quorum(Instant now) {
   FirstQuorum::Output output = first_quorum_.take_output();
   for (auto& message : output.messages) {
-    output_.messages.push_back({message.to, type_of(message.message), Nonce(),
-                                encode(message.message)});
+    output_.messages.push_back(
+        {message.to, type_of(message.message), Nonce(), encode(message.message)});
   }
   for (auto& each : output.persists) {
-    persist({Owner::Machine::kFirstQuorum, each.id}, std::move(each.writes));
+    persist({SeatWrites::Machine::kFirstQuorum, each.id}, std::move(each.writes));
   }
-  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  append(output_.events, std::move(output.events));
   if (!output.formed.has_value()) {
     return false;
   }
   output_.formed = output.formed->cluster;
-  if (!raft_.has_value() && epoch_.is_first()) {
+  if (!raft_.has_value() && known_.epoch().is_first()) {
     RecoveredLog log;
     log.snapshot.configuration = founding(output.formed->voters);
     take_seat(now, std::move(log));
@@ -342,13 +349,13 @@ bool QuorumSeat::drain_raft(Instant now) {
   }
   Raft::Output output = raft_->take_output();
   for (auto& message : output.messages) {
-    output_.messages.push_back({message.to, type_of(message.message), Nonce(),
-                                encode(message.message)});
+    output_.messages.push_back(
+        {message.to, type_of(message.message), Nonce(), encode(message.message)});
   }
   for (auto& each : output.persists) {
-    persist({Owner::Machine::kRaft, each.id}, std::move(each.writes));
+    persist({SeatWrites::Machine::kRaft, each.id}, std::move(each.writes));
   }
-  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  append(output_.events, std::move(output.events));
   for (const Seat& seat : output.invited) {
     keeper_.seat_heard(seat);
   }
@@ -360,38 +367,40 @@ bool QuorumSeat::drain_raft(Instant now) {
     output_.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {
-    Result<State> state = State::decode(output.install->state);
-    if (state) {
-      scheduler_.step(now, input::Restored{std::move(state).value()});
-      hasher_.restored(scheduler_.state());
-    } else {
-      output_.halted = state.error().text;
-    }
+    install(now, *output.install);
   }
   for (CommittedEntry& entry : output.committed) {
-    apply(now, entry);
+    log_.apply(now, std::move(entry), *raft_, scheduler_, output_.events);
   }
   for (const ReadGrant& read : output.reads) {
-    grant(now, read.context, true);
+    end_read(now, read.context, true);
   }
   for (const std::uint64_t context : output.refused_reads) {
-    grant(now, context, false);
+    end_read(now, context, false);
   }
   return !output.committed.empty() || output.install.has_value() || !output.reads.empty() ||
          !output.refused_reads.empty();
 }
 
-void QuorumSeat::grant(Instant now, std::uint64_t context, bool granted) {
-  const auto found = reads_.find(context);
-  if (found == reads_.end()) {
+void QuorumSeat::install(Instant now, const Snapshot& snapshot) {
+  Result<State> state = State::decode(snapshot.state);
+  if (!state) {
+    output_.halted = state.error().text;
     return;
   }
-  const ReadOwner owner = found->second;
-  reads_.erase(found);
-  if (owner.is_client) {
-    (granted ? output_.granted_reads : output_.refused_reads).push_back(owner.id);
-  } else if (granted) {
-    scheduler_.step(now, input::MajorityRound{owner.id});
+  scheduler_.step(now, input::Restored{std::move(state).value()});
+  log_.restored(scheduler_.state());
+}
+
+void QuorumSeat::end_read(Instant now, std::uint64_t number, bool is_granted) {
+  const auto owner = reads_.end(number);
+  if (!owner.has_value()) {
+    return;
+  }
+  if (owner->is_client) {
+    (is_granted ? output_.granted_reads : output_.refused_reads).push_back(owner->id);
+  } else if (is_granted) {
+    scheduler_.step(now, input::MajorityRound{owner->id});
   }
 }
 
@@ -400,52 +409,19 @@ void QuorumSeat::tell_leadership(Instant now) {
     return;
   }
   const bool leads = raft_->role() == Role::kLeader;
-  const bool ready = raft_->leads_with_own_term_applied();
-  if (told_ready_ && !leads) {
-    // What a leader knew is as old as the last word of a majority to it.
-    heard_leader_at_ = std::max(heard_leader_at_, raft_->last_majority_at());
-    current_at_ = std::max(current_at_, raft_->last_majority_at());
+  const bool is_ready = raft_->leads_with_own_term_applied();
+  if (told_.own_term_applied && !leads) {
+    contact_.led_until(raft_->last_majority_at());
   }
-  tell_quiet_voters(now);
-  watch_for_loss(now);
-  if (leads != told_leads_ || ready != told_ready_) {
-    told_leads_ = leads;
-    told_ready_ = ready;
-    scheduler_.step(now, input::LeadershipChanged{leads, ready});
-  }
-}
-
-/// A leader that goes is replaced within a second or two; what lasts longer is no election.
-constexpr Duration kLostAfter = std::chrono::seconds(5);
-
-void QuorumSeat::watch_for_loss(Instant now) {
-  // One that was replaced while it was off is told nothing, and misses nothing.
-  const bool is_leaderless = raft_->is_voter() && raft_->leader().is_zero() && is_heard_of();
-  leaderless_since_ = is_leaderless ? std::min(leaderless_since_, now) : kNever;
-  const bool is_lost = is_leaderless && now - leaderless_since_ >= kLostAfter;
-  if (is_lost == told_lost_) {
-    return;
-  }
-  told_lost_ = is_lost;
-  if (!is_lost && raft_->leader().is_zero()) {
-    return;
-  }
-  if (!is_lost) {
-    output_.events.push_back({Severity::kInfo, "quorum_reached", {}});
-    return;
-  }
-  output_.events.push_back(
-      {Severity::kAlarm,
-       "quorum_unreachable",
-       {{"voters", std::to_string(raft_->voters().size())},
-        {"advice",
-         "jobs run on, nothing is accepted or placed from here: ask the other voters with "
-         "muster quorum --node"}}});
-}
-
-void QuorumSeat::tell_quiet_voters(Instant now) {
   if (auto news = pace_.look(now, *raft_, options_.self)) {
     scheduler_.step(now, *std::move(news));
+  }
+  if (auto news = contact_.watch(now, *raft_, known_.leaves_out(*raft_))) {
+    output_.events.push_back(*std::move(news));
+  }
+  if (leads != told_.leads || is_ready != told_.own_term_applied) {
+    told_ = {leads, is_ready};
+    scheduler_.step(now, told_);
   }
 }
 
@@ -455,24 +431,14 @@ bool QuorumSeat::drain_scheduler(Instant now) {
     if (message.to == options_.self) {
       output_.to_own_agent.emplace_back(message.nonce, std::move(message.message));
     } else {
-      output_.messages.push_back({message.to, type_of(message.message), message.nonce,
-                                  encode(message.message)});
+      output_.messages.push_back(
+          {message.to, type_of(message.message), message.nonce, encode(message.message)});
     }
   }
   for (const ClientReply& reply : output.replies) {
-    SeatReply out;
-    out.request = reply.request;
-    if (reply.error.has_value()) {
-      out.code = reply.error->code;
-      out.text = reply.error->text;
-    } else if (reply.job == JobId()) {
-      out.done = true;
-    } else {
-      out.job = reply.job;
-    }
-    output_.replies.push_back(std::move(out));
+    output_.replies.push_back(reply_of(reply));
   }
-  std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+  append(output_.events, std::move(output.events));
   if (!output.halted.empty()) {
     output_.halted = output.halted;
   }
@@ -482,8 +448,7 @@ bool QuorumSeat::drain_scheduler(Instant now) {
   }
   for (const std::uint64_t context : output.round_requests) {
     CHECK(raft_.has_value());
-    reads_[++last_read_] = {false, context};
-    raft_->step(now, Raft::Read{last_read_});
+    raft_->step(now, Raft::Read{reads_.begin({false, context})});
   }
   return !output.proposals.empty() || !output.round_requests.empty();
 }
@@ -499,8 +464,10 @@ bool QuorumSeat::drain_keeper(Instant now) {
       raft_->step(now, std::move(input));
       moved = true;
     }
-    answer_wishes(std::move(output.done));
-    std::move(output.events.begin(), output.events.end(), std::back_inserter(output_.events));
+    for (ElectorateKeeper::Done& done : output.done) {
+      output_.replies.push_back(reply_of(std::move(done)));
+    }
+    append(output_.events, std::move(output.events));
   };
   drain();
   keeper_.follow(now, *raft_);
@@ -508,82 +475,95 @@ bool QuorumSeat::drain_keeper(Instant now) {
   return moved;
 }
 
-void QuorumSeat::answer_wishes(std::vector<ElectorateKeeper::Done> done) {
-  for (ElectorateKeeper::Done& each : done) {
-    output_.replies.push_back(
-        {each.request, std::nullopt, each.ok, each.code, std::move(each.text)});
+std::optional<RecoveryPlan> QuorumSeat::recovery_plan() const {
+  if (!raft_.has_value() || raft_->log().configuration().voters.empty()) {
+    return std::nullopt;
   }
+  return RecoveryPlan{epoch(), raft_->log().last(), raft_->commit()};
 }
 
-void QuorumSeat::persist(Owner owner, crdt::WriteBatch writes) {
-  const std::uint64_t id = ++last_persist_;
-  persists_.emplace(id, owner);
-  output_.persists.push_back({id, std::move(writes)});
+std::size_t QuorumSeat::heard_voters(Instant now) const {
+  return (is_voter() ? 1U : 0U) +
+         (has_seat() ? contact_.heard_of(now, raft_->log().configuration().voters) : 0U);
 }
 
-/// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out: it is
-/// no member any more, or not yet.
-bool QuorumSeat::trusts_own_seat() const {
-  if (!raft_.has_value()) {
-    return false;
+Result<RecoveredLog> QuorumSeat::continued_log(LogPosition expected,
+                                               const ClusterEpoch& next) const {
+  CHECK(raft_.has_value());
+  CHECK(next.counter > epoch().counter);
+  if (raft_->log().last() != expected) {
+    return Error{ErrorCode::kConflict, "its log has moved on: look at it again"};
   }
-  const bool is_led = !raft_->leader().is_zero() && raft_->term() >= heard_.term;
-  return is_led || (raft_->is_voter() && is_heard_of());
+  return scheduler::continued_log(*raft_, state(), next,
+                                  std::max(raft_->term(), known_.heard_term()).next());
 }
 
-/// Whether the newest row about the quorum, if any, counts this host among the voters.
-bool QuorumSeat::is_heard_of() const {
-  return heard_.voters.empty() || heard_.term < raft_->term() ||
-         std::find(heard_.voters.begin(), heard_.voters.end(), options_.self) !=
-             heard_.voters.end();
+void QuorumSeat::take_seat(Instant now, RecoveredLog log) {
+  RaftConfig config;
+  config.level = kCommandLevel;
+  raft_.emplace(config, options_.self, rng_.fork(), std::move(log), now);
+  contact_.take_seat(now);
 }
 
-HostId QuorumSeat::known_leader() const {
-  return trusts_own_seat() ? raft_->leader() : heard_.leader;
+/// The seat's id is on disk before anything that is said from it.
+void QuorumSeat::take_new_seat(Instant now) {
+  RecoveredLog log;
+  log.seat = new_seat();
+  log.epoch = known_.epoch();
+  persist({SeatWrites::Machine::kNobody, 0}, {write_of(log.seat), write_of(log.epoch)});
+  output_.events.push_back({Severity::kInfo, "seat_taken", {}});
+  take_seat(now, std::move(log));
+}
+
+/// Everything that is of the log that was followed here.
+void QuorumSeat::leave_seat(Instant now) {
+  for (const std::uint64_t request : reads_.give_up()) {
+    output_.refused_reads.push_back(request);
+  }
+  writes_.leave_raft();
+  if (told_.leads) {
+    scheduler_.step(now, input::LeadershipChanged{false, false});
+  }
+  told_ = {};
+  raft_.reset();
+  keeper_.leave();
+  for (ElectorateKeeper::Done& done : keeper_.take_output().done) {
+    output_.replies.push_back(reply_of(std::move(done)));
+  }
+  pace_ = VoterPace();
+  contact_.leave_seat();
+  log_ = SeatLog(options_.compact_entries);
+}
+
+/// The agent starts again once raft/ says so durably: else a crash would bring back the voter that
+/// was. The log itself is kept, aside.
+void QuorumSeat::give_seat_up(Instant now, const std::string& why) {
+  output_.events.push_back({Severity::kWarn, "seat_given_up", {{"why", why}}});
+  leave_seat(now);
+  gives_seat_up_ = true;
+  persist({SeatWrites::Machine::kGivenUp, 0}, {write_of_given_up(why)});
+}
+
+void QuorumSeat::persist(SeatWrites::Owner owner, crdt::WriteBatch writes) {
+  output_.persists.push_back({writes_.begin(owner), std::move(writes)});
 }
 
 HostId QuorumSeat::ready_leader() const {
-  if (!trusts_own_seat()) {
-    return heard_.leader;
-  }
-  return applied_term_ == raft_->term() ? raft_->leader() : HostId();
-}
-
-Term QuorumSeat::known_term() const {
-  return trusts_own_seat() ? raft_->term() : heard_.term;
-}
-
-crdt::QuorumView QuorumSeat::known_quorum() const {
-  if (!trusts_own_seat() || raft_->voters().empty()) {
-    return heard_;
-  }
-  crdt::QuorumView view;
-  view.term = raft_->term();
-  view.leader = raft_->leader();
-  view.voters = raft_->voters();
-  view.epoch = epoch_;
-  return view;
+  const bool is_awaited = trusts_own_seat() && log_.applied_term() != raft_->term();
+  return is_awaited ? HostId() : known_leader();
 }
 
 std::optional<crdt::QuorumView> QuorumSeat::take_quorum_news() {
   // The leader alone speaks of itself, once it is sure: voters that disagree would only confuse.
-  if (!leads()) {
-    return std::nullopt;
-  }
-  crdt::QuorumView view = known_quorum();
-  if (view == told_) {
-    return std::nullopt;
-  }
-  told_ = view;
-  return view;
+  return leads() ? known_.take_news(*raft_) : std::nullopt;
 }
 
 Duration QuorumSeat::age(Instant now) const {
-  return leads() || !raft_.has_value() ? Duration(0) : now - current_at_;
+  return leads() || !raft_.has_value() ? Duration(0) : contact_.age(now);
 }
 
 Duration QuorumSeat::leaderless(Instant now) const {
-  return leads() || !raft_.has_value() ? Duration(0) : now - heard_leader_at_;
+  return leads() || !raft_.has_value() ? Duration(0) : contact_.leaderless(now);
 }
 
 }  // namespace muster::scheduler

@@ -35,7 +35,6 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/raft/replication.h", "Replication", 18, 5, "what a leader knows of each follower"},
     {"scheduler/raft/types.h", "RaftConfig", 20, 0, kRecord},
     {"scheduler/seat/electorate_keeper.h", "ElectorateKeeper", 16, 6, kNotSplit},
-    {"scheduler/seat/quorum_seat.h", "QuorumSeat", 31, 29, kNotSplit},
     {"scheduler/state/job_record.h", "Job", 20, 0, kRecord},
     {"scheduler/state/job_record.h", "HostRecord", 17, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 0, kRecord},

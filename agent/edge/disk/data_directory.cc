@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "agent/edge/event_log.h"
-#include "scheduler/seat/quorum_seat.h"
+#include "scheduler/seat/seat_records.h"
 
 namespace muster::agent {
 namespace {
@@ -80,7 +80,7 @@ Status DataDirectory::start_raft_anew(const std::string& why) {
       return marked;
     }
   }
-  const bool is_bare = stores_.raft != nullptr && scheduler::QuorumSeat::is_bare(recovered_.raft);
+  const bool is_bare = stores_.raft != nullptr && scheduler::is_bare_seat(recovered_.raft);
   stores_.raft.reset();
   recovered_.raft.clear();
   Event event{Severity::kWarn, "raft_discarded", {{"why", why}, {"held", "no log"}}};
@@ -102,7 +102,7 @@ Status DataDirectory::start_raft_anew(const std::string& why) {
 
 Result<RaftHomeWrites> DataDirectory::find_home(HostId self) const {
   const std::string raft = path_ + "/raft";
-  const Status sound = scheduler::QuorumSeat::check(recovered_.raft, self);
+  const Status sound = scheduler::check_seat(recovered_.raft, self);
   if (!sound && sound.error().code == ErrorCode::kCorrupt) {
     return Error{sound.error().code, raft + ": " + sound.error().text};
   }

@@ -7,6 +7,7 @@
 #include "crdt/rows/codec.h"
 #include "membership/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
+#include "scheduler/seat/seat_records.h"
 #include "tests/agent/node/bare_node.h"
 
 namespace muster::agent {
@@ -310,7 +311,7 @@ TEST(Node, ARecoveryIsInTheLogBeforeAnythingElseKnowsOfIt) {
   });
   ASSERT_NE(of_id, bare.written.end());
   EXPECT_GT(of_id->first, bare.written[0].first) << "not in one output: any order is possible";
-  EXPECT_TRUE(scheduler::QuorumSeat::check(bare.records(crdt::Environment::kRaft), testing::kSelf));
+  EXPECT_TRUE(scheduler::check_seat(bare.records(crdt::Environment::kRaft), testing::kSelf));
 }
 
 TEST(Node, AnEpochThatNobodyCanHaveReachedIsNotBelieved) {

@@ -11,6 +11,7 @@
 
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
+#include "scheduler/seat/seat_records.h"
 
 namespace muster::scheduler {
 namespace {
@@ -156,7 +157,7 @@ class SeatOfThree : public testing::Test {
   /// And raft/ says so.
   void expect_seat_given_up() const {
     EXPECT_TRUE(starts_anew_);
-    const Status checked = QuorumSeat::check(written_, host('a'));
+    const Status checked = check_seat(written_, host('a'));
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().code, ErrorCode::kCorrupt);
   }
@@ -430,7 +431,7 @@ TEST_F(SeatOfThree, ASeatWithoutALogGoesOnInTheNextEpoch) {
   seat_->step(now_, input::EpochMet{{2, 77}});
   collect();
   EXPECT_FALSE(starts_anew_);
-  ASSERT_TRUE(QuorumSeat::check(written_, host('a')));
+  ASSERT_TRUE(check_seat(written_, host('a')));
   EXPECT_EQ(recover_log(written_)->epoch, (ClusterEpoch{2, 77}));
 }
 

@@ -1,6 +1,6 @@
 // Which raft/ a seat trusts.
 
-#include "scheduler/seat/quorum_seat.h"
+#include "scheduler/seat/seat_records.h"
 
 #include <gtest/gtest.h>
 
@@ -24,13 +24,13 @@ crdt::Records records_of_voter(HostId voter) {
   return records;
 }
 
-TEST(QuorumSeat, AnEmptyRaftAndItsOwnSeatAreTrusted) {
-  EXPECT_TRUE(QuorumSeat::check({}, kFirst));
-  EXPECT_TRUE(QuorumSeat::check(records_of_voter(kFirst), kFirst));
+TEST(SeatRecords, AnEmptyRaftAndItsOwnSeatAreTrusted) {
+  EXPECT_TRUE(check_seat({}, kFirst));
+  EXPECT_TRUE(check_seat(records_of_voter(kFirst), kFirst));
 }
 
-TEST(QuorumSeat, AQuorumWithoutThisHostIsAConflict) {
-  const Status checked = QuorumSeat::check(records_of_voter(kFirst), kOther);
+TEST(SeatRecords, AQuorumWithoutThisHostIsAConflict) {
+  const Status checked = check_seat(records_of_voter(kFirst), kOther);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, ErrorCode::kConflict);
   EXPECT_NE(checked.error().text.find("none of its voters"), std::string::npos);

@@ -1,0 +1,30 @@
+#include "scheduler/seat/log_gate.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace muster::scheduler {
+
+std::string why_not_taken(Instant now, const Raft& raft, const State& state, EntryKind kind) {
+  if (!raft.takes_proposals()) {
+    return raft.is_handing_over() ? "another voter is about to lead: repeat"
+                                  : "too much waits for the disks of a majority: repeat";
+  }
+  const std::uint64_t level = level_needed(kind);
+  // Whoever does not know what the log holds already stops at that, whatever follows it.
+  if (std::max(raft.common_level(), state.level_met()) >= level) {
+    return "";
+  }
+  std::string hosts;
+  for (const MemberLag& member : raft.lag(now)) {
+    if (member.level < level) {
+      const HostRecord* known = state.host(member.host);
+      hosts +=
+          (hosts.empty() ? "" : ", ") + (known == nullptr ? member.host.short_hex() : known->name);
+    }
+  }
+  return "not every voter runs a version that knows this, as far as they said: upgrade " + hosts +
+         " first, or start what is off";
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,27 @@
+#include "scheduler/seat/seat_output.h"
+
+namespace muster::scheduler {
+
+SeatReply reply_of(const ClientReply& reply) {
+  SeatReply out;
+  out.request = reply.request;
+  if (reply.error.has_value()) {
+    out.code = reply.error->code;
+    out.text = reply.error->text;
+  } else if (reply.job == JobId()) {
+    out.done = true;
+  } else {
+    out.job = reply.job;
+  }
+  return out;
+}
+
+SeatReply reply_of(ElectorateKeeper::Done done) {
+  return {done.request, std::nullopt, done.ok, done.code, std::move(done.text)};
+}
+
+SeatReply refusal(std::uint64_t request, std::string why_not) {
+  return {request, std::nullopt, false, ErrorCode::kUnavailable, std::move(why_not)};
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,38 @@
+#include "scheduler/seat/seat_records.h"
+
+#include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::scheduler {
+
+Status check_seat(const crdt::Records& raft_records, HostId self) {
+  const auto log = recover_log(raft_records);
+  if (!log) {
+    return log.error();
+  }
+  if (const auto why = recover_given_up(raft_records)) {
+    return Error{ErrorCode::kCorrupt, *why};
+  }
+  // Whoever sat there as a founder is among the founders, removed later or not.
+  const bool is_founder = log->seat == SeatId();
+  const Configuration& base = log->snapshot.configuration;
+  if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&
+      base.voter(self) == nullptr) {
+    return Error{ErrorCode::kConflict,
+                 "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
+  }
+  if (const auto quorum = recover_quorum(raft_records); !quorum) {
+    return quorum.error();
+  }
+  return ok();
+}
+
+bool is_bare_seat(const crdt::Records& raft_records) {
+  const auto log = recover_log(raft_records);
+  const auto quorum = recover_quorum(raft_records);
+  return log.has_value() && log->snapshot.configuration.voters.empty() && log->entries.empty() &&
+         log->hard_state.term == Term() && quorum.has_value() && !quorum->formed.has_value() &&
+         !quorum->promise.has_value();
+}
+
+}  // namespace muster::scheduler
