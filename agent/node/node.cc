@@ -173,7 +173,8 @@ std::string Node::deadlines_text() const {
   return text("membership", membership_.next_deadline()) + text("store", store_.next_deadline()) +
          seat_.deadlines_text(now_) + text("gang_agent", gang_agent_.next_deadline()) +
          text("relay", relay_.next_deadline()) + text("seeds", seeds_.next_deadline()) +
-         text("desk", desk_.next_deadline()) + text("id_watch", id_watch_.next_deadline()) +
+         text("disk", disk_look_at()) + text("desk", desk_.next_deadline()) +
+         text("goodbye", ask_goodbye_at_) + text("id_watch", id_watch_.next_deadline()) +
          text("exit", exit_at_);
 }
 

@@ -245,6 +245,14 @@ TEST(Node, LeavingEndsInAnyCase) {
   EXPECT_TRUE(bare.has_exited());
 }
 
+TEST(Node, TheDeadlinesForPeopleNameAllThatItWaitsFor) {
+  Forwarding bare;
+  leave(bare);
+  const std::string text = bare.node().deadlines_text();
+  EXPECT_NE(text.find(" goodbye=100000000 "), std::string::npos) << text;
+  EXPECT_NE(text.find(" disk=never "), std::string::npos) << text;
+}
+
 /// The request that was passed on to the peer.
 std::optional<Request> passed_on(const Forwarding& bare) {
   for (const gossip::TransportOutput& each : bare.transport) {
