@@ -19,6 +19,7 @@
 #include "agent/gang/renewal_relay.h"
 #include "agent/node/id_watch.h"
 #include "agent/node/seed_contact.h"
+#include "agent/node/words.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/address_book.h"
 #include "crdt/store/host_store.h"
@@ -33,77 +34,10 @@
 
 namespace muster::agent {
 
-/// In id/: the cluster that this host is a member of.
-inline constexpr std::string_view kClusterKey = "cluster";
-
-struct NodeOptions {
-  HostId self;
-  AgentStart start;     ///< The generation is durable before the Node is made.
-  std::string name;     ///< Unique in the cluster; a second claimant shows as an alarm.
-  std::string boot_id;  ///< Of the kernel: a new one proves that earlier ranks are gone.
-  std::string rack;
-  gossip::Endpoint control;  ///< Where this agent listens, as others dial it.
-  gossip::Endpoint bulk;
-  std::vector<gossip::Endpoint> seeds;
-  int bootstrap_expect = 0;    ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
-  crdt::Capacity capacity;     ///< The inventory to offer.
-  bool has_namespaces = true;  ///< Inventory::has_namespaces.
-  std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
-  /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
-  /// steps and a second longer; higher: a leader with more links, at most so many.
-  std::size_t relays_from_hosts = 256;
-};
-
-/// What the disk held at the start.
-struct Recovered {
-  crdt::Records id;
-  crdt::Records raft;
-  crdt::Records state;
-};
-
-/// What the supervisors of this host report; GangAgent says what each fact means.
-struct SupervisorReport {
-  GangAgentInput fact;
-};
-/// The loop did not run for this long, though it should have: judge nobody for a while.
-struct Paused {
-  Duration gap{0};
-};
-/// The user asked this agent to leave.
-struct LeaveAsked {};
-/// The agent shall end, to be started again later: a leader hands over first, for kHandOverMax.
-struct StopAsked {};
-/// A piece of a rank's output, as asked for by ReadOutput.
-struct OutputRead {
-  std::uint64_t request = 0;
-  std::optional<OutputChunk> chunk;  ///< Nothing: no such rank's output here.
-};
-
-struct Persist {
-  std::uint64_t id = 0;  ///< 0 for kState: nobody waits for it.
-  crdt::Environment environment = crdt::Environment::kId;
-  crdt::WriteBatch writes;
-};
-struct ReadOutput {
-  std::uint64_t request = 0;
-  OutputQuery query;
-};
-
 class Node {
  public:
-  using Input = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused,
-                             LeaveAsked, StopAsked, OutputRead, SupervisorReport>;
-  struct Output {
-    std::vector<gossip::TransportOutput> transport;
-    std::vector<Persist> persists;
-    std::vector<SupervisorCommand> supervisor;
-    std::vector<ReadOutput> reads;
-    std::vector<Event> events;
-    bool exit = false;                   ///< Left; everything due has been sent.
-    bool doubled = false;                ///< With exit: another agent lives under this id.
-    /// Restart with this generation: the disk was restored, or raft/ is to be set aside.
-    std::optional<Generation> raise_to;
-  };
+  using Input = NodeInput;
+  using Output = NodeOutput;
 
   Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now);
 

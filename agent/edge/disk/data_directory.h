@@ -8,7 +8,7 @@
 #include <string>
 
 #include "agent/edge/disk/raft_home.h"
-#include "agent/node/node.h"
+#include "agent/node/words.h"
 #include "crdt/edge/storage_thread.h"
 
 namespace muster::agent {
