@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "membership/codec.h"
+
 namespace muster::agent {
 
 void IdWatch::seen_at(Instant now, const gossip::Endpoint& place) {
@@ -78,6 +80,12 @@ Instant IdWatch::next_deadline() const {
 
 std::vector<IdWatch::Say> IdWatch::take_says() {
   return std::exchange(says_, {});
+}
+
+std::string body_of(const IdWatch::Say& say) {
+  return membership::encode(say.type == gossip::MessageType::kAck
+                                ? membership::Body(membership::Ack())
+                                : membership::Body(membership::Probe()));
 }
 
 }  // namespace muster::agent

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "gossip/base/ids.h"
@@ -79,5 +80,8 @@ class IdWatch {
   bool doubled_ = false;
   std::vector<Say> says_;
 };
+
+/// The encoded body of what is to be said.
+std::string body_of(const IdWatch::Say& say);
 
 }  // namespace muster::agent

@@ -1,9 +1,14 @@
 #include "agent/node/node.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "agent/node/start_record.h"
+#include "agent/node/own_words.h"
+#include "agent/node/row_words.h"
+#include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
 
@@ -12,174 +17,157 @@ namespace {
 
 static_assert(StateMachine<Node>);
 
-/// A write that waits so long says that the disk of this host is slow or hangs.
-constexpr Duration kDiskLate = std::chrono::milliseconds(700);
-/// Between two looks of a leader at them.
-constexpr Duration kDiskLookPeriod = std::chrono::milliseconds(250);
-/// A stopped leader waits so long for another to take over.
-constexpr Duration kHandOverMax = std::chrono::milliseconds(700);
-/// The process ends when those it talks to have the goodbye, or after this long.
-constexpr Duration kLeaveLinger = std::chrono::seconds(2);
-/// They are asked this often whether they have it; the last answers leave within the same time.
-constexpr Duration kLeaveAskPeriod = std::chrono::milliseconds(100);
+/// Parts answer each other at most this often within one step; more is a loop between them.
+constexpr int kPumpRoundsMax = 64;
 
-ClusterId recovered_cluster(const crdt::Records& records) {
-  const auto found = records.find(std::string(kClusterKey));
-  return found == records.end() ? ClusterId() : ClusterId::from_bytes(found->second);
-}
-
-AgentIdentity identity_of(const NodeOptions& options) {
-  return {options.self, options.start, options.boot_id, options.name};
-}
-
-Inventory inventory_of(const NodeOptions& options) {
-  const crdt::Capacity& capacity = options.capacity;
-  Inventory inventory;
-  inventory.has_namespaces = options.has_namespaces;
-  inventory.gpu_type = capacity.gpu_type;
-  inventory.cpus = capacity.cpus;
-  inventory.memory_mb = capacity.memory_mb;
-  for (const crdt::Gpu& gpu : capacity.gpus) {
-    if (gpu.healthy) {
-      inventory.gpus.push_back(gpu.uuid);
-    }
-  }
-  return inventory;
-}
-
-scheduler::SeatOptions seat_options(const NodeOptions& options) {
-  return {options.self, options.bootstrap_expect, options.seeds, options.control,
-          options.compact_entries};
-}
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
 
 }  // namespace
 
 Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now)
     : options_(std::move(options)),
-      rng_(rng),
-      cluster_(recovered_cluster(recovered.id)),
-      seeds_(options_.seeds, options_.control, now),
-      membership_(options_.self, options_.start, options_.rack, rng_.fork(), now),
-      store_(options_.self, options_.start.generation, recovered.state, rng_.fork()),
-      seat_(seat_options(options_), recovered.raft, rng_.fork(), now),
-      epoch_(recovered.id, seat_.epoch()),
-      gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng_.fork(),
-                  now),
-      relay_(options_.self, now),
-      desk_(rng_.fork()),
-      id_watch_(options_.control, rng_.fork()),
-      now_(now),
-      started_(now),
-      awake_since_(now) {
-  emit(Severity::kInfo, "agent_started",
-       {{"host", options_.self.short_hex()},
-        {"name", options_.name},
-        {"generation", std::to_string(options_.start.generation.value())},
-        {"listen", options_.control.text()}});
-  begin_epochs(now);  // Rows of the quorum count when they are of the epoch that is obeyed.
+      admission_(options_, recovered.id, now),
+      membership_(options_.self, options_.start, options_.rack, rng.fork(), now),
+      store_(options_.self, options_.start.generation, recovered.state, rng.fork()),
+      seat_(seat_options(options_), recovered.raft, rng.fork(), now),
+      gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
+      front_(rng.fork()),
+      id_watch_(options_.control, rng.fork()),
+      epochs_(recovered.id, seat_.epoch(), rng, now),
+      hosts_(options_.self, now),
+      contact_(options_, now),
+      departure_(options_.self),
+      outbox_(now) {
+  outbox_.emit(start_event(options_));
+  // Rows of the quorum count when they are of the epoch that is obeyed.
+  epochs_.begin(now, seat_, gang_agent_, writes_, outbox_);
   for (const auto& [host, slot] : store_.rows()) {
     for (const auto& [field, value] : slot.row.fields) {
-      row_changed(now, {host, static_cast<crdt::FieldId>(field)});
+      on_row_changed(now, {host, static_cast<crdt::FieldId>(field)});
     }
   }
   store_.step(now, crdt::Publish{crdt::FieldId::kCapacity, crdt::encode(options_.capacity), false});
-  publish_identity(now, false);
-  tell_seeds(now);
+  store_.step(now, identity_field(options_, false));
+  seat_.step(now, admission_.known_seeds(options_, hosts_.addresses()));
   pump(now);
 }
 
-void Node::publish_identity(Instant now, bool left) {
-  crdt::Identity identity;
-  identity.name = options_.name;
-  identity.control = options_.control;
-  identity.bulk = options_.bulk;
-  identity.start_id = options_.start.start_id;
-  identity.boot_id = options_.boot_id;
-  identity.rack = options_.rack;
-  identity.version = kProductVersion;
-  identity.left = left;
-  store_.step(now, crdt::Publish{crdt::FieldId::kIdentity, crdt::encode(identity), true});
-}
+struct Node::Waiting {
+  std::string_view name;
+  Instant (*deadline)(const Node& node);
+  void (*turn)(Node& node, Instant now);
+};
 
-void Node::step(Instant now, Input input) {
-  CHECK(now >= now_);
-  now_ = now;
-  std::visit([&](auto&& each) { on(now, std::forward<decltype(each)>(each)); }, std::move(input));
-  pump(now);
-  current_ = {};
+std::span<const Node::Waiting> Node::waiting() {
+  static constexpr Waiting kWaiting[] = {
+      {"membership", [](const Node& node) { return node.membership_.next_deadline(); },
+       [](Node& node, Instant now) { node.membership_.tick(now); }},
+      {"store", [](const Node& node) { return node.store_.next_deadline(); },
+       [](Node& node, Instant now) { node.store_.tick(now); }},
+      {"seat", [](const Node& node) { return node.seat_.next_deadline(); },
+       [](Node& node, Instant now) { node.seat_.tick(now); }},
+      // Only a leader places gangs, and wants to know which disks are slow, its own among them.
+      {"disk",
+       [](const Node& node) { return node.seat_.leads() ? node.writes_.next_look() : kNever; },
+       [](Node& node, Instant now) {
+         node.writes_.looked(now);
+         node.seat_.step(now, scheduler::input::OwnDiskLate{});
+       }},
+      // A leader looks who could vote, when the seat's own deadline has passed and it asks for
+      // that.
+      {"hosts",
+       [](const Node& node) {
+         return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;
+       },
+       [](Node& node, Instant now) {
+         node.seat_.step(now, scheduler::input::HostsSeen{seen_hosts(node.membership_)});
+       }},
+      {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
+       [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
+      {"relay", [](const Node& node) { return node.contact_.relay().next_deadline(); },
+       [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
+      {"seeds", [](const Node& node) { return node.admission_.next_deadline(); },
+       [](Node& node, Instant) {
+         node.admission_.greet_seeds(node.envelope(gossip::MessageType::kRows, Nonce()),
+                                     node.membership_, node.hosts_.addresses(), node.store_,
+                                     node.outbox_);
+       }},
+      {"desk", [](const Node& node) { return node.front_.next_deadline(); },
+       [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
+      {"goodbye", [](const Node& node) { return node.departure_.ask_at(); },
+       [](Node& node, Instant now) {
+         crdt::RowsBody question;
+         question.want.push_back(node.options_.self);
+         for (const HostId host : node.departure_.ask(now)) {
+           node.send(host, gossip::MessageType::kRows, Nonce(), crdt::encode(question));
+         }
+       }},
+      {"id_watch", [](const Node& node) { return node.id_watch_.next_deadline(); },
+       [](Node& node, Instant now) { node.id_watch_.tick(now); }},
+      {"exit",
+       [](const Node& node) {
+         return node.departure_.exit_at(node.outbox_.now(), node.seat_.leads());
+       },
+       [](Node& node, Instant) {
+         node.outbox_.exit(node.id_watch_.is_doubled());
+         node.departure_.exited();
+       }},
+  };
+  return kWaiting;
 }
 
 void Node::tick(Instant now) {
-  CHECK(now >= now_);
-  now_ = now;
-  if (membership_.next_deadline() <= now) {
-    membership_.tick(now);
-  }
-  if (store_.next_deadline() <= now) {
-    store_.tick(now);
-  }
-  if (seat_.next_deadline() <= now) {
-    seat_.tick(now);
-  }
-  if (disk_look_at() <= now) {
-    disk_looked_at_ = now;
-    seat_.step(now, scheduler::input::OwnDiskLate{});
-  }
-  if (seat_.wants_hosts(now)) {
-    seat_.step(now, scheduler::input::HostsSeen{seen_hosts()});
-  }
-  if (gang_agent_.next_deadline() <= now) {
-    gang_agent_.tick(now);
-  }
-  if (relay_.next_deadline() <= now) {
-    relay_.tick(now);
-  }
-  if (seeds_.next_deadline() <= now) {
-    greet_seeds(now);
-  }
-  if (desk_.next_deadline() <= now) {
-    expire_questions(now);
-  }
-  if (ask_goodbye_at_ <= now) {
-    ask_for_goodbye(now);
-  }
-  if (id_watch_.next_deadline() <= now) {
-    id_watch_.tick(now);
-  }
-  if (exit_at_ <= now || (stopping_ && !seat_.leads())) {
-    output_.exit = true;
-    output_.doubled = id_watch_.is_doubled();
-    exit_at_ = kNever;
-    stopping_ = false;
+  outbox_.begin_step(now);
+  for (const Waiting& part : waiting()) {
+    if (part.deadline(*this) <= now) {
+      part.turn(*this, now);
+    }
   }
   pump(now);
 }
 
 Instant Node::next_deadline() const {
-  if (stopping_ && !seat_.leads() && exit_at_ != kNever) {
-    return now_;
+  Instant next = kNever;
+  for (const Waiting& part : waiting()) {
+    next = std::min(next, part.deadline(*this));
   }
-  return std::min({membership_.next_deadline(), store_.next_deadline(), seat_.next_deadline(),
-                   gang_agent_.next_deadline(), relay_.next_deadline(), seeds_.next_deadline(),
-                   desk_.next_deadline(), ask_goodbye_at_, id_watch_.next_deadline(), exit_at_,
-                   disk_look_at()});
+  return next;
 }
 
 std::string Node::deadlines_text() const {
-  const auto text = [this](std::string_view name, Instant deadline) {
-    return std::string(name) + "=" +
-           (deadline == kNever ? "never" : std::to_string((deadline - now_).count())) + " ";
-  };
-  return text("membership", membership_.next_deadline()) + text("store", store_.next_deadline()) +
-         seat_.deadlines_text(now_) + text("gang_agent", gang_agent_.next_deadline()) +
-         text("relay", relay_.next_deadline()) + text("seeds", seeds_.next_deadline()) +
-         text("disk", disk_look_at()) + text("desk", desk_.next_deadline()) +
-         text("goodbye", ask_goodbye_at_) + text("id_watch", id_watch_.next_deadline()) +
-         text("exit", exit_at_);
+  const Instant now = outbox_.now();
+  std::string text;
+  for (const Waiting& part : waiting()) {
+    const Instant deadline = part.deadline(*this);
+    text += std::string(part.name) + "=" +
+            (deadline == kNever ? "never" : std::to_string((deadline - now).count())) + " ";
+  }
+  return text + seat_.deadlines_text(now);
+}
+
+void Node::step(Instant now, Input input) {
+  outbox_.begin_step(now);
+  std::visit(Overloaded{
+                 [&](gossip::Received& each) { on_received(now, std::move(each)); },
+                 [&](const gossip::LinkUp& each) { on_link_up(now, each); },
+                 [&](const gossip::LinkDown& each) { on_link_down(now, each); },
+                 [&](const Persisted& each) { on_persisted(now, each); },
+                 [&](const Paused& each) { on_paused(now, each); },
+                 [&](const LeaveAsked&) { on_leave_asked(now); },
+                 [&](const StopAsked&) { on_stop_asked(now); },
+                 [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
+                 [&](SupervisorReport& each) { gang_agent_.step(now, std::move(each.fact)); },
+             },
+             input);
+  pump(now);
+  outbox_.end_step();
 }
 
 Node::Output Node::take_output() {
-  return std::exchange(output_, {});
+  return outbox_.take();
 }
 
 void Node::check_invariants() const {
@@ -189,127 +177,38 @@ void Node::check_invariants() const {
   gang_agent_.check_invariants();
 }
 
-/// Only a leader places gangs, and wants to know which disks are slow, its own among them.
-Instant Node::disk_look_at() const {
-  return persists_.empty() || !seat_.leads() ? kNever
-                                             : std::max(persists_.begin()->second.since + kDiskLate,
-                                                        disk_looked_at_ + kDiskLookPeriod);
-}
-
-std::vector<scheduler::SeenHost> Node::seen_hosts() const {
-  std::vector<scheduler::SeenHost> hosts;
-  for (const auto& [host, member] : membership_.members()) {
-    const bool lives = member.state == membership::MemberState::kAlive && !member.doubled;
-    const bool has_left = member.state == membership::MemberState::kLeft;
-    if (lives || has_left) {
-      hosts.push_back({host, member.rack, has_left});
-    }
-  }
-  return hosts;
-}
-
-void Node::greet_seeds(Instant now) {
-  const auto is_met = [this](const gossip::Endpoint& seed) {
-    const auto host = addresses_.at(seed);
-    const membership::Member* member = host ? membership_.member(*host) : nullptr;
-    return member != nullptr && member->state == membership::MemberState::kAlive;
-  };
-  const gossip::Envelope greeting = envelope_of(gossip::MessageType::kRows, Nonce());
-  const auto due = seeds_.due(now, !cluster_.is_zero(), is_met);
-  const std::string introduction = due.empty() ? "" : store_.introduction();
-  for (const gossip::Endpoint& seed : due) {
-    std::string body = introduction;
-    if (is_met(seed)) {
-      crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
-      question.want = {*addresses_.at(seed)};
-      body = crdt::encode(question);
-    }
-    output_.transport.push_back(
-        gossip::Send{seed, gossip::Channel::kControl, gossip::encode(greeting, body)});
-  }
-  if (seeds_.take_complaint()) {
-    std::string seeds;
-    for (const gossip::Endpoint& seed : seeds_.all()) {
-      seeds += (seeds.empty() ? "" : ",") + seed.text();
-    }
-    emit(Severity::kWarn, "seeds_unreachable",
-         {{"seeds", seeds}, {"advice", "still trying; is any seed running?"}});
-  }
-}
-
-void Node::on(Instant now, gossip::Received input) {
+void Node::on_received(Instant now, gossip::Received input) {
   Result<gossip::Message> message = gossip::decode(std::move(input.bytes));
   if (!message) {
-    ++dropped_count_;
+    admission_.count_drop();
     return;
   }
   const gossip::Envelope& envelope = message->envelope();
   if (envelope.type == gossip::MessageType::kRequest) {
-    on_request(now, *message, input.route);
+    const ClientFront::Heard heard = front_.on_request(reach(now), *message, input.route);
+    if (heard == ClientFront::Heard::kCopy) {
+      admission_.count_drop();
+    } else if (heard == ClientFront::Heard::kLeave) {
+      on_leave_asked(now);
+    }
     return;
   }
-  if (!admit(envelope, input.link)) {
-    ++dropped_count_;
+  if (!admission_.admits(envelope, input.link, writes_, outbox_)) {
     if (envelope.from == options_.self && envelope.version == kProtocolVersion) {
       id_watch_.heard(now, envelope.type, envelope.nonce, {input.route, input.link});
     }
     return;
   }
-  current_ = {envelope.from, input.route};
-  if (envelope.from == told_leader_) {
-    leader_heard_at_ = now;
-  }
-  if (meet_epoch(now, envelope)) {
-    dispatch(now, *message);
+  outbox_.carry_on(envelope.from, input.route);
+  contact_.on_heard(now, envelope.from);
+  if (epochs_.on_received(now, envelope, seat_, writes_, outbox_)) {
+    on_message(now, *message);
+  } else {
+    admission_.count_drop();
   }
 }
 
-/// Who has no cluster yet takes the id of a seed that it dialled itself, and of nobody else: anyone
-/// may dial us, and a member of another cluster that has our address must not take us in.
-bool Node::admit(const gossip::Envelope& envelope, const gossip::Endpoint& link) {
-  std::string_view complaint;
-  Severity severity = Severity::kAlarm;
-  const bool founding = envelope.type == gossip::MessageType::kPropose ||
-                        envelope.type == gossip::MessageType::kPromise ||
-                        envelope.type == gossip::MessageType::kForm;
-  if (envelope.version != kProtocolVersion) {
-    complaint = "foreign_version";
-  } else if (envelope.from == options_.self) {
-    complaint = "own_id_elsewhere";
-  } else if (envelope.from.is_zero()) {
-    return false;
-  } else if (!founding && !envelope.cluster.is_zero() && envelope.cluster != cluster_) {
-    if (!cluster_.is_zero()) {
-      complaint = "foreign_cluster";
-    } else if (seeds_.is_seed(link)) {
-      adopt_cluster(envelope.cluster);
-    } else {
-      complaint = "uninvited_cluster";
-      severity = Severity::kInfo;  // A seed that founds no quorum is called by those who do.
-    }
-  }
-  if (complaint.empty()) {
-    return true;
-  }
-  if (complaint_about_ != envelope.from) {
-    complaint_about_ = envelope.from;
-    emit(severity, complaint,
-         {{"host", envelope.from.short_hex()},
-          {"version", std::to_string(envelope.version)},
-          {"cluster", envelope.cluster.short_hex()},
-          {"ours", cluster_.short_hex()}});
-  }
-  return false;
-}
-
-void Node::adopt_cluster(ClusterId cluster) {
-  CHECK(cluster_.is_zero());
-  cluster_ = cluster;
-  persist({}, crdt::Environment::kId, {{std::string(kClusterKey), std::string(cluster.bytes())}});
-  emit(Severity::kInfo, "joined_cluster", {{"cluster", cluster.hex()}});
-}
-
-void Node::dispatch(Instant now, const gossip::Message& message) {
+void Node::on_message(Instant now, const gossip::Message& message) {
   const gossip::Envelope& envelope = message.envelope();
   if (auto body = membership::decode_body(envelope.type, message.body())) {
     membership_.step(now, membership::MessageReceived{envelope.from, envelope.generation,
@@ -318,17 +217,17 @@ void Node::dispatch(Instant now, const gossip::Message& message) {
   }
   if (envelope.type == gossip::MessageType::kRows) {
     if (auto body = crdt::decode_rows(message.body())) {
-      note_goodbye(now, envelope.from, *body);
+      departure_.on_rows(now, envelope.from, *body);
       store_.step(now, crdt::RowsReceived{envelope.from, *std::move(body)});
       return;
     }
   }
   if (envelope.type == gossip::MessageType::kResponse) {
-    on_response(message);
+    front_.on_response(reach(now), message);
     return;
   }
   if (auto body = scheduler::decode_agent_message(envelope.type, message.body())) {
-    to_agent(now, envelope.from, envelope.nonce, *std::move(body));
+    on_agent_message(now, envelope.from, envelope.nonce, *std::move(body));
     return;
   }
   if (auto body = scheduler::decode_seat_message(envelope.type, message.body());
@@ -336,131 +235,358 @@ void Node::dispatch(Instant now, const gossip::Message& message) {
     seat_.step(now, scheduler::input::MessageReceived{envelope.from, *std::move(body)});
     return;
   }
-  ++dropped_count_;
+  admission_.count_drop();
 }
 
 /// Commands go to this host's agent, reports to the leader's scheduler: one conversation, two ends.
 /// Between them is who carries the renewals of its rack.
-void Node::to_agent(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message) {
-  const bool is_command = std::holds_alternative<scheduler::HelloReply>(message) ||
-                          std::holds_alternative<scheduler::Assign>(message) ||
-                          std::holds_alternative<scheduler::Start>(message) ||
-                          std::holds_alternative<scheduler::Stop>(message) ||
-                          std::holds_alternative<scheduler::FinishAck>(message) ||
-                          std::holds_alternative<scheduler::RenewAck>(message);
+void Node::on_agent_message(Instant now, HostId from, Nonce nonce,
+                            scheduler::AgentMessage message) {
   if (std::holds_alternative<scheduler::RenewAck>(message)) {
-    relay_.own_acked(nonce);
+    contact_.relay().own_acked(nonce);
   }
   auto* renew = std::get_if<scheduler::Renew>(&message);
-  if (is_command) {
+  if (auto* acks = std::get_if<scheduler::RelayedAcks>(&message)) {
+    contact_.relay().acked(std::move(*acks));
+  } else if (scheduler::is_for_agent(scheduler::type_of(message))) {
     gang_agent_.step(now, LeaderMessage{from, nonce, std::move(message)});
-  } else if (auto* acks = std::get_if<scheduler::RelayedAcks>(&message)) {
-    relay_.acked(std::move(*acks));
-  } else if (renew != nullptr && !seat_.leads() && has_relays() && is_of_own_rack(from)) {
-    relay_.carry(now, from, nonce, std::move(*renew));
+  } else if (renew != nullptr && !seat_.leads() && contact_.carries_for(from, membership_)) {
+    contact_.relay().carry(now, from, nonce, std::move(*renew));
   } else {
     if (seat_.leads() && membership_.member(from) != nullptr) {
-      agent_routes_[from] = {current_.route, now};
+      contact_.on_agent_spoke(now, from, outbox_.route());
     }
     seat_.step(now, scheduler::input::AgentMessageReceived{from, nonce, std::move(message)});
   }
 }
 
-void Node::on(Instant now, const gossip::LinkUp& input) {
-  const auto host = addresses_.at(input.peer);
-  if (host.has_value() && compares_rows_with(*host)) {
+void Node::on_link_up(Instant now, const gossip::LinkUp& input) {
+  const auto host = hosts_.addresses().at(input.peer);
+  if (host.has_value() && neighbours_.compares_rows_with(*host, membership_)) {
     store_.step(now, crdt::PeerUp{*host});
   }
 }
 
-void Node::on(Instant now, const gossip::LinkDown& input) {
-  if (const auto host = addresses_.at(input.peer)) {
+void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
+  if (const auto host = hosts_.addresses().at(input.peer)) {
     membership_.step(now, membership::LinkLost{*host, input.loss});
-    give_up_on(*host);
+    front_.on_host_gone(reach(now), *host);
     if (input.loss != gossip::LinkLoss::kTimeout) {
       seat_.step(now, scheduler::input::LinkReset{*host});
     }
   }
 }
 
-void Node::on(Instant now, const Persisted& input) {
-  const auto found = persists_.find(input.id);
-  CHECK(found != persists_.end());
-  const PersistRef ref = found->second;
-  persists_.erase(found);
-  switch (ref.owner) {
-    case PersistOwner::kSeat:
-      seat_.step(now, scheduler::input::Persisted{ref.id});
+void Node::on_persisted(Instant now, const Persisted& input) {
+  const OwnedWrite write = writes_.on_persisted(input.id);
+  switch (write.owner) {
+    case WriteOwner::kSeat:
+      seat_.step(now, scheduler::input::Persisted{write.id});
       return;
-    case PersistOwner::kGangAgent:
-      gang_agent_.step(now, Persisted{ref.id});
+    case WriteOwner::kGangAgent:
+      gang_agent_.step(now, Persisted{write.id});
       return;
-    case PersistOwner::kEpoch:
-      epoch_persisted(now, ref.id);
+    case WriteOwner::kEpoch:
+      epochs_.on_persisted(now, write.id, gang_agent_);
       return;
-    case PersistOwner::kNobody:
+    case WriteOwner::kNobody:
       return;
   }
 }
 
-void Node::on(Instant now, const Paused& input) {
-  emit(Severity::kWarn, "paused", {{"ms", std::to_string(to_ms(input.gap))}});
-  awake_since_ = now;
+void Node::on_paused(Instant now, const Paused& input) {
+  outbox_.emit(Severity::kWarn, "paused", {{"ms", std::to_string(to_ms(input.gap))}});
+  epochs_.on_paused(now);
   membership_.step(now, membership::Paused{input.gap});
 }
 
-void Node::on(Instant now, const LeaveAsked&) {
-  if (exit_at_ != kNever) {
+void Node::on_leave_asked(Instant now) {
+  if (departure_.is_ending()) {
     return;
   }
-  emit(Severity::kInfo, "leaving", {});
+  outbox_.emit(Severity::kInfo, "leaving", {});
   seat_.step(now, scheduler::input::GiveWay{});
-  publish_identity(now, true);
+  store_.step(now, identity_field(options_, true));
   gang_agent_.step(now, LeaveBegun{});
-  for (const HostId host : neighbours_) {
-    goodbye_waits_for_.insert(host);
-  }
-  goodbye_waits_for_.insert(seat_.known_leader());
-  std::erase_if(goodbye_waits_for_,
-                [this](HostId host) { return host == options_.self || !is_reachable(host); });
-  exit_at_ = now + (goodbye_waits_for_.empty() ? kLeaveAskPeriod : kLeaveLinger);
-  ask_goodbye_at_ = goodbye_waits_for_.empty() ? kNever : now + kLeaveAskPeriod;
+  std::set<HostId> peers(neighbours_.hosts().begin(), neighbours_.hosts().end());
+  peers.insert(seat_.known_leader());
+  departure_.on_leave_asked(now, std::move(peers), membership_);
 }
 
 /// A leader hands over first, so that nobody has to notice that it is gone.
-void Node::on(Instant now, const StopAsked&) {
-  stopping_ = true;
+void Node::on_stop_asked(Instant now) {
   seat_.step(now, scheduler::input::GiveWay{});
-  exit_at_ = std::min(exit_at_, seat_.is_handing_over() ? now + kHandOverMax : now);
+  departure_.on_stop_asked(now, seat_.is_handing_over());
 }
 
-/// Whoever floods does not say what arrived: so they are asked for the row of this host itself.
-void Node::ask_for_goodbye(Instant now) {
-  crdt::RowsBody question;
-  question.want.push_back(options_.self);
-  for (const HostId host : goodbye_waits_for_) {
-    send(host, gossip::MessageType::kRows, Nonce(), crdt::encode(question));
+void Node::pump(Instant now) {
+  for (int round = 0; round < kPumpRoundsMax; ++round) {
+    const bool stored = drain_store(now);
+    const bool judged = drain_membership(now);
+    const bool seated = drain_seat(now);
+    const bool ran = drain_gang_agent(now);
+    const bool carried = drain_relay(now);
+    drain_id_watch(now);
+    if (neighbours_.is_stale()) {
+      neighbours_.choose(now, membership_, store_);
+      continue;
+    }
+    if (!stored && !judged && !seated && !ran && !carried) {
+      return;
+    }
   }
-  ask_goodbye_at_ = now + kLeaveAskPeriod;
+  CHECK(false);
 }
 
-void Node::note_goodbye(Instant now, HostId from, const crdt::RowsBody& body) {
-  if (goodbye_waits_for_.empty()) {
+bool Node::drain_store(Instant now) {
+  crdt::HostStore::Output output = store_.take_output();
+  for (std::size_t i = 0; i < output.changes.size(); ++i) {
+    // A member is made of both its identity and its observers: once for both is enough.
+    const crdt::FieldChange also{output.changes[i].host, crdt::FieldId::kIdentity};
+    if (i == 0 || output.changes[i - 1] != also ||
+        output.changes[i].field != crdt::FieldId::kObservers) {
+      on_row_changed(now, output.changes[i]);
+    }
+  }
+  for (const crdt::RowsMessage& message : output.messages) {
+    send(message.to, gossip::MessageType::kRows, Nonce(), message.body);
+  }
+  if (!output.writes.empty()) {
+    outbox_.persist({0, crdt::Environment::kState, std::move(output.writes)});
+  }
+  outbox_.emit_all(std::move(output.events));
+  if (output.own_identity.has_value()) {
+    const auto identity = crdt::decode_identity(*output.own_identity);
+    if (identity.has_value() && identity->start_id != options_.start.start_id) {
+      id_watch_.seen_at(now, identity->control);
+    }
+  }
+  if (output.raise_above.has_value()) {
+    departure_.on_raise_asked(output.raise_above->next());
+  }
+  const Sequence own = store_.own_version().sequence;
+  if (hosts_.is_own_news(own)) {
+    membership_.step(now, membership::OwnVersion{own});
+  }
+  return !output.changes.empty();
+}
+
+void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
+  const HostId host = change.host;
+  switch (change.field) {
+    case crdt::FieldId::kIdentity:
+    case crdt::FieldId::kObservers:
+      on_member_changed(now, host, change.field == crdt::FieldId::kIdentity);
+      return;
+    case crdt::FieldId::kEvidence:
+      membership_.step(now, evidence_in(store_, host));
+      return;
+    case crdt::FieldId::kCapacity:
+      on_view_changed(now, host);
+      return;
+    case crdt::FieldId::kQuorum:
+      if (const auto view = quorum_in(store_, host)) {
+        seat_.step(now, scheduler::input::QuorumHeard{*view});
+      }
+      return;
+  }
+}
+
+void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
+  const auto identity = identity_in(store_, host);
+  if (!identity.has_value()) {
     return;
   }
-  const bool has_it = std::any_of(body.rows.begin(), body.rows.end(), [this](const auto& of) {
-    const auto field = of.row.fields.find(static_cast<std::uint32_t>(crdt::FieldId::kIdentity));
-    return of.host == options_.self && field != of.row.fields.end() &&
-           crdt::decode_identity(field->second.bytes).value_or(crdt::Identity()).left;
-  });
-  if (has_it && goodbye_waits_for_.erase(from) != 0 && goodbye_waits_for_.empty()) {
-    exit_at_ = std::min(exit_at_, now + kLeaveAskPeriod);
-    ask_goodbye_at_ = kNever;
+  if (has_new_identity) {
+    hosts_.on_identity(host, *identity, outbox_);
+  }
+  if (host == options_.self) {
+    return;
+  }
+  membership_.step(now, member_in(store_, host, *identity));
+  neighbours_.on_members_changed();
+  if (has_new_identity) {
+    seat_.step(now, admission_.known_seeds(options_, hosts_.addresses()));
   }
 }
 
-void Node::on(Instant now, SupervisorReport input) {
-  gang_agent_.step(now, std::move(input.fact));
+/// The leader's scheduler sees hosts as this node's membership and rows show them.
+void Node::on_view_changed(Instant now, HostId host) {
+  if (const membership::Member* member = membership_.member(host)) {
+    seat_.step(now, scheduler::input::HostViewChanged{hosts_.view_of(*member, store_)});
+  }
+}
+
+bool Node::drain_membership(Instant now) {
+  membership::Membership::Output output = membership_.take_output();
+  for (const HostId host : output.drop_links) {
+    if (const auto endpoint = hosts_.addresses().control(host)) {
+      outbox_.drop_link(*endpoint);
+    }
+  }
+  for (const membership::Outgoing& message : output.messages) {
+    send(message.to, membership::type_of(message.body), message.nonce,
+         membership::encode(message.body));
+  }
+  if (output.evidence.has_value()) {
+    store_.step(now, crdt::Publish{crdt::FieldId::kEvidence,
+                                   crdt::encode_evidence(*output.evidence), true});
+  }
+  if (output.observers.has_value()) {
+    store_.step(now, crdt::Publish{crdt::FieldId::kObservers,
+                                   crdt::encode_observers(*output.observers), true});
+    neighbours_.on_members_changed();
+  }
+  for (const auto& [host, version] : output.heard) {
+    store_.step(now, crdt::PeerVersion{host, version});
+    hosts_.on_version_heard(now, host, version, store_);
+  }
+  for (const HostId host : output.changed) {
+    on_view_changed(now, host);
+    neighbours_.on_members_changed();
+    if (const auto* member = membership_.member(host);
+        member != nullptr && member->state == membership::MemberState::kUnreachable) {
+      front_.on_host_gone(reach(now), host);
+    }
+  }
+  const bool storm = membership_.storm_mode(now) != membership::StormMode::kNormal;
+  if (hosts_.is_storm_news(storm)) {
+    seat_.step(now, scheduler::input::StormChanged{storm});
+  }
+  outbox_.emit_all(std::move(output.events));
+  return output.evidence.has_value() || output.observers.has_value() || !output.heard.empty() ||
+         !output.changed.empty();
+}
+
+bool Node::drain_seat(Instant now) {
+  scheduler::SeatOutput output = seat_.take_output();
+  if (output.recovered.has_value()) {
+    epochs_.on_met(now, *output.recovered, seat_, writes_, outbox_);
+  }
+  for (scheduler::SeatSend& message : output.messages) {
+    send_from_seat(now, message);
+  }
+  for (scheduler::SeatPersist& each : output.persists) {
+    writes_.write({WriteOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes),
+                  outbox_);
+  }
+  outbox_.emit_all(std::move(output.events));
+  front_.on_seat_answers(reach(now), output);
+  if (!output.halted.empty()) {
+    outbox_.emit(Severity::kAlarm, "halted", {{"why", output.halted}});
+    outbox_.exit(false);
+  }
+  if (output.starts_anew) {
+    departure_.on_raise_asked(options_.start.generation.next());
+  }
+  if (output.formed.has_value() && cluster().is_zero()) {
+    admission_.join(*output.formed, writes_, outbox_);
+  }
+  if (!epochs_.is_durable()) {
+    output.to_own_agent.clear();  // As from any other host: said again.
+  }
+  for (auto& [from, message] : output.to_own_agent) {
+    gang_agent_.step(now, LeaderMessage{options_.self, from, std::move(message)});
+  }
+  // Voters tell everyone who votes and who leads, when that changed.
+  if (const auto view = seat_.take_quorum_news()) {
+    store_.step(now, crdt::Publish{crdt::FieldId::kQuorum, crdt::encode(*view), true});
+  }
+  follow_leader(now);
+  const bool asked = front_.on_leader_ready(reach(now));
+  return asked || !output.to_own_agent.empty();
+}
+
+/// What a leader says to an agent goes back on the connection that the agent spoke on lately.
+void Node::send_from_seat(Instant now, const scheduler::SeatSend& message) {
+  const gossip::Route route =
+      scheduler::is_for_agent(message.type) ? contact_.route_to(now, message.to) : gossip::Route();
+  if (route.value() != 0) {
+    outbox_.reply(route, gossip::encode(envelope(message.type, message.nonce), message.body));
+  } else {
+    send(message.to, message.type, message.nonce, message.body);
+  }
+}
+
+void Node::follow_leader(Instant now) {
+  const HostId leader = seat_.known_leader();
+  const Term term = seat_.known_term();
+  if (contact_.follow(now, leader, term, outbox_.from() == leader)) {
+    gang_agent_.step(now, LeaderChanged{leader, term, hello_spread(membership_.members().size())});
+  }
+}
+
+bool Node::drain_gang_agent(Instant now) {
+  GangAgentOutput output = gang_agent_.take_output();
+  bool local = false;
+  if (!epochs_.is_durable()) {
+    output.messages.clear();  // A hello would lack what only the obeyed epoch asks for. Said again.
+  }
+  for (AgentSend& message : output.messages) {
+    if (message.to == options_.self) {
+      local = true;
+      seat_.step(now, scheduler::input::AgentMessageReceived{options_.self, message.nonce,
+                                                             std::move(message.message)});
+    } else if (auto* renew = std::get_if<scheduler::Renew>(&message.message)) {
+      contact_.carry_own(now, membership_, message.nonce, std::move(*renew));
+    } else {
+      send(message.to, scheduler::type_of(message.message), message.nonce,
+           scheduler::encode(message.message));
+    }
+  }
+  for (AgentPersist& each : output.persists) {
+    writes_.write({WriteOwner::kGangAgent, each.id}, crdt::Environment::kId, std::move(each.writes),
+                  outbox_);
+  }
+  for (SupervisorCommand& command : output.commands) {
+    outbox_.command(std::move(command));
+  }
+  outbox_.emit_all(std::move(output.events));
+  if (output.raise_to.value() != 0) {
+    id_watch_.suspect(now);
+    departure_.on_raise_asked(output.raise_to);
+  }
+  return local;
+}
+
+bool Node::drain_relay(Instant now) {
+  bool local = false;
+  for (AgentSend& message : contact_.relay().take_messages()) {
+    if (message.to == options_.self) {
+      local = true;
+      on_agent_message(now, options_.self, message.nonce, std::move(message.message));
+    } else {
+      send(message.to, scheduler::type_of(message.message), message.nonce,
+           scheduler::encode(message.message));
+    }
+  }
+  return local;
+}
+
+void Node::drain_id_watch(Instant now) {
+  for (const IdWatch::Say& say : id_watch_.take_says()) {
+    outbox_.send_back(say.to.route, say.to.link,
+                      gossip::encode(envelope(say.type, say.nonce), body_of(say)));
+  }
+  departure_.on_id_watched(now, id_watch_, outbox_);
+}
+
+ClientReach Node::reach(Instant now) {
+  return {{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
+           neighbours_.hosts(), contact_, outbox_.recent()},
+          seat_,
+          epochs_,
+          outbox_};
+}
+
+gossip::Envelope Node::envelope(gossip::MessageType type, Nonce nonce) const {
+  gossip::Envelope envelope = envelope_of(options_, cluster(), type, nonce);
+  gossip::set_epoch(envelope, epochs_.met());
+  return envelope;
+}
+
+void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body) {
+  outbox_.send(to, hosts_.addresses(), envelope(type, nonce), body);
 }
 
 }  // namespace muster::agent

@@ -15,10 +15,6 @@ struct Slice {
 constexpr Slice kSlices[] = {
     {"agent/gang/gang_agent_grants.cc", "agent/gang/gang_agent.h"},
     {"agent/gang/gang_agent_leader.cc", "agent/gang/gang_agent.h"},
-    {"agent/node/node_answers.cc", "agent/node/node.h"},
-    {"agent/node/node_epoch.cc", "agent/node/node.h"},
-    {"agent/node/node_pump.cc", "agent/node/node.h"},
-    {"agent/node/node_requests.cc", "agent/node/node.h"},
     {"scheduler/raft/raft_comparison.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_election.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},

@@ -1,0 +1,121 @@
+#include "agent/node/admission.h"
+
+#include <utility>
+
+#include "crdt/rows/codec.h"
+#include "gossip/base/check.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+namespace {
+
+ClusterId recovered_cluster(const crdt::Records& records) {
+  const auto found = records.find(std::string(kClusterKey));
+  return found == records.end() ? ClusterId() : ClusterId::from_bytes(found->second);
+}
+
+/// What founds the first quorum is said before there is a cluster.
+bool is_founding(gossip::MessageType type) {
+  return type == gossip::MessageType::kPropose || type == gossip::MessageType::kPromise ||
+         type == gossip::MessageType::kForm;
+}
+
+}  // namespace
+
+Admission::Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now)
+    : self_(options.self),
+      cluster_(recovered_cluster(id_records)),
+      seeds_(options.seeds, options.control, now) {}
+
+bool Admission::admits(const gossip::Envelope& envelope, const gossip::Endpoint& link,
+                       PendingWrites& writes, Outbox& outbox) {
+  if (envelope.version != kProtocolVersion) {
+    complain(Severity::kAlarm, "foreign_version", envelope, outbox);
+  } else if (envelope.from == self_) {
+    complain(Severity::kAlarm, "own_id_elsewhere", envelope, outbox);
+  } else if (envelope.from.is_zero()) {
+    count_drop();
+  } else if (is_founding(envelope.type) || envelope.cluster.is_zero() ||
+             envelope.cluster == cluster_) {
+    return true;
+  } else if (!cluster_.is_zero()) {
+    complain(Severity::kAlarm, "foreign_cluster", envelope, outbox);
+  } else if (seeds_.is_seed(link)) {
+    join(envelope.cluster, writes, outbox);
+    return true;
+  } else {
+    // A seed that founds no quorum is called by those who do.
+    complain(Severity::kInfo, "uninvited_cluster", envelope, outbox);
+  }
+  return false;
+}
+
+void Admission::complain(Severity severity, std::string_view what, const gossip::Envelope& envelope,
+                         Outbox& outbox) {
+  count_drop();
+  if (complaint_about_ == envelope.from) {
+    return;
+  }
+  complaint_about_ = envelope.from;
+  outbox.emit(severity, what,
+              {{"host", envelope.from.short_hex()},
+               {"version", std::to_string(envelope.version)},
+               {"cluster", envelope.cluster.short_hex()},
+               {"ours", cluster_.short_hex()}});
+}
+
+void Admission::join(ClusterId cluster, PendingWrites& writes, Outbox& outbox) {
+  CHECK(cluster_.is_zero());
+  cluster_ = cluster;
+  writes.write({}, crdt::Environment::kId,
+               {{std::string(kClusterKey), std::string(cluster.bytes())}}, outbox);
+  outbox.emit(Severity::kInfo, "joined_cluster", {{"cluster", cluster.hex()}});
+}
+
+scheduler::FirstQuorum::SeedsKnown Admission::known_seeds(
+    const NodeOptions& options, const crdt::AddressBook& addresses) const {
+  std::vector<scheduler::FirstQuorum::Seed> known;
+  for (const gossip::Endpoint& seed : options.seeds) {
+    if (seed == options.control) {
+      known.push_back({self_, !cluster_.is_zero()});
+    } else if (const auto host = addresses.at(seed)) {
+      known.push_back({*host, !cluster_.is_zero()});
+    }
+  }
+  if (options.seeds.empty() && options.bootstrap_expect == 1) {
+    known.push_back({self_, !cluster_.is_zero()});
+  }
+  return {std::move(known)};
+}
+
+void Admission::greet_seeds(const gossip::Envelope& greeting,
+                            const membership::Membership& membership,
+                            const crdt::AddressBook& addresses, const crdt::HostStore& store,
+                            Outbox& outbox) {
+  const auto is_met = [&](const gossip::Endpoint& seed) {
+    const auto host = addresses.at(seed);
+    const membership::Member* member = host ? membership.member(*host) : nullptr;
+    return member != nullptr && member->state == membership::MemberState::kAlive;
+  };
+  const auto due = seeds_.due(outbox.now(), !cluster_.is_zero(), is_met);
+  const std::string introduction = due.empty() ? "" : store.introduction();
+  for (const gossip::Endpoint& seed : due) {
+    std::string body = introduction;
+    if (is_met(seed)) {
+      crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
+      question.want = {*addresses.at(seed)};
+      body = crdt::encode(question);
+    }
+    outbox.send_to(seed, gossip::Channel::kControl, gossip::encode(greeting, body));
+  }
+  if (seeds_.take_complaint()) {
+    std::string seeds;
+    for (const gossip::Endpoint& seed : seeds_.all()) {
+      seeds += (seeds.empty() ? "" : ",") + seed.text();
+    }
+    outbox.emit(Severity::kWarn, "seeds_unreachable",
+                {{"seeds", seeds}, {"advice", "still trying; is any seed running?"}});
+  }
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,70 @@
+#pragma once
+// Which cluster this host is of, how it finds it, and whose messages may come in. Messages of
+// another cluster, of another version or of our own id are dropped, counted and complained about.
+// The Node's.
+//
+// Invariants: a cluster is taken once and never left. Who has none takes that of a seed that it
+// dialled itself, and of nobody else: anyone may dial us, and a member of another cluster that has
+// our address must not take us in.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/node/outbox.h"
+#include "agent/node/pending_writes.h"
+#include "agent/node/seed_contact.h"
+#include "agent/node/words.h"
+#include "crdt/disk/write_batch.h"
+#include "crdt/rows/address_book.h"
+#include "crdt/store/host_store.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/endpoint.h"
+#include "gossip/wire/message.h"
+#include "membership/membership.h"
+#include "scheduler/raft/first_quorum.h"
+
+namespace muster::agent {
+
+class Admission {
+ public:
+  /// `id_records`: Environment::kId as recovered.
+  Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now);
+
+  /// Zero: none yet.
+  ClusterId cluster() const { return cluster_; }
+  /// Whether a message of this envelope, which came in on `link`, may come in; the cluster may be
+  /// taken from it. Counted when it may not.
+  bool admits(const gossip::Envelope& envelope, const gossip::Endpoint& link, PendingWrites& writes,
+              Outbox& outbox);
+  /// This host is of `cluster` from now on. Precondition: it had none.
+  void join(ClusterId cluster, PendingWrites& writes, Outbox& outbox);
+  /// A message was admitted and then meant nothing here, or was no message at all.
+  void count_drop() { ++dropped_count_; }
+  std::uint64_t dropped_count() const { return dropped_count_; }
+
+  /// The seeds whose hosts are known. The first quorum is founded by seeds: it must hear which
+  /// hosts they are.
+  scheduler::FirstQuorum::SeedsKnown known_seeds(const NodeOptions& options,
+                                                 const crdt::AddressBook& addresses) const;
+  /// When to greet a seed next.
+  Instant next_deadline() const { return seeds_.next_deadline(); }
+  /// Greets those whose time has come. `greeting`: an envelope of rows.
+  void greet_seeds(const gossip::Envelope& greeting, const membership::Membership& membership,
+                   const crdt::AddressBook& addresses, const crdt::HostStore& store,
+                   Outbox& outbox);
+
+ private:
+  /// One event a host in a row, whatever else it says.
+  void complain(Severity severity, std::string_view what, const gossip::Envelope& envelope,
+                Outbox& outbox);
+
+  HostId self_;
+  ClusterId cluster_;
+  SeedContact seeds_;
+  std::uint64_t dropped_count_ = 0;
+  HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
+};
+
+}  // namespace muster::agent

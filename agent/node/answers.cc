@@ -1,0 +1,178 @@
+#include "agent/node/answers.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/front/read_model.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr const char* kNoLeader =
+    "no leader is known, and without one nothing is placed or given up: see `muster quorum`";
+
+NodeList node_list(const Known& known) {
+  NodeList list;
+  const auto add = [&](HostId host) {
+    const auto endpoint =
+        host == known.options.self ? std::nullopt : known.hosts.addresses().control(host);
+    if (endpoint.has_value() && is_reachable(known.membership, host) &&
+        list.addresses.size() < kNodesListedMax) {
+      const std::string text = endpoint->text();
+      if (std::find(list.addresses.begin(), list.addresses.end(), text) == list.addresses.end()) {
+        list.addresses.push_back(text);
+      }
+    }
+  };
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  std::for_each(quorum.voters.begin(), quorum.voters.end(), add);
+  std::for_each(known.neighbours.begin(), known.neighbours.end(), add);
+  return list;
+}
+
+VoterInfo voter_info(const Known& known, HostId host,
+                     const std::vector<scheduler::MemberLag>& lag) {
+  VoterInfo info;
+  info.id = host;
+  info.name = known.hosts.addresses().name(host);
+  const membership::Member* member = known.membership.member(host);
+  info.state = member == nullptr ? "unknown" : membership::name_of(member->state);
+  info.rack = member == nullptr ? "" : member->rack;
+  const scheduler::Raft* raft = known.seat.raft();
+  const scheduler::Seat* voter = raft == nullptr ? nullptr : raft->configuration().voter(host);
+  info.is_learner = raft != nullptr && raft->configuration().learner(host) != nullptr;
+  if (voter != nullptr) {
+    info.why = voter->id == SeatId() ? "founder" : "joined later";
+  }
+  for (const scheduler::MemberLag& each : lag) {
+    if (each.host == host) {
+      info.match_index = each.match.value();
+      info.behind = each.behind;
+      info.is_unheard = !each.has_answered;
+      info.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
+          0, each.heard_at == Instant::min() ? 0 : to_ms(known.now - each.heard_at)));
+      info.why = each.differs_at != LogIndex() ? "its state is not the others'"
+                 : each.other_seat.has_value() ? "answers from another disk"
+                                               : info.why;
+    }
+  }
+  if (info.is_learner && info.why.empty()) {
+    info.why = "catching up";
+  }
+  return info;
+}
+
+}  // namespace
+
+Response good(const Known& known, std::string payload) {
+  Response response;
+  response.answered_by = known.options.name;
+  response.payload = std::move(payload);
+  response.age_ms = static_cast<std::uint64_t>(to_ms(known.seat.age(known.now)));
+  return response;
+}
+
+Response bad(const Known& known, ResponseStatus status, std::string text) {
+  Response response;
+  response.status = status;
+  response.text = std::move(text);
+  response.answered_by = known.options.name;
+  return response;
+}
+
+Response answer_here(const Known& known, const Request& request) {
+  std::string payload;
+  if (request.verb == Verb::kVersion) {
+    payload = encode_payload(VersionInfo{kProductVersion, kProtocolVersion, known.options.name,
+                                         known.options.self, known.options.start.generation,
+                                         known.cluster});
+  } else if (request.verb == Verb::kHosts) {
+    const auto query = decode_payload<HostsQuery>(request.arguments);
+    const HostsKnown hosts{known.membership.members(),
+                           [&known](HostId host) { return known.membership.accusations(host); },
+                           known.store,
+                           known.hosts.addresses(),
+                           known.seat.known_quorum(),
+                           known.now};
+    payload =
+        encode_payload(query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts));
+  } else if (request.verb == Verb::kNodes) {
+    payload = encode_payload(node_list(known));
+  } else {
+    const auto query = decode_payload<EventsQuery>(request.arguments);
+    payload = encode_payload(known.recent.page(known.now, query.has_value() ? query->after : 0));
+  }
+  Response response = good(known, std::move(payload));
+  const Duration age =
+      request.verb == Verb::kHosts ? known.hosts.age(known.now, known.membership) : Duration(0);
+  response.age_ms = static_cast<std::uint64_t>(to_ms(age));
+  return response;
+}
+
+QuorumInfo quorum_info(const Known& known) {
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  QuorumInfo info;
+  info.cluster = known.cluster;
+  info.epoch = known.seat.epoch().counter;
+  info.role = "none";
+  info.term = quorum.term;
+  info.leader = quorum.leader;
+  info.leader_name = quorum.leader.is_zero() ? "" : known.hosts.addresses().name(quorum.leader);
+  info.applied = quorum.applied;
+  const std::size_t majority = quorum.voters.size() / 2 + 1;
+  const std::size_t live = live_voters(known, quorum);
+  info.tolerates = live < majority ? 0 : live - majority;
+  const scheduler::Raft* raft = known.seat.raft();
+  std::vector<HostId> members = quorum.voters;
+  std::vector<scheduler::MemberLag> lag;
+  if (raft != nullptr) {
+    info.role = scheduler::text_of(raft->role());
+    info.commit = raft->commit();
+    info.applied = known.seat.state().applied();
+    info.wanted = raft->configuration().target;
+    lag = raft->lag(known.now);
+    for (const scheduler::Seat& learner : raft->configuration().learners) {
+      members.push_back(learner.host);
+    }
+  }
+  for (const HostId host : members) {
+    info.voters.push_back(voter_info(known, host, lag));
+  }
+  return info;
+}
+
+Response answer_from_state(const Known& known, const Request& request, const std::string& unled) {
+  if (request.verb == Verb::kQuorum) {
+    return good(known, encode_payload(quorum_info(known)));
+  }
+  const scheduler::State& state = known.seat.state();
+  if (request.verb == Verb::kJobs) {
+    const auto query = decode_payload<JobsQuery>(request.arguments);
+    return good(known, encode_payload(query.has_value()
+                                          ? jobs_page(state, known.hosts.addresses(), query->after)
+                                          : newest_jobs(state, known.hosts.addresses())));
+  }
+  const HostId leader = known.seat.ready_leader();
+  const bool is_led =
+      known.seat.leads() || (!leader.is_zero() && is_leader_reachable(known, leader));
+  const HostViews hosts{known.hosts.addresses(),
+                        [&known](HostId host) { return known.membership.member(host); }, known.now,
+                        known.seat.left_out(),
+                        !unled.empty() ? unled
+                        : is_led       ? ""
+                                       : kNoLeader};
+  const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
+  if (state.job(job) == nullptr) {
+    return bad(
+        known, ResponseStatus::kNotFound,
+        "there is no job " + std::to_string(job.value()) + "; `muster jobs --all` lists them");
+  }
+  if (request.verb == Verb::kShow) {
+    return good(known, encode_payload(*job_detail(state, hosts, job)));
+  }
+  return good(known, encode_payload(why_info(state, hosts, job)));
+}
+
+}  // namespace muster::agent

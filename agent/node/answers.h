@@ -1,0 +1,25 @@
+#pragma once
+// What a node answers to clients from what it knows itself: hosts, events, the quorum, jobs. Rules
+// without fields. They stand here and not in agent/front because the quorum's answers look into
+// Raft; agent/front/read_model makes what they send from state and rows.
+
+#include <string>
+
+#include "agent/api/client_api.h"
+#include "agent/node/known.h"
+
+namespace muster::agent {
+
+Response good(const Known& known, std::string payload);
+Response bad(const Known& known, ResponseStatus status, std::string text);
+
+/// kVersion, kHosts, kNodes or kEvents: any node answers those, a quorum or not.
+Response answer_here(const Known& known, const Request& request);
+/// kQuorum, kJobs, kShow or kWhy. `unled`: why no leader may be there, as far as who asks knows;
+/// "" = he knows nothing. Precondition but for kQuorum: the seat knows the state.
+Response answer_from_state(const Known& known, const Request& request,
+                           const std::string& unled = "");
+/// Who votes and leads, as far as this node knows.
+QuorumInfo quorum_info(const Known& known);
+
+}  // namespace muster::agent

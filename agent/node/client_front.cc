@@ -1,0 +1,503 @@
+#include "agent/node/client_front.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "agent/node/answers.h"
+#include "gossip/base/version.h"
+#include "scheduler/protocol/mutants.h"
+
+namespace muster::agent {
+namespace {
+
+ResponseStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return ResponseStatus::kUsage;
+    case ErrorCode::kNotFound:
+      return ResponseStatus::kNotFound;
+    case ErrorCode::kConflict:
+      return ResponseStatus::kConflict;
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+      return ResponseStatus::kFailed;
+    case ErrorCode::kUnavailable:
+      return ResponseStatus::kNoQuorum;
+    case ErrorCode::kUnknown:
+      return ResponseStatus::kUnknown;
+    case ErrorCode::kImpossible:
+      return ResponseStatus::kImpossible;
+  }
+  return ResponseStatus::kFailed;
+}
+
+JobId job_of(const Request& request) {
+  const auto reference = decode_payload<JobRef>(request.arguments);
+  return reference.has_value() ? reference->job : JobId();
+}
+
+/// "USER@HOST": who asked, and where.
+std::string asker_text(const Request& request) {
+  return request.user.empty() ? request.via : request.user + "@" + request.via;
+}
+
+/// The log's entry for an operator's word; what is unreadable is about no job and no host.
+decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) {
+  namespace entry = scheduler::entry;
+  const std::string by = asker_text(request);
+  if (request.verb == Verb::kSuspend) {
+    return entry::Suspend{job_of(request), by};
+  }
+  if (request.verb == Verb::kResume) {
+    return entry::Resume{job_of(request), by};
+  }
+  if (request.verb == Verb::kRequeue) {
+    const auto arguments = decode_payload<RequeueArgs>(request.arguments).value_or(RequeueArgs());
+    const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
+    return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), by};
+  }
+  if (request.verb == Verb::kFence) {
+    return entry::Fence{decode_payload<FenceArgs>(request.arguments).value_or(FenceArgs()).host,
+                        by};
+  }
+  return entry::Cancel{job_of(request), by};
+}
+
+/// Of a message for a client, or for a node that is asked on behalf of one.
+gossip::Envelope envelope_for(const Known& known, gossip::MessageType type, Nonce nonce,
+                              const Asker& asker) {
+  gossip::Envelope envelope = envelope_of(known.options, known.cluster, type, nonce);
+  envelope.trailing = asker.trailing;
+  envelope.trailing_count = asker.trailing_count;
+  return envelope;
+}
+
+void answer(const ClientReach& reach, const Asker& asker, const Response& response) {
+  const gossip::Envelope envelope =
+      envelope_for(reach.known, gossip::MessageType::kResponse, asker.nonce, asker);
+  std::string bytes = gossip::encode(envelope, encode(response));
+  if (bytes.size() > gossip::kMessageBytesMax) {
+    // No transport takes it, and silence would look like a dead node.
+    bytes = gossip::encode(envelope, encode(bad(reach.known, ResponseStatus::kFailed,
+                                                "the answer has " + std::to_string(bytes.size()) +
+                                                    " bytes, more than the 1 MiB of a message")));
+  }
+  reach.outbox.reply(asker.route, std::move(bytes));
+}
+
+/// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
+void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
+  const Known& known = reach.known;
+  const Request& request = question.request;
+  const bool is_known = request.verb == Verb::kWhy && !request.consistent &&
+                        known.seat.knows_state() &&
+                        known.seat.state().job(job_of(request)) != nullptr;
+  if (is_known) {
+    answer(
+        reach, question.asker,
+        answer_from_state(known, request, "the leader places it, and could not be asked: " + text));
+  } else if (question.is_repeated && request.verb == Verb::kSubmit) {
+    answer(reach, question.asker,
+           bad(known, ResponseStatus::kUnknown,
+               "the leader changed: it may or may not have been accepted; repeat "
+               "under the same key (" +
+                   text + ")"));
+  } else {
+    answer(reach, question.asker, bad(known, ResponseStatus::kNoQuorum, text));
+  }
+}
+
+void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open>& questions,
+                    const std::string& why) {
+  for (const ClientDesk::Open& open : questions) {
+    if (!is_change(open.request.verb)) {
+      refuse(reach, open, why + ": repeat");
+    } else {
+      answer(reach, open.asker,
+             bad(reach.known, ResponseStatus::kUnknown,
+                 why + ": it may or may not have been accepted; repeat under the same "
+                       "key"));
+    }
+  }
+}
+
+/// What a host that may not leave is told; "" when it may, and `remains` says what is left.
+std::string why_not_leave(const Known& known, const Request& request, std::string& remains) {
+  const std::vector<GrantView> held = known.gang_agent.grants();
+  const auto grants = std::count_if(held.begin(), held.end(), [](const GrantView& grant) {
+    return grant.state != scheduler::GrantState::kAborted;
+  });
+  if (grants > 0) {
+    return std::to_string(grants) + (grants == 1 ? " gang has" : " gangs have") +
+           " ranks on host " + known.options.name +
+           ": cancel them or wait for their end, then leave";
+  }
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  if (std::find(quorum.voters.begin(), quorum.voters.end(), known.options.self) ==
+      quorum.voters.end()) {
+    return "";
+  }
+  const auto arguments = decode_payload<LeaveArgs>(request.arguments);
+  const std::size_t live = live_voters(known, quorum, known.options.self);
+  const std::string left =
+      std::to_string(live) + " of " + std::to_string(quorum.voters.size()) + " voters";
+  if (live < quorum.voters.size() / 2 + 1 && !(arguments.has_value() && arguments->force)) {
+    return "host " + known.options.name + " is a voter, and without it " + left +
+           " would be alive, which is no majority: start the others first, or "
+           "leave with --force and lose the quorum";
+  }
+  remains = "host " + known.options.name + " is a voter: until another host takes its place, " +
+            left + " remain";
+  return "";
+}
+
+}  // namespace
+
+ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossip::Message& message,
+                                           gossip::Route route) {
+  const gossip::Envelope& envelope = message.envelope();
+  const Asker asker{route, envelope.nonce, envelope.trailing, envelope.trailing_count};
+  auto request = decode_request(message.body());
+  if (!request.has_value() || envelope.version != kProtocolVersion) {
+    answer(reach, asker,
+           bad(reach.known, ResponseStatus::kUsage,
+               "this node speaks protocol " + std::to_string(kProtocolVersion) +
+                   " and does not know that request"));
+    return Heard::kTaken;
+  }
+  const bool may_forward = envelope.from.is_zero();
+  if (!may_forward && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
+    return Heard::kCopy;
+  }
+  if (may_forward || request->via.empty()) {
+    request->via = reach.known.options.name;
+  }
+  return on_question(reach, {asker, *std::move(request), may_forward});
+}
+
+ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Question& question) {
+  const Request& request = question.request;
+  switch (request.verb) {
+    case Verb::kVersion:
+    case Verb::kHosts:
+    case Verb::kEvents:
+    case Verb::kNodes:
+      answer(reach, question.asker, answer_here(reach.known, request));
+      return Heard::kTaken;
+    case Verb::kLeave:
+      return ask_to_leave(reach, question) ? Heard::kLeave : Heard::kTaken;
+    case Verb::kSubmit:
+    case Verb::kCancel:
+    case Verb::kChangeQuorum:
+    case Verb::kSuspend:
+    case Verb::kResume:
+    case Verb::kRequeue:
+    case Verb::kFence:
+      ask_leader(reach, {question.asker, request}, question.may_forward);
+      return Heard::kTaken;
+    case Verb::kQuorum:
+    case Verb::kJobs:
+    case Verb::kShow:
+    case Verb::kWhy:
+      if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
+        ask_leader(reach, {question.asker, request}, question.may_forward);
+      } else if (request.verb != Verb::kWhy || !question.may_forward ||
+                 !pass_to_leader(reach, question)) {
+        ask_voter(reach, question);
+      }
+      return Heard::kTaken;
+    case Verb::kOutput:
+      ask_output(reach, question);
+      return Heard::kTaken;
+    case Verb::kRecover:
+      ask_recovery(reach, question);
+      return Heard::kTaken;
+  }
+  answer(reach, question.asker,
+         bad(reach.known, ResponseStatus::kUsage, "this node does not know that request"));
+  return Heard::kTaken;
+}
+
+/// True when it may.
+bool ClientFront::ask_to_leave(const ClientReach& reach, const Question& question) {
+  std::string remains;
+  const std::string why_not = why_not_leave(reach.known, question.request, remains);
+  if (!why_not.empty()) {
+    answer(reach, question.asker, bad(reach.known, ResponseStatus::kConflict, why_not));
+    return false;
+  }
+  Response response = good(reach.known, std::string());
+  response.text = std::move(remains);
+  answer(reach, question.asker, response);
+  return true;
+}
+
+void ClientFront::ask_leader(const ClientReach& reach, ClientDesk::Open question,
+                             bool may_forward) {
+  const Known& known = reach.known;
+  if (known.seat.leads()) {
+    question.asked = HostId();
+    lead(reach, question);
+    return;
+  }
+  const HostId leader = known.seat.known_quorum().leader;
+  if (may_forward && !leader.is_zero() && leader != known.options.self &&
+      is_leader_reachable(known, leader)) {
+    question.asked = leader;
+    // The key makes two submits one; an order that is repeated may meet what came after it.
+    const Verb verb = question.request.verb;
+    question.follows_leader = verb == Verb::kSubmit || !is_change(verb);
+    forward(reach, question);
+    return;
+  }
+  refuse(reach, question,
+         "no quorum is reachable from host " + known.options.name +
+             "; repeat later, or ask another node with --node");
+}
+
+/// What only a leader knows is best asked there. False: this host leads, or knows no leader.
+bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& question) {
+  const Known& known = reach.known;
+  const HostId leader = known.seat.ready_leader();
+  if (known.seat.leads() || leader.is_zero() || leader == known.options.self ||
+      !is_leader_reachable(known, leader)) {
+    return false;
+  }
+  ClientDesk::Open passed_on{question.asker, question.request, leader};
+  passed_on.follows_leader = true;
+  forward(reach, passed_on);
+  return true;
+}
+
+void ClientFront::ask_voter(const ClientReach& reach, const Question& question) {
+  const Known& known = reach.known;
+  const Request& request = question.request;
+  if (known.seat.knows_state() || (known.seat.trusts_own_seat() && request.verb == Verb::kQuorum)) {
+    answer(reach, question.asker, answer_from_state(known, request));
+    return;
+  }
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  HostId to;
+  for (const HostId voter : quorum.voters) {
+    if (voter != known.options.self && is_reachable(known.membership, voter) &&
+        (to.is_zero() || voter == quorum.leader)) {
+      to = voter;
+    }
+  }
+  if (question.may_forward && !to.is_zero()) {
+    forward(reach, {question.asker, request, to});
+  } else if (request.verb == Verb::kQuorum) {
+    answer(reach, question.asker, good(known, encode_payload(quorum_info(known))));
+  } else {
+    answer(reach, question.asker,
+           bad(known, ResponseStatus::kNoQuorum,
+               "host " + known.options.name +
+                   " reaches no voter, and jobs are kept by voters: "
+                   "repeat later or ask another node"));
+  }
+}
+
+bool ClientFront::pass_to_target(const ClientReach& reach, const Question& question,
+                                 const std::string& why_not) {
+  const HostId target = question.request.target;
+  if (target.is_zero() || target == reach.known.options.self) {
+    return false;
+  }
+  if (is_reachable(reach.known.membership, target)) {
+    forward(reach, {question.asker, question.request, target});
+  } else {
+    answer(reach, question.asker,
+           bad(reach.known, ResponseStatus::kNotFound,
+               "host " + reach.known.hosts.addresses().name(target) + why_not));
+  }
+  return true;
+}
+
+void ClientFront::ask_output(const ClientReach& reach, const Question& question) {
+  if (pass_to_target(reach, question,
+                     " is not reachable, and its ranks' output is kept there alone")) {
+    return;
+  }
+  const auto query = decode_payload<OutputQuery>(question.request.arguments);
+  const auto number = query.has_value()
+                          ? desk_.open(reach.known.now, {question.asker, question.request})
+                          : std::nullopt;
+  if (!number.has_value()) {
+    answer(reach, question.asker,
+           bad(reach.known, ResponseStatus::kUsage, "malformed question for output"));
+    return;
+  }
+  reach.outbox.read({*number, *query});
+}
+
+void ClientFront::ask_recovery(const ClientReach& reach, const Question& question) {
+  const Known& known = reach.known;
+  if (pass_to_target(reach, question, " is not reachable")) {
+    return;
+  }
+  const auto arguments = decode_payload<RecoverArgs>(question.request.arguments);
+  if (!arguments.has_value()) {
+    answer(reach, question.asker, bad(known, ResponseStatus::kUsage, "malformed order to recover"));
+  } else if (arguments->is_order) {
+    answer(reach, question.asker, reach.epochs.recover(known, *arguments, reach.seat));
+  } else {
+    answer(reach, question.asker, good(known, encode_payload(reach.epochs.recovery_info(known))));
+  }
+}
+
+/// Precondition: this host leads.
+void ClientFront::lead(const ClientReach& reach, const ClientDesk::Open& question) {
+  const Instant now = reach.known.now;
+  const Request& request = question.request;
+  const auto number = desk_.open(now, question);
+  if (!number.has_value()) {
+    refuse(reach, question, "too many requests at once: repeat in a moment");
+    return;
+  }
+  const auto malformed = [&](const char* what) {
+    on_seat_reply(reach, {*number, std::nullopt, false, ErrorCode::kInvalid, what});
+  };
+  if (request.verb == Verb::kSubmit) {
+    auto arguments = decode_payload<SubmitArgs>(request.arguments);
+    if (!arguments.has_value()) {
+      malformed("malformed submit");
+      return;
+    }
+    reach.seat.step(
+        now, scheduler::input::ClientSubmit{*number, std::move(arguments->key),
+                                            std::move(arguments->spec), asker_text(request)});
+  } else if (request.verb == Verb::kChangeQuorum) {
+    const auto wish = decode_payload<QuorumWish>(request.arguments);
+    if (!wish.has_value()) {
+      malformed("malformed wish");
+      return;
+    }
+    reach.seat.step(now, scheduler::input::ChangeQuorum{*number, wish->action, wish->host});
+  } else if (is_change(request.verb)) {
+    reach.seat.step(now, scheduler::input::ClientOrder{*number, order_of(request)});
+  } else {
+    reach.seat.step(now, scheduler::input::Read{*number});
+  }
+}
+
+void ClientFront::forward(const ClientReach& reach, const ClientDesk::Open& question) {
+  const crdt::Identity* target = reach.known.hosts.addresses().identity(question.asked);
+  const auto number = target == nullptr ? std::nullopt : desk_.open(reach.known.now, question);
+  if (!number.has_value()) {
+    refuse(reach, question, "too many requests at once: repeat in a moment");
+    return;
+  }
+  const gossip::Envelope envelope =
+      envelope_for(reach.known, gossip::MessageType::kRequest, Nonce(*number), question.asker);
+  const bool is_bulk = question.request.verb == Verb::kOutput;
+  reach.outbox.send_to(is_bulk ? target->bulk : target->control,
+                       is_bulk ? gossip::Channel::kBulk : gossip::Channel::kControl,
+                       gossip::encode(envelope, encode(question.request)));
+}
+
+void ClientFront::on_response(const ClientReach& reach, const gossip::Message& message) {
+  const auto open = desk_.close(message.envelope().nonce.value());
+  if (!open.has_value()) {
+    return;
+  }
+  Asker asker = open->asker;
+  asker.trailing = message.envelope().trailing;
+  asker.trailing_count = message.envelope().trailing_count;
+  const auto response = decode_response(message.body());
+  const bool is_mine = open->is_repeated || open->request.verb == Verb::kWhy;
+  if (response.has_value() && response->status == ResponseStatus::kNoQuorum && is_mine) {
+    refuse(reach, *open, response->text);
+    return;
+  }
+  answer(reach, asker,
+         response.has_value() ? *response
+                              : bad(reach.known, ResponseStatus::kUnknown,
+                                    "the node that knows gave no readable answer"));
+}
+
+void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& read) {
+  if (const auto open = desk_.close(read.request)) {
+    answer(reach, open->asker,
+           read.chunk.has_value()
+               ? good(reach.known, encode_payload(*read.chunk))
+               : bad(reach.known, ResponseStatus::kNotFound,
+                     "host " + reach.known.options.name + " has no output of that rank"));
+  }
+}
+
+void ClientFront::on_seat_answers(const ClientReach& reach, const scheduler::SeatOutput& answers) {
+  for (const scheduler::SeatReply& reply : answers.replies) {
+    on_seat_reply(reach, reply);
+  }
+  for (const std::uint64_t request : answers.granted_reads) {
+    on_read_done(reach, request, true);
+  }
+  for (const std::uint64_t request : answers.refused_reads) {
+    on_read_done(reach, request, false);
+  }
+}
+
+void ClientFront::on_seat_reply(const ClientReach& reach, const scheduler::SeatReply& reply) {
+  const auto open = desk_.close(reply.request);
+  if (!open.has_value()) {
+    return;
+  }
+  if (reply.done) {
+    Response response = good(reach.known, std::string());
+    response.text = reply.text;
+    answer(reach, open->asker, response);
+    return;
+  }
+  if (!reply.job.has_value() && status_of(reply.code) == ResponseStatus::kNoQuorum) {
+    refuse(reach, *open, reply.text);
+    return;
+  }
+  answer(reach, open->asker,
+         reply.job.has_value() ? good(reach.known, encode_payload(JobRef{*reply.job}))
+                               : bad(reach.known, status_of(reply.code), reply.text));
+}
+
+void ClientFront::on_read_done(const ClientReach& reach, std::uint64_t request, bool is_granted) {
+  if (const auto open = desk_.close(request)) {
+    answer(reach, open->asker,
+           is_granted ? answer_from_state(reach.known, open->request)
+                      : bad(reach.known, ResponseStatus::kNoQuorum,
+                            "leadership was lost before a majority confirmed the read: "
+                            "repeat"));
+  }
+}
+
+bool ClientFront::on_leader_ready(const ClientReach& reach) {
+  const HostId leader = reach.known.seat.ready_leader();
+  if (leader == asked_leader_) {
+    return false;
+  }
+  if (leader.is_zero()) {
+    asked_leader_ = leader;
+    return false;
+  }
+  if (leader != reach.known.options.self && !is_leader_reachable(reach.known, leader)) {
+    return false;  // Its first word to this host may be on the way.
+  }
+  asked_leader_ = leader;
+  std::vector<ClientDesk::Open> questions = desk_.take_back(leader);
+  for (ClientDesk::Open& question : questions) {
+    question.is_repeated = true;
+    ask_leader(reach, std::move(question), true);
+  }
+  return !questions.empty();
+}
+
+void ClientFront::on_host_gone(const ClientReach& reach, HostId host) {
+  end_unanswered(reach, desk_.give_up(host),
+                 "host " + reach.known.hosts.addresses().name(host) + " went away");
+}
+
+void ClientFront::tick(const ClientReach& reach) {
+  end_unanswered(reach, desk_.expire(reach.known.now),
+                 "no answer within " +
+                     std::to_string(ClientDesk::kForwardTimeout / std::chrono::seconds(1)) + " s");
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,90 @@
+#pragma once
+// Clients' requests: each is answered here, by the leader, by a voter, or by the host that holds
+// the files, and what was passed on is matched with its answer. It decides who is asked; what this
+// node answers itself is answers.h, and who waits for what is ClientDesk. The Node's.
+//
+// Invariants: a forwarded request is never forwarded again, so there are no loops. Every question
+// is answered once, or given up after ClientDesk::kForwardTimeout. "No quorum" is said only when
+// surely nothing was accepted.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/api/client_api.h"
+#include "agent/front/client_desk.h"
+#include "agent/node/epoch_watch.h"
+#include "agent/node/known.h"
+#include "agent/node/outbox.h"
+#include "agent/node/words.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/message.h"
+#include "gossip/wire/transport.h"
+#include "scheduler/seat/quorum_seat.h"
+
+namespace muster::agent {
+
+/// What a request reads and what it may move, for one call. `seat` is the one that is known.
+struct ClientReach {
+  Known known;
+  scheduler::QuorumSeat& seat;
+  EpochWatch& epochs;
+  Outbox& outbox;
+};
+
+class ClientFront {
+ public:
+  explicit ClientFront(Rng rng) : desk_(rng) {}
+
+  enum class Heard : std::uint8_t {
+    kTaken,  ///< Answered, or asked elsewhere.
+    kCopy,   ///< Of an order that another node passed on before. Obeyed twice, it would undo what
+             ///< was said in between; the answer to the first is on its way.
+    kLeave,  ///< Answered: this host shall leave now.
+  };
+  /// A client's request, or one that another node passed on.
+  Heard on_request(const ClientReach& reach, const gossip::Message& message, gossip::Route route);
+  /// The answer of a host that a request was passed on to.
+  void on_response(const ClientReach& reach, const gossip::Message& message);
+  void on_output_read(const ClientReach& reach, const OutputRead& read);
+  /// What became of orders that this host's seat took, and which reads it allows.
+  void on_seat_answers(const ClientReach& reach, const scheduler::SeatOutput& answers);
+  /// The leader that surely serves is perhaps another one: the one before may be frozen or cut off,
+  /// and then nothing would ever come of the questions. True when there were some to ask anew.
+  bool on_leader_ready(const ClientReach& reach);
+  /// A host went away. An answer would have come on the connection that is gone: the client tries
+  /// elsewhere at once.
+  void on_host_gone(const ClientReach& reach, HostId host);
+  /// Gives up what waited too long.
+  void tick(const ClientReach& reach);
+  Instant next_deadline() const { return desk_.next_deadline(); }
+
+ private:
+  /// Who asks, what, and whether another node may be asked for him.
+  struct Question {
+    Asker asker;
+    Request request;
+    bool may_forward = false;
+  };
+  Heard on_question(const ClientReach& reach, const Question& question);
+  bool ask_to_leave(const ClientReach& reach, const Question& question);
+  void ask_leader(const ClientReach& reach, ClientDesk::Open question, bool may_forward);
+  bool pass_to_leader(const ClientReach& reach, const Question& question);
+  void ask_voter(const ClientReach& reach, const Question& question);
+  void ask_output(const ClientReach& reach, const Question& question);
+  void ask_recovery(const ClientReach& reach, const Question& question);
+  /// True when the request names another host: it is asked, or the client hears `why_not`.
+  bool pass_to_target(const ClientReach& reach, const Question& question,
+                      const std::string& why_not);
+  void on_seat_reply(const ClientReach& reach, const scheduler::SeatReply& reply);
+  void on_read_done(const ClientReach& reach, std::uint64_t request, bool is_granted);
+  void lead(const ClientReach& reach, const ClientDesk::Open& question);
+  void forward(const ClientReach& reach, const ClientDesk::Open& question);
+
+  ClientDesk desk_;
+  HostId asked_leader_;  ///< Whom questions were last passed on to anew.
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,138 @@
+#include "agent/node/epoch_watch.h"
+
+#include <algorithm>
+#include <string>
+
+#include "agent/node/answers.h"
+
+namespace muster::agent {
+namespace {
+
+/// What voters say to each other, and what leader and agents say to each other: all that one epoch
+/// must not take from another. Rows, probes and the first quorum know none.
+bool is_of_quorum(gossip::MessageType type) {
+  const auto number = static_cast<std::uint8_t>(type);
+  const auto is_within = [number](gossip::MessageType first, gossip::MessageType last) {
+    return number >= static_cast<std::uint8_t>(first) && number <= static_cast<std::uint8_t>(last);
+  };
+  return is_within(gossip::MessageType::kVoteRequest, gossip::MessageType::kTimeoutNow) ||
+         is_within(gossip::MessageType::kHello, gossip::MessageType::kRelayedAcks);
+}
+
+}  // namespace
+
+void EpochWatch::begin(Instant now, scheduler::QuorumSeat& seat, GangAgent& gang_agent,
+                       PendingWrites& writes, Outbox& outbox) {
+  const ClusterEpoch met = epoch_.met();
+  seat.step(now, scheduler::input::EpochMet{met});
+  if (!epoch_.is_durable()) {
+    writes.write({WriteOwner::kEpoch, met.counter}, crdt::Environment::kId, {epoch_.write()},
+                 outbox);
+  } else if (!met.is_first()) {
+    gang_agent.step(now, EpochObeyed{met});
+  }
+}
+
+/// Each epoch of a host is complained about once a row, of so many hosts.
+bool EpochWatch::is_new_complaint(std::string_view alarm, HostId host, const ClusterEpoch& epoch) {
+  if (complained_.size() >= kEpochComplaintsMax && !complained_.contains({alarm, host})) {
+    return false;
+  }
+  return std::exchange(complained_[{alarm, host}], epoch) != epoch;
+}
+
+bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope,
+                             scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox) {
+  if (envelope.type == gossip::MessageType::kRequest ||
+      envelope.type == gossip::MessageType::kResponse) {
+    return true;  // What lies behind their fields is the asking client's.
+  }
+  const ClusterEpoch theirs = gossip::epoch_of(envelope);
+  if (epoch_.is_too_far_ahead(theirs)) {
+    if (is_new_complaint("epoch_not_believed", envelope.from, theirs)) {
+      outbox.emit(Severity::kAlarm, "epoch_not_believed",
+                  {{"host", envelope.from.short_hex()},
+                   {"epoch", theirs.text()},
+                   {"advice", "no quorum was recovered that often: restart that host's agent"}});
+    }
+    return false;
+  }
+  if (theirs.counter > epoch_.met().counter) {
+    on_met(now, theirs, seat, writes, outbox);
+  }
+  if (epoch_.is_rival(theirs) && is_new_complaint("rival_epoch", envelope.from, theirs)) {
+    outbox.emit(
+        Severity::kAlarm, "rival_epoch",
+        {{"host", envelope.from.short_hex()},
+         {"epoch", theirs.text()},
+         {"advice", "the quorum was recovered twice: recover it once more, at the one to keep"}});
+  }
+  // In the middle of a recovery the log is of an epoch that this host may not yet tell.
+  return !is_of_quorum(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
+}
+
+void EpochWatch::on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,
+                        PendingWrites& writes, Outbox& outbox) {
+  if (epoch_.meet(epoch)) {
+    outbox.emit(Severity::kWarn, "epoch_met", {{"epoch", epoch.text()}});
+    writes.write({WriteOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()},
+                 outbox);
+    seat.step(now, scheduler::input::EpochMet{epoch});
+  }
+}
+
+void EpochWatch::on_persisted(Instant now, std::uint64_t counter, GangAgent& gang_agent) {
+  if (counter == epoch_.met().counter) {
+    epoch_.persisted(epoch_.met());
+    gang_agent.step(now, EpochObeyed{epoch_.met()});
+  }
+}
+
+RecoveryInfo EpochWatch::recovery_info(const Known& known) const {
+  RecoveryInfo info;
+  info.host = known.options.self;
+  info.host_name = known.options.name;
+  info.epoch = known.seat.epoch().counter;
+  info.live = known.seat.heard_voters(known.now);
+  info.voters = known.seat.known_quorum().voters.size();
+  info.idle_ms = static_cast<std::uint64_t>(
+      to_ms(std::min(known.seat.leaderless(known.now), known.now - awake_since_)));
+  if (const auto plan = known.seat.recovery_plan()) {
+    info.has_log = true;
+    info.term = plan->last.term;
+    info.last = plan->last.index;
+    info.commit = plan->commit;
+  }
+  return info;
+}
+
+Response EpochWatch::recover(const Known& known, const RecoverArgs& order,
+                             scheduler::QuorumSeat& seat) {
+  const std::string host = "host " + known.options.name;
+  const RecoveryInfo info = recovery_info(known);
+  if (!info.has_log) {
+    return bad(known, ResponseStatus::kConflict,
+               host + " has no copy of the quorum's log: name one that votes");
+  }
+  if (seat.leads() || info.idle_ms < static_cast<std::uint64_t>(to_ms(kLeaderlessFor))) {
+    return bad(known, ResponseStatus::kConflict,
+               host + " heard a leader, or stood still, " + std::to_string(info.idle_ms / 1000) +
+                   " s ago, and a majority may elect the next: look at `muster quorum` again in " +
+                   std::to_string(kLeaderlessFor / std::chrono::seconds(1)) + " s");
+  }
+  if (info.live > info.voters / 2) {
+    return bad(known, ResponseStatus::kConflict,
+               std::to_string(info.live) + " of " + std::to_string(info.voters) +
+                   " voters are alive, which is a majority: it elects a leader by itself, and "
+                   "nothing is to be recovered");
+  }
+  const ClusterEpoch next{seat.epoch().counter + 1, rng_.next()};
+  Result<scheduler::RecoveredLog> log = seat.continued_log({order.index, order.term}, next);
+  if (!log) {
+    return bad(known, ResponseStatus::kConflict, host + ": " + log.error().text);
+  }
+  seat.step(known.now, scheduler::input::Recover{std::move(log).value()});
+  return good(known, encode_payload(recovery_info(known)));
+}
+
+}  // namespace muster::agent

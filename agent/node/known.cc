@@ -1,0 +1,27 @@
+#include "agent/node/known.h"
+
+#include <algorithm>
+
+namespace muster::agent {
+
+bool is_reachable(const membership::Membership& membership, HostId host) {
+  const membership::Member* member = membership.member(host);
+  return member != nullptr && !membership.is_claimed_by_self(host) &&
+         (member->state == membership::MemberState::kAlive ||
+          member->state == membership::MemberState::kSuspect);
+}
+
+bool is_leader_reachable(const Known& known, HostId leader) {
+  return known.contact.has_heard_lately(known.now, leader) ||
+         is_reachable(known.membership, leader);
+}
+
+std::size_t live_voters(const Known& known, const crdt::QuorumView& quorum, HostId without) {
+  return static_cast<std::size_t>(
+      std::count_if(quorum.voters.begin(), quorum.voters.end(), [&](HostId voter) {
+        return voter != without &&
+               (voter == known.options.self || is_reachable(known.membership, voter));
+      }));
+}
+
+}  // namespace muster::agent

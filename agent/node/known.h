@@ -1,0 +1,44 @@
+#pragma once
+// What this node knows at a moment, as its answers to clients read it: every part of the Node that
+// they look at, for one call, and to be read only.
+
+#include <string>
+#include <vector>
+
+#include "agent/front/event_ring.h"
+#include "agent/gang/gang_agent.h"
+#include "agent/node/host_book.h"
+#include "agent/node/leader_contact.h"
+#include "agent/node/words.h"
+#include "crdt/store/host_store.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+#include "membership/membership.h"
+#include "scheduler/seat/quorum_seat.h"
+
+namespace muster::agent {
+
+struct Known {
+  Instant now;
+  ClusterId cluster;  ///< Zero: none yet.
+  const NodeOptions& options;
+  const membership::Membership& membership;
+  const crdt::HostStore& store;
+  const scheduler::QuorumSeat& seat;
+  const GangAgent& gang_agent;
+  const HostBook& hosts;
+  const std::vector<HostId>& neighbours;
+  const LeaderContact& contact;
+  const EventRing& recent;
+};
+
+/// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is
+/// worse than a refusal: own claims count here before any verdict.
+bool is_reachable(const membership::Membership& membership, HostId host);
+/// A leader that speaks to this host is, too.
+bool is_leader_reachable(const Known& known, HostId leader);
+/// The voters that this node takes for able to vote, `without` one of them.
+std::size_t live_voters(const Known& known, const crdt::QuorumView& quorum,
+                        HostId without = HostId());
+
+}  // namespace muster::agent

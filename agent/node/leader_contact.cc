@@ -1,0 +1,70 @@
+#include "agent/node/leader_contact.h"
+
+#include <utility>
+
+namespace muster::agent {
+
+LeaderContact::LeaderContact(const NodeOptions& options, Instant now)
+    : rack_(options.rack),
+      relays_from_hosts_(options.relays_from_hosts),
+      relay_(options.self, now) {}
+
+void LeaderContact::on_heard(Instant now, HostId from) {
+  if (from == leader_) {
+    heard_at_ = now;
+  }
+}
+
+bool LeaderContact::follow(Instant now, HostId leader, Term term, bool is_speaking) {
+  if (leader == leader_ && term == term_) {
+    return false;
+  }
+  leader_ = leader;
+  term_ = term;
+  heard_at_ = is_speaking ? std::optional(now) : std::nullopt;
+  relay_.leader_changed(now, leader);
+  return true;
+}
+
+bool LeaderContact::has_heard_lately(Instant now, HostId leader) const {
+  return leader == leader_ && heard_at_.has_value() && now - *heard_at_ <= kHeardLately;
+}
+
+void LeaderContact::carry_own(Instant now, const membership::Membership& membership, Nonce nonce,
+                              scheduler::Renew renew) {
+  relay_.carry_own(now, relay_of_rack(membership), nonce, std::move(renew));
+}
+
+bool LeaderContact::carries_for(HostId from, const membership::Membership& membership) const {
+  if (!has_relays(membership) || rack_.empty()) {
+    return false;
+  }
+  const membership::Member* member = membership.member(from);
+  return member != nullptr && member->rack == rack_;
+}
+
+/// The same for all hosts of the rack as long as they see the same of them alive; zero: none.
+HostId LeaderContact::relay_of_rack(const membership::Membership& membership) const {
+  if (!has_relays(membership) || rack_.empty()) {
+    return HostId();
+  }
+  for (const auto& [host, member] : membership.members()) {
+    if (member.rack == rack_ && member.state == membership::MemberState::kAlive &&
+        !member.doubled) {
+      return host;
+    }
+  }
+  return HostId();
+}
+
+void LeaderContact::on_agent_spoke(Instant now, HostId host, gossip::Route route) {
+  agent_routes_[host] = {route, now};
+}
+
+gossip::Route LeaderContact::route_to(Instant now, HostId host) const {
+  const auto known = agent_routes_.find(host);
+  const bool is_fresh = known != agent_routes_.end() && now - known->second.heard_at <= kRouteFresh;
+  return is_fresh ? known->second.route : gossip::Route();
+}
+
+}  // namespace muster::agent

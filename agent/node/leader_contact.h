@@ -1,0 +1,74 @@
+#pragma once
+// The ways between the agents of hosts and whoever leads, of both ends: whom this host's agent was
+// told to follow and when that one last spoke; who carries the renewals of a rack; and, on the
+// leader, the connection that each agent spoke on. The Node's.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/gang/renewal_relay.h"
+#include "agent/node/words.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/transport.h"
+#include "membership/membership.h"
+#include "scheduler/protocol/agent_messages.h"
+
+namespace muster::agent {
+
+/// An agent that spoke within this time is answered on its own connection. Longer, and words may
+/// go into a connection that a cut has ended.
+inline constexpr Duration kRouteFresh = std::chrono::seconds(3);
+/// Whom this host heard within so long, it can reach. Longer: a leader that is gone is asked.
+inline constexpr Duration kHeardLately = std::chrono::seconds(1);
+
+class LeaderContact {
+ public:
+  LeaderContact(const NodeOptions& options, Instant now);
+
+  /// A message of this host came in.
+  void on_heard(Instant now, HostId from);
+  /// Who leads now, or in another term; `is_speaking`: a message of it is being carried on. True
+  /// when that is news, which the agent must hear.
+  bool follow(Instant now, HostId leader, Term term, bool is_speaking);
+  /// A leader that speaks to this host can be asked, whatever the verdict about it says: after a
+  /// fault it takes seconds to be refuted.
+  bool has_heard_lately(Instant now, HostId leader) const;
+
+  /// A renewal of this host, by way of the relay of its rack. Precondition: somebody else is known
+  /// to lead.
+  void carry_own(Instant now, const membership::Membership& membership, Nonce nonce,
+                 scheduler::Renew renew);
+  /// Whether this host carries renewals of `from`, when it does not lead itself.
+  bool carries_for(HostId from, const membership::Membership& membership) const;
+  RenewalRelay& relay() { return relay_; }
+  const RenewalRelay& relay() const { return relay_; }
+
+  /// This leader heard the agent of a host.
+  void on_agent_spoke(Instant now, HostId host, gossip::Route route);
+  /// The connection that a host's agent spoke on lately: a leader of many hosts has no link of its
+  /// own to each of them then. 0 = none.
+  gossip::Route route_to(Instant now, HostId host) const;
+
+ private:
+  struct AgentRoute {
+    gossip::Route route;
+    Instant heard_at{};
+  };
+  bool has_relays(const membership::Membership& membership) const {
+    return membership.members().size() >= relays_from_hosts_;
+  }
+  HostId relay_of_rack(const membership::Membership& membership) const;
+
+  std::string rack_;
+  std::size_t relays_from_hosts_;  ///< NodeOptions::relays_from_hosts.
+  HostId leader_;                  ///< As last told.
+  Term term_;
+  std::optional<Instant> heard_at_;  ///< Its last message to this host, if any.
+  RenewalRelay relay_;
+  std::map<HostId, AgentRoute> agent_routes_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,98 @@
+#include "agent/node/outbox.h"
+
+#include "gossip/base/check.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+
+gossip::Envelope envelope_of(const NodeOptions& options, ClusterId cluster,
+                             gossip::MessageType type, Nonce nonce) {
+  gossip::Envelope envelope;
+  envelope.version = kProtocolVersion;
+  envelope.type = type;
+  envelope.cluster = cluster;
+  envelope.from = options.self;
+  envelope.generation = options.start.generation;
+  envelope.nonce = nonce;
+  return envelope;
+}
+
+void Outbox::begin_step(Instant now) {
+  CHECK(now >= now_);
+  CHECK(from_.is_zero());
+  now_ = now;
+}
+
+void Outbox::carry_on(HostId from, gossip::Route route) {
+  from_ = from;
+  route_ = route;
+}
+
+void Outbox::end_step() {
+  from_ = {};
+  route_ = {};
+}
+
+void Outbox::send(HostId to, const crdt::AddressBook& addresses, const gossip::Envelope& envelope,
+                  std::string_view body) {
+  if (to == from_ && route_.value() != 0) {
+    reply(route_, gossip::encode(envelope, body));
+  } else if (const auto endpoint = addresses.control(to)) {
+    send_to(*endpoint, gossip::Channel::kControl, gossip::encode(envelope, body));
+  }
+}
+
+void Outbox::send_to(const gossip::Endpoint& to, gossip::Channel channel, std::string bytes) {
+  output_.transport.push_back(gossip::Send{to, channel, std::move(bytes)});
+}
+
+void Outbox::reply(gossip::Route route, std::string bytes) {
+  output_.transport.push_back(gossip::Reply{route, std::move(bytes)});
+}
+
+void Outbox::send_back(gossip::Route route, const gossip::Endpoint& link, std::string bytes) {
+  if (route.value() != 0) {
+    reply(route, std::move(bytes));
+  } else if (!link.is_none()) {
+    send_to(link, gossip::Channel::kControl, std::move(bytes));
+  }
+}
+
+void Outbox::drop_link(const gossip::Endpoint& peer) {
+  output_.transport.push_back(gossip::DropLink{peer});
+}
+
+void Outbox::persist(Persist persist) {
+  output_.persists.push_back(std::move(persist));
+}
+
+void Outbox::command(SupervisorCommand command) {
+  output_.supervisor.push_back(std::move(command));
+}
+
+void Outbox::read(ReadOutput question) {
+  output_.reads.push_back(std::move(question));
+}
+
+void Outbox::emit(Event event) {
+  recent_.add(now_, event);
+  output_.events.push_back(std::move(event));
+}
+
+void Outbox::emit(Severity severity, std::string_view name,
+                  std::vector<std::pair<std::string_view, std::string>> fields) {
+  emit(Event{severity, name, std::move(fields)});
+}
+
+void Outbox::emit_all(std::vector<Event> events) {
+  for (Event& event : events) {
+    emit(std::move(event));
+  }
+}
+
+void Outbox::exit(bool doubled) {
+  output_.exit = true;
+  output_.doubled = output_.doubled || doubled;
+}
+
+}  // namespace muster::agent

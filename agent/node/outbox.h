@@ -1,0 +1,76 @@
+#pragma once
+// What a step of the Node comes to: whatever leaves it passes here, and nothing else writes
+// NodeOutput. It knows the moment of the step, and the connection whose message is being carried
+// on, because an answer goes back on the connection that the question came in on. The Node's; its
+// other parts are handed it for a call.
+//
+// Invariants: time never runs backwards; between two steps no connection is at hand.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/front/event_ring.h"
+#include "agent/node/words.h"
+#include "crdt/rows/address_book.h"
+#include "gossip/base/event.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/message.h"
+#include "gossip/wire/transport.h"
+
+namespace muster::agent {
+
+/// Of a message of this host, with nothing behind the body.
+gossip::Envelope envelope_of(const NodeOptions& options, ClusterId cluster,
+                             gossip::MessageType type, Nonce nonce);
+
+class Outbox {
+ public:
+  explicit Outbox(Instant now) : now_(now) {}
+
+  /// Precondition: `now` is not before the last step.
+  void begin_step(Instant now);
+  /// From here to the end of the step a message of `from` is carried on, which came in on `route`.
+  void carry_on(HostId from, gossip::Route route);
+  void end_step();
+  Instant now() const { return now_; }
+  HostId from() const { return from_; }
+  gossip::Route route() const { return route_; }
+
+  /// To a host: on the connection at hand when it is that host's, which is the shortest way and the
+  /// only one to a host whose row is not known yet; else to its control port. Without an address it
+  /// is dropped.
+  void send(HostId to, const crdt::AddressBook& addresses, const gossip::Envelope& envelope,
+            std::string_view body);
+  void send_to(const gossip::Endpoint& to, gossip::Channel channel, std::string bytes);
+  void reply(gossip::Route route, std::string bytes);
+  /// On the connection `route`; where that is none, to `link`, if it is any.
+  void send_back(gossip::Route route, const gossip::Endpoint& link, std::string bytes);
+  void drop_link(const gossip::Endpoint& peer);
+  void persist(Persist persist);
+  void command(SupervisorCommand command);
+  void read(ReadOutput question);
+  /// For the log of this host, and for `muster events`.
+  void emit(Event event);
+  void emit(Severity severity, std::string_view name,
+            std::vector<std::pair<std::string_view, std::string>> fields);
+  void emit_all(std::vector<Event> events);
+  /// The process ends, `doubled` because another agent lives under this host's id.
+  void exit(bool doubled);
+  void restart_with(Generation generation) { output_.raise_to = generation; }
+
+  bool exits() const { return output_.exit; }
+  const EventRing& recent() const { return recent_; }
+  NodeOutput take() { return std::exchange(output_, {}); }
+
+ private:
+  Instant now_;
+  HostId from_;
+  gossip::Route route_;
+  EventRing recent_;
+  NodeOutput output_;
+};
+
+}  // namespace muster::agent

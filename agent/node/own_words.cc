@@ -1,0 +1,56 @@
+#include "agent/node/own_words.h"
+
+#include <string>
+
+#include "crdt/rows/host_state.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+
+AgentIdentity identity_of(const NodeOptions& options) {
+  return {options.self, options.start, options.boot_id, options.name};
+}
+
+Event start_event(const NodeOptions& options) {
+  return {Severity::kInfo,
+          "agent_started",
+          {{"host", options.self.short_hex()},
+           {"name", options.name},
+           {"generation", std::to_string(options.start.generation.value())},
+           {"listen", options.control.text()}}};
+}
+
+Inventory inventory_of(const NodeOptions& options) {
+  const crdt::Capacity& capacity = options.capacity;
+  Inventory inventory;
+  inventory.has_namespaces = options.has_namespaces;
+  inventory.gpu_type = capacity.gpu_type;
+  inventory.cpus = capacity.cpus;
+  inventory.memory_mb = capacity.memory_mb;
+  for (const crdt::Gpu& gpu : capacity.gpus) {
+    if (gpu.healthy) {
+      inventory.gpus.push_back(gpu.uuid);
+    }
+  }
+  return inventory;
+}
+
+scheduler::SeatOptions seat_options(const NodeOptions& options) {
+  return {options.self, options.bootstrap_expect, options.seeds, options.control,
+          options.compact_entries};
+}
+
+crdt::Publish identity_field(const NodeOptions& options, bool left) {
+  crdt::Identity identity;
+  identity.name = options.name;
+  identity.control = options.control;
+  identity.bulk = options.bulk;
+  identity.start_id = options.start.start_id;
+  identity.boot_id = options.boot_id;
+  identity.rack = options.rack;
+  identity.version = kProductVersion;
+  identity.left = left;
+  return {crdt::FieldId::kIdentity, crdt::encode(identity), true};
+}
+
+}  // namespace muster::agent

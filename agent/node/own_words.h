@@ -1,0 +1,21 @@
+#pragma once
+// Who this host is and what it offers, from the options of its Node, in the words of each part that
+// wants to know.
+
+#include "agent/gang/gang_agent.h"
+#include "agent/node/words.h"
+#include "crdt/store/host_store.h"
+#include "gossip/base/event.h"
+#include "scheduler/seat/quorum_seat.h"
+
+namespace muster::agent {
+
+AgentIdentity identity_of(const NodeOptions& options);
+Event start_event(const NodeOptions& options);
+/// Healthy GPUs only.
+Inventory inventory_of(const NodeOptions& options);
+scheduler::SeatOptions seat_options(const NodeOptions& options);
+/// For the own row. `left`: it is a goodbye.
+crdt::Publish identity_field(const NodeOptions& options, bool left);
+
+}  // namespace muster::agent

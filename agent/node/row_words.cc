@@ -1,0 +1,46 @@
+#include "agent/node/row_words.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "crdt/rows/codec.h"
+
+namespace muster::agent {
+namespace {
+
+std::string bytes_of(const crdt::HostStore& store, HostId host, crdt::FieldId field) {
+  const crdt::Field* found = store.field(host, field);
+  return found == nullptr ? std::string() : found->bytes;
+}
+
+}  // namespace
+
+std::optional<crdt::Identity> identity_in(const crdt::HostStore& store, HostId host) {
+  return crdt::decode_identity(bytes_of(store, host, crdt::FieldId::kIdentity));
+}
+
+membership::MemberChanged member_in(const crdt::HostStore& store, HostId host,
+                                    const crdt::Identity& identity) {
+  membership::MemberChanged member;
+  member.host = host;
+  if (const crdt::Field* field = store.field(host, crdt::FieldId::kIdentity)) {
+    member.start = {field->version.generation, identity.start_id};
+  }
+  member.rack = identity.rack;
+  member.left = identity.left;
+  member.observers = crdt::decode_observers(bytes_of(store, host, crdt::FieldId::kObservers))
+                         .value_or(std::vector<HostId>());
+  return member;
+}
+
+membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId host) {
+  auto claims = crdt::decode_evidence(bytes_of(store, host, crdt::FieldId::kEvidence));
+  return {host, std::move(claims).value_or(std::vector<crdt::Claim>())};
+}
+
+std::optional<crdt::QuorumView> quorum_in(const crdt::HostStore& store, HostId host) {
+  return crdt::decode_quorum_view(bytes_of(store, host, crdt::FieldId::kQuorum));
+}
+
+}  // namespace muster::agent
