@@ -82,29 +82,7 @@ void State::on(Step& step, const entry::Tick& fact) {
 }
 
 std::string State::why_not(const entry::Register& fact) const {
-  if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax ||
-      fact.stuck.size() > kHostGpusMax) {
-    return "malformed registration";
-  }
-  std::set<std::string> uuids(fact.gpus.begin(), fact.gpus.end());
-  if (uuids.size() != fact.gpus.size() || uuids.count("") != 0) {
-    return "gpu uuids are not unique";
-  }
-  const HostRecord* known = host(fact.host);
-  // One that is known holds grants by its pair: a start that is refused would cost them.
-  const bool is_taken =
-      known == nullptr && !fact.name.empty() && std::ranges::any_of(hosts_, [&](const auto& item) {
-        return item.second.name == fact.name && item.second.is_reachable();
-      });
-  if (is_taken) {
-    return "host name is taken";
-  }
-  if (known != nullptr && known->start != fact.start &&
-      known->start.generation >= fact.start.generation &&
-      !mutant(SchedulerMutant::kOldGenerationRegistered)) {
-    return "generation is not above the registered one";
-  }
-  return "";
+  return hosts_.why_not(fact);
 }
 
 void State::on(Step& step, const entry::Register& fact) {
@@ -113,35 +91,16 @@ void State::on(Step& step, const entry::Register& fact) {
     reject(step, ErrorCode::kConflict, why);
     return;
   }
-  const HostRecord* known = host(fact.host);
-  const bool new_pair = known == nullptr || known->start != fact.start || known->awaits_hello;
-  const bool rebooted = known != nullptr && known->boot_id != fact.boot_id;
-  HostRecord& record = hosts_[fact.host];
-  record.id = fact.host;
-  record.start = fact.start;
-  record.boot_id = fact.boot_id;
-  record.name = fact.name;
-  record.gpu_type = fact.gpu_type;
-  record.gpus = fact.gpus;
-  record.cpus = fact.cpus;
-  record.memory_mb = fact.memory_mb;
-  record.has_namespaces = fact.has_namespaces;
-  record.awaits_hello = false;
-  record.unadopted = fact.adoptable;
-  // Design 8, rule 11: offered again when its agent says that it is clean, a reboot among others.
-  if (record.quarantined != fact.stuck) {
-    record.quarantined = fact.stuck;
+  const HostBook::Registered changed = hosts_.on_registered(fact);
+  if (changed.is_quarantine_changed) {
     step.result.events.push_back({Severity::kInfo,
                                   "host_quarantine",
                                   {{"host", fact.host.short_hex()},
                                    {"gpus", std::to_string(fact.stuck.size())},
                                    {"index", std::to_string(step.index.value())}}});
   }
-  if (new_pair) {
-    // A hello with a higher generation clears the verdict about the one before at once.
-    record.seen = fact.start;
-    record.verdict = Verdict::kAlive;
-    end_earlier_grants(step, fact, rebooted);
+  if (changed.is_new_pair) {
+    end_earlier_grants(step, fact, changed.is_rebooted);
     for (auto& [id, job] : jobs_) {
       std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == fact.host; });
     }
@@ -152,7 +111,7 @@ void State::on(Step& step, const entry::Register& fact) {
                                 {{"host", fact.host.short_hex()},
                                  {"generation", std::to_string(fact.start.generation.value())},
                                  {"gpus", std::to_string(fact.gpus.size())},
-                                 {"rebooted", rebooted ? "1" : "0"},
+                                 {"rebooted", changed.is_rebooted ? "1" : "0"},
                                  {"index", std::to_string(step.index.value())}}});
 }
 
@@ -170,17 +129,10 @@ void State::end_earlier_grants(Step& step, const entry::Register& fact, bool reb
 }
 
 void State::on(Step& step, const entry::Observe& fact) {
-  const auto found = hosts_.find(fact.host);
-  if (found == hosts_.end()) {
+  if (!hosts_.on_observed(fact)) {
     reject(step, ErrorCode::kNotFound, "host is not registered");
     return;
   }
-  HostRecord& record = found->second;
-  record.seen = fact.start;
-  record.verdict = fact.verdict;
-  record.health = fact.health;
-  record.unhealthy_gpus = fact.unhealthy_gpus;
-  record.quarantined = fact.quarantined;
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,
                                 "host_observed",
@@ -196,8 +148,7 @@ const Job* State::job(JobId id) const {
 }
 
 const HostRecord* State::host(const HostId& id) const {
-  const auto found = hosts_.find(id);
-  return found == hosts_.end() ? nullptr : &found->second;
+  return hosts_.find(id);
 }
 
 const Attempt* State::attempt(const Token& token) const {
@@ -206,33 +157,20 @@ const Attempt* State::attempt(const Token& token) const {
 }
 
 std::optional<JobId> State::job_of_key(const std::string& key) const {
-  const auto found = keys_.find(key);
-  return found == keys_.end() ? std::nullopt : std::optional(found->second.job);
+  return keys_.find(key);
 }
 
 std::vector<Token> State::tokens_on(const HostId& host) const {
-  const auto found = live_on_.find(host);
-  if (found == live_on_.end()) {
-    return {};
-  }
-  return {found->second.begin(), found->second.end()};
+  return gpus_.tokens_on(host);
 }
 
 std::vector<std::string> State::free_gpus(const HostRecord& host) const {
-  std::vector<std::string> free;
-  for (const std::string& uuid : host.gpus) {
-    if (grants_.count(uuid) == 0 && host.offers(uuid)) {
-      free.push_back(uuid);
-    }
-  }
-  return free;
+  return gpus_.free_on(host);
 }
 
 bool State::is_over(const Token& token, const HostId& host) const {
-  const auto past = past_epochs_.find(token.epoch);
-  const LogIndex last = token.epoch == epoch_        ? applied_
-                        : past == past_epochs_.end() ? LogIndex()
-                                                     : past->second.last;
+  const LogIndex last =
+      token.epoch == epochs_.counter() ? applied_ : epochs_.last_of(token.epoch);
   const Attempt* known = attempt(token);
   if (known == nullptr && token.index > last.value()) {
     return false;
@@ -246,22 +184,7 @@ bool State::is_over(const Token& token, const HostId& host) const {
 
 std::optional<std::uint32_t> State::largest_possible(const std::string& gpu_type,
                                                      bool is_kept) const {
-  if (hosts_.empty()) {
-    return std::nullopt;
-  }
-  std::map<std::string, std::uint32_t> by_type;
-  for (const auto& [id, record] : hosts_) {
-    if (record.verdict != Verdict::kLeft && (is_kept || record.has_namespaces)) {
-      by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
-    }
-  }
-  std::uint32_t largest = 0;
-  for (const auto& [type, count] : by_type) {
-    if (gpu_type.empty() || gpu_type == type) {
-      largest = std::max(largest, count);
-    }
-  }
-  return largest;
+  return hosts_.largest_possible(gpu_type, is_kept);
 }
 
 Status validate(const JobSpec& spec) {
@@ -299,12 +222,13 @@ void State::check_invariants() const {
   CHECK(queue_.size() + suspended_ <= jobs_.size());
   CHECK(live_.size() <= attempts_.size());
   CHECK(ended_jobs_.size() <= kJobsEndedKept);
-  CHECK(keys_.size() == keys_by_time_.size());
+  keys_.check();
 }
 
 void State::check_everything() const {
   check_invariants();
-  std::size_t held = 0;
+  gpus_.check();
+  GpuBook held;
   for (const Token& token : live_) {
     const Attempt& known = attempts_.at(token);
     CHECK(known.state != AttemptState::kEnded);
@@ -312,19 +236,10 @@ void State::check_everything() const {
       if (record.end != MemberEnd::kNone) {
         continue;
       }
-      CHECK(live_on_.at(record.member.host).count(token) == 1);
-      for (const GpuSlot& gpu : record.member.gpus) {
-        CHECK(grants_.at(gpu.uuid).at(gpu.slot) == (Grant{token, record.member.host}));
-        ++held;
-      }
+      held.grant(token, record.member);
     }
   }
-  std::size_t granted = 0;
-  for (const auto& [uuid, slots] : grants_) {
-    CHECK(slots.count(0) == 0 || slots.size() == 1);
-    granted += slots.size();
-  }
-  CHECK(granted == held);
+  CHECK(held == gpus_);
   std::size_t suspended = 0;
   std::size_t earlier = 0;
   for (const auto& [id, known] : jobs_) {

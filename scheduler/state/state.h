@@ -19,6 +19,10 @@
 #include "gossip/base/result.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/entry.h"
+#include "scheduler/state/client_keys.h"
+#include "scheduler/state/epochs.h"
+#include "scheduler/state/gpu_book.h"
+#include "scheduler/state/host_book.h"
 #include "scheduler/state/job_life.h"
 #include "scheduler/state/job_record.h"
 #include "scheduler/state/kept_bytes.h"
@@ -42,31 +46,15 @@ inline constexpr std::uint32_t kLostAttemptsMax = 100;
 /// longer delays the word that a program failed.
 inline constexpr Duration kClassWait = std::chrono::milliseconds(5500);
 inline constexpr Duration kLeftOutFor = std::chrono::seconds(60);
-inline constexpr Duration kClientKeyLife = std::chrono::hours(24 * 7);
-/// After a recovery, in cluster time. Shorter: a host that is slow to say what it runs finds its
-/// job run again elsewhere. Longer: a host that is never coming delays all new work.
-inline constexpr Duration kAdoptionWindow = std::chrono::seconds(30);
-/// The newest aborted attempts that an agent is believed to run all the same.
-inline constexpr std::size_t kUnsureMax = 1024;
-/// Job ids left out at a recovery: those of lost submits are not given to other jobs.
-inline constexpr std::uint64_t kJobIdsSkipped = 10'000;
 inline constexpr Duration kTickMax = std::chrono::hours(1);  ///< One Tick adds at most this.
 
 inline constexpr std::int32_t kExitTimeLimit = 124;
 inline constexpr std::int32_t kExitSignalBase = 128;
 inline constexpr std::int32_t kExitCancelled = kExitSignalBase + 15;
-inline constexpr std::size_t kHostGpusMax = 1024;
 inline constexpr std::size_t kTextsMax =
     4096;  ///< Words of a command, variables of its environment.
 inline constexpr std::size_t kTextBytesMax = 256;        ///< Of names, users and types.
 inline constexpr std::size_t kDirectoryBytesMax = 4096;  ///< Of paths.
-
-/// Who holds one slot of one GPU.
-struct Grant {
-  Token token;
-  HostId host;
-  bool operator==(const Grant&) const = default;
-};
 
 struct ApplyResult {
   std::vector<Event> events;
@@ -84,7 +72,7 @@ Status validate(const JobSpec& spec);
 class State {
  public:
   explicit State(std::uint64_t epoch = 1, const KeptBytesMax& kept_max = {})
-      : epoch_(epoch), kept_max_(kept_max) {}
+      : epochs_(epoch), kept_max_(kept_max) {}
 
   /// Applies the entry at `index`, which must be above applied().
   ApplyResult apply(LogIndex index, const Entry& entry);
@@ -96,16 +84,16 @@ class State {
   /// lost, and may have been carried out. Every host has to register anew; attempts of which it is
   /// not known whether they were started are aborted here, and adopted if they were.
   void begin_epoch(std::uint64_t counter, LogIndex committed);
-  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t epoch() const { return epochs_.counter(); }
   LogIndex applied() const { return applied_; }
   Duration cluster_time() const { return cluster_time_; }
 
   const std::map<JobId, Job>& jobs() const { return jobs_; }
-  const std::map<HostId, HostRecord>& hosts() const { return hosts_; }
+  const std::map<HostId, HostRecord>& hosts() const { return hosts_.all(); }
   /// Live attempts, and those that their jobs still list, by token.
   const std::map<Token, Attempt>& attempts() const { return attempts_; }
   /// uuid -> slot -> grant.
-  const std::map<std::string, std::map<std::uint32_t, Grant>>& grants() const { return grants_; }
+  const Grants& grants() const { return gpus_.grants(); }
   /// Jobs waiting for an attempt, best first.
   const Queue& queue() const { return queue_; }
   /// Attempts that are not ENDED.
@@ -172,11 +160,6 @@ class State {
   void check_everything() const;
 
  private:
-  struct KeyRecord {
-    JobId job;
-    Duration at{0};
-    bool operator==(const KeyRecord&) const = default;
-  };
   struct Step {
     LogIndex index;
     ApplyResult result;
@@ -203,8 +186,7 @@ class State {
 
   // state_recovery.cc: what a quorum does not know that follows a lost one.
   void on(Step& step, const entry::Adopt& fact);
-  bool is_recovering() const;
-  std::vector<Token> unsure_tokens() const { return {unsure_.begin(), unsure_.end()}; }
+  bool is_recovering() const { return epochs_.is_recovering(cluster_time_); }
   void forget_unsure(const Token& token);
   bool is_whole(const entry::Adopt& fact) const;
   const Job* job_of(const GrantDetail& detail) const;
@@ -245,7 +227,6 @@ class State {
   void note_in_history(Job& job, Transition step);
   void note_attempt(Job& job, const Token& token);
   void forget_attempt(const Token& token);
-  void forget_oldest_key();
   void forget_old_keys();
   void count_earlier_attempt(const Token& token);
   void uncount_earlier_attempt(const Token& token);
@@ -256,36 +237,22 @@ class State {
 
   static void reject(Step& step, ErrorCode code, std::string why);
   std::uint64_t outcome_of(const ApplyResult& result) const;
-  bool read_document(gossip::Reader& in);
-  void read_head(gossip::Reader& in);
   void index_after_decode();
 
-  std::uint64_t epoch_;
+  Epochs epochs_;
   LogIndex applied_;
   Duration cluster_time_{0};
   JobId last_job_;
   std::map<JobId, Job> jobs_;
-  std::map<HostId, HostRecord> hosts_;
+  HostBook hosts_;
   std::map<Token, Attempt> attempts_;
-  std::map<std::string, KeyRecord> keys_;
-  // Of recoveries: none in the first epoch.
-  Duration recovered_at_{0};  ///< Cluster time at the last one.
-  struct PastEpoch {
-    LogIndex last;  ///< Surely as its log had it.
-    JobId job;      ///< The last that was given here: one unknown up to it has ended.
-    bool operator==(const PastEpoch&) const = default;
-  };
-  std::map<std::uint64_t, PastEpoch> past_epochs_;  ///< By counter.
-  /// Aborted by the last one, or in the log that it went on from: others may have started them.
-  std::set<Token> unsure_;
+  ClientKeys keys_;
   // Derived, rebuilt after decode.
   std::set<std::pair<LogIndex, JobId>> ended_jobs_;  ///< By end, for forgetting the oldest.
   Queue queue_;
   std::set<Token> live_;
   std::set<Token> unclassed_;  ///< ENDED ones that their jobs wait for.
-  std::map<HostId, std::set<Token>> live_on_;
-  std::map<std::string, std::map<std::uint32_t, Grant>> grants_;
-  std::set<std::pair<Duration, std::string>> keys_by_time_;
+  GpuBook gpus_;
   std::size_t suspended_ = 0;
   /// Of unfinished jobs, not the newest of any; with their bytes.
   std::map<Token, std::size_t> earlier_attempts_;

@@ -8,13 +8,6 @@
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
-namespace {
-
-bool overlaps(const std::map<std::uint32_t, Grant>& slots, std::uint32_t slot) {
-  return slot == 0 ? !slots.empty() : slots.count(0) != 0 || slots.count(slot) != 0;
-}
-
-}  // namespace
 
 std::string State::why_not_member(const entry::Decide& fact, std::size_t position) const {
   const Member& member = fact.members[position];
@@ -30,9 +23,7 @@ std::string State::why_not_member(const entry::Decide& fact, std::size_t positio
   }
   const std::vector<std::string> free = free_gpus(*record);
   for (const GpuSlot& gpu : member.gpus) {
-    const auto slots = grants_.find(gpu.uuid);
-    const bool overlap = slots != grants_.end() && overlaps(slots->second, gpu.slot);
-    if (overlap || std::find(free.begin(), free.end(), gpu.uuid) == free.end()) {
+    if (!gpus_.is_free_at(gpu) || std::find(free.begin(), free.end(), gpu.uuid) == free.end()) {
       return "a gpu is not free";
     }
   }
@@ -80,7 +71,7 @@ void State::on(Step& step, const entry::Decide& fact) {
   }
   Job& owner = jobs_.at(fact.job);
   Attempt attempt;
-  attempt.token = Token{epoch_, step.index.value()};
+  attempt.token = Token{epochs_.counter(), step.index.value()};
   if (mutant(SchedulerMutant::kEqualToken) && !owner.attempt_tokens.empty()) {
     attempt.token = owner.attempt_tokens.back();
   }
@@ -103,12 +94,8 @@ void State::bind(Step& step, Job& owner, Attempt attempt) {
     if (record.end != MemberEnd::kNone) {
       continue;
     }
-    Token& highest = hosts_.at(record.member.host).highest;
-    highest = std::max(highest, attempt.token);
-    live_on_[record.member.host].insert(attempt.token);
-    for (const GpuSlot& gpu : record.member.gpus) {
-      grants_[gpu.uuid][gpu.slot] = Grant{attempt.token, record.member.host};
-    }
+    hosts_.raise_floor(record.member.host, attempt.token);
+    gpus_.grant(attempt.token, record.member);
   }
   owner.attempts = attempt.number;
   owner.current = attempt.token;
@@ -170,22 +157,7 @@ void State::free_member(Attempt& attempt, const HostId& host) {
   const MemberRecord* record = attempt.find(host);
   CHECK(record != nullptr);
   CHECK(record->end != MemberEnd::kNone);
-  for (const GpuSlot& gpu : record->member.gpus) {
-    const auto slots = grants_.find(gpu.uuid);
-    if (slots != grants_.end()) {
-      slots->second.erase(gpu.slot);
-      if (slots->second.empty()) {
-        grants_.erase(slots);
-      }
-    }
-  }
-  const auto tokens = live_on_.find(host);
-  if (tokens != live_on_.end()) {
-    tokens->second.erase(attempt.token);
-    if (tokens->second.empty()) {
-      live_on_.erase(tokens);
-    }
-  }
+  gpus_.free(attempt.token, record->member);
 }
 
 void State::on(Step& step, const entry::Ready& fact) {

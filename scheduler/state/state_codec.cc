@@ -272,30 +272,146 @@ std::optional<std::string> take_document(std::string_view& bytes) {
   return document;
 }
 
+void write_epochs(Encoder& out, const Epochs& epochs) {
+  out.duration(epochs.recovered_at()).array(epochs.past().size() * 2);
+  for (const auto& [epoch, past] : epochs.past()) {
+    out.u64(epoch).num(past.last);
+  }
+  write(out, std::vector<Token>(epochs.unsure().begin(), epochs.unsure().end()));
+  out.array(epochs.past().size());
+  for (const auto& [epoch, past] : epochs.past()) {
+    out.num(past.job);
+  }
+}
+
+/// What the fields behind the plain head say of epochs; the first one has none.
+Epochs read_epochs(Reader& in, std::uint64_t counter) {
+  if (in.left() == 0) {
+    return Epochs(counter);
+  }
+  const Duration recovered_at = in.duration();
+  std::map<std::uint64_t, Epochs::Past> past;
+  Reader lasts = in.array();
+  while (lasts.ok() && lasts.left() > 0) {
+    const std::uint64_t epoch = lasts.u64();
+    past[epoch].last = lasts.num<LogIndex>();
+  }
+  const std::vector<Token> unsure = read_tokens(in);
+  Reader jobs = in.left() > 0 ? in.array() : Reader();
+  for (auto& [epoch, known] : past) {
+    known.job = jobs.left() > 0 ? jobs.num<JobId>() : JobId();
+  }
+  return {counter, recovered_at, std::move(past), {unsure.begin(), unsure.end()}};
+}
+
+/// What the documents of a snapshot say, before anything is derived from it.
+struct Parts {
+  Epochs epochs;
+  LogIndex applied;
+  Duration cluster_time{0};
+  JobId last_job;
+  std::map<HostId, HostRecord> hosts;
+  std::map<Token, Attempt> attempts;
+  std::map<JobId, Job> jobs;
+  std::map<std::string, ClientKeys::Record> keys;
+};
+
+void read_head(Reader& in, Parts& parts) {
+  if (in.u64() != kSnapshotVersion) {
+    in.fail();
+  }
+  const std::uint64_t epoch = in.u64();
+  parts.applied = in.num<LogIndex>();
+  parts.cluster_time = in.duration();
+  parts.last_job = in.num<JobId>();
+  in.u64();
+  parts.epochs = read_epochs(in, epoch);
+}
+
+/// False: the document does not fit.
+bool read_document(Reader& in, Parts& parts) {
+  switch (read_enum(in, Section::kKey)) {
+    case Section::kHead:
+      read_head(in, parts);
+      break;
+    case Section::kHost: {
+      HostRecord host = read_host(in);
+      parts.hosts[host.id] = std::move(host);
+      break;
+    }
+    case Section::kAttempt: {
+      Attempt attempt = read_attempt(in);
+      parts.attempts[attempt.token] = std::move(attempt);
+      break;
+    }
+    case Section::kMember: {
+      const auto attempt = parts.attempts.find(in.token());
+      if (attempt == parts.attempts.end()) {
+        return false;
+      }
+      attempt->second.members.push_back(read_member_record(in));
+      break;
+    }
+    case Section::kJob: {
+      Job job = read_job(in);
+      parts.jobs[job.id] = std::move(job);
+      break;
+    }
+    case Section::kKey: {
+      const std::string key = in.text();
+      const JobId job = in.num<JobId>();
+      parts.keys[key] = ClientKeys::Record{job, in.duration()};
+      break;
+    }
+  }
+  return in.ok();
+}
+
+Result<Parts> read_parts(std::string_view bytes) {
+  Parts parts;
+  std::size_t position = 0;
+  while (!bytes.empty()) {
+    std::optional<std::string> next = take_document(bytes);
+    if (!next.has_value()) {
+      return Error{ErrorCode::kCorrupt, "snapshot cut at document " + std::to_string(position)};
+    }
+    const Result<gossip::Document> document = gossip::Document::parse(std::move(*next));
+    if (!document) {
+      return Error{ErrorCode::kCorrupt, "snapshot document " + std::to_string(position)};
+    }
+    Reader in = document->root();
+    if (!read_document(in, parts)) {
+      return Error{ErrorCode::kCorrupt, "snapshot document " + std::to_string(position)};
+    }
+    ++position;
+  }
+  if (position == 0) {
+    return Error{ErrorCode::kCorrupt, "empty snapshot"};
+  }
+  for (const auto& [token, attempt] : parts.attempts) {
+    if (attempt.members.empty()) {
+      return Error{ErrorCode::kCorrupt, "snapshot lacks the members of " + token.text()};
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::string State::encode() const {
   std::string out;
-  Encoder head = section(Section::kHead, past_epochs_.empty() ? 6 : 10);
+  Encoder head = section(Section::kHead, epochs_.past().empty() ? 6 : 10);
   head.u64(kSnapshotVersion)
-      .u64(epoch_)
+      .u64(epochs_.counter())
       .num(applied_)
       .duration(cluster_time_)
       .num(last_job_)
       .u64(jobs_.size());
-  if (!past_epochs_.empty()) {
-    head.duration(recovered_at_).array(past_epochs_.size() * 2);
-    for (const auto& [epoch, past] : past_epochs_) {
-      head.u64(epoch).num(past.last);
-    }
-    write(head, unsure_tokens());
-    head.array(past_epochs_.size());
-    for (const auto& [epoch, past] : past_epochs_) {
-      head.num(past.job);
-    }
+  if (!epochs_.past().empty()) {
+    write_epochs(head, epochs_);
   }
   append(out, head);
-  for (const auto& [id, host] : hosts_) {
+  for (const auto& [id, host] : hosts_.all()) {
     Encoder document = encode_host(host);
     append(out, document);
   }
@@ -311,7 +427,7 @@ std::string State::encode() const {
     Encoder document = encode_job(job);
     append(out, document);
   }
-  for (const auto& [key, record] : keys_) {
+  for (const auto& [key, record] : keys_.all()) {
     if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
       break;
     }
@@ -320,69 +436,6 @@ std::string State::encode() const {
     append(out, document);
   }
   return out;
-}
-
-void State::read_head(Reader& in) {
-  if (in.u64() != kSnapshotVersion) {
-    in.fail();
-  }
-  epoch_ = in.u64();
-  applied_ = in.num<LogIndex>();
-  cluster_time_ = in.duration();
-  last_job_ = in.num<JobId>();
-  in.u64();
-  if (in.left() > 0) {
-    recovered_at_ = in.duration();
-    Reader past = in.array();
-    while (past.ok() && past.left() > 0) {
-      const std::uint64_t epoch = past.u64();
-      past_epochs_[epoch].last = past.num<LogIndex>();
-    }
-    const std::vector<Token> unsure = read_tokens(in);
-    unsure_.insert(unsure.begin(), unsure.end());
-    Reader jobs = in.left() > 0 ? in.array() : Reader();
-    for (auto& [epoch, known] : past_epochs_) {
-      known.job = jobs.left() > 0 ? jobs.num<JobId>() : JobId();
-    }
-  }
-}
-
-bool State::read_document(Reader& in) {
-  switch (read_enum(in, Section::kKey)) {
-    case Section::kHead:
-      read_head(in);
-      break;
-    case Section::kHost: {
-      HostRecord host = read_host(in);
-      hosts_[host.id] = std::move(host);
-      break;
-    }
-    case Section::kAttempt: {
-      Attempt attempt = read_attempt(in);
-      attempts_[attempt.token] = std::move(attempt);
-      break;
-    }
-    case Section::kMember: {
-      const auto attempt = attempts_.find(in.token());
-      if (attempt == attempts_.end()) {
-        return false;
-      }
-      attempt->second.members.push_back(read_member_record(in));
-      break;
-    }
-    case Section::kJob: {
-      Job job = read_job(in);
-      jobs_[job.id] = std::move(job);
-      break;
-    }
-    case Section::kKey: {
-      const std::string key = in.text();
-      const JobId job = in.num<JobId>();
-      keys_[key] = KeyRecord{job, in.duration()};
-      break;
-    }
-  }
-  return in.ok();
 }
 
 void State::index_after_decode() {
@@ -395,10 +448,7 @@ void State::index_after_decode() {
       if (record.end != MemberEnd::kNone) {
         continue;
       }
-      live_on_[record.member.host].insert(token);
-      for (const GpuSlot& gpu : record.member.gpus) {
-        grants_[gpu.uuid][gpu.slot] = Grant{token, record.member.host};
-      }
+      gpus_.grant(token, record.member);
     }
   }
   for (const auto& [id, job] : jobs_) {
@@ -415,38 +465,23 @@ void State::index_after_decode() {
       unclassed_.insert(job.current);
     }
   }
-  for (const auto& [key, record] : keys_) {
-    keys_by_time_.insert({record.at, key});
-  }
   kept_ = counted();
 }
 
 Result<State> State::decode(std::string_view bytes, const KeptBytesMax& kept_max) {
+  Result<Parts> parts = read_parts(bytes);
+  if (!parts) {
+    return parts.error();
+  }
   State state(1, kept_max);
-  std::size_t position = 0;
-  while (!bytes.empty()) {
-    std::optional<std::string> next = take_document(bytes);
-    if (!next.has_value()) {
-      return Error{ErrorCode::kCorrupt, "snapshot cut at document " + std::to_string(position)};
-    }
-    const Result<gossip::Document> document = gossip::Document::parse(std::move(*next));
-    if (!document) {
-      return Error{ErrorCode::kCorrupt, "snapshot document " + std::to_string(position)};
-    }
-    Reader in = document->root();
-    if (!state.read_document(in)) {
-      return Error{ErrorCode::kCorrupt, "snapshot document " + std::to_string(position)};
-    }
-    ++position;
-  }
-  if (position == 0) {
-    return Error{ErrorCode::kCorrupt, "empty snapshot"};
-  }
-  for (const auto& [token, attempt] : state.attempts_) {
-    if (attempt.members.empty()) {
-      return Error{ErrorCode::kCorrupt, "snapshot lacks the members of " + token.text()};
-    }
-  }
+  state.epochs_ = std::move(parts->epochs);
+  state.applied_ = parts->applied;
+  state.cluster_time_ = parts->cluster_time;
+  state.last_job_ = parts->last_job;
+  state.hosts_ = HostBook(std::move(parts->hosts));
+  state.attempts_ = std::move(parts->attempts);
+  state.jobs_ = std::move(parts->jobs);
+  state.keys_ = ClientKeys(std::move(parts->keys));
   state.index_after_decode();
   return state;
 }

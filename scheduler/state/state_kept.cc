@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-
 namespace muster::scheduler {
 namespace {
 
@@ -31,30 +30,23 @@ void State::count_submitted(Step& step, const Job& job) {
   if (job.key.empty()) {
     return;
   }
-  keys_[job.key] = KeyRecord{job.id, cluster_time_};
-  keys_by_time_.insert({cluster_time_, job.key});
+  keys_.remember(job.key, job.id, cluster_time_);
   kept_.client_keys += kept_bytes_of_key(job.key);
   while (kept_.client_keys > kept_max_.client_keys && keys_.size() > 1) {
-    const std::uint64_t of = keys_.at(keys_by_time_.begin()->second).job.value();
+    const std::uint64_t of = keys_.oldest_job().value();
     if (of % kForgottenKeyTold == 0) {
       step.result.events.push_back({Severity::kWarn,
                                     "client_key_forgotten_early",
                                     {{"job", std::to_string(of)},
                                      {"index", std::to_string(step.index.value())}}});
     }
-    forget_oldest_key();
+    kept_.client_keys -= kept_bytes_of_key(keys_.forget_oldest());
   }
 }
 
-void State::forget_oldest_key() {
-  kept_.client_keys -= kept_bytes_of_key(keys_by_time_.begin()->second);
-  keys_.erase(keys_by_time_.begin()->second);
-  keys_by_time_.erase(keys_by_time_.begin());
-}
-
 void State::forget_old_keys() {
-  while (!keys_by_time_.empty() && cluster_time_ - keys_by_time_.begin()->first > kClientKeyLife) {
-    forget_oldest_key();
+  while (keys_.has_outlived(cluster_time_)) {
+    kept_.client_keys -= kept_bytes_of_key(keys_.forget_oldest());
   }
 }
 
@@ -171,7 +163,7 @@ KeptBytes State::counted() const {
   for (const auto& [token, counted] : earlier_attempts_) {
     bytes.earlier_attempts += kept_bytes(attempts_.at(token));
   }
-  for (const auto& [key, record] : keys_) {
+  for (const auto& [key, record] : keys_.all()) {
     bytes.client_keys += kept_bytes_of_key(key);
   }
   return bytes;

@@ -25,52 +25,37 @@ std::string adopted_as(JobId id) {
 }  // namespace
 
 void State::begin_epoch(std::uint64_t counter, LogIndex committed) {
-  CHECK(counter > epoch_);
   CHECK(committed <= applied_);
-  past_epochs_[epoch_] = {committed, last_job_};
-  epoch_ = counter;
-  recovered_at_ = cluster_time_;
+  epochs_.begin(counter, {committed, last_job_}, cluster_time_);
   last_job_ = JobId(last_job_.value() + kJobIdsSkipped);
-  unsure_.clear();
   Step step{applied_, {}};
   const std::set<Token> live = live_;
   for (const Token& token : live) {
     if (attempts_.at(token).state == AttemptState::kReserved) {
-      unsure_.insert(token);
+      epochs_.doubt(token);
       feed(step, token, fact::Abort{Cause::kRecovered, HostId()});
     }
   }
   // An Abort, or the Decide itself, may be of the tail, where others had a Start, or another
   // Decide.
   for (auto known = attempts_.rbegin(); known != attempts_.rend(); ++known) {
-    if (unsure_.size() < kUnsureMax && known->second.was_aborted()) {
-      unsure_.insert(known->first);
+    if (epochs_.unsure().size() < kUnsureMax && known->second.was_aborted()) {
+      epochs_.doubt(known->first);
     }
   }
-  for (auto& [id, host] : hosts_) {
-    host.awaits_hello = true;
-    host.unadopted.clear();
-  }
-}
-
-bool State::is_recovering() const {
-  return !past_epochs_.empty() && cluster_time_ < recovered_at_ + kAdoptionWindow;
+  hosts_.await_all();
 }
 
 bool State::awaits_hosts() const {
-  return is_recovering() && std::any_of(hosts_.begin(), hosts_.end(), [](const auto& item) {
-           const HostRecord& host = item.second;
-           return host.is_reachable() && (host.awaits_hello || !host.unadopted.empty());
-         });
+  return is_recovering() && hosts_.awaits_any();
 }
 
 bool State::may_be_adopted(const Token& token) const {
-  if (token.epoch >= epoch_) {
+  if (token.epoch >= epochs_.counter()) {
     return false;
   }
-  const auto past = past_epochs_.find(token.epoch);
-  const LogIndex last = past == past_epochs_.end() ? LogIndex() : past->second.last;
-  return unsure_.count(token) != 0 || (token.index > last.value() && attempt(token) == nullptr);
+  return epochs_.is_unsure(token) ||
+         (token.index > epochs_.last_of(token.epoch).value() && attempt(token) == nullptr);
 }
 
 /// A gang as a Decide would have made it.
@@ -111,25 +96,17 @@ const Job* State::job_of(const GrantDetail& detail) const {
 State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
   const Job* known = job_of(fact.detail);
   if (known == nullptr) {
-    // Above what was ever given it is nobody's. What was given here and is unknown has ended; the
-    // numbers that a recovery left out were not given here.
+    // Above what was ever given it is nobody's. What was given here and is unknown has ended.
     const JobId id = fact.detail.job;
-    const auto past = past_epochs_.find(fact.token.epoch);
-    const bool was_left_out =
-        std::any_of(past_epochs_.begin(), past_epochs_.end(), [id](const auto& item) {
-          const JobId last = item.second.job;
-          return last < id && id.value() <= last.value() + kJobIdsSkipped;
-        });
-    const bool is_forgotten = past != past_epochs_.end() && id <= past->second.job &&
-                              job(id) == nullptr && !was_left_out;
-    return !is_forgotten && fact.detail.job <= last_job_ &&
+    const bool is_forgotten = job(id) == nullptr && epochs_.was_given(fact.token.epoch, id);
+    return !is_forgotten && id <= last_job_ &&
                    jobs_.size() < kJobsQueuedMax + kJobsEndedKept
                ? Adoption::kNow
                : Adoption::kNever;
   }
   // One attempt of a number was launched at most. It was not that of this log, if it is another.
   const bool is_unsure =
-      !known->attempt_tokens.empty() && unsure_.count(known->attempt_tokens.back()) != 0;
+      !known->attempt_tokens.empty() && epochs_.is_unsure(known->attempt_tokens.back());
   const bool is_newer = fact.detail.attempt > known->attempts ||
                         (is_unsure && fact.detail.attempt == known->attempts);
   if (known->has_ended() || known->state == JobState::kSuspended || !is_newer) {
@@ -164,7 +141,7 @@ State::Adoption State::adoption(const entry::Adopt& fact) const {
       continue;  // It is over there: others may have its GPUs.
     }
     for (const GpuSlot& gpu : member.gpus) {
-      if (grants_.count(gpu.uuid) != 0) {
+      if (gpus_.is_held(gpu.uuid)) {
         return Adoption::kLater;
       }
     }
@@ -186,7 +163,7 @@ Attempt State::adopted(const entry::Adopt& fact) const {
   attempt.state = AttemptState::kStarted;
   for (const Member& member : fact.detail.members) {
     MemberRecord record{member, true, MemberEnd::kNone, LogIndex(), {}};
-    const HostRecord& there = hosts_.at(member.host);
+    const HostRecord& there = *host(member.host);
     if (!there.awaits_hello) {
       record.member.start = there.start;
       record.end = lists(there, fact.token) ? MemberEnd::kNone : MemberEnd::kLost;
@@ -241,12 +218,10 @@ void State::on(Step& step, const entry::Adopt& fact) {
   }
   Job& owner = jobs_.at(known->id);
   attempt.job = owner.id;
-  if (unsure_.erase(fact.token) != 0) {
+  if (epochs_.trust(fact.token)) {
     forget_unsure(fact.token);
   }
-  for (auto& [id, host] : hosts_) {
-    std::erase(host.unadopted, fact.token);
-  }
+  hosts_.forget_unadopted(fact.token);
   bind(step, owner, std::move(attempt));
   move(step, owner, JobEvent::kStarted, "adopted", fact.token);
   step.result.capacity_changed = true;

@@ -1,0 +1,66 @@
+#include "scheduler/state/gpu_book.h"
+
+#include "gossip/base/check.h"
+
+namespace muster::scheduler {
+
+std::vector<Token> GpuBook::tokens_on(const HostId& host) const {
+  const auto found = live_on_.find(host);
+  if (found == live_on_.end()) {
+    return {};
+  }
+  return {found->second.begin(), found->second.end()};
+}
+
+std::vector<std::string> GpuBook::free_on(const HostRecord& host) const {
+  std::vector<std::string> free;
+  for (const std::string& uuid : host.gpus) {
+    if (!is_held(uuid) && host.offers(uuid)) {
+      free.push_back(uuid);
+    }
+  }
+  return free;
+}
+
+bool GpuBook::is_free_at(const GpuSlot& gpu) const {
+  const auto slots = grants_.find(gpu.uuid);
+  if (slots == grants_.end()) {
+    return true;
+  }
+  return gpu.slot != 0 && !slots->second.contains(0) && !slots->second.contains(gpu.slot);
+}
+
+void GpuBook::grant(const Token& token, const Member& member) {
+  live_on_[member.host].insert(token);
+  for (const GpuSlot& gpu : member.gpus) {
+    grants_[gpu.uuid][gpu.slot] = Grant{token, member.host};
+  }
+}
+
+void GpuBook::free(const Token& token, const Member& member) {
+  for (const GpuSlot& gpu : member.gpus) {
+    const auto slots = grants_.find(gpu.uuid);
+    if (slots != grants_.end()) {
+      slots->second.erase(gpu.slot);
+      if (slots->second.empty()) {
+        grants_.erase(slots);
+      }
+    }
+  }
+  const auto tokens = live_on_.find(member.host);
+  if (tokens != live_on_.end()) {
+    tokens->second.erase(token);
+    if (tokens->second.empty()) {
+      live_on_.erase(tokens);
+    }
+  }
+}
+
+void GpuBook::check() const {
+  for (const auto& [uuid, slots] : grants_) {
+    CHECK(!slots.empty());
+    CHECK(!slots.contains(0) || slots.size() == 1);
+  }
+}
+
+}  // namespace muster::scheduler

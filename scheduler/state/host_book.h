@@ -1,0 +1,58 @@
+#pragma once
+// The hosts that ever registered: what each last said of itself, and what was last observed of it.
+// Owned by Books; pure.
+//
+// Invariants: a host is never forgotten; the generation of its pair never falls; its floor
+// (HostRecord::highest) never falls.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "scheduler/protocol/entry.h"
+#include "scheduler/state/job_record.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kHostGpusMax = 1024;
+
+class HostBook {
+ public:
+  HostBook() = default;
+  /// Of a snapshot.
+  explicit HostBook(std::map<HostId, HostRecord> hosts);
+
+  const std::map<HostId, HostRecord>& all() const { return hosts_; }
+  const HostRecord* find(const HostId& id) const;
+  /// Why the log would reject that registration; "" = it would not.
+  std::string why_not(const entry::Register& fact) const;
+  /// Some host that lives has not said yet, since the epoch began, what it runs, or runs something
+  /// that waits to be adopted.
+  bool awaits_any() const;
+  /// The GPUs of the best single type, or of the type named, that all hosts together have, healthy
+  /// or not; nothing before the first registration. `is_kept`: hosts without PID namespaces count.
+  std::optional<std::uint32_t> largest_possible(const std::string& gpu_type, bool is_kept) const;
+
+  /// What a registration changed.
+  struct Registered {
+    bool is_new_pair = false;  ///< What its agent held before ends, but for what it lists.
+    bool is_rebooted = false;
+    bool is_quarantine_changed = false;
+  };
+  /// Precondition: why_not(fact) == "".
+  Registered on_registered(const entry::Register& fact);
+  /// False: no such host is registered.
+  bool on_observed(const entry::Observe& fact);
+  /// `token` is granted on this host, which is registered.
+  void raise_floor(const HostId& id, const Token& token);
+  /// The epoch began anew: every host has to register again.
+  void await_all();
+  /// It is adopted: nobody waits for it.
+  void forget_unadopted(const Token& token);
+
+ private:
+  std::map<HostId, HostRecord> hosts_;
+};
+
+}  // namespace muster::scheduler
