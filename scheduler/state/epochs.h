@@ -1,6 +1,7 @@
 #pragma once
 // The epochs of the cluster: a quorum that lost its majority for good goes on under a higher
-// counter, and does not know what the log of the last one held beyond its own. Owned by Books; pure.
+// counter, and does not know what the log of the last one held beyond its own. Owned by Books;
+// pure.
 //
 // Invariants: the counter only rises; past epochs lie below it; none in the first epoch. What is
 // doubted was aborted by this log before the epoch began, and others may have started it.

@@ -3,19 +3,14 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
-#include "scheduler/protocol/mutants.h"
+#include "scheduler/state/forgetting.h"
 
 namespace muster::scheduler {
 
-void State::reject(Step& step, ErrorCode code, std::string why) {
-  step.result.rejected = std::move(why);
-  step.result.rejected_as = code;
-}
-
 ApplyResult State::apply(LogIndex index, const Entry& entry) {
-  CHECK(index > applied_);
+  CHECK(index > books_.applied);
   Step step{index, {}};
-  applied_ = index;
+  books_.applied = index;
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
   std::visit([&](const auto& fact) { on(step, fact); }, entry);
   if (!step.result.rejected.empty()) {
@@ -30,8 +25,8 @@ ApplyResult State::apply(LogIndex index, const Entry& entry) {
 }
 
 void State::skip(LogIndex index) {
-  CHECK(index > applied_);
-  applied_ = index;
+  CHECK(index > books_.applied);
+  books_.applied = index;
   last_outcome_ = 0;
 }
 
@@ -42,56 +37,61 @@ void State::on(Step& step, const entry::Submit& fact) {
   }
   const Status valid = validate(fact.spec);
   if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
-    reject(step, ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
+    step.reject(ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
     return;
   }
   if (std::string full = why_not(fact); !full.empty()) {
-    reject(step, ErrorCode::kUnavailable, std::move(full));
+    step.reject(ErrorCode::kUnavailable, std::move(full));
     return;
   }
-  last_job_ = last_job_.next();
   Job job;
-  job.id = last_job_;
+  job.id = books_.jobs.give_number();
   job.spec = fact.spec;
   job.key = fact.key;
   job.submitted_by = fact.submitted_by;
-  job.submitted_at = cluster_time_;
+  job.submitted_at = books_.cluster_time;
   step.result.job = job.id;
-  queue_.insert({job.spec.priority, job.id});
-  Job& placed = jobs_[job.id] = std::move(job);
-  count_submitted(step, placed);
+  Job& placed = books_.jobs.add(std::move(job));
+  keep_submitted(books_, step, placed);
   move(step, placed, JobEvent::kSubmitted, "submitted", Token());
   step.result.capacity_changed = true;
 }
 
 void State::on(Step& step, const entry::Tick& fact) {
   if (fact.elapsed <= Duration::zero() || fact.elapsed > kTickMax) {
-    reject(step, ErrorCode::kInvalid, "elapsed time out of range");
+    step.reject(ErrorCode::kInvalid, "elapsed time out of range");
     return;
   }
-  cluster_time_ += fact.elapsed;
+  books_.cluster_time += fact.elapsed;
   step.result.capacity_changed |= is_recovering();  // The queue may be waiting for hosts.
-  forget_old_keys();
+  forget_old_keys(books_);
   settle_unclassed(step);
-  for (const QueueKey& place : queue_) {
-    Job& job = jobs_.at(place.job);
-    const std::size_t before = job.left_out.size();
-    std::erase_if(job.left_out, [&](const LeftOut& out) { return out.until <= cluster_time_; });
-    step.result.capacity_changed |= job.left_out.size() != before;
+  step.result.capacity_changed |= books_.jobs.let_in_until(books_.cluster_time);
+}
+
+std::string State::why_not(const entry::Submit& fact) const {
+  if (books_.jobs.waiting() >= kJobsQueuedMax) {
+    return "the queue is full: " + std::to_string(kJobsQueuedMax) + " jobs wait";
   }
+  if (!books_.kept.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.submitted_by))) {
+    return "the commands of all jobs that have not ended take " +
+           std::to_string(books_.kept.max().unfinished_jobs >> 20) +
+           " MiB: wait until some end, or put what is long into a file";
+  }
+  return "";
 }
 
 std::string State::why_not(const entry::Register& fact) const {
-  return hosts_.why_not(fact);
+  return books_.hosts.why_not(fact);
 }
 
 void State::on(Step& step, const entry::Register& fact) {
   const std::string why = why_not(fact);
   if (!why.empty()) {
-    reject(step, ErrorCode::kConflict, why);
+    step.reject(ErrorCode::kConflict, why);
     return;
   }
-  const HostBook::Registered changed = hosts_.on_registered(fact);
+  const HostBook::Registered changed = books_.hosts.on_registered(fact);
   if (changed.is_quarantine_changed) {
     step.result.events.push_back({Severity::kInfo,
                                   "host_quarantine",
@@ -101,9 +101,7 @@ void State::on(Step& step, const entry::Register& fact) {
   }
   if (changed.is_new_pair) {
     end_earlier_grants(step, fact, changed.is_rebooted);
-    for (auto& [id, job] : jobs_) {
-      std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == fact.host; });
-    }
+    books_.jobs.let_in(fact.host);
   }
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,
@@ -129,8 +127,8 @@ void State::end_earlier_grants(Step& step, const entry::Register& fact, bool reb
 }
 
 void State::on(Step& step, const entry::Observe& fact) {
-  if (!hosts_.on_observed(fact)) {
-    reject(step, ErrorCode::kNotFound, "host is not registered");
+  if (!books_.hosts.on_observed(fact)) {
+    step.reject(ErrorCode::kNotFound, "host is not registered");
     return;
   }
   step.result.capacity_changed = true;
@@ -143,34 +141,32 @@ void State::on(Step& step, const entry::Observe& fact) {
 }
 
 const Job* State::job(JobId id) const {
-  const auto found = jobs_.find(id);
-  return found == jobs_.end() ? nullptr : &found->second;
+  return books_.jobs.find(id);
 }
 
 const HostRecord* State::host(const HostId& id) const {
-  return hosts_.find(id);
+  return books_.hosts.find(id);
 }
 
 const Attempt* State::attempt(const Token& token) const {
-  const auto found = attempts_.find(token);
-  return found == attempts_.end() ? nullptr : &found->second;
+  return books_.attempts.find(token);
 }
 
 std::optional<JobId> State::job_of_key(const std::string& key) const {
-  return keys_.find(key);
+  return books_.keys.find(key);
 }
 
 std::vector<Token> State::tokens_on(const HostId& host) const {
-  return gpus_.tokens_on(host);
+  return books_.gpus.tokens_on(host);
 }
 
 std::vector<std::string> State::free_gpus(const HostRecord& host) const {
-  return gpus_.free_on(host);
+  return books_.gpus.free_on(host);
 }
 
 bool State::is_over(const Token& token, const HostId& host) const {
   const LogIndex last =
-      token.epoch == epochs_.counter() ? applied_ : epochs_.last_of(token.epoch);
+      token.epoch == books_.epochs.counter() ? books_.applied : books_.epochs.last_of(token.epoch);
   const Attempt* known = attempt(token);
   if (known == nullptr && token.index > last.value()) {
     return false;
@@ -184,7 +180,7 @@ bool State::is_over(const Token& token, const HostId& host) const {
 
 std::optional<std::uint32_t> State::largest_possible(const std::string& gpu_type,
                                                      bool is_kept) const {
-  return hosts_.largest_possible(gpu_type, is_kept);
+  return books_.hosts.largest_possible(gpu_type, is_kept);
 }
 
 Status validate(const JobSpec& spec) {
@@ -219,48 +215,11 @@ Status validate(const JobSpec& spec) {
 }
 
 void State::check_invariants() const {
-  CHECK(queue_.size() + suspended_ <= jobs_.size());
-  CHECK(live_.size() <= attempts_.size());
-  CHECK(ended_jobs_.size() <= kJobsEndedKept);
-  keys_.check();
+  scheduler::check_invariants(books_);
 }
 
 void State::check_everything() const {
-  check_invariants();
-  gpus_.check();
-  GpuBook held;
-  for (const Token& token : live_) {
-    const Attempt& known = attempts_.at(token);
-    CHECK(known.state != AttemptState::kEnded);
-    for (const MemberRecord& record : known.members) {
-      if (record.end != MemberEnd::kNone) {
-        continue;
-      }
-      held.grant(token, record.member);
-    }
-  }
-  CHECK(held == gpus_);
-  std::size_t suspended = 0;
-  std::size_t earlier = 0;
-  for (const auto& [id, known] : jobs_) {
-    for (std::size_t i = 0; i + 1 < known.attempt_tokens.size() && !known.has_ended(); ++i) {
-      const bool is_counted = earlier_attempts_.contains(known.attempt_tokens[i]);
-      CHECK(is_counted || is_mutant_planted());
-      earlier += is_counted ? 1 : 0;
-    }
-    const bool queued = queue_.count({known.spec.priority, id}) == 1;
-    CHECK(queued == (known.state == JobState::kQueued));
-    CHECK(known.state != JobState::kSuspended || known.current.is_none());
-    CHECK(known.order == JobOrder::kNone || !known.current.is_none());
-    suspended += known.state == JobState::kSuspended ? 1U : 0U;
-    CHECK(!known.has_ended() || known.current.is_none());
-    CHECK(known.current.is_none() || attempts_.count(known.current) == 1);
-    const bool waits = !known.current.is_none() && live_.count(known.current) == 0;
-    CHECK(waits == (unclassed_.count(known.current) == 1));
-  }
-  CHECK(suspended == suspended_);
-  CHECK(earlier == earlier_attempts_.size() || is_mutant_planted());
-  CHECK(counted() == kept_ || is_mutant_planted());
+  scheduler::check_everything(books_);
 }
 
 }  // namespace muster::scheduler

@@ -15,26 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "gossip/base/event.h"
 #include "gossip/base/result.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/entry.h"
-#include "scheduler/state/client_keys.h"
-#include "scheduler/state/epochs.h"
-#include "scheduler/state/gpu_book.h"
-#include "scheduler/state/host_book.h"
-#include "scheduler/state/job_life.h"
-#include "scheduler/state/job_record.h"
-#include "scheduler/state/kept_bytes.h"
-#include "scheduler/state/reservations.h"
+#include "scheduler/state/books.h"
+#include "scheduler/state/step.h"
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
-inline constexpr std::size_t kJobsEndedKept = 10'000;
-inline constexpr std::size_t kTransitionsKept = 64;  ///< These at most: see KeptBytesMax.
-inline constexpr std::size_t kTransitionsLeast = 8;  ///< Kept of each job whatever they weigh.
-inline constexpr std::size_t kAttemptsKept = 8;  ///< ENDED attempts kept with their job.
 inline constexpr std::size_t kLeftOutMax = 64;
 /// More, each on a host of its own, would not fit into one entry (kEntryBytesMax).
 inline constexpr std::uint32_t kGangGpusMax = 4096;
@@ -56,23 +44,15 @@ inline constexpr std::size_t kTextsMax =
 inline constexpr std::size_t kTextBytesMax = 256;        ///< Of names, users and types.
 inline constexpr std::size_t kDirectoryBytesMax = 4096;  ///< Of paths.
 
-struct ApplyResult {
-  std::vector<Event> events;
-  JobId job;             ///< Submit: the job given, or the earlier one of the same key.
-                         ///< An operator's word: the job it is about.
-  std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
-  ErrorCode rejected_as = ErrorCode::kInvalid;
-  std::vector<Token> touched;     ///< Attempts whose state or members changed.
-  bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
-};
-
 /// Checks what can be checked without a cluster; kInvalid names the first wrong field.
 Status validate(const JobSpec& spec);
 
 class State {
  public:
-  explicit State(std::uint64_t epoch = 1, const KeptBytesMax& kept_max = {})
-      : epochs_(epoch), kept_max_(kept_max) {}
+  explicit State(std::uint64_t epoch = 1, const KeptBytesMax& kept_max = {}) {
+    books_.epochs = Epochs(epoch);
+    books_.kept = Kept(kept_max);
+  }
 
   /// Applies the entry at `index`, which must be above applied().
   ApplyResult apply(LogIndex index, const Entry& entry);
@@ -84,20 +64,20 @@ class State {
   /// lost, and may have been carried out. Every host has to register anew; attempts of which it is
   /// not known whether they were started are aborted here, and adopted if they were.
   void begin_epoch(std::uint64_t counter, LogIndex committed);
-  std::uint64_t epoch() const { return epochs_.counter(); }
-  LogIndex applied() const { return applied_; }
-  Duration cluster_time() const { return cluster_time_; }
+  std::uint64_t epoch() const { return books_.epochs.counter(); }
+  LogIndex applied() const { return books_.applied; }
+  Duration cluster_time() const { return books_.cluster_time; }
 
-  const std::map<JobId, Job>& jobs() const { return jobs_; }
-  const std::map<HostId, HostRecord>& hosts() const { return hosts_.all(); }
+  const std::map<JobId, Job>& jobs() const { return books_.jobs.all(); }
+  const std::map<HostId, HostRecord>& hosts() const { return books_.hosts.all(); }
   /// Live attempts, and those that their jobs still list, by token.
-  const std::map<Token, Attempt>& attempts() const { return attempts_; }
+  const std::map<Token, Attempt>& attempts() const { return books_.attempts.all(); }
   /// uuid -> slot -> grant.
-  const Grants& grants() const { return gpus_.grants(); }
+  const Grants& grants() const { return books_.gpus.grants(); }
   /// Jobs waiting for an attempt, best first.
-  const Queue& queue() const { return queue_; }
+  const Queue& queue() const { return books_.jobs.queue(); }
   /// Attempts that are not ENDED.
-  const std::set<Token>& live() const { return live_; }
+  const std::set<Token>& live() const { return books_.attempts.live(); }
 
   const Job* job(JobId id) const;
   const HostRecord* host(const HostId& id) const;
@@ -133,10 +113,11 @@ class State {
   /// Something waits for cluster time: a time limit, a deadline, a host left out, a failure to be
   /// classed. Client keys may well live longer in a cluster that does nothing.
   bool needs_time() const {
-    return !queue_.empty() || !live_.empty() || !unclassed_.empty() || is_recovering();
+    return !queue().empty() || !live().empty() || !books_.attempts.unclassed().empty() ||
+           is_recovering();
   }
-  const EdgeCounts& edges() const { return edges_; }
-  const JobStepCounts& job_steps() const { return job_steps_; }
+  const EdgeCounts& edges() const { return books_.attempts.edges(); }
+  const JobStepCounts& job_steps() const { return books_.jobs.steps(); }
   /// The highest level_needed() of what was applied here. Not part of the replicated state.
   std::uint64_t level_met() const { return level_met_; }
   /// What the last entry did, in one number: the same wherever it was applied to the same state.
@@ -145,7 +126,7 @@ class State {
   std::uint64_t last_outcome() const { return last_outcome_; }
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const;
-  const KeptBytes& kept() const { return kept_; }
+  const KeptBytes& kept() const { return books_.kept.bytes(); }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
   std::string encode() const;
@@ -160,11 +141,6 @@ class State {
   void check_everything() const;
 
  private:
-  struct Step {
-    LogIndex index;
-    ApplyResult result;
-  };
-
   void on(Step& step, const entry::Register& fact);
   void on(Step& step, const entry::Submit& fact);
   void on(Step& step, const entry::Cancel& fact);
@@ -186,8 +162,7 @@ class State {
 
   // state_recovery.cc: what a quorum does not know that follows a lost one.
   void on(Step& step, const entry::Adopt& fact);
-  bool is_recovering() const { return epochs_.is_recovering(cluster_time_); }
-  void forget_unsure(const Token& token);
+  bool is_recovering() const { return books_.epochs.is_recovering(books_.cluster_time); }
   bool is_whole(const entry::Adopt& fact) const;
   const Job* job_of(const GrantDetail& detail) const;
   Adoption adoption_by_job(const entry::Adopt& fact) const;
@@ -204,8 +179,8 @@ class State {
   void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted);
   Outcome feed(Step& step, const Token& token, const Fact& fact);
   void follow(Step& step, Attempt& attempt, const Outcome& outcome);
-  void free_member(Attempt& attempt, const HostId& host);
-  void leave_out(Job& job, const HostId& host);
+  void free_member(const Attempt& attempt, const HostId& host);
+  void leave_out(Job& job, const HostId& host) const;
   void settle(Step& step, Attempt& attempt);
   bool is_replaceable(const Attempt& attempt) const;
   bool lost_a_host(const Attempt& attempt) const;
@@ -218,48 +193,11 @@ class State {
   void fail_or_retry(Step& step, Job& job, const Attempt& attempt);
   void requeue(Step& step, Job& job, const Attempt& attempt, std::string cause);
   void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason);
-  /// The only place that changes Job::state, and only as job_life.h says.
   void move(Step& step, Job& job, JobEvent event, std::string cause, const Token& token);
 
-  // state_kept.cc: how much is kept.
-  void count_submitted(Step& step, const Job& job);
-  void count_ended(const Job& job);
-  void note_in_history(Job& job, Transition step);
-  void note_attempt(Job& job, const Token& token);
-  void forget_attempt(const Token& token);
-  void forget_old_keys();
-  void count_earlier_attempt(const Token& token);
-  void uncount_earlier_attempt(const Token& token);
-  void count_earlier_attempts(const Job& job);
-  void uncount_earlier_attempts(const Job& job);
-  std::size_t ended_bytes_of(const Job& job) const;
-  KeptBytes counted() const;
-
-  static void reject(Step& step, ErrorCode code, std::string why);
   std::uint64_t outcome_of(const ApplyResult& result) const;
-  void index_after_decode();
 
-  Epochs epochs_;
-  LogIndex applied_;
-  Duration cluster_time_{0};
-  JobId last_job_;
-  std::map<JobId, Job> jobs_;
-  HostBook hosts_;
-  std::map<Token, Attempt> attempts_;
-  ClientKeys keys_;
-  // Derived, rebuilt after decode.
-  std::set<std::pair<LogIndex, JobId>> ended_jobs_;  ///< By end, for forgetting the oldest.
-  Queue queue_;
-  std::set<Token> live_;
-  std::set<Token> unclassed_;  ///< ENDED ones that their jobs wait for.
-  GpuBook gpus_;
-  std::size_t suspended_ = 0;
-  /// Of unfinished jobs, not the newest of any; with their bytes.
-  std::map<Token, std::size_t> earlier_attempts_;
-  KeptBytes kept_;
-  KeptBytesMax kept_max_;
-  EdgeCounts edges_;
-  JobStepCounts job_steps_;
+  Books books_;
   std::uint64_t level_met_ = 0;
   std::uint64_t last_outcome_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/forgetting.h"
 
 namespace muster::scheduler {
 
@@ -18,12 +19,13 @@ std::string State::why_not_member(const entry::Decide& fact, std::size_t positio
   if (!record->takes_work() || member.gpus.empty()) {
     return "a member takes no work";
   }
-  if (!record->suits(jobs_.at(fact.job).spec)) {
+  if (!record->suits(job(fact.job)->spec)) {
     return "a member has no PID namespaces";
   }
   const std::vector<std::string> free = free_gpus(*record);
   for (const GpuSlot& gpu : member.gpus) {
-    if (!gpus_.is_free_at(gpu) || std::find(free.begin(), free.end(), gpu.uuid) == free.end()) {
+    if (!books_.gpus.is_free_at(gpu) ||
+        std::find(free.begin(), free.end(), gpu.uuid) == free.end()) {
       return "a gpu is not free";
     }
   }
@@ -64,14 +66,14 @@ void State::on(Step& step, const entry::Decide& fact) {
   // Checked anew: what the leader saw when it decided may have changed before this entry.
   const std::string why = why_not(fact);
   if (!why.empty()) {
-    edges_.add(Edge::kDecideRejected);
+    books_.attempts.count(Edge::kDecideRejected);
     step.result.capacity_changed = true;
-    reject(step, ErrorCode::kConflict, why);
+    step.reject(ErrorCode::kConflict, why);
     return;
   }
-  Job& owner = jobs_.at(fact.job);
+  Job& owner = books_.jobs.at(fact.job);
   Attempt attempt;
-  attempt.token = Token{epochs_.counter(), step.index.value()};
+  attempt.token = Token{books_.epochs.counter(), step.index.value()};
   if (mutant(SchedulerMutant::kEqualToken) && !owner.attempt_tokens.empty()) {
     attempt.token = owner.attempt_tokens.back();
   }
@@ -81,11 +83,11 @@ void State::on(Step& step, const entry::Decide& fact) {
   attempt.hold = fact.hold;
   attempt.grace = fact.grace;
   attempt.deadline = fact.deadline;
-  attempt.reserved_at = cluster_time_;
+  attempt.reserved_at = books_.cluster_time;
   for (const Member& member : fact.members) {
     attempt.members.push_back(MemberRecord{member, false, MemberEnd::kNone, LogIndex(), {}});
   }
-  edges_.add(Edge::kReserved);
+  books_.attempts.count(Edge::kReserved);
   bind(step, owner, std::move(attempt));
 }
 
@@ -94,33 +96,27 @@ void State::bind(Step& step, Job& owner, Attempt attempt) {
     if (record.end != MemberEnd::kNone) {
       continue;
     }
-    hosts_.raise_floor(record.member.host, attempt.token);
-    gpus_.grant(attempt.token, record.member);
+    books_.hosts.raise_floor(record.member.host, attempt.token);
+    books_.gpus.grant(attempt.token, record.member);
   }
   owner.attempts = attempt.number;
   owner.current = attempt.token;
-  note_attempt(owner, attempt.token);
-  queue_.erase({owner.spec.priority, owner.id});
-  live_.insert(attempt.token);
+  note_attempt(books_, owner, attempt.token);
   step.result.touched.push_back(attempt.token);
   step.result.job = owner.id;
   move(step, owner, JobEvent::kDecided, "decided", attempt.token);
-  attempts_[attempt.token] = std::move(attempt);
+  books_.attempts.add(std::move(attempt));
 }
 
 Outcome State::feed(Step& step, const Token& token, const Fact& fact) {
-  const auto found = attempts_.find(token);
-  if (found == attempts_.end()) {
+  Attempt* const found = books_.attempts.find(token);
+  if (found == nullptr) {
     // Ended so long ago that only its being over is known.
-    edges_.add(Edge::kIgnoredEnded);
+    books_.attempts.count(Edge::kIgnoredEnded);
     return Outcome{};
   }
-  Attempt& attempt = found->second;
-  Outcome outcome = transition(attempt, fact);
-  edges_.add(outcome.edge);
-  if (outcome.has_then) {
-    edges_.add(outcome.then);
-  }
+  Attempt& attempt = *found;
+  const Outcome outcome = books_.attempts.feed(attempt, fact);
   step.result.events.push_back(
       {Severity::kDebug,
        "attempt_edge",
@@ -140,24 +136,21 @@ void State::follow(Step& step, Attempt& attempt, const Outcome& outcome) {
     free_member(attempt, host);
     step.result.capacity_changed = true;
   }
-  if (attempt.state == AttemptState::kEnded) {
-    live_.erase(attempt.token);
-  }
   settle(step, attempt);
   const Job* owner = job(attempt.job);
   const bool remembered =
       owner != nullptr && std::find(owner->attempt_tokens.begin(), owner->attempt_tokens.end(),
                                     attempt.token) != owner->attempt_tokens.end();
   if (attempt.state == AttemptState::kEnded && !remembered) {
-    attempts_.erase(attempt.token);
+    books_.attempts.forget(attempt.token);
   }
 }
 
-void State::free_member(Attempt& attempt, const HostId& host) {
+void State::free_member(const Attempt& attempt, const HostId& host) {
   const MemberRecord* record = attempt.find(host);
   CHECK(record != nullptr);
   CHECK(record->end != MemberEnd::kNone);
-  gpus_.free(attempt.token, record->member);
+  books_.gpus.free(attempt.token, record->member);
 }
 
 void State::on(Step& step, const entry::Ready& fact) {
@@ -165,16 +158,17 @@ void State::on(Step& step, const entry::Ready& fact) {
 }
 
 void State::on(Step& step, const entry::Start& fact) {
-  const Outcome outcome = feed(step, fact.token, fact::Start{cluster_time_});
+  const Outcome outcome = feed(step, fact.token, fact::Start{books_.cluster_time});
   if (outcome.edge == Edge::kStarted) {
-    move(step, jobs_.at(attempts_.at(fact.token).job), JobEvent::kStarted, "all_ready", fact.token);
+    move(step, books_.jobs.at(books_.attempts.at(fact.token).job), JobEvent::kStarted, "all_ready",
+         fact.token);
   }
 }
 
 void State::on(Step& step, const entry::Stop& fact) {
   const Attempt* before = attempt(fact.token);
   if (before != nullptr && before->state == AttemptState::kStarted) {
-    move(step, jobs_.at(before->job), JobEvent::kStopLogged, std::string(text_of(fact.cause)),
+    move(step, books_.jobs.at(before->job), JobEvent::kStopLogged, std::string(text_of(fact.cause)),
          fact.token);
   }
   feed(step, fact.token, fact::Stop{fact.cause});
@@ -184,7 +178,7 @@ void State::on(Step& step, const entry::Finish& fact) {
   const Outcome outcome =
       feed(step, fact.token, fact::Finish{fact.host, fact.start, fact.results, fact.last});
   if (outcome.edge == Edge::kFinishAfterExpire) {
-    reject(step, ErrorCode::kConflict, "the host's share was over already");
+    step.reject(ErrorCode::kConflict, "the host's share was over already");
   }
 }
 
@@ -217,7 +211,7 @@ void State::on(Step& step, const entry::Pardon& fact) {
 void State::on(Step& step, const entry::Expire& fact) {
   const Outcome outcome = feed(step, fact.token, fact::Expire{fact.host, fact.condemn});
   if (outcome.edge != Edge::kExpired) {
-    reject(step, ErrorCode::kConflict, "no such condemnation in force");
+    step.reject(ErrorCode::kConflict, "no such condemnation in force");
     return;
   }
   step.result.events.push_back({Severity::kWarn,

@@ -400,22 +400,22 @@ Result<Parts> read_parts(std::string_view bytes) {
 
 std::string State::encode() const {
   std::string out;
-  Encoder head = section(Section::kHead, epochs_.past().empty() ? 6 : 10);
+  Encoder head = section(Section::kHead, books_.epochs.past().empty() ? 6 : 10);
   head.u64(kSnapshotVersion)
-      .u64(epochs_.counter())
-      .num(applied_)
-      .duration(cluster_time_)
-      .num(last_job_)
-      .u64(jobs_.size());
-  if (!epochs_.past().empty()) {
-    write_epochs(head, epochs_);
+      .u64(books_.epochs.counter())
+      .num(books_.applied)
+      .duration(books_.cluster_time)
+      .num(books_.jobs.last())
+      .u64(jobs().size());
+  if (!books_.epochs.past().empty()) {
+    write_epochs(head, books_.epochs);
   }
   append(out, head);
-  for (const auto& [id, host] : hosts_.all()) {
+  for (const auto& [id, host] : books_.hosts.all()) {
     Encoder document = encode_host(host);
     append(out, document);
   }
-  for (const auto& [token, attempt] : attempts_) {
+  for (const auto& [token, attempt] : attempts()) {
     Encoder document = encode_attempt(attempt);
     append(out, document);
     for (const MemberRecord& record : attempt.members) {
@@ -423,11 +423,11 @@ std::string State::encode() const {
       append(out, member);
     }
   }
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs()) {
     Encoder document = encode_job(job);
     append(out, document);
   }
-  for (const auto& [key, record] : keys_.all()) {
+  for (const auto& [key, record] : books_.keys.all()) {
     if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
       break;
     }
@@ -438,58 +438,27 @@ std::string State::encode() const {
   return out;
 }
 
-void State::index_after_decode() {
-  for (const auto& [token, attempt] : attempts_) {
-    if (attempt.state == AttemptState::kEnded) {
-      continue;
-    }
-    live_.insert(token);
-    for (const MemberRecord& record : attempt.members) {
-      if (record.end != MemberEnd::kNone) {
-        continue;
-      }
-      gpus_.grant(token, record.member);
-    }
-  }
-  for (const auto& [id, job] : jobs_) {
-    if (job.state == JobState::kQueued) {
-      queue_.insert({job.spec.priority, id});
-    }
-    suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
-    if (job.has_ended()) {
-      ended_jobs_.insert({job.ended_index, id});
-    } else {
-      count_earlier_attempts(job);
-    }
-    if (attempts_.count(job.current) != 0 && live_.count(job.current) == 0) {
-      unclassed_.insert(job.current);
-    }
-  }
-  kept_ = counted();
-}
-
 Result<State> State::decode(std::string_view bytes, const KeptBytesMax& kept_max) {
   Result<Parts> parts = read_parts(bytes);
   if (!parts) {
     return parts.error();
   }
   State state(1, kept_max);
-  state.epochs_ = std::move(parts->epochs);
-  state.applied_ = parts->applied;
-  state.cluster_time_ = parts->cluster_time;
-  state.last_job_ = parts->last_job;
-  state.hosts_ = HostBook(std::move(parts->hosts));
-  state.attempts_ = std::move(parts->attempts);
-  state.jobs_ = std::move(parts->jobs);
-  state.keys_ = ClientKeys(std::move(parts->keys));
-  state.index_after_decode();
+  state.books_.epochs = std::move(parts->epochs);
+  state.books_.applied = parts->applied;
+  state.books_.cluster_time = parts->cluster_time;
+  state.books_.jobs = JobBook(std::move(parts->jobs), parts->last_job);
+  state.books_.hosts = HostBook(std::move(parts->hosts));
+  state.books_.attempts = AttemptBook(std::move(parts->attempts));
+  state.books_.keys = ClientKeys(std::move(parts->keys));
+  derive(state.books_);
   return state;
 }
 
 std::uint64_t State::outcome_of(const ApplyResult& result) const {
   std::vector<std::uint64_t> did = {result.job.value(), result.rejected.empty() ? 0U : 1U,
-                                    static_cast<std::uint64_t>(result.rejected_as), jobs_.size(),
-                                    live_.size()};
+                                    static_cast<std::uint64_t>(result.rejected_as), jobs().size(),
+                                    books_.attempts.live().size()};
   const auto add_job = [&](JobId id) {
     if (const Job* known = job(id); known != nullptr) {
       did.push_back(static_cast<std::uint64_t>(known->state));

@@ -37,12 +37,12 @@ void State::on(Step& step, const entry::Requeue& fact) {
 }
 
 void State::hear(Step& step, JobId id, JobEvent word, const std::string& by) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) {
-    reject(step, ErrorCode::kNotFound, "there is no job " + std::to_string(id.value()));
+  Job* const found = books_.jobs.find(id);
+  if (found == nullptr) {
+    step.reject(ErrorCode::kNotFound, "there is no job " + std::to_string(id.value()));
     return;
   }
-  Job& job = found->second;
+  Job& job = *found;
   step.result.job = id;
   switch (job_step(job.state, job.order_in_force(), word).rule) {
     case JobRule::kMove:
@@ -53,11 +53,11 @@ void State::hear(Step& step, JobId id, JobEvent word, const std::string& by) {
       keep_order(step, job, word, by);
       return;
     case JobRule::kDone:
-      job_steps_.add(job.state, word);
+      books_.jobs.count(job, word);
       return;
     case JobRule::kRefused:
-      job_steps_.add(job.state, word);
-      reject(step, ErrorCode::kConflict, refusal_text(id, job.state, job.order_in_force(), word));
+      books_.jobs.count(job, word);
+      step.reject(ErrorCode::kConflict, refusal_text(id, job.state, job.order_in_force(), word));
       return;
     case JobRule::kNever:
       CHECK(false);
@@ -76,11 +76,9 @@ void State::obey(Step& step, Job& job, JobEvent word, const std::string& by) {
   }
   step.result.capacity_changed = true;
   if (word == JobEvent::kSuspend) {
-    queue_.erase({job.spec.priority, job.id});
     move(step, job, word, "suspended by " + by, last);
     return;
   }
-  queue_.insert({job.spec.priority, job.id});
   move(step, job, word, (word == JobEvent::kResume ? "resumed by " : "requeued by ") + by, last);
 }
 
@@ -90,7 +88,7 @@ void State::keep_order(Step& step, Job& job, JobEvent word, const std::string& b
     CHECK(is_mutant_planted());
     return;
   }
-  job_steps_.add(job.state, word);
+  books_.jobs.count(job, word);
   if (word == JobEvent::kCancel) {
     job.cancel_requested = true;
     job.ordered_by = by;
@@ -109,18 +107,18 @@ void State::keep_order(Step& step, Job& job, JobEvent word, const std::string& b
                                  {"index", std::to_string(step.index.value())}}});
   step.result.touched.push_back(job.current);
   // What the job waits for may be over already but for silent hosts.
-  settle(step, attempts_.at(job.current));
+  settle(step, books_.attempts.at(job.current));
 }
 
 void State::on(Step& step, const entry::Fence& fact) {
   const HostRecord* known = host(fact.host);
   if (known == nullptr) {
-    reject(step, ErrorCode::kNotFound, "no such host is registered");
+    step.reject(ErrorCode::kNotFound, "no such host is registered");
     return;
   }
   if (known->verdict == Verdict::kAlive || known->verdict == Verdict::kRefused) {
-    reject(step, ErrorCode::kConflict,
-           "host " + known->name + " answers, so it is not off: switch it off first");
+    step.reject(ErrorCode::kConflict,
+                "host " + known->name + " answers, so it is not off: switch it off first");
     return;
   }
   const std::vector<Token> tokens = tokens_on(fact.host);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "scheduler/state/forgetting.h"
 
 namespace muster::scheduler {
 namespace {
@@ -25,37 +26,37 @@ std::string adopted_as(JobId id) {
 }  // namespace
 
 void State::begin_epoch(std::uint64_t counter, LogIndex committed) {
-  CHECK(committed <= applied_);
-  epochs_.begin(counter, {committed, last_job_}, cluster_time_);
-  last_job_ = JobId(last_job_.value() + kJobIdsSkipped);
-  Step step{applied_, {}};
-  const std::set<Token> live = live_;
+  CHECK(committed <= books_.applied);
+  books_.epochs.begin(counter, {committed, books_.jobs.last()}, books_.cluster_time);
+  books_.jobs.leave_out_numbers(kJobIdsSkipped);
+  Step step{books_.applied, {}};
+  const std::set<Token> live = books_.attempts.live();
   for (const Token& token : live) {
-    if (attempts_.at(token).state == AttemptState::kReserved) {
-      epochs_.doubt(token);
+    if (books_.attempts.at(token).state == AttemptState::kReserved) {
+      books_.epochs.doubt(token);
       feed(step, token, fact::Abort{Cause::kRecovered, HostId()});
     }
   }
   // An Abort, or the Decide itself, may be of the tail, where others had a Start, or another
   // Decide.
-  for (auto known = attempts_.rbegin(); known != attempts_.rend(); ++known) {
-    if (epochs_.unsure().size() < kUnsureMax && known->second.was_aborted()) {
-      epochs_.doubt(known->first);
+  for (auto known = attempts().rbegin(); known != attempts().rend(); ++known) {
+    if (books_.epochs.unsure().size() < kUnsureMax && known->second.was_aborted()) {
+      books_.epochs.doubt(known->first);
     }
   }
-  hosts_.await_all();
+  books_.hosts.await_all();
 }
 
 bool State::awaits_hosts() const {
-  return is_recovering() && hosts_.awaits_any();
+  return is_recovering() && books_.hosts.awaits_any();
 }
 
 bool State::may_be_adopted(const Token& token) const {
-  if (token.epoch >= epochs_.counter()) {
+  if (token.epoch >= books_.epochs.counter()) {
     return false;
   }
-  return epochs_.is_unsure(token) ||
-         (token.index > epochs_.last_of(token.epoch).value() && attempt(token) == nullptr);
+  return books_.epochs.is_unsure(token) ||
+         (token.index > books_.epochs.last_of(token.epoch).value() && attempt(token) == nullptr);
 }
 
 /// A gang as a Decide would have made it.
@@ -85,12 +86,12 @@ const Job* State::job_of(const GrantDetail& detail) const {
     return known;
   }
   // An earlier attempt of it may have been adopted. No submitted job is without a key.
-  const auto adopted_before = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& item) {
+  const auto adopted_before = std::find_if(jobs().begin(), jobs().end(), [&](const auto& item) {
     const Job& other = item.second;
     return other.key.empty() && other.submitted_by == adopted_as(detail.job) &&
            other.spec == detail.spec;
   });
-  return adopted_before == jobs_.end() ? nullptr : &adopted_before->second;
+  return adopted_before == jobs().end() ? nullptr : &adopted_before->second;
 }
 
 State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
@@ -98,15 +99,15 @@ State::Adoption State::adoption_by_job(const entry::Adopt& fact) const {
   if (known == nullptr) {
     // Above what was ever given it is nobody's. What was given here and is unknown has ended.
     const JobId id = fact.detail.job;
-    const bool is_forgotten = job(id) == nullptr && epochs_.was_given(fact.token.epoch, id);
-    return !is_forgotten && id <= last_job_ &&
-                   jobs_.size() < kJobsQueuedMax + kJobsEndedKept
+    const bool is_forgotten = job(id) == nullptr && books_.epochs.was_given(fact.token.epoch, id);
+    return !is_forgotten && id <= books_.jobs.last() &&
+                   jobs().size() < kJobsQueuedMax + kJobsEndedKept
                ? Adoption::kNow
                : Adoption::kNever;
   }
   // One attempt of a number was launched at most. It was not that of this log, if it is another.
   const bool is_unsure =
-      !known->attempt_tokens.empty() && epochs_.is_unsure(known->attempt_tokens.back());
+      !known->attempt_tokens.empty() && books_.epochs.is_unsure(known->attempt_tokens.back());
   const bool is_newer = fact.detail.attempt > known->attempts ||
                         (is_unsure && fact.detail.attempt == known->attempts);
   if (known->has_ended() || known->state == JobState::kSuspended || !is_newer) {
@@ -141,7 +142,7 @@ State::Adoption State::adoption(const entry::Adopt& fact) const {
       continue;  // It is over there: others may have its GPUs.
     }
     for (const GpuSlot& gpu : member.gpus) {
-      if (gpus_.is_held(gpu.uuid)) {
+      if (books_.gpus.is_held(gpu.uuid)) {
         return Adoption::kLater;
       }
     }
@@ -158,8 +159,8 @@ Attempt State::adopted(const entry::Adopt& fact) const {
   attempt.keep = fact.detail.spec.keep_when_isolated;
   attempt.hold = fact.detail.hold;
   attempt.grace = fact.detail.spec.grace;
-  attempt.reserved_at = cluster_time_;
-  attempt.started_at = cluster_time_;
+  attempt.reserved_at = books_.cluster_time;
+  attempt.started_at = books_.cluster_time;
   attempt.state = AttemptState::kStarted;
   for (const Member& member : fact.detail.members) {
     MemberRecord record{member, true, MemberEnd::kNone, LogIndex(), {}};
@@ -173,55 +174,33 @@ Attempt State::adopted(const entry::Adopt& fact) const {
   return attempt;
 }
 
-/// What this log had decided under the token was not launched: another was, or the same one comes
-/// back as STARTED.
-void State::forget_unsure(const Token& token) {
-  const auto known = attempts_.find(token);
-  if (known == attempts_.end()) {
-    return;
-  }
-  if (const auto owner = jobs_.find(known->second.job); owner != jobs_.end()) {
-    Job& job = owner->second;
-    if (job.has_ended()) {
-      kept_.ended_jobs -= ended_bytes_of(job);
-      std::erase(job.attempt_tokens, token);
-      kept_.ended_jobs += ended_bytes_of(job);
-    } else {
-      uncount_earlier_attempts(job);
-      std::erase(job.attempt_tokens, token);
-      count_earlier_attempts(job);
-    }
-  }
-  attempts_.erase(known);
-}
-
 void State::on(Step& step, const entry::Adopt& fact) {
   if (!may_be_adopted(fact.token) || adoption(fact) != Adoption::kNow) {
-    reject(step, ErrorCode::kConflict, "nothing to adopt");
+    step.reject(ErrorCode::kConflict, "nothing to adopt");
     return;
   }
   Attempt attempt = adopted(fact);
   const Job* known = job_of(fact.detail);
   if (known == nullptr) {
     const bool is_free = job(fact.detail.job) == nullptr;
-    last_job_ = is_free ? last_job_ : last_job_.next();
     Job lost;
-    lost.id = is_free ? fact.detail.job : last_job_;
+    lost.id = is_free ? fact.detail.job : books_.jobs.give_number();
     lost.spec = fact.detail.spec;
     lost.submitted_by = is_free ? "adopted" : adopted_as(fact.detail.job);
-    lost.submitted_at = cluster_time_;
-    queue_.insert({lost.spec.priority, lost.id});
-    Job& placed = jobs_[lost.id] = std::move(lost);
-    count_submitted(step, placed);
+    lost.submitted_at = books_.cluster_time;
+    Job& placed = books_.jobs.add(std::move(lost));
+    keep_submitted(books_, step, placed);
     move(step, placed, JobEvent::kSubmitted, "adopted", Token());
     known = &placed;
   }
-  Job& owner = jobs_.at(known->id);
+  Job& owner = books_.jobs.at(known->id);
   attempt.job = owner.id;
-  if (epochs_.trust(fact.token)) {
-    forget_unsure(fact.token);
+  if (books_.epochs.trust(fact.token)) {
+    // What this log had decided under the token was not launched: another was, or the same one
+    // comes back as STARTED.
+    forget_unsure(books_, fact.token);
   }
-  hosts_.forget_unadopted(fact.token);
+  books_.hosts.forget_unadopted(fact.token);
   bind(step, owner, std::move(attempt));
   move(step, owner, JobEvent::kStarted, "adopted", fact.token);
   step.result.capacity_changed = true;

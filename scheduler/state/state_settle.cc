@@ -8,18 +8,15 @@
 #include "gossip/base/check.h"
 #include "scheduler/protocol/host_fault.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/forgetting.h"
 
 namespace muster::scheduler {
 
 void State::move(Step& step, Job& job, JobEvent event, std::string cause, const Token& token) {
-  const auto [rule, to] = job_step(job.state, job.order_in_force(), event);
-  CHECK(rule == JobRule::kMove || is_mutant_planted());
-  job_steps_.add(job.state, event);
-  suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
-  suspended_ += to == JobState::kSuspended ? 1U : 0U;
-  job.state = to;
+  books_.jobs.move(job, event);
+  const JobState to = job.state;
   job.reason = cause;
-  note_in_history(job, Transition{to, cause, cluster_time_, step.index, token});
+  books_.kept.note(job, Transition{to, cause, books_.cluster_time, step.index, token});
   const bool ended = job.has_ended();
   const std::string_view name = ended                        ? "job_ended"
                                 : to == JobState::kQueued    ? "job_queued"
@@ -42,22 +39,21 @@ void State::move(Step& step, Job& job, JobEvent event, std::string cause, const 
 
 void State::end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason) {
   CHECK(!job.has_ended());
-  queue_.erase({job.spec.priority, job.id});
   const Token last = job.current;
   job.current = Token();
   job.forget_order();
   job.left_out.clear();
   job.exit_code = code;
-  job.ended_at = cluster_time_;
+  job.ended_at = books_.cluster_time;
   job.ended_index = step.index;
   step.result.capacity_changed = true;
   move(step, job, how, std::move(reason), last);
-  count_ended(job);
+  keep_ended(books_, job);
 }
 
-void State::leave_out(Job& job, const HostId& host) {
+void State::leave_out(Job& job, const HostId& host) const {
   std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == host; });
-  job.left_out.push_back(LeftOut{host, cluster_time_ + kLeftOutFor});
+  job.left_out.push_back(LeftOut{host, books_.cluster_time + kLeftOutFor});
   if (job.left_out.size() > kLeftOutMax) {
     job.left_out.erase(job.left_out.begin());
   }
@@ -66,7 +62,6 @@ void State::leave_out(Job& job, const HostId& host) {
 void State::requeue(Step& step, Job& job, const Attempt& attempt, std::string cause) {
   job.current = Token();
   job.forget_order();
-  queue_.insert({job.spec.priority, job.id});
   step.result.capacity_changed = true;
   move(step, job, JobEvent::kQueuedAgain, std::move(cause), attempt.token);
 }
@@ -102,22 +97,22 @@ bool State::is_replaceable(const Attempt& attempt) const {
 void State::settle_host(Step& step, const HostId& host) {
   for (const Token& token : tokens_on(host)) {
     step.result.touched.push_back(token);
-    settle(step, attempts_.at(token));
+    settle(step, books_.attempts.at(token));
   }
   settle_unclassed(step);
 }
 
 void State::settle_unclassed(Step& step) {
-  const std::set<Token> tokens = unclassed_;
+  const std::set<Token> tokens = books_.attempts.unclassed();
   for (const Token& token : tokens) {
-    settle(step, attempts_.at(token));
+    settle(step, books_.attempts.at(token));
   }
 }
 
 /// A verdict that was taken back before the failure is classed counts all the same.
 void State::watch_failure(Attempt& attempt) const {
   if (!attempt.failed_at.has_value() && attempt.program_failure() != nullptr) {
-    attempt.failed_at = cluster_time_;
+    attempt.failed_at = books_.cluster_time;
   }
   attempt.lost_host = attempt.lost_host || (attempt.failed_at.has_value() && lost_a_host(attempt));
 }
@@ -132,30 +127,29 @@ bool State::awaits_verdict(const Attempt& attempt) const {
   }
   CHECK(attempt.failed_at.has_value());
   return attempt.members.size() > 1 && !attempt.lost_host && attempt.cause != Cause::kHostLost &&
-         cluster_time_ < *attempt.failed_at + kClassWait;
+         books_.cluster_time < *attempt.failed_at + kClassWait;
 }
 
 void State::settle(Step& step, Attempt& attempt) {
   watch_failure(attempt);
   const bool ended = attempt.state == AttemptState::kEnded;
-  const auto owner = jobs_.find(attempt.job);
-  if (owner == jobs_.end() || (!ended && !is_replaceable(attempt))) {
+  Job* const owner = books_.jobs.find(attempt.job);
+  if (owner == nullptr || (!ended && !is_replaceable(attempt))) {
     return;
   }
-  if (ended && attempt.replaced && mutant(SchedulerMutant::kDoubleRequeue) &&
-      !owner->second.has_ended()) {
-    requeue(step, owner->second, attempt, "host_lost");
+  if (ended && attempt.replaced && mutant(SchedulerMutant::kDoubleRequeue) && !owner->has_ended()) {
+    requeue(step, *owner, attempt, "host_lost");
     return;
   }
-  if (attempt.replaced || owner->second.current != attempt.token) {
+  if (attempt.replaced || owner->current != attempt.token) {
     return;
   }
   attempt.replaced = !ended;
-  conclude(step, owner->second, attempt);
+  conclude(step, *owner, attempt);
 }
 
 void State::conclude(Step& step, Job& job, const Attempt& attempt) {
-  unclassed_.erase(attempt.token);
+  books_.attempts.class_known(attempt.token);
   const bool aborted =
       std::all_of(attempt.members.begin(), attempt.members.end(),
                   [](const MemberRecord& record) { return record.end == MemberEnd::kAborted; });
@@ -184,7 +178,7 @@ void State::conclude(Step& step, Job& job, const Attempt& attempt) {
   } else if (attempt.cause == Cause::kPreempted) {
     requeue(step, job, attempt, "preempted");
   } else if (awaits_verdict(attempt)) {
-    unclassed_.insert(attempt.token);
+    books_.attempts.await_class(attempt.token);
   } else {
     fail_or_retry(step, job, attempt);
   }

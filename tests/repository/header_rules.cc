@@ -22,7 +22,6 @@ constexpr Slice kSlices[] = {
     {"scheduler/state/reservation_names.cc", "scheduler/state/reservations.h"},
     {"scheduler/state/state_attempts.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_codec.cc", "scheduler/state/state.h"},
-    {"scheduler/state/state_kept.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_orders.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_recovery.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_settle.cc", "scheduler/state/state.h"},

@@ -1,0 +1,83 @@
+#include "scheduler/state/books.h"
+
+#include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
+#include "scheduler/state/forgetting.h"
+
+namespace muster::scheduler {
+namespace {
+
+/// The GPUs that the attempts hold.
+GpuBook held_by(const AttemptBook& attempts) {
+  GpuBook held;
+  for (const Token& token : attempts.live()) {
+    for (const MemberRecord& record : attempts.find(token)->members) {
+      if (record.end == MemberEnd::kNone) {
+        held.grant(token, record.member);
+      }
+    }
+  }
+  return held;
+}
+
+/// Its newest attempt is over, and it waits to know what that means.
+bool awaits_class(const AttemptBook& attempts, const Job& job) {
+  return attempts.find(job.current) != nullptr && !attempts.is_live(job.current);
+}
+
+void check_job(const Books& books, const Job& job) {
+  CHECK(job.state != JobState::kSuspended || job.current.is_none());
+  CHECK(job.order == JobOrder::kNone || !job.current.is_none());
+  CHECK(!job.has_ended() || job.current.is_none());
+  CHECK(job.current.is_none() || books.attempts.find(job.current) != nullptr);
+  CHECK(awaits_class(books.attempts, job) == books.attempts.unclassed().contains(job.current));
+}
+
+/// Mutants may break it: an attempt that has the token of the one before is counted once.
+void check_kept(const Books& books) {
+  std::size_t earlier = 0;
+  for (const auto& [id, job] : books.jobs.all()) {
+    for (std::size_t i = 0; i + 1 < job.attempt_tokens.size() && !job.has_ended(); ++i) {
+      const bool is_counted = books.kept.earlier_attempts().contains(job.attempt_tokens[i]);
+      CHECK(is_counted || is_mutant_planted());
+      earlier += is_counted ? 1 : 0;
+    }
+  }
+  CHECK(earlier == books.kept.earlier_attempts().size() || is_mutant_planted());
+  CHECK(kept_of(books) == books.kept.bytes() || is_mutant_planted());
+}
+
+}  // namespace
+
+void derive(Books& books) {
+  books.gpus = held_by(books.attempts);
+  for (const auto& [id, job] : books.jobs.all()) {
+    if (!job.has_ended()) {
+      add_earlier_attempts(books, job);
+    }
+    if (awaits_class(books.attempts, job)) {
+      books.attempts.await_class(job.current);
+    }
+  }
+  books.kept.count_anew(kept_of(books));
+}
+
+void check_invariants(const Books& books) {
+  books.jobs.check();
+  books.keys.check();
+  CHECK(books.attempts.live().size() <= books.attempts.all().size());
+}
+
+void check_everything(const Books& books) {
+  check_invariants(books);
+  books.jobs.check_everything();
+  books.attempts.check();
+  books.gpus.check();
+  CHECK(held_by(books.attempts) == books.gpus);
+  for (const auto& [id, job] : books.jobs.all()) {
+    check_job(books, job);
+  }
+  check_kept(books);
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,42 @@
+#pragma once
+// The replicated state as books, each with invariants of its own; what binds them to each other is
+// said here. Owned by State. The rules of this room (submission, registration, reservation,
+// attempt_facts, outcomes, orders, adoption, forgetting) read and change them and own nothing.
+//
+// Invariants: a grant exists exactly while its attempt's member is not over; a job has at most one
+// attempt that can still complete, which is Job::current; that one is live or unclassed. No time
+// but `cluster_time` is known here: the sum of the Ticks.
+
+#include <cstdint>
+
+#include "scheduler/state/attempt_book.h"
+#include "scheduler/state/client_keys.h"
+#include "scheduler/state/epochs.h"
+#include "scheduler/state/gpu_book.h"
+#include "scheduler/state/host_book.h"
+#include "scheduler/state/job_book.h"
+#include "scheduler/state/kept.h"
+
+namespace muster::scheduler {
+
+struct Books {
+  LogIndex applied;
+  Duration cluster_time{0};
+  Epochs epochs;
+  JobBook jobs;
+  HostBook hosts;
+  AttemptBook attempts;
+  GpuBook gpus;  ///< Derived from the attempts.
+  ClientKeys keys;
+  Kept kept;  ///< Derived.
+};
+
+/// Of a snapshot, when jobs, attempts and keys are in their books: writes the derived ones.
+void derive(Books& books);
+
+/// Cheap CHECKs, for every step.
+void check_invariants(const Books& books);
+/// Everything, in O(state).
+void check_everything(const Books& books);
+
+}  // namespace muster::scheduler

@@ -1,0 +1,140 @@
+#include "scheduler/state/forgetting.h"
+
+#include <string>
+#include <vector>
+
+namespace muster::scheduler {
+namespace {
+
+/// One in so many keys that are forgotten early is told of.
+constexpr std::uint64_t kForgottenKeyTold = 4096;
+
+void add_earlier_attempt(Books& books, const Token& token) {
+  if (const Attempt* known = books.attempts.find(token); known != nullptr) {
+    books.kept.add_earlier(*known);
+  }
+}
+
+void forget_attempt(Books& books, const Token& token) {
+  books.kept.remove_earlier(token);
+  books.attempts.forget(token);
+}
+
+void unlist_attempt(Books& books, Job& job, const Token& token) {
+  if (job.has_ended()) {
+    books.kept.remove_ended(ended_bytes_of(books.attempts, job));
+    std::erase(job.attempt_tokens, token);
+    books.kept.add_ended(ended_bytes_of(books.attempts, job));
+    return;
+  }
+  for (const Token& listed : job.attempt_tokens) {
+    books.kept.remove_earlier(listed);
+  }
+  std::erase(job.attempt_tokens, token);
+  add_earlier_attempts(books, job);
+}
+
+}  // namespace
+
+std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job) {
+  std::size_t bytes = kept_bytes(job) + kept_bytes_of_history(job);
+  for (const Token& token : job.attempt_tokens) {
+    const Attempt* known = attempts.find(token);
+    bytes += known == nullptr ? 0 : kept_bytes(*known);
+  }
+  return bytes;
+}
+
+KeptBytes kept_of(const Books& books) {
+  KeptBytes bytes;
+  for (const auto& [id, job] : books.jobs.all()) {
+    if (job.has_ended()) {
+      bytes.ended_jobs += ended_bytes_of(books.attempts, job);
+    } else {
+      bytes.unfinished_jobs += kept_bytes(job);
+      bytes.histories += kept_bytes_of_history(job);
+    }
+  }
+  for (const auto& [token, counted] : books.kept.earlier_attempts()) {
+    bytes.earlier_attempts += kept_bytes(books.attempts.all().at(token));
+  }
+  for (const auto& [key, record] : books.keys.all()) {
+    bytes.client_keys += kept_bytes_of_key(key);
+  }
+  return bytes;
+}
+
+void keep_submitted(Books& books, Step& step, const Job& job) {
+  books.kept.add_job(job);
+  if (job.key.empty()) {
+    return;
+  }
+  books.keys.remember(job.key, job.id, books.cluster_time);
+  books.kept.add_key(job.key);
+  while (books.kept.has_too_many_keys() && books.keys.size() > 1) {
+    const std::uint64_t of = books.keys.oldest_job().value();
+    if (of % kForgottenKeyTold == 0) {
+      step.result.events.push_back(
+          {Severity::kWarn,
+           "client_key_forgotten_early",
+           {{"job", std::to_string(of)}, {"index", std::to_string(step.index.value())}}});
+    }
+    books.kept.remove_key(books.keys.forget_oldest());
+  }
+}
+
+void forget_old_keys(Books& books) {
+  while (books.keys.has_outlived(books.cluster_time)) {
+    books.kept.remove_key(books.keys.forget_oldest());
+  }
+}
+
+void add_earlier_attempts(Books& books, const Job& job) {
+  for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
+    add_earlier_attempt(books, job.attempt_tokens[i]);
+  }
+}
+
+void note_attempt(Books& books, Job& job, const Token& token) {
+  if (!job.attempt_tokens.empty()) {
+    add_earlier_attempt(books, job.attempt_tokens.back());
+  }
+  job.attempt_tokens.push_back(token);
+  if (job.attempt_tokens.size() > kAttemptsKept) {
+    const Token oldest = job.attempt_tokens.front();
+    job.attempt_tokens.erase(job.attempt_tokens.begin());
+    forget_attempt(books, oldest);
+  }
+  while (books.kept.has_too_many_attempts()) {
+    const Token oldest = books.kept.earlier_attempts().begin()->first;
+    Job& owner = books.jobs.at(books.attempts.at(oldest).job);
+    std::erase(owner.attempt_tokens, oldest);
+    forget_attempt(books, oldest);
+  }
+}
+
+void forget_unsure(Books& books, const Token& token) {
+  const Attempt* known = books.attempts.find(token);
+  if (known == nullptr) {
+    return;
+  }
+  if (Job* const owner = books.jobs.find(known->job); owner != nullptr) {
+    unlist_attempt(books, *owner, token);
+  }
+  books.attempts.forget(token);
+}
+
+void keep_ended(Books& books, const Job& job) {
+  books.kept.end_job(job, ended_bytes_of(books.attempts, job));
+  while ((books.jobs.ended() > kJobsEndedKept || books.kept.has_too_much_ended()) &&
+         books.jobs.first_ended().id != job.id) {
+    const Job& oldest = books.jobs.first_ended();
+    books.kept.remove_ended(ended_bytes_of(books.attempts, oldest));
+    for (const Token& token : oldest.attempt_tokens) {
+      books.attempts.forget(token);
+    }
+    books.jobs.forget_first_ended();
+  }
+}
+
+}  // namespace muster::scheduler

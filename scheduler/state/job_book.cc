@@ -1,0 +1,121 @@
+#include "scheduler/state/job_book.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
+
+namespace muster::scheduler {
+
+JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std::move(jobs)) {
+  for (const auto& [id, job] : jobs_) {
+    if (job.state == JobState::kQueued) {
+      queue_.insert({job.spec.priority, id});
+    }
+    suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
+    if (job.has_ended()) {
+      ended_.insert({job.ended_index, id});
+    }
+  }
+}
+
+const Job* JobBook::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+Job* JobBook::find(JobId id) {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+Job& JobBook::at(JobId id) {
+  const auto found = jobs_.find(id);
+  CHECK(found != jobs_.end());
+  return found->second;
+}
+
+const Job& JobBook::first_ended() const {
+  CHECK(!ended_.empty());
+  return jobs_.at(ended_.begin()->second);
+}
+
+JobId JobBook::give_number() {
+  last_ = last_.next();
+  return last_;
+}
+
+void JobBook::leave_out_numbers(std::uint64_t count) {
+  last_ = JobId(last_.value() + count);
+}
+
+Job& JobBook::add(Job job) {
+  CHECK(job.state == JobState::kQueued);
+  queue_.insert({job.spec.priority, job.id});
+  const JobId id = job.id;
+  return jobs_[id] = std::move(job);
+}
+
+void JobBook::move(Job& job, JobEvent event) {
+  const auto [rule, to] = job_step(job.state, job.order_in_force(), event);
+  CHECK(rule == JobRule::kMove || is_mutant_planted());
+  steps_.add(job.state, event);
+  if (to == JobState::kQueued && job.state != JobState::kQueued) {
+    queue_.insert({job.spec.priority, job.id});
+  } else if (to != JobState::kQueued && job.state == JobState::kQueued) {
+    queue_.erase({job.spec.priority, job.id});
+  }
+  suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
+  suspended_ += to == JobState::kSuspended ? 1U : 0U;
+  job.state = to;
+  if (job.has_ended()) {
+    ended_.insert({job.ended_index, job.id});
+  }
+}
+
+void JobBook::forget_first_ended() {
+  CHECK(!ended_.empty());
+  const JobId id = ended_.begin()->second;
+  ended_.erase(ended_.begin());
+  jobs_.erase(id);
+}
+
+void JobBook::let_in(const HostId& host) {
+  for (auto& [id, job] : jobs_) {
+    std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == host; });
+  }
+}
+
+bool JobBook::let_in_until(Duration cluster_time) {
+  bool has_let_in = false;
+  for (const QueueKey& place : queue_) {
+    Job& job = jobs_.at(place.job);
+    has_let_in |= std::erase_if(job.left_out,
+                                [&](const LeftOut& out) { return out.until <= cluster_time; }) != 0;
+  }
+  return has_let_in;
+}
+
+void JobBook::check() const {
+  CHECK(waiting() <= jobs_.size());
+  CHECK(ended_.size() <= kJobsEndedKept);
+}
+
+void JobBook::check_everything() const {
+  check();
+  std::size_t queued = 0;
+  std::size_t suspended = 0;
+  std::size_t ended = 0;
+  for (const auto& [id, job] : jobs_) {
+    CHECK(queue_.contains({job.spec.priority, id}) == (job.state == JobState::kQueued));
+    CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
+    queued += job.state == JobState::kQueued ? 1U : 0U;
+    suspended += job.state == JobState::kSuspended ? 1U : 0U;
+    ended += job.has_ended() ? 1U : 0U;
+  }
+  CHECK(queued == queue_.size());
+  CHECK(suspended == suspended_);
+  CHECK(ended == ended_.size());
+}
+
+}  // namespace muster::scheduler

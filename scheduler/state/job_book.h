@@ -1,0 +1,78 @@
+#pragma once
+// The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. Owned
+// by Books; pure.
+//
+// Invariants: the queue holds exactly the jobs that are queued, those that ended are listed by
+// their end; no number is given twice. Job::state is changed by move() alone, and only as
+// job_life.h says; a job's id and priority never change. Everything else of a job is its reader's
+// to change.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "scheduler/state/job_life.h"
+#include "scheduler/state/job_record.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
+inline constexpr std::size_t kJobsEndedKept = 10'000;
+
+class JobBook {
+ public:
+  JobBook() = default;
+  /// Of a snapshot. `last`: the last number that was given.
+  JobBook(std::map<JobId, Job> jobs, JobId last);
+
+  const std::map<JobId, Job>& all() const { return jobs_; }
+  /// Jobs waiting for an attempt, best first.
+  const Queue& queue() const { return queue_; }
+  /// Queued or suspended.
+  std::size_t waiting() const { return queue_.size() + suspended_; }
+  std::size_t ended() const { return ended_.size(); }
+  /// The last number that was given, or left out.
+  JobId last() const { return last_; }
+  const JobStepCounts& steps() const { return steps_; }
+  const Job* find(JobId id) const;
+  Job* find(JobId id);
+  /// Precondition: it is known.
+  Job& at(JobId id);
+  /// Precondition: some job ended.
+  const Job& first_ended() const;
+
+  JobId give_number();
+  /// So many numbers are given to nobody.
+  void leave_out_numbers(std::uint64_t count);
+  /// A new job, which is queued. The reference holds until it is forgotten.
+  Job& add(Job job);
+  /// What the table makes of the event, which moves the job. One that ends by it has its
+  /// ended_index already.
+  void move(Job& job, JobEvent event);
+  /// The table's cell was used, and the job stays in its state.
+  void count(const Job& job, JobEvent event) { steps_.add(job.state, event); }
+  /// Precondition: some job ended.
+  void forget_first_ended();
+  /// The host registered anew: no job leaves it out any more.
+  void let_in(const HostId& host);
+  /// Hosts that queued jobs leave out no longer. False: there was none.
+  bool let_in_until(Duration cluster_time);
+
+  /// Cheap, for every step.
+  void check() const;
+  /// In O(jobs).
+  void check_everything() const;
+
+ private:
+  JobId last_;
+  std::map<JobId, Job> jobs_;
+  // Derived.
+  Queue queue_;
+  std::size_t suspended_ = 0;
+  std::set<std::pair<LogIndex, JobId>> ended_;  ///< By end, for forgetting the oldest.
+  JobStepCounts steps_;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,54 @@
+#include "scheduler/state/kept.h"
+
+#include <utility>
+
+namespace muster::scheduler {
+
+bool Kept::has_room_for_job(std::size_t bytes) const {
+  return bytes_.unfinished_jobs + bytes <= max_.unfinished_jobs;
+}
+
+bool Kept::has_too_many_attempts() const {
+  return bytes_.earlier_attempts > max_.earlier_attempts && !earlier_attempts_.empty();
+}
+
+void Kept::add_job(const Job& job) {
+  bytes_.unfinished_jobs += kept_bytes(job);
+}
+
+void Kept::end_job(const Job& job, std::size_t bytes) {
+  bytes_.unfinished_jobs -= kept_bytes(job);
+  bytes_.histories -= kept_bytes_of_history(job);
+  for (const Token& token : job.attempt_tokens) {
+    remove_earlier(token);
+  }
+  add_ended(bytes);
+}
+
+void Kept::add_earlier(const Attempt& attempt) {
+  const auto [place, is_new] = earlier_attempts_.try_emplace(attempt.token, 0);
+  if (is_new) {
+    place->second = kept_bytes(attempt);
+    bytes_.earlier_attempts += place->second;
+  }
+}
+
+void Kept::remove_earlier(const Token& token) {
+  const auto counted = earlier_attempts_.find(token);
+  if (counted != earlier_attempts_.end()) {
+    bytes_.earlier_attempts -= counted->second;
+    earlier_attempts_.erase(counted);
+  }
+}
+
+void Kept::note(Job& job, Transition step) {
+  bytes_.histories += kept_bytes(step);
+  job.history.push_back(std::move(step));
+  while (job.history.size() > kTransitionsKept ||
+         (bytes_.histories > max_.histories && job.history.size() > kTransitionsLeast)) {
+    bytes_.histories -= kept_bytes(job.history.front());
+    job.history.pop_front();
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,34 @@
+#pragma once
+// One entry being applied: where it stands in the log, and what came of it so far.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/event.h"
+#include "gossip/base/result.h"
+#include "scheduler/protocol/job.h"
+
+namespace muster::scheduler {
+
+struct ApplyResult {
+  std::vector<Event> events;
+  JobId job;             ///< Submit: the job given, or the earlier one of the same key.
+                         ///< An operator's word: the job it is about.
+  std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
+  ErrorCode rejected_as = ErrorCode::kInvalid;
+  std::vector<Token> touched;     ///< Attempts whose state or members changed.
+  bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
+};
+
+struct Step {
+  LogIndex index;
+  ApplyResult result;
+
+  void reject(ErrorCode code, std::string why) {
+    result.rejected = std::move(why);
+    result.rejected_as = code;
+  }
+};
+
+}  // namespace muster::scheduler
