@@ -19,7 +19,6 @@ constexpr Slice kSlices[] = {
     {"scheduler/raft/raft_election.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_states.cc", "scheduler/raft/raft.h"},
-    {"scheduler/state/reservation_names.cc", "scheduler/state/reservations.h"},
     {"scheduler/state/state_attempts.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_codec.cc", "scheduler/state/state.h"},
     {"scheduler/state/state_orders.cc", "scheduler/state/state.h"},
