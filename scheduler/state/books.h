@@ -1,6 +1,6 @@
 #pragma once
 // The replicated state as books, each with invariants of its own; what binds them to each other is
-// said here. Owned by State. The rules of this room (submission, registration, reservation,
+// said here. Owned by State. The rules of this room (submission, registration, decision,
 // attempt_facts, outcomes, orders, adoption, forgetting) read and change them and own nothing.
 //
 // Invariants: a grant exists exactly while its attempt's member is not over; a job has at most one

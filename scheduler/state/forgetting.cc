@@ -64,7 +64,8 @@ KeptBytes kept_of(const Books& books) {
   return bytes;
 }
 
-void keep_submitted(Books& books, Step& step, const Job& job) {
+void keep_submitted(Step& step, const Job& job) {
+  Books& books = step.books;
   books.kept.add_job(job);
   if (job.key.empty()) {
     return;

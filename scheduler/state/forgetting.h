@@ -16,7 +16,7 @@ std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job);
 KeptBytes kept_of(const Books& books);
 
 /// The job was just added. Its key is remembered; the oldest keys make room for it.
-void keep_submitted(Books& books, Step& step, const Job& job);
+void keep_submitted(Step& step, const Job& job);
 /// Keys older than kClientKeyLife.
 void forget_old_keys(Books& books);
 

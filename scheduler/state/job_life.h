@@ -1,7 +1,7 @@
 #pragma once
-// The life of a job as one table (design 8 "Attempt states", conventions "Job states"): in each
-// state, what each event does. State asks it before every change of Job::state and makes no other
-// change. Pure; the attempt below has a table of its own (reservations.h).
+// The life of a job as one table: in each state, what each event does. JobBook asks it before every
+// change of Job::state and makes no other change. Pure; the attempt below has a table of its own
+// (reservations.h).
 //
 // An operator's word about a job that has an attempt changes no state at once: it is kept as the
 // job's order, its attempt is aborted or stopped for it, and the order says what becomes of the job

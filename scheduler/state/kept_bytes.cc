@@ -5,7 +5,7 @@
 namespace muster::scheduler {
 namespace {
 
-// Lengths, ids, times and numbers as they are encoded (state_codec.cc), rounded up; of a job its
+// Lengths, ids, times and numbers as they are encoded (snapshot.cc), rounded up; of a job its
 // reason and the tokens of its attempts among them, of a rank how it may end.
 constexpr std::size_t kJobBytes = 400;
 constexpr std::size_t kTextBytes = 3;

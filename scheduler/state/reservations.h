@@ -1,8 +1,8 @@
 #pragma once
-// The life of one attempt: RESERVED -> STARTED -> STOPPING -> ENDED, the table and the rules of
-// design 8 as one transition function. It knows nothing of jobs, queues or GPUs' owners: State
-// feeds it the facts of the log in order and does what the outcome says. Every row, cause and rule
-// outcome is an Edge; tests and the simulator count them, so that none stays unvisited.
+// The life of one attempt: RESERVED -> STARTED -> STOPPING -> ENDED, its table and its rules as one
+// transition function. It knows nothing of jobs, queues or GPUs' owners: AttemptBook feeds it the
+// facts of the log in order, and attempt_facts.h does what the outcome says. Every row, cause and
+// rule outcome is an Edge; tests and the simulator count them, so that none stays unvisited.
 
 #include <array>
 #include <cstdint>

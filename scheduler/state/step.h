@@ -1,5 +1,6 @@
 #pragma once
-// One entry being applied: where it stands in the log, and what came of it so far.
+// One entry being applied: the books it changes, where it stands in the log, and what came of it so
+// far. Lives on the stack of State::apply() alone; every rule that changes the books takes it.
 
 #include <string>
 #include <utility>
@@ -7,7 +8,7 @@
 
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
-#include "scheduler/protocol/job.h"
+#include "scheduler/state/books.h"
 
 namespace muster::scheduler {
 
@@ -22,8 +23,9 @@ struct ApplyResult {
 };
 
 struct Step {
+  Books& books;
   LogIndex index;
-  ApplyResult result;
+  ApplyResult result{};
 
   void reject(ErrorCode code, std::string why) {
     result.rejected = std::move(why);

@@ -37,7 +37,6 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/state/job_record.h", "Job", 20, 0, kRecord},
     {"scheduler/state/job_record.h", "HostRecord", 17, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 0, kRecord},
-    {"scheduler/state/state.h", "State", 5, 49, kNotSplit},
 };
 
 /// What one statement at the level of a class declares.

@@ -19,11 +19,6 @@ constexpr Slice kSlices[] = {
     {"scheduler/raft/raft_election.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_states.cc", "scheduler/raft/raft.h"},
-    {"scheduler/state/state_attempts.cc", "scheduler/state/state.h"},
-    {"scheduler/state/state_codec.cc", "scheduler/state/state.h"},
-    {"scheduler/state/state_orders.cc", "scheduler/state/state.h"},
-    {"scheduler/state/state_recovery.cc", "scheduler/state/state.h"},
-    {"scheduler/state/state_settle.cc", "scheduler/state/state.h"},
 };
 
 /// A program, or a verb, which the table of verbs names.

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "scheduler/placement/explain.h"
+#include "scheduler/state/outcomes.h"
 #include "scheduler/state/state.h"
 #include "tests/scheduler/leader/cluster.h"
 

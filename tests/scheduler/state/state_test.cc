@@ -6,6 +6,7 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/protocol/host_fault.h"
+#include "scheduler/state/outcomes.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {

@@ -1,10 +1,11 @@
-// Snapshots of State: documents in the order head, hosts, attempts with their members, jobs, keys.
-// Each is preceded by its length (4 bytes, big endian), because one document of everything would
-// exceed the limits of the wire's decoder.
+#include "scheduler/state/snapshot.h"
 
-#include "scheduler/state/state.h"
-
-#include <array>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <xxhash.h>
 
@@ -398,24 +399,24 @@ Result<Parts> read_parts(std::string_view bytes) {
 
 }  // namespace
 
-std::string State::encode() const {
+std::string encoded(const Books& books) {
   std::string out;
-  Encoder head = section(Section::kHead, books_.epochs.past().empty() ? 6 : 10);
+  Encoder head = section(Section::kHead, books.epochs.past().empty() ? 6 : 10);
   head.u64(kSnapshotVersion)
-      .u64(books_.epochs.counter())
-      .num(books_.applied)
-      .duration(books_.cluster_time)
-      .num(books_.jobs.last())
-      .u64(jobs().size());
-  if (!books_.epochs.past().empty()) {
-    write_epochs(head, books_.epochs);
+      .u64(books.epochs.counter())
+      .num(books.applied)
+      .duration(books.cluster_time)
+      .num(books.jobs.last())
+      .u64(books.jobs.all().size());
+  if (!books.epochs.past().empty()) {
+    write_epochs(head, books.epochs);
   }
   append(out, head);
-  for (const auto& [id, host] : books_.hosts.all()) {
+  for (const auto& [id, host] : books.hosts.all()) {
     Encoder document = encode_host(host);
     append(out, document);
   }
-  for (const auto& [token, attempt] : attempts()) {
+  for (const auto& [token, attempt] : books.attempts.all()) {
     Encoder document = encode_attempt(attempt);
     append(out, document);
     for (const MemberRecord& record : attempt.members) {
@@ -423,11 +424,11 @@ std::string State::encode() const {
       append(out, member);
     }
   }
-  for (const auto& [id, job] : jobs()) {
+  for (const auto& [id, job] : books.jobs.all()) {
     Encoder document = encode_job(job);
     append(out, document);
   }
-  for (const auto& [key, record] : books_.keys.all()) {
+  for (const auto& [key, record] : books.keys.all()) {
     if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
       break;
     }
@@ -438,49 +439,26 @@ std::string State::encode() const {
   return out;
 }
 
-Result<State> State::decode(std::string_view bytes, const KeptBytesMax& kept_max) {
+Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   Result<Parts> parts = read_parts(bytes);
   if (!parts) {
     return parts.error();
   }
-  State state(1, kept_max);
-  state.books_.epochs = std::move(parts->epochs);
-  state.books_.applied = parts->applied;
-  state.books_.cluster_time = parts->cluster_time;
-  state.books_.jobs = JobBook(std::move(parts->jobs), parts->last_job);
-  state.books_.hosts = HostBook(std::move(parts->hosts));
-  state.books_.attempts = AttemptBook(std::move(parts->attempts));
-  state.books_.keys = ClientKeys(std::move(parts->keys));
-  derive(state.books_);
-  return state;
+  Books books;
+  books.applied = parts->applied;
+  books.cluster_time = parts->cluster_time;
+  books.epochs = std::move(parts->epochs);
+  books.jobs = JobBook(std::move(parts->jobs), parts->last_job);
+  books.hosts = HostBook(std::move(parts->hosts));
+  books.attempts = AttemptBook(std::move(parts->attempts));
+  books.keys = ClientKeys(std::move(parts->keys));
+  books.kept = Kept(kept_max);
+  derive(books);
+  return books;
 }
 
-std::uint64_t State::outcome_of(const ApplyResult& result) const {
-  std::vector<std::uint64_t> did = {result.job.value(), result.rejected.empty() ? 0U : 1U,
-                                    static_cast<std::uint64_t>(result.rejected_as), jobs().size(),
-                                    books_.attempts.live().size()};
-  const auto add_job = [&](JobId id) {
-    if (const Job* known = job(id); known != nullptr) {
-      did.push_back(static_cast<std::uint64_t>(known->state));
-      did.push_back(known->attempts);
-      did.push_back(known->program_failures);
-    }
-  };
-  add_job(result.job);
-  for (const Token& token : result.touched) {
-    did.push_back(token.index);
-    if (const Attempt* known = attempt(token); known != nullptr) {
-      did.push_back(static_cast<std::uint64_t>(known->state));
-      did.push_back(static_cast<std::uint64_t>(known->cause));
-      did.push_back(known->completed ? 1U : 0U);
-      add_job(known->job);
-    }
-  }
-  return XXH3_64bits(did.data(), did.size() * sizeof did.front());
-}
-
-std::uint64_t State::digest() const {
-  const std::string bytes = encode();
+std::uint64_t digest_of(const Books& books) {
+  const std::string bytes = encoded(books);
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 

@@ -1,9 +1,13 @@
-// What an operator says of a job or of a host, as the table of job_life.h answers it.
+#include "scheduler/state/orders.h"
 
-#include "scheduler/state/state.h"
+#include <string>
+#include <vector>
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/attempt_facts.h"
+#include "scheduler/state/job_moves.h"
+#include "scheduler/state/outcomes.h"
 
 namespace muster::scheduler {
 namespace {
@@ -12,60 +16,8 @@ JobOrder order_of(JobEvent word) {
   return word == JobEvent::kSuspend ? JobOrder::kSuspend : JobOrder::kRequeue;
 }
 
-}  // namespace
-
-void State::on(Step& step, const entry::Cancel& fact) {
-  hear(step, fact.job, JobEvent::kCancel, fact.by);
-}
-
-void State::on(Step& step, const entry::Suspend& fact) {
-  hear(step, fact.job, JobEvent::kSuspend, fact.by);
-}
-
-void State::on(Step& step, const entry::Resume& fact) {
-  hear(step, fact.job, JobEvent::kResume, fact.by);
-}
-
-void State::on(Step& step, const entry::Requeue& fact) {
-  const Job* known = job(fact.job);
-  if (known != nullptr && !known->has_ended() && fact.attempt != 0 &&
-      known->attempts > fact.attempt) {
-    step.result.job = fact.job;  // Said again: the attempt it was about has made way.
-    return;
-  }
-  hear(step, fact.job, JobEvent::kRequeue, fact.by);
-}
-
-void State::hear(Step& step, JobId id, JobEvent word, const std::string& by) {
-  Job* const found = books_.jobs.find(id);
-  if (found == nullptr) {
-    step.reject(ErrorCode::kNotFound, "there is no job " + std::to_string(id.value()));
-    return;
-  }
-  Job& job = *found;
-  step.result.job = id;
-  switch (job_step(job.state, job.order_in_force(), word).rule) {
-    case JobRule::kMove:
-      obey(step, job, word, by);
-      return;
-    case JobRule::kOrder:
-    case JobRule::kWithdraw:
-      keep_order(step, job, word, by);
-      return;
-    case JobRule::kDone:
-      books_.jobs.count(job, word);
-      return;
-    case JobRule::kRefused:
-      books_.jobs.count(job, word);
-      step.reject(ErrorCode::kConflict, refusal_text(id, job.state, job.order_in_force(), word));
-      return;
-    case JobRule::kNever:
-      CHECK(false);
-  }
-}
-
 /// At once: the job has no attempt.
-void State::obey(Step& step, Job& job, JobEvent word, const std::string& by) {
+void obey(Step& step, Job& job, JobEvent word, const std::string& by) {
   CHECK(job.current.is_none() || is_mutant_planted());
   // Its last attempt, if there was one: what it left behind is what the next one follows.
   const Token last = job.attempt_tokens.empty() ? Token() : job.attempt_tokens.back();
@@ -76,19 +28,20 @@ void State::obey(Step& step, Job& job, JobEvent word, const std::string& by) {
   }
   step.result.capacity_changed = true;
   if (word == JobEvent::kSuspend) {
-    move(step, job, word, "suspended by " + by, last);
+    move_job(step, job, word, "suspended by " + by, last);
     return;
   }
-  move(step, job, word, (word == JobEvent::kResume ? "resumed by " : "requeued by ") + by, last);
+  move_job(step, job, word, (word == JobEvent::kResume ? "resumed by " : "requeued by ") + by,
+           last);
 }
 
 /// Until its attempt is over, which the leader sees to.
-void State::keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
+void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
   if (job.current.is_none()) {
     CHECK(is_mutant_planted());
     return;
   }
-  books_.jobs.count(job, word);
+  step.books.jobs.count(job, word);
   if (word == JobEvent::kCancel) {
     job.cancel_requested = true;
     job.ordered_by = by;
@@ -107,11 +60,63 @@ void State::keep_order(Step& step, Job& job, JobEvent word, const std::string& b
                                  {"index", std::to_string(step.index.value())}}});
   step.result.touched.push_back(job.current);
   // What the job waits for may be over already but for silent hosts.
-  settle(step, books_.attempts.at(job.current));
+  settle(step, step.books.attempts.at(job.current));
 }
 
-void State::on(Step& step, const entry::Fence& fact) {
-  const HostRecord* known = host(fact.host);
+void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
+  Job* const found = step.books.jobs.find(id);
+  if (found == nullptr) {
+    step.reject(ErrorCode::kNotFound, "there is no job " + std::to_string(id.value()));
+    return;
+  }
+  Job& job = *found;
+  step.result.job = id;
+  switch (job_step(job.state, job.order_in_force(), word).rule) {
+    case JobRule::kMove:
+      obey(step, job, word, by);
+      return;
+    case JobRule::kOrder:
+    case JobRule::kWithdraw:
+      keep_order(step, job, word, by);
+      return;
+    case JobRule::kDone:
+      step.books.jobs.count(job, word);
+      return;
+    case JobRule::kRefused:
+      step.books.jobs.count(job, word);
+      step.reject(ErrorCode::kConflict, refusal_text(id, job.state, job.order_in_force(), word));
+      return;
+    case JobRule::kNever:
+      CHECK(false);
+  }
+}
+
+}  // namespace
+
+void on_cancel(Step& step, const entry::Cancel& fact) {
+  hear(step, fact.job, JobEvent::kCancel, fact.by);
+}
+
+void on_suspend(Step& step, const entry::Suspend& fact) {
+  hear(step, fact.job, JobEvent::kSuspend, fact.by);
+}
+
+void on_resume(Step& step, const entry::Resume& fact) {
+  hear(step, fact.job, JobEvent::kResume, fact.by);
+}
+
+void on_requeue(Step& step, const entry::Requeue& fact) {
+  const Job* known = step.books.jobs.find(fact.job);
+  if (known != nullptr && !known->has_ended() && fact.attempt != 0 &&
+      known->attempts > fact.attempt) {
+    step.result.job = fact.job;  // Said again: the attempt it was about has made way.
+    return;
+  }
+  hear(step, fact.job, JobEvent::kRequeue, fact.by);
+}
+
+void on_fence(Step& step, const entry::Fence& fact) {
+  const HostRecord* known = step.books.hosts.find(fact.host);
   if (known == nullptr) {
     step.reject(ErrorCode::kNotFound, "no such host is registered");
     return;
@@ -121,7 +126,7 @@ void State::on(Step& step, const entry::Fence& fact) {
                 "host " + known->name + " answers, so it is not off: switch it off first");
     return;
   }
-  const std::vector<Token> tokens = tokens_on(fact.host);
+  const std::vector<Token> tokens = step.books.gpus.tokens_on(fact.host);
   for (const Token& token : tokens) {
     feed(step, token, fact::Fenced{fact.host});
   }

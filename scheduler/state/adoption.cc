@@ -1,0 +1,217 @@
+#include "scheduler/state/adoption.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "scheduler/state/attempt_facts.h"
+#include "scheduler/state/decision.h"
+#include "scheduler/state/forgetting.h"
+#include "scheduler/state/job_moves.h"
+#include "scheduler/state/submission.h"
+
+namespace muster::scheduler {
+namespace {
+
+/// Its registration, under this epoch, named the token.
+bool lists(const HostRecord& host, const Token& token) {
+  return !host.awaits_hello &&
+         std::find(host.unadopted.begin(), host.unadopted.end(), token) != host.unadopted.end();
+}
+
+/// Who submitted it, of a job whose own number was given to another one here.
+std::string adopted_as(JobId id) {
+  return "adopted as job " + std::to_string(id.value());
+}
+
+/// A gang as a Decide would have made it.
+bool is_whole(const entry::Adopt& fact) {
+  std::set<HostId> hosts;
+  std::set<GpuSlot> gpus;
+  std::uint32_t ranks = 0;
+  for (const Member& member : fact.detail.members) {
+    if (member.first_rank != ranks || member.gpus.empty() || member.gpus.size() > kHostGpusMax) {
+      return false;
+    }
+    ranks += static_cast<std::uint32_t>(member.gpus.size());
+    hosts.insert(member.host);
+    gpus.insert(member.gpus.begin(), member.gpus.end());
+  }
+  const GrantDetail& detail = fact.detail;
+  return validate(detail.spec).has_value() && detail.job != JobId() && detail.attempt > 0 &&
+         ranks == detail.spec.gpus && gpus.size() == ranks &&
+         hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
+}
+
+/// The job whose attempt it is; nothing when this log never had it. A lost log may have given the
+/// number to another client's job than this one did: the work of one is no end of the other.
+const Job* job_of(const Books& books, const GrantDetail& detail) {
+  const Job* known = books.jobs.find(detail.job);
+  if (known == nullptr || known->spec == detail.spec) {
+    return known;
+  }
+  // An earlier attempt of it may have been adopted. No submitted job is without a key.
+  const auto adopted_before =
+      std::find_if(books.jobs.all().begin(), books.jobs.all().end(), [&](const auto& item) {
+        const Job& other = item.second;
+        return other.key.empty() && other.submitted_by == adopted_as(detail.job) &&
+               other.spec == detail.spec;
+      });
+  return adopted_before == books.jobs.all().end() ? nullptr : &adopted_before->second;
+}
+
+Adoption adoption_by_job(const Books& books, const entry::Adopt& fact) {
+  const Job* known = job_of(books, fact.detail);
+  if (known == nullptr) {
+    // Above what was ever given it is nobody's. What was given here and is unknown has ended.
+    const JobId id = fact.detail.job;
+    const bool is_forgotten =
+        books.jobs.find(id) == nullptr && books.epochs.was_given(fact.token.epoch, id);
+    return !is_forgotten && id <= books.jobs.last() &&
+                   books.jobs.all().size() < kJobsQueuedMax + kJobsEndedKept
+               ? Adoption::kNow
+               : Adoption::kNever;
+  }
+  // One attempt of a number was launched at most. It was not that of this log, if it is another.
+  const bool is_unsure =
+      !known->attempt_tokens.empty() && books.epochs.is_unsure(known->attempt_tokens.back());
+  const bool is_newer = fact.detail.attempt > known->attempts ||
+                        (is_unsure && fact.detail.attempt == known->attempts);
+  if (known->has_ended() || known->state == JobState::kSuspended || !is_newer) {
+    return Adoption::kNever;
+  }
+  return known->current.is_none() ? Adoption::kNow : Adoption::kLater;
+}
+
+/// A member whose host registered without it is over there: its end was logged and is lost.
+Attempt adopted(const Books& books, const entry::Adopt& fact) {
+  Attempt attempt;
+  attempt.token = fact.token;
+  attempt.job = fact.detail.job;
+  attempt.number = fact.detail.attempt;
+  attempt.keep = fact.detail.spec.keep_when_isolated;
+  attempt.hold = fact.detail.hold;
+  attempt.grace = fact.detail.spec.grace;
+  attempt.reserved_at = books.cluster_time;
+  attempt.started_at = books.cluster_time;
+  attempt.state = AttemptState::kStarted;
+  for (const Member& member : fact.detail.members) {
+    MemberRecord record{member, true, MemberEnd::kNone, LogIndex(), {}};
+    const HostRecord& there = *books.hosts.find(member.host);
+    if (!there.awaits_hello) {
+      record.member.start = there.start;
+      record.end = lists(there, fact.token) ? MemberEnd::kNone : MemberEnd::kLost;
+    }
+    attempt.members.push_back(std::move(record));
+  }
+  return attempt;
+}
+
+/// The job that its attempt shows there was. Its own number may be another job's here.
+Job& add_lost_job(Step& step, const GrantDetail& detail) {
+  JobBook& jobs = step.books.jobs;
+  const bool is_free = jobs.find(detail.job) == nullptr;
+  Job lost;
+  lost.id = is_free ? detail.job : jobs.give_number();
+  lost.spec = detail.spec;
+  lost.submitted_by = is_free ? "adopted" : adopted_as(detail.job);
+  return add_job(step, std::move(lost), "adopted");
+}
+
+}  // namespace
+
+bool may_be_adopted(const Books& books, const Token& token) {
+  if (token.epoch >= books.epochs.counter()) {
+    return false;
+  }
+  return books.epochs.is_unsure(token) ||
+         (token.index > books.epochs.last_of(token.epoch).value() &&
+          books.attempts.find(token) == nullptr);
+}
+
+Adoption adoption(const Books& books, const entry::Adopt& fact) {
+  CHECK(may_be_adopted(books, fact.token));
+  const Adoption by_job = is_whole(fact) ? adoption_by_job(books, fact) : Adoption::kNever;
+  if (by_job != Adoption::kNow) {
+    return by_job;
+  }
+  const bool has_stranger = std::any_of(
+      fact.detail.members.begin(), fact.detail.members.end(), [&](const Member& member) {
+        return member.host != fact.host && books.hosts.find(member.host) == nullptr;
+      });
+  if (has_stranger && !books.epochs.is_recovering(books.cluster_time)) {
+    return Adoption::kNever;  // Its gang waits for it no longer than the queue did.
+  }
+  const HostRecord* teller = books.hosts.find(fact.host);
+  if (teller == nullptr || teller->start != fact.start || !lists(*teller, fact.token)) {
+    return Adoption::kLater;
+  }
+  for (const Member& member : fact.detail.members) {
+    const HostRecord* there = books.hosts.find(member.host);
+    if (there == nullptr) {
+      return Adoption::kLater;
+    }
+    if (!there->awaits_hello && !lists(*there, fact.token)) {
+      continue;  // It is over there: others may have its GPUs.
+    }
+    for (const GpuSlot& gpu : member.gpus) {
+      if (books.gpus.is_held(gpu.uuid)) {
+        return Adoption::kLater;
+      }
+    }
+  }
+  return Adoption::kNow;
+}
+
+void begin_epoch(Books& books, std::uint64_t counter, LogIndex committed) {
+  CHECK(committed <= books.applied);
+  books.epochs.begin(counter, {committed, books.jobs.last()}, books.cluster_time);
+  books.jobs.leave_out_numbers(kJobIdsSkipped);
+  Step step{books, books.applied};
+  const std::set<Token> live = books.attempts.live();
+  for (const Token& token : live) {
+    if (books.attempts.at(token).state == AttemptState::kReserved) {
+      books.epochs.doubt(token);
+      feed(step, token, fact::Abort{Cause::kRecovered, HostId()});
+    }
+  }
+  // An Abort, or the Decide itself, may be of the tail, where others had a Start, or another
+  // Decide.
+  for (auto known = books.attempts.all().rbegin(); known != books.attempts.all().rend(); ++known) {
+    if (books.epochs.unsure().size() < kUnsureMax && known->second.was_aborted()) {
+      books.epochs.doubt(known->first);
+    }
+  }
+  books.hosts.await_all();
+}
+
+void on_adopt(Step& step, const entry::Adopt& fact) {
+  Books& books = step.books;
+  if (!may_be_adopted(books, fact.token) || adoption(books, fact) != Adoption::kNow) {
+    step.reject(ErrorCode::kConflict, "nothing to adopt");
+    return;
+  }
+  Attempt attempt = adopted(books, fact);
+  const Job* known = job_of(books, fact.detail);
+  Job& owner = known == nullptr ? add_lost_job(step, fact.detail) : books.jobs.at(known->id);
+  attempt.job = owner.id;
+  if (books.epochs.trust(fact.token)) {
+    // What this log had decided under the token was not launched: another was, or the same one
+    // comes back as STARTED.
+    forget_unsure(books, fact.token);
+  }
+  books.hosts.forget_unadopted(fact.token);
+  bind(step, owner, std::move(attempt));
+  move_job(step, owner, JobEvent::kStarted, "adopted", fact.token);
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kWarn,
+                                "attempt_adopted",
+                                {{"job", std::to_string(owner.id.value())},
+                                 {"token", fact.token.text()},
+                                 {"host", fact.host.short_hex()},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,129 @@
+#include "scheduler/state/attempt_facts.h"
+
+#include <algorithm>
+#include <string>
+
+#include "gossip/base/check.h"
+#include "scheduler/state/job_moves.h"
+#include "scheduler/state/outcomes.h"
+
+namespace muster::scheduler {
+namespace {
+
+void free_member(GpuBook& gpus, const Attempt& attempt, const HostId& host) {
+  const MemberRecord* record = attempt.find(host);
+  CHECK(record != nullptr);
+  CHECK(record->end != MemberEnd::kNone);
+  gpus.free(attempt.token, record->member);
+}
+
+void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
+  step.result.touched.push_back(attempt.token);
+  for (const HostId& host : outcome.freed) {
+    free_member(step.books.gpus, attempt, host);
+    step.result.capacity_changed = true;
+  }
+  settle(step, attempt);
+  const Job* owner = step.books.jobs.find(attempt.job);
+  const bool remembered =
+      owner != nullptr && std::find(owner->attempt_tokens.begin(), owner->attempt_tokens.end(),
+                                    attempt.token) != owner->attempt_tokens.end();
+  if (attempt.state == AttemptState::kEnded && !remembered) {
+    step.books.attempts.forget(attempt.token);
+  }
+}
+
+}  // namespace
+
+Outcome feed(Step& step, const Token& token, const Fact& fact) {
+  Attempt* const found = step.books.attempts.find(token);
+  if (found == nullptr) {
+    // Ended so long ago that only its being over is known.
+    step.books.attempts.count(Edge::kIgnoredEnded);
+    return Outcome{};
+  }
+  Attempt& attempt = *found;
+  const Outcome outcome = step.books.attempts.feed(attempt, fact);
+  step.result.events.push_back(
+      {Severity::kDebug,
+       "attempt_edge",
+       {{"job", std::to_string(attempt.job.value())},
+        {"token", token.text()},
+        {"edge", std::string(text_of(outcome.edge))},
+        {"then", outcome.has_then ? std::string(text_of(outcome.then)) : "-"},
+        {"state", std::string(text_of(attempt.state))},
+        {"index", std::to_string(step.index.value())}}});
+  follow(step, attempt, outcome);
+  return outcome;
+}
+
+void on_ready(Step& step, const entry::Ready& fact) {
+  feed(step, fact.token, fact::Ready{fact.host, fact.start, fact.master});
+}
+
+void on_start(Step& step, const entry::Start& fact) {
+  const Outcome outcome = feed(step, fact.token, fact::Start{step.books.cluster_time});
+  if (outcome.edge == Edge::kStarted) {
+    move_job(step, step.books.jobs.at(step.books.attempts.at(fact.token).job), JobEvent::kStarted,
+             "all_ready", fact.token);
+  }
+}
+
+void on_stop(Step& step, const entry::Stop& fact) {
+  const Attempt* before = step.books.attempts.find(fact.token);
+  if (before != nullptr && before->state == AttemptState::kStarted) {
+    move_job(step, step.books.jobs.at(before->job), JobEvent::kStopLogged,
+             std::string(text_of(fact.cause)), fact.token);
+  }
+  feed(step, fact.token, fact::Stop{fact.cause});
+}
+
+void on_finish(Step& step, const entry::Finish& fact) {
+  const Outcome outcome =
+      feed(step, fact.token, fact::Finish{fact.host, fact.start, fact.results, fact.last});
+  if (outcome.edge == Edge::kFinishAfterExpire) {
+    step.reject(ErrorCode::kConflict, "the host's share was over already");
+  }
+}
+
+void on_abort(Step& step, const entry::Abort& fact) {
+  feed(step, fact.token, fact::Abort{fact.cause, fact.host});
+}
+
+void on_condemn(Step& step, const entry::Condemn& fact) {
+  for (const Token& token : fact.tokens) {
+    feed(step, token, fact::Condemn{fact.host, step.index});
+    step.result.events.push_back({Severity::kWarn,
+                                  "host_condemned",
+                                  {{"host", fact.host.short_hex()},
+                                   {"token", token.text()},
+                                   {"index", std::to_string(step.index.value())}}});
+  }
+}
+
+void on_pardon(Step& step, const entry::Pardon& fact) {
+  for (const Token& token : fact.tokens) {
+    feed(step, token, fact::Pardon{fact.host});
+    step.result.events.push_back({Severity::kInfo,
+                                  "host_pardoned",
+                                  {{"host", fact.host.short_hex()},
+                                   {"token", token.text()},
+                                   {"index", std::to_string(step.index.value())}}});
+  }
+}
+
+void on_expire(Step& step, const entry::Expire& fact) {
+  const Outcome outcome = feed(step, fact.token, fact::Expire{fact.host, fact.condemn});
+  if (outcome.edge != Edge::kExpired) {
+    step.reject(ErrorCode::kConflict, "no such condemnation in force");
+    return;
+  }
+  step.result.events.push_back({Severity::kWarn,
+                                "host_expired",
+                                {{"host", fact.host.short_hex()},
+                                 {"token", fact.token.text()},
+                                 {"condemn", std::to_string(fact.condemn.value())},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
+}  // namespace muster::scheduler

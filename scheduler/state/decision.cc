@@ -1,0 +1,118 @@
+#include "scheduler/state/decision.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
+#include "scheduler/state/forgetting.h"
+#include "scheduler/state/job_moves.h"
+
+namespace muster::scheduler {
+namespace {
+
+std::string why_not_member(const Books& books, const JobSpec& spec, const Member& member) {
+  const HostRecord* record = books.hosts.find(member.host);
+  if (record == nullptr || record->start != member.start) {
+    return "a member's pair is not registered";
+  }
+  if (!record->takes_work() || member.gpus.empty()) {
+    return "a member takes no work";
+  }
+  if (!record->suits(spec)) {
+    return "a member has no PID namespaces";
+  }
+  const std::vector<std::string> free = books.gpus.free_on(*record);
+  for (const GpuSlot& gpu : member.gpus) {
+    if (!books.gpus.is_free_at(gpu) ||
+        std::find(free.begin(), free.end(), gpu.uuid) == free.end()) {
+      return "a gpu is not free";
+    }
+  }
+  return "";
+}
+
+/// RESERVED, as the leader decided.
+Attempt reserved(const Step& step, const Job& owner, const entry::Decide& fact) {
+  Attempt attempt;
+  attempt.token = Token{step.books.epochs.counter(), step.index.value()};
+  if (mutant(SchedulerMutant::kEqualToken) && !owner.attempt_tokens.empty()) {
+    attempt.token = owner.attempt_tokens.back();
+  }
+  attempt.job = fact.job;
+  attempt.number = fact.attempt;
+  attempt.keep = owner.spec.keep_when_isolated;
+  attempt.hold = fact.hold;
+  attempt.grace = fact.grace;
+  attempt.deadline = fact.deadline;
+  attempt.reserved_at = step.books.cluster_time;
+  for (const Member& member : fact.members) {
+    attempt.members.push_back(MemberRecord{member, false, MemberEnd::kNone, LogIndex(), {}});
+  }
+  return attempt;
+}
+
+}  // namespace
+
+std::string why_not(const Books& books, const entry::Decide& fact) {
+  const Job* wanted = books.jobs.find(fact.job);
+  if (wanted == nullptr || wanted->state != JobState::kQueued || !wanted->current.is_none()) {
+    return "the job is not queued";
+  }
+  if (fact.attempt != wanted->attempts + 1) {
+    return "not the next attempt";
+  }
+  std::set<HostId> hosts;
+  std::set<GpuSlot> gpus;
+  std::uint32_t ranks = 0;
+  for (const Member& member : fact.members) {
+    if (member.first_rank != ranks) {
+      return "ranks are not in order";
+    }
+    const std::string why = why_not_member(books, wanted->spec, member);
+    if (!why.empty()) {
+      return why;
+    }
+    ranks += static_cast<std::uint32_t>(member.gpus.size());
+    hosts.insert(member.host);
+    gpus.insert(member.gpus.begin(), member.gpus.end());
+  }
+  if (hosts.size() != fact.members.size() || gpus.size() != ranks || ranks != wanted->spec.gpus) {
+    return "the gang is not whole";
+  }
+  return "";
+}
+
+void on_decide(Step& step, const entry::Decide& fact) {
+  const std::string why = why_not(step.books, fact);
+  if (!why.empty()) {
+    step.books.attempts.count(Edge::kDecideRejected);
+    step.result.capacity_changed = true;
+    step.reject(ErrorCode::kConflict, why);
+    return;
+  }
+  Job& owner = step.books.jobs.at(fact.job);
+  step.books.attempts.count(Edge::kReserved);
+  bind(step, owner, reserved(step, owner, fact));
+}
+
+void bind(Step& step, Job& owner, Attempt attempt) {
+  for (const MemberRecord& record : attempt.members) {
+    if (record.end != MemberEnd::kNone) {
+      continue;
+    }
+    step.books.hosts.raise_floor(record.member.host, attempt.token);
+    step.books.gpus.grant(attempt.token, record.member);
+  }
+  owner.attempts = attempt.number;
+  owner.current = attempt.token;
+  note_attempt(step.books, owner, attempt.token);
+  step.result.touched.push_back(attempt.token);
+  step.result.job = owner.id;
+  move_job(step, owner, JobEvent::kDecided, "decided", attempt.token);
+  step.books.attempts.add(std::move(attempt));
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,94 @@
+#include "scheduler/state/job_moves.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/check.h"
+#include "scheduler/state/forgetting.h"
+
+namespace muster::scheduler {
+namespace {
+
+std::string_view name_of_move(JobState to) {
+  switch (to) {
+    case JobState::kQueued:
+      return "job_queued";
+    case JobState::kScheduled:
+      return "job_scheduled";
+    case JobState::kRunning:
+      return "job_started";
+    case JobState::kStopping:
+      return "job_stopping";
+    case JobState::kSuspended:
+      return "job_suspended";
+    case JobState::kCompleted:
+    case JobState::kFailed:
+    case JobState::kCancelled:
+      return "job_ended";
+  }
+  return "";
+}
+
+Event told_of(const Job& job, std::string cause, const Token& token, LogIndex index) {
+  Event said{Severity::kInfo, name_of_move(job.state), {{"job", std::to_string(job.id.value())}}};
+  if (!token.is_none()) {
+    said.fields.emplace_back("token", token.text());
+  }
+  said.fields.emplace_back("cause", std::move(cause));
+  if (job.has_ended()) {
+    said.fields.emplace_back("state", std::string(text_of(job.state)));
+    said.fields.emplace_back("code", std::to_string(job.exit_code));
+  }
+  said.fields.emplace_back("index", std::to_string(index.value()));
+  return said;
+}
+
+}  // namespace
+
+void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Token& token) {
+  Books& books = step.books;
+  books.jobs.move(job, event);
+  job.reason = cause;
+  books.kept.note(job, Transition{job.state, cause, books.cluster_time, step.index, token});
+  step.result.events.push_back(told_of(job, std::move(cause), token, step.index));
+}
+
+Job& add_job(Step& step, Job job, std::string cause) {
+  job.submitted_at = step.books.cluster_time;
+  Job& placed = step.books.jobs.add(std::move(job));
+  keep_submitted(step, placed);
+  move_job(step, placed, JobEvent::kSubmitted, std::move(cause), Token());
+  return placed;
+}
+
+void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason) {
+  CHECK(!job.has_ended());
+  const Token last = job.current;
+  job.current = Token();
+  job.forget_order();
+  job.left_out.clear();
+  job.exit_code = code;
+  job.ended_at = step.books.cluster_time;
+  job.ended_index = step.index;
+  step.result.capacity_changed = true;
+  move_job(step, job, how, std::move(reason), last);
+  keep_ended(step.books, job);
+}
+
+void queue_again(Step& step, Job& job, const Token& token, std::string cause) {
+  job.current = Token();
+  job.forget_order();
+  step.result.capacity_changed = true;
+  move_job(step, job, JobEvent::kQueuedAgain, std::move(cause), token);
+}
+
+void leave_out(Job& job, const HostId& host, Duration cluster_time) {
+  std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == host; });
+  job.left_out.push_back(LeftOut{host, cluster_time + kLeftOutFor});
+  if (job.left_out.size() > kLeftOutMax) {
+    job.left_out.erase(job.left_out.begin());
+  }
+}
+
+}  // namespace muster::scheduler

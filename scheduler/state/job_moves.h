@@ -1,0 +1,31 @@
+#pragma once
+// What moves a job from one state to another, with all that goes along: its history, what is told,
+// and what is forgotten for it. Rules over the books; job_life.h says which moves there are.
+
+#include <cstdint>
+#include <string>
+
+#include "scheduler/state/step.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kLeftOutMax = 64;
+inline constexpr Duration kLeftOutFor = std::chrono::seconds(60);
+
+inline constexpr std::int32_t kExitTimeLimit = 124;
+inline constexpr std::int32_t kExitSignalBase = 128;
+inline constexpr std::int32_t kExitCancelled = kExitSignalBase + 15;
+
+/// The event moves the job. `cause` is one line for people; `token` is the attempt it is about, or
+/// none.
+void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Token& token);
+/// A new job, which is queued, as `cause` says; its client's key is remembered.
+Job& add_job(Step& step, Job job, std::string cause);
+/// For good. Precondition: it has not ended.
+void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason);
+/// It has no attempt any more, and waits for another one.
+void queue_again(Step& step, Job& job, const Token& token, std::string cause);
+/// The job's next attempts avoid the host for kLeftOutFor; the oldest of kLeftOutMax is let in.
+void leave_out(Job& job, const HostId& host, Duration cluster_time);
+
+}  // namespace muster::scheduler

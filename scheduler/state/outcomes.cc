@@ -1,0 +1,199 @@
+#include "scheduler/state/outcomes.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "scheduler/protocol/host_fault.h"
+#include "scheduler/protocol/mutants.h"
+#include "scheduler/state/job_moves.h"
+
+namespace muster::scheduler {
+namespace {
+
+bool lost_a_host(const HostBook& hosts, const Attempt& attempt) {
+  return std::any_of(attempt.members.begin(), attempt.members.end(),
+                     [&hosts](const MemberRecord& record) {
+                       const HostRecord* known = hosts.find(record.member.host);
+                       return record.end == MemberEnd::kLost || record.end == MemberEnd::kExpired ||
+                              known == nullptr || !known->is_reachable();
+                     });
+}
+
+/// Every reachable rank is confirmed stopped under a logged Stop, and the attempt cannot complete
+/// any more: its job need not wait for the silent hosts, whose GPUs stay held.
+bool is_replaceable(const Books& books, const Attempt& attempt) {
+  const Job* owner = books.jobs.find(attempt.job);
+  if (attempt.state != AttemptState::kStopping || owner == nullptr) {
+    return false;
+  }
+  if (owner->spec.on_lost_host == OnLostHost::kWait && !owner->cancel_requested) {
+    return false;
+  }
+  const bool reachable_stopped =
+      std::all_of(attempt.members.begin(), attempt.members.end(), [&books](const MemberRecord& r) {
+        const HostRecord* known = books.hosts.find(r.member.host);
+        return r.end != MemberEnd::kNone || (known != nullptr && !known->is_reachable());
+      });
+  const bool broken = attempt.has_failed_member() || mutant(SchedulerMutant::kRequeueOnSilence);
+  return reachable_stopped && broken;
+}
+
+/// A verdict that was taken back before the failure is classed counts all the same.
+void watch_failure(const Books& books, Attempt& attempt) {
+  if (!attempt.failed_at.has_value() && attempt.program_failure() != nullptr) {
+    attempt.failed_at = books.cluster_time;
+  }
+  attempt.lost_host =
+      attempt.lost_host || (attempt.failed_at.has_value() && lost_a_host(books.hosts, attempt));
+}
+
+/// A rank that fails may be the first sign of a dead host, seconds before the verdict. Only of
+/// another host than its own, which lived to report it; and no dead host keeps a command from being
+/// executed. So a gang on one host, and a command that cannot be executed, are classed at once.
+bool awaits_verdict(const Attempt& attempt, Duration cluster_time) {
+  const RankResult* failure = attempt.program_failure();
+  if (failure == nullptr || failure->kind == RankResult::Kind::kNotStarted) {
+    return false;
+  }
+  CHECK(attempt.failed_at.has_value());
+  return attempt.members.size() > 1 && !attempt.lost_host && attempt.cause != Cause::kHostLost &&
+         cluster_time < *attempt.failed_at + kClassWait;
+}
+
+/// What an operator ordered beats what the attempt was stopped for: that uses no retry.
+bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
+  if (job.cancel_requested || attempt.cause == Cause::kCancelled) {
+    end_job(step, job, JobEvent::kEndCancelled, kExitCancelled,
+            job.ordered_by.empty() ? "cancelled" : "cancelled by " + job.ordered_by);
+    return true;
+  }
+  if (job.order == JobOrder::kRequeue) {
+    queue_again(step, job, attempt.token, "requeued by " + job.ordered_by);
+    return true;
+  }
+  if (job.order == JobOrder::kSuspend) {
+    std::string cause = "suspended by " + job.ordered_by;
+    job.current = Token();
+    job.forget_order();
+    step.result.capacity_changed = true;
+    move_job(step, job, JobEvent::kEndSuspended, std::move(cause), attempt.token);
+    return true;
+  }
+  return false;
+}
+
+void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
+  const RankResult* failure = attempt.program_failure();
+  std::string host_cause = "host_lost";
+  bool has_host_fault = false;
+  for (const MemberRecord& record : attempt.members) {
+    const auto fault = std::find_if(record.results.begin(), record.results.end(), is_host_fault);
+    if (fault != record.results.end()) {
+      has_host_fault = true;
+      leave_out(job, record.member.host, step.books.cluster_time);
+      host_cause = "rank " + std::to_string(fault->rank) +
+                   " could not be started by its host: " + fault->detail;
+    }
+  }
+  const bool is_hosts = has_host_fault || attempt.lost_host || attempt.cause == Cause::kHostLost;
+  if (failure == nullptr || is_hosts) {
+    // Ranks die of the loss of another's host: no retry of the user is used for that.
+    if (++job.lost_attempts >= kLostAttemptsMax) {
+      end_job(step, job, JobEvent::kFailed, 1, "lost its hosts too often");
+      return;
+    }
+    queue_again(step, job, attempt.token, std::move(host_cause));
+    return;
+  }
+  const bool signalled = failure->kind == RankResult::Kind::kSignalled;
+  const std::int32_t code = signalled ? kExitSignalBase + failure->code : failure->code;
+  const bool not_started = failure->kind == RankResult::Kind::kNotStarted;
+  std::string reason = "rank " + std::to_string(failure->rank) +
+                       (not_started ? " did not start: "
+                        : signalled ? " died of signal "
+                                    : " exited ") +
+                       (not_started ? failure->detail : std::to_string(failure->code));
+  ++job.program_failures;
+  // A command that cannot be executed fails the same way every time.
+  if (not_started || job.program_failures > job.spec.retries) {
+    end_job(step, job, JobEvent::kFailed, code, std::move(reason));
+    return;
+  }
+  queue_again(step, job, attempt.token, std::move(reason));
+}
+
+void conclude(Step& step, Job& job, const Attempt& attempt) {
+  step.books.attempts.class_known(attempt.token);
+  const bool aborted =
+      std::all_of(attempt.members.begin(), attempt.members.end(),
+                  [](const MemberRecord& record) { return record.end == MemberEnd::kAborted; });
+  if (aborted) {
+    step.result.events.push_back({Severity::kInfo,
+                                  "attempt_aborted",
+                                  {{"job", std::to_string(job.id.value())},
+                                   {"token", attempt.token.text()},
+                                   {"cause", std::string(text_of(attempt.cause))},
+                                   {"index", std::to_string(step.index.value())}}});
+    if (!attempt.blamed.is_zero()) {
+      leave_out(job, attempt.blamed, step.books.cluster_time);
+    }
+  }
+  const bool by_order = attempt.cause == Cause::kSuspended || attempt.cause == Cause::kRequeued;
+  if (attempt.completed) {
+    end_job(step, job, JobEvent::kCompleted, 0, "completed");
+  } else if (conclude_as_ordered(step, job, attempt)) {
+    return;
+  } else if (by_order) {
+    queue_again(step, job, attempt.token, "resumed");  // The order was taken back while it stopped.
+  } else if (aborted) {
+    queue_again(step, job, attempt.token, std::string(text_of(attempt.cause)));
+  } else if (attempt.cause == Cause::kTimeLimit) {
+    end_job(step, job, JobEvent::kFailed, kExitTimeLimit, "time limit");
+  } else if (attempt.cause == Cause::kPreempted) {
+    queue_again(step, job, attempt.token, "preempted");
+  } else if (awaits_verdict(attempt, step.books.cluster_time)) {
+    step.books.attempts.await_class(attempt.token);
+  } else {
+    fail_or_retry(step, job, attempt);
+  }
+}
+
+}  // namespace
+
+void settle(Step& step, Attempt& attempt) {
+  watch_failure(step.books, attempt);
+  const bool ended = attempt.state == AttemptState::kEnded;
+  Job* const owner = step.books.jobs.find(attempt.job);
+  if (owner == nullptr || (!ended && !is_replaceable(step.books, attempt))) {
+    return;
+  }
+  if (ended && attempt.replaced && mutant(SchedulerMutant::kDoubleRequeue) && !owner->has_ended()) {
+    queue_again(step, *owner, attempt.token, "host_lost");
+    return;
+  }
+  if (attempt.replaced || owner->current != attempt.token) {
+    return;
+  }
+  attempt.replaced = !ended;
+  conclude(step, *owner, attempt);
+}
+
+void settle_host(Step& step, const HostId& host) {
+  for (const Token& token : step.books.gpus.tokens_on(host)) {
+    step.result.touched.push_back(token);
+    settle(step, step.books.attempts.at(token));
+  }
+  settle_unclassed(step);
+}
+
+void settle_unclassed(Step& step) {
+  const std::set<Token> tokens = step.books.attempts.unclassed();
+  for (const Token& token : tokens) {
+    settle(step, step.books.attempts.at(token));
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,68 @@
+#include "scheduler/state/registration.h"
+
+#include <string>
+
+#include "scheduler/state/attempt_facts.h"
+#include "scheduler/state/outcomes.h"
+
+namespace muster::scheduler {
+namespace {
+
+void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted) {
+  for (const Token& token : step.books.gpus.tokens_on(fact.host)) {
+    fact::Registered registered{fact.host, fact.start, false, false, rebooted};
+    for (const entry::LiveGrant& grant : fact.live) {
+      if (grant.token == token) {
+        registered.listed = true;
+        registered.ended = grant.ended;
+      }
+    }
+    feed(step, token, registered);
+  }
+}
+
+}  // namespace
+
+void on_register(Step& step, const entry::Register& fact) {
+  const std::string why = step.books.hosts.why_not(fact);
+  if (!why.empty()) {
+    step.reject(ErrorCode::kConflict, why);
+    return;
+  }
+  const HostBook::Registered changed = step.books.hosts.on_registered(fact);
+  if (changed.is_quarantine_changed) {
+    step.result.events.push_back({Severity::kInfo,
+                                  "host_quarantine",
+                                  {{"host", fact.host.short_hex()},
+                                   {"gpus", std::to_string(fact.stuck.size())},
+                                   {"index", std::to_string(step.index.value())}}});
+  }
+  if (changed.is_new_pair) {
+    end_earlier_grants(step, fact, changed.is_rebooted);
+    step.books.jobs.let_in(fact.host);
+  }
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "host_registered",
+                                {{"host", fact.host.short_hex()},
+                                 {"generation", std::to_string(fact.start.generation.value())},
+                                 {"gpus", std::to_string(fact.gpus.size())},
+                                 {"rebooted", changed.is_rebooted ? "1" : "0"},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
+void on_observe(Step& step, const entry::Observe& fact) {
+  if (!step.books.hosts.on_observed(fact)) {
+    step.reject(ErrorCode::kNotFound, "host is not registered");
+    return;
+  }
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "host_observed",
+                                {{"host", fact.host.short_hex()},
+                                 {"verdict", std::string(text_of(fact.verdict))},
+                                 {"index", std::to_string(step.index.value())}}});
+  settle_host(step, fact.host);
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,78 @@
+#include "scheduler/state/submission.h"
+
+#include <optional>
+#include <utility>
+
+#include "scheduler/protocol/codec.h"
+#include "scheduler/state/job_moves.h"
+
+namespace muster::scheduler {
+
+Status validate(const JobSpec& spec) {
+  std::size_t command_bytes = 0;
+  for (const std::string& text : spec.argv) {
+    command_bytes += text.size();
+  }
+  for (const std::string& text : spec.environment) {
+    command_bytes += text.size();
+  }
+  const auto invalid = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
+  if (spec.gpus < 1 || spec.gpus > kGangGpusMax) {
+    return invalid("gpus must be 1 to " + std::to_string(kGangGpusMax));
+  }
+  if (spec.argv.empty()) {
+    return invalid("no command");
+  }
+  if (command_bytes > kCommandBytesMax || spec.argv.size() > kTextsMax ||
+      spec.environment.size() > kTextsMax) {
+    return invalid("command and environment exceed " + std::to_string(kCommandBytesMax) + " bytes");
+  }
+  if (spec.name.size() > kTextBytesMax || spec.user.size() > kTextBytesMax ||
+      spec.gpu_type.size() > kTextBytesMax || spec.directory.size() > kDirectoryBytesMax) {
+    return invalid("name, user, type or directory is too long");
+  }
+  for (const Duration span : {spec.hold, spec.grace, spec.patience, spec.time_limit}) {
+    if (span < Duration::zero() || span > kSpanMax) {
+      return invalid("a time is negative or above a year");
+    }
+  }
+  return ok();
+}
+
+std::string why_not(const Books& books, const entry::Submit& fact) {
+  if (books.jobs.waiting() >= kJobsQueuedMax) {
+    return "the queue is full: " + std::to_string(kJobsQueuedMax) + " jobs wait";
+  }
+  if (!books.kept.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.submitted_by))) {
+    return "the commands of all jobs that have not ended take " +
+           std::to_string(books.kept.max().unfinished_jobs >> 20) +
+           " MiB: wait until some end, or put what is long into a file";
+  }
+  return "";
+}
+
+void on_submit(Step& step, const entry::Submit& fact) {
+  if (const std::optional<JobId> known = step.books.keys.find(fact.key)) {
+    step.result.job = *known;
+    return;
+  }
+  const Status valid = validate(fact.spec);
+  if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
+    step.reject(ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
+    return;
+  }
+  if (std::string full = why_not(step.books, fact); !full.empty()) {
+    step.reject(ErrorCode::kUnavailable, std::move(full));
+    return;
+  }
+  Job job;
+  job.id = step.books.jobs.give_number();
+  job.spec = fact.spec;
+  job.key = fact.key;
+  job.submitted_by = fact.submitted_by;
+  step.result.job = job.id;
+  add_job(step, std::move(job), "submitted");
+  step.result.capacity_changed = true;
+}
+
+}  // namespace muster::scheduler
