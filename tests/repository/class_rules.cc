@@ -25,7 +25,6 @@ constexpr NamedClass kNamed[] = {
     {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 25, kNotSplit},
     {"agent/gang/gang_agent.h", "GangAgent", 52, 68, kNotSplit},
     {"cli/kit/world.h", "World", 16, 0, "each field is one thing that the world does for a verb"},
-    {"crdt/store/host_store.h", "HostStore", 24, 27, kNotSplit},
     {"membership/membership.h", "Membership", 19, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 28, 0, kNotSplit},
     {"scheduler/placement/explain.h", "Why", 18, 0, kRecord},

@@ -1,0 +1,72 @@
+#pragma once
+// Audit: finds and repairs what the flood lost, by comparing what two hosts hold. A part of
+// HostStore. Three ways, cheapest first: a probe ack names the newest version of its sender's row,
+// and a row that stays behind it for kAskDelay is asked for; a new link compares digests of all
+// rows both ways; every kAuditPeriod one random neighbour is asked whether its digest over
+// everything is ours.
+//
+// Whoever is asked answers from what it holds at that moment and remembers nothing. A lost question
+// or answer is not repeated: the next ack, link or audit asks again.
+//
+// Invariant: at most kBehindMax hosts are remembered as behind; the others wait for their next ack.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "crdt/rows/codec.h"
+#include "crdt/rows/row.h"
+#include "crdt/store/held_rows.h"
+#include "crdt/store/rows_message.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/time.h"
+
+namespace muster::crdt {
+
+inline constexpr Duration kAuditPeriod = std::chrono::seconds(10);
+/// How long a flood may take before a version heard of in an ack is asked for.
+inline constexpr Duration kAskDelay = std::chrono::milliseconds(500);
+
+class Audit {
+ public:
+  Audit(HostId self, Rng rng) : self_(self), rng_(rng) {}
+
+  /// `host` said that its row has this version.
+  void note_version(Instant now, HostId host, RowVersion version, const HeldRows& rows);
+  /// Digests of everything, and the own row: what the other end of a new link is sent.
+  void send_summary(HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages) const;
+  /// The last message of a summary, for a host whose id is not known yet.
+  std::string introduction(const HeldRows& rows) const;
+  /// What `from` wants, lacks and has that is different here.
+  void answer(HostId from, const RowsBody& question, const HeldRows& rows,
+              std::vector<RowsMessage>& messages) const;
+
+  /// Asks, where it is time.
+  void tick(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
+            std::vector<RowsMessage>& messages);
+  Instant next_deadline() const;
+  void check_invariants() const;
+
+ private:
+  /// A host whose ack named a version that was not held.
+  struct Behind {
+    RowVersion version;
+    Instant ask_at;
+  };
+
+  void ask_neighbour(const HeldRows& rows, const std::vector<HostId>& neighbours,
+                     std::vector<RowsMessage>& messages);
+  void ask_behind(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
+  std::vector<RowsBody> summary(const HeldRows& rows) const;
+  void compare(HostId from, const RowsBody& question, const HeldRows& rows,
+               std::vector<HostId>& want, std::vector<HostId>& send) const;
+
+  const HostId self_;
+  Rng rng_;  ///< Draws whom to ask.
+  std::map<HostId, Behind> behind_;
+  Instant audit_at_ = Instant{} + kAuditPeriod;
+};
+
+}  // namespace muster::crdt

@@ -1,0 +1,102 @@
+#include "crdt/store/spread.h"
+
+#include <algorithm>
+#include <string>
+
+#include "gossip/base/check.h"
+
+namespace muster::crdt {
+
+void Spread::send_own(HostId self, const std::set<std::uint32_t>& fields, const HeldRows& rows,
+                      std::vector<RowsMessage>& messages) {
+  for (const std::uint32_t field : fields) {
+    waiting_[{self, field}].clear();
+  }
+  send(rows, messages);
+}
+
+void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
+  waiting_[{host, field}] = {from};
+  send_at_ = std::min(send_at_, now + kSpreadDelay);
+}
+
+void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
+  if (waiting_.empty()) {
+    return;
+  }
+  for (const auto& [id, field] : news.row.fields) {
+    const auto waiting = waiting_.find({news.host, id});
+    const auto mine = held.fields.find(id);
+    if (waiting != waiting_.end() && mine != held.fields.end() && mine->second == field) {
+      waiting->second.push_back(from);
+    }
+  }
+}
+
+void Spread::tick(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages) {
+  if (now >= send_at_) {
+    send(rows, messages);
+  }
+}
+
+void Spread::check_invariants() const {
+  CHECK(waiting_.empty() == (send_at_ == kNever));
+}
+
+/// Sends all waiting news, to each neighbour what it is not known to have. Most neighbours lack the
+/// same: what was encoded for the one before is sent again.
+void Spread::send(const HeldRows& rows, std::vector<RowsMessage>& messages) {
+  const std::vector<News> waiting = news(rows);
+  std::vector<const News*> lacking;
+  std::vector<const News*> before;
+  std::size_t bodies_begin = 0;
+  std::size_t bodies_end = 0;
+  for (const HostId& neighbour : neighbours_) {
+    lacking.clear();
+    for (const News& each : waiting) {
+      const auto& have_it = *each.have_it;
+      if (each.host != neighbour && std::count(have_it.begin(), have_it.end(), neighbour) == 0) {
+        lacking.push_back(&each);
+      }
+    }
+    if (lacking.empty() || lacking != before) {
+      bodies_begin = messages.size();
+      append_rows(neighbour, rows_of(lacking), messages);
+      bodies_end = messages.size();
+      before.swap(lacking);
+      continue;
+    }
+    for (std::size_t i = bodies_begin; i < bodies_end; ++i) {
+      messages.push_back({neighbour, std::string(messages[i].body)});
+    }
+  }
+  waiting_.clear();
+  send_at_ = kNever;
+}
+
+/// A field that was dropped since is no news any more.
+std::vector<Spread::News> Spread::news(const HeldRows& rows) const {
+  std::vector<News> all;
+  for (const auto& [what, have_it] : waiting_) {
+    const HeldRow* held = rows.find(what.first);
+    CHECK(held != nullptr);
+    const auto field = held->row.fields.find(what.second);
+    if (field != held->row.fields.end()) {
+      all.push_back({what.first, &held->row, field, &have_it});
+    }
+  }
+  return all;
+}
+
+std::vector<RowOf> Spread::rows_of(const std::vector<const News*>& news) {
+  std::vector<RowOf> rows;
+  for (const News* each : news) {
+    if (rows.empty() || rows.back().host != each->host) {
+      rows.push_back({each->host, Row{each->row->full_from, {}}});
+    }
+    rows.back().row.fields.insert(*each->field);
+  }
+  return rows;
+}
+
+}  // namespace muster::crdt

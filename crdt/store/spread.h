@@ -1,0 +1,69 @@
+#pragma once
+// Spread: the news that waits to be flooded, and who is known to have it. A part of HostStore. News
+// is a field that changed; what travels is the field as it is when it goes, so that of two changes
+// only the last one costs a message. News that waits goes to each neighbour, except the row's owner
+// and those that sent the same.
+//
+// Invariants
+// - News waits exactly when a time for it is set, kSpreadDelay at most from when it came.
+// - News is of rows that are held: rows are never erased.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "crdt/rows/codec.h"
+#include "crdt/rows/row.h"
+#include "crdt/store/held_rows.h"
+#include "crdt/store/rows_message.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+
+namespace muster::crdt {
+
+/// How long news waits before it travels on. Raised: fewer copies, because neighbours that sent
+/// the same news meanwhile are left out; lowered: a faster flood (a hop costs this much).
+inline constexpr Duration kSpreadDelay = std::chrono::milliseconds(5);
+
+class Spread {
+ public:
+  /// Whom news goes to, in this order: hosts of the overlay, never this one.
+  void set_neighbours(std::vector<HostId> neighbours) { neighbours_ = std::move(neighbours); }
+  const std::vector<HostId>& neighbours() const { return neighbours_; }
+
+  /// News of the own row, which nobody has: it goes at once and takes along all that waits.
+  void send_own(HostId self, const std::set<std::uint32_t>& fields, const HeldRows& rows,
+                std::vector<RowsMessage>& messages);
+  /// `from` told a field that was news here; nobody else is known to have it.
+  void add(Instant now, HostId host, std::uint32_t field, HostId from);
+  /// `from` told `news`, of which `held` is the row as it is now: where the same waits here,
+  /// `from` needs no copy.
+  void note_heard(HostId from, const RowOf& news, const Row& held);
+
+  /// Sends what waits, when it is time.
+  void tick(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
+  Instant next_deadline() const { return send_at_; }
+  void check_invariants() const;
+
+ private:
+  /// One field that waits, where it is held.
+  struct News {
+    HostId host;
+    const Row* row;
+    std::map<std::uint32_t, Field>::const_iterator field;
+    const std::vector<HostId>* have_it;
+  };
+
+  void send(const HeldRows& rows, std::vector<RowsMessage>& messages);
+  std::vector<News> news(const HeldRows& rows) const;
+  static std::vector<RowOf> rows_of(const std::vector<const News*>& news);
+
+  std::vector<HostId> neighbours_;
+  /// By host and field: the neighbours that are known to have it.
+  std::map<std::pair<HostId, std::uint32_t>, std::vector<HostId>> waiting_;
+  Instant send_at_ = kNever;
+};
+
+}  // namespace muster::crdt

@@ -1,0 +1,97 @@
+// Spread: news goes to each neighbour once, and to none that has it.
+
+#include "crdt/store/spread.h"
+
+#include <gtest/gtest.h>
+
+#include "gossip/wire/wire.h"
+
+namespace muster::crdt {
+namespace {
+
+using std::chrono::milliseconds;
+
+HostId host(char letter) {
+  return HostId::from_bytes(std::string(15, 'h') + letter);
+}
+
+class SpreadTest : public ::testing::Test {
+ protected:
+  void SetUp() override { spread_.set_neighbours({host('a'), host('b'), host('c')}); }
+  void hold(HostId owner, std::uint32_t field, const std::string& bytes) {
+    HeldRow& held = rows_.edit(owner);
+    held.row.fields[field] = Field{{Generation(1), Sequence(1)}, bytes};
+    rows_.changed(owner, held);
+  }
+  void pass(Duration duration) {
+    now_ += duration;
+    spread_.tick(now_, rows_, messages_);
+    spread_.check_invariants();
+  }
+  /// To whom, and how many fields: "a1 c2".
+  std::string sent() {
+    std::string text;
+    for (const RowsMessage& message : messages_) {
+      const auto document = gossip::Document::parse(message.body);
+      std::size_t fields = 0;
+      for (const RowOf& row : decode_rows(document->root())->rows) {
+        fields += row.row.fields.size();
+      }
+      text += text.empty() ? "" : " ";
+      text += message.to.bytes().back();
+      text += std::to_string(fields);
+    }
+    messages_.clear();
+    return text;
+  }
+
+  Spread spread_;
+  HeldRows rows_;
+  std::vector<RowsMessage> messages_;
+  Instant now_{std::chrono::seconds(1)};
+};
+
+TEST_F(SpreadTest, NewsWaitsAndThenGoesToThoseNotKnownToHaveIt) {
+  hold(host('x'), 4, "news");
+  spread_.add(now_, host('x'), 4, host('a'));
+  EXPECT_EQ(spread_.next_deadline(), now_ + kSpreadDelay);
+  spread_.note_heard(host('c'), {host('x'), rows_.find(host('x'))->row},
+                     rows_.find(host('x'))->row);
+  pass(milliseconds(4));
+  EXPECT_EQ(sent(), "");
+  pass(milliseconds(1));
+  EXPECT_EQ(sent(), "b1");
+  pass(milliseconds(5));
+  EXPECT_EQ(sent(), "") << "each news once";
+}
+
+TEST_F(SpreadTest, WhoSentAnOlderFieldStillNeedsTheNews) {
+  hold(host('x'), 4, "news");
+  spread_.add(now_, host('x'), 4, host('a'));
+  Row older;
+  older.fields[4] = Field{{Generation(1), Sequence(0)}, "olds"};
+  spread_.note_heard(host('b'), {host('x'), older}, rows_.find(host('x'))->row);
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "b1 c1");
+}
+
+TEST_F(SpreadTest, AnOwnChangeGoesAtOnceAndTakesTheOthersAlong) {
+  hold(host('b'), 4, "of a neighbour");
+  hold(host('x'), 4, "own");
+  spread_.add(now_, host('b'), 4, host('a'));
+  spread_.send_own(host('x'), {4}, rows_, messages_);
+  EXPECT_EQ(sent(), "a1 b1 c2") << "nobody is told its own row";
+  EXPECT_EQ(spread_.next_deadline(), kNever);
+}
+
+TEST_F(SpreadTest, AFieldThatWasDroppedMeanwhileIsNoNews) {
+  hold(host('x'), 4, "short-lived");
+  spread_.add(now_, host('x'), 4, host('a'));
+  rows_.edit(host('x')).row.fields.clear();
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "");
+  EXPECT_EQ(spread_.next_deadline(), kNever);
+}
+
+}  // namespace
+}  // namespace muster::crdt
