@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/gang/gang_agent.h"
+#include "agent/gang/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/agent_messages.h"

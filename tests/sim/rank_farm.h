@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/gang/gang_agent.h"
+#include "agent/gang/words.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 

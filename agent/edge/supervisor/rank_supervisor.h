@@ -13,7 +13,7 @@
 
 #include "agent/edge/supervisor/kept_grants.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
-#include "agent/gang/gang_agent.h"
+#include "agent/gang/words.h"
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "agent/edge/supervisor/supervise_protocol.h"
-#include "agent/gang/gang_agent.h"
+#include "agent/gang/words.h"
 
 namespace muster::agent {
 
