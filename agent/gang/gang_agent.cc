@@ -1,116 +1,91 @@
-// Construction, recovery, dispatch, queries, and what the supervisors report.
-
 #include "agent/gang/gang_agent.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/base/check.h"
 #include "gossip/base/state_machine.h"
+#include "scheduler/protocol/mutants.h"
 
 namespace muster::agent {
 
 static_assert(StateMachine<GangAgent>);
 
-using scheduler::GrantState;
-using scheduler::RankResult;
+using scheduler::SchedulerMutant;
 
 namespace {
 
-constexpr const char* kNoNamespace = "no PID namespace: only --isolation keep";
+constexpr std::size_t kGrantsMax = 256;  // 16 slices on each of 16 GPUs.
+
+template <class... Handlers>
+struct Hear : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Hear(Handlers...) -> Hear<Handlers...>;
 
 }  // namespace
 
 GangAgent::GangAgent(GangAgentOptions options, AgentIdentity identity, const crdt::Records& records,
                      Inventory inventory, Rng rng, Instant now)
-    : options_(options),
-      identity_(std::move(identity)),
+    : identity_(std::move(identity)),
       inventory_(std::move(inventory)),
-      rng_(rng),
       fence_(records),
+      out_(rng),
+      registration_(identity_.start, options.hello_retry),
+      renewals_(options.renew_interval),
+      grants_(options, identity_.host, identity_.start),
+      stuck_(options.kill_slack, options.stuck_recheck),
       latest_(now) {
   CHECK(identity_.start.generation != Generation());
   CHECK(!identity_.host.is_zero());
-  recover(records);
-}
-
-void GangAgent::recover(const crdt::Records& records) {
-  for (auto it = records.lower_bound(std::string(kGrantTable));
-       it != records.end() && it->first.starts_with(kGrantTable); ++it) {
-    std::optional<GrantRecord> record = decode_grant(it->second);
-    if (!record.has_value() || record->member_of(identity_.host) == nullptr) {
-      emit(Severity::kAlarm, "grant_record_damaged", {}, it->first);
-      continue;
-    }
-    Grant grant;
-    grant.durable = record->state;
-    grant.record = *std::move(record);
-    grants_.emplace(grant.record.token, std::move(grant));
-  }
+  grants_.recover(records, out_);
   if (fence_.damaged() > 0) {
-    emit(Severity::kAlarm, "fence_record_damaged", {}, std::to_string(fence_.damaged()));
+    out_.emit(Severity::kAlarm, "fence_record_damaged", {}, std::to_string(fence_.damaged()));
   }
 }
 
 void GangAgent::step(Instant now, Input input) {
   latest_ = std::max(latest_, now);
-  if (halted_) {
+  if (registration_.is_refused()) {
     return;
   }
-  std::visit([&](auto&& one) { on(latest_, std::forward<decltype(one)>(one)); }, std::move(input));
+  hear(latest_, std::move(input));
   tick(latest_);
 }
 
 void GangAgent::tick(Instant now) {
   latest_ = std::max(latest_, now);
-  if (halted_) {
+  if (registration_.is_refused()) {
     return;
   }
-  for (auto& [token, grant] : grants_) {
-    on_time(latest_, grant);
+  grants_.tick(latest_, out_);
+  stuck_.give_up_orphans(latest_, grants_, inventory_.gpus, out_);
+  grants_.advance(latest_, renewals_, out_);
+  if (stuck_.watch(latest_, grants_, out_)) {
+    registration_.want_hello(latest_);
   }
-  give_up_orphans(latest_);
-  advance_all(latest_);
-  watch_stuck(latest_);
-  if (latest_ >= renew_at_) {
-    send_renewals(latest_);
+  if (renewals_.is_due(latest_)) {
+    renewals_.send(latest_, grants_.renewal(), out_);
   }
-  if (latest_ >= hello_at_ && may_hello()) {
+  if (registration_.is_due(latest_) && may_hello()) {
     send_hello(latest_);
   }
 }
 
 Instant GangAgent::next_deadline() const {
-  if (halted_) {
+  if (registration_.is_refused()) {
     return kNever;
   }
-  Instant deadline = std::min({renew_at_, recheck_at_, orphans_until_});
-  if (may_hello()) {
-    deadline = std::min(deadline, hello_at_);
-  }
-  for (const auto& [token, grant] : grants_) {
-    deadline = std::min(deadline, deadline_of(grant));
-  }
-  return deadline;
-}
-
-GangAgent::Output GangAgent::take_output() {
-  return std::exchange(output_, Output{});
+  const Instant deadline =
+      std::min({renewals_.next_deadline(), stuck_.next_deadline(), grants_.next_deadline()});
+  return may_hello() ? std::min(deadline, registration_.next_deadline()) : deadline;
 }
 
 void GangAgent::check_invariants() const {
-  for (const auto& [token, grant] : grants_) {
-    CHECK(token == grant.record.token);
-    CHECK(!grant.launch_sent || grant.has_ranks() || grant.state() == GrantState::kEnded);
-    CHECK(!grant.ready_sent || grant.durable.has_value());
-    const std::vector<scheduler::GpuSlot>& places = member_of(grant).gpus;
-    for (const scheduler::GpuSlot& place : places) {
-      CHECK(!fence_.knows(place.uuid) || fence_.highest(place) >= token);
-    }
-    for (const auto& [other_token, other] : grants_) {
-      const bool both_run = grant.has_ranks() && other.has_ranks() && token != other_token;
-      CHECK(!both_run || !overlaps(places, member_of(other).gpus));
-    }
-  }
+  grants_.check_invariants(fence_);
+  renewals_.check_invariants();
+  stuck_.check_invariants();
 }
 
 std::vector<std::string> GangAgent::offered_gpus() const {
@@ -125,243 +100,283 @@ std::vector<std::string> GangAgent::offered_gpus() const {
 
 std::vector<GrantView> GangAgent::grants() const {
   std::vector<GrantView> views;
-  for (const auto& [token, grant] : grants_) {
+  for (const auto& [token, grant] : grants_.all()) {
     views.push_back({token, grant.state(), grant.record.job, grant.record.attempt,
-                     member_of(grant).gpus, grant.hold_until, grant.is_stuck || grant.is_silent});
+                     grants_.member_of(grant).gpus, grant.hold_until, grant.is_out_of_hand()});
   }
   return views;
 }
 
 const GrantRecord* GangAgent::find(Token token) const {
-  const auto it = grants_.find(token);
-  return it == grants_.end() ? nullptr : &it->second.record;
+  const Grant* grant = grants_.find(token);
+  return grant == nullptr ? nullptr : &grant->record;
 }
 
-// ---- what the supervisors and the disk report ----
-
-void GangAgent::on(Instant, Persisted input) {
-  const auto write = writes_.find(input.id);
-  if (write == writes_.end()) {
-    return;
-  }
-  Grant* grant = grant_of(write->second.token);
-  if (grant != nullptr) {
-    grant->durable = write->second.state;
-  }
-  writes_.erase(write);
+void GangAgent::hear(Instant now, Input input) {
+  std::visit(
+      Hear{
+          [&](LeaderMessage& message) { on_leader_message(now, std::move(message)); },
+          [&](LeaderChanged& changed) { on_leader_changed(now, changed); },
+          [&](EpochObeyed& obeyed) { registration_.epoch_obeyed(now, obeyed.epoch); },
+          [&](LeaveBegun&) { leaving_ = true; },
+          [&](Persisted& persisted) { grants_.on_persisted(persisted.id); },
+          [&](SupervisorAdopted& adopted) { on_adopted(now, adopted); },
+          [&](SupervisorSilent& silent) { on_silent(now, silent.token); },
+          [&](SupervisorGone& gone) { on_gone(std::move(gone)); },
+          [&](SupervisorsScanned&) { on_scanned(); },
+          [&](SupervisorPrepared& prepared) { on_prepared(now, prepared); },
+          [&](LaunchFailed& failed) { grants_.on_launch_failed(failed, out_); },
+          [&](RanksStarted& started) { grants_.on_ranks_started(started.token, out_); },
+          [&](RankFailedEarly& failed) { grants_.on_rank_failed(now, std::move(failed), out_); },
+          [&](AllRanksEnded& ended) { on_ranks_ended(std::move(ended)); },
+          [&](InventoryChanged& changed) { on_inventory(now, std::move(changed.inventory)); },
+      },
+      input);
 }
 
-void GangAgent::on(Instant now, SupervisorAdopted input) {
-  Grant* grant = grant_of(input.token);
+// ---- what the supervisors report ----
+
+void GangAgent::on_adopted(Instant now, const SupervisorAdopted& input) {
+  Grant* grant = grants_.find(input.token);
   if (grant == nullptr || !grant->is_live()) {
-    end_orphan(now, input.token);
-    return;
+    stuck_.add_orphan(now, input.token, out_);
+  } else if (grants_.on_adopted(*grant, input, out_)) {
+    renewals_.hasten(now);
   }
-  grant->is_silent = false;
-  if (grant->state() == GrantState::kStopping) {
-    // The order was given while it was silent, and may never have reached it.
-    output_.commands.push_back(Terminate{input.token, grant->record.spec.grace, "late answer"});
-    return;
-  }
-  grant->prepared = true;
-  grant->ready_sent = true;
-  grant->hold_until = input.hold_until;
-  grant->master = input.master;
-  grant->launch_sent = input.launched;
-  if (input.launched) {
-    grant->record.state = GrantState::kRunning;
-    grant->durable = GrantState::kRunning;
-  }
-  renew_at_ = std::min(renew_at_, now);
-  emit(Severity::kInfo, "supervisor_adopted", input.token);
 }
 
-/// Under READY nothing runs, whatever the supervisor does: the end of the scan aborts it. Otherwise
-/// ranks may run, and well: the grant stays and is renewed, and only its GPUs are withheld.
-void GangAgent::on(Instant now, SupervisorSilent input) {
-  Grant* grant = grant_of(input.token);
+void GangAgent::on_silent(Instant now, Token token) {
+  Grant* grant = grants_.find(token);
   if (grant == nullptr || !grant->is_live()) {
-    end_orphan(now, input.token);
-    return;
+    stuck_.add_orphan(now, token, out_);
+  } else if (grants_.on_silent(now, *grant, out_)) {
+    renewals_.hasten(now);
   }
-  emit(Severity::kAlarm, "supervisor_silent", input.token);
-  if (grant->state() != GrantState::kStarting) {
-    return;
-  }
-  grant->is_silent = true;
-  grant->prepared = true;
-  grant->ready_sent = true;
-  grant->launch_sent = true;
-  grant->hold_until = now + grant->record.hold;  // Its own timer may end it sooner.
-  renew_at_ = std::min(renew_at_, now);
 }
 
-void GangAgent::end_orphan(Instant now, Token token) {
-  output_.commands.push_back(Terminate{token, Duration(0), "orphan"});
-  if (stuck_orphans_.contains(token)) {
-    return;
-  }
-  orphans_.insert(token);
-  orphans_until_ = std::min(orphans_until_, now + options_.kill_slack);
-  recheck_at_ = std::min(recheck_at_, now + options_.stuck_recheck);
-  emit(Severity::kWarn, "orphan_supervisor", token);
-}
-
-void GangAgent::on(Instant now, SupervisorGone input) {
-  orphans_.erase(input.token);
-  stuck_orphans_.erase(input.token);
-  Grant* grant = grant_of(input.token);
+void GangAgent::on_gone(SupervisorGone input) {
+  stuck_.forget_orphan(input.token);
+  Grant* grant = grants_.find(input.token);
   if (grant == nullptr || !grant->is_live()) {
-    output_.commands.push_back(Forget{input.token});
+    out_.command(Forget{input.token});
     return;
   }
-  const bool never_launched = scanned_ ? !grant->has_ranks() : grant->state() == GrantState::kReady;
-  if (never_launched && !input.results.has_value()) {
-    if (grant->state() == GrantState::kReady && scanned_ && !grant->ready_sent) {
-      refuse(input.token, "supervisor ended");
-    }
-    grant->finish_wanted = true;
-    abort(*grant, "supervisor ended");
-    return;
-  }
-  emit(Severity::kWarn, "supervisor_gone", input.token);
-  end(now, *grant,
-      input.results.has_value()
-          ? *std::move(input.results)
-          : results_of_all(member_of(*grant), RankResult::Kind::kLost, "supervisor ended"));
+  grants_.on_gone(*grant, std::move(input.results), scanned_, out_);
 }
 
-void GangAgent::on(Instant now, SupervisorsScanned) {
+void GangAgent::on_scanned() {
   scanned_ = true;
-  for (auto& [token, grant] : grants_) {
-    if (!grant.is_live() || grant.prepared) {
-      continue;
-    }
-    if (grant.state() == GrantState::kReady) {
-      abort(grant, "agent restarted");
-    } else {
-      end(now, grant,
-          results_of_all(member_of(grant), RankResult::Kind::kLost, "no supervisor, no evidence"));
-    }
-  }
+  grants_.on_scanned(out_);
 }
 
-void GangAgent::on(Instant now, SupervisorPrepared input) {
+void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
   // What failed once may have been a shortage: only this grant is refused for it. The host would
   // never be asked again to show that it can.
   if (input.has_namespace && !inventory_.has_namespaces) {
     inventory_.has_namespaces = true;
-    want_hello(now);
+    registration_.want_hello(now);
   }
-  Grant* grant = grant_of(input.token);
-  if (grant == nullptr || grant->state() != GrantState::kReady) {
+  grants_.on_prepared(input, out_);
+}
+
+void GangAgent::on_ranks_ended(AllRanksEnded input) {
+  if (stuck_.forget_orphan(input.token)) {
+    out_.command(Forget{input.token});
     return;
   }
-  if (!input.has_namespace && !grant->record.spec.keep_when_isolated) {
-    abort(*grant, kNoNamespace);
-    refuse(input.token, kNoNamespace);
+  grants_.on_ranks_ended(std::move(input), out_);
+}
+
+void GangAgent::on_inventory(Instant now, Inventory inventory) {
+  if (inventory_ == inventory) {
     return;
   }
-  grant->prepared = true;
-  grant->master = input.master;
+  inventory_ = std::move(inventory);
+  registration_.want_hello(now);
 }
 
-void GangAgent::on(Instant now, LaunchFailed input) {
-  Grant* grant = grant_of(input.token);
-  if (grant == nullptr || !grant->is_live()) {
+// ---- what the leader says ----
+// All of it is a function of committed state and idempotent by token, so nothing here remembers who
+// said it, except in hello and renewals.
+
+void GangAgent::on_leader_message(Instant now, LeaderMessage input) {
+  if (auto* reply = std::get_if<scheduler::HelloReply>(&input.message)) {
+    on_hello_reply(now, input.nonce, *reply);
+  } else if (auto* assign = std::get_if<scheduler::Assign>(&input.message)) {
+    on_assign(now, std::move(*assign));
+  } else if (auto* start = std::get_if<scheduler::Start>(&input.message)) {
+    on_start(now, *start);
+  } else if (auto* stop = std::get_if<scheduler::Stop>(&input.message)) {
+    on_stop(now, *stop);
+  } else if (auto* finish_ack = std::get_if<scheduler::FinishAck>(&input.message)) {
+    on_finish_ack(input.nonce, *finish_ack);
+  } else if (auto* renew_ack = std::get_if<scheduler::RenewAck>(&input.message)) {
+    on_renew_ack(input.nonce, *renew_ack);
+  } else {
+    drop("type", {});
+  }
+}
+
+void GangAgent::on_leader_changed(Instant now, const LeaderChanged& input) {
+  out_.set_leader(input.leader);
+  registration_.leader_changed(now, input.spread, out_);
+  grants_.restart_reports(now);
+  renewals_.leader_changed(now);
+}
+
+/// What was interrupted is decided durably, and orphans are gone or given up, first: hello says how
+/// things are, and the leader acts on it.
+bool GangAgent::may_hello() const {
+  return scanned_ && grants_.are_settled() && !stuck_.are_orphans_ending() && out_.has_leader();
+}
+
+void GangAgent::send_hello(Instant now) {
+  scheduler::Hello hello;
+  hello.start = identity_.start;
+  hello.boot_id = identity_.boot_id;
+  hello.name = identity_.name;
+  hello.gpu_type = inventory_.gpu_type;
+  hello.gpus = offered_gpus();
+  hello.cpus = inventory_.cpus;
+  hello.memory_mb = inventory_.memory_mb;
+  hello.stuck = stuck_.withheld();
+  hello.has_namespaces = inventory_.has_namespaces;
+  hello.grants = grants_.reports(registration_.epoch());
+  registration_.hello_sent(now, out_.send(std::move(hello)));
+}
+
+void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloReply& reply) {
+  switch (registration_.on_reply(now, nonce, reply, out_)) {
+    case Registration::Reply::kStray:
+      drop("hello reply", {});
+      return;
+    case Registration::Reply::kRefused:
+    case Registration::Reply::kNotYet:
+      return;
+    case Registration::Reply::kRegistered:
+      raise_floor(now, reply.floor);
+      for (const Token token : reply.kill) {
+        grants_.kill(now, token, out_);
+      }
+      grants_.restart_reports(now);
+      return;
+  }
+}
+
+/// Only GPUs without a record take the floor: for the others the stored fence is exact, and the
+/// floor may name an attempt whose Assign is still on its way here.
+void GangAgent::raise_floor(Instant now, Token floor) {
+  crdt::WriteBatch batch;
+  for (const std::string& uuid : inventory_.gpus) {
+    if (!fence_.knows(uuid)) {
+      fence_.raise({uuid, 0}, floor, batch);
+    }
+  }
+  if (!batch.empty()) {
+    out_.persist(std::move(batch));
+    registration_.want_hello(now);
+  }
+}
+
+void GangAgent::on_assign(Instant now, scheduler::Assign assign) {
+  const auto member =
+      std::find_if(assign.members.begin(), assign.members.end(),
+                   [&](const scheduler::Member& one) { return one.host == identity_.host; });
+  if (assign.start != identity_.start || member == assign.members.end() || member->gpus.empty()) {
+    drop("assign", assign.token);
     return;
   }
-  emit(Severity::kWarn, "launch_failed", input.token, input.text);
-  if (grant->state() == GrantState::kReady) {
-    abort(*grant, input.text);
-    refuse(input.token, "launch failed: " + input.text);
+  const Grant* known = grants_.find(assign.token);
+  if (known != nullptr) {
+    grants_.on_repeated_assign(*known, out_);
     return;
   }
-  // With code 0, which is kHostFault: no command was tried.
-  end(now, *grant, results_of_all(member_of(*grant), RankResult::Kind::kNotStarted, input.text));
-}
-
-void GangAgent::on(Instant, RanksStarted input) {
-  Grant* grant = grant_of(input.token);
-  // Without a Launch of this start it is an order of the agent's earlier life, obeyed late: the
-  // ranks run all the same.
-  if (grant != nullptr && grant->state() == GrantState::kStarting && grant->is_durable()) {
-    grant->launch_sent = true;
-    grant->record.state = GrantState::kRunning;
-    grant->durable = GrantState::kRunning;
-    emit(Severity::kInfo, "ranks_started", input.token);
-  }
-}
-
-void GangAgent::on(Instant now, RankFailedEarly input) {
-  Grant* grant = grant_of(input.token);
-  if (grant == nullptr || !grant->has_ranks()) {
+  const std::optional<std::string> reason = reason_to_refuse(assign, *member);
+  if (reason.has_value()) {
+    grants_.refuse(assign.token, *reason, out_);
     return;
   }
-  emit(Severity::kWarn, "rank_failed", input.token, std::to_string(input.result.rank));
-  grant->early.assign(1, std::move(input.result));
-  grant->finish_delay = options_.finish_retry;
-  grant->finish_at = now;
+  const scheduler::Member mine = *member;
+  accept(now, std::move(assign), mine);
 }
 
-void GangAgent::on(Instant now, AllRanksEnded input) {
-  if (orphans_.erase(input.token) + stuck_orphans_.erase(input.token) > 0) {
-    output_.commands.push_back(Forget{input.token});
+std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& assign,
+                                                       const scheduler::Member& member) const {
+  if (leaving_) {
+    return "leaving";
+  }
+  for (const scheduler::GpuSlot& place : member.gpus) {
+    if (std::find(inventory_.gpus.begin(), inventory_.gpus.end(), place.uuid) ==
+        inventory_.gpus.end()) {
+      return "gpu missing";
+    }
+    if (stuck_.is_orphans_gpu(place.uuid)) {
+      return "gpu withheld";  // Decided before our hello said so.
+    }
+  }
+  if (!fence_.admits(member.gpus, assign.token)) {
+    return "stale token";
+  }
+  if (grants_.all().size() >= kGrantsMax) {
+    return "too many grants";
+  }
+  if (assign.hold <= Duration(0)) {
+    return "no hold";
+  }
+  return std::nullopt;
+}
+
+void GangAgent::accept(Instant now, scheduler::Assign assign, const scheduler::Member& member) {
+  grants_.revoke_older(assign.token, member, now, out_);
+  crdt::WriteBatch batch;
+  for (const scheduler::GpuSlot& place : member.gpus) {
+    fence_.raise(place, assign.token, batch);
+  }
+  grants_.add(std::move(assign), std::move(batch), out_);
+}
+
+void GangAgent::on_start(Instant now, const scheduler::Start& start) {
+  Grant* grant = addressed(start.token, start.start, "start");
+  if (grant != nullptr) {
+    grants_.on_start(now, *grant, start, out_);
+  }
+}
+
+void GangAgent::on_stop(Instant now, const scheduler::Stop& stop) {
+  Grant* grant = addressed(stop.token, stop.start, "stop");
+  if (grant != nullptr) {
+    grants_.on_stop(now, *grant, stop, out_);
+  }
+}
+
+void GangAgent::on_finish_ack(Nonce nonce, const scheduler::FinishAck& ack) {
+  if (!grants_.on_finish_ack(nonce, ack.token, out_)) {
+    drop("finish ack", ack.token);
+  }
+}
+
+/// A late or relayed acknowledgement can never lengthen a hold: it counts from our own send.
+void GangAgent::on_renew_ack(Nonce nonce, const scheduler::RenewAck& ack) {
+  const std::optional<Renewal> renewal = renewals_.take(nonce);
+  if (!renewal.has_value()) {
+    drop("renew ack", {});
     return;
   }
-  Grant* grant = grant_of(input.token);
-  if (grant != nullptr && grant->has_ranks()) {
-    end(now, *grant, std::move(input.results));
+  const Instant counted = mutant(SchedulerMutant::kHoldFromReceipt) ? latest_ : renewal->sent;
+  grants_.on_renewed(counted, *renewal, ack.tokens, out_);
+}
+
+Grant* GangAgent::addressed(Token token, AgentStart start, std::string_view what) {
+  Grant* grant = start == identity_.start ? grants_.find(token) : nullptr;
+  if (grant == nullptr) {
+    drop(what, token);
   }
-}
-
-void GangAgent::on(Instant now, InventoryChanged input) {
-  if (inventory_ == input.inventory) {
-    return;
-  }
-  inventory_ = std::move(input.inventory);
-  want_hello(now);
-}
-
-// ---- small helpers ----
-
-GangAgent::Grant* GangAgent::grant_of(Token token) {
-  const auto it = grants_.find(token);
-  return it == grants_.end() ? nullptr : &it->second;
-}
-
-const scheduler::Member& GangAgent::member_of(const Grant& grant) const {
-  const scheduler::Member* member = grant.record.member_of(identity_.host);
-  CHECK(member != nullptr);
-  return *member;
-}
-
-void GangAgent::persist(crdt::WriteBatch batch, Write write) {
-  const std::uint64_t id = ++last_write_;
-  writes_.emplace(id, write);
-  output_.persists.push_back({id, std::move(batch)});
-}
-
-void GangAgent::store(Grant& grant, crdt::WriteBatch batch) {
-  batch.push_back({key_of_grant(grant.record.token), encode(grant.record)});
-  persist(std::move(batch), {grant.record.token, grant.record.state});
+  return grant;
 }
 
 void GangAgent::drop(std::string_view what, Token token) {
   ++dropped_count_;
-  emit(Severity::kDebug, "agent_message_dropped", token, std::string(what));
-}
-
-void GangAgent::emit(Severity severity, std::string_view name, Token token,
-                     const std::string& detail) {
-  Event event{severity, name, {}};
-  if (!token.is_none()) {
-    event.fields.emplace_back("token", token.text());
-  }
-  if (!detail.empty()) {
-    event.fields.emplace_back("detail", detail);
-  }
-  output_.events.push_back(std::move(event));
+  out_.emit(Severity::kDebug, "agent_message_dropped", token, std::string(what));
 }
 
 }  // namespace muster::agent

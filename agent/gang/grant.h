@@ -1,46 +1,50 @@
 #pragma once
-// What an agent durably knows of one token: the record behind the states of design 8. A grant is an
-// attempt's share on this host. Records live in Environment::kId under "grant/".
+// Grant: one token's share of this host, from its Assign until it is forgotten: the durable record
+// and what this life of the agent knows beside it. A value; Grants decides its life, GrantSteps
+// takes the steps.
 
+#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "crdt/disk/write_batch.h"
+#include "agent/gang/end_report.h"
+#include "agent/gang/grant_record.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/endpoint.h"
 #include "scheduler/protocol/agent_messages.h"
 
 namespace muster::agent {
 
-inline constexpr std::string_view kGrantTable = "grant/";
+struct Grant {
+  GrantRecord record;
+  std::optional<scheduler::GrantState> durable;  ///< Nothing: not on disk yet.
 
-/// kRunning and kStopping are never written: what distinguishes them from kStarting is known by the
-/// supervisor, which outlives the agent.
-struct GrantRecord {
-  Token token;
-  scheduler::GrantState state = scheduler::GrantState::kReady;
-  JobId job;
-  std::uint32_t attempt = 1;
-  scheduler::JobSpec spec;
-  std::vector<scheduler::Member> members;  ///< Of the whole attempt, in rank order.
-  Duration hold{0};
-  std::vector<scheduler::RankResult> results;  ///< Set when kEnded and kAborted.
-  bool operator==(const GrantRecord&) const = default;
+  scheduler::GrantState state() const { return record.state; }
+  bool is_durable() const { return durable == record.state; }
+  /// Not ABORTED and not ENDED.
+  bool is_live() const;
+  /// Processes may exist under it.
+  bool has_ranks() const;
+  /// Its leader has to say Start, or say it again: what an earlier life of this agent heard was
+  /// never obeyed.
+  bool waits_for_start() const;
+  /// Ranks that did not die, or of which nobody knows: its GPUs are withheld.
+  bool is_out_of_hand() const { return is_stuck || is_silent; }
 
-  /// The member of `host`, or nothing when the attempt has none there.
-  const scheduler::Member* member_of(HostId host) const;
-  /// True when rank 0 is on `host`: it holds MASTER_PORT for the attempt's life.
-  bool has_first_rank(HostId host) const;
+  /// What hello says of it, where `epoch` is obeyed. Precondition: something of it is durable.
+  scheduler::GrantReport report_to(std::uint64_t epoch) const;
+  /// When time alone changes something about it.
+  Instant next_deadline() const;
+
+  bool prepared = false;    ///< Its supervisor is there.
+  bool ready_sent = false;  ///< The hold runs since the first send.
+  bool launch_sent = false;
+  bool start_seen = false;  ///< A Start named it in this life of the agent.
+  bool is_stuck = false;
+  bool is_silent = false;       ///< Its supervisor does not answer: ranks may run.
+  Instant hold_until = kNever;  ///< kNever before the first send of Ready.
+  Instant stuck_at = kNever;    ///< When a terminated one counts as stuck.
+  gossip::Endpoint master;
+  EndReport report;
 };
-
-/// One result of `kind` for each rank of `member`.
-std::vector<scheduler::RankResult> results_of_all(const scheduler::Member& member,
-                                                  scheduler::RankResult::Kind kind,
-                                                  const std::string& detail);
-
-std::string key_of_grant(Token token);
-std::string encode(const GrantRecord& record);
-/// Nothing when the bytes are not of that shape; unknown keys are skipped.
-std::optional<GrantRecord> decode_grant(const std::string& bytes);
 
 }  // namespace muster::agent

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/gang/grant.h"
+#include "agent/gang/grant_record.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"

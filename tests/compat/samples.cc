@@ -2,7 +2,7 @@
 
 #include "agent/api/client_api.h"
 #include "agent/gang/fence.h"
-#include "agent/gang/grant.h"
+#include "agent/gang/grant_record.h"
 #include "agent/node/start_record.h"
 #include "crdt/rows/codec.h"
 #include "membership/codec.h"

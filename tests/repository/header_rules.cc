@@ -13,8 +13,6 @@ struct Slice {
   std::string_view header;
 };
 constexpr Slice kSlices[] = {
-    {"agent/gang/gang_agent_grants.cc", "agent/gang/gang_agent.h"},
-    {"agent/gang/gang_agent_leader.cc", "agent/gang/gang_agent.h"},
     {"scheduler/raft/raft_comparison.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_election.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},

@@ -1,0 +1,120 @@
+#include "agent/gang/stuck_gpus.h"
+
+#include <utility>
+
+#include "gossip/base/check.h"
+
+namespace muster::agent {
+
+void StuckGpus::add_orphan(Instant now, Token token, GangOutbox& out) {
+  out.command(Terminate{token, Duration(0), "orphan"});
+  if (stuck_orphans_.contains(token)) {
+    return;
+  }
+  orphans_.insert(token);
+  orphans_until_ = std::min(orphans_until_, now + patience_);
+  recheck_at_ = std::min(recheck_at_, now + recheck_);
+  out.emit(Severity::kWarn, "orphan_supervisor", token);
+}
+
+bool StuckGpus::forget_orphan(Token token) {
+  return orphans_.erase(token) + stuck_orphans_.erase(token) > 0;
+}
+
+bool StuckGpus::is_orphans_gpu(const std::string& uuid) const {
+  return std::any_of(stuck_orphans_.begin(), stuck_orphans_.end(), [&](const auto& entry) {
+    const std::vector<std::string>& held = entry.second;
+    return std::find(held.begin(), held.end(), uuid) != held.end();
+  });
+}
+
+void StuckGpus::give_up_orphans(Instant now, const Grants& grants,
+                                const std::vector<std::string>& all_gpus, GangOutbox& out) {
+  if (now < orphans_until_) {
+    return;
+  }
+  orphans_until_ = kNever;
+  for (const Token token : std::exchange(orphans_, {})) {
+    std::vector<std::string> held = all_gpus;
+    if (const Grant* grant = grants.find(token); grant != nullptr) {
+      held.clear();
+      for (const scheduler::GpuSlot& place : grants.member_of(*grant).gpus) {
+        held.push_back(place.uuid);
+      }
+    }
+    stuck_orphans_[token] = std::move(held);
+    out.emit(Severity::kAlarm, "orphan_stuck", token);
+  }
+}
+
+/// A supervisor that was not reached, or an observation that crossed our hello in the leader's log,
+/// must not keep GPUs out of use until the next boot.
+bool StuckGpus::watch(Instant now, const Grants& grants, GangOutbox& out) {
+  std::vector<std::string> stuck = uuids(grants);
+  if (stuck == withheld_) {
+    if (now < recheck_at_) {
+      return false;
+    }
+    kill_again(grants, out);
+    const bool is_clean = withheld_.empty() && orphans_.empty();
+    recheck_at_ = is_clean ? kNever : now + recheck_;
+    return true;
+  }
+  tell_changes(stuck, out);
+  withheld_ = std::move(stuck);
+  recheck_at_ = now + recheck_;
+  return true;
+}
+
+void StuckGpus::check_invariants() const {
+  CHECK(orphans_.empty() || orphans_until_ != kNever);
+  CHECK(withheld_.empty() || recheck_at_ != kNever);
+  for (const Token token : orphans_) {
+    CHECK(!stuck_orphans_.contains(token));
+  }
+}
+
+std::vector<std::string> StuckGpus::uuids(const Grants& grants) const {
+  std::set<std::string> uuids;
+  for (const auto& [token, grant] : grants.all()) {
+    if (!grant.is_out_of_hand() || !grant.has_ranks()) {
+      continue;
+    }
+    for (const scheduler::GpuSlot& place : grants.member_of(grant).gpus) {
+      uuids.insert(place.uuid);
+    }
+  }
+  for (const auto& [token, held] : stuck_orphans_) {
+    uuids.insert(held.begin(), held.end());
+  }
+  return {uuids.begin(), uuids.end()};
+}
+
+void StuckGpus::tell_changes(const std::vector<std::string>& stuck, GangOutbox& out) const {
+  for (const std::string& uuid : withheld_) {
+    if (!std::binary_search(stuck.begin(), stuck.end(), uuid)) {
+      out.emit(Severity::kInfo, "gpu_offered_again", {}, uuid);
+    }
+  }
+  for (const std::string& uuid : stuck) {
+    if (!std::binary_search(withheld_.begin(), withheld_.end(), uuid)) {
+      out.emit(Severity::kWarn, "gpu_withheld", {}, uuid);
+    }
+  }
+}
+
+void StuckGpus::kill_again(const Grants& grants, GangOutbox& out) const {
+  for (const auto& [token, grant] : grants.all()) {
+    if (grant.is_stuck && grant.has_ranks()) {
+      out.command(Terminate{token, Duration(0), "stuck"});
+    }
+  }
+  for (const Token token : orphans_) {
+    out.command(Terminate{token, Duration(0), "orphan"});
+  }
+  for (const auto& [token, held] : stuck_orphans_) {
+    out.command(Terminate{token, Duration(0), "orphan"});
+  }
+}
+
+}  // namespace muster::agent
