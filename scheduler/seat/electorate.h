@@ -1,7 +1,7 @@
 #pragma once
-// Who shall vote: the leader keeps as many voters as were founded, on distinct racks
-// where it can, and replaces one that stays away or came back on another disk. A pure function from
-// what the leader sees to its next step; Raft checks once more whether that step is safe.
+// Who shall vote: the leader keeps as many voters as were founded, on distinct racks where it can,
+// and replaces one that stays away or came back on another disk. A pure function from what the
+// leader sees to its next step; Raft checks once more whether that step is safe.
 
 #include <optional>
 #include <string>

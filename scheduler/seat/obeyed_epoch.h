@@ -1,7 +1,7 @@
 #pragma once
-// Which epoch of the quorum this host obeys: the highest counter it met, and of that
-// counter the first lineage. On disk before anything of it is obeyed, so that no restart makes this
-// host listen to a quorum again that was given up. A part of Node.
+// Which epoch of the quorum this host obeys: the highest counter it met, and of that counter the
+// first lineage. On disk before anything of it is obeyed, so that no restart makes this host listen
+// to a quorum again that was given up. A part of Node.
 
 #include <cstdint>
 #include <string_view>

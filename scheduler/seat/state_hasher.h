@@ -1,6 +1,6 @@
 #pragma once
-// What a voter tells the others of its state (raft/state_hash.h): which indexes, and how
-// the hash of each is made. All voters must choose alike, so both follow from the log alone.
+// What a voter tells the others of its state (raft/state_hash.h): which indexes, and how the hash
+// of each is made. All voters must choose alike, so both follow from the log alone.
 //
 // Every kHashPoints-th part of the way from one snapshot to the next is a point. What a point says
 // is one of two things. A *deep* hash is of the whole encoded state: it sees any record that is not

@@ -1,4 +1,4 @@
-#include "scheduler/seat/seat_output.h"
+#include "scheduler/seat/seat_words.h"
 
 namespace muster::scheduler {
 
