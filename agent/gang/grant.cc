@@ -8,17 +8,15 @@ namespace muster::agent {
 
 using scheduler::GrantState;
 
-bool Grant::is_live() const {
-  return record.state != GrantState::kEnded && record.state != GrantState::kAborted;
-}
-
-bool Grant::has_ranks() const {
-  return launch_sent && is_live();
+void Grant::move(GrantEvent event) {
+  const std::optional<GrantPhase> to = grant_step(phase, event);
+  CHECK(to.has_value());
+  phase = *to;
+  record.state = state_of(phase);
 }
 
 bool Grant::waits_for_start() const {
-  return record.state == GrantState::kReady ||
-         (record.state == GrantState::kStarting && !launch_sent && !start_seen);
+  return phase < GrantPhase::kStartHeard;
 }
 
 scheduler::GrantReport Grant::report_to(std::uint64_t epoch) const {

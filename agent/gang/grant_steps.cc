@@ -38,36 +38,34 @@ std::optional<GrantSteps::Write> GrantSteps::take_persisted(std::uint64_t id) {
 
 void GrantSteps::begin_hold(Instant now, Grant& grant, GangOutbox& out) const {
   CHECK(grant.durable == GrantState::kReady);
-  grant.ready_sent = true;
+  grant.move(GrantEvent::kReadySaid);
   grant.hold_until = now + grant.record.hold;
   out.command(RenewHold{grant.record.token, grant.hold_until});
   say_ready(grant, out);
 }
 
 void GrantSteps::say_ready(const Grant& grant, GangOutbox& out) const {
-  CHECK(grant.ready_sent);
+  CHECK(has_hold(grant.phase));
   out.send(scheduler::Ready{grant.record.token, start_, grant.master});
 }
 
 void GrantSteps::launch(Grant& grant, GangOutbox& out) const {
   CHECK(grant.durable == GrantState::kStarting);
-  grant.launch_sent = true;
+  grant.move(GrantEvent::kLaunchSent);
   out.command(Launch{grant.record, member_of(grant), grant.master, grant.hold_until});
 }
 
-void GrantSteps::run(Grant& grant) {
-  CHECK(grant.is_live());
-  grant.launch_sent = true;
-  grant.record.state = GrantState::kRunning;
+void GrantSteps::run(Grant& grant, GrantEvent event) {
+  grant.move(event);
+  CHECK(grant.state() == GrantState::kRunning);
   grant.durable = GrantState::kRunning;
 }
 
 void GrantSteps::abort(Grant& grant, const std::string& reason, GangOutbox& out) {
-  CHECK(!grant.launch_sent);
-  if (grant.start_seen) {
+  if (grant.phase == GrantPhase::kStartHeard) {
     grant.report.want_answer();
   }
-  grant.record.state = GrantState::kAborted;
+  grant.move(GrantEvent::kAbort);
   grant.record.results = results_of_all(member_of(grant), RankResult::Kind::kNeverRan, reason);
   out.command(Forget{grant.record.token});
   out.emit(Severity::kInfo, "grant_aborted", grant.record.token, reason);
@@ -76,11 +74,11 @@ void GrantSteps::abort(Grant& grant, const std::string& reason, GangOutbox& out)
 
 void GrantSteps::terminate(Instant now, Grant& grant, Duration grace, const std::string& reason,
                            GangOutbox& out) const {
-  CHECK(grant.launch_sent);
+  CHECK(grant.has_ranks());
   if (grant.state() == GrantState::kStopping) {
     return;
   }
-  grant.record.state = GrantState::kStopping;
+  grant.move(GrantEvent::kTerminate);
   grant.durable = GrantState::kStopping;
   grant.stuck_at = now + grace + options_.kill_slack;
   out.command(Terminate{grant.record.token, grace, reason});
@@ -88,8 +86,7 @@ void GrantSteps::terminate(Instant now, Grant& grant, Duration grace, const std:
 }
 
 void GrantSteps::end(Grant& grant, std::vector<RankResult> results, GangOutbox& out) {
-  CHECK(grant.is_live());
-  grant.record.state = GrantState::kEnded;
+  grant.move(GrantEvent::kEnd);
   grant.record.results = std::move(results);
   grant.is_stuck = false;
   grant.is_silent = false;

@@ -51,8 +51,8 @@ class GrantSteps {
   void say_ready(const Grant& grant, GangOutbox& out) const;
   /// STARTING, durable: the ranks are started.
   void launch(Grant& grant, GangOutbox& out) const;
-  /// To RUNNING, durable at once: the supervisor knows it.
-  static void run(Grant& grant);
+  /// To RUNNING by `event`, durable at once: the supervisor knows it.
+  static void run(Grant& grant, GrantEvent event);
   /// Without ranks, to ABORTED. Who said Start waits for an answer.
   void abort(Grant& grant, const std::string& reason, GangOutbox& out);
   /// With ranks, to STOPPING; one that is stopping already goes on as it was ordered first.

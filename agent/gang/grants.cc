@@ -30,8 +30,10 @@ void Grants::recover(const crdt::Records& records, GangOutbox& out) {
       continue;
     }
     Grant grant;
-    grant.durable = record->state;
+    grant.phase = phase_of_found(record->state);
     grant.record = *std::move(record);
+    grant.record.state = state_of(grant.phase);
+    grant.durable = grant.record.state;
     grants_.emplace(grant.record.token, std::move(grant));
   }
 }
@@ -67,7 +69,7 @@ std::vector<scheduler::GrantReport> Grants::reports(std::uint64_t epoch) const {
 scheduler::Renew Grants::renewal() const {
   scheduler::Renew renew{steps_.start(), {}, std::vector<Token>()};
   for (const auto& [token, grant] : grants_) {
-    if (!grant.is_live() || !grant.ready_sent) {
+    if (!has_hold(grant.phase)) {
       continue;
     }
     renew.tokens.push_back(token);
@@ -81,8 +83,8 @@ scheduler::Renew Grants::renewal() const {
 void Grants::check_invariants(const Fence& fence) const {
   for (const auto& [token, grant] : grants_) {
     CHECK(token == grant.record.token);
-    CHECK(!grant.launch_sent || grant.has_ranks() || grant.state() == GrantState::kEnded);
-    CHECK(!grant.ready_sent || grant.durable.has_value());
+    CHECK(grant.record.state == state_of(grant.phase));
+    CHECK(!has_hold(grant.phase) || grant.durable.has_value());
     const std::vector<scheduler::GpuSlot>& places = member_of(grant).gpus;
     for (const scheduler::GpuSlot& place : places) {
       CHECK(!fence.knows(place.uuid) || fence.highest(place) >= token);
@@ -115,7 +117,7 @@ void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& o
 void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {
   if (grant.state() == GrantState::kAborted) {
     steps_.refuse(grant.record.token, "aborted", out);
-  } else if (grant.state() == GrantState::kReady && grant.ready_sent) {
+  } else if (grant.phase == GrantPhase::kHeld) {
     steps_.say_ready(grant, out);
   }
 }
@@ -144,30 +146,29 @@ void Grants::revoke_older(Token newer, const scheduler::Member& member, Instant 
   }
 }
 
-/// Obeyed only in READY, under a live hold, for exactly this token.
+/// Obeyed only under a live hold, for exactly this token; heard again, the master it names counts.
 void Grants::on_start(Instant now, Grant& grant, const scheduler::Start& start, GangOutbox& out) {
   const bool is_obeyed_late = mutant(SchedulerMutant::kLateStartObeyed) &&
-                              grant.state() != GrantState::kEnded && !grant.launch_sent;
-  if (!grant.is_live() && !is_obeyed_late) {
+                              grant.state() != GrantState::kEnded && !grant.has_ranks();
+  if (is_obeyed_late && grant.hold_until != kNever) {
+    grant.hold_until = now + grant.record.hold;
+    grant.phase = grant.is_live() ? grant.phase : GrantPhase::kHeld;
+  } else if (!grant.is_live()) {
     steps_.answer_with_finish(now, grant, out);
     return;
   }
-  if (grant.has_ranks() || !grant.ready_sent) {
+  if (grant.has_ranks() || !has_hold(grant.phase)) {
     return;
-  }
-  if (is_obeyed_late) {
-    grant.hold_until = now + grant.record.hold;
   }
   if (now >= grant.hold_until) {
     steps_.abort(grant, "hold lapsed", out);
     steps_.answer_with_finish(now, grant, out);
     return;
   }
-  grant.start_seen = true;
+  const bool is_first = grant.phase == GrantPhase::kHeld;
+  grant.move(GrantEvent::kStart);
   grant.master = start.master;
-  if (grant.state() == GrantState::kReady ||
-      (is_obeyed_late && grant.state() == GrantState::kAborted)) {
-    grant.record.state = GrantState::kStarting;
+  if (is_first) {
     steps_.store(grant, {}, out);
   }
 }
@@ -258,14 +259,13 @@ bool Grants::on_adopted(Grant& grant, const SupervisorAdopted& found, GangOutbox
     out.command(Terminate{found.token, grant.record.spec.grace, "late answer"});
     return false;
   }
-  grant.prepared = true;
-  grant.ready_sent = true;
+  if (found.launched) {
+    GrantSteps::run(grant, GrantEvent::kFoundActive);
+  } else {
+    grant.move(GrantEvent::kFoundIdle);
+  }
   grant.hold_until = found.hold_until;
   grant.master = found.master;
-  grant.launch_sent = found.launched;
-  if (found.launched) {
-    GrantSteps::run(grant);
-  }
   out.emit(Severity::kInfo, "supervisor_adopted", found.token);
   return true;
 }
@@ -278,10 +278,8 @@ bool Grants::on_silent(Instant now, Grant& grant, GangOutbox& out) {
   if (grant.state() != GrantState::kStarting) {
     return false;
   }
+  grant.move(GrantEvent::kFoundSilent);
   grant.is_silent = true;
-  grant.prepared = true;
-  grant.ready_sent = true;
-  grant.launch_sent = true;
   grant.hold_until = now + grant.record.hold;  // Its own timer may end it sooner.
   return true;
 }
@@ -292,7 +290,7 @@ void Grants::on_gone(Grant& grant, std::optional<std::vector<RankResult>> result
   const Token token = grant.record.token;
   const bool never_launched = scanned ? !grant.has_ranks() : grant.state() == GrantState::kReady;
   if (never_launched && !results.has_value()) {
-    if (grant.state() == GrantState::kReady && scanned && !grant.ready_sent) {
+    if (grant.state() == GrantState::kReady && scanned && !has_hold(grant.phase)) {
       steps_.refuse(token, "supervisor ended", out);
     }
     grant.report.want_answer();
@@ -309,7 +307,7 @@ void Grants::on_gone(Grant& grant, std::optional<std::vector<RankResult>> result
 
 void Grants::on_scanned(GangOutbox& out) {
   for (auto& [token, grant] : grants_) {
-    if (!grant.is_live() || grant.prepared) {
+    if (!grant.is_live() || has_supervisor(grant.phase)) {
       continue;
     }
     if (grant.state() == GrantState::kReady) {
@@ -330,7 +328,7 @@ void Grants::on_prepared(const SupervisorPrepared& prepared, GangOutbox& out) {
     steps_.refuse(prepared.token, kNoNamespace, out);
     return;
   }
-  grant->prepared = true;
+  grant->move(GrantEvent::kPrepared);
   grant->master = prepared.master;
 }
 
@@ -354,7 +352,7 @@ void Grants::on_ranks_started(Token token, GangOutbox& out) {
   // Without a Launch of this start it is an order of the agent's earlier life, obeyed late: the
   // ranks run all the same.
   if (grant != nullptr && grant->state() == GrantState::kStarting && grant->is_durable()) {
-    GrantSteps::run(*grant);
+    GrantSteps::run(*grant, GrantEvent::kRanksStarted);
     out.emit(Severity::kInfo, "ranks_started", token);
   }
 }
@@ -422,25 +420,26 @@ void Grants::advance(Instant now, Renewals& renewals, GangOutbox& out) {
 }
 
 void Grants::advance_one(Instant now, Grant& grant, Renewals& renewals, GangOutbox& out) {
-  switch (grant.state()) {
-    case GrantState::kReady:
-      if (!grant.ready_sent && grant.prepared) {
-        advance_ready(now, grant, renewals, out);
-      }
+  switch (grant.phase) {
+    case GrantPhase::kPrepared:
+      advance_ready(now, grant, renewals, out);
       return;
-    case GrantState::kStarting:
-      if (!grant.launch_sent && grant.start_seen) {
-        steps_.launch(grant, out);
-      }
+    case GrantPhase::kStartHeard:
+      steps_.launch(grant, out);
       return;
-    case GrantState::kEnded:
+    case GrantPhase::kEnded:
       steps_.begin_finish(now, grant, out);
       return;
-    case GrantState::kAborted:
+    case GrantPhase::kAborted:
       steps_.answer_if_wanted(grant, out);
       return;
-    case GrantState::kRunning:
-    case GrantState::kStopping:
+    case GrantPhase::kAssigned:
+    case GrantPhase::kHeld:
+    case GrantPhase::kInterrupted:
+    case GrantPhase::kUnstarted:
+    case GrantPhase::kLaunched:
+    case GrantPhase::kRunning:
+    case GrantPhase::kStopping:
       return;
   }
 }
