@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gossip/base/rng.h"
+#include "scheduler/protocol/codec.h"
 #include "scheduler/raft/types.h"
 #include "scheduler/state/state.h"
 #include "tests/scheduler/leader/cluster.h"

@@ -1,0 +1,64 @@
+// Who holds which GPU: whole devices and slots overlap as they should, and what is given back
+// leaves nothing behind.
+
+#include "scheduler/state/gpu_book.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/scheduler/leader/cluster.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;  // NOLINT: the fixture's verbs
+
+constexpr Token kFirst{1, 10};
+constexpr Token kSecond{1, 11};
+
+Member slot_of(std::uint64_t host, std::uint32_t slot) {
+  Member member;
+  member.host = host_id(host);
+  member.gpus = {{uuid_of(host, 0), slot}};
+  return member;
+}
+
+TEST(GpuBook, AWholeDeviceOverlapsEverySlotOfIt) {
+  GpuBook book;
+  book.grant(kFirst, slot_of(1, 0));
+  EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 0}));
+  EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 3}));
+  EXPECT_TRUE(book.is_free_at({uuid_of(1, 1), 0})) << "another device";
+  book.check();
+}
+
+TEST(GpuBook, ASlotLeavesTheOthersFreeButNotTheDevice) {
+  GpuBook book;
+  book.grant(kFirst, slot_of(1, 3));
+  EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 0}));
+  EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 3}));
+  EXPECT_TRUE(book.is_free_at({uuid_of(1, 0), 4}));
+}
+
+TEST(GpuBook, WhatIsFreedLeavesNothingBehind) {
+  GpuBook book;
+  book.grant(kFirst, slot_of(1, 1));
+  book.grant(kSecond, slot_of(1, 2));
+  EXPECT_EQ(book.tokens_on(host_id(1)), (std::vector<Token>{kFirst, kSecond}));
+  book.free(kFirst, slot_of(1, 1));
+  EXPECT_TRUE(book.is_held(uuid_of(1, 0))) << "by the other slot";
+  book.free(kSecond, slot_of(1, 2));
+  EXPECT_EQ(book, GpuBook());
+}
+
+TEST(GpuBook, OfferedIsWhatIsHealthyAndHeldByNobody) {
+  GpuBook book;
+  HostRecord host;
+  host.id = host_id(1);
+  host.gpus = uuids_of(1, 3);
+  host.unhealthy_gpus = {uuid_of(1, 2)};
+  book.grant(kFirst, slot_of(1, 0));
+  EXPECT_EQ(book.free_on(host), std::vector<std::string>{uuid_of(1, 1)});
+}
+
+}  // namespace
+}  // namespace muster::scheduler
