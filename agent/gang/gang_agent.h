@@ -27,9 +27,9 @@
 #include <vector>
 
 #include "agent/gang/fence.h"
+#include "agent/gang/gang_outbox.h"
 #include "agent/gang/grant_record.h"
 #include "agent/gang/grants.h"
-#include "agent/gang/gang_outbox.h"
 #include "agent/gang/registration.h"
 #include "agent/gang/renewals.h"
 #include "agent/gang/stuck_gpus.h"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/gang/grant.h"
 #include "agent/gang/gang_outbox.h"
+#include "agent/gang/grant.h"
 #include "agent/gang/recent_nonces.h"
 #include "agent/gang/words.h"
 #include "crdt/disk/write_batch.h"

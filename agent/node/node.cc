@@ -71,7 +71,10 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.seat_.tick(now); }},
       // Only a leader places gangs, and wants to know which disks are slow, its own among them.
       {"disk",
-       [](const Node& node) { return node.seat_.leads() ? node.writes_.next_look() : kNever; },
+       [](const Node& node) {
+         const Instant look = node.writes_.next_look();
+         return look != kNever && node.seat_.leads() ? look : kNever;
+       },
        [](Node& node, Instant now) {
          node.writes_.looked(now);
          node.seat_.step(now, scheduler::input::OwnDiskLate{});
@@ -109,7 +112,9 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.id_watch_.tick(now); }},
       {"exit",
        [](const Node& node) {
-         return node.departure_.exit_at(node.outbox_.now(), node.seat_.leads());
+         return node.departure_.is_ending()
+                    ? node.departure_.exit_at(node.outbox_.now(), node.seat_.leads())
+                    : kNever;
        },
        [](Node& node, Instant) {
          node.outbox_.exit(node.id_watch_.is_doubled());
