@@ -18,7 +18,7 @@
 //
 // It decides who is heard and in which order things happen; its parts do the rest: Grants takes the
 // steps above, Fence says what a token is worth, Registration and Renewals speak to the leader of
-// the host and of its holds, StuckGpus withholds what is not clean, GangOutbox keeps what they all say.
+// the host and of its holds, StuckGpus withholds what is not clean, GangOutbox keeps what all say.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,6 @@
 #pragma once
-// GangOutbox: what the agent's machine says until it is asked: messages, writes, commands, events. Its
-// parts write here, so that what they say leaves in the order in which it was said. A part of
-// GangAgent.
+// What the agent's machine says until it is asked: messages, writes, commands, events. Its parts
+// write here, so that what they say leaves in the order in which it was said. A part of GangAgent.
 //
 // Messages go to whoever leads; while nobody does they are dropped, since all of them are repeated.
 // Each has a nonce of its own, which is drawn in either case: what is drawn later does not depend

@@ -124,7 +124,8 @@ void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {
 
 /// The log gave the place away, so an older record that is ABORTED already has nothing left to
 /// answer.
-void Grants::revoke_older(Token newer, const scheduler::Member& member, Instant now, GangOutbox& out) {
+void Grants::revoke_older(Token newer, const scheduler::Member& member, Instant now,
+                          GangOutbox& out) {
   crdt::WriteBatch forgotten;
   for (auto it = grants_.begin(); it != grants_.end() && it->first < newer;) {
     Grant& older = it->second;
