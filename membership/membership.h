@@ -1,6 +1,6 @@
 #pragma once
 // Membership: who is alive, as a pure machine. It answers probes, watches its own subjects (Watch),
-// keeps what every observer claims (Evidence) and makes the verdicts of the tally (design 5). It
+// keeps what every observer claims (Evidence) and makes the verdicts of the tally. It
 // knows hosts from their rows only: the node feeds it what HostStore reports and publishes what it
 // says into the own row.
 //

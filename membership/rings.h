@@ -1,5 +1,5 @@
 #pragma once
-// Who watches whom (design 5). Up to twelve hosts everyone watches everyone. Beyond that a host's
+// Who watches whom. Up to twelve hosts everyone watches everyone. Beyond that a host's
 // observers are its successors on K pseudo-random rings over the host ids: nobody assigns them,
 // everyone has about K subjects, and the graph is an expander (Rapid, ATC'18 4.1). The subject
 // alone computes its list and writes it into its own row; readers only read it.

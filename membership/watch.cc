@@ -14,7 +14,7 @@ using crdt::ClaimKind;
 constexpr int kSilentBeforeCall = 2;
 /// So many give the link up: the kernel's back-off on it would pass ten seconds.
 constexpr int kSilentBeforeRedial = 3;
-/// n: own silence of 1.5 s makes a claim; 2 s where ours is the only voice (detection.md 5).
+/// n: own silence of 1.5 s makes a claim; 2 s where ours is the only voice (PROTOCOL.md, 5).
 constexpr int kSilentBeforeClaim = 6;
 constexpr int kSilentBeforeLoneClaim = 8;
 constexpr int kRefusedBeforeClaim = 2;

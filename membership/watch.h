@@ -1,7 +1,7 @@
 #pragma once
 // Watch: this host as an observer. It probes its subjects, calls their other observers when one
 // misses, and claims what it saw itself; sweeps before it accuses a second subject and holds back
-// when it is the one that is cut off (design 5; detection.md, protocol P4). A part of Membership,
+// when it is the one that is cut off (PROTOCOL.md, 3 to 7). A part of Membership,
 // with the same manner: no clock, no network.
 
 #include <string>

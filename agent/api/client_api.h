@@ -50,7 +50,7 @@ constexpr bool is_change(Verb verb) {
          verb == Verb::kRecover || verb >= Verb::kSuspend;
 }
 
-/// The CLI's exit code is the number (conventions.md "Exit codes").
+/// The CLI's exit code is the number.
 enum class ResponseStatus : std::uint8_t {
   kOk = 0,
   kFailed = 1,

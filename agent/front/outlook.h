@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of an attempt some of whose hosts do not answer: the scheduler's rules (design 8) as
+// What becomes of an attempt some of whose hosts do not answer: the scheduler's rules as
 // a sentence for people. Reads only; the scheduler decides by itself and by its own view.
 
 #include <functional>

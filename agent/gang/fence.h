@@ -1,5 +1,5 @@
 #pragma once
-// The fence of one host: the highest token obeyed for each place of a GPU (design 8, rule 7). It is
+// The fence of one host: the highest token obeyed for each place of a GPU (rule 7). It is
 // what makes a token mean something: a message with a lower one is refused here, at the host, so a
 // leader that was replaced can do no harm.
 //

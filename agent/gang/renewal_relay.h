@@ -1,5 +1,5 @@
 #pragma once
-// How renewals travel where there are many hosts (design 8): the hosts of a rack hand theirs to one
+// How renewals travel where there are many hosts: the hosts of a rack hand theirs to one
 // of them, the relay, and it brings them to the leader together, once a second. Ten thousand hosts
 // are a few hundred links to the leader then, not ten thousand. A part of Node, with the manner of
 // a machine; the same class is both ends of the way.

@@ -1,6 +1,6 @@
 #pragma once
 // Whether another agent lives under this host's id: a copied data directory, a cloned disk. The
-// same id at two places is an alarm and both are refused (design 5), because neither can tell which
+// same id at two places is an alarm and both are refused, because neither can tell which
 // of them holds the grants that the log knows.
 //
 // A row or a message under the own id is a hint, and anyone can write one; an earlier life of this

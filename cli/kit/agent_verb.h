@@ -17,7 +17,7 @@ struct AgentOptions {
   std::string name;                ///< Unique in the cluster.
   std::string rack;                ///< "" = unknown.
   std::uint32_t bootstrap_expect = 0;  ///< Voters of the first quorum: 1, 3 or 5; 0 = join only.
-  bool insecure = false;               ///< Unproven identities are accepted: see design 4.
+  bool insecure = false;               ///< Unproven identities are accepted.
   bool log_json = false;
   std::string log_level;    ///< "debug", "info", "warn" or "error".
   std::string config_path;  ///< The file that was read; "" = none.

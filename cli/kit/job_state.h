@@ -1,5 +1,5 @@
 #pragma once
-// The names of job states (conventions.md "Job states") and what the verbs need to know of them.
+// The names of job states (scheduler/PROTOCOL.md, 8) and what the verbs need to know of them.
 
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Where data lies and where a node is asked (conventions.md "Places").
+// Where data lies and where a node is asked.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // muster submit: a job enters the queue, once, however often the network fails on the way.
 //
 // The key is made before the first try and every try carries it, so that a repeated submit finds
-// the job of the first (design 8 "Submit"). Only when no try can have reached the log is the answer
+// the job of the first. Only when no try can have reached the log is the answer
 // "surely not accepted".
 
 #include "cli/kit/json_view.h"

@@ -108,7 +108,7 @@ using HostId = Id128<struct HostIdTag>;
 /// Random, made by the first quorum's proposal.
 using ClusterId = Id128<struct ClusterIdTag>;
 
-/// Which quorum speaks: raised by hand when one was lost for good (design 7). The first quorum has
+/// Which quorum speaks: raised by hand when one was lost for good. The first quorum has
 /// {1, 0}. An agent obeys the first lineage of a counter that it met, and none of a lower counter.
 struct ClusterEpoch {
   std::uint64_t counter = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// The overlay: with which hosts this host exchanges rows (design 4). Everyone in a small cluster;
+// The overlay: with which hosts this host exchanges rows. Everyone in a small cluster;
 // beyond that a few of each ring of observers. The observer list is in the subject's own row, so
 // both ends of such a link know of it without asking, and neighbourhood is symmetric. Three links
 // from each ring, at most two of them into one rack, keep the whole connected through the loss of

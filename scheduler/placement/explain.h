@@ -1,5 +1,5 @@
 #pragma once
-// "Why is my job pending?" (mission B11): what it lacks, who holds it, who is ahead, and the
+// "Why is my job pending?": what it lacks, who holds it, who is ahead, and the
 // smallest change that would start it now. Reads State only; nothing here decides anything.
 
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
-// Where a gang goes: all of its GPUs or none, one GPU type, as few hosts as possible (mission B3,
-// C1). Reads log state only; scores are integers and ties are broken by host id, so that the same
-// log gives the same decisions (mission B11, B12).
+// Where a gang goes: all of its GPUs or none, one GPU type, as few hosts as possible.
+// Reads log state only; scores are integers and ties are broken by host id, so that the same
+// log gives the same decisions.
 //
 // Rule: a gang that fits on one host gets the fullest host that fits (best fit). A larger one takes
 // the hosts with the most free GPUs first, whole hosts before broken ones, and its remainder is

@@ -1,5 +1,5 @@
 #pragma once
-// The conversation between the leader and the agents about attempts (design 8). Every message from
+// The conversation between the leader and the agents about attempts. Every message from
 // the leader is a function of committed state and is idempotent by token: lower refused, equal gets
 // the stored answer, higher revokes.
 
@@ -73,10 +73,10 @@ struct Hello {
   std::uint64_t memory_mb = 0;
   std::vector<GrantReport> grants;  ///< All that are not forgotten.
   /// Sorted uuids under which ranks of an earlier attempt live on although they were killed: not
-  /// offered until they are gone (design 8, rule 11).
+  /// offered until they are gone (rule 11).
   std::vector<std::string> stuck;
   /// False: nothing here surely ends ranks when their supervisor is gone, so this host takes no
-  /// work that silence ends (design 9).
+  /// work that silence ends (PROTOCOL.md, 5).
   bool has_namespaces = true;
   bool operator==(const Hello&) const = default;
 };

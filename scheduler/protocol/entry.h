@@ -1,5 +1,5 @@
 #pragma once
-// The entries of the scheduler's log (design 8). An entry is a fact or a decision; State::apply
+// The entries of the scheduler's log. An entry is a fact or a decision; State::apply
 // says what follows from it. On disk and wire: one positional array [kind, version, fields...],
 // trailing elements of newer writers are ignored. An unknown kind or version is no hostile input
 // but a newer log: the caller stops, because skipping it would make its state differ from others'.
@@ -223,7 +223,7 @@ struct Fence {
 };
 
 /// An attempt that was launched under an earlier epoch and of which this log knows nothing: its
-/// Decide was lost with the quorum that logged it (design 7). It is taken as STARTED.
+/// Decide was lost with the quorum that logged it (PROTOCOL.md, 12). It is taken as STARTED.
 struct Adopt {
   HostId host;  ///< Whose agent told of it, as registered with `start`.
   AgentStart start;

@@ -51,7 +51,7 @@ enum class JobState : std::uint8_t {
 };
 
 /// How one rank ended, from its supervisor's durable exit evidence. Exit 0 counts as success only
-/// when `kind` is kExited and nobody had signalled the rank before (design 8, rule 5).
+/// when `kind` is kExited and nobody had signalled the rank before (rule 5).
 struct RankResult {
   enum class Kind : std::uint8_t {
     kExited = 0,     ///< `code` = exit status.

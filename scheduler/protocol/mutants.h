@@ -1,5 +1,5 @@
 #pragma once
-// Planted bugs of the scheduler and of the agents that obey it: each is a guard of design 8 that
+// Planted bugs of the scheduler and of the agents that obey it: each is a guard of PROTOCOL.md that
 // was left out, and each must be found by a checker of the simulator. They exist only where
 // MUSTER_MUTANTS is defined; elsewhere mutant() is a constant false and the wrong branch is not
 // compiled.

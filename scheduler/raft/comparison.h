@@ -1,5 +1,5 @@
 #pragma once
-// What a voter that starts asks the others before it says anything as a voter (design 7). A disk
+// What a voter that starts asks the others before it says anything as a voter. A disk
 // may say that a write is durable and lose it, or be an older image of itself: whoever goes on from
 // it votes twice in one term, or helps to elect a leader without what it acknowledged.
 //

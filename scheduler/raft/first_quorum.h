@@ -1,5 +1,5 @@
 #pragma once
-// How a cluster is born exactly once (design 7). The first voters are an exact set of
+// How a cluster is born exactly once (PROTOCOL.md, 10). The first voters are an exact set of
 // `expect` seeds, more than half of the seed list, under a random cluster id. The set forms when
 // every member has durably promised it.
 //

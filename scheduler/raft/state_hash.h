@@ -1,5 +1,5 @@
 #pragma once
-// Voters compare what their states came to (design 7). At indexes that all of them choose alike the
+// Voters compare what their states came to. At indexes that all of them choose alike the
 // application tells Raft a hash of its state; members report the newest with their acknowledgements
 // and the leader compares. What most voters hold is the state of the cluster. A member that holds
 // another one is told so and gives its seat up: see Raft::Output::gives_seat_up. Where no majority

@@ -76,7 +76,7 @@ struct HostRecord {
   std::vector<std::string> gpus;  ///< In the agent's order.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
-  bool has_namespaces = true;  ///< False: takes only jobs that silence never ends (design 9).
+  bool has_namespaces = true;  ///< False: takes only jobs that silence never ends.
   bool awaits_hello = false;  ///< The epoch began anew, and it has not registered since.
   /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
   std::vector<Token> unadopted;

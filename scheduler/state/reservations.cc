@@ -98,7 +98,7 @@ Edge stop_edge(Cause cause) {
   return Edge::kStopRankFailed;
 }
 
-/// Abort frees every member at once: no agent launches without a Start (design 8).
+/// Abort frees every member at once: no agent launches without a Start (PROTOCOL.md, 2).
 Outcome abort(Attempt& attempt, Cause cause, const HostId& host) {
   Outcome outcome = only(abort_edge(cause));
   for (MemberRecord& record : attempt.members) {

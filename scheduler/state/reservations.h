@@ -132,7 +132,7 @@ using Fact =
     std::variant<fact::Ready, fact::Start, fact::Stop, fact::Finish, fact::Abort, fact::Condemn,
                  fact::Pardon, fact::Expire, fact::Registered, fact::Fenced>;
 
-/// What a fact did. Kept in the order of design 8's table, then its rules.
+/// What a fact did. Kept in the order of the table in PROTOCOL.md, 2, then of its rules.
 enum class Edge : std::uint8_t {
   kReserved,        ///< Decide accepted.
   kDecideRejected,  ///< Decide overlapped, or named an unregistered pair, or a job not queued.

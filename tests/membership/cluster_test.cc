@@ -234,7 +234,7 @@ TEST_F(Cluster, AHostThatLosesMostMessagesIsOutAndItsNeighboursAreNot) {
   }
 }
 
-// detection.md 5: which losses a small cluster can judge. Where the survivors are no majority of
+// Which losses a small cluster can judge. Where the survivors are no majority of
 // the watchers they stay suspicious for ever, and rightly so.
 TEST_F(Cluster, SmallClustersJudgeExactlyTheLossesTheyCanKnow) {
   struct Row {

@@ -1,4 +1,4 @@
-/* The life of an attempt (design 8) as a model that spin searches to its end.
+/* The life of an attempt (scheduler/PROTOCOL.md) as a model that spin searches to its end.
  *
  * In it stand two hosts with one GPU each, their agents and supervisors; a log that hands out at
  * most TOKENS tokens, to gangs of one host or both; two leaders, the first of which is replaced at
@@ -28,7 +28,7 @@
  *   both; what began first ends first. Of all voters' timers the earliest possible one is kept: it
  *   begins with the entry Condemn.
  *
- * The rules of section 8 in it: (1) to (5) of the states; rule 1 (the hold begins at the first
+ * The rules in it: steps 1 to 5 of its section 2; rule 1 (the hold begins at the first
  * send of Ready), rules 2 and 3 (READY does not survive a restart; Register re-keys or ends),
  * rule 4 (late Start), rule 6 (what completes, what is tried again), rule 7 for whole devices,
  * rule 9 (Pardon drops the timer); Condemn and Expire as two entries; the hold counted from the

@@ -126,6 +126,17 @@ TEST(Rules, PromisesAreFound) {
   EXPECT_EQ(check_words({"a.cc", std::string("// FIX") + "ME\n"}).size(), 1U);
 }
 
+TEST(Rules, CitationsOfOtherPlacesAreFound) {
+  const auto count = [](const std::string& comment) {
+    return check_citations({"crdt/rows/a.h", "// " + comment + "\n"}).size();
+  };
+  EXPECT_EQ(count(std::string("As said (des") + "ign 8, rule 3)."), 1U);
+  EXPECT_EQ(count(std::string("Des") + "ign 8: so it is."), 1U);
+  EXPECT_EQ(count(std::string("mis") + "sion B11"), 1U);
+  EXPECT_EQ(count(std::string("see detection") + ".md"), 1U);
+  EXPECT_EQ(count("a design that holds; permission is asked (PROTOCOL.md, 8)"), 0U);
+}
+
 TEST(Rules, LibrariesStayWhereTheyAreFencedIn) {
   const auto count = [](const std::string& path, const std::string& header) {
     return check_libraries({path, "#include <" + header + ">\n"}).size();

@@ -162,10 +162,45 @@ Violations check_words(const SourceFile& file) {
   return found;
 }
 
+Violations check_citations(const SourceFile& file) {
+  // Put together here, so that this file does not violate its own rule.
+  static const std::string kSections[] = {std::string("esi") + "gn ", std::string("missi") + "on "};
+  static const std::string kDocuments[] = {
+      std::string("detection.") + "md", std::string("conventions.") + "md",
+      std::string("mission.") + "md",   std::string("house.") + "md",
+      std::string("(conven") + "tions", std::string("foundations.") + "md",
+  };
+  const auto is_section = [](const std::string& line, std::size_t place) {
+    const bool ends = place >= line.size();
+    return !ends && (std::isdigit(static_cast<unsigned char>(line[place])) != 0 ||
+                     (std::isupper(static_cast<unsigned char>(line[place])) != 0 &&
+                      place + 1 < line.size() &&
+                      std::isdigit(static_cast<unsigned char>(line[place + 1])) != 0));
+  };
+  Violations found;
+  const std::vector<std::string> lines = lines_of(file.text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool names_section =
+        std::any_of(std::begin(kSections), std::end(kSections), [&](const std::string& word) {
+          const std::size_t place = lines[i].find(word);
+          return place != std::string::npos && is_section(lines[i], place + word.size());
+        });
+    const bool names_document =
+        std::any_of(std::begin(kDocuments), std::end(kDocuments), [&](const std::string& word) {
+          return lines[i].find(word) != std::string::npos;
+        });
+    if (names_section || names_document) {
+      found.push_back(at(file, i, "cites a document that is not here"));
+    }
+  }
+  return found;
+}
+
 Violations check_all(const SourceFile& file) {
   Violations all;
   for (const auto& rule :
-       {check_size, check_functions, check_words, check_libraries, check_floors, check_purity}) {
+       {check_size, check_functions, check_words, check_citations, check_libraries, check_floors,
+        check_purity}) {
     const Violations found = rule(file);
     all.insert(all.end(), found.begin(), found.end());
   }

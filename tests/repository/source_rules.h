@@ -27,6 +27,8 @@ Violations check_size(const SourceFile& file);
 Violations check_functions(const SourceFile& file);
 /// Words that promise work instead of doing it.
 Violations check_words(const SourceFile& file);
+/// Sections of documents that are not in this repository: a stranger cannot look them up.
+Violations check_citations(const SourceFile& file);
 /// All of the above, and the rules of rooms.h about one file.
 Violations check_all(const SourceFile& file);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The timing proof of an eviction (design 8), played with clocks at the edge of what it assumes: a
+// The timing proof of an eviction, played with clocks at the edge of what it assumes: a
 // host with a gang whose clock is slow, cut off from all but the leader, so that it renews its hold
 // until the moment it is condemned; voters whose clocks are fast, which free its GPUs.
 

@@ -8,7 +8,7 @@
 namespace muster::sim {
 namespace {
 
-/// By then a host that woke has killed what it had to (design 8: hold + grace + 5 s).
+/// By then a host that woke has killed what it had to (hold + grace + 5 s).
 constexpr Duration kWakesWithin = std::chrono::seconds(10);
 
 const scheduler::State& log_at(const World& world, std::uint32_t host) {

@@ -1,6 +1,6 @@
 #pragma once
 // A swarm's worst fault: a majority of the voters is off, and an operator brings the quorum back
-// from who is left (design 7). What only the lost voters had logged may be gone, so such runs are
+// from who is left. What only the lost voters had logged may be gone, so such runs are
 // not asked whether submits were kept, nor what one log says of another's: no GPU may be bound
 // twice, and in the end everyone follows one quorum that gets its work done.
 

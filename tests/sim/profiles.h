@@ -24,8 +24,8 @@ enum class Fault : std::uint8_t {
   kCancelled,
   kLeaderKilled,
   kIsolated,
-  kDiskPutBack,   ///< A host without a vote gets an old image of its whole disk (P4).
-  kLeaderZombie,  ///< A leader that slept through an election wakes and answers renewals (P15).
+  kDiskPutBack,   ///< A host without a vote gets an old image of its whole disk.
+  kLeaderZombie,  ///< A leader that slept through an election wakes and answers renewals.
   kLeft,          ///< A host without a vote is told to leave, and comes back.
   kSuspended,
   kResumed,

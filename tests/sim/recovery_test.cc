@@ -1,4 +1,4 @@
-// A quorum that lost its majority for good, brought back by hand (design 7): what runs goes on and
+// A quorum that lost its majority for good, brought back by hand: what runs goes on and
 // is known again, what was placed meanwhile is adopted, who comes back late joins, and no GPU is
 // ever bound twice. Submits that the lost voters alone had logged may be gone: nobody checks those
 // here.

@@ -354,7 +354,7 @@ int histories(const Arguments& arguments) {
 
 /// Clocks ever further off: how much later than its last rank a host's GPUs are freed.
 int drift(const Arguments& arguments) {
-  constexpr std::int64_t kAssumed = 10;  // Design 8, in parts of a thousand.
+  constexpr std::int64_t kAssumed = 10;  // scheduler/PROTOCOL.md, 7, in parts of a thousand.
   constexpr std::int64_t kMost = 60;
   constexpr muster::Duration kHolds[] = {std::chrono::seconds(120), std::chrono::seconds(600)};
   bool holds_where_assumed = true;

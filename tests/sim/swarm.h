@@ -21,7 +21,7 @@ struct SwarmOptions {
   Duration length = std::chrono::minutes(10);  ///< The last part of it is without faults.
   Duration quiet = std::chrono::minutes(4);
   bool faults = true;
-  /// Of each clock, from true time: what design 8 assumes. Two hosts may be twice that apart.
+  /// Of each clock, from true time: what the scheduler assumes. Two hosts may be twice that apart.
   std::int64_t drift_ppm_max = 10'000;
   bool trace = false;
   bool stop_at_violation = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Whether DATA/raft is the very directory in which this host voted (design 7). A voter whose log
+// Whether DATA/raft is the very directory in which this host voted. A voter whose log
 // was lost or copied back would forget what it acknowledged and vote a second time in one term. So
 // such a directory is set aside, and the host goes on in a seat of its own, from which it says
 // nothing for the voter that it was; the leader then makes it a voter anew.

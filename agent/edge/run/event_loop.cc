@@ -100,7 +100,7 @@ void EventLoop::notice_pause(Instant before, Duration meant) {
   }
 }
 
-/// Design 2: what waited through a freeze is heard, all of it, before any tick judges by the clock.
+/// What waited through a freeze is heard, all of it, before any tick judges by the clock.
 void EventLoop::drain_backlog() {
   const Instant until = boot_now() + kBacklogMax;
   bool has_more = true;

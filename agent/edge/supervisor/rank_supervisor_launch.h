@@ -1,5 +1,5 @@
 #pragma once
-// From a grant to what its ranks are made of (conventions, "Ranks").
+// From a grant to what its ranks are made of.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The agent's side of design 8, a sentence a rule.
+// The agent's side of scheduler/PROTOCOL.md, a sentence a rule.
 
 #include "tests/agent/gang/gang_agent_desk.h"
 

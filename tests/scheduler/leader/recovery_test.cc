@@ -1,4 +1,4 @@
-// A quorum that goes on from one log under a higher epoch (design 7): what the hosts run is adopted
+// A quorum that goes on from one log under a higher epoch: what the hosts run is adopted
 // once, under its own job, and nothing of it stays withheld afterwards.
 
 #include <gtest/gtest.h>

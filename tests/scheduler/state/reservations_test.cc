@@ -1,4 +1,4 @@
-// The attempt table of design 8, row by row: from a state, a fact, an edge, a state. The last test
+// The attempt table, row by row: from a state, a fact, an edge, a state. The last test
 // of the table asserts that no edge was forgotten.
 
 #include "scheduler/state/reservations.h"
