@@ -34,7 +34,8 @@ class SpreadTest : public ::testing::Test {
     for (const RowsMessage& message : messages_) {
       const auto document = gossip::Document::parse(message.body);
       std::size_t fields = 0;
-      for (const RowOf& row : decode_rows(document->root())->rows) {
+      const auto body = decode_rows(document->root());
+      for (const RowOf& row : body->rows) {
         fields += row.row.fields.size();
       }
       text += text.empty() ? "" : " ";
