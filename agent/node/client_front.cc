@@ -470,7 +470,7 @@ void ClientFront::on_read_done(const ClientReach& reach, std::uint64_t request, 
 
 bool ClientFront::on_leader_ready(const ClientReach& reach) {
   const HostId leader = reach.known.seat.ready_leader();
-  if (leader == asked_leader_) {
+  if (!is_leader_news(leader)) {
     return false;
   }
   if (leader.is_zero()) {

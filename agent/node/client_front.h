@@ -51,6 +51,8 @@ class ClientFront {
   void on_output_read(const ClientReach& reach, const OutputRead& read);
   /// What became of orders that this host's seat took, and which reads it allows.
   void on_seat_answers(const ClientReach& reach, const scheduler::SeatOutput& answers);
+  /// Whether `ready` is not whom on_leader_ready was last told of.
+  bool is_leader_news(HostId ready) const { return ready != asked_leader_; }
   /// The leader that surely serves is perhaps another one: the one before may be frozen or cut off,
   /// and then nothing would ever come of the questions. True when there were some to ask anew.
   bool on_leader_ready(const ClientReach& reach);

@@ -24,6 +24,12 @@ scheduler::Verdict verdict_of(const membership::Member& member) {
   return scheduler::Verdict::kAlive;
 }
 
+/// Where `host` stands among `hosts`, or would.
+auto place_of(auto& hosts, HostId host) {
+  return std::lower_bound(hosts.begin(), hosts.end(), host,
+                          [](const auto& entry, HostId id) { return entry.first < id; });
+}
+
 }  // namespace
 
 std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership) {
@@ -40,7 +46,7 @@ std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& member
 
 void HostBook::on_identity(HostId host, const crdt::Identity& identity, Outbox& outbox) {
   addresses_.learn(host, identity);
-  confirmed_[host] = outbox.now();
+  confirm(host, outbox.now());
   const auto claimant = host == self_ ? std::nullopt : addresses_.claimant(identity.name, host);
   if (claimant.has_value()) {
     outbox.emit(
@@ -53,7 +59,16 @@ void HostBook::on_version_heard(Instant now, HostId host, const crdt::RowVersion
                                 const crdt::HostStore& store) {
   const auto slot = store.rows().find(host);
   if (slot != store.rows().end() && slot->second.version >= newest) {
-    confirmed_[host] = now;
+    confirm(host, now);
+  }
+}
+
+void HostBook::confirm(HostId host, Instant now) {
+  const auto place = place_of(confirmed_, host);
+  if (place != confirmed_.end() && place->first == host) {
+    place->second = now;
+  } else {
+    confirmed_.insert(place, {host, now});
   }
 }
 
@@ -65,8 +80,9 @@ Duration HostBook::age(Instant now, const membership::Membership& membership) co
         member != nullptr && (member->state == membership::MemberState::kAlive ||
                               member->state == membership::MemberState::kSuspect);
     if (is_shown_present) {
-      const auto confirmed = confirmed_.find(host);
-      oldest = std::min(oldest, confirmed == confirmed_.end() ? started_ : confirmed->second);
+      const auto confirmed = place_of(confirmed_, host);
+      const bool is_known = confirmed != confirmed_.end() && confirmed->first == host;
+      oldest = std::min(oldest, is_known ? confirmed->second : started_);
     }
   }
   return now - oldest;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/node/outbox.h"
@@ -57,13 +58,15 @@ class HostBook {
     std::vector<std::string> unhealthy_gpus;
   };
   const Offer& offer_of(HostId host, const crdt::HostStore& store);
+  void confirm(HostId host, Instant now);
 
   HostId self_;
   Instant started_;
   crdt::AddressBook addresses_;
   std::map<HostId, Offer> offers_;
   /// When a watched host's ack last said that nothing newer of its row exists than is held here.
-  std::map<HostId, Instant> confirmed_;
+  /// Ascending: asked for with every ack, so kept close together.
+  std::vector<std::pair<HostId, Instant>> confirmed_;
   bool told_storm_ = false;
   Sequence told_own_;
 };

@@ -476,7 +476,9 @@ bool Node::drain_seat(Instant now) {
                   outbox_);
   }
   outbox_.emit_all(std::move(output.events));
-  front_.on_seat_answers(reach(now), output);
+  if (output.has_answers()) {
+    front_.on_seat_answers(reach(now), output);
+  }
   if (!output.halted.empty()) {
     outbox_.emit(Severity::kAlarm, "halted", {{"why", output.halted}});
     outbox_.exit(false);
@@ -498,7 +500,8 @@ bool Node::drain_seat(Instant now) {
     store_.step(now, crdt::Publish{crdt::FieldId::kQuorum, crdt::encode(*view), true});
   }
   follow_leader(now);
-  const bool asked = front_.on_leader_ready(reach(now));
+  const bool asked =
+      front_.is_leader_news(seat_.ready_leader()) && front_.on_leader_ready(reach(now));
   return asked || !output.to_own_agent.empty();
 }
 

@@ -84,7 +84,7 @@ void Outbox::emit(Severity severity, std::string_view name,
   emit(Event{severity, name, std::move(fields)});
 }
 
-void Outbox::emit_all(std::vector<Event> events) {
+void Outbox::keep(std::vector<Event>& events) {
   for (Event& event : events) {
     emit(std::move(event));
   }

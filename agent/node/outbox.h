@@ -56,7 +56,11 @@ class Outbox {
   void emit(Event event);
   void emit(Severity severity, std::string_view name,
             std::vector<std::pair<std::string_view, std::string>> fields);
-  void emit_all(std::vector<Event> events);
+  void emit_all(std::vector<Event>&& events) {
+    if (!events.empty()) {  // Asked here, for there is almost never one.
+      keep(events);
+    }
+  }
   /// The process ends, `doubled` because another agent lives under this host's id.
   void exit(bool doubled);
   void restart_with(Generation generation) { output_.raise_to = generation; }
@@ -66,6 +70,8 @@ class Outbox {
   NodeOutput take() { return std::exchange(output_, {}); }
 
  private:
+  void keep(std::vector<Event>& events);
+
   Instant now_;
   HostId from_;
   gossip::Route route_;

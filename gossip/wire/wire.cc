@@ -266,6 +266,9 @@ Result<Document> Document::parse(std::string bytes) {
   if (bytes.size() > kMessageBytesMax) {
     return Error{ErrorCode::kInvalid, "message too large"};
   }
+  if (bytes.empty()) {  // As a row's field that is not there yet: too common for an exception.
+    return Error{ErrorCode::kInvalid, "no bytes"};
+  }
   auto impl = std::make_unique<Impl>();
   impl->bytes = std::move(bytes);
   const msgpack::unpack_limit limit(kElementsMax, kElementsMax, kMessageBytesMax, kMessageBytesMax,

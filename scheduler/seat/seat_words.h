@@ -121,6 +121,10 @@ struct SeatOutput {
   /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
   /// which sets raft/ aside and gives the host another seat.
   bool starts_anew = false;
+
+  bool has_answers() const {
+    return !replies.empty() || !granted_reads.empty() || !refused_reads.empty();
+  }
 };
 
 }  // namespace muster::scheduler
