@@ -17,7 +17,7 @@ class SeedContact {
   static constexpr Duration kRetry = std::chrono::milliseconds(500);
   /// ... and after this many tries without any seed's answer people are told, every so often.
   static constexpr int kTriesUntilTold = 10;
-  /// A seed whose host is known but unreachable is greeted at its old address this often.
+  /// A seed whose host is met is looked at this often: it may be gone by then.
   static constexpr Duration kRetryKnown = std::chrono::seconds(30);
 
   /// `own` (an agent may be its own seed) is left out.

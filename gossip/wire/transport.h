@@ -14,8 +14,8 @@
 
 namespace muster::gossip {
 
-/// Control carries probes, evidence, raft and commands to agents; bulk carries whole snapshots and
-/// output of ranks, so that megabytes never delay an ack.
+/// Control carries probes, evidence, raft with the parts of its snapshots, and commands to agents;
+/// bulk carries output of ranks, which so never delays an ack.
 enum class Channel : std::uint8_t { kControl, kBulk };
 
 /// An inbound connection, valid while it lasts; answers to a closed one are dropped. 0 = none:
