@@ -7,7 +7,7 @@
 
 #include "agent/front/event_ring.h"
 #include "agent/gang/gang_agent.h"
-#include "agent/node/host_book.h"
+#include "agent/node/host_directory.h"
 #include "agent/node/leader_contact.h"
 #include "agent/node/words.h"
 #include "crdt/store/host_store.h"
@@ -26,7 +26,7 @@ struct Known {
   const crdt::HostStore& store;
   const scheduler::QuorumSeat& seat;
   const GangAgent& gang_agent;
-  const HostBook& hosts;
+  const HostDirectory& hosts;
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;
   const EventRing& recent;

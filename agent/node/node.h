@@ -15,7 +15,7 @@
 #include "agent/node/client_front.h"
 #include "agent/node/departure.h"
 #include "agent/node/epoch_watch.h"
-#include "agent/node/host_book.h"
+#include "agent/node/host_directory.h"
 #include "agent/node/id_watch.h"
 #include "agent/node/leader_contact.h"
 #include "agent/node/neighbours.h"
@@ -104,7 +104,7 @@ class Node {
   ClientFront front_;
   IdWatch id_watch_;
   EpochWatch epochs_;
-  HostBook hosts_;
+  HostDirectory hosts_;
   Neighbours neighbours_;
   LeaderContact contact_;
   Departure departure_;

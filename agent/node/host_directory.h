@@ -26,9 +26,9 @@ namespace muster::agent {
 /// Those that could take a seat in the quorum, and those that left.
 std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership);
 
-class HostBook {
+class HostDirectory {
  public:
-  HostBook(HostId self, Instant now) : self_(self), started_(now) {}
+  HostDirectory(HostId self, Instant now) : self_(self), started_(now) {}
 
   /// The identity in a host's row is new: a new life speaks, and what it says is not as old as what
   /// the last one said. A name that another host bears already is an alarm.

@@ -1,4 +1,4 @@
-#include "agent/node/host_book.h"
+#include "agent/node/host_directory.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 namespace muster::agent {
 namespace {
 
-/// A suspicion is no verdict: it takes nothing away from a host, but see HostBook::view_of.
+/// A suspicion is no verdict: it takes nothing away from a host, but see HostDirectory::view_of.
 scheduler::Verdict verdict_of(const membership::Member& member) {
   switch (member.state) {
     case membership::MemberState::kAlive:
@@ -44,7 +44,7 @@ std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& member
   return hosts;
 }
 
-void HostBook::on_identity(HostId host, const crdt::Identity& identity, Outbox& outbox) {
+void HostDirectory::on_identity(HostId host, const crdt::Identity& identity, Outbox& outbox) {
   addresses_.learn(host, identity);
   confirm(host, outbox.now());
   const auto claimant = host == self_ ? std::nullopt : addresses_.claimant(identity.name, host);
@@ -55,15 +55,15 @@ void HostBook::on_identity(HostId host, const crdt::Identity& identity, Outbox& 
   }
 }
 
-void HostBook::on_version_heard(Instant now, HostId host, const crdt::RowVersion& newest,
-                                const crdt::HostStore& store) {
+void HostDirectory::on_version_heard(Instant now, HostId host, const crdt::RowVersion& newest,
+                                     const crdt::HostStore& store) {
   const auto slot = store.rows().find(host);
   if (slot != store.rows().end() && slot->second.version >= newest) {
     confirm(host, now);
   }
 }
 
-void HostBook::confirm(HostId host, Instant now) {
+void HostDirectory::confirm(HostId host, Instant now) {
   const auto place = place_of(confirmed_, host);
   if (place != confirmed_.end() && place->first == host) {
     place->second = now;
@@ -72,7 +72,7 @@ void HostBook::confirm(HostId host, Instant now) {
   }
 }
 
-Duration HostBook::age(Instant now, const membership::Membership& membership) const {
+Duration HostDirectory::age(Instant now, const membership::Membership& membership) const {
   Instant oldest = now;
   for (const HostId host : membership.subjects()) {
     const membership::Member* member = membership.member(host);
@@ -88,8 +88,8 @@ Duration HostBook::age(Instant now, const membership::Membership& membership) co
   return now - oldest;
 }
 
-scheduler::HostView HostBook::view_of(const membership::Member& member,
-                                      const crdt::HostStore& store) {
+scheduler::HostView HostDirectory::view_of(const membership::Member& member,
+                                           const crdt::HostStore& store) {
   scheduler::HostView view;
   view.host = member.host;
   view.start = member.start;
@@ -103,7 +103,7 @@ scheduler::HostView HostBook::view_of(const membership::Member& member,
   return view;
 }
 
-const HostBook::Offer& HostBook::offer_of(HostId host, const crdt::HostStore& store) {
+const HostDirectory::Offer& HostDirectory::offer_of(HostId host, const crdt::HostStore& store) {
   const crdt::Field* field = store.field(host, crdt::FieldId::kCapacity);
   const crdt::RowVersion version = field == nullptr ? crdt::RowVersion() : field->version;
   Offer& offer = offers_[host];
@@ -122,11 +122,11 @@ const HostBook::Offer& HostBook::offer_of(HostId host, const crdt::HostStore& st
   return offer;
 }
 
-bool HostBook::is_storm_news(bool storm) {
+bool HostDirectory::is_storm_news(bool storm) {
   return std::exchange(told_storm_, storm) != storm;
 }
 
-bool HostBook::is_own_news(Sequence own) {
+bool HostDirectory::is_own_news(Sequence own) {
   return std::exchange(told_own_, own) != own;
 }
 
