@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/version.h"

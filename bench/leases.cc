@@ -16,7 +16,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/api/client_api.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "bench/lease_farm.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/boot_clock.h"

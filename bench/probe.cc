@@ -13,7 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/zmq_client.h"
 #include "gossip/wire/message.h"

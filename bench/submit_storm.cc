@@ -18,7 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/zmq_client.h"
 #include "gossip/wire/message.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/request.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/message.h"

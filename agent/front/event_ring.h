@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "agent/api/client_api.h"
+#include "agent/api/events.h"
 #include "gossip/base/event.h"
 #include "gossip/base/time.h"
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 
+#include "agent/api/payload.h"
 #include "scheduler/placement/explain.h"
 #include "scheduler/protocol/host_fault.h"
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
 #include "agent/front/outlook.h"
 #include "crdt/rows/address_book.h"
 #include "crdt/store/host_store.h"

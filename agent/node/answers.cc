@@ -4,6 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "agent/front/read_model.h"
 #include "gossip/base/version.h"
 

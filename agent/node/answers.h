@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "agent/api/client_api.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "agent/node/known.h"
 
 namespace muster::agent {

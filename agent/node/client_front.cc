@@ -4,6 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/output.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
 #include "agent/node/answers.h"
 #include "gossip/base/version.h"
 #include "scheduler/protocol/mutants.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/request.h"
 #include "agent/front/client_desk.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/known.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "agent/api/payload.h"
 #include "agent/node/answers.h"
 
 namespace muster::agent {

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/api/client_api.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/node/known.h"
 #include "agent/node/outbox.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/output.h"
 #include "agent/gang/gang_agent.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/host_state.h"

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include "agent/api/request.h"
 #include "cli/kit/agent_settings.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"

@@ -4,6 +4,10 @@
 #include <iterator>
 #include <vector>
 
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+
 namespace muster::cli {
 
 using agent::ResponseStatus;

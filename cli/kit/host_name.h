@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/api/hosts.h"
 #include "cli/kit/session.h"
 
 namespace muster::cli {

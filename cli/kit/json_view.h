@@ -7,7 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 
 namespace muster::cli {
 

@@ -2,7 +2,7 @@
 // One conversation with one node. The verbs know this interface; the ZeroMQ one is
 // cli/edge/zmq_node_client.h and tests bring their own.
 
-#include "agent/api/client_api.h"
+#include "agent/api/request.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "agent/api/output.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/json_view.h"
 
 namespace muster::cli {

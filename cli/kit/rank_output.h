@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "agent/api/output.h"
 #include "cli/kit/session.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/api/request.h"
+
 namespace muster::cli {
 namespace {
 

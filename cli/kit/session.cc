@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/api/hosts.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/places.h"

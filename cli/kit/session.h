@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/options.h"
 #include "cli/kit/world.h"
 

@@ -1,5 +1,6 @@
 // muster agent: the one process that every host runs.
 
+#include "agent/api/request.h"
 #include "cli/kit/agent_settings.h"
 #include "cli/kit/agent_verb.h"
 #include "cli/verbs/verb.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "agent/api/request.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"

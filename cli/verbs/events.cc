@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/api/events.h"
+#include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"

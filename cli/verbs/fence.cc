@@ -1,6 +1,9 @@
 // muster hosts fence: an operator's word that a host is off. Its grants end as if its death were
 // proven: the way out for jobs under --isolation keep, which silence never ends.
 
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"

@@ -1,5 +1,6 @@
 // muster hosts: who is in the cluster and how each one is, as the answering node sees it.
 
+#include "agent/api/hosts.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"

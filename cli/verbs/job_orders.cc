@@ -3,6 +3,9 @@
 // Each may be said again: what is so already is a success. A requeue names the attempt that is to
 // make way, so that its repetition never stops the attempt after it.
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"

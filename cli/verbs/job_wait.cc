@@ -1,5 +1,8 @@
 #include "cli/verbs/job_wait.h"
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"

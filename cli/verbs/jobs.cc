@@ -4,6 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"

@@ -1,5 +1,7 @@
 // muster leave: the agent tells the others, leaves the cluster and ends.
 
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"

@@ -1,5 +1,6 @@
 // muster quorum: who votes, who leads, how far the log is, how many failures it stands.
 
+#include "agent/api/quorum.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"

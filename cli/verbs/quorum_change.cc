@@ -1,6 +1,9 @@
 // muster quorum add, remove and transfer: an operator's say in who votes and who leads. What names
 // a host may be said twice, and is repeated when an answer is lost; a transfer to anyone is not.
 
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"

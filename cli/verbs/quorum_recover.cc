@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"

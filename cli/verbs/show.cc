@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"

@@ -4,6 +4,9 @@
 // the job of the first. Only when no try can have reached the log is the answer
 // "surely not accepted".
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
 #include "cli/verbs/job_wait.h"

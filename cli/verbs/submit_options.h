@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/client_api.h"
+#include "agent/api/jobs.h"
 #include "cli/kit/options.h"
 #include "cli/kit/world.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"

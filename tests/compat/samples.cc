@@ -1,6 +1,8 @@
 #include "tests/compat/samples.h"
 
-#include "agent/api/client_api.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "agent/gang/fence.h"
 #include "agent/gang/grant_record.h"
 #include "agent/node/start_record.h"

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "tests/sim/world.h"
 
 namespace muster::fuzz {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "agent/api/request.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
 #include "tests/agent/node/bare_node.h"

@@ -167,7 +167,7 @@ TEST(Rules, ARoomKnowsThoseBelowIt) {
   EXPECT_EQ(count("agent/front/a.cc", "scheduler/seat/quorum_seat.h"), 1U);
   EXPECT_EQ(count("agent/node/node.cc", "scheduler/seat/quorum_seat.h"), 0U);
   EXPECT_EQ(count("cli/verbs/a.cc", "agent/front/read_model.h"), 1U);
-  EXPECT_EQ(count("cli/verbs/a.cc", "agent/api/client_api.h"), 0U);
+  EXPECT_EQ(count("cli/verbs/a.cc", "agent/api/request.h"), 0U);
   EXPECT_EQ(count("tests/a.cc", "agent/edge/run/event_loop.h"), 0U);
 }
 

@@ -1,5 +1,7 @@
 // The life of a gang when hosts and programs behave.
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "tests/scripts/script.h"
 
 namespace muster::scripts {

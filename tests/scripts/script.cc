@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/log_checkers.h"
 

@@ -4,6 +4,9 @@
 #include <charconv>
 #include <utility>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "gossip/wire/wire.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"

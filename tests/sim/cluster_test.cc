@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/swarm.h"
 

@@ -5,6 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "scheduler/protocol/entry.h"
 #include "tests/sim/world.h"
 

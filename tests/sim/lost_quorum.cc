@@ -6,6 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "tests/sim/log_checkers.h"
 
 namespace muster::sim {

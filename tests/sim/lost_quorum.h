@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/quorum.h"
 #include "gossip/base/rng.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/profiles.h"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "tests/sim/checkers.h"
 
 namespace muster::sim {

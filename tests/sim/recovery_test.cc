@@ -8,6 +8,10 @@
 #include <cstdlib>
 #include <set>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "scheduler/raft/codec.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/log_checkers.h"

@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/swarm.h"
 #include "tests/sim/world.h"

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <set>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/lost_quorum.h"

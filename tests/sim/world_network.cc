@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/api/request.h"
 #include "gossip/base/check.h"
 #include "tests/sim/world.h"
 #include "tests/sim/world_host.h"

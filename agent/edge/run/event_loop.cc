@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "agent/api/output.h"
 #include "agent/edge/event_log.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
 #include "gossip/edge/boot_clock.h"

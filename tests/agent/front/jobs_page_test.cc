@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "agent/front/read_model.h"
 #include "gossip/wire/wire.h"
 

@@ -8,6 +8,9 @@
 #include <map>
 #include <set>
 
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
 #include "gossip/base/rng.h"
 #include "gossip/wire/wire.h"
 #include "scheduler/placement/explain.h"

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "agent/node/node.h"
 #include "gossip/base/version.h"
 

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "agent/node/node.h"
 #include "crdt/rows/codec.h"
 #include "membership/codec.h"

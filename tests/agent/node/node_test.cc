@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "crdt/rows/codec.h"
 #include "membership/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"

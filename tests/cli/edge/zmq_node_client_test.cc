@@ -8,6 +8,7 @@
 #include <atomic>
 #include <thread>
 
+#include "agent/api/request.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/zmq_transport.h"
 #include "gossip/wire/message.h"

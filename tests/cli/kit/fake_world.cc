@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/hosts.h"
 #include "cli/edge/config_file.h"
 #include "cli/verbs/app.h"
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "cli/kit/agent_verb.h"
 #include "cli/kit/world.h"
 

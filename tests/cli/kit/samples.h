@@ -1,7 +1,9 @@
 #pragma once
 // A small cluster and its jobs, as a node would describe them.
 
-#include "agent/api/client_api.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/quorum.h"
 
 namespace muster::cli {
 

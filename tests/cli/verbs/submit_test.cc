@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
 #include "tests/cli/kit/fake_world.h"
 #include "tests/cli/kit/samples.h"
 

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
 #include "tests/cli/kit/fake_world.h"
 #include "tests/cli/kit/samples.h"
 

@@ -1,11 +1,15 @@
-// Requests and answers between CLI and node: what is encoded comes back, what is hostile is
-// refused.
+// Arguments and payloads: what is encoded comes back, what is hostile is refused.
 
-#include "agent/api/client_api.h"
+#include "agent/api/payload.h"
 
 #include <gtest/gtest.h>
 
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/output.h"
 #include "gossip/base/rng.h"
+#include "gossip/wire/wire.h"
 #include "tests/cli/kit/samples.h"
 
 namespace muster::agent {
@@ -19,7 +23,7 @@ void expect_round_trip(const T& value) {
   EXPECT_EQ(encode_payload(*decoded), bytes);
 }
 
-TEST(ClientApi, PayloadsRoundTrip) {
+TEST(Payload, PayloadsRoundTrip) {
   expect_round_trip(cli::sample_hosts());
   expect_round_trip(cli::sample_quorum());
   expect_round_trip(cli::sample_detail());
@@ -33,40 +37,14 @@ TEST(ClientApi, PayloadsRoundTrip) {
   expect_round_trip(VersionInfo{"0.1.0", 1, "a", cli::host_id('a'), Generation(1), ClusterId()});
 }
 
-TEST(ClientApi, EnvelopesRoundTrip) {
-  const Request request{Verb::kOutput, true, cli::host_id('a'), "arguments", "ann", "host-one"};
-  auto document = gossip::Document::parse(encode(request));
-  ASSERT_TRUE(document.has_value());
-  const auto read = decode_request(document->root());
-  ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(encode(*read), encode(request));
-  EXPECT_EQ(read->user, "ann");
-  EXPECT_EQ(read->via, "host-one");
-
-  const Response response{ResponseStatus::kUnknown, "text", "a", 7, "payload"};
-  document = gossip::Document::parse(encode(response));
-  ASSERT_TRUE(document.has_value());
-  const auto answered = decode_response(document->root());
-  ASSERT_TRUE(answered.has_value());
-  EXPECT_EQ(encode(*answered), encode(response));
-}
-
-TEST(ClientApi, AStatusNobodyKnowsIsRefused) {
-  Response response;
-  response.status = static_cast<ResponseStatus>(8);
-  auto document = gossip::Document::parse(encode(response));
-  ASSERT_TRUE(document.has_value());
-  EXPECT_FALSE(decode_response(document->root()).has_value());
-}
-
-TEST(ClientApi, TrailingElementsOfANewerVersionAreIgnored) {
+TEST(Payload, TrailingElementsOfANewerVersionAreIgnored) {
   const std::string bytes = gossip::Encoder().array(2).u64(17).text("newer").take();
   const auto job = decode_payload<JobRef>(bytes);
   ASSERT_TRUE(job.has_value());
   EXPECT_EQ(job->job, JobId(17));
 }
 
-TEST(ClientApi, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
+TEST(Payload, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
   const std::string bytes = encode_payload(cli::sample_detail());
   std::string shortened = bytes;
   // The member's three trailing elements are "", "" and 0 here: take them off its array.
@@ -85,13 +63,13 @@ TEST(ClientApi, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
   EXPECT_EQ(read->attempts.at(0).members.at(1).host_state, "");
 }
 
-TEST(ClientApi, AListOfAnOlderVersionIsComplete) {
+TEST(Payload, AListOfAnOlderVersionIsComplete) {
   const auto list = decode_payload<JobList>(gossip::Encoder().array(1).array(0).take());
   ASSERT_TRUE(list.has_value());
   EXPECT_EQ(list->next, JobId());
 }
 
-TEST(ClientApi, TruncatedAndMutatedPayloadsNeverCrash) {
+TEST(Payload, TruncatedAndMutatedPayloadsNeverCrash) {
   const std::string bytes = encode_payload(cli::sample_detail());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_payload<JobDetail>(bytes.substr(0, size)).has_value()) << size;

@@ -1,0 +1,69 @@
+#pragma once
+// Hosts as the CLI sees them, and what it may ask of one.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossip/base/generation.h"
+#include "gossip/base/ids.h"
+
+namespace muster::agent {
+
+struct VersionInfo {
+  std::string product;
+  std::uint64_t protocol = 0;
+  std::string host_name;
+  HostId host;
+  Generation generation;
+  ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
+};
+
+/// Where a client may go on when the node that it asked is gone.
+struct NodeList {
+  std::vector<std::string> addresses;  ///< Control ports of live hosts, voters first.
+};
+
+/// So many are enough to go on with.
+inline constexpr std::size_t kNodesListedMax = 8;
+
+struct HostInfo {
+  HostId id;
+  std::string name;
+  std::string state;           ///< "alive", "suspect", "unreachable", "left"
+  std::string detail;          ///< "silent", "agent down", "" ...
+  std::uint64_t since_ms = 0;  ///< How long it has been so, as this node saw it.
+  Generation generation;
+  std::string address;
+  std::string rack;
+  std::string gpu_type;
+  std::uint64_t gpus = 0;
+  std::uint64_t gpus_healthy = 0;
+  std::uint64_t cpus = 0;
+  std::uint64_t memory_mb = 0;
+  bool is_voter = false;
+  bool is_leader = false;
+  std::string version;
+  std::vector<std::string> claimed_by;  ///< Names of observers that claim it is gone.
+};
+
+struct HostsQuery {
+  HostId after;  ///< The page begins with the first host above; zero = the first page.
+};
+
+struct HostList {
+  std::vector<HostInfo> hosts;  ///< By name; those of a page by id.
+  HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
+};
+
+/// Nothing instead of these: no force.
+struct LeaveArgs {
+  bool force = false;  ///< Leave even when no majority of live voters remains.
+};
+
+struct FenceArgs {
+  HostId host;
+};
+
+}  // namespace muster::agent

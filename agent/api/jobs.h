@@ -1,0 +1,127 @@
+#pragma once
+// Jobs as clients submit them and as a node tells of them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossip/base/ids.h"
+#include "scheduler/protocol/job.h"
+
+namespace muster::agent {
+
+struct SubmitArgs {
+  std::string key;  ///< Made by the client before its first try: 32 hex digits.
+  scheduler::JobSpec spec;
+};
+
+struct JobRef {
+  JobId job;
+};
+
+struct RequeueArgs {
+  JobId job;
+  /// The attempt that is to make way: repeated after a later one was decided, this does nothing.
+  /// 0 = whichever is the newest.
+  std::uint64_t attempt = 0;
+};
+
+struct JobSummary {
+  JobId id;
+  std::string name;
+  std::string user;
+  std::string state;
+  std::uint64_t gpus = 0;
+  std::string gpu_type;
+  std::uint64_t attempt = 0;
+  std::int64_t priority = 0;
+  std::int64_t exit_code = 0;      ///< Of an ended job, as `submit --wait` exits.
+  std::string cause;               ///< Of the last transition.
+  std::vector<std::string> hosts;  ///< Names, of the attempt in force.
+};
+
+struct JobsQuery {
+  JobId after;  ///< The page begins with the first job above; 0 = the first page.
+};
+
+struct JobList {
+  std::vector<JobSummary> jobs;  ///< By id.
+  JobId next;  ///< Not 0: there are more, to be asked for with this as JobsQuery::after.
+};
+
+struct RankInfo {
+  std::uint64_t rank = 0;
+  std::string state;  ///< "running", "exited 0", "killed by 9", "never ran", "lost", ...
+  std::string detail;
+  std::uint64_t output_bytes = 0;  ///< What an ended rank wrote; 0 from a node that does not say.
+};
+
+struct MemberInfo {
+  HostId host;
+  std::string host_name;
+  std::uint64_t first_rank = 0;
+  std::vector<std::string> gpus;
+  std::string state;  ///< "assigned", "ready", "finished", "expired", ...
+  std::vector<RankInfo> ranks;
+  // As the answering node sees the host; "" from a node that does not say.
+  std::string host_state;           ///< HostInfo::state
+  std::string host_detail;          ///< HostInfo::detail
+  std::uint64_t host_since_ms = 0;  ///< How long it has been so.
+};
+
+struct AttemptInfo {
+  std::uint64_t number = 0;
+  Token token;
+  std::string state;  ///< "reserved", "started", "stopping", "ended"
+  std::string cause;
+  std::vector<MemberInfo> members;
+  /// So many more, the last ones, did not fit into the answer: those of old attempts go first.
+  std::uint64_t members_left_out = 0;
+};
+
+struct TransitionInfo {
+  LogIndex index;
+  std::uint64_t cluster_ms = 0;  ///< Cluster time: stands still without a leader.
+  std::string state;
+  std::string cause;
+};
+
+struct JobDetail {
+  JobSummary summary;
+  scheduler::JobSpec spec;
+  std::vector<AttemptInfo> attempts;
+  std::vector<TransitionInfo> transitions;
+};
+
+struct HolderInfo {
+  JobId job;
+  std::string name;
+  std::uint64_t gpus = 0;
+  std::vector<std::string> hosts;
+};
+
+struct WithheldInfo {
+  std::string reason;  ///< "quarantined", "unhealthy", "host suspect", "host cordoned", ...
+  std::uint64_t gpus = 0;
+};
+
+struct WhyInfo {
+  JobId job;
+  std::string state;
+  std::string headline;      ///< One sentence: the answer.
+  std::uint64_t wanted = 0;  ///< GPUs asked for.
+  std::uint64_t free = 0;    ///< Usable and free now for this job.
+  std::uint64_t lacking = 0;
+  std::vector<JobId> ahead;         ///< Jobs that go first.
+  std::vector<HolderInfo> holders;  ///< Who has GPUs it could use, most first.
+  std::vector<JobId> would_start;   ///< Smallest set of jobs whose end starts it now.
+  std::uint64_t fits_now = 0;       ///< Largest size of it that would start now.
+  // From a node that says so; the two fields above are then empty unless it is first in the queue.
+  std::uint64_t ahead_count = 0;         ///< All that go first: `ahead` is the first of them.
+  std::vector<std::string> left_out{};   ///< Hosts that refused it or were late.
+  std::vector<WithheldInfo> withheld{};  ///< GPUs of its type that no end of a job frees for it.
+  bool awaits_hosts = false;             ///< After a recovery the queue waits for hosts.
+  std::uint64_t holders_more = 0;        ///< Not listed; none has more GPUs than those that are.
+};
+
+}  // namespace muster::agent

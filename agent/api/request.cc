@@ -1,0 +1,66 @@
+#include "agent/api/request.h"
+
+#include <utility>
+
+namespace muster::agent {
+namespace {
+
+using gossip::Encoder;
+using gossip::Reader;
+
+bool is_status(std::uint64_t number) {
+  return number <= static_cast<std::uint64_t>(ResponseStatus::kConflict) ||
+         number == static_cast<std::uint64_t>(ResponseStatus::kUnknown);
+}
+
+}  // namespace
+
+std::string encode(const Request& request) {
+  return Encoder()
+      .array(6)
+      .u64(static_cast<std::uint64_t>(request.verb))
+      .boolean(request.consistent)
+      .id(request.target)
+      .bytes(request.arguments)
+      .text(request.user)
+      .text(request.via)
+      .take();
+}
+
+std::string encode(const Response& response) {
+  return Encoder()
+      .array(5)
+      .u64(static_cast<std::uint64_t>(response.status))
+      .text(response.text)
+      .text(response.answered_by)
+      .u64(response.age_ms)
+      .bytes(response.payload)
+      .take();
+}
+
+std::optional<Request> decode_request(Reader body) {
+  Request request;
+  request.verb = static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(kVerbLast)));
+  request.consistent = body.boolean();
+  request.target = body.id<HostId>();
+  request.arguments = std::string(body.bytes());
+  request.user = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  request.via = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  return body.ok() ? std::optional(std::move(request)) : std::nullopt;
+}
+
+std::optional<Response> decode_response(Reader body) {
+  Response response;
+  const std::uint64_t status = body.u64();
+  response.text = std::string(body.bytes());
+  response.answered_by = body.text();
+  response.age_ms = body.u64();
+  response.payload = std::string(body.bytes());
+  if (!body.ok() || !is_status(status)) {
+    return std::nullopt;
+  }
+  response.status = static_cast<ResponseStatus>(status);
+  return response;
+}
+
+}  // namespace muster::agent

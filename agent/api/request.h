@@ -1,0 +1,92 @@
+#pragma once
+// What the CLI asks of a node and what it hears back. A request goes to any node; the node answers
+// from its own replica, or passes it on (to the leader, to a voter, to the host that holds a rank's
+// output) and relays the answer. Bodies are positional arrays with append-only trailing elements.
+//
+// request  = [verb, consistent, target host id, arguments, user, via]
+// response = [status, text, answered by, age_ms, payload]
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gossip/base/ids.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::agent {
+
+/// Numbers are the wire's: never reused.
+enum class Verb : std::uint8_t {
+  kVersion = 0,        ///< -> VersionInfo
+  kHosts = 1,          ///< HostsQuery, or nothing for all at once -> HostList; local
+  kQuorum = 2,         ///< -> QuorumInfo; any voter, else local
+  kEvents = 3,         ///< EventsQuery -> EventsPage; local
+  kLeave = 4,          ///< LeaveArgs -> nothing; local: the agent leaves and ends
+  kSubmit = 5,         ///< SubmitArgs -> JobRef; leader
+  kCancel = 6,         ///< JobRef -> JobRef; leader
+  kJobs = 7,           ///< JobsQuery, or nothing for the newest -> JobList; any voter
+  kShow = 8,           ///< JobRef -> JobDetail; any voter
+  kWhy = 9,            ///< JobRef -> WhyInfo; any voter
+  kOutput = 10,        ///< OutputQuery -> OutputChunk; the target host
+  kNodes = 11,         ///< -> NodeList; local
+  kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people; leader
+  kRecover = 13,       ///< RecoverArgs -> RecoveryInfo; the target host: go on without a majority
+  // 14 to 19 are kept for the quorum.
+  kSuspend = 20,  ///< JobRef -> JobRef; leader
+  kResume = 21,   ///< JobRef -> JobRef; leader
+  kRequeue = 22,  ///< RequeueArgs -> JobRef; leader
+  kFence = 23,    ///< FenceArgs -> nothing; leader
+};
+
+/// The highest number above: what is beyond is not understood.
+inline constexpr Verb kVerbLast = Verb::kFence;
+
+/// It changes something, so that an answer that is lost leaves its outcome unknown.
+constexpr bool is_change(Verb verb) {
+  return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
+         verb == Verb::kRecover || verb >= Verb::kSuspend;
+}
+
+/// The CLI's exit code is the number.
+enum class ResponseStatus : std::uint8_t {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kImpossible = 3,
+  kDenied = 4,
+  kNoQuorum = 5,  ///< Surely not done.
+  kNotFound = 6,
+  kConflict = 7,
+  kUnknown = 75,  ///< It may have been done: repeat under the same key.
+};
+
+struct Request {
+  Verb verb = Verb::kVersion;
+  bool consistent = false;  ///< Ask the leader, after a majority round.
+  HostId target;            ///< kOutput: whose files; kRecover: whose log. Zero = the node asked.
+  std::string arguments;    ///< One encoded array, or "" for none.
+  std::string user;         ///< Who asks, as the client says; "" = not said.
+  std::string via;          ///< Name of the node the client asked; set by it when it passes on.
+};
+
+struct Response {
+  ResponseStatus status = ResponseStatus::kOk;
+  std::string text;         ///< One line for a person when the status is not kOk; a warning else.
+  std::string answered_by;  ///< Name of the host whose replica answered.
+  /// How old the answer may be; 0 = the leader's own word. Of a host list: since the last word that
+  /// nothing newer exists, of the host for which it is oldest. Watched hosts give it each round.
+  std::uint64_t age_ms = 0;
+  std::string payload;  ///< One encoded array, or "".
+};
+
+/// Longest user and node name that a request carries; longer ones make it unreadable.
+inline constexpr std::size_t kAskerNameBytesMax = 256;
+
+std::string encode(const Request& request);
+std::string encode(const Response& response);
+/// Nothing when they are not readable.
+std::optional<Request> decode_request(gossip::Reader body);
+std::optional<Response> decode_response(gossip::Reader body);
+
+}  // namespace muster::agent
