@@ -35,8 +35,7 @@ def need_binaries(bench):
         return
     targets = TARGETS.get(bench, ["muster", "bench_probe", "bench_stamp", "bench_slow_sync",
                                   "fuzz_port"])
-    if not (BUILD / "build.ninja").exists():
-        subprocess.run([str(ROOT / "cmake" / "configure.sh"), "release"], check=True)
+    subprocess.run([str(ROOT / "cmake" / "configure.sh"), "release"], check=True)
     done = subprocess.run(["ninja", "-C", str(BUILD), *targets], capture_output=True, text=True)
     if done.returncode != 0:
         raise Broken(f"the build failed:\n{done.stdout[-2000:]}")
