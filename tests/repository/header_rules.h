@@ -1,6 +1,6 @@
 #pragma once
 // Each header stands alone: its source includes it first, so that compiling the source proves it.
-// What has no source is compiled alone by cmake/headers.cmake.
+// What has no source, or one that is only compiled in lumps, is compiled by cmake/headers.cmake.
 
 #include <set>
 #include <string>
