@@ -33,7 +33,7 @@ const std::vector<Room>& rooms() {
       {"scheduler/policy", {"scheduler/placement"}},
       {"scheduler/leader", {"scheduler/policy"}},
       {"scheduler/seat", {"scheduler/leader", "scheduler/raft", "crdt/rows"}},
-      {"agent/api", {"scheduler/protocol", "crdt/rows"}},
+      {"agent/api", {"scheduler/protocol"}},
       {"agent/gang", {"scheduler/protocol", "crdt/disk"}},
       {"agent/services", {"agent/api", "crdt/disk"}},
       {"agent/front",
