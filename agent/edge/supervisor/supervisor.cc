@@ -122,9 +122,8 @@ void Supervisor::obey(const LaunchOrder& order) {
   }
   // Exists before the first exec: a grant with it and without evidence is lost, not never run. A
   // supervisor that ends without it says that nothing ran.
-  const Status written = write_file_durably(".", "spec", encode_frame(order));
-  if (!written) {
-    complain(written.error().text);
+  if (!is_good(evidence_.reserve(order)) ||
+      !is_good(write_file_durably(".", "spec", encode_frame(order)))) {
     unlink("spec");
     _exit(1);
   }
@@ -135,7 +134,7 @@ void Supervisor::obey(const LaunchOrder& order) {
   for (const RankPlan& plan : order.ranks) {
     ranks_.emplace_back().start(plan, order, !has_namespace_);
     if (ranks_.back().has_ended()) {
-      results_.push_back(ranks_.back().result());
+      evidence_.add(ranks_.back().result());
     }
   }
 }
@@ -161,7 +160,7 @@ void Supervisor::terminate(Duration grace, const std::string& reason) {
     return;
   }
   reap();
-  const Status marked = write_file_durably(".", "signalled", reason);
+  const Status marked = evidence_.mark_signalled(reason);
   if (!marked) {
     complain(marked.error().text);
   }
@@ -204,7 +203,7 @@ void Supervisor::reap() {
       continue;
     }
     rank->on_exit(status);
-    results_.push_back(rank->result());
+    evidence_.add(rank->result());
   }
   is_empty_ = pid < 0 && errno == ECHILD;
 }
@@ -219,7 +218,7 @@ void Supervisor::on_exec_pipes(const std::vector<pollfd>& polled) {
     }
     rank.on_exec_decided();
     if (rank.has_ended()) {
-      results_.push_back(rank.result());
+      evidence_.add(rank.result());
     }
   }
 }
@@ -230,15 +229,14 @@ void Supervisor::on_progress() {
   }
   const bool is_launched = std::none_of(ranks_.begin(), ranks_.end(),
                                         [](const auto& rank) { return rank.exec_pipe() >= 0; });
-  const bool has_news = told_count_ != results_.size();
-  told_count_ = results_.size();
+  const bool has_news = evidence_.has_news();
   if (phase_ == Phase::kLaunching && is_launched) {
     phase_ = Phase::kRunning;
     tell();
   } else if (has_news) {
     tell();
   }
-  if (results_.size() < ranks_.size()) {
+  if (evidence_.results().size() < ranks_.size()) {
     return;
   }
   reap();
@@ -255,12 +253,9 @@ void Supervisor::finish() {
   for (const SupervisedRank& rank : ranks_) {
     ordered.push_back(rank.result());
   }
-  const Status written = write_file_durably(".", "evidence", encode_results(ordered));
-  if (!written) {
-    complain(written.error().text);
+  if (!is_good(evidence_.complete(std::move(ordered)))) {
     _exit(1);
   }
-  results_ = ordered;
   phase_ = Phase::kEnded;
   tell();
   _exit(0);
@@ -268,7 +263,7 @@ void Supervisor::finish() {
 
 void Supervisor::tell() {
   agent_.tell({phase_, has_namespace_, static_cast<std::uint32_t>(ranks_.size()),
-               master_.endpoint(), timer_.hold_until(), results_});
+               master_.endpoint(), timer_.hold_until(), evidence_.results()});
 }
 
 }  // namespace muster::agent

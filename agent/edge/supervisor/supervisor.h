@@ -5,7 +5,7 @@
 //
 // PREPARED -> LAUNCHING -> RUNNING -> STOPPING -> ENDED; from LAUNCHING and RUNNING also to ENDED.
 // `spec` is durable before the first exec, `signalled` before the first TERM, `evidence` before the
-// last word. It leaves by _exit only.
+// last word; the disk space of all three is taken before the first exec. It leaves by _exit only.
 
 #include <poll.h>
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/edge/supervisor/agent_line.h"
+#include "agent/edge/supervisor/exit_evidence.h"
 #include "agent/edge/supervisor/hold_timer.h"
 #include "agent/edge/supervisor/master_port.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
@@ -58,8 +59,7 @@ class Supervisor {
   HoldTimer timer_;
   AgentLine agent_;
   std::list<SupervisedRank> ranks_;
-  std::vector<scheduler::RankResult> results_;  ///< In order of ending.
-  std::size_t told_count_ = 0;                  ///< Of results_.
+  ExitEvidence evidence_;
 };
 
 }  // namespace muster::agent

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -237,7 +238,7 @@ TEST_F(Supervise, WhatCannotBeMarkedAsLaunchedIsNotLaunched) {
 }
 
 TEST_F(Supervise, WithoutTheMarkRanksAreKilledAndLostNotAskedToEnd) {
-  std::filesystem::create_directory(directory_ + "/signalled.new");
+  std::filesystem::create_directory(directory_ + "/signalled");  // In the way of the mark.
   start();
   const std::string runs = directory_ + "/runs";
   const std::string asked = directory_ + "/asked";
@@ -257,6 +258,88 @@ TEST_F(Supervise, WithoutTheMarkRanksAreKilledAndLostNotAskedToEnd) {
   EXPECT_EQ(told->results[0].kind, scheduler::RankResult::Kind::kLost);
   EXPECT_TRUE(told->results[0].signalled_by_us);
   EXPECT_FALSE(std::filesystem::exists(asked));
+}
+
+/// A disk of its own below the supervisor, which can be filled up.
+class SuperviseOnAFullDisk : public Supervise {
+ protected:
+  void SetUp() override {
+    if (mount("none", directory_.c_str(), "tmpfs", 0, "size=256k") != 0) {
+      GTEST_SKIP() << "needs root: cannot mount a disk of its own";
+    }
+    is_mounted_ = true;
+  }
+  void TearDown() override {
+    if (is_mounted_) {
+      umount2(directory_.c_str(), MNT_DETACH);
+    }
+  }
+  void fill() const {
+    const Fd file(open((directory_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const std::string chunk(4096, 'x');
+    while (write(file.get(), chunk.data(), chunk.size()) > 0) {
+    }
+    ASSERT_EQ(errno, ENOSPC);
+  }
+  /// A script that begins with `before`, says so by an empty file and waits for the file that is
+  /// returned.
+  std::string start_waiting(const std::string& before) {
+    const std::string base = "/tmp/muster-supervise-go-" + std::to_string(pid_);
+    first_.say(order(before + ": > " + base + ".runs; while [ ! -e " + base +
+                     ".go ]; do sleep 0.01; done; exit 0"));
+    const Instant deadline = boot_now() + kPatience;
+    while (!std::filesystem::exists(base + ".runs") && boot_now() < deadline) {
+      sched_yield();
+    }
+    std::filesystem::remove(base + ".runs");
+    return base + ".go";
+  }
+  SupervisorStatus last_word() {
+    std::optional<SupervisorStatus> told = first_.hear();
+    while (told.has_value() && told->phase != Phase::kEnded) {
+      told = first_.hear();
+    }
+    EXPECT_TRUE(told.has_value()) << "it ended without evidence";
+    return told.value_or(SupervisorStatus());
+  }
+
+  bool is_mounted_ = false;
+};
+
+TEST_F(SuperviseOnAFullDisk, ASuccessIsNoLoss) {
+  start();
+  const std::string go = start_waiting("");
+  fill();
+  const Fd file(open(go.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const SupervisorStatus told = last_word();
+  std::filesystem::remove(go);
+  ASSERT_EQ(told.results.size(), 1U);
+  EXPECT_TRUE(told.results[0].is_success());
+  const auto left = decode_results(read_file(directory_ + "/evidence").value_or(""));
+  ASSERT_TRUE(left.has_value());
+  EXPECT_EQ(*left, told.results);
+}
+
+TEST_F(SuperviseOnAFullDisk, RanksAreStillAskedToEnd) {
+  start();
+  const std::string go = start_waiting("trap 'exit 7' TERM; ");
+  fill();
+  first_.say(TerminateOrder{1h, "stop"});
+  const SupervisorStatus told = last_word();
+  ASSERT_EQ(told.results.size(), 1U);
+  EXPECT_EQ(told.results[0].kind, scheduler::RankResult::Kind::kExited);
+  EXPECT_EQ(told.results[0].code, 7);
+  EXPECT_TRUE(told.results[0].signalled_by_us);
+}
+
+TEST_F(SuperviseOnAFullDisk, NothingIsLaunchedWhoseEndCouldNotBeTold) {
+  start();
+  fill();
+  const std::string ran = directory_ + ".ran";
+  first_.say(order(": > " + ran));
+  EXPECT_FALSE(first_.hear().has_value()) << "it launches what it could not testify for";
+  EXPECT_FALSE(std::filesystem::exists(ran));
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/spec"));
 }
 
 TEST_F(Supervise, AnUnwritableLogIsTheHostsFault) {

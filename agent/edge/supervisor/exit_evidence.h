@@ -1,0 +1,41 @@
+#pragma once
+// What a supervisor leaves behind about the end of its ranks: the mark that somebody asked them to
+// end, and their results. Both are promised disk space before the first exec: a disk that is full
+// when ranks end must not turn a success into "lost", and its work into work that is done twice.
+// The Supervisor's.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "agent/edge/supervisor/reserved_file.h"
+#include "agent/edge/supervisor/supervise_protocol.h"
+#include "gossip/base/result.h"
+#include "scheduler/protocol/job.h"
+
+namespace muster::agent {
+
+class ExitEvidence {
+ public:
+  /// Takes the space in the working directory. An error: nothing of `order` may be launched.
+  Status reserve(const LaunchOrder& order);
+
+  void add(scheduler::RankResult result) { results_.push_back(std::move(result)); }
+  /// In order of ending, until complete().
+  const std::vector<scheduler::RankResult>& results() const { return results_; }
+  /// Whether there are results that this did not say so of before.
+  bool has_news();
+
+  /// Durable before the first TERM.
+  Status mark_signalled(const std::string& reason) { return signalled_.write(reason); }
+  /// `results` are all of them, in the order of ranks.
+  Status complete(std::vector<scheduler::RankResult> results);
+
+ private:
+  std::vector<scheduler::RankResult> results_;
+  std::size_t told_count_ = 0;  ///< Of results_.
+  ReservedFile signalled_;
+  ReservedFile evidence_;
+};
+
+}  // namespace muster::agent
