@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kHandshakeMs = 3000;
 constexpr int kConnectMs = 1500;
+/// A connection that owes an acknowledgement so long ends (TCP_USER_TIMEOUT). Otherwise the kernel
+/// waits ever longer before it tries again, up to two minutes, and holds what is behind it, long
+/// after the path is well.
+constexpr int kUnacknowledgedMs = 5000;
 constexpr int kOutQueue = 64;
 constexpr int kInQueue = 256;
 constexpr int kBacklog = 4096;
@@ -96,6 +100,7 @@ void ZmqSockets::make_socket(SocketIndex index) {
   socket.set(zmq::sockopt::router_mandatory, true);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMessageBytesMax));
   socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+  socket.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
   socket.set(zmq::sockopt::rcvhwm, kInQueue);
   if (is_out(index)) {
     socket.set(zmq::sockopt::sndhwm, kOutQueue);
