@@ -37,7 +37,9 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
         return;
       } else {
         Configuration next = current.without(wish_->host);
-        next.target = std::min(next.target, std::max<std::size_t>(next.voters.size(), 1));
+        // One less, counting who is about to vote.
+        const std::size_t left = next.voters.size() + next.learners.size();
+        next.target = std::min(next.target, std::max<std::size_t>(left, 1));
         change(now, raft, std::move(next));
       }
       return;
