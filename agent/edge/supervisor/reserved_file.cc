@@ -37,9 +37,10 @@ Status ReservedFile::write(const std::string& bytes) {
                           ftruncate(file_.get(), size) == 0 && fsync(file_.get()) == 0 &&
                           rename(beside(name_).c_str(), name_.c_str()) == 0 &&
                           fsync(folder.get()) == 0;
+  const int failure = errno;  // Closing may set another.
   file_.reset();
   if (!is_written) {
-    return Error{ErrorCode::kIo, name_ + ": " + errno_text(errno)};
+    return Error{ErrorCode::kIo, name_ + ": " + errno_text(failure)};
   }
   return ok();
 }

@@ -257,6 +257,7 @@ TEST_F(Supervise, WithoutTheMarkRanksAreKilledAndLostNotAskedToEnd) {
   ASSERT_EQ(told->results.size(), 1U);
   EXPECT_EQ(told->results[0].kind, scheduler::RankResult::Kind::kLost);
   EXPECT_TRUE(told->results[0].signalled_by_us);
+  EXPECT_EQ(told->results[0].detail, "signalled: Is a directory");
   EXPECT_FALSE(std::filesystem::exists(asked));
 }
 
