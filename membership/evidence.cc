@@ -85,6 +85,11 @@ const HeldClaim* Evidence::find(HostId observer, HostId subject, Generation gene
   return is_about ? &*found : nullptr;
 }
 
+crdt::ClaimKind Tally::kind() const {
+  const bool is_refused = strong > 0 ? refused * 2 > strong : weak_refused * 2 > weak;
+  return is_refused ? crdt::ClaimKind::kRefused : crdt::ClaimKind::kSilent;
+}
+
 Tally Evidence::tally(HostId subject, Generation generation,
                       const std::vector<HostId>& observers) const {
   Tally tally;
@@ -93,11 +98,13 @@ Tally Evidence::tally(HostId subject, Generation generation,
     if (held == nullptr) {
       continue;
     }
+    const std::size_t refused = held->claim.kind == crdt::ClaimKind::kRefused ? 1 : 0;
     if (held->claim.weak) {
       ++tally.weak;
+      tally.weak_refused += refused;
     } else {
       ++tally.strong;
-      tally.refused += held->claim.kind == crdt::ClaimKind::kRefused ? 1U : 0U;
+      tally.refused += refused;
     }
   }
   return tally;

@@ -27,9 +27,14 @@ struct Accusation {
 };
 
 struct Tally {
-  std::size_t strong = 0;   ///< Count towards H.
-  std::size_t weak = 0;     ///< Count towards L only.
-  std::size_t refused = 0;  ///< Of the strong ones.
+  std::size_t strong = 0;        ///< Count towards H.
+  std::size_t weak = 0;          ///< Count towards L only.
+  std::size_t refused = 0;       ///< Of the strong ones.
+  std::size_t weak_refused = 0;  ///< Of the weak ones.
+
+  /// Most say that the agent is down under a kernel that answers; weak ones are asked where there
+  /// are no others.
+  crdt::ClaimKind kind() const;
 };
 
 class Evidence {

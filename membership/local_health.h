@@ -8,9 +8,6 @@
 
 namespace muster::membership {
 
-/// Before anything happened; differences to it do not overflow.
-inline constexpr Instant kLongAgo = Instant{} - std::chrono::hours(1000);
-
 /// A gap in our own running above this makes silence of others worthless.
 inline constexpr Duration kPauseMax = std::chrono::milliseconds(500);
 /// So long nobody is judged after a pause: the answers to what we missed come in first.

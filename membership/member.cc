@@ -1,5 +1,7 @@
 #include "membership/member.h"
 
+#include <algorithm>
+
 namespace muster::membership {
 
 std::string_view name_of(MemberState state) {
@@ -24,6 +26,26 @@ std::string_view name_of(crdt::ClaimKind kind) {
       return "agent_down";
   }
   return "unknown";
+}
+
+Duration clear_hold(const Member& member) {
+  if (member.verdicts <= 1) {
+    const bool was_refused = member.kind == crdt::ClaimKind::kRefused;
+    return was_refused ? kClearHoldRefused : kClearHold;
+  }
+  Duration hold = kFlapHold;
+  for (int verdict = 2; verdict < member.verdicts && hold < kFlapHoldMax; ++verdict) {
+    hold *= 2;
+  }
+  return std::min(hold, kFlapHoldMax);
+}
+
+void note_verdict(Instant now, Member& member, bool is_storm) {
+  if (now - member.verdict_at > kFlapWindow) {
+    member.verdicts = 0;
+  }
+  member.verdicts += member.verdicts == 0 || !is_storm ? 1 : 0;
+  member.verdict_at = now;
 }
 
 }  // namespace muster::membership

@@ -34,7 +34,25 @@ struct Member {
   MemberState state = MemberState::kAlive;
   crdt::ClaimKind kind = crdt::ClaimKind::kSilent;  ///< Of a suspicion or verdict.
   Instant since;                                    ///< When `state` began, here.
-  Instant below_since = kNever;  ///< Unreachable, and the tally has been below L since then.
+  Instant below_since = kNever;   ///< Unreachable, and the tally has been below L since then.
+  Instant enough_since = kNever;  ///< Suspect, and the observers that are left agree since then.
+  /// How its verdict came about: 0 = by its whole list, else one more than the most of any observer
+  /// that had to be left out.
+  int reduced_steps = 0;
+  int verdicts = 0;  ///< In a row, each within kFlapWindow of the one before.
+  Instant verdict_at = kLongAgo;
 };
+
+/// A verdict ends when the tally stayed below L for kClearHold; "agent down" ends faster, because
+/// the answer of a restarted agent is no accident of the network. From the second verdict within
+/// kFlapWindow on it ends after kFlapHold instead, twice as long each time, at most kFlapHoldMax.
+inline constexpr Duration kClearHold = std::chrono::seconds(3);
+inline constexpr Duration kClearHoldRefused = std::chrono::milliseconds(500);
+inline constexpr Duration kFlapWindow = std::chrono::minutes(10);
+inline constexpr Duration kFlapHold = std::chrono::seconds(5);
+inline constexpr Duration kFlapHoldMax = std::chrono::minutes(5);
+Duration clear_hold(const Member& member);
+/// Counts a verdict for that. In a storm it is not the host that comes and goes.
+void note_verdict(Instant now, Member& member, bool is_storm);
 
 }  // namespace muster::membership

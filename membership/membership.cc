@@ -4,6 +4,7 @@
 
 #include "gossip/base/check.h"
 #include "gossip/base/state_machine.h"
+#include "membership/observers_left.h"
 
 namespace muster::membership {
 namespace {
@@ -12,16 +13,40 @@ static_assert(StateMachine<Membership>);
 
 /// Answers to accusations: at most one round of calls in this time.
 constexpr Duration kRefutePeriod = std::chrono::seconds(1);
+/// Verdicts come in company: suspects are looked at once for all of a time.
+constexpr Duration kReviewPeriod = std::chrono::milliseconds(10);
+
+/// The end of the next period.
+Instant review_time(Instant now) {
+  return now - now.time_since_epoch() % kReviewPeriod + 2 * kReviewPeriod;
+}
 
 /// Rows are not exchanged with such a host.
 bool is_out(MemberState state) {
   return state == MemberState::kUnreachable || state == MemberState::kLeft;
 }
 
+/// An agent that is down under a kernel that answers is not silent.
+Silence silence_of(const Member& member) {
+  if (member.kind != crdt::ClaimKind::kSilent) {
+    return Silence::kNone;
+  }
+  switch (member.state) {
+    case MemberState::kSuspect:
+      return Silence::kSuspect;
+    case MemberState::kUnreachable:
+      return Silence::kVerdict;
+    case MemberState::kAlive:
+    case MemberState::kLeft:
+      break;
+  }
+  return Silence::kNone;
+}
+
 }  // namespace
 
 Membership::Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now)
-    : self_(self), rng_(rng), watch_(self, rng_.fork()) {
+    : self_(self), rng_(rng), watch_(self, rack, rng_.fork()), storm_(now) {
   CHECK(!self.is_zero());
   CHECK(start.generation.value() > 0);
   Member own;
@@ -29,6 +54,7 @@ Membership::Membership(HostId self, AgentStart start, std::string rack, Rng rng,
   own.start = start;
   own.since = now;
   own.rack = std::move(rack);
+  storm_.add_host(own.rack);
   members_.emplace(self, std::move(own));
 }
 
@@ -67,7 +93,9 @@ void Membership::finish(Instant now) {
   append(output_.messages, watched.messages);
   append(output_.drop_links, watched.drop_links);
   append(output_.events, watched.events);
-  next_deadline_ = std::min({watch_.next_deadline(), observers_at_, retry_at_});
+  update_storm(now);
+  next_deadline_ =
+      std::min({watch_.next_deadline(), observers_at_, retry_at_, storm_.next_deadline()});
   if (!timers_.empty()) {
     next_deadline_ = std::min(next_deadline_, timers_.begin()->first);
   }
@@ -120,6 +148,13 @@ void Membership::on(Instant now, const MemberChanged& input) {
   }
   const bool same_ring = member.observers == ring;
   const std::string old_rack = std::exchange(member.rack, input.rack);
+  if (!is_new && !was_left && (input.left || old_rack != member.rack)) {
+    storm_.on_silence(now, input.host, old_rack, Silence::kNone);
+    storm_.drop_host(old_rack);
+  }
+  if (!input.left && (is_new || was_left || old_rack != member.rack)) {
+    storm_.add_host(member.rack);
+  }
   member.host = input.host;
   member.start = input.start;
   member.observers = std::move(ring);
@@ -133,7 +168,9 @@ void Membership::on(Instant now, const MemberChanged& input) {
     member.since = now;
     emit(Severity::kInfo, "member_joined", member, "");
   } else if (is_restart) {
-    restarted(now, member);
+    member.doubled = false;
+    emit(Severity::kInfo, "member_restarted", member, "");
+    set_state(now, member, MemberState::kAlive, {});
   }
   if (is_new || was_left != member.left || old_rack != member.rack) {
     observers_at_ = std::min(observers_at_, now + kObserversDelay);
@@ -147,17 +184,11 @@ void Membership::on(Instant now, const MemberChanged& input) {
   evaluate(now, member);
 }
 
-void Membership::restarted(Instant now, Member& member) {
-  member.doubled = false;
-  emit(Severity::kInfo, "member_restarted", member, "");
-  set_state(now, member, MemberState::kAlive, {});
-}
-
 void Membership::watch_member(Instant now, const Member& member) {
   const bool was_watched = watch_.watches(member.host);
   const auto& ring = member.observers;
   if (!member.left && std::find(ring.begin(), ring.end(), self_) != ring.end()) {
-    watch_.set_subject(now, member.host, member.start.generation, ring);
+    watch_.set_subject(now, member.host, member.start.generation, ring, member.rack);
   } else {
     watch_.drop_subject(member.host);
   }
@@ -173,6 +204,8 @@ void Membership::on(Instant now, const EvidenceChanged& input) {
 }
 
 void Membership::take_evidence(Instant now, HostId observer, std::vector<crdt::Claim> claims) {
+  storm_.on_isolated(observer, std::any_of(claims.begin(), claims.end(),
+                                           [](const crdt::Claim& claim) { return claim.weak; }));
   for (const HostId& subject : evidence_.replace(now, observer, std::move(claims))) {
     if (const auto found = members_.find(subject); found != members_.end()) {
       evaluate(now, found->second);
@@ -287,9 +320,13 @@ void Membership::evaluate(Instant now, Member& member) {
 void Membership::judge(Instant now, Member& member, const Tally& tally) {
   const std::size_t voices = member.observers.size();
   const std::size_t claims = tally.strong + tally.weak;
-  const bool is_verdict = voices > 0 && tally.strong >= verdict_threshold(voices);
   const bool is_suspicion = claims > 0 && claims >= suspect_threshold(voices);
-  if (is_verdict) {
+  const bool is_full = voices > 0 && tally.strong >= verdict_threshold(voices);
+  if (is_full) {
+    member.reduced_steps = 0;
+  }
+  const bool is_undecided = is_suspicion && !is_full && member.state != MemberState::kUnreachable;
+  if (is_full || (is_undecided && is_judged_by_those_left(now, member))) {
     set_state(now, member, MemberState::kUnreachable, tally);
   } else if (member.state == MemberState::kUnreachable) {
     if (is_suspicion) {
@@ -302,12 +339,30 @@ void Membership::judge(Instant now, Member& member, const Tally& tally) {
   }
 }
 
+/// Only while nothing looks like a cut, and once it lasted.
+bool Membership::is_judged_by_those_left(Instant now, Member& member) {
+  const Instant since = std::exchange(member.enough_since, kNever);
+  const int steps =
+      storm_.mode() > StormMode::kDomain
+          ? 0
+          : steps_of_those_left(member, evidence_, [this](HostId id) { return this->member(id); });
+  if (steps == 0) {
+    return false;
+  }
+  member.enough_since = std::min(since, now);
+  if (now - member.enough_since < kReducedHold) {
+    timers_.insert({member.enough_since + kReducedHold, member.host});
+    return false;
+  }
+  member.reduced_steps = steps;
+  return true;
+}
+
 void Membership::consider_clearing(Instant now, Member& member, const Tally& tally) {
   if (member.below_since == kNever) {
     member.below_since = now;
   }
-  const bool was_refused = member.kind == crdt::ClaimKind::kRefused;
-  const Instant clear_at = member.below_since + (was_refused ? kClearHoldRefused : kClearHold);
+  const Instant clear_at = member.below_since + clear_hold(member);
   if (now >= clear_at) {
     set_state(now, member, MemberState::kAlive, tally);
   } else {
@@ -317,13 +372,17 @@ void Membership::consider_clearing(Instant now, Member& member, const Tally& tal
 
 void Membership::set_state(Instant now, Member& member, MemberState state, const Tally& tally) {
   const MemberState before = member.state;
-  const crdt::ClaimKind kind =
-      tally.refused * 2 > tally.strong ? crdt::ClaimKind::kRefused : crdt::ClaimKind::kSilent;
+  const crdt::ClaimKind kind = tally.kind();
   member.below_since = kNever;
-  if (before == state && (kind == member.kind || state != MemberState::kUnreachable)) {
+  const bool is_lasting = state == MemberState::kUnreachable || state == MemberState::kSuspect;
+  if (before == state && (kind == member.kind || !is_lasting)) {
     return;
   }
   member.kind = kind;
+  if (before == state && state == MemberState::kSuspect) {
+    storm_.on_silence(now, member.host, member.rack, silence_of(member));
+    return;
+  }
   output_.changed.push_back(member.host);
   const std::string claims =
       std::to_string(tally.strong + tally.weak) + "/" + std::to_string(member.observers.size());
@@ -334,9 +393,12 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
   }
   overlay_epoch_ += before != state && is_out(before) != is_out(state) ? 1U : 0U;
   member.state = state;
-  if (before == MemberState::kAlive && state != MemberState::kLeft &&
-      kind == crdt::ClaimKind::kSilent) {
-    note_silent(now, member.host);
+  member.enough_since = state == MemberState::kSuspect ? member.enough_since : kNever;
+  if (!member.left) {
+    storm_.on_silence(now, member.host, member.rack, silence_of(member));
+    if (before == MemberState::kAlive && silence_of(member) != Silence::kNone) {
+      storm_.on_sudden_silence(now, member.host);
+    }
   }
   switch (state) {
     case MemberState::kAlive:
@@ -347,6 +409,10 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
       break;
     case MemberState::kUnreachable:
       emit(Severity::kWarn, "unreachable", member, claims);
+      if (before != state) {
+        note_verdict(now, member, storm_.mode() != StormMode::kNormal);
+      }
+      timers_.insert({review_time(now), self_});
       timers_.insert({now + kAbsentAfter, member.host});
       retry_at_ = std::min(retry_at_, now + rng_.between(Duration(0), kRetryPeriod));
       break;
@@ -356,24 +422,36 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
   }
 }
 
-void Membership::note_silent(Instant now, HostId host) {
-  if (host != last_silent_ && now - last_silent_at_ <= kStormWindow) {
-    storm_until_ = now + kStormQuiet;
+void Membership::update_storm(Instant now) {
+  if (storm_.is_quiet() && !watch_.is_isolated()) {
+    return;
   }
-  last_silent_ = host;
-  last_silent_at_ = now;
-}
-
-StormMode Membership::storm_mode(Instant now) const {
-  const bool is_storm = now < storm_until_ || watch_.is_isolated();
-  return is_storm ? StormMode::kPartitionSuspected : StormMode::kNormal;
+  storm_.on_own_subjects(watch_.missing_count(), watch_.present_count(), watch_.is_isolated());
+  const StormMode before = storm_.mode();
+  if (!storm_.update(now)) {
+    return;
+  }
+  const StormStatus status = storm_.status();
+  output_.events.push_back({status.mode == StormMode::kNormal ? Severity::kInfo : Severity::kWarn,
+                            "storm_mode",
+                            {{"mode", std::string(name_of(status.mode))},
+                             {"was", std::string(name_of(before))},
+                             {"reason", status.reason}}});
+  timers_.insert({review_time(now), self_});
 }
 
 void Membership::fire_timers(Instant now) {
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const HostId host = timers_.begin()->second;
     timers_.erase(timers_.begin());
-    if (const auto found = members_.find(host); found != members_.end()) {
+    if (host == self_) {
+      // Whether those of their observers that are left may judge them, has changed.
+      for (auto& [id, member] : members_) {
+        if (member.state == MemberState::kSuspect && storm_.mode() <= StormMode::kDomain) {
+          evaluate(now, member);
+        }
+      }
+    } else if (const auto found = members_.find(host); found != members_.end()) {
       evaluate(now, found->second);
     }
   }
@@ -486,6 +564,7 @@ gossip::OverlayView Membership::overlay() const {
 
 void Membership::check_invariants() const {
   watch_.check_invariants();
+  storm_.check_invariants();
   CHECK(members_.size() <= kMembersMax);
   const Member& own = *member(self_);
   CHECK(own.state == MemberState::kAlive);

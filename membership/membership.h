@@ -27,14 +27,11 @@
 #include "membership/evidence.h"
 #include "membership/member.h"
 #include "membership/rings.h"
+#include "membership/storm.h"
 #include "membership/watch.h"
 
 namespace muster::membership {
 
-/// A verdict ends when the tally stayed below L so long; "agent down" ends faster, because the
-/// answer of a restarted agent is no accident of the network.
-inline constexpr Duration kClearHold = std::chrono::seconds(3);
-inline constexpr Duration kClearHoldRefused = std::chrono::milliseconds(500);
 /// An observer unreachable so long is replaced in the own list.
 inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
 /// Changes of the own observer list wait so long for company: while a cluster boots every join may
@@ -42,10 +39,8 @@ inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
 inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
 /// One unreachable member, any, is tried this often, for ever.
 inline constexpr Duration kRetryPeriod = std::chrono::seconds(10);
-/// Two hosts silent within this look like a cut rather than like two deaths.
-inline constexpr Duration kStormWindow = std::chrono::seconds(5);
-/// The suspicion of a cut ends after so much quiet.
-inline constexpr Duration kStormQuiet = std::chrono::seconds(60);
+/// Observers that are left must agree so long before they judge alone (observers_left.h).
+inline constexpr Duration kReducedHold = std::chrono::seconds(2);
 inline constexpr std::size_t kMembersMax = 16384;
 
 // Inputs.
@@ -83,11 +78,6 @@ struct OwnVersion {
   Sequence sequence;
 };
 
-enum class StormMode : std::uint8_t {
-  kNormal,
-  kPartitionSuspected,  ///< Silence evicts nobody.
-};
-
 class Membership {
  public:
   using Input =
@@ -123,7 +113,7 @@ class Membership {
   const std::vector<HostId>& observers() const;
   std::vector<HostId> subjects() const { return watch_.subjects(); }
   bool is_isolated() const { return watch_.is_isolated(); }
-  StormMode storm_mode(Instant now) const;
+  StormStatus storm() const { return storm_.status(); }
   /// What the overlay is made of.
   gossip::OverlayView overlay() const;
   /// Another number whenever overlay() would be: then neighbours must be chosen anew.
@@ -141,14 +131,14 @@ class Membership {
   void on_accuse(Instant now, const Accuse& accuse);
   Duration probe_me_next(Instant now, HostId observer) const;
   void ask_if_newer(HostId host, Generation generation);
-  void restarted(Instant now, Member& member);
   void watch_member(Instant now, const Member& member);
   void take_evidence(Instant now, HostId observer, std::vector<crdt::Claim> claims);
   void evaluate(Instant now, Member& member);
   void judge(Instant now, Member& member, const Tally& tally);
   void consider_clearing(Instant now, Member& member, const Tally& tally);
   void set_state(Instant now, Member& member, MemberState state, const Tally& tally);
-  void note_silent(Instant now, HostId host);
+  void update_storm(Instant now);
+  bool is_judged_by_those_left(Instant now, Member& member);
   /// Who may observe: everyone but those that left or stay away.
   std::vector<Candidate> candidates(Instant now) const;
   void refresh_observers(Instant now);
@@ -174,9 +164,7 @@ class Membership {
   Instant retry_at_ = kNever;
   Instant last_probed_ = kLongAgo;  ///< By an own observer; min = not since it was reported.
   Instant last_accused_ = kLongAgo;
-  HostId last_silent_;
-  Instant last_silent_at_ = kLongAgo;
-  Instant storm_until_ = kLongAgo;
+  Storm storm_;
 
   std::uint64_t overlay_epoch_ = 1;
   Instant next_deadline_ = kNever;

@@ -1,6 +1,7 @@
 #include "membership/watch.h"
 
 #include <algorithm>
+#include <set>
 
 #include "gossip/base/check.h"
 #include "membership/rings.h"
@@ -45,7 +46,7 @@ SubjectProbe* Watch::find(HostId subject) {
 }
 
 void Watch::set_subject(Instant now, HostId subject, Generation generation,
-                        const std::vector<HostId>& observers) {
+                        const std::vector<HostId>& observers, const std::string& rack) {
   CHECK(subject != self_);
   SubjectProbe* probe = find(subject);
   const Duration period = probe_period(observers.size());
@@ -59,12 +60,14 @@ void Watch::set_subject(Instant now, HostId subject, Generation generation,
     const auto place = std::lower_bound(probes_.begin(), probes_.end(), subject, less);
     probe = &*probes_.insert(place, std::move(fresh));
   }
+  racks_[subject] = rack;
   probe->observers = observers;
   probe->period = period;
   probe->silent_max = observers.size() == 1 ? kSilentBeforeLoneClaim : kSilentBeforeClaim;
 }
 
 void Watch::drop_subject(HostId subject) {
+  racks_.erase(subject);
   std::erase_if(probes_, [&](const SubjectProbe& probe) { return probe.subject == subject; });
 }
 
@@ -414,6 +417,11 @@ std::size_t Watch::missing_count() const {
       [](const SubjectProbe& probe) { return !probe.is_absent && probe.is_missing(); }));
 }
 
+std::size_t Watch::present_count() const {
+  return static_cast<std::size_t>(std::count_if(
+      probes_.begin(), probes_.end(), [](const SubjectProbe& probe) { return !probe.is_absent; }));
+}
+
 bool Watch::must_sweep_first(Instant now) const {
   return now < sweep_over_ && missing_count() >= 2;
 }
@@ -430,11 +438,28 @@ void Watch::consider_sweep(Instant now) {
   }
 }
 
+/// All that is missed is in one rack, and somebody answers from a third one: it is that rack which
+/// is lost, though most of what this host happens to watch is there.
+bool Watch::is_one_rack_missing() const {
+  std::set<std::string> missing;
+  std::set<std::string> present;
+  for (const SubjectProbe& probe : probes_) {
+    if (!probe.is_absent) {
+      (probe.is_missing() ? missing : present).insert(racks_.at(probe.subject));
+    }
+  }
+  if (missing.size() != 1 || missing.contains("")) {
+    return false;
+  }
+  present.erase(*missing.begin());
+  present.erase(rack_);
+  return !missing.contains(rack_) && !present.empty();
+}
+
 void Watch::update_isolation(Instant now) {
-  const auto total = static_cast<std::size_t>(std::count_if(
-      probes_.begin(), probes_.end(), [](const SubjectProbe& probe) { return !probe.is_absent; }));
+  const std::size_t total = present_count();
   const std::size_t missing = missing_count();
-  const bool is_cut_off = total >= 2 && missing * 2 > total;
+  const bool is_cut_off = total >= 2 && missing * 2 > total && !is_one_rack_missing();
   if (is_cut_off == is_isolated_) {
     return;
   }

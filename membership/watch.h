@@ -4,6 +4,7 @@
 // when it is the one that is cut off (PROTOCOL.md, 3 to 7). A part of Membership,
 // with the same manner: no clock, no network.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,11 +38,12 @@ class Watch {
     std::vector<Event> events;
   };
 
-  Watch(HostId self, Rng rng) : self_(self), rng_(rng) {}
+  Watch(HostId self, std::string rack, Rng rng)
+      : self_(self), rack_(std::move(rack)), rng_(rng) {}
 
   /// Begins or goes on watching: a new generation forgets everything about the old one.
   void set_subject(Instant now, HostId subject, Generation generation,
-                   const std::vector<HostId>& observers);
+                   const std::vector<HostId>& observers, const std::string& rack);
   void drop_subject(HostId subject);
   void set_absent(HostId subject, bool absent);
 
@@ -65,6 +67,9 @@ class Watch {
   bool watches(HostId subject) const { return find(subject) != nullptr; }
   bool may_judge(Instant now) const { return health_.may_judge(now); }
   bool is_isolated() const { return is_isolated_; }
+  /// Of the subjects those that are not away for long, and those that miss answers now.
+  std::size_t present_count() const;
+  std::size_t missing_count() const;
 
  private:
   const SubjectProbe* find(HostId subject) const;
@@ -86,14 +91,16 @@ class Watch {
   bool must_sweep_first(Instant now) const;
   void consider_sweep(Instant now);
   void update_isolation(Instant now);
-  std::size_t missing_count() const;
+  bool is_one_rack_missing() const;
   Instant next_try(Instant now, const SubjectProbe& probe);
   void emit(Severity severity, std::string_view name, HostId about, std::string detail);
 
   const HostId self_;
+  const std::string rack_;
   Rng rng_;
   LocalHealth health_;
   std::vector<SubjectProbe> probes_;  ///< By subject, ascending.
+  std::map<HostId, std::string> racks_;  ///< Of each subject.
   Instant swept_at_ = kLongAgo;
   Instant sweep_over_ = kLongAgo;
   bool is_isolated_ = false;

@@ -52,9 +52,17 @@ struct HostsQuery {
   HostId after;  ///< The page begins with the first host above; zero = the first page.
 };
 
+/// What the silent hosts look like to the answering node (StormMode).
+struct StormInfo {
+  std::string mode = "normal";  ///< "normal", "domain", "partial", "partition_suspected"
+  std::uint64_t since_ms = 0;
+  std::string reason;  ///< "12 of 24 hosts suspect"; "" in "normal".
+};
+
 struct HostList {
   std::vector<HostInfo> hosts;  ///< By name; those of a page by id.
   HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
+  StormInfo storm{};
 };
 
 /// Nothing instead of these: no force.

@@ -46,8 +46,12 @@ void fields(A& a, HostsQuery& v) {
   a(v.after);
 }
 template <class A>
+void fields(A& a, StormInfo& v) {
+  a(v.mode, v.since_ms, v.reason);
+}
+template <class A>
 void fields(A& a, HostList& v) {
-  a(v.hosts, trailing(v.next));
+  a(v.hosts, trailing(v.next), trailing(v.storm));
 }
 template <class A>
 void fields(A& a, VoterInfo& v) {
@@ -101,7 +105,8 @@ void fields(A& a, RecoverArgs& v) {
 }
 template <class A>
 void fields(A& a, RecoveryInfo& v) {
-  a(v.host, v.host_name, v.has_log, v.epoch, v.term, v.last, v.commit, v.live, v.voters, v.idle_ms);
+  a(v.host, v.host_name, v.has_log, v.epoch, v.term, v.last, v.commit, v.live, v.voters, v.idle_ms,
+    trailing(v.has_rival));
 }
 template <class A>
 void fields(A& a, JobSummary& v) {

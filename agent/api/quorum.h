@@ -63,6 +63,9 @@ struct RecoveryInfo {
   std::uint64_t live = 0;     ///< Voters that it takes for alive, itself among them, of
   std::uint64_t voters = 0;   ///< so many.
   std::uint64_t idle_ms = 0;  ///< Since it heard a leader.
+  /// Hosts of another recovery of the same epoch were heard lately: one of the two must be
+  /// recovered once more, whether somebody leads or not.
+  bool has_rival = false;
 };
 
 }  // namespace muster::agent

@@ -218,10 +218,17 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
+StormInfo storm_info(const HostsKnown& known) {
+  const membership::StormStatus& storm = known.storm;
+  return {std::string(name_of(storm.mode)),
+          static_cast<std::uint64_t>(to_ms(known.now - storm.since)), storm.reason};
+}
+
 }  // namespace
 
 HostList host_list(const HostsKnown& known) {
   HostList list;
+  list.storm = storm_info(known);
   for (const auto& [host, member] : known.members) {
     list.hosts.push_back(host_info(known, member));
   }
@@ -233,6 +240,7 @@ HostList host_list(const HostsKnown& known) {
 HostList hosts_page(const HostsKnown& known, HostId after) {
   const std::map<HostId, membership::Member>& members = known.members;
   HostList list;
+  list.storm = storm_info(known);
   std::size_t size = 0;
   auto member = members.upper_bound(after);
   for (; member != members.end() && list.hosts.size() < kHostsListedMax && size < kHostsPageBytes;

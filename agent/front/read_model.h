@@ -38,6 +38,7 @@ struct HostsKnown {
   const crdt::AddressBook& addresses;
   crdt::QuorumView quorum;
   Instant now;
+  membership::StormStatus storm = {};
 };
 /// All, for who does not ask for pages: of thousands no message holds them.
 HostList host_list(const HostsKnown& known);

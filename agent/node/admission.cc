@@ -67,6 +67,7 @@ void Admission::complain(Severity severity, std::string_view what, const gossip:
 void Admission::join(ClusterId cluster, PendingWrites& writes, Outbox& outbox) {
   CHECK(cluster_.is_zero());
   cluster_ = cluster;
+  seeds_.greet_all(outbox.now());
   writes.write({}, crdt::Environment::kId,
                {{std::string(kClusterKey), std::string(cluster.bytes())}}, outbox);
   outbox.emit(Severity::kInfo, "joined_cluster", {{"cluster", cluster.hex()}});
@@ -101,7 +102,7 @@ void Admission::greet_seeds(const gossip::Envelope& greeting,
   const std::string introduction = due.empty() ? "" : store.introduction();
   for (const gossip::Endpoint& seed : due) {
     std::string body = introduction;
-    if (is_met(seed)) {
+    if (is_met(seed) && cluster_.is_zero()) {
       crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
       question.want = {*addresses.at(seed)};
       body = crdt::encode(question);

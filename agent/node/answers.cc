@@ -99,7 +99,8 @@ Response answer_here(const Known& known, const Request& request) {
                            known.store,
                            known.hosts.addresses(),
                            known.seat.known_quorum(),
-                           known.now};
+                           known.now,
+                           known.membership.storm()};
     payload =
         encode_payload(query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts));
   } else if (request.verb == Verb::kNodes) {

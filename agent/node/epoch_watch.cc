@@ -61,6 +61,7 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope,
   if (theirs.counter > epoch_.met().counter) {
     on_met(now, theirs, seat, writes, outbox);
   }
+  rival_at_ = epoch_.is_rival(theirs) ? now : rival_at_;
   if (epoch_.is_rival(theirs) && is_new_complaint("rival_epoch", envelope.from, theirs)) {
     outbox.emit(
         Severity::kAlarm, "rival_epoch",
@@ -75,6 +76,7 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope,
 void EpochWatch::on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,
                         PendingWrites& writes, Outbox& outbox) {
   if (epoch_.meet(epoch)) {
+    rival_at_ = kLongAgo;  // Both end.
     outbox.emit(Severity::kWarn, "epoch_met", {{"epoch", epoch.text()}});
     writes.write({WriteOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()},
                  outbox);
@@ -98,6 +100,7 @@ RecoveryInfo EpochWatch::recovery_info(const Known& known) const {
   info.voters = known.seat.known_quorum().voters.size();
   info.idle_ms = static_cast<std::uint64_t>(
       to_ms(std::min(known.seat.leaderless(known.now), known.now - awake_since_)));
+  info.has_rival = !epoch_.met().is_first() && known.now - rival_at_ < kRivalFor;
   if (const auto plan = known.seat.recovery_plan()) {
     info.has_log = true;
     info.term = plan->last.term;
@@ -115,20 +118,37 @@ Response EpochWatch::recover(const Known& known, const RecoverArgs& order,
     return bad(known, ResponseStatus::kConflict,
                host + " has no copy of the quorum's log: name one that votes");
   }
-  if (seat.leads() || info.idle_ms < static_cast<std::uint64_t>(to_ms(kLeaderlessFor))) {
+  if (epoch_.met().counter > seat.epoch().counter) {
+    return bad(known, ResponseStatus::kConflict,
+               host + " has just heard of epoch " + std::to_string(epoch_.met().counter) +
+                   ", which was recovered elsewhere, and joins it: see `muster quorum`");
+  }
+  if (!(epoch_.met() == seat.epoch())) {
+    return bad(known, ResponseStatus::kConflict,
+               host + " is in the middle of a recovery: see `muster quorum`");
+  }
+  // An order that lay in the socket of a frozen host is as old as its sleep.
+  const bool is_awake = known.now - awake_since_ >= kLeaderlessFor;
+  const bool may_end_a_quorum = info.has_rival && is_awake;
+  if (!may_end_a_quorum &&
+      (seat.leads() || info.idle_ms < static_cast<std::uint64_t>(to_ms(kLeaderlessFor)))) {
     return bad(known, ResponseStatus::kConflict,
                host + " heard a leader, or stood still, " + std::to_string(info.idle_ms / 1000) +
                    " s ago, and a majority may elect the next: look at `muster quorum` again in " +
                    std::to_string(kLeaderlessFor / std::chrono::seconds(1)) + " s");
   }
-  if (info.live > info.voters / 2) {
+  if (!may_end_a_quorum && info.live > info.voters / 2) {
     return bad(known, ResponseStatus::kConflict,
                std::to_string(info.live) + " of " + std::to_string(info.voters) +
                    " voters are alive, which is a majority: it elects a leader by itself, and "
                    "nothing is to be recovered");
   }
   const ClusterEpoch next{seat.epoch().counter + 1, rng_.next()};
-  Result<scheduler::RecoveredLog> log = seat.continued_log({order.index, order.term}, next);
+  // A log that is led moves on while it is looked at, and loses nothing by it.
+  const scheduler::LogPosition last = may_end_a_quorum && seat.leads()
+                                          ? scheduler::LogPosition{info.last, info.term}
+                                          : scheduler::LogPosition{order.index, order.term};
+  Result<scheduler::RecoveredLog> log = seat.continued_log(last, next);
   if (!log) {
     return bad(known, ResponseStatus::kConflict, host + ": " + log.error().text);
   }

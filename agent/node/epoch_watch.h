@@ -28,6 +28,8 @@ namespace muster::agent {
 
 /// A majority that is left has elected another leader by then.
 inline constexpr Duration kLeaderlessFor = std::chrono::seconds(5);
+/// Two quorums of one epoch are told apart from what is over by what was heard within this.
+inline constexpr Duration kRivalFor = std::chrono::seconds(60);
 /// Epochs of hosts that are complained about; beyond it nobody else's is.
 inline constexpr std::size_t kEpochComplaintsMax = 1024;
 
@@ -60,7 +62,8 @@ class EpochWatch {
   /// What an operator must know of this host before he recovers the quorum on it.
   RecoveryInfo recovery_info(const Known& known) const;
   /// Begins another epoch with this host's log, unless a majority may still agree: a second quorum
-  /// beside it would be the worse harm. `seat` is the one that is known.
+  /// beside it would be the worse harm. Where there are two already, of one epoch, it ends both.
+  /// `seat` is the one that is known.
   Response recover(const Known& known, const RecoverArgs& order, scheduler::QuorumSeat& seat);
 
  private:
@@ -69,7 +72,8 @@ class EpochWatch {
   scheduler::ObeyedEpoch epoch_;
   /// By alarm and host, as last complained about.
   std::map<std::pair<std::string_view, HostId>, ClusterEpoch> complained_;
-  Rng rng_;              ///< For lineages.
+  Rng rng_;                      ///< For lineages.
+  Instant rival_at_ = kLongAgo;  ///< When a quorum of the same epoch was heard last.
   Instant awake_since_;  ///< An order may have lain in the socket while this host was frozen.
 };
 

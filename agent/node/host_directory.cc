@@ -122,7 +122,7 @@ const HostDirectory::Offer& HostDirectory::offer_of(HostId host, const crdt::Hos
   return offer;
 }
 
-bool HostDirectory::is_storm_news(bool storm) {
+bool HostDirectory::is_storm_news(StormMode storm) {
   return std::exchange(told_storm_, storm) != storm;
 }
 

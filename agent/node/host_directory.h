@@ -46,7 +46,7 @@ class HostDirectory {
   scheduler::HostView view_of(const membership::Member& member, const crdt::HostStore& store);
 
   /// Whether the seat was not told this of a storm yet; it is told now.
-  bool is_storm_news(bool storm);
+  bool is_storm_news(StormMode storm);
   /// The same of the own row's newest version, which acks name.
   bool is_own_news(Sequence own);
 
@@ -67,7 +67,7 @@ class HostDirectory {
   /// When a watched host's ack last said that nothing newer of its row exists than is held here.
   /// Ascending: asked for with every ack, so kept close together.
   std::vector<std::pair<HostId, Instant>> confirmed_;
-  bool told_storm_ = false;
+  StormMode told_storm_ = StormMode::kNormal;
   Sequence told_own_;
 };
 

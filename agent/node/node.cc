@@ -454,7 +454,7 @@ bool Node::drain_membership(Instant now) {
       front_.on_host_gone(reach(now), host);
     }
   }
-  const bool storm = membership_.storm_mode(now) != membership::StormMode::kNormal;
+  const StormMode storm = membership_.storm().mode;
   if (hosts_.is_storm_news(storm)) {
     seat_.step(now, scheduler::input::StormChanged{storm});
   }

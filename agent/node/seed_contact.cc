@@ -22,6 +22,13 @@ bool SeedContact::take_complaint() {
   return complain;
 }
 
+void SeedContact::greet_all(Instant now) {
+  for (Seed& seed : seeds_) {
+    seed.next = now;
+    seed.is_owed = true;
+  }
+}
+
 Instant SeedContact::next_deadline() const {
   Instant next = kNever;
   for (const Seed& seed : seeds_) {

@@ -4,6 +4,7 @@
 // find each other again.
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gossip/base/time.h"
@@ -37,12 +38,15 @@ class SeedContact {
       const bool is_done = met && has_cluster;
       seed.next = now + (is_done ? kRetryKnown : kRetry);
       tries_ += met ? 0 : 1;
-      if (!is_done) {
+      if (std::exchange(seed.is_owed, false) || !is_done) {
         greet.push_back(seed.endpoint);
       }
     }
     return greet;
   }
+  /// This host has become one of a cluster. Rows of it that came before were refused, and nobody
+  /// says them again: all seeds are greeted now, for a greeting compares rows.
+  void greet_all(Instant now);
   /// True once each time people should hear that no seed answers.
   bool take_complaint();
   Instant next_deadline() const;
@@ -53,6 +57,7 @@ class SeedContact {
   struct Seed {
     gossip::Endpoint endpoint;
     Instant next;
+    bool is_owed = false;  ///< Greeted once more, met or not.
   };
   std::vector<Seed> seeds_;
   bool answered_ = false;

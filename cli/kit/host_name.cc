@@ -29,6 +29,7 @@ std::optional<agent::HostList> read_hosts(Session& session) {
       return std::nullopt;
     }
     std::move(list->hosts.begin(), list->hosts.end(), std::back_inserter(all.hosts));
+    all.storm = list->storm;
     if (!(all.next < list->next)) {
       break;
     }

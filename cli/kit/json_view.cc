@@ -149,7 +149,12 @@ Json view(const agent::AttemptInfo& attempt) {
 }  // namespace
 
 std::string to_json(const agent::HostList& list, const agent::Response& answer) {
-  return dump_answer({{"hosts", views(list.hosts)}}, answer);
+  return dump_answer({{"hosts", views(list.hosts)},
+                      {"storm",
+                       {{"mode", list.storm.mode},
+                        {"since_ms", list.storm.since_ms},
+                        {"reason", list.storm.reason}}}},
+                     answer);
 }
 
 std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer) {

@@ -53,7 +53,18 @@ class QuorumRecover final : public Verb {
     if (chosen == nullptr) {
       return exit_code_;
     }
-    if (chosen->idle_ms < kLeaderlessMs || chosen->live > chosen->voters / 2) {
+    for (const RecoveryInfo& other : found_) {
+      if (other.epoch > chosen->epoch) {
+        return session.fail(ResponseStatus::kConflict,
+                            "host " + other.host_name + " is of epoch " +
+                                std::to_string(other.epoch) + " already, host " +
+                                chosen->host_name + " of " + std::to_string(chosen->epoch) +
+                                ": a quorum was recovered there; start what is off and see "
+                                "`muster quorum`");
+      }
+    }
+    if (!chosen->has_rival &&
+        (chosen->idle_ms < kLeaderlessMs || chosen->live > chosen->voters / 2)) {
       return session.fail(ResponseStatus::kConflict,
                           "host " + chosen->host_name + " hears " + std::to_string(chosen->live) +
                               " of " + std::to_string(chosen->voters) +
@@ -140,7 +151,10 @@ class QuorumRecover final : public Verb {
   /// What an operator must know before saying yes.
   std::string consequences(const RecoveryInfo& chosen) const {
     const std::string last = std::to_string(chosen.last.value());
-    std::string text =
+    std::string text = chosen.has_rival
+                           ? "The quorum was recovered twice under one epoch: this ends both.\n"
+                           : "";
+    text +=
         "The quorum would go on from " + chosen.host_name + ", whose log ends at " + last + ".\n";
     const std::uint64_t unsure = chosen.last.value() - chosen.commit.value();
     if (unsure > 0) {

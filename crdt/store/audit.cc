@@ -41,11 +41,33 @@ void Audit::tick(Instant now, const HeldRows& rows, const std::vector<HostId>& n
     audit_at_ = now + kAuditPeriod;
     ask_neighbour(rows, neighbours, messages);
   }
+  if (now >= meet_at_) {
+    meet_at_ = kNever;
+    ask_newcomers(rows, neighbours, messages);
+  }
   ask_behind(now, rows, messages);
 }
 
+void Audit::meet(Instant now, const std::vector<HostId>& newcomers) {
+  newcomers_.insert(newcomers.begin(), newcomers.end());
+  meet_at_ = newcomers_.empty() ? kNever : std::min(meet_at_, now + kMeetDelay);
+}
+
+void Audit::ask_newcomers(const HeldRows& rows, const std::vector<HostId>& neighbours,
+                          std::vector<RowsMessage>& messages) {
+  RowsBody question;
+  question.audit = rows.digest();
+  const std::string bytes = encode(question);
+  for (const HostId& host : neighbours) {
+    if (newcomers_.contains(host)) {
+      messages.push_back({host, bytes});
+    }
+  }
+  newcomers_.clear();
+}
+
 Instant Audit::next_deadline() const {
-  Instant deadline = audit_at_;
+  Instant deadline = std::min(audit_at_, meet_at_);
   for (const auto& [host, behind] : behind_) {
     deadline = std::min(deadline, behind.ask_at);
   }
@@ -55,6 +77,7 @@ Instant Audit::next_deadline() const {
 void Audit::check_invariants() const {
   CHECK(behind_.size() <= kBehindMax);
   CHECK(!behind_.contains(self_));
+  CHECK(newcomers_.empty() == (meet_at_ == kNever));
 }
 
 void Audit::ask_neighbour(const HeldRows& rows, const std::vector<HostId>& neighbours,

@@ -2,8 +2,8 @@
 // Audit: finds and repairs what the flood lost, by comparing what two hosts hold. A part of
 // HostStore. Three ways, cheapest first: a probe ack names the newest version of its sender's row,
 // and a row that stays behind it for kAskDelay is asked for; a new link compares digests of all
-// rows both ways; every kAuditPeriod one random neighbour is asked whether its digest over
-// everything is ours.
+// rows both ways; every kAuditPeriod one random neighbour, and each new one a moment after it
+// became one, is asked whether its digest over everything is ours.
 //
 // Whoever is asked answers from what it holds at that moment and remembers nothing. A lost question
 // or answer is not repeated: the next ack, link or audit asks again.
@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ namespace muster::crdt {
 inline constexpr Duration kAuditPeriod = std::chrono::seconds(10);
 /// How long a flood may take before a version heard of in an ack is asked for.
 inline constexpr Duration kAskDelay = std::chrono::milliseconds(500);
+/// So long after it became a neighbour a host is asked: while it was none, it was told nothing, and
+/// told nothing. Lower: asked while the news that it missed is still on its way.
+inline constexpr Duration kMeetDelay = std::chrono::seconds(1);
 
 class Audit {
  public:
@@ -35,6 +39,8 @@ class Audit {
 
   /// `host` said that its row has this version.
   void note_version(Instant now, HostId host, RowVersion version, const HeldRows& rows);
+  /// These are neighbours now, and were none.
+  void meet(Instant now, const std::vector<HostId>& newcomers);
   /// Digests of everything, and the own row: what the other end of a new link is sent.
   void send_summary(HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages) const;
   /// The last message of a summary, for a host whose id is not known yet.
@@ -58,6 +64,8 @@ class Audit {
 
   void ask_neighbour(const HeldRows& rows, const std::vector<HostId>& neighbours,
                      std::vector<RowsMessage>& messages);
+  void ask_newcomers(const HeldRows& rows, const std::vector<HostId>& neighbours,
+                     std::vector<RowsMessage>& messages);
   void ask_behind(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   std::vector<RowsBody> summary(const HeldRows& rows) const;
   void compare(HostId from, const RowsBody& question, const HeldRows& rows,
@@ -67,6 +75,8 @@ class Audit {
   Rng rng_;  ///< Draws whom to ask.
   std::map<HostId, Behind> behind_;
   Instant audit_at_ = Instant{} + kAuditPeriod;
+  std::set<HostId> newcomers_;
+  Instant meet_at_ = kNever;  ///< When they are asked.
 };
 
 }  // namespace muster::crdt

@@ -1,6 +1,7 @@
 #include "crdt/store/host_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gossip/base/check.h"
@@ -65,7 +66,7 @@ void HostStore::step(Instant now, Input input) {
                         audit_.send_summary(up.peer, rows_, output_.messages);
                       }
                     },
-                    [&](const NeighboursChanged& changed) { on_neighbours(changed); },
+                    [&](const NeighboursChanged& changed) { on_neighbours(now, changed); },
                     [&](const PeerVersion& said) {
                       audit_.note_version(now, said.host, said.version, rows_);
                     }},
@@ -286,9 +287,16 @@ void HostStore::changed(HostId host, HeldRow& held, const std::vector<std::uint3
   }
 }
 
-void HostStore::on_neighbours(const NeighboursChanged& input) {
+void HostStore::on_neighbours(Instant now, const NeighboursChanged& input) {
   std::vector<HostId> neighbours = input.neighbours;
   std::erase(neighbours, self_);
+  const std::vector<HostId>& before = spread_.neighbours();
+  std::vector<HostId> newcomers;
+  std::copy_if(neighbours.begin(), neighbours.end(), std::back_inserter(newcomers),
+               [&before](HostId host) {
+                 return std::find(before.begin(), before.end(), host) == before.end();
+               });
+  audit_.meet(now, newcomers);
   spread_.set_neighbours(std::move(neighbours));
 }
 

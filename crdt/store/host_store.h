@@ -122,7 +122,7 @@ class HostStore {
  private:
   void on_publish(Instant now, const Publish& input);
   void on_rows(Instant now, const RowsReceived& input);
-  void on_neighbours(const NeighboursChanged& input);
+  void on_neighbours(Instant now, const NeighboursChanged& input);
 
   void recover(const Records& recovered);
   void begin_generation(Row& own);

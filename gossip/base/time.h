@@ -21,6 +21,8 @@ using Instant = BootClock::time_point;
 
 /// "Never": the deadline of a machine that waits for input only.
 inline constexpr Instant kNever = Instant::max();
+/// Before anything happened; differences to it do not overflow.
+inline constexpr Instant kLongAgo = Instant{} - std::chrono::hours(1000);
 
 /// Whole milliseconds, for wire, events and people. Truncates.
 constexpr std::int64_t to_ms(Duration duration) {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "gossip/base/storm_mode.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/state.h"
@@ -45,10 +46,9 @@ struct AgentMessageReceived {
 struct HostViewChanged {
   HostView view;
 };
-/// So many hosts fell silent at once that the network may be cut: nobody is evicted by silence
-/// meanwhile.
+/// What the silent hosts look like from here: it says what silence may end (StormMode).
 struct StormChanged {
-  bool suspected = false;
+  StormMode mode = StormMode::kNormal;
 };
 /// Voters that do not answer this leader (`hosts`), and those whose disks do not follow (`late`).
 /// Nothing new is placed there, long before any verdict: a leader that took over from a frozen one

@@ -173,7 +173,7 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
   for (const QueueKey& place_in_queue : turn.state.queue()) {
     const Job& job = *turn.state.job(place_in_queue.job);
     std::optional<Placement> placement = place(free, job);
-    if (!placement.has_value() || ++count > kDecidesMax) {
+    if (!placement.has_value() || ++count > kDecidesMax || !may_begin(turn, job)) {
       break;
     }
     free.take(placement->type, placement->members);
@@ -186,6 +186,20 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
     fact.members = std::move(placement->members);
     proposals.propose(turn, fact);
   }
+}
+
+bool Judge::may_begin(const Turn& turn, const Job& job) {
+  if (job.attempts == 0 || turn.seen.storm() <= StormMode::kDomain) {
+    return true;
+  }
+  const Instant ready_at = retries_.ready_at(kRetriesASecondInStorm);
+  if (turn.now < ready_at) {
+    wake_at(ready_at);
+    placing_wanted_ = true;
+    return false;
+  }
+  retries_.take(turn.now, kRetriesASecondInStorm);
+  return true;
 }
 
 void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {
@@ -203,6 +217,8 @@ void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {
       const Cause cause = stop_cause(turn, *attempt, *job);
       if (cause != Cause::kNone) {
         proposals.propose(turn, entry::Stop{token, cause});
+      } else if (is_lost_past_patience(turn, *attempt, *job)) {
+        evict(turn, proposals, entry::Stop{token, Cause::kHostLost});
       }
     }
   }
@@ -267,7 +283,7 @@ Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job
   if (job.spec.time_limit > Duration::zero() && ran >= job.spec.time_limit) {
     return Cause::kTimeLimit;
   }
-  return is_lost_past_patience(turn, attempt, job) ? Cause::kHostLost : Cause::kNone;
+  return Cause::kNone;
 }
 
 Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
@@ -277,7 +293,7 @@ Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
 
 /// An attempt none of whose ranks is reachable is never stopped by silence: it may be running well.
 bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job) {
-  if (turn.seen.is_storm() || job.spec.on_lost_host == OnLostHost::kWait) {
+  if (job.spec.on_lost_host == OnLostHost::kWait) {
     return false;
   }
   bool lost = false;
@@ -302,10 +318,23 @@ bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, cons
   return lost && some_reachable;
 }
 
-void Judge::judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk) {
-  if (turn.seen.is_storm()) {
+/// Proposes what silence ends, if it may end one thing more now.
+void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
+  if (turn.seen.storm() == StormMode::kPartitionSuspected ||
+      proposals.free_at(proposal_name(entry)) > turn.now) {
+    return;  // It is looked at again when that is over.
+  }
+  const std::int64_t a_second =
+      turn.seen.storm() == StormMode::kPartial ? kEvictionsASecondPartial : kEvictionsASecond;
+  if (turn.now < evictions_.ready_at(a_second)) {
+    wake_at(evictions_.ready_at(a_second));
     return;
   }
+  evictions_.take(turn.now, a_second);
+  proposals.propose(turn, entry);
+}
+
+void Judge::judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk) {
   for (const auto& [id, record] : turn.state.hosts()) {
     if (record.is_reachable()) {
       continue;
@@ -332,7 +361,7 @@ void Judge::judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk&
       wake_at(due);
       continue;
     }
-    proposals.propose(turn, condemn);
+    evict(turn, proposals, condemn);
   }
 }
 

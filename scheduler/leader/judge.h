@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 
+#include "gossip/base/pace.h"
 #include "gossip/base/time.h"
 #include "scheduler/leader/agent_desk.h"
 #include "scheduler/leader/proposals.h"
@@ -27,6 +28,12 @@ namespace muster::scheduler {
 
 inline constexpr std::size_t kDecidesMax = 64;    ///< Proposed in one go.
 inline constexpr std::size_t kObservesMax = 512;  ///< On their way at once.
+/// Gangs stopped and hosts condemned for silence; a tenth of it in StormMode::kPartial, none while
+/// a cut is suspected.
+inline constexpr std::int64_t kEvictionsASecond = 20;
+inline constexpr std::int64_t kEvictionsASecondPartial = 2;
+/// Once a cut heals, many gangs begin anew at once: they do so in turn.
+inline constexpr std::int64_t kRetriesASecondInStorm = 20;
 
 class Judge {
  public:
@@ -52,6 +59,7 @@ class Judge {
  private:
   void observe_hosts(const Turn& turn, Proposals& proposals);
   std::set<HostId> unplaceable(const Turn& turn) const;
+  bool may_begin(const Turn& turn, const Job& job);
   void place_queue(const Turn& turn, Proposals& proposals);
   void judge_attempts(const Turn& turn, Proposals& proposals);
   bool fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
@@ -61,6 +69,7 @@ class Judge {
   Cause stop_cause(const Turn& turn, const Attempt& attempt, const Job& job);
   bool is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job);
   void judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
+  void evict(const Turn& turn, Proposals& proposals, const Entry& entry);
   void expire_due(const Turn& turn, Proposals& proposals);
   void tick_cluster_time(const Turn& turn, Proposals& proposals);
   Instant unreachable_since(const Turn& turn, const HostId& host) const;
@@ -70,6 +79,8 @@ class Judge {
   Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
   std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
   bool placing_wanted_ = true;
+  Pace evictions_;  ///< What silence ends.
+  Pace retries_;    ///< Jobs placed anew while something looks like a cut, or did.
   std::set<Token> unjudged_;                 ///< Attempts something happened to.
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
 };

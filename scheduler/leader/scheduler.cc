@@ -181,7 +181,7 @@ void Scheduler::on_host_view_changed(Instant now, input::HostViewChanged& fact) 
 }
 
 void Scheduler::on_storm_changed(Instant now, const input::StormChanged& fact) {
-  seen_.on_storm(fact.suspected);
+  seen_.on_storm(fact.mode);
   if (leader_.has_value()) {
     leader_->on_storm(now);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What this voter sees of hosts by itself: the gossiped view of each, whether so many fell silent
-// that the network may be cut, and which voters are quiet. Every voter keeps it, so that whoever
+// What this voter sees of hosts by itself: the gossiped view of each, what the silent ones
+// look like, and which voters are quiet. Every voter keeps it, so that whoever
 // leads next knows it at once. It is no part of the state and differs between voters: a leader
 // makes entries of it (Observe) before anything depends on it, and only keeps placement off quiet
 // voters without one.
@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "gossip/base/storm_mode.h"
 #include "gossip/base/time.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/state/state.h"
@@ -21,14 +22,14 @@ namespace muster::scheduler {
 class SeenHosts {
  public:
   void on_view(Instant now, HostView view);
-  void on_storm(bool suspected) { storm_ = suspected; }
+  void on_storm(StormMode mode) { storm_ = mode; }
   void on_voters_quiet(const input::VotersQuiet& voters);
 
   /// Null: nothing was said of it yet.
   const HostView* view(const HostId& host) const;
   /// Since when it is alive, or is not; nothing when nothing was said of it yet.
   std::optional<Instant> since(const HostId& host) const;
-  bool is_storm() const { return storm_; }
+  StormMode storm() const { return storm_; }
   /// Voters that do not answer, the late ones among them.
   const std::set<HostId>& quiet() const { return quiet_; }
   bool is_late(const HostId& host) const { return late_.contains(host); }
@@ -44,7 +45,7 @@ class SeenHosts {
     Instant since;  ///< Of the verdict.
   };
   std::map<HostId, Record> views_;
-  bool storm_ = false;
+  StormMode storm_ = StormMode::kNormal;
   std::set<HostId> quiet_;
   std::set<HostId> late_;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gossip/base/event.h"
+#include "gossip/base/storm_mode.h"
 #include "scheduler/protocol/quorum_action.h"
 #include "scheduler/raft/raft.h"
 #include "scheduler/seat/electorate.h"
@@ -51,7 +52,7 @@ class ElectorateKeeper {
     seats_[seat.host] = seat.id;
     setbacks_.erase(seat.host);
   }
-  void storm_changed(bool suspected) { is_calm_ = !suspected; }
+  void storm_changed(StormMode mode) { is_calm_ = mode == StormMode::kNormal; }
 
   /// Looks: precondition, `raft` leads. `hosts` are those that live or left.
   void look(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts);

@@ -91,7 +91,7 @@ void QuorumSeat::step(Instant now, Input fact) {
       },
       [&](const input::StormChanged& each) {
         scheduler_.step(now, each);
-        keeper_.storm_changed(each.suspected);
+        keeper_.storm_changed(each.mode);
         return true;
       },
       [&](const input::OwnDiskLate&) {

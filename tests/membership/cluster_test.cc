@@ -124,7 +124,7 @@ TEST_F(Cluster, AMinorityMutesItselfAndAllAgreeAfterTheHeal) {
       EXPECT_FALSE(is_accusation && side.contains(line.by)) << line.event.text();
     }
     EXPECT_EQ(cluster_->count("isolated", from_), 5U) << cluster_->story();
-    EXPECT_EQ(cluster_->membership(0).storm_mode(cluster_->now()), StormMode::kPartitionSuspected);
+    EXPECT_EQ(cluster_->membership(0).storm().mode, StormMode::kPartitionSuspected);
     cluster_->heal();
     const Instant healed = cluster_->now();
     cluster_->run_for(seconds(6));
@@ -281,18 +281,18 @@ TEST_F(Cluster, ACutOffHostNoticesThatNobodyProbesIt) {
 }
 
 TEST_F(Cluster, AHostThatSleptThroughTheEndOfItsIsolationKnowsThatItIsOver) {
-  start(5);
   for (int time = 0; time < 20; ++time) {  // Asleep at any moment of its rounds.
+    start(5);
     cluster_->cut({1});
     cluster_->run_for(seconds(8) + milliseconds(70) * time);
-    EXPECT_EQ(cluster_->membership(1).storm_mode(cluster_->now()), StormMode::kPartitionSuspected);
+    EXPECT_EQ(cluster_->membership(1).storm().mode, StormMode::kPartitionSuspected);
     cluster_->freeze(1);
     cluster_->heal();
     cluster_->run_for(seconds(30));
     cluster_->thaw(1);
     cluster_->run_for(seconds(120));
     ASSERT_TRUE(cluster_->all_alive()) << cluster_->story();
-    ASSERT_EQ(cluster_->membership(1).storm_mode(cluster_->now()), StormMode::kNormal)
+    ASSERT_EQ(cluster_->membership(1).storm().mode, StormMode::kNormal)
         << "at " << time;
   }
 }
@@ -307,6 +307,98 @@ TEST_F(Cluster, AHundredHostsFindEachOtherAndJudgeARack) {
     EXPECT_TRUE(cluster_->all("unreachable", host, from_).has_value()) << host;
   }
   EXPECT_EQ(cluster_->count("unreachable", from_), 5U * 95U);
+}
+
+TEST_F(Cluster, TwoOfTwentyFourThatStopAreNoStorm) {
+  start(24);
+  cluster_->power_off(3);
+  cluster_->run_for(milliseconds(300));
+  cluster_->power_off(17);
+  cluster_->run_for(seconds(6));
+  EXPECT_EQ(cluster_->count("unreachable", from_), 2U * 22U);
+  EXPECT_EQ(cluster_->count("storm_mode", from_), 0U) << cluster_->story();
+}
+
+/// Their kernels answer, so nobody is silent; nor is who comes back and finds them so.
+TEST_F(Cluster, TwoOfFourWhoseAgentsAreDownAreNoStorm) {
+  start(4);
+  cluster_->kill_agent(0);
+  cluster_->kill_agent(1);
+  cluster_->run_for(seconds(5));
+  cluster_->kill_agent(2);
+  cluster_->run_for(milliseconds(300));
+  cluster_->restart(2);
+  cluster_->run_for(seconds(40));
+  for (const std::size_t host : {2U, 3U}) {
+    EXPECT_EQ(cluster_->membership(host).storm().mode, StormMode::kNormal) << host;
+  }
+}
+
+/// Whether cut in halves or in thirds: whoever leads sits on some side, and evicts nobody.
+TEST_F(Cluster, EveryHostOfACutFleetSuspectsTheCut) {
+  for (const std::size_t hosts : {24U, 48U}) {
+    for (const std::size_t far : {2U, 3U}) {
+      start(hosts, far);
+      std::set<std::size_t> side;
+      for (std::size_t host = 0; host < hosts; host += far) {
+        side.insert(host);
+      }
+      cluster_->cut(side);
+      Instant worst = from_;
+      for (std::size_t host = 0; host < hosts; ++host) {
+        while (cluster_->membership(host).storm().mode != StormMode::kPartitionSuspected &&
+               cluster_->now() - from_ < seconds(20)) {
+          cluster_->run_for(milliseconds(10));
+          worst = cluster_->now();
+        }
+      }
+      std::printf("cut 1/%zu of %zu known to all after %lld ms\n", far, hosts,
+                  static_cast<long long>(to_ms(worst - from_)));
+      EXPECT_LE(worst - from_, seconds(6));
+      cluster_->heal();
+      cluster_->run_for(seconds(10));
+      EXPECT_TRUE(cluster_->all_alive());
+      cluster_->run_for(seconds(65));
+      EXPECT_EQ(cluster_->membership(1).storm().mode, StormMode::kNormal);
+    }
+  }
+}
+
+// Its observers died first and kept their verdicts; with the whole list it would stay a suspect.
+TEST_F(Cluster, AHostWhoseObserversAreGoneIsJudgedByThoseThatAreLeft) {
+  start(100);
+  const std::vector<HostId> observers = cluster_->membership(5).observers();
+  ASSERT_EQ(observers.size(), 10U);
+  std::set<std::size_t> gone;
+  for (std::size_t host = 0; host < 100 && gone.size() < 4; ++host) {
+    if (std::find(observers.begin(), observers.end(), cluster_->id(host)) != observers.end()) {
+      gone.insert(host);
+      cluster_->power_off(host);
+    }
+  }
+  cluster_->run_for(milliseconds(31500));  // They are not new any more, and not replaced yet.
+  from_ = cluster_->now();
+  cluster_->power_off(5);
+  cluster_->run_for(seconds(9));
+  // Who watches three of the dead suspects a cut, and judges with the whole list.
+  EXPECT_GE(cluster_->count("unreachable", from_), 90U);
+}
+
+TEST_F(Cluster, WhoIsLostAgainAndAgainIsTrustedLaterEachTime) {
+  start(5);
+  Duration before{0};
+  for (int time = 0; time < 4; ++time) {
+    cluster_->cut({2});
+    cluster_->run_for(seconds(10));
+    cluster_->heal();
+    const Instant healed = cluster_->now();
+    cluster_->run_for(seconds(45));
+    const auto trusted = cluster_->all("alive_again", 2, healed);
+    ASSERT_TRUE(trusted.has_value()) << time;
+    EXPECT_GT(*trusted, before + seconds(1)) << time;
+    before = *trusted;
+  }
+  EXPECT_GT(before, seconds(20));
 }
 
 TEST_F(Cluster, TheSameSeedTellsTheSameStory) {

@@ -127,6 +127,17 @@ TEST(Evidence, CountsOnlyObserversOfThisStart) {
   EXPECT_EQ(evidence.accusations(host(9), Generation(1), observers).size(), 3U);
 }
 
+TEST(Evidence, WeakClaimsSayWhatKindWhereThereAreNoOthers) {
+  EXPECT_EQ((Tally{.strong = 0, .weak = 2, .refused = 0, .weak_refused = 2}.kind()),
+            crdt::ClaimKind::kRefused);
+  EXPECT_EQ((Tally{.strong = 0, .weak = 2, .refused = 0, .weak_refused = 1}.kind()),
+            crdt::ClaimKind::kSilent);
+  EXPECT_EQ((Tally{.strong = 1, .weak = 2, .refused = 0, .weak_refused = 2}.kind()),
+            crdt::ClaimKind::kSilent);
+  EXPECT_EQ((Tally{.strong = 3, .weak = 0, .refused = 2, .weak_refused = 0}.kind()),
+            crdt::ClaimKind::kRefused);
+}
+
 TEST(Evidence, ReplacingASetNamesTheSubjectsThatChanged) {
   Evidence evidence;
   evidence.replace(Instant{}, host(1),

@@ -136,6 +136,26 @@ TEST_F(ClusterTest, OneAgentAloneIsACluster) {
   EXPECT_TRUE(drains(30s));
 }
 
+/// Who starts while the first quorum forms refuses rows of a cluster that it is not in yet; nobody
+/// says them again.
+TEST_F(ClusterTest, WhoStartsAsTheFirstQuorumFormsKnowsAllAtOnce) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    WorldOptions options;
+    options.seed = seed;
+    options.hosts = 12;
+    boot(options);
+    const auto all_know_all = [&] {
+      for (std::uint32_t host = 0; host < world_->size(); ++host) {
+        if (!world_->is_running(host) || !sees_all_alive(host)) {
+          return false;
+        }
+      }
+      return true;
+    };
+    EXPECT_TRUE(world_->run_until_true(all_know_all, 3s)) << "seed " << seed;
+  }
+}
+
 TEST_F(ClusterTest, AVoterThatStaysAwayIsReplacedAndJobsGoOn) {
   boot_and_settle();
   const std::uint32_t lost = leader() == 0 ? 1 : 0;

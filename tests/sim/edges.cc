@@ -46,6 +46,7 @@ class Acts : private Stage {
     play("requeue_while_reserved", [this] { return order_while_reserved(agent::Verb::kRequeue); });
     play("suspend_while_running", [this] { return suspend_while_running(); });
     play("requeue_while_running", [this] { return requeue_while_running(); });
+    play("end_before_the_stop_comes", [this] { return end_before_the_stop_comes(); });
     play("fence_of_a_kept_grant", [this] { return fence_of_a_kept_grant(); });
     play("fence_while_reserved", [this] { return fence_while_reserved(); });
     until([this] { return is_at_rest(); }, 5min);
@@ -116,6 +117,20 @@ class Acts : private Stage {
     order(agent::Verb::kRequeue);
     return until([this] { return is(JobState::kQueued); }, 20s) &&
            until([this] { return is(JobState::kRunning); }, 20s);
+  }
+
+  /// The ranks of a host that is cut off end well while the Stop cannot reach it.
+  bool end_before_the_stop_comes() {
+    submit(8, 4s);
+    if (!until([this] { return is(JobState::kRunning); }, 5s) || member() == leader()) {
+      return false;
+    }
+    isolate(member());
+    cancel();
+    const bool stops = until([this] { return is(JobState::kStopping); }, 2s);
+    world_.run_for(5s);
+    world_.network().heal_all();
+    return stops && until([this] { return !is(JobState::kStopping); }, 20s);
   }
 
   /// A host that is off for good, under a job that silence never ends.

@@ -17,6 +17,9 @@ namespace {
 constexpr int kRecoveryTries = 20;
 constexpr Duration kAnswerWait = std::chrono::seconds(1);
 constexpr Duration kBackMax = std::chrono::seconds(15);
+/// From an alarm to the operator's word about it.
+constexpr Duration kReactsMin = std::chrono::seconds(5);
+constexpr Duration kReactsMax = std::chrono::seconds(20);
 
 class EndsInOneQuorum : public Checker {
  public:
@@ -26,6 +29,21 @@ class EndsInOneQuorum : public Checker {
       world.violation(name(), amiss);
     }
   }
+};
+
+/// Hears the alarm as an operator does.
+class RivalAlarm : public Checker {
+ public:
+  explicit RivalAlarm(std::function<void()> heard) : heard_(std::move(heard)) {}
+  std::string name() const override { return "rival_alarm"; }
+  void on_event(World&, std::uint32_t, const Event& event) override {
+    if (event.name == "rival_epoch") {
+      heard_();
+    }
+  }
+
+ private:
+  std::function<void()> heard_;
 };
 
 const scheduler::State* leaders_state(const World& world) {
@@ -78,8 +96,18 @@ void LostQuorum::lose_majority() {
   });
 }
 
+void LostQuorum::listen() {
+  world_.add_checker(std::make_unique<RivalAlarm>([this] {
+    if (!is_rivalled_) {
+      is_rivalled_ = true;
+      after(kReactsMin, kReactsMax, [this] { look(kRecoveryTries); });
+    }
+  }));
+}
+
 void LostQuorum::look(int tries) {
-  if (is_led() || tries == 0) {
+  if (!is_needed() || tries == 0) {
+    is_rivalled_ = false;
     return;
   }
   std::vector<std::uint64_t> asked;
@@ -102,9 +130,14 @@ void LostQuorum::decide(const std::vector<std::uint64_t>& asked, int tries) {
       continue;
     }
     const auto info = agent::decode_payload<agent::RecoveryInfo>(reply->response.payload);
-    if (info.has_value() && info->has_log && (!best.has_value() || knows(*best) < knows(*info))) {
+    const bool is_meant = info.has_value() && info->has_log && (!is_rivalled_ || info->has_rival);
+    if (is_meant && (!best.has_value() || knows(*best) < knows(*info))) {
       best = info;
     }
+  }
+  if (!best.has_value() && is_rivalled_) {
+    is_rivalled_ = false;  // Nobody hears two quorums any more.
+    return;
   }
   const auto host = best.has_value() ? world_.find(best->host) : std::nullopt;
   if (!host.has_value() || !world_.is_running(*host)) {
@@ -114,7 +147,8 @@ void LostQuorum::decide(const std::vector<std::uint64_t>& asked, int tries) {
   after(kAnswerWait, kAnswerWait, [this, order, tries] {
     const ClientReply* reply = world_.reply_to(order);
     if (reply != nullptr && reply->response.status == agent::ResponseStatus::kOk) {
-      ++counts_["quorum_recovered"];
+      ++counts_[is_rivalled_ ? "rivals_ended" : "quorum_recovered"];
+      is_rivalled_ = false;
     } else {
       look(tries - 1);
     }

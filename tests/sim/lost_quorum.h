@@ -27,6 +27,8 @@ class LostQuorum {
   static bool is_in(const SwarmProfile& profile) { return profile.has(Fault::kQuorumLost); }
   static Checkers add_checkers(World& world);
 
+  /// From now on the operator obeys the alarm about two quorums of one epoch.
+  void listen();
   /// Powers a majority off; they come back a while after the recovery. Nothing while nobody leads.
   void lose_majority();
   /// "" when all hosts follow one leader in one epoch and all jobs have ended, else what is not so.
@@ -36,6 +38,7 @@ class LostQuorum {
   /// What an operator does with `muster quorum recover`: asks everyone, then orders the host that
   /// knows most to go on; until somebody leads.
   void look(int tries);
+  bool is_needed() const { return is_rivalled_ || !is_led(); }
   void decide(const std::vector<std::uint64_t>& asked, int tries);
   std::uint64_t ask(std::uint32_t host, const agent::RecoverArgs& arguments);
   bool is_led() const;
@@ -44,6 +47,7 @@ class LostQuorum {
   World& world_;
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
+  bool is_rivalled_ = false;  ///< The alarm was heard, and nothing came of it yet.
 };
 
 }  // namespace muster::sim

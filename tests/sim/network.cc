@@ -33,4 +33,33 @@ Network::Arrivals Network::arrivals(std::uint32_t from, std::uint32_t to,
   return times;
 }
 
+void Network::lose(std::uint32_t from, std::uint32_t to, std::uint32_t millionths) {
+  if (millionths == 0) {
+    losses_.erase({from, to});
+  } else {
+    losses_[{from, to}] = millionths;
+  }
+}
+
+bool Network::carries(std::uint32_t from, std::uint32_t to) {
+  ++stats.sent;
+  if (is_cut(from, to)) {
+    ++stats.cut;
+    return false;
+  }
+  const auto found = losses_.find({from, to});
+  if ((faults.loss > 0 && rng_.chance(faults.loss)) ||
+      (found != losses_.end() && rng_.chance(found->second))) {
+    ++stats.lost;
+    return false;
+  }
+  ++stats.delivered;
+  return true;
+}
+
+Duration Network::delay(std::uint32_t from, std::uint32_t to) {
+  const auto detour = detours_.find({from, to});
+  return one_way() + (detour == detours_.end() ? Duration(0) : detour->second);
+}
+
 }  // namespace muster::sim

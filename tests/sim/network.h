@@ -53,6 +53,8 @@ class Network {
   bool is_cut(std::uint32_t from, std::uint32_t to) const {
     return !cuts_.empty() && cuts_.contains({from, to});
   }
+  /// Of what is sent from one to the other so many millionths are lost, beside `faults.loss`.
+  void lose(std::uint32_t from, std::uint32_t to, std::uint32_t millionths);
   /// All that is sent from one to the other takes this much longer, cuts that come later
   /// notwithstanding: it is under way. 0 = no longer.
   void detour(std::uint32_t from, std::uint32_t to, Duration more) { detours_[{from, to}] = more; }
@@ -64,12 +66,16 @@ class Network {
     std::size_t count = 0;
   };
   Arrivals arrivals(std::uint32_t from, std::uint32_t to, const std::string& bytes);
+  /// For links that send again what is lost: whether one packet gets through, and its time.
+  bool carries(std::uint32_t from, std::uint32_t to);
+  Duration delay(std::uint32_t from, std::uint32_t to);
   Duration one_way() { return rng_.between(faults.delay_min, faults.delay_max); }
 
  private:
   Rng rng_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> detours_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> losses_;
 };
 
 }  // namespace muster::sim

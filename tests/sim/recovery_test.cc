@@ -287,6 +287,36 @@ TEST_F(RecoveryTest, WhatTheLostVotersStartedIsAdopted) {
   ASSERT_TRUE(world_.run_until_true([&] { return jobs_in(JobState::kCompleted) == 3; }, 90s));
 }
 
+/// Two operators, on either side of a cut. The alarm says what to do, and it may be done though
+/// both quorums have leaders.
+TEST_F(RecoveryTest, OfTwoRecoveriesUnderOneCounterAThirdMakesOneQuorum) {
+  world_.power_off(leader_);
+  world_.network().cut(other_, survivor_);
+  world_.network().cut(survivor_, other_);
+  for (std::uint32_t host = 3; host < kHosts; ++host) {
+    world_.network().cut(other_, host);
+    world_.network().cut(host, other_);
+  }
+  world_.run_for(10s);
+  ASSERT_EQ(recover(), agent::ResponseStatus::kOk);
+  std::swap(survivor_, other_);
+  ASSERT_EQ(recover(), agent::ResponseStatus::kOk);
+  std::swap(survivor_, other_);
+  world_.run_for(10s);
+  EXPECT_EQ(recover(), agent::ResponseStatus::kConflict) << "nobody knows yet";
+  world_.network().heal_all();
+  world_.run_for(30s);
+  ASSERT_NE(seat(survivor_).epoch(), seat(other_).epoch());
+  ASSERT_EQ(seat(survivor_).epoch().counter, 2U);
+  ASSERT_EQ(seat(other_).epoch().counter, 2U);
+  EXPECT_EQ(recover(), agent::ResponseStatus::kOk);
+  world_.power_on(leader_);
+  world_.start_agent(leader_);
+  ASSERT_TRUE(world_.run_until_true([&] { return is_one_again(); }, 150s));
+  EXPECT_EQ(state().epoch(), 3U);
+  EXPECT_EQ(recover(), agent::ResponseStatus::kConflict) << "there is nothing to end any more";
+}
+
 /// The others were only out of sight: an operator's mistake. All follow the new epoch in the end.
 TEST_F(RecoveryTest, ALivingQuorumYieldsToTheOneThatWasWronglyRecovered) {
   for (const std::uint32_t voter : {leader_, other_}) {

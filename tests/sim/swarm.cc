@@ -36,6 +36,9 @@ class Swarm {
         LostQuorum::is_in(profile_) ? LostQuorum::add_checkers(world_) : add_checkers(world_);
     submits_ = checkers.submits == nullptr ? &submits_tried_ : checkers.submits;
     gpus_ = checkers.gpus;
+    if (options_.faults && LostQuorum::is_in(profile_)) {
+      lost_quorum_.listen();
+    }
     if (options_.faults && DiskFaults::may_forget(profile_)) {
       auto marks = std::make_unique<DiskMarks>();
       marks_ = marks.get();

@@ -29,7 +29,8 @@ HostId id_of(std::uint64_t seed, std::uint32_t host) {
 World::World(WorldOptions options)
     : options_(options), rng_(options.seed), network_(rng_.fork()) {
   for (std::uint32_t i = 0; i < options_.hosts; ++i) {
-    hosts_.push_back(std::make_unique<Host>(id_of(options_.seed, i), rng_.fork()));
+    const HostId id = i < options_.ids.size() ? options_.ids[i] : id_of(options_.seed, i);
+    hosts_.push_back(std::make_unique<Host>(id, rng_.fork()));
     Host& host = *hosts_.back();
     const auto drift = static_cast<std::uint64_t>(2 * options_.drift_ppm_max + 1);
     host.rate = kMillion - options_.drift_ppm_max + static_cast<std::int64_t>(rng_.below(drift));

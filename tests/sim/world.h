@@ -18,6 +18,7 @@
 #include "tests/sim/event_queue.h"
 #include "tests/sim/network.h"
 #include "tests/sim/rank_farm.h"
+#include "tests/sim/tcp_stream.h"
 
 namespace muster::sim {
 
@@ -56,6 +57,12 @@ struct WorldOptions {
   std::uint32_t invariant_stride = 1; ///< check_invariants() after every n-th step of a host.
   bool check_messages = false;        ///< Checkers are shown messages, too.
   bool stop_at_violation = false;     ///< Nothing more happens once a checker has spoken.
+  std::vector<HostId> ids;            ///< Empty = made of the seed.
+  /// Links behave as TCP's connections do (tcp_stream.h), instead of losing what is lost for good.
+  /// Then nothing is doubled nor overtaken: those faults are not TCP's.
+  bool tcp_links = false;
+  /// What nobody acknowledged for so long ends a connection; 0 = never. With tcp_links.
+  Duration user_timeout = std::chrono::seconds(5);
 };
 
 struct ClientReply {
@@ -93,6 +100,7 @@ class World {
   void power_on(std::uint32_t host);
   /// Every process of the host stands still; what arrives meanwhile is delivered afterwards.
   void freeze(std::uint32_t host, Duration duration);
+  void thaw(std::uint32_t host);  ///< Before its time.
   void kill_supervisor(std::uint32_t host);
   void set_fsync(std::uint32_t host, Duration min, Duration max);
   /// How much too fast its clock runs. Before anything ran.
@@ -140,6 +148,7 @@ class World {
     std::uint32_t target_life = 0;
     Instant ready;
     Instant last_arrival;
+    std::uint32_t closed_epoch = 0;  ///< The dialled end gave this connection up.
   };
   struct Deliver {
     std::uint32_t host;
@@ -172,7 +181,11 @@ class World {
   struct Action {
     std::function<void()> run;
   };
-  using Payload = std::variant<Deliver, LinkLost, Wake, FarmWake, DiskDone, Thaw, Action>;
+  struct Resend {
+    StreamKey key;
+    std::uint32_t epoch;
+  };
+  using Payload = std::variant<Deliver, LinkLost, Wake, FarmWake, DiskDone, Thaw, Action, Resend>;
 
   void on(Deliver&& event);
   void on(const LinkLost& event);
@@ -181,6 +194,7 @@ class World {
   void on(const DiskDone& event);
   void on(const Thaw& event);
   void on(const Action& event);
+  void on(const Resend& event);
 
   void feed(std::uint32_t host, agent::Node::Input&& input);
   void drain(std::uint32_t host);
@@ -189,6 +203,11 @@ class World {
   void carry(std::uint32_t from, const gossip::DropLink& drop);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
   void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
+  bool is_same_process(const StreamKey& key, const Link& via) const;
+  bool carries(const StreamKey& key);
+  void hand_over(const StreamKey& key, Link& via, gossip::Received message);
+  void send_over_tcp(const StreamKey& key, Link& via, gossip::Received message);
+  void lose_link(const StreamKey& key, Link& via, bool timed_out);
   void lose_links_of(std::uint32_t host);
   void lose_links_to(std::uint32_t host);
   void farm_happened(std::uint32_t host);
@@ -207,6 +226,7 @@ class World {
   Instant now_{};
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Link> links_;
+  std::map<StreamKey, TcpStream> streams_;  ///< Those in trouble.
   std::vector<std::unique_ptr<Checker>> checkers_;
   std::vector<Violation> violations_;
   std::map<std::uint64_t, ClientReply> replies_;

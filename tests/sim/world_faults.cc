@@ -119,6 +119,10 @@ void World::freeze(std::uint32_t index, Duration duration) {
   queue_.push(now_ + duration, Thaw{index});
 }
 
+void World::thaw(std::uint32_t index) {
+  on(Thaw{index});
+}
+
 void World::kill_supervisor(std::uint32_t index) {
   if (hosts_[index]->farm.kill_some_supervisor(local(index))) {
     farm_happened(index);

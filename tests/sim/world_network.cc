@@ -65,6 +65,12 @@ void World::deliver(std::uint32_t from, std::uint32_t to, Link& via, gossip::Rec
       checker->on_said(*this, from, message.bytes);
     }
   }
+  if (options_.tcp_links) {
+    const bool is_answer = &via == &link(to, from, message.channel);
+    const StreamKey key = is_answer ? StreamKey{to, from, message.channel, true}
+                                    : StreamKey{from, to, message.channel, false};
+    return send_over_tcp(key, via, std::move(message));
+  }
   const auto [delays, count] = network_.arrivals(from, to, message.bytes);
   for (std::size_t i = 0; i < count; ++i) {
     Instant when = std::max(now_, via.ready) + delays[i];
@@ -89,7 +95,8 @@ void World::carry(std::uint32_t from, gossip::Send send) {
     return;
   }
   const Host& host = *hosts_[to];
-  if (used.target_life != host.life || host.node == nullptr) {
+  const bool is_other_process = used.target_life != host.life || host.node == nullptr;
+  if (is_other_process && !(options_.tcp_links && !host.is_powered)) {
     const bool answers = host.is_powered && !network_.is_cut(from, to);
     if (answers) {
       queue_.push(now_ + network_.one_way() + network_.one_way(),

@@ -50,6 +50,13 @@ TEST_F(SeedContactTest, ALostSeedIsGreetedAgainWithinHalfAMinute) {
   EXPECT_GE(greetings(30s, true, kUnmet), 1);
 }
 
+TEST_F(SeedContactTest, WhoJoinsGreetsMetSeedsOnceMore) {
+  EXPECT_EQ(greetings(1s, false, kMet), 2);
+  contact_.greet_all(now_);
+  EXPECT_EQ(contact_.next_deadline(), now_);
+  EXPECT_EQ(greetings(60s, true, kMet), 1);
+}
+
 TEST_F(SeedContactTest, AnOwnAddressIsNoSeed) {
   EXPECT_EQ(contact_.all(), std::vector<gossip::Endpoint>{kSeed});
 }

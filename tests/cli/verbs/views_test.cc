@@ -37,8 +37,25 @@ TEST(Hosts, Json) {
       R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
       R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
-      R"("claimed_by":["a","c"]}],"answered_by":"a","age_ms":0})"
+      R"("claimed_by":["a","c"]}],"storm":{"mode":"normal","since_ms":0,"reason":""},)"
+      R"("answered_by":"a","age_ms":0})"
       "\n");
+}
+
+TEST(Hosts, SayOnTopWhatManySilentOnesLookLike) {
+  FakeWorld world;
+  agent::HostList list = sample_hosts();
+  const std::string calm = [&] {
+    FakeWorld other;
+    other.answers(answer_with(list));
+    return other.output_of({"hosts"});
+  }();
+  list.storm = {"partition_suspected", 42'000, "12 of 24 hosts suspect"};
+  world.answers(answer_with(list));
+  EXPECT_EQ(world.output_of({"hosts"}),
+            "! partition_suspected for 42s: the network may be cut (12 of 24 hosts suspect).\n"
+            "! Nothing is evicted for silence until a minute after the last sign of it.\n" +
+                calm);
 }
 
 TEST(Hosts, AreReadPageByPage) {

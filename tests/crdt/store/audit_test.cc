@@ -61,6 +61,18 @@ TEST_F(AuditTest, AVersionThatTheFloodBringsMeanwhileIsNotAskedFor) {
   EXPECT_EQ(audit_.next_deadline(), Instant{} + kAuditPeriod);
 }
 
+TEST_F(AuditTest, WhoBecameANeighbourIsAskedAMomentLaterIfItStillIsOne) {
+  audit_.meet(now_, {});
+  EXPECT_EQ(audit_.next_deadline(), Instant{} + kAuditPeriod);
+  audit_.meet(now_, {host('b'), host('c')});
+  EXPECT_EQ(audit_.next_deadline(), now_ + kMeetDelay);
+  pass(kMeetDelay);
+  EXPECT_EQ(messages_.at(0).to, host('b'));
+  EXPECT_EQ(only_body().audit, rows_.digest());
+  pass(kMeetDelay);
+  EXPECT_TRUE(messages_.empty()) << "once";
+}
+
 TEST_F(AuditTest, NobodyIsAskedForOurOwnRowOrAVersionThatIsHeld) {
   hold(rows_, host('b'), 2);
   audit_.note_version(now_, host('a'), version(2), rows_);

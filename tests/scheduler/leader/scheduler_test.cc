@@ -167,7 +167,7 @@ TEST_F(OneLeader, CondemnedHostExpiresOnlyAfterItsHold) {
 
 TEST_F(OneLeader, StormCondemnsAndStopsNobody) {
   const Token token = running_gang();
-  give(input::StormChanged{true});
+  give(input::StormChanged{StormMode::kPartitionSuspected});
   see(2, Verdict::kSilent);
   pass(1min);
   EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kStarted);
