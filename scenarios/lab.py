@@ -118,6 +118,10 @@ class Switch:
     def _in(self, *command):
         return run("ip", "netns", "exec", self.space, *command)
 
+    def nft(self, command, check=True):
+        """One command to the packet filter of the bridge."""
+        return run("ip", "netns", "exec", self.space, "nft", command, check=check)
+
     def space_of(self, name):
         return f"{self.tag}{name}"
 
