@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "gossip/base/overloaded.h"
 #include "gossip/base/state_machine.h"
 #include "scheduler/protocol/mutants.h"
 
@@ -16,13 +17,6 @@ using scheduler::SchedulerMutant;
 namespace {
 
 constexpr std::size_t kGrantsMax = 256;  // 16 slices on each of 16 GPUs.
-
-template <class... Handlers>
-struct Hear : Handlers... {
-  using Handlers::operator()...;
-};
-template <class... Handlers>
-Hear(Handlers...) -> Hear<Handlers...>;
 
 }  // namespace
 
@@ -114,7 +108,7 @@ const GrantRecord* GangAgent::find(Token token) const {
 
 void GangAgent::hear(Instant now, Input input) {
   std::visit(
-      Hear{
+      Overloaded{
           [&](LeaderMessage& message) { on_leader_message(now, std::move(message)); },
           [&](LeaderChanged& changed) { on_leader_changed(now, changed); },
           [&](EpochObeyed& obeyed) { registration_.epoch_obeyed(now, obeyed.epoch); },

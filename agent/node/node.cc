@@ -10,6 +10,7 @@
 #include "agent/node/row_words.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
+#include "gossip/base/overloaded.h"
 #include "gossip/base/version.h"
 
 namespace muster::agent {
@@ -19,11 +20,6 @@ static_assert(StateMachine<Node>);
 
 /// Parts answer each other at most this often within one step; more is a loop between them.
 constexpr int kPumpRoundsMax = 64;
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
 
 }  // namespace
 

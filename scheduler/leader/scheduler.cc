@@ -5,20 +5,13 @@
 #include <vector>
 
 #include "gossip/base/check.h"
+#include "gossip/base/overloaded.h"
 #include "gossip/base/state_machine.h"
 #include "scheduler/leader/registration.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
 namespace {
-
-/// One handler for each input: a new one must be given here, or this does not compile.
-template <class... Handlers>
-struct Hear : Handlers... {
-  using Handlers::operator()...;
-};
-template <class... Handlers>
-Hear(Handlers...) -> Hear<Handlers...>;
 
 /// Of the planted bug alone: an end for each grant that is named and not in the log here.
 std::vector<Stop> ends_of_unknown(const State& state, const AgentMessage& message) {
@@ -54,16 +47,16 @@ void Scheduler::step(Instant now, Input input) {
     ++dropped_;
     return;
   }
-  std::visit(Hear{[&](input::Applied& fact) { on_applied(now, fact); },
-                  [&](input::Restored& fact) { on_restored(now, fact); },
-                  [&](input::LeadershipChanged& fact) { on_leadership_changed(now, fact); },
-                  [&](input::AgentMessageReceived& fact) { on_agent_message(now, fact); },
-                  [&](input::HostViewChanged& fact) { on_host_view_changed(now, fact); },
-                  [&](input::StormChanged& fact) { on_storm_changed(now, fact); },
-                  [&](input::VotersQuiet& fact) { on_voters_quiet(now, fact); },
-                  [&](input::MajorityRound& fact) { on_majority_round(now, fact); },
-                  [&](input::ClientSubmit& fact) { on_submit(now, fact); },
-                  [&](input::ClientOrder& fact) { on_order(now, fact); }},
+  std::visit(Overloaded{[&](input::Applied& fact) { on_applied(now, fact); },
+                        [&](input::Restored& fact) { on_restored(now, fact); },
+                        [&](input::LeadershipChanged& fact) { on_leadership_changed(now, fact); },
+                        [&](input::AgentMessageReceived& fact) { on_agent_message(now, fact); },
+                        [&](input::HostViewChanged& fact) { on_host_view_changed(now, fact); },
+                        [&](input::StormChanged& fact) { on_storm_changed(now, fact); },
+                        [&](input::VotersQuiet& fact) { on_voters_quiet(now, fact); },
+                        [&](input::MajorityRound& fact) { on_majority_round(now, fact); },
+                        [&](input::ClientSubmit& fact) { on_submit(now, fact); },
+                        [&](input::ClientOrder& fact) { on_order(now, fact); }},
              input);
   if (leader_.has_value()) {
     leader_->decide(turn(now));

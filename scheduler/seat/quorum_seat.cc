@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "gossip/base/check.h"
+#include "gossip/base/overloaded.h"
 #include "gossip/base/state_machine.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/raft/codec.h"
@@ -18,11 +19,6 @@ namespace muster::scheduler {
 static_assert(StateMachine<QuorumSeat>);
 
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
 
 /// The machines of a seat answer each other at most this often in one step.
 constexpr int kSeatRoundsMax = 64;

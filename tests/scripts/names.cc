@@ -1,5 +1,6 @@
 #include "tests/scripts/names.h"
 
+#include "gossip/base/overloaded.h"
 #include "membership/codec.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
@@ -14,11 +15,6 @@ using scheduler::AgentMessage;
 using scheduler::GrantState;
 using scheduler::PromiseAnswer;
 using scheduler::RankResult;
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
 
 using Text = std::optional<std::string>;
 
