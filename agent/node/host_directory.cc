@@ -88,7 +88,7 @@ Duration HostDirectory::age(Instant now, const membership::Membership& membershi
   return now - oldest;
 }
 
-scheduler::HostView HostDirectory::view_of(const membership::Member& member,
+scheduler::HostView HostDirectory::view_of(const membership::Member& member, bool answers,
                                            const crdt::HostStore& store) {
   scheduler::HostView view;
   view.host = member.host;
@@ -96,7 +96,7 @@ scheduler::HostView HostDirectory::view_of(const membership::Member& member,
   view.verdict = verdict_of(member);
   // New work goes elsewhere. On the smaller side of a cut the far hosts never get further than
   // this.
-  view.degraded = member.state == membership::MemberState::kSuspect || member.doubled;
+  view.degraded = !answers || member.doubled;
   const Offer& offer = offer_of(member.host, store);
   view.cordoned = offer.cordoned;
   view.unhealthy_gpus = offer.unhealthy_gpus;

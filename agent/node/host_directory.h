@@ -43,7 +43,9 @@ class HostDirectory {
   /// that others watch change rows here by flood; a node that is cut off misses its own first.
   Duration age(Instant now, const membership::Membership& membership) const;
   /// A host as the leader's scheduler shall see it.
-  scheduler::HostView view_of(const membership::Member& member, const crdt::HostStore& store);
+  /// `answers`: new work may go there, as far as this host knows (membership/reach.h).
+  scheduler::HostView view_of(const membership::Member& member, bool answers,
+                              const crdt::HostStore& store);
 
   /// Whether the seat was not told this of a storm yet; it is told now.
   bool is_storm_news(StormMode storm);

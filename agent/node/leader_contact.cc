@@ -4,10 +4,11 @@
 
 namespace muster::agent {
 
-LeaderContact::LeaderContact(const NodeOptions& options, Instant now)
+LeaderContact::LeaderContact(const NodeOptions& options, Rng rng, Instant now)
     : rack_(options.rack),
       relays_from_hosts_(options.relays_from_hosts),
-      relay_(options.self, now) {}
+      relay_(options.self, now),
+      reach_(options.self, rng) {}
 
 void LeaderContact::on_heard(Instant now, HostId from) {
   if (from == leader_) {
@@ -55,6 +56,25 @@ HostId LeaderContact::relay_of_rack(const membership::Membership& membership) co
     }
   }
   return HostId();
+}
+
+bool LeaderContact::answers(Instant now, const membership::Member& member, StormMode storm) {
+  using membership::Doubt;
+  using membership::MemberState;
+  const bool is_cut = member.state == MemberState::kAlive && storm > StormMode::kDomain;
+  const bool is_suspect = member.state == MemberState::kSuspect;
+  reach_.doubt(now, member.host,
+               is_suspect ? Doubt::kSuspect
+               : is_cut   ? Doubt::kCut
+                          : Doubt::kNone);
+  return reach_.answers(member.host);
+}
+
+void LeaderContact::on_seat(Instant now, bool leads, const std::vector<HostId>& unanswered) {
+  reach_.set_asking(now, leads);
+  for (const HostId host : unanswered) {
+    reach_.on_unanswered(now, host);
+  }
 }
 
 void LeaderContact::on_agent_spoke(Instant now, HostId host, gossip::Route route) {

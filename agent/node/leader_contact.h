@@ -1,7 +1,7 @@
 #pragma once
 // The ways between the agents of hosts and whoever leads, of both ends: whom this host's agent was
 // told to follow and when that one last spoke; who carries the renewals of a rack; and, on the
-// leader, the connection that each agent spoke on. The Node's.
+// leader, the connection that each agent spoke on, and which doubted hosts answer it. The Node's.
 
 #include <map>
 #include <optional>
@@ -14,6 +14,7 @@
 #include "gossip/base/time.h"
 #include "gossip/wire/transport.h"
 #include "membership/membership.h"
+#include "membership/reach.h"
 #include "scheduler/protocol/agent_messages.h"
 
 namespace muster::agent {
@@ -26,7 +27,7 @@ inline constexpr Duration kHeardLately = std::chrono::seconds(1);
 
 class LeaderContact {
  public:
-  LeaderContact(const NodeOptions& options, Instant now);
+  LeaderContact(const NodeOptions& options, Rng rng, Instant now);
 
   /// A message of this host came in.
   void on_heard(Instant now, HostId from);
@@ -44,6 +45,13 @@ class LeaderContact {
   /// Whether this host carries renewals of `from`, when it does not lead itself.
   bool carries_for(HostId from, const membership::Membership& membership) const;
   RenewalRelay& relay() { return relay_; }
+  /// Which hosts answer this one, while it leads.
+  membership::Reach& reach() { return reach_; }
+  const membership::Reach& reach() const { return reach_; }
+  /// What membership says of a host, which may make it one to ask; whether it answers.
+  bool answers(Instant now, const membership::Member& member, StormMode storm);
+  /// What the seat says: whether this host leads, and who left the leader without an answer.
+  void on_seat(Instant now, bool leads, const std::vector<HostId>& unanswered);
   const RenewalRelay& relay() const { return relay_; }
 
   /// This leader heard the agent of a host.
@@ -68,6 +76,7 @@ class LeaderContact {
   Term term_;
   std::optional<Instant> heard_at_;  ///< Its last message to this host, if any.
   RenewalRelay relay_;
+  membership::Reach reach_;
   std::map<HostId, AgentRoute> agent_routes_;
 };
 

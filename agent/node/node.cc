@@ -34,7 +34,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       id_watch_(options_.control, rng.fork()),
       epochs_(recovered.id, seat_.epoch(), rng, now),
       hosts_(options_.self, now),
-      contact_(options_, now),
+      contact_(options_, rng.fork(), now),
       departure_(options_.self),
       outbox_(now) {
   outbox_.emit(start_event(options_));
@@ -67,16 +67,12 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.seat_.tick(now); }},
       // Only a leader places gangs, and wants to know which disks are slow, its own among them.
       {"disk",
-       [](const Node& node) {
-         const Instant look = node.writes_.next_look();
-         return look != kNever && node.seat_.leads() ? look : kNever;
-       },
+       [](const Node& node) { return node.seat_.leads() ? node.writes_.next_look() : kNever; },
        [](Node& node, Instant now) {
          node.writes_.looked(now);
          node.seat_.step(now, scheduler::input::OwnDiskLate{});
        }},
-      // A leader looks who could vote, when the seat's own deadline has passed and it asks for
-      // that.
+      // A leader looks who could vote, when the seat's own deadline has passed and it asks.
       {"hosts",
        [](const Node& node) {
          return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;
@@ -88,6 +84,8 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
       {"relay", [](const Node& node) { return node.contact_.relay().next_deadline(); },
        [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
+      {"reach", [](const Node& node) { return node.contact_.reach().next_deadline(); },
+       [](Node& node, Instant now) { node.contact_.reach().tick(now); }},
       {"seeds", [](const Node& node) { return node.admission_.next_deadline(); },
        [](Node& node, Instant) {
          node.admission_.greet_seeds(node.envelope(gossip::MessageType::kRows, Nonce()),
@@ -108,9 +106,7 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.id_watch_.tick(now); }},
       {"exit",
        [](const Node& node) {
-         return node.departure_.is_ending()
-                    ? node.departure_.exit_at(node.outbox_.now(), node.seat_.leads())
-                    : kNever;
+         return node.departure_.exit_at(node.outbox_.now(), node.seat_.leads());
        },
        [](Node& node, Instant) {
          node.outbox_.exit(node.id_watch_.is_doubled());
@@ -212,6 +208,9 @@ void Node::on_received(Instant now, gossip::Received input) {
 void Node::on_message(Instant now, const gossip::Message& message) {
   const gossip::Envelope& envelope = message.envelope();
   if (auto body = membership::decode_body(envelope.type, message.body())) {
+    if (std::holds_alternative<membership::Ack>(*body)) {
+      contact_.reach().on_ack(now, envelope.from, envelope.nonce);
+    }
     membership_.step(now, membership::MessageReceived{envelope.from, envelope.generation,
                                                       envelope.nonce, *std::move(body)});
     return;
@@ -299,6 +298,7 @@ void Node::on_paused(Instant now, const Paused& input) {
   outbox_.emit(Severity::kWarn, "paused", {{"ms", std::to_string(to_ms(input.gap))}});
   epochs_.on_paused(now);
   membership_.step(now, membership::Paused{input.gap});
+  contact_.reach().paused();
 }
 
 void Node::on_leave_asked(Instant now) {
@@ -326,7 +326,7 @@ void Node::pump(Instant now) {
     const bool judged = drain_membership(now);
     const bool seated = drain_seat(now);
     const bool ran = drain_gang_agent(now);
-    const bool carried = drain_relay(now);
+    const bool carried = drain_contact(now);
     drain_id_watch(now);
     if (neighbours_.is_stale()) {
       neighbours_.choose(now, membership_, store_);
@@ -342,10 +342,7 @@ void Node::pump(Instant now) {
 bool Node::drain_store(Instant now) {
   crdt::HostStore::Output output = store_.take_output();
   for (std::size_t i = 0; i < output.changes.size(); ++i) {
-    // A member is made of both its identity and its observers: once for both is enough.
-    const crdt::FieldChange also{output.changes[i].host, crdt::FieldId::kIdentity};
-    if (i == 0 || output.changes[i - 1] != also ||
-        output.changes[i].field != crdt::FieldId::kObservers) {
+    if (i == 0 || !are_one_member(output.changes[i - 1], output.changes[i])) {
       on_row_changed(now, output.changes[i]);
     }
   }
@@ -414,17 +411,14 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
 /// The leader's scheduler sees hosts as this node's membership and rows show them.
 void Node::on_view_changed(Instant now, HostId host) {
   if (const membership::Member* member = membership_.member(host)) {
-    seat_.step(now, scheduler::input::HostViewChanged{hosts_.view_of(*member, store_)});
+    const bool answers = contact_.answers(now, *member, membership_.storm().mode);
+    seat_.step(now, scheduler::input::HostViewChanged{hosts_.view_of(*member, answers, store_)});
   }
 }
 
 bool Node::drain_membership(Instant now) {
   membership::Membership::Output output = membership_.take_output();
-  for (const HostId host : output.drop_links) {
-    if (const auto endpoint = hosts_.addresses().control(host)) {
-      outbox_.drop_link(*endpoint);
-    }
-  }
+  outbox_.drop_links(output.drop_links, hosts_.addresses());
   for (const membership::Outgoing& message : output.messages) {
     send(message.to, membership::type_of(message.body), message.nonce,
          membership::encode(message.body));
@@ -453,6 +447,9 @@ bool Node::drain_membership(Instant now) {
   const StormMode storm = membership_.storm().mode;
   if (hosts_.is_storm_news(storm)) {
     seat_.step(now, scheduler::input::StormChanged{storm});
+    for (const auto& [host, member] : membership_.members()) {
+      on_view_changed(now, host);
+    }
   }
   outbox_.emit_all(std::move(output.events));
   return output.evidence.has_value() || output.observers.has_value() || !output.heard.empty() ||
@@ -495,7 +492,12 @@ bool Node::drain_seat(Instant now) {
   if (const auto view = seat_.take_quorum_news()) {
     store_.step(now, crdt::Publish{crdt::FieldId::kQuorum, crdt::encode(*view), true});
   }
-  follow_leader(now);
+  contact_.on_seat(now, seat_.leads(), output.unanswered);
+  const HostId leader = seat_.known_leader();
+  if (contact_.follow(now, leader, seat_.known_term(), outbox_.from() == leader)) {
+    gang_agent_.step(
+        now, LeaderChanged{leader, seat_.known_term(), hello_spread(membership_.members().size())});
+  }
   const bool asked =
       front_.is_leader_news(seat_.ready_leader()) && front_.on_leader_ready(reach(now));
   return asked || !output.to_own_agent.empty();
@@ -512,12 +514,8 @@ void Node::send_from_seat(Instant now, const scheduler::SeatSend& message) {
   }
 }
 
-void Node::follow_leader(Instant now) {
-  const HostId leader = seat_.known_leader();
-  const Term term = seat_.known_term();
-  if (contact_.follow(now, leader, term, outbox_.from() == leader)) {
-    gang_agent_.step(now, LeaderChanged{leader, term, hello_spread(membership_.members().size())});
-  }
+void Node::say(const AgentSend& word) {
+  send(word.to, scheduler::type_of(word.message), word.nonce, scheduler::encode(word.message));
 }
 
 bool Node::drain_gang_agent(Instant now) {
@@ -534,8 +532,7 @@ bool Node::drain_gang_agent(Instant now) {
     } else if (auto* renew = std::get_if<scheduler::Renew>(&message.message)) {
       contact_.carry_own(now, membership_, message.nonce, std::move(*renew));
     } else {
-      send(message.to, scheduler::type_of(message.message), message.nonce,
-           scheduler::encode(message.message));
+      say(message);
     }
   }
   for (AgentPersist& each : output.persists) {
@@ -553,15 +550,22 @@ bool Node::drain_gang_agent(Instant now) {
   return local;
 }
 
-bool Node::drain_relay(Instant now) {
-  bool local = false;
+bool Node::drain_contact(Instant now) {
+  membership::Reach::Output reach = contact_.reach().take_output();
+  outbox_.drop_links(reach.drop_links, hosts_.addresses());
+  for (const auto& [host, nonce] : reach.asks) {
+    send(host, gossip::MessageType::kProbe, nonce, membership::encode(membership::Probe{}));
+  }
+  for (const HostId host : reach.changed) {
+    on_view_changed(now, host);
+  }
+  bool local = !reach.changed.empty();
   for (AgentSend& message : contact_.relay().take_messages()) {
     if (message.to == options_.self) {
       local = true;
       on_agent_message(now, options_.self, message.nonce, std::move(message.message));
     } else {
-      send(message.to, scheduler::type_of(message.message), message.nonce,
-           scheduler::encode(message.message));
+      say(message);
     }
   }
   return local;

@@ -81,12 +81,12 @@ class Node {
   bool drain_membership(Instant now);
   bool drain_seat(Instant now);
   bool drain_gang_agent(Instant now);
-  bool drain_relay(Instant now);
+  bool drain_contact(Instant now);
+  void say(const AgentSend& word);
   void drain_id_watch(Instant now);
   void on_row_changed(Instant now, const crdt::FieldChange& change);
   void on_member_changed(Instant now, HostId host, bool has_new_identity);
   void on_view_changed(Instant now, HostId host);
-  void follow_leader(Instant now);
   void send_from_seat(Instant now, const scheduler::SeatSend& message);
 
   ClientReach reach(Instant now);

@@ -58,8 +58,12 @@ void Outbox::send_back(gossip::Route route, const gossip::Endpoint& link, std::s
   }
 }
 
-void Outbox::drop_link(const gossip::Endpoint& peer) {
-  output_.transport.push_back(gossip::DropLink{peer});
+void Outbox::drop_links(const std::vector<HostId>& hosts, const crdt::AddressBook& addresses) {
+  for (const HostId host : hosts) {
+    if (const auto endpoint = addresses.control(host)) {
+      output_.transport.push_back(gossip::DropLink{*endpoint});
+    }
+  }
 }
 
 void Outbox::persist(Persist persist) {

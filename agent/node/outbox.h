@@ -48,7 +48,8 @@ class Outbox {
   void reply(gossip::Route route, std::string bytes);
   /// On the connection `route`; where that is none, to `link`, if it is any.
   void send_back(gossip::Route route, const gossip::Endpoint& link, std::string bytes);
-  void drop_link(const gossip::Endpoint& peer);
+  /// The next word to such a host dials anew.
+  void drop_links(const std::vector<HostId>& hosts, const crdt::AddressBook& addresses);
   void persist(Persist persist);
   void command(SupervisorCommand command);
   void read(ReadOutput question);

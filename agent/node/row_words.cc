@@ -34,6 +34,11 @@ membership::MemberChanged member_in(const crdt::HostStore& store, HostId host,
   return member;
 }
 
+bool are_one_member(const crdt::FieldChange& first, const crdt::FieldChange& second) {
+  return first == crdt::FieldChange{second.host, crdt::FieldId::kIdentity} &&
+         second.field == crdt::FieldId::kObservers;
+}
+
 membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId host) {
   auto claims = crdt::decode_evidence(bytes_of(store, host, crdt::FieldId::kEvidence));
   return {host, std::move(claims).value_or(std::vector<crdt::Claim>())};

@@ -15,6 +15,8 @@ std::optional<crdt::Identity> identity_in(const crdt::HostStore& store, HostId h
 /// A member is made of its identity, which is `identity`, and its observers.
 membership::MemberChanged member_in(const crdt::HostStore& store, HostId host,
                                     const crdt::Identity& identity);
+/// A member is made of both its identity and its observers: once for both is enough.
+bool are_one_member(const crdt::FieldChange& first, const crdt::FieldChange& second);
 membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId host);
 std::optional<crdt::QuorumView> quorum_in(const crdt::HostStore& store, HostId host);
 

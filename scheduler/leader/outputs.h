@@ -33,6 +33,7 @@ struct SchedulerOutput {
   std::vector<OutgoingMessage> messages;
   std::vector<ClientReply> replies;
   std::vector<Event> events;
+  std::vector<HostId> unanswered;  ///< Hosts that are asked for GPUs once more.
   std::string halted;  ///< Not empty: the log holds an entry this version cannot apply.
 
   void say(const HostId& to, Nonce nonce, AgentMessage message) {

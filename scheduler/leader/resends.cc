@@ -159,6 +159,9 @@ void Resends::say_due(const Turn& turn) {
                            : std::min(resend.wait * 2, turn.config.resend_last);
     resend.at = turn.now + resend.wait;
     schedule(key, resend);
+    if (attempt->state == AttemptState::kReserved) {
+      turn.output.unanswered.push_back(key.second);
+    }
     turn.output.say(key.second, Nonce(), std::move(*message));
   }
 }

@@ -435,6 +435,8 @@ bool QuorumSeat::drain_scheduler(Instant now) {
     output_.replies.push_back(reply_of(reply));
   }
   append(output_.events, std::move(output.events));
+  output_.unanswered.insert(output_.unanswered.end(), output.unanswered.begin(),
+                            output.unanswered.end());
   if (!output.halted.empty()) {
     output_.halted = output.halted;
   }

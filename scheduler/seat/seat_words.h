@@ -109,6 +109,8 @@ struct SeatOutput {
   std::vector<SeatPersist> persists;
   std::vector<Event> events;
   std::vector<SeatReply> replies;
+  /// Hosts that did not answer an Assign in time: do they hear this leader at all?
+  std::vector<HostId> unanswered;
   std::optional<ClusterId> formed;
   std::vector<std::pair<Nonce, AgentMessage>> to_own_agent;
   /// Reads that may be answered now, and those that may not.
