@@ -1,11 +1,14 @@
 #include "gossip/edge/zmq_sockets.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "gossip/edge/zmq_transport.h"
+#include "gossip/wire/message.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::gossip {
@@ -18,7 +21,11 @@ constexpr int kConnectMs = 1500;
 /// after the path is well.
 constexpr int kUnacknowledgedMs = 5000;
 constexpr int kOutQueue = 64;
-constexpr int kInQueue = 256;
+/// Answers on one connection that came in.
+constexpr int kAnswerQueue = 256;
+/// Messages of one connection that wait to be read. Each may have a mebibyte: whoever says more
+/// than is read waits in its own kernel.
+constexpr int kInQueue = 32;
 constexpr int kBacklog = 4096;
 /// Of libzmq sockets in the context, monitors included; connections do not count.
 constexpr int kSocketsMax = 64;
@@ -54,6 +61,16 @@ Error bind_error(int error, const Endpoint& endpoint) {
                                      "--listen IP:PORT"};
   }
   return {ErrorCode::kIo, "cannot listen on " + endpoint.text() + ": " + zmq_strerror(error)};
+}
+
+/// Ends the connection that `frame` came in on. libzmq has no call for it, but tells the
+/// descriptor; it notices as if the peer had closed. When the connection ended before, its
+/// descriptor may be another one's by now: that one is dialled anew.
+void end_connection_of(const zmq::message_t& frame) {
+  const int fd = zmq_msg_get(frame.handle(), ZMQ_SRCFD);
+  if (fd > 0) {
+    shutdown(fd, SHUT_RDWR);  // Does nothing to what is no socket.
+  }
 }
 
 }  // namespace
@@ -107,7 +124,7 @@ void ZmqSockets::make_socket(SocketIndex index) {
     socket.set(zmq::sockopt::reconnect_ivl, -1);
     socket.set(zmq::sockopt::connect_timeout, kConnectMs);
   } else {
-    socket.set(zmq::sockopt::sndhwm, kInQueue);
+    socket.set(zmq::sockopt::sndhwm, kAnswerQueue);
     socket.set(zmq::sockopt::backlog, kBacklog);
   }
   sockets_[index] = std::move(socket);
@@ -221,6 +238,10 @@ ReadOutcome ZmqSockets::read(std::size_t index, std::string& id, std::string& by
   }
   if (frames != 2 || payload.empty()) {
     return ReadOutcome::kMalformed;
+  }
+  if (payload.size() > kSmallFrameBytes && !begins_as_message(payload.to_string_view())) {
+    end_connection_of(payload);
+    return ReadOutcome::kNoise;
   }
   id = head.to_string();
   bytes = payload.to_string();

@@ -27,7 +27,9 @@ bool is_out(std::size_t index);
 Channel channel_of(std::size_t index);
 
 enum class SendOutcome { kSent, kQueueFull, kUnreachable };
-enum class ReadOutcome { kMessage, kMalformed, kNothing };
+/// kNoise: a large frame that begins as no message does. Its connection is ended.
+enum class ReadOutcome { kMessage, kMalformed, kNoise, kNothing };
+
 
 /// What libzmq's io thread says of a connection: `value` is a descriptor for the kinds we ask for,
 /// but 0 for HANDSHAKE_SUCCEEDED. The routing id is not told.

@@ -79,7 +79,8 @@ class ZmqTransport::Impl {
   void run_timers(Instant now);
   void look_at_dial(Links::iterator link, Instant now);
   void look_at_end(Links::iterator link, Instant now);
-  bool read_message(std::size_t index, std::vector<TransportInput>& inputs);
+  bool read_message(std::size_t index, std::vector<TransportInput>& inputs,
+                    std::size_t& bytes_read);
   Instant next_deadline() const;
 
   Options options_;
@@ -398,9 +399,11 @@ std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
   run_timers(now);
   std::vector<TransportInput> inputs = std::exchange(pending_, {});
   std::size_t silent = 0;
-  for (std::size_t count = 0; count < options_.messages_per_turn && silent < kSocketCount;) {
+  std::size_t bytes = 0;
+  for (std::size_t count = 0; count < options_.messages_per_turn &&
+                              bytes < options_.bytes_per_turn && silent < kSocketCount;) {
     const std::size_t index = next_socket_++ % kSocketCount;
-    if (sockets_.may_read(index) && read_message(index, inputs)) {
+    if (sockets_.may_read(index) && read_message(index, inputs, bytes)) {
       ++count;
       silent = 0;
     } else {
@@ -411,7 +414,8 @@ std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
 }
 
 /// False when the socket has nothing now; a dropped message counts as read.
-bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportInput>& inputs) {
+bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportInput>& inputs,
+                                      std::size_t& bytes_read) {
   std::string id;
   std::string bytes;
   switch (sockets_.read(index, id, bytes)) {
@@ -420,10 +424,14 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
     case ReadOutcome::kMalformed:
       ++stats_.dropped_malformed;
       return true;
+    case ReadOutcome::kNoise:
+      ++stats_.dropped_noise;
+      return true;
     case ReadOutcome::kMessage:
       break;
   }
   ++stats_.received;
+  bytes_read += bytes.size();
   Received received{Route(), channel_of(index), std::move(bytes)};
   if (!is_out(index)) {
     received.route = routes_.touch({index, std::move(id)});

@@ -40,6 +40,9 @@ inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
 inline constexpr Duration kLinkIdleMin = std::chrono::seconds(1);
 /// How long the knock after a lost link may stay unanswered.
 inline constexpr Duration kKnockTimeout = std::chrono::milliseconds(300);
+/// A larger frame that begins as no message does ends its connection. Smaller ones are left to
+/// whoever decodes them: they fill no memory.
+inline constexpr std::size_t kSmallFrameBytes = 4096;
 
 class ZmqTransport {
  public:
@@ -54,6 +57,8 @@ class ZmqTransport {
     std::size_t routes_max = 20'000;
     /// Messages one take_inputs() returns at most, so that timers get their turn in a flood.
     std::size_t messages_per_turn = 512;
+    /// ... and bytes, or one message.
+    std::size_t bytes_per_turn = 4 << 20;
   };
 
   /// Everything dropped is counted here and nowhere else.
@@ -64,6 +69,7 @@ class ZmqTransport {
     std::uint64_t links_up = 0;
     std::uint64_t links_down = 0;
     std::uint64_t dropped_malformed = 0;    ///< Inbound: not exactly one non-empty frame.
+    std::uint64_t dropped_noise = 0;  ///< Inbound: large and no message; its connection is ended.
     std::uint64_t dropped_too_large = 0;    ///< Outbound, above kMessageBytesMax.
     std::uint64_t dropped_queue_full = 0;   ///< Outbound, the link's queue is full.
     std::uint64_t dropped_no_route = 0;     ///< Replies to closed or forgotten connections.

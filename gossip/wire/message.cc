@@ -7,7 +7,72 @@ namespace {
 
 constexpr std::size_t kEnvelopeElements = 7;
 
+/// The first bytes of a message, read as far as the envelope's head goes (the msgpack
+/// specification's formats of arrays, unsigned integers and binaries).
+class Head {
+ public:
+  explicit Head(std::string_view bytes) : left_(bytes) {}
+
+  bool array(std::size_t at_least) {
+    const unsigned mark = take();
+    const std::uint64_t size = mark >= 0x90 && mark <= 0x9f ? mark & 0x0fU
+                               : mark == 0xdc               ? big_endian(2)
+                               : mark == 0xdd               ? big_endian(4)
+                                                            : 0;
+    return size >= at_least;
+  }
+  bool u64_at_most(std::uint64_t most) {
+    const unsigned mark = take();
+    if (mark < 0x80) {
+      return true;
+    }
+    // Signed formats may hold what is not negative.
+    return mark >= 0xcc && mark <= 0xd3 && big_endian(std::size_t{1} << (mark % 4)) <= most;
+  }
+  bool id() {
+    const std::size_t size = binary_size(take());
+    const bool is_id = size == HostId::kSizeBytes && left_.size() >= size;
+    left_.remove_prefix(is_id ? size : 0);
+    return is_id;
+  }
+
+ private:
+  /// Strings will do for binaries.
+  std::size_t binary_size(unsigned mark) {
+    if (mark >= 0xc4 && mark <= 0xc6) {
+      return big_endian(std::size_t{1} << (mark - 0xc4));
+    }
+    if (mark >= 0xd9 && mark <= 0xdb) {
+      return big_endian(std::size_t{1} << (mark - 0xd9));
+    }
+    return mark >= 0xa0 && mark <= 0xbf ? mark & 0x1fU : 0;
+  }
+  unsigned take() { return static_cast<unsigned>(big_endian(1)); }
+  /// 0 when it ends before.
+  std::uint64_t big_endian(std::size_t bytes) {
+    if (left_.size() < bytes) {
+      left_ = {};
+      return 0;
+    }
+    std::uint64_t value = 0;
+    for (const char byte : left_.substr(0, bytes)) {
+      value = value << 8U | static_cast<unsigned char>(byte);
+    }
+    left_.remove_prefix(bytes);
+    return value;
+  }
+
+  std::string_view left_;
+};
+
 }  // namespace
+
+bool begins_as_message(std::string_view bytes) {
+  Head head(bytes);
+  return head.array(kEnvelopeElements) && head.u64_at_most(UINT32_MAX) &&
+         head.u64_at_most(UINT8_MAX) && head.id() && head.id() &&
+         head.u64_at_most(kGenerationMax) && head.u64_at_most(UINT64_MAX);
+}
 
 std::string encode(const Envelope& envelope, std::string_view body) {
   Encoder out;

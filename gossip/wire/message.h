@@ -94,6 +94,10 @@ class Message {
 /// `body` is one encoded array. envelope.version is written as given.
 std::string encode(const Envelope& envelope, std::string_view body);
 
+/// Whether `bytes` begin as an envelope does: what decode() would refuse for its head alone, told
+/// without reading the rest. No promise that the rest is well.
+bool begins_as_message(std::string_view bytes);
+
 /// The only way in for bytes of others. Never throws; kInvalid says why the bytes are no message.
 /// An unknown type or version decodes: what to do with it is the receiver's business.
 Result<Message> decode(std::string bytes);

@@ -13,6 +13,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
 from lab import MUSTER, Failure, Lab, descendants_of, wait_for  # noqa: E402
+from noise import make_noise  # noqa: E402
 
 BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7470"))
 
@@ -438,11 +439,34 @@ def majority_lost(_):
             raise Failure("what ran on i and j was touched")
 
 
+def noisy_peers(agent):
+    """Forty peers that send frames of a mebibyte of noise: bounded memory, and it leads on."""
+    def resident():
+        status = pathlib.Path(f"/proc/{agent.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    before = most = resident()
+    term = agent.ask("quorum")["term"]
+
+    def look():
+        nonlocal most
+        most = max(most, resident())
+
+    sent = make_noise(("127.0.0.1", agent.port), 40, 3, look)
+    if sent["bytes"] < 100e6 or sent["dials"] < 80:
+        raise Failure(f"the peers made no noise or were not cut off: {sent}")
+    if most - before > 64:
+        raise Failure(f"it grew from {before:.0f} to {most:.0f} MB")
+    expect("a submit", submit(agent, "--gpus", "1", "--wait", "--", "true"), 0)
+    if agent.ask("quorum")["term"] != term:
+        raise Failure("it lost its place")
+
+
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, key_of_another_job, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, seed_without_address, seeds_come_late,
          damaged_disk, raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
-         needed_voter_leaves, majority_lost]
+         needed_voter_leaves, majority_lost, noisy_peers]
 
 
 def main():

@@ -1,5 +1,6 @@
 #include "agent/edge/run/run_agent.h"
 
+#include <malloc.h>
 #include <netdb.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -128,6 +129,16 @@ std::uint64_t random_number() {
   std::ifstream("/dev/urandom", std::ios::binary)
       .read(reinterpret_cast<char*>(&number), sizeof number);
   return number;
+}
+
+/// Large buffers go back to the kernel one by one, and what is free above the heap soon: what a
+/// cut or a flood needed for a moment is not kept. By itself glibc raises the first limit to the
+/// largest buffer it ever freed, and gives each thread a heap of its own.
+void give_memory_back() {
+  constexpr int kLargeBytes = 128 << 10;
+  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  mallopt(M_TRIM_THRESHOLD, kLargeBytes);
+  mallopt(M_ARENA_MAX, 2);
 }
 
 Result<std::unique_ptr<gossip::ZmqTransport>> open_transport(const RunOptions& options) {
@@ -261,6 +272,7 @@ int run_agent(const RunOptions& options) {
   if (!lock) {
     return fail(lock.error());
   }
+  give_memory_back();
   raise_file_limit();
   warn_of_open_doors(options);
   const int stop_fd = stop_signals();

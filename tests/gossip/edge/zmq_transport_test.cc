@@ -19,6 +19,7 @@
 #include <zmq.hpp>
 
 #include "gossip/edge/zmq_client.h"
+#include "gossip/wire/message.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::gossip {
@@ -51,6 +52,7 @@ class Peer {
   }
   void turn(Duration timeout = milliseconds(1)) {
     transport_->wait(timeout);
+    const std::size_t before = received_.size();
     for (TransportInput& input : transport_->take_inputs()) {
       if (auto* received = std::get_if<Received>(&input)) {
         received_.push_back(std::move(*received));
@@ -60,11 +62,13 @@ class Peer {
         downs_.push_back(*down);
       }
     }
+    most_in_a_turn_ = std::max(most_in_a_turn_, received_.size() - before);
   }
 
   std::vector<Received> received_;
   std::vector<Endpoint> ups_;
   std::vector<LinkDown> downs_;
+  std::size_t most_in_a_turn_ = 0;
 
  private:
   std::unique_ptr<ZmqTransport> transport_;
@@ -130,6 +134,12 @@ milliseconds since(Clock::time_point start) {
   return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
 }
 
+/// A message of so many bytes: large ones must begin as messages do.
+std::string message_of(std::size_t bytes) {
+  const std::string head = encode(Envelope(), "");
+  return head + std::string(bytes - head.size(), 'x');
+}
+
 /// Brings up the link from `a` to `b` with one message.
 void link_up(Peer& a, Peer& b) {
   const std::size_t before = b.received_.size();
@@ -154,7 +164,7 @@ TEST(ZmqTransport, AnswersTravelBackOnTheRouteTheQuestionCameInOn) {
 TEST(ZmqTransport, BulkTravelsApartFromControl) {
   Peer a;
   Peer b;
-  a.say(b.transport().bulk_endpoint(), std::string(kMessageBytesMax, 'x'), Channel::kBulk);
+  a.say(b.transport().bulk_endpoint(), message_of(kMessageBytesMax), Channel::kBulk);
   a.say(b.control(), "small");
   ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() == 2; }));
   for (const Received& received : b.received_) {
@@ -278,6 +288,47 @@ TEST(ZmqTransport, OversizedMessagesAreDroppedOnBothSides) {
   dealer.send(zmq::message_t(kMessageBytesMax + 1), zmq::send_flags::none);
   link_up(a, b);
   EXPECT_EQ(b.received_.size(), 1U);
+}
+
+/// A peer whose large frames are no messages is cut off at the first one; small ones are dropped by
+/// whoever decodes them.
+TEST(ZmqTransport, NoiseEndsItsConnection) {
+  Peer b;
+  zmq::context_t context;
+  zmq::socket_t dealer(context, zmq::socket_type::dealer);
+  dealer.set(zmq::sockopt::linger, 0);
+  dealer.set(zmq::sockopt::reconnect_ivl, -1);
+  dealer.connect("tcp://" + b.control().text());
+  dealer.send(zmq::message_t(std::string(kSmallFrameBytes, 'x')), zmq::send_flags::none);
+  dealer.send(zmq::message_t(std::string(kMessageBytesMax, 'x')), zmq::send_flags::none);
+  ASSERT_TRUE(turn_until({&b}, [&] { return b.transport().stats().dropped_noise == 1; }));
+  dealer.set(zmq::sockopt::sndtimeo, 1);
+  const auto began = Clock::now();
+  bool is_up = true;
+  while (is_up && since(began) < std::chrono::seconds(5)) {
+    turn_until({&b}, [&] { return true; });
+    is_up = static_cast<bool>(
+        dealer.send(zmq::message_t(std::string("more")), zmq::send_flags::dontwait));
+  }
+  EXPECT_FALSE(is_up) << "the connection lives on";
+  Peer a;
+  link_up(a, b);
+  EXPECT_EQ(b.received_.front().bytes.size(), kSmallFrameBytes);
+}
+
+TEST(ZmqTransport, ATurnReadsSoManyBytes) {
+  ZmqTransport::Options options;
+  options.bytes_per_turn = 100'000;
+  Peer b(options);
+  Peer a;
+  link_up(a, b);
+  b.received_.clear();
+  b.most_in_a_turn_ = 0;
+  for (int i = 0; i < 6; ++i) {
+    a.say(b.control(), message_of(50'000));
+  }
+  ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() == 6; }));
+  EXPECT_LE(b.most_in_a_turn_, 2U);
 }
 
 TEST(ZmqTransport, ADroppedLinkRedialsCleanlyTwoHundredTimes) {

@@ -71,6 +71,46 @@ TEST(Message, TruncatedAtAnyByteIsRefused) {
   EXPECT_FALSE(decode(bytes + "x").has_value());
 }
 
+TEST(Message, ItsHeadTellsItFromNoise) {
+  for (const std::uint64_t number : {0UL, 127UL, 128UL, 255UL, 256UL, 65536UL, 1UL << 40U}) {
+    Envelope envelope;
+    envelope.type = MessageType::kRows;
+    envelope.from = HostId::from_bytes("0123456789abcdef");
+    envelope.generation = Generation(number);
+    envelope.nonce = Nonce(number);
+    envelope.trailing_count = number == 0 ? 0 : 20;
+    envelope.trailing = std::string(envelope.trailing_count, '\1');
+    const std::string bytes = encode(envelope, Encoder().array(0).take());
+    ASSERT_TRUE(decode(bytes).has_value());
+    EXPECT_TRUE(begins_as_message(bytes));
+  }
+  Rng rng(7);
+  int taken = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    std::string noise(64, '\0');
+    for (char& byte : noise) {
+      byte = static_cast<char>(rng.next());
+    }
+    taken += begins_as_message(noise) ? 1 : 0;
+  }
+  EXPECT_EQ(taken, 0);
+  EXPECT_FALSE(begins_as_message(""));
+}
+
+/// Whatever decodes begins as a message, wherever it was damaged.
+TEST(Message, NothingThatDecodesIsTakenForNoise) {
+  Envelope envelope;
+  envelope.nonce = Nonce(1U << 20U);
+  const std::string bytes = encode(envelope, Encoder().array(0).take());
+  Rng rng(8);
+  for (int i = 0; i < 100'000; ++i) {
+    std::string damaged = bytes;
+    damaged[rng.below(damaged.size())] = static_cast<char>(rng.next());
+    const bool is_taken = begins_as_message(damaged);
+    EXPECT_TRUE(is_taken || !decode(damaged).has_value()) << testing::PrintToString(damaged);
+  }
+}
+
 TEST(Message, HugeClaimsAndDeepNestingAreRefused) {
   EXPECT_FALSE(decode(std::string("\xdd\xff\xff\xff\xff", 5)).has_value());
   EXPECT_FALSE(decode(std::string(100'000, '\x91')).has_value());
