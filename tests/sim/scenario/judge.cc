@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/sim/scenario/parser.h"
+#include "tests/sim/scenario/sets.h"
 #include "tests/sim/scenario/views.h"
 
 namespace muster::sim::scenario {

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "gossip/base/result.h"
 #include "tests/sim/scenario/words.h"
@@ -22,15 +21,5 @@ Result<Scenario> parse(std::string_view path, std::string_view text, std::uint32
 enum class PlayedOn : std::uint8_t { kSimulated, kReal };
 /// "" = this world can play it; else "path:line: VERB: why not".
 std::string what_is_lacking(const Scenario& scenario, PlayedOn world);
-
-/// The hosts of a set, ascending; `others` is the set that `rest` leaves out. Roles as they are
-/// now: `leader` may be above every host when nobody leads.
-struct Roles {
-  std::uint32_t leader = 0;
-  std::vector<std::uint32_t> voters;
-};
-std::vector<std::uint32_t> resolve(const HostSet& set, const Scenario& scenario,
-                                   const Roles& roles = {},
-                                   const std::vector<std::uint32_t>& others = {});
 
 }  // namespace muster::sim::scenario

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/sim/scenario/sets.h"
 #include "tests/sim/scenario/verbs.h"
 
 namespace muster::sim::scenario {

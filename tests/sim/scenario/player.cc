@@ -11,6 +11,7 @@
 #include "gossip/base/check.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/scenario/parser.h"
+#include "tests/sim/scenario/sets.h"
 #include "tests/sim/scenario/verbs.h"
 
 namespace muster::sim::scenario {

@@ -1,7 +1,8 @@
 #pragma once
 // A scenario: what happens to a cluster and what must follow, as one file says it
-// (scenarios/README.md). Words alone; parser.h makes them of text, player.h plays the acts on
-// simulated hosts, scenarios/real on real agents, and judge.h judges both.
+// (scenarios/LANGUAGE.md). Words alone; parser.h makes them of text, sets.h finds the hosts they
+// name, player.h plays the acts on simulated hosts, scenarios/real on real agents, and judge.h
+// judges both.
 
 #include <cstdint>
 #include <map>
