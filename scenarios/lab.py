@@ -5,6 +5,7 @@ namespace of its own on one bridge, so that it can be cut off, and killing it al
 Everything started here is ended here, by process id.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -22,6 +23,8 @@ MUSTER = pathlib.Path(os.environ.get("MUSTER_BINARY", ROOT / "build/release/cli/
 
 BASE_PORT = 7450
 PORT_STEP = 50
+#: Of all hosts of all labs, each about each other one.
+NEIGHBOURS = 1 << 16
 
 
 def end_once(number, _):
@@ -91,6 +94,16 @@ def free_ports(start, count):
     raise Failure(f"no {count} ports in a row are free from {start} on")
 
 
+def make_room_for_neighbours():
+    """All namespaces of a machine share one table of neighbours, of 1,024 by default: two labs of 24
+    hosts fill it, and then some hosts reach nobody. It is raised and left so."""
+    for name in ("gc_thresh3", "gc_thresh2"):
+        limit = pathlib.Path("/proc/sys/net/ipv4/neigh/default") / name
+        with contextlib.suppress(OSError):  # A few hosts need no more than there is.
+            if int(limit.read_text()) < NEIGHBOURS:
+                limit.write_text(f"{NEIGHBOURS}\n")
+
+
 class Switch:
     """One bridge in a namespace of its own; cuts are nftables rules on it, silent like a cable."""
 
@@ -105,6 +118,7 @@ class Switch:
             raise
 
     def _build(self, names):
+        make_room_for_neighbours()
         run("ip", "netns", "add", self.space)
         self._in("ip", "link", "add", "br0", "type", "bridge")
         self._in("ip", "link", "set", "br0", "up")
