@@ -7,7 +7,7 @@ import time
 import lab
 
 
-def resolve(terms, scenario, roles, others=()):
+def resolve(terms, scenario, roles, others=(), gangs=lambda name: []):
     """Numbers of hosts, ascending; as resolve() of tests/sim/scenario/parser.h."""
     count = scenario["hosts"]
     chosen = set()
@@ -21,9 +21,16 @@ def resolve(terms, scenario, roles, others=()):
                  "first": lambda n=share: range(n),
                  "last": lambda n=share: range(count - n, count),
                  "leader": lambda: roles()["leader"],
-                 "voters": lambda: roles()["voters"]}[kind]()
+                 "voters": lambda: roles()["voters"],
+                 "gang": lambda name=term["job"]: gangs(name),
+                 "gang_one": lambda name=term["job"]: one_of(gangs(name), roles)}[kind]()
         chosen = chosen - set(hosts) if term["but"] else chosen | set(hosts)
     return sorted(chosen)
+
+
+def one_of(gang, roles):
+    voters = roles()["voters"]
+    return ([host for host in gang if host not in voters] or gang)[:1]
 
 
 class Cables:
@@ -106,9 +113,18 @@ class Hosts:
                         "voters": [self.names.index(each["name"]) for each in answer["voters"]]}
         return {"leader": [], "voters": []}
 
+    def gang(self, name):
+        """The hosts on which a job runs, as whoever answers first says."""
+        number = next((number for number, each in self.jobs.items() if each == name), None)
+        for host in self.names if number is not None else []:
+            answer = self.cluster[host].ask("show", number, timeout=5)
+            if answer:
+                return sorted(self.names.index(each) for each in answer["job"]["hosts"])
+        return []
+
     def perform(self, act):
-        who = resolve(act["who"], self.scenario, self.roles)
-        other = resolve(act["other"], self.scenario, self.roles, who)
+        who = resolve(act["who"], self.scenario, self.roles, (), self.gang)
+        other = resolve(act["other"], self.scenario, self.roles, who, self.gang)
         verb = getattr(self, act["verb"].replace(" ", "_"))
         verb(act, who, other)
 

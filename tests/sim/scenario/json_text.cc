@@ -27,6 +27,10 @@ const char* name_of(SetTerm::Kind kind) {
       return "leader";
     case SetTerm::Kind::kVoters:
       return "voters";
+    case SetTerm::Kind::kGang:
+      return "gang";
+    case SetTerm::Kind::kGangOne:
+      return "gang_one";
   }
   return "";
 }
@@ -41,6 +45,7 @@ json terms(const HostSet& set) {
     list.push_back({{"kind", name_of(term.kind)},
                     {"number", term.number},
                     {"percent", term.is_percent},
+                    {"job", term.job},
                     {"but", term.is_taken_away}});
   }
   return list;

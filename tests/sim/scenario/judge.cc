@@ -99,7 +99,8 @@ bool holds(const Condition& condition, const Views& views, const Scenario& scena
       });
     }
     case Condition::Kind::kJob:
-      return views.job(condition.job) == condition.word;
+      return condition.word == "again" ? views.starts(condition.job) > 1
+                                       : views.job(condition.job) == condition.word;
   }
   return false;
 }

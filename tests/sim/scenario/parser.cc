@@ -184,10 +184,13 @@ class Parser {
       term.kind = SetTerm::Kind::kLeader;
     } else if (line.take("voters")) {
       term.kind = SetTerm::Kind::kVoters;
+    } else if (line.take("hosts of") || line.peek() == "one") {
+      term.kind = line.take("one of") ? SetTerm::Kind::kGangOne : SetTerm::Kind::kGang;
+      term.job = job_of(line.word("the name of a job"));
     } else if (line.take("half")) {
-      term = {SetTerm::Kind::kFirst, 50, true, false};
+      term = {SetTerm::Kind::kFirst, 50, true};
     } else if (made_.racks > 0 && line.take("rack")) {
-      term = {SetTerm::Kind::kRack, line.count("number of a rack", made_.racks - 1), false, false};
+      term = {SetTerm::Kind::kRack, line.count("number of a rack", made_.racks - 1)};
     } else if (line.peek() == "first" || line.peek() == "last") {
       term.kind = line.peek() == "first" ? SetTerm::Kind::kFirst : SetTerm::Kind::kLast;
       line.word("first or last");
@@ -211,7 +214,7 @@ class Parser {
     const auto number = text.starts_with('h') ? to_number(text.substr(1)) : std::nullopt;
     if (!number.has_value()) {
       throw Wrong("\"" + text + "\" names no hosts: hN, rack N, half, first N, last N%, all, " +
-                  "rest, voters, leader");
+                  "rest, voters, leader, hosts of JOB, one of JOB");
     }
     if (*number < 0 || *number >= made_.hosts) {
       throw Wrong("there is no " + text + ": hosts are h0 to h" + std::to_string(made_.hosts - 1));
@@ -459,9 +462,10 @@ class Parser {
     } else if (line.take("job")) {
       made.kind = Condition::Kind::kJob;
       made.job = job_of(line.word("the name of a job"));
-      made.word = line.word("queued, running or completed");
-      if (made.word != "queued" && made.word != "running" && made.word != "completed") {
-        throw Wrong("a job is queued, running or completed, not \"" + made.word + "\"");
+      made.word = line.word("queued, running, completed or again");
+      if (made.word != "queued" && made.word != "running" && made.word != "completed" &&
+          made.word != "again") {
+        throw Wrong("a job is queued, running, completed or runs again, not \"" + made.word + "\"");
       }
       return made;
     } else if (line.take("all alive")) {

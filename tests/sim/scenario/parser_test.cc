@@ -37,9 +37,24 @@ TEST(ScenarioSets, NameHostsRacksSharesAndRoles) {
   EXPECT_EQ(hosts_of("half").size(), 12U);
   EXPECT_EQ(hosts_of("half").back(), 11U);
   EXPECT_EQ(hosts_of("all").size(), 24U);
-  EXPECT_EQ(hosts_of("leader", {7, {1, 7}}), Hosts{7});
-  EXPECT_EQ(hosts_of("voters but leader", {7, {1, 7}}), Hosts{1});
-  EXPECT_EQ(hosts_of("leader", {24, {}}), Hosts{}) << "nobody leads";
+  EXPECT_EQ(hosts_of("leader", {7, {1, 7}, {}}), Hosts{7});
+  EXPECT_EQ(hosts_of("voters but leader", {7, {1, 7}, {}}), Hosts{1});
+  EXPECT_EQ(hosts_of("leader", {24, {}, {}}), Hosts{}) << "nobody leads";
+}
+
+TEST(ScenarioSets, AGangIsWhereItsJobRuns) {
+  using Hosts = std::vector<std::uint32_t>;
+  const auto hosts_of = [](const std::string& set, const Roles& roles) {
+    const Scenario scenario = read("at 0s submit big 50%\nat 1s kill " + set);
+    return resolve(scenario.acts.at(1).who, scenario, roles);
+  };
+  const Roles roles{0, {}, {{"big", {4, 7, 9}}}};
+  EXPECT_EQ(hosts_of("hosts of big", roles), (Hosts{4, 7, 9}));
+  EXPECT_EQ(hosts_of("one of big", roles), Hosts{4});
+  EXPECT_EQ(hosts_of("one of big", {4, {4, 5}, roles.gangs}), Hosts{7}) << "4 votes";
+  EXPECT_EQ(hosts_of("one of big", {4, {4, 7, 9}, roles.gangs}), Hosts{4});
+  EXPECT_EQ(hosts_of("hosts of big but one of big", roles), (Hosts{7, 9}));
+  EXPECT_EQ(hosts_of("hosts of big", {}), Hosts{}) << "it does not run";
 }
 
 TEST(ScenarioSets, RestIsWhoeverIsNotOnTheOtherSide) {
@@ -161,8 +176,9 @@ TEST(ScenarioMistakes, AreToldWithTheirLine) {
       {"at 1s kill h24", "f:3: there is no h24: hosts are h0 to h23"},
       {"at 1s kill everybody",
        "f:3: \"everybody\" names no hosts: hN, rack N, half, first N, last N%, all, rest, voters, "
-       "leader"},
+       "leader, hosts of JOB, one of JOB"},
       {"at 1s kill", "f:3: expected hosts behind \"kill\""},
+      {"at 1s kill one of big", "f:3: no job \"big\" is submitted above"},
       {"at 1s kill h1 h2", "f:3: \"h2\" is too much here"},
       {"at 1s cut h1", "f:3: expected \"from\" behind \"h1\""},
       {"at 1s cut h1 from h2 loss 30", "f:3: \"30\" is no share, as in 30%"},

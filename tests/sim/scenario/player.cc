@@ -164,6 +164,22 @@ class Player {
     return true;
   }
 
+  std::map<std::string, std::vector<std::uint32_t>> gangs(const scheduler::State& state) const {
+    std::map<std::string, std::vector<std::uint32_t>> gangs;
+    for (const Token& token : state.live()) {
+      const scheduler::Attempt* attempt = state.attempt(token);
+      if (attempt->state != scheduler::AttemptState::kStarted) {
+        continue;
+      }
+      std::vector<std::uint32_t>& hosts = gangs[state.job(attempt->job)->spec.name];
+      for (const scheduler::MemberRecord& record : attempt->members) {
+        hosts.push_back(*world_.find(record.member.host));
+      }
+      std::sort(hosts.begin(), hosts.end());
+    }
+    return gangs;
+  }
+
   Roles roles() const {
     Roles roles;
     roles.leader = world_.size();
@@ -177,6 +193,7 @@ class Player {
           roles.voters.push_back(*found);
         }
       }
+      roles.gangs = gangs(world_.node(host).seat().state());
     }
     return roles;
   }

@@ -48,6 +48,18 @@ std::set<std::uint32_t> hosts_of(const SetTerm& term, const Scenario& scenario,
     case SetTerm::Kind::kVoters:
       hosts.insert(roles.voters.begin(), roles.voters.end());
       break;
+    case SetTerm::Kind::kGang:
+    case SetTerm::Kind::kGangOne:
+      if (const auto gang = roles.gangs.find(term.job); gang != roles.gangs.end()) {
+        hosts.insert(gang->second.begin(), gang->second.end());
+      }
+      if (term.kind == SetTerm::Kind::kGangOne && !hosts.empty()) {
+        const auto one = std::find_if(hosts.begin(), hosts.end(), [&](std::uint32_t host) {
+          return std::find(roles.voters.begin(), roles.voters.end(), host) == roles.voters.end();
+        });
+        hosts = {one == hosts.end() ? *hosts.begin() : *one};
+      }
+      break;
   }
   return hosts;
 }
@@ -56,7 +68,7 @@ std::set<std::uint32_t> hosts_of(const SetTerm& term, const Scenario& scenario,
 
 bool HostSet::has_role() const {
   return std::any_of(terms.begin(), terms.end(), [](const SetTerm& term) {
-    return term.kind == SetTerm::Kind::kLeader || term.kind == SetTerm::Kind::kVoters;
+    return term.kind >= SetTerm::Kind::kLeader;
   });
 }
 

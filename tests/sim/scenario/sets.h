@@ -1,7 +1,9 @@
 #pragma once
-// The hosts that a set names. Pure: who leads and who votes is told.
+// The hosts that a set names. Pure: who leads, who votes and what runs where is told.
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "tests/sim/scenario/words.h"
@@ -13,6 +15,7 @@ namespace muster::sim::scenario {
 struct Roles {
   std::uint32_t leader = 0;
   std::vector<std::uint32_t> voters;
+  std::map<std::string, std::vector<std::uint32_t>> gangs;  ///< Hosts of jobs that run. Ascending.
 };
 std::vector<std::uint32_t> resolve(const HostSet& set, const Scenario& scenario,
                                    const Roles& roles = {},

@@ -98,7 +98,11 @@ void Views::follow_job(const Told& told) {
   std::from_chars(text.data(), text.data() + text.size(), index);
   JobSeen& job = jobs_[std::string(told.field("job"))];
   if (index >= job.index) {
-    job = {index, state->second.empty() ? std::string(told.field("state")) : state->second};
+    job.index = index;
+    job.state = state->second.empty() ? std::string(told.field("state")) : state->second;
+  }
+  if (told.name == "job_started") {
+    job.starts.insert(index);
   }
 }
 
@@ -106,6 +110,11 @@ const std::string& Views::job(const std::string& name) const {
   static const std::string kNone;
   const auto found = jobs_.find(name);
   return found == jobs_.end() ? kNone : found->second.state;
+}
+
+std::size_t Views::starts(const std::string& name) const {
+  const auto found = jobs_.find(name);
+  return found == jobs_.end() ? 0 : found->second.starts.size();
 }
 
 }  // namespace muster::sim::scenario

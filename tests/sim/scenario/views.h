@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class Views {
   bool are_all_alive() const { return wrong_ == 0; }
   /// "queued", "running", "completed" ...; "" = not heard of. As the log says it.
   const std::string& job(const std::string& name) const;
+  /// How often the job was started, by the log.
+  std::size_t starts(const std::string& name) const;
 
  private:
   void set(std::uint32_t by, std::uint32_t about, Seen seen);
@@ -41,6 +44,7 @@ class Views {
   struct JobSeen {
     std::uint64_t index = 0;  ///< Of the log: hosts tell the same one after the other.
     std::string state;
+    std::set<std::uint64_t> starts;  ///< Indexes.
   };
   std::map<std::string, JobSeen> jobs_;
 };

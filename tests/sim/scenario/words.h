@@ -17,11 +17,23 @@ namespace muster::sim::scenario {
 /// Some hosts, as terms that are added or taken away in turn. Roles are looked up when an act
 /// happens; all else is fixed: host i is in rack i mod the number of racks.
 struct SetTerm {
-  enum class Kind : std::uint8_t { kAll, kRest, kHost, kRack, kFirst, kLast, kLeader, kVoters };
+  enum class Kind : std::uint8_t {
+    kAll,
+    kRest,
+    kHost,
+    kRack,
+    kFirst,
+    kLast,
+    kLeader,
+    kVoters,
+    kGang,     ///< All hosts on which a job runs.
+    kGangOne,  ///< One of them, which does not vote if there is such a one.
+  };
   Kind kind = Kind::kAll;
   std::uint32_t number = 0;  ///< Of the host or rack; how many, or percent of all.
   bool is_percent = false;
   bool is_taken_away = false;
+  std::string job = {};
 };
 struct HostSet {
   std::vector<SetTerm> terms;  ///< Empty = not given.
@@ -85,7 +97,7 @@ struct EventMatch {
 struct Condition {
   enum class Kind : std::uint8_t { kMode, kAllAlive, kUnreachable, kJob };
   Kind kind = Kind::kAllAlive;
-  std::string word;  ///< The mode; the state of the job.
+  std::string word;  ///< The mode; the state of the job, or "again".
   std::string job;
   HostSet who;
   HostSet on;
