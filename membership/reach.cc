@@ -24,6 +24,10 @@ void Reach::doubt(Instant now, HostId host, Doubt doubt) {
   if (host == self_) {
     return;
   }
+  if (doubt == Doubt::kGone) {
+    doubted_.erase(host);
+    return;
+  }
   if (doubt == Doubt::kNone) {
     if (known != doubted_.end()) {
       known->second.doubt = doubt;

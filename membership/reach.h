@@ -31,6 +31,7 @@ inline constexpr int kUnansweredMax = 6;
 inline constexpr Duration kRegainAfter = std::chrono::seconds(3);
 
 enum class Doubt {
+  kGone,     ///< It has a verdict or left: nothing is asked of it.
   kNone,     ///< Of membership's; see on_unanswered() for the leader's own.
   kCut,      ///< It seems alive, but something looks like a cut.
   kSuspect,  ///< Others miss it: in doubt it is out of reach.

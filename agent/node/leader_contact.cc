@@ -61,12 +61,13 @@ HostId LeaderContact::relay_of_rack(const membership::Membership& membership) co
 bool LeaderContact::answers(Instant now, const membership::Member& member, StormMode storm) {
   using membership::Doubt;
   using membership::MemberState;
-  const bool is_cut = member.state == MemberState::kAlive && storm > StormMode::kDomain;
-  const bool is_suspect = member.state == MemberState::kSuspect;
-  reach_.doubt(now, member.host,
-               is_suspect ? Doubt::kSuspect
-               : is_cut   ? Doubt::kCut
-                          : Doubt::kNone);
+  Doubt doubt = Doubt::kGone;
+  if (member.state == MemberState::kSuspect) {
+    doubt = Doubt::kSuspect;
+  } else if (member.state == MemberState::kAlive) {
+    doubt = storm > StormMode::kDomain ? Doubt::kCut : Doubt::kNone;
+  }
+  reach_.doubt(now, member.host, doubt);
   return reach_.answers(member.host);
 }
 

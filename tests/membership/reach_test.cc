@@ -133,6 +133,20 @@ TEST_F(ReachTest, WhoLeavesTheLeaderWithoutAnAnswerIsDoubtedUntilItAnswers) {
   EXPECT_EQ(reach_.doubted(), 0U);
 }
 
+TEST_F(ReachTest, WhoHasAVerdictIsAskedNoMore) {
+  reach_.set_asking(now_, true);
+  deaf_ = {id_of(1), id_of(2)};
+  reach_.on_unanswered(now_, id_of(1));
+  reach_.doubt(now_, id_of(2), Doubt::kSuspect);
+  pass(seconds(2));
+  reach_.doubt(now_, id_of(1), Doubt::kGone);
+  reach_.doubt(now_, id_of(2), Doubt::kGone);
+  asked_ = 0;
+  pass(seconds(10));
+  EXPECT_EQ(asked_, 0U);
+  EXPECT_EQ(reach_.doubted(), 0U);
+}
+
 TEST_F(ReachTest, AnOldAnswerIsNoAnswer) {
   reach_.set_asking(now_, true);
   deaf_ = {id_of(1)};
