@@ -161,6 +161,13 @@ bool Storm::update(Instant now) {
   StormStatus next{StormMode::kNormal, now, "", 0, 0};
   next_deadline_ = hosts_.next_deadline();
   for (std::size_t i = 1; i < modes_.size(); ++i) {
+    // What a heal passed through is not shown again at its end.
+    const bool is_rest = i < static_cast<std::size_t>(mode()) &&
+                         last_sign_.mode == StormMode::kNormal &&
+                         modes_[i].until - now < kStormRest;
+    if (is_rest) {
+      modes_[i].until = kLongAgo;
+    }
     if (modes_[i].until > now) {
       next.mode = static_cast<StormMode>(i);
       next.reason = modes_[i].reason;

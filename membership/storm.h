@@ -21,6 +21,8 @@ namespace muster::membership {
 
 /// A mode ends after so much quiet.
 inline constexpr Duration kStormQuiet = std::chrono::seconds(60);
+/// A lesser mode that would follow for less than this does not follow.
+inline constexpr Duration kStormRest = std::chrono::seconds(10);
 /// A smaller fleet has the rule of small clusters alone: two hosts silent within kPairWindow.
 inline constexpr std::size_t kStormHostsMin = 20;
 inline constexpr Duration kPairWindow = std::chrono::seconds(5);

@@ -212,6 +212,28 @@ TEST_F(StormTest, ACautiousModeOutlastsALesserOne) {
   EXPECT_EQ(mode(), StormMode::kNormal);
 }
 
+/// While it heals a cut looks like ever fewer deaths.
+TEST_F(StormTest, WhatAHealPassesThroughIsNotShownAtItsEnd) {
+  start(100, 0);
+  for (std::size_t host = 0; host < 30; ++host) {
+    say(host, Silence::kSuspect);
+  }
+  pass(seconds(40));
+  for (std::size_t host = 0; host < 30; ++host) {
+    say(host, host % 3 == 0 ? Silence::kVerdict : Silence::kNone);
+  }
+  pass(seconds(5));
+  for (std::size_t host = 0; host < 30; host += 3) {
+    say(host, Silence::kNone);
+  }
+  pass(seconds(50));
+  EXPECT_EQ(mode(), StormMode::kPartitionSuspected);
+  pass(seconds(5));
+  EXPECT_EQ(mode(), StormMode::kNormal);
+  say(50, Silence::kSuspect);
+  EXPECT_EQ(mode(), StormMode::kNormal);
+}
+
 TEST_F(StormTest, TheLastHostsOfACutAreNoLostRack) {
   start(24, 4);
   for (std::size_t host = 0; host < 12; ++host) {
