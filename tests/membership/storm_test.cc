@@ -218,7 +218,7 @@ TEST_F(StormTest, WhatAHealPassesThroughIsNotShownAtItsEnd) {
   for (std::size_t host = 0; host < 30; ++host) {
     say(host, Silence::kSuspect);
   }
-  pass(seconds(40));
+  pass(seconds(10));
   for (std::size_t host = 0; host < 30; ++host) {
     say(host, host % 3 == 0 ? Silence::kVerdict : Silence::kNone);
   }
@@ -226,9 +226,9 @@ TEST_F(StormTest, WhatAHealPassesThroughIsNotShownAtItsEnd) {
   for (std::size_t host = 0; host < 30; host += 3) {
     say(host, Silence::kNone);
   }
-  pass(seconds(50));
+  pass(seconds(54));
   EXPECT_EQ(mode(), StormMode::kPartitionSuspected);
-  pass(seconds(5));
+  pass(seconds(2));
   EXPECT_EQ(mode(), StormMode::kNormal);
   say(50, Silence::kSuspect);
   EXPECT_EQ(mode(), StormMode::kNormal);
