@@ -26,23 +26,6 @@ bool is_out(MemberState state) {
   return state == MemberState::kUnreachable || state == MemberState::kLeft;
 }
 
-/// An agent that is down under a kernel that answers is not silent.
-Silence silence_of(const Member& member) {
-  if (member.kind != crdt::ClaimKind::kSilent) {
-    return Silence::kNone;
-  }
-  switch (member.state) {
-    case MemberState::kSuspect:
-      return Silence::kSuspect;
-    case MemberState::kUnreachable:
-      return Silence::kVerdict;
-    case MemberState::kAlive:
-    case MemberState::kLeft:
-      break;
-  }
-  return Silence::kNone;
-}
-
 }  // namespace
 
 Membership::Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now)

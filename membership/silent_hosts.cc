@@ -16,6 +16,22 @@ std::size_t moved(std::size_t count, int by) {
 
 }  // namespace
 
+Silence silence_of(const Member& member) {
+  if (member.kind != crdt::ClaimKind::kSilent) {
+    return Silence::kNone;
+  }
+  switch (member.state) {
+    case MemberState::kSuspect:
+      return Silence::kSuspect;
+    case MemberState::kUnreachable:
+      return Silence::kVerdict;
+    case MemberState::kAlive:
+    case MemberState::kLeft:
+      break;
+  }
+  return Silence::kNone;
+}
+
 void SilentHosts::add_host(const std::string& rack) {
   ++fleet_;
   if (!rack.empty()) {

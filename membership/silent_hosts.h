@@ -17,6 +17,7 @@
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "membership/member.h"
 #include "membership/rack_counts.h"
 
 namespace muster::membership {
@@ -32,6 +33,9 @@ enum class Silence : std::uint8_t {
   kSuspect,  ///< In the band: some observers miss it, too few for a verdict.
   kVerdict,
 };
+
+/// An agent that is down under a kernel that answers is not silent.
+Silence silence_of(const Member& member);
 
 class SilentHosts {
  public:
