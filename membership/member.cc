@@ -28,10 +28,10 @@ std::string_view name_of(crdt::ClaimKind kind) {
   return "unknown";
 }
 
-Duration clear_hold(const Member& member) {
+Duration clear_hold(const Member& member, bool is_storm) {
   if (member.verdicts <= 1) {
     const bool was_refused = member.kind == crdt::ClaimKind::kRefused;
-    return was_refused ? kClearHoldRefused : kClearHold;
+    return was_refused ? kClearHoldRefused : is_storm ? kClearHoldStorm : kClearHold;
   }
   Duration hold = kFlapHold;
   for (int verdict = 2; verdict < member.verdicts && hold < kFlapHoldMax; ++verdict) {

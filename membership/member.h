@@ -48,10 +48,12 @@ struct Member {
 /// kFlapWindow on it ends after kFlapHold instead, twice as long each time, at most kFlapHoldMax.
 inline constexpr Duration kClearHold = std::chrono::seconds(3);
 inline constexpr Duration kClearHoldRefused = std::chrono::milliseconds(500);
+/// While a cut is suspected nothing follows from a verdict, so there is no flapping to be damped.
+inline constexpr Duration kClearHoldStorm = std::chrono::seconds(1);
 inline constexpr Duration kFlapWindow = std::chrono::minutes(10);
 inline constexpr Duration kFlapHold = std::chrono::seconds(5);
 inline constexpr Duration kFlapHoldMax = std::chrono::minutes(5);
-Duration clear_hold(const Member& member);
+Duration clear_hold(const Member& member, bool is_storm);
 /// Counts a verdict for that. In a storm it is not the host that comes and goes.
 void note_verdict(Instant now, Member& member, bool is_storm);
 

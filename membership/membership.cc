@@ -26,6 +26,15 @@ bool is_out(MemberState state) {
   return state == MemberState::kUnreachable || state == MemberState::kLeft;
 }
 
+/// One of the observers of any of these.
+bool observes_any(HostId host, const std::vector<HostId>& subjects,
+                  const std::map<HostId, Member>& members) {
+  return std::any_of(subjects.begin(), subjects.end(), [&](HostId subject) {
+    const auto& observers = members.at(subject).observers;
+    return std::find(observers.begin(), observers.end(), host) != observers.end();
+  });
+}
+
 }  // namespace
 
 Membership::Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now)
@@ -93,6 +102,7 @@ void Membership::publish_claims(Instant now) {
     return;
   }
   published_ = claims;
+  ++overlay_epoch_;
   output_.evidence = claims;
   take_evidence(now, self_, std::move(claims));
 }
@@ -345,7 +355,8 @@ void Membership::consider_clearing(Instant now, Member& member, const Tally& tal
   if (member.below_since == kNever) {
     member.below_since = now;
   }
-  const Instant clear_at = member.below_since + clear_hold(member);
+  const bool is_storm = storm_.mode() > StormMode::kDomain;
+  const Instant clear_at = member.below_since + clear_hold(member, is_storm);
   if (now >= clear_at) {
     set_state(now, member, MemberState::kAlive, tally);
   } else {
@@ -374,7 +385,11 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
     watch_.set_absent(member.host, false);
     observers_at_ = std::min(observers_at_, now + kObserversDelay);
   }
-  overlay_epoch_ += before != state && is_out(before) != is_out(state) ? 1U : 0U;
+  const bool is_overlay =
+      before != state &&
+      (is_out(before) != is_out(state) || observes_any(member.host, {self_}, members_) ||
+       observes_any(member.host, watch_.subjects(), members_));
+  overlay_epoch_ += is_overlay ? 1U : 0U;
   member.state = state;
   member.enough_since = state == MemberState::kSuspect ? member.enough_since : kNever;
   if (!member.left) {
@@ -517,11 +532,15 @@ const std::vector<HostId>& Membership::observers() const {
 }
 
 gossip::Ring Membership::ring_of(const Member& subject) const {
-  gossip::Ring ring{subject.host, {}};
+  gossip::Ring ring{subject.host, {}, {}};
   for (const HostId& observer : subject.observers) {
     const Member* found = member(observer);
-    if (found != nullptr && !is_out(found->state)) {
-      ring.observers.push_back(observer);
+    if (found == nullptr || is_out(found->state)) {
+      continue;
+    }
+    ring.observers.push_back(observer);
+    if (found->state == MemberState::kAlive && !is_claimed_by_self(observer)) {
+      ring.trusted.push_back(observer);
     }
   }
   return ring;

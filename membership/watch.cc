@@ -126,6 +126,17 @@ void Watch::attempt_over(Instant now, SubjectProbe& probe) {
   missed(now, probe);
 }
 
+/// One that was silent is back, so others may be: after a cut they come together. Each would wait
+/// for its next round, and for a dial that went into the cut.
+void Watch::look_at_claimed(Instant now) {
+  for (SubjectProbe& probe : probes_) {
+    if (probe.claim == ClaimKind::kSilent && now - probe.last_sent >= kRedialDelay) {
+      probe.end_round(now);
+      begin_round(now, probe);
+    }
+  }
+}
+
 /// An attempt was met with silence.
 void Watch::missed(Instant now, SubjectProbe& probe) {
   ++probe.silent;
@@ -249,6 +260,7 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   answer_callers(*probe);
   if (was_claimed) {
     tell_ring_alive(*probe);
+    look_at_claimed(now);
   }
   // A pause, a restart or a departure may have ended what this host had missed.
   if (was_missing || is_isolated_) {

@@ -80,6 +80,7 @@ class Watch {
   void missed(Instant now, SubjectProbe& probe);
   void refused(Instant now, SubjectProbe& probe);
   void poke(Instant now, SubjectProbe& probe);
+  void look_at_claimed(Instant now);
   void give_up_link(SubjectProbe& probe);
   void take_sample(SubjectProbe& probe, bool unanswered);
   int median_misses_of_others(const SubjectProbe& probe) const;

@@ -9,10 +9,6 @@ namespace muster::agent {
 
 void Neighbours::choose(Instant now, const membership::Membership& membership,
                         crdt::HostStore& store) {
-  stale_ = false;
-  if (overlay_epoch_ == membership.overlay_epoch()) {
-    return;
-  }
   overlay_epoch_ = membership.overlay_epoch();
   std::vector<HostId> chosen = gossip::choose_neighbours(membership.overlay());
   if (chosen != hosts_) {

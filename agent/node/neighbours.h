@@ -16,11 +16,11 @@ class Neighbours {
  public:
   /// Ascending.
   const std::vector<HostId>& hosts() const { return hosts_; }
-  /// A member is another one, or is seen otherwise: the overlay may have changed.
-  void on_members_changed() { stale_ = true; }
-  bool is_stale() const { return stale_; }
-  /// Chooses anew where the overlay is another one, and tells the store when they are others now;
-  /// stale no more.
+  /// The overlay is another one than they were chosen from.
+  bool are_stale(const membership::Membership& membership) const {
+    return overlay_epoch_ != membership.overlay_epoch();
+  }
+  /// Chooses anew, and tells the store when they are others now; stale no more.
   void choose(Instant now, const membership::Membership& membership, crdt::HostStore& store);
   /// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and
   /// well: commands and renewals would cost a digest of every host a link.
@@ -28,7 +28,6 @@ class Neighbours {
 
  private:
   std::vector<HostId> hosts_;
-  bool stale_ = true;
   std::uint64_t overlay_epoch_ = 0;  ///< The membership's, when they were last chosen.
 };
 

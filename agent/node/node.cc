@@ -328,7 +328,7 @@ void Node::pump(Instant now) {
     const bool ran = drain_gang_agent(now);
     const bool carried = drain_contact(now);
     drain_id_watch(now);
-    if (neighbours_.is_stale()) {
+    if (neighbours_.are_stale(membership_)) {
       neighbours_.choose(now, membership_, store_);
       continue;
     }
@@ -402,7 +402,6 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
     return;
   }
   membership_.step(now, member_in(store_, host, *identity));
-  neighbours_.on_members_changed();
   if (has_new_identity) {
     seat_.step(now, admission_.known_seeds(options_, hosts_.addresses()));
   }
@@ -430,7 +429,6 @@ bool Node::drain_membership(Instant now) {
   if (output.observers.has_value()) {
     store_.step(now, crdt::Publish{crdt::FieldId::kObservers,
                                    crdt::encode_observers(*output.observers), true});
-    neighbours_.on_members_changed();
   }
   for (const auto& [host, version] : output.heard) {
     store_.step(now, crdt::PeerVersion{host, version});
@@ -438,7 +436,6 @@ bool Node::drain_membership(Instant now) {
   }
   for (const HostId host : output.changed) {
     on_view_changed(now, host);
-    neighbours_.on_members_changed();
     if (const auto* member = membership_.member(host);
         member != nullptr && member->state == membership::MemberState::kUnreachable) {
       front_.on_host_gone(reach(now), host);

@@ -16,16 +16,23 @@ std::vector<HostId> sorted_without(std::vector<HostId> hosts, HostId self) {
 }
 
 /// The same for whoever asks: by a hash of both ends, so that nobody is chosen by all.
-std::vector<HostId> chosen_of(const Ring& ring) {
+void choose(HostId subject, const std::vector<HostId>& observers, std::vector<HostId>& chosen) {
   std::vector<std::pair<std::uint64_t, HostId>> places;
-  places.reserve(ring.observers.size());
-  for (const HostId& observer : ring.observers) {
-    places.emplace_back(mix64(ring.subject.prefix() ^ mix64(observer.prefix())), observer);
+  places.reserve(observers.size());
+  for (const HostId& observer : observers) {
+    places.emplace_back(mix64(subject.prefix() ^ mix64(observer.prefix())), observer);
   }
   std::sort(places.begin(), places.end());
-  std::vector<HostId> chosen;
   for (std::size_t i = 0; i < std::min(places.size(), kRingNeighbours); ++i) {
     chosen.push_back(places[i].second);
+  }
+}
+
+std::vector<HostId> chosen_of(const Ring& ring) {
+  std::vector<HostId> chosen;
+  choose(ring.subject, ring.observers, chosen);
+  if (ring.trusted.size() != ring.observers.size()) {
+    choose(ring.subject, ring.trusted, chosen);
   }
   return chosen;
 }

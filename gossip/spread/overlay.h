@@ -23,6 +23,7 @@ inline constexpr std::size_t kNeighboursMax = 48;
 struct Ring {
   HostId subject;
   std::vector<HostId> observers;  ///< Without those that are known to be unreachable.
+  std::vector<HostId> trusted;    ///< Of these, those that nothing speaks against.
 };
 
 struct OverlayView {

@@ -10,6 +10,7 @@
 #include "gossip/wire/message.h"
 #include "membership/codec.h"
 #include "membership/evidence.h"
+#include "membership/member.h"
 #include "membership/rings.h"
 
 namespace muster::membership {
@@ -111,6 +112,17 @@ crdt::Claim claim(std::uint64_t subject, crdt::ClaimKind kind, bool weak = false
   return {host(subject), Generation(1), kind, weak};
 }
 
+TEST(ClearHold, IsShorterWhileACutIsSuspectedAndForAgentsThatWereDown) {
+  Member member;
+  EXPECT_EQ(clear_hold(member, false), kClearHold);
+  EXPECT_EQ(clear_hold(member, true), kClearHoldStorm);
+  member.kind = crdt::ClaimKind::kRefused;
+  EXPECT_EQ(clear_hold(member, false), kClearHoldRefused);
+  EXPECT_EQ(clear_hold(member, true), kClearHoldRefused);
+  member.verdicts = 2;
+  EXPECT_EQ(clear_hold(member, true), kFlapHold);
+}
+
 TEST(Evidence, CountsOnlyObserversOfThisStart) {
   Evidence evidence;
   const Instant now{};
@@ -157,8 +169,26 @@ TEST(Overlay, IsAMeshWhenSmallAndAFewOfEachRingBeyond) {
   }
   EXPECT_EQ(gossip::choose_neighbours(view).size(), 11U);
   view.hosts.push_back(host(12));
-  view.rings = {{host(0), {host(1), host(2)}}, {host(3), {host(0), host(2)}}};
+  view.rings = {{host(0), {host(1), host(2)}, {}}, {host(3), {host(0), host(2)}, {}}};
   EXPECT_EQ(gossip::choose_neighbours(view), (std::vector<HostId>{host(1), host(2), host(3)}));
+}
+
+TEST(Overlay, WhoIsDoubtedIsNotTheOnlyNeighbour) {
+  gossip::OverlayView view{host(0), {}, {}};
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    view.hosts.push_back(host(i));
+  }
+  view.rings = {{host(0), {view.hosts.begin() + 1, view.hosts.begin() + 11}, {}}};
+  auto& ring = view.rings[0];
+  ring.trusted = ring.observers;
+  const std::vector<HostId> before = gossip::choose_neighbours(view);
+  ASSERT_EQ(before.size(), gossip::kRingNeighbours);
+  for (const HostId& doubted : before) {
+    std::erase(ring.trusted, doubted);
+  }
+  const std::vector<HostId> after = gossip::choose_neighbours(view);
+  EXPECT_EQ(after.size(), 2 * gossip::kRingNeighbours);
+  EXPECT_TRUE(std::includes(after.begin(), after.end(), before.begin(), before.end()));
 }
 
 TEST(Overlay, BothEndsOfALinkChooseIt) {
@@ -166,7 +196,7 @@ TEST(Overlay, BothEndsOfALinkChooseIt) {
   std::vector<gossip::Ring> rings;
   for (std::uint64_t i = 0; i < 40; ++i) {
     hosts.push_back(host(i));
-    rings.push_back({host(i), {}});
+    rings.push_back({host(i), {}, {}});
     for (std::uint64_t step = 1; step <= 10; ++step) {
       rings.back().observers.push_back(host((i + step * 3) % 40));
     }
