@@ -25,6 +25,15 @@ std::string text(std::size_t part, std::size_t whole, const char* what) {
   return std::to_string(part) + " of " + std::to_string(whole) + " " + what;
 }
 
+bool is_one_rack(const StormFacts& facts) {
+  return facts.only_rack.has_value() && facts.lost_racks <= 1 && facts.striking * 2 < facts.fleet;
+}
+
+/// With a verdict: the first suspects of any cut may all be of one rack.
+bool is_any_lost(const StormFacts& facts) {
+  return facts.striking > facts.in_band;
+}
+
 struct Row {
   StormMode mode;
   bool (*holds)(const StormFacts& facts);
@@ -38,11 +47,13 @@ const Row kTable[] = {
      }},
     {StormMode::kNormal, [](const StormFacts& facts) { return facts.striking < kStormLostMin; },
      [](const StormFacts&) { return std::string(); }},
-    {StormMode::kDomain,
+    {StormMode::kNormal,
      [](const StormFacts& facts) {
-       return facts.only_rack.has_value() && facts.lost_racks <= 1 &&
-              facts.striking * 2 < facts.fleet;
+       return is_one_rack(facts) && !is_any_lost(facts) && !facts.is_band_lasting;
      },
+     [](const StormFacts&) { return std::string(); }},
+    {StormMode::kDomain,
+     [](const StormFacts& facts) { return is_one_rack(facts) && is_any_lost(facts); },
      [](const StormFacts& facts) {
        return text(facts.striking, facts.fleet, "hosts silent, all of rack ") + *facts.only_rack;
      }},

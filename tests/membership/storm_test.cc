@@ -40,6 +40,16 @@ TEST(StormTable, RowByRow) {
        StormMode::kPartitionSuspected},
       {"a rack", [](StormFacts& f) { f.striking = 25, f.only_rack = "r1"; },
        StormMode::kDomain},
+      {"suspects of one rack, for a moment",
+       [](StormFacts& f) { f.striking = f.in_band = 3, f.only_rack = "r1"; }, StormMode::kNormal},
+      {"suspects of one rack that stay suspects",
+       [](StormFacts& f) {
+         f.striking = f.in_band = 3, f.only_rack = "r1", f.is_band_lasting = true;
+       },
+       StormMode::kPartitionSuspected},
+      {"suspects of one rack and a verdict",
+       [](StormFacts& f) { f.striking = 3, f.in_band = 2, f.only_rack = "r1"; },
+       StormMode::kDomain},
       {"a second rack",
        [](StormFacts& f) {
          f.striking = 25, f.only_rack = "r1", f.lost_racks = 2;
