@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "membership/mutants.h"
+
 namespace muster::membership {
 namespace {
 
@@ -81,7 +83,8 @@ const HeldClaim* Evidence::find(HostId observer, HostId subject, Generation gene
   const auto& claims = set->second;
   const auto found = std::lower_bound(claims.begin(), claims.end(), key, subject_less);
   const bool is_about = found != claims.end() && found->claim.subject == subject &&
-                        found->claim.generation == generation;
+                        (found->claim.generation == generation ||
+                         mutant(MembershipMutant::kGenerationForgotten));
   return is_about ? &*found : nullptr;
 }
 
@@ -99,7 +102,7 @@ Tally Evidence::tally(HostId subject, Generation generation,
       continue;
     }
     const std::size_t refused = held->claim.kind == crdt::ClaimKind::kRefused ? 1 : 0;
-    if (held->claim.weak) {
+    if (held->claim.weak && !mutant(MembershipMutant::kWeakClaimsCounted)) {
       ++tally.weak;
       tally.weak_refused += refused;
     } else {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "membership/mutants.h"
+
 namespace muster::membership {
 
 std::string_view name_of(MemberState state) {
@@ -29,6 +31,9 @@ std::string_view name_of(crdt::ClaimKind kind) {
 }
 
 Duration clear_hold(const Member& member, bool is_storm) {
+  if (mutant(MembershipMutant::kNoClearHold)) {
+    return Duration(0);
+  }
   if (member.verdicts <= 1) {
     const bool was_refused = member.kind == crdt::ClaimKind::kRefused;
     return was_refused ? kClearHoldRefused : is_storm ? kClearHoldStorm : kClearHold;

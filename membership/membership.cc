@@ -4,6 +4,7 @@
 
 #include "gossip/base/check.h"
 #include "gossip/base/state_machine.h"
+#include "membership/mutants.h"
 #include "membership/observers_left.h"
 
 namespace muster::membership {
@@ -124,7 +125,8 @@ void Membership::on(Instant now, const MemberChanged& input) {
     return;
   }
   Member& member = is_new ? members_[input.host] : found->second;
-  if (input.start.generation < member.start.generation) {
+  if (input.start.generation < member.start.generation &&
+      !mutant(MembershipMutant::kOlderRowAccepted)) {
     return;
   }
   const bool is_restart = !is_new && input.start.generation > member.start.generation;
@@ -311,7 +313,9 @@ void Membership::evaluate(Instant now, Member& member) {
 }
 
 void Membership::judge(Instant now, Member& member, const Tally& tally) {
-  const std::size_t voices = member.observers.size();
+  const std::size_t voices = mutant(MembershipMutant::kMovingDenominator)
+                                 ? ring_of(member).observers.size()
+                                 : member.observers.size();
   const std::size_t claims = tally.strong + tally.weak;
   const bool is_suspicion = claims > 0 && claims >= suspect_threshold(voices);
   const bool is_full = voices > 0 && tally.strong >= verdict_threshold(voices);

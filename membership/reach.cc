@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "membership/mutants.h"
+
 namespace muster::membership {
 namespace {
 
@@ -91,7 +93,8 @@ void Reach::on_ack(Instant now, HostId from, Nonce nonce) {
     return;
   }
   Doubted& each = found->second;
-  if (std::find(each.asked.begin(), each.asked.end(), nonce) == each.asked.end()) {
+  if (std::find(each.asked.begin(), each.asked.end(), nonce) == each.asked.end() &&
+      !mutant(MembershipMutant::kOldAnswerReaches)) {
     return;
   }
   each.unanswered = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "membership/mutants.h"
 
 namespace muster::membership {
 namespace {
@@ -26,7 +27,9 @@ std::string text(std::size_t part, std::size_t whole, const char* what) {
 }
 
 bool is_one_rack(const StormFacts& facts) {
-  return facts.only_rack.has_value() && facts.lost_racks <= 1 && facts.striking * 2 < facts.fleet;
+  const bool is_one =
+      facts.only_rack.has_value() || mutant(MembershipMutant::kRackModeForTheFleet);
+  return is_one && facts.lost_racks <= 1 && facts.striking * 2 < facts.fleet;
 }
 
 /// With a verdict: the first suspects of any cut may all be of one rack.
@@ -55,7 +58,8 @@ const Row kTable[] = {
     {StormMode::kDomain,
      [](const StormFacts& facts) { return is_one_rack(facts) && is_any_lost(facts); },
      [](const StormFacts& facts) {
-       return text(facts.striking, facts.fleet, "hosts silent, all of rack ") + *facts.only_rack;
+       return text(facts.striking, facts.fleet, "hosts silent, all of rack ") +
+              facts.only_rack.value_or("");
      }},
     {StormMode::kPartitionSuspected,
      [](const StormFacts& facts) {
@@ -179,7 +183,8 @@ bool Storm::update(Instant now) {
     if (is_rest) {
       modes_[i].until = kLongAgo;
     }
-    if (modes_[i].until > now) {
+    if (modes_[i].until > now ||
+        (mutant(MembershipMutant::kModeNeverLeft) && modes_[i].until != kLongAgo)) {
       next.mode = static_cast<StormMode>(i);
       next.reason = modes_[i].reason;
       next_deadline_ = std::min(next_deadline_, modes_[i].until);

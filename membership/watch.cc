@@ -4,6 +4,7 @@
 #include <set>
 
 #include "gossip/base/check.h"
+#include "membership/mutants.h"
 #include "membership/rings.h"
 
 namespace muster::membership {
@@ -226,6 +227,9 @@ Instant Watch::next_try(Instant now, const SubjectProbe& probe) {
 }
 
 void Watch::paused(Instant now) {
+  if (mutant(MembershipMutant::kNoPauseRule)) {
+    return;
+  }
   health_.paused(now);
   for (SubjectProbe& probe : probes_) {
     if (!probe.is_idle()) {
@@ -239,7 +243,8 @@ void Watch::paused(Instant now) {
 
 bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   SubjectProbe* probe = find(from);
-  if (probe == nullptr || !probe->knows(nonce)) {
+  if (probe == nullptr ||
+      (!probe->knows(nonce) && !mutant(MembershipMutant::kNonceUnchecked))) {
     return false;
   }
   health_.add_success();
@@ -285,12 +290,18 @@ void Watch::on_call(Instant now, HostId from, Nonce nonce, const Call& call) {
       probe->callers.emplace_back(from, nonce);
     }
   }
+  if (mutant(MembershipMutant::kRelayedClaimCounted) && is_observer) {
+    claim(now, *probe, ClaimKind::kSilent);
+    return;
+  }
   poke(now, *probe);
 }
 
 void Watch::on_veto(Instant now, HostId from, Nonce nonce, const Veto& veto) {
   SubjectProbe* probe = find(veto.subject);
-  if (probe == nullptr || probe->is_idle() || nonce == Nonce() || probe->call_nonce != nonce ||
+  const bool is_under_nonce = mutant(MembershipMutant::kVetoWithoutNonce) ||
+                              (nonce != Nonce() && probe != nullptr && probe->call_nonce == nonce);
+  if (probe == nullptr || probe->is_idle() || !is_under_nonce ||
       probe->generation != veto.generation) {
     return;
   }
@@ -435,12 +446,13 @@ std::size_t Watch::present_count() const {
 }
 
 bool Watch::must_sweep_first(Instant now) const {
-  return now < sweep_over_ && missing_count() >= 2;
+  return now < sweep_over_ && missing_count() >= 2 && !mutant(MembershipMutant::kNoSweep);
 }
 
 /// At the second missing subject all others are looked at before anybody is accused.
 void Watch::consider_sweep(Instant now) {
-  if (now - swept_at_ < kSweepPeriod || missing_count() < 2) {
+  if (now - swept_at_ < kSweepPeriod || missing_count() < 2 ||
+      mutant(MembershipMutant::kNoSweep)) {
     return;
   }
   swept_at_ = now;

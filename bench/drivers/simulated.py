@@ -20,7 +20,9 @@ def sim_speed(hosts=100, seconds=600):
 
 def mutants():
     found, planted = 0, 0
-    for binary in (cluster.BUILD / "tests" / "scheduler" / "raft" / "raft_mutants", SIM_TESTS / "sim_mutants"):
+    tests = cluster.BUILD / "tests"
+    for binary in (tests / "scheduler" / "raft" / "raft_mutants", SIM_TESTS / "sim_mutants",
+                   tests / "membership" / "membership_mutants"):
         done = subprocess.run([str(binary)], capture_output=True, text=True)
         for line in done.stdout.splitlines():
             count = re.match(r"figure (?:\w+_)?mutants_(found|planted) (\d+)", line)

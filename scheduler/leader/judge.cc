@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/placement/placement.h"
+#include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
 namespace {
@@ -320,7 +321,9 @@ bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, cons
 
 /// Proposes what silence ends, if it may end one thing more now.
 void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
-  if (turn.seen.storm() == StormMode::kPartitionSuspected ||
+  const bool is_cut = turn.seen.storm() == StormMode::kPartitionSuspected &&
+                      !mutant(SchedulerMutant::kEvictInStorm);
+  if (is_cut ||
       proposals.free_at(proposal_name(entry)) > turn.now) {
     return;  // It is looked at again when that is over.
   }

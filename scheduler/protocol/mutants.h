@@ -24,6 +24,7 @@ enum class SchedulerMutant : std::uint8_t {
   kOldGenerationRegistered,  ///< A start is registered under a generation that was used (rule 8).
   kKillFromStaleLeader,      ///< Whoever leads, confirmed or not, ends what its log does not know.
   kReadFromFollower,         ///< A consistent read is answered by the replica that is asked.
+  kEvictInStorm,             ///< Silence ends gangs while a cut is suspected.
   kDiskNotCompared,          ///< A voter starts from its disk, whatever others heard of it.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
@@ -38,7 +39,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 18> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 19> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -51,6 +52,7 @@ inline constexpr std::array<SchedulerMutantName, 18> kSchedulerMutants = {{
     {SchedulerMutant::kOldGenerationRegistered, "old_generation_registered"},
     {SchedulerMutant::kKillFromStaleLeader, "kill_from_stale_leader"},
     {SchedulerMutant::kReadFromFollower, "read_from_follower"},
+    {SchedulerMutant::kEvictInStorm, "evict_in_storm"},
     {SchedulerMutant::kDiskNotCompared, "disk_not_compared"},
     {SchedulerMutant::kGenerationReused, "generation_reused"},
     {SchedulerMutant::kTokenNotPersisted, "token_not_persisted"},

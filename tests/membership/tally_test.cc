@@ -11,6 +11,7 @@
 #include "membership/codec.h"
 #include "membership/evidence.h"
 #include "membership/member.h"
+#include "membership/membership.h"
 #include "membership/rings.h"
 
 namespace muster::membership {
@@ -110,6 +111,17 @@ TEST(Rings, ANewHostChangesFewLists) {
 
 crdt::Claim claim(std::uint64_t subject, crdt::ClaimKind kind, bool weak = false) {
   return {host(subject), Generation(1), kind, weak};
+}
+
+TEST(Rows, OfAnEarlierStartSayNothing) {
+  Membership membership(host(0), {Generation(1), StartId()}, "", Rng(1), Instant{});
+  MemberChanged row{host(1), {Generation(3), StartId()}, "", {host(0)}, false};
+  membership.step(Instant{}, row);
+  row.start.generation = Generation(2);
+  row.left = true;
+  membership.step(Instant{}, row);
+  EXPECT_EQ(membership.member(host(1))->start.generation, Generation(3));
+  EXPECT_FALSE(membership.member(host(1))->left);
 }
 
 TEST(ClearHold, IsShorterWhileACutIsSuspectedAndForAgentsThatWereDown) {

@@ -47,15 +47,25 @@ class WatchTest : public ::testing::Test {
   }
 
   /// A step of 10 ms; all answer but these.
-  void step(const std::vector<HostId>& silent) {
+  Watch::Output step(const std::vector<HostId>& silent) {
     now_ += milliseconds(10);
     watch_.tick(now_);
-    for (const Outgoing& message : take().messages) {
+    Watch::Output output = take();
+    for (const Outgoing& message : output.messages) {
       const bool is_silent = std::find(silent.begin(), silent.end(), message.to) != silent.end();
       if (std::holds_alternative<Probe>(message.body) && !is_silent) {
         answer(message.to);
       }
     }
+    return output;
+  }
+
+  /// Until this host was asked `after` ago, and has not answered.
+  void wait_for_attempt(HostId host, Duration after, const std::vector<HostId>& silent) {
+    for (int i = 0; i < 3000 && now_ - asked_[host].at != after; ++i) {
+      step(silent);
+    }
+    ASSERT_EQ(now_ - asked_[host].at, after);
   }
 
   struct Asked {
@@ -81,10 +91,7 @@ TEST_F(WatchTest, WhoHearsOneThatItClaimedLooksAtTheOthersOverNewLinks) {
   }
   ASSERT_EQ(watch_.claims().size(), 2U);
   // In mid-round, whose dial may have gone into the cut: 120 ms after an attempt at 2.
-  for (int i = 0; i < 3000 && now_ - asked_[host(2)].at != milliseconds(120); ++i) {
-    step(silent);
-  }
-  ASSERT_EQ(now_ - asked_[host(2)].at, milliseconds(120));
+  wait_for_attempt(host(2), milliseconds(120), silent);
   answer(host(1));
   const Watch::Output output = take();
   EXPECT_TRUE(is_asked(output, host(2)));
@@ -102,11 +109,73 @@ TEST_F(WatchTest, AnAnswerOfWhoWasNotClaimedIsNoReasonToLook) {
     step(silent);
   }
   ASSERT_EQ(watch_.claims().size(), 1U);
-  for (int i = 0; i < 3000 && now_ - asked_[host(2)].at != milliseconds(120); ++i) {
-    step(silent);
-  }
+  wait_for_attempt(host(2), milliseconds(120), silent);
   answer(host(3));
   EXPECT_FALSE(is_asked(take(), host(2)));
+}
+
+TEST_F(WatchTest, OldAnswersEndNoClaim) {
+  const std::vector<HostId> silent{host(1)};
+  for (int i = 0; i < 2000; ++i) {
+    step({});
+  }
+  const Asked old = asked_.at(host(1));  // Answered long ago; a link may say it again.
+  for (int i = 0; i < 1500; ++i) {
+    step(silent);
+    watch_.on_ack(now_, host(1), old.nonce, Ack{milliseconds(5500), Sequence(1)});
+  }
+  EXPECT_EQ(watch_.claims().size(), 1U);
+}
+
+TEST_F(WatchTest, AVetoCountsUnderTheNonceOfTheCallAlone) {
+  const std::vector<HostId> silent{host(1)};
+  for (int i = 0; i < 1500; ++i) {
+    step(silent);
+    watch_.on_veto(now_, host(7), Nonce(99), Veto{host(1), kFirst});
+  }
+  EXPECT_EQ(watch_.claims().size(), 1U);
+}
+
+TEST_F(WatchTest, WhatOthersMissIsNoEvidence) {
+  for (int i = 0; i < 1500; ++i) {
+    step({});
+    watch_.on_call(now_, host(7), Nonce(99), Call{host(1), kFirst});
+    step({});
+    EXPECT_TRUE(watch_.claims().empty());
+  }
+}
+
+TEST_F(WatchTest, WhoMissesASecondOneLooksAtAllBeforeItAccuses) {
+  const std::vector<HostId> silent{host(1), host(2)};
+  for (int i = 0; i < 3000 && watch_.missing_count() < 2; ++i) {
+    step(silent);
+  }
+  ASSERT_EQ(watch_.missing_count(), 2U);
+  const Instant missed = now_;
+  while (now_ - missed < milliseconds(150)) {
+    step(silent);
+  }
+  for (const HostId other : {host(3), host(4), host(5)}) {
+    EXPECT_LE(missed - asked_.at(other).at, milliseconds(100));
+  }
+}
+
+TEST_F(WatchTest, WhoStoodStillJudgesNobodyForASecond) {
+  const std::vector<HostId> silent{host(1)};
+  for (int i = 0; i < 2000; ++i) {
+    step({});
+  }
+  while (watch_.missing_count() == 0) {
+    step(silent);
+  }
+  now_ += milliseconds(3000);
+  watch_.paused(now_);
+  const Instant woke = now_;
+  while (now_ - woke < milliseconds(990)) {
+    step({host(1), host(2), host(3), host(4), host(5)});
+    EXPECT_TRUE(watch_.claims().empty());
+    EXPECT_FALSE(watch_.is_isolated());
+  }
 }
 
 }  // namespace

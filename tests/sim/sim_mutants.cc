@@ -1,8 +1,9 @@
 // Goal: the simulator's checkers are worth something. Method: plant one known bug at a time and
 // search seeded runs until a checker speaks: swarms of five hosts, first with the profile that
 // leans on the conditions of the guard left out, then with all others; for reads, the histories of
-// clients; for slots of a GPU, which no cluster grants yet, an agent by itself. A seed whose run
-// breaks a property without any planted bug proves nothing and is left out.
+// clients; for slots of a GPU, which no cluster grants yet, an agent by itself; for cuts, a
+// scenario file. A seed whose run breaks a property without any planted bug proves nothing and is
+// left out.
 //
 // `sim_mutants [SEEDS] [NAME]`: at most so many seeds of each kind for each; only the one named.
 
@@ -11,7 +12,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,9 @@
 #include "scheduler/protocol/mutants.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
+#include "tests/sim/scenario/judge.h"
+#include "tests/sim/scenario/parser.h"
+#include "tests/sim/scenario/player.h"
 #include "tests/sim/swarm.h"
 
 namespace muster::sim {
@@ -61,6 +67,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kEqualToken:
     case SchedulerMutant::kGenerationReused:
     case SchedulerMutant::kReadFromFollower:
+    case SchedulerMutant::kEvictInStorm:
     case SchedulerMutant::kFenceWithoutSlots:
       return "usual";
   }
@@ -106,6 +113,24 @@ Violation run_lone_agent_once(std::uint64_t seed) {
                                   : Violation{"no_gpu_in_two_attempts", result.violation};
 }
 
+/// The far side of its cut has hosts with a verdict.
+constexpr char kCutFile[] = MUSTER_ROOT "/scenarios/partition/seventy_thirty.scenario";
+
+Violation run_file_once(const char* path, std::uint64_t seed) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto scenario = scenario::parse(path, text);
+  if (!scenario) {
+    return {};  // Then the planted bug is not found.
+  }
+  scenario::PlayOptions options;
+  options.seed = seed;
+  const scenario::Played played = scenario::play(*scenario, options);
+  const scenario::Judgement judgement = scenario::judge(*scenario, played.timeline);
+  return judgement.broken.empty() ? Violation()
+                                  : Violation{"scenario", judgement.broken.front().text};
+}
+
 /// One way to search.
 struct Ground {
   std::string name;
@@ -116,6 +141,9 @@ struct Ground {
 std::vector<Ground> grounds_for(SchedulerMutant mutant) {
   if (mutant == SchedulerMutant::kReadFromFollower) {
     return {{"histories", run_history_once, kSeedsOfHistories}};
+  }
+  if (mutant == SchedulerMutant::kEvictInStorm) {
+    return {{"seventy_thirty", [](std::uint64_t seed) { return run_file_once(kCutFile, seed); }}};
   }
   if (mutant == SchedulerMutant::kFenceWithoutSlots) {
     return {{"lone_agent", run_lone_agent_once}};
