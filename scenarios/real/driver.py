@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import lab
+from real import clocks
 from real.hosts import Hosts
 
 BOOT_MAX_S = 120
@@ -64,6 +65,8 @@ class Run:
             agent.environment = {"MUSTER_LOG_JSON": "true"}
             if racks:
                 agent.flags = {"rack": f"r{host % racks}"}
+            if any(act["verb"] == "clock jump" for act in self.scenario["acts"]):
+                agent.environment.update(clocks.environment_of(agent))
         self.mounted = []
         if any(act["verb"] == "fill disk" for act in self.scenario["acts"]):
             for name in cluster.names:

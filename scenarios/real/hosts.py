@@ -5,6 +5,7 @@ import threading
 import time
 
 import lab
+from real import clocks
 
 
 def resolve(terms, scenario, roles, others=(), gangs=lambda name: []):
@@ -185,6 +186,10 @@ class Hosts:
     def free_disk(self, _act, who, _other):
         for host in who:
             (self.agent(host).data / "filler").unlink(missing_ok=True)
+
+    def clock_jump(self, act, who, _other):
+        for host in who:
+            clocks.jump(self.agent(host), act["time"])
 
     # Cables.
 

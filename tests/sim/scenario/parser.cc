@@ -286,6 +286,12 @@ class Parser {
         act.who = parse_set(line);
         act.time = line.duration();
         return;
+      case Verb::kClockJump: {
+        act.who = parse_set(line);
+        const bool is_back = line.take("back");
+        act.time = is_back ? -line.duration() : line.duration();
+        return;
+      }
       case Verb::kClockRate:
         act.who = parse_set(line);
         act.number = line.count("number of ppm", 100'000);

@@ -109,6 +109,9 @@ TEST(ScenarioActs, EveryVerbOfTheTableIsUnderstood) {
       case Verb::kSlowDisk:
         line += " h1 5s";
         break;
+      case Verb::kClockJump:
+        line += " h1 back 1h";
+        break;
       case Verb::kClockRate:
         line += " h1 500 ppm";
         break;

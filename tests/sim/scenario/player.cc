@@ -242,8 +242,9 @@ class Player {
       case Verb::kLead:
         return each([this](std::uint32_t host) { lead(host); });
       case Verb::kClockRate:  // Since before the boot.
-      case Verb::kFillDisk:   // Not simulated, as the next one.
+      case Verb::kFillDisk:   // Not simulated, as the next ones.
       case Verb::kFreeDisk:
+      case Verb::kClockJump:
         return;
     }
   }

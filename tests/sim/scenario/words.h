@@ -58,6 +58,7 @@ enum class Verb : std::uint8_t {
   kFillDisk,
   kFreeDisk,
   kClockRate,
+  kClockJump,
   kSubmit,
   kCancel,
   kLead,
@@ -72,7 +73,7 @@ struct Act {
   HostSet other;            ///< The far side of a cut.
   bool is_one_way = false;  ///< What `who` says does not reach `other`; the other way it does.
   std::uint32_t loss = 100;  ///< Percent of what is said over a cut that is lost.
-  Duration time{0};         ///< Each half of a flap, of a disk, a delay, a run.
+  Duration time{0};         ///< Each half of a flap, of a disk, a delay, a run, a jump.
   Duration length{0};       ///< Of a flap or a slow heal, in all; of a job: its hold.
   std::int64_t number = 0;  ///< GPUs, or parts per million.
   std::string name;         ///< Of a job.
