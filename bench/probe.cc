@@ -3,13 +3,18 @@
 //
 //   probe watch NAME SECONDS SOCKET...  says "ready", then when each agent first lists NAME
 //                                       unreachable: "seen SOCKET NS"; 1 when one never did
+//   probe whole COUNT SECONDS SOCKET... the same for COUNT alive hosts with GPUs; an agent need not
+//                                       listen yet
 //   probe submit SOCKET COUNT GPUS -- ARGV...  "sent NS job N ms LATENCY" for each accepted job
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +34,8 @@ namespace agent = muster::agent;
 namespace gossip = muster::gossip;
 
 constexpr useconds_t kLookUs = 10'000;
+/// An agent of hundreds is asked less often: the questions must not be what is measured.
+constexpr long long kAskNsAnAgent = 1'000'000;
 constexpr Duration kAnswer = std::chrono::seconds(5);
 constexpr Duration kRetry = std::chrono::milliseconds(300);
 constexpr int kSubmitTriesMax = 100;
@@ -65,7 +72,7 @@ std::optional<agent::Response> response_in(std::string bytes, std::uint64_t nonc
 /// One agent that is being watched.
 struct Watched {
   std::string socket;
-  ZmqClient client;
+  std::optional<ZmqClient> client;  ///< None until it listens.
   std::uint64_t nonce = 0;  ///< Of the question that is out; 0 = none.
   long long asked = 0;
   bool seen = false;
@@ -84,14 +91,33 @@ bool lists_unreachable(const agent::Response& response, const std::string& name)
   return false;
 }
 
+bool lists_alive(const agent::Response& response, long count) {
+  const auto list = agent::decode_payload<agent::HostList>(response.payload);
+  if (!list.has_value()) {
+    return false;
+  }
+  return count == std::count_if(list->hosts.begin(), list->hosts.end(), [](const auto& host) {
+           return host.state == "alive" && host.gpus > 0;
+         });
+}
+
+using Seen = std::function<bool(const agent::Response&)>;
+
 /// Takes the answer if there is one and asks again; one question is out at a time.
-void look(Watched& watched, const std::string& name, std::uint64_t& nonces) {
-  auto bytes = watched.client.receive(Duration(0));
+void look(Watched& watched, const Seen& is_seen, long long pause_ns, std::uint64_t& nonces) {
+  if (!watched.client.has_value()) {
+    auto client = ZmqClient::connect("ipc://" + watched.socket);
+    if (!client) {
+      return;
+    }
+    watched.client.emplace(std::move(client).value());
+  }
+  auto bytes = watched.client->receive(Duration(0));
   if (bytes && bytes->has_value()) {
     const auto response = response_in(std::move(**bytes), watched.nonce);
     if (response.has_value()) {
       watched.nonce = 0;
-      watched.seen = lists_unreachable(*response, name);
+      watched.seen = is_seen(*response);
     }
   }
   if (watched.seen) {
@@ -99,32 +125,29 @@ void look(Watched& watched, const std::string& name, std::uint64_t& nonces) {
     std::fflush(stdout);
     return;
   }
-  if (watched.nonce == 0 || boot_ns() - watched.asked > kAnswer.count()) {
+  const long long since = boot_ns() - watched.asked;
+  if (watched.nonce == 0 ? since >= pause_ns : since > kAnswer.count()) {
     watched.nonce = ++nonces;
     watched.asked = boot_ns();
-    (void)watched.client.send(bytes_of(request_of(agent::Verb::kHosts, ""), watched.nonce));
+    (void)watched.client->send(bytes_of(request_of(agent::Verb::kHosts, ""), watched.nonce));
   }
 }
 
-int watch(const std::string& name, int seconds, const std::vector<std::string>& sockets) {
+int watch(const Seen& is_seen, int seconds, const std::vector<std::string>& sockets) {
   std::vector<Watched> all;
   for (const std::string& socket : sockets) {
-    auto client = ZmqClient::connect("ipc://" + socket);
-    if (!client) {
-      std::fprintf(stderr, "probe: %s\n", client.error().text.c_str());
-      return 1;
-    }
-    all.push_back({socket, std::move(client).value()});
+    all.emplace_back().socket = socket;
   }
   std::printf("ready\n");
   std::fflush(stdout);
   std::uint64_t nonces = 0;
   const long long end = boot_ns() + static_cast<long long>(seconds) * 1'000'000'000;
   std::size_t left = all.size();
+  const long long pause_ns = static_cast<long long>(left) * kAskNsAnAgent;
   while (left > 0 && boot_ns() < end) {
     for (Watched& each : all) {
       if (!each.seen) {
-        look(each, name, nonces);
+        look(each, is_seen, pause_ns, nonces);
         left -= each.seen ? 1U : 0U;
       }
     }
@@ -187,7 +210,13 @@ int submit(const std::string& socket, int count, unsigned gpus, std::vector<std:
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() >= 4 && words[0] == "watch") {
-    return watch(words[1], std::atoi(words[2].c_str()), {words.begin() + 3, words.end()});
+    const auto is_seen = [&](const auto& answer) { return lists_unreachable(answer, words[1]); };
+    return watch(is_seen, std::atoi(words[2].c_str()), {words.begin() + 3, words.end()});
+  }
+  if (words.size() >= 4 && words[0] == "whole") {
+    const long count = std::atol(words[1].c_str());
+    const auto is_seen = [&](const auto& answer) { return lists_alive(answer, count); };
+    return watch(is_seen, std::atoi(words[2].c_str()), {words.begin() + 3, words.end()});
   }
   if (words.size() >= 6 && words[0] == "submit" && words[4] == "--") {
     return submit(words[1], std::atoi(words[2].c_str()),

@@ -15,12 +15,14 @@ PROBE = BUILD / "bench" / "bench_probe"
 STAMP = BUILD / "bench" / "bench_stamp"
 BASE_PORT = 8450
 TARGETS = {
-    "mutants": ["raft_mutants", "sim_mutants"],
+    "mutants": ["raft_mutants", "sim_mutants", "membership_mutants"],
     "sim_speed": ["muster_sim"],
     "same_behaviour": ["muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
     "restart": ["muster", "bench_age"],
+    "false_verdicts": ["muster_scenario"],
+    "versus_serf": ["muster", "bench_probe"],
     "flipped": ["muster", "bench_probe", "bench_flip"],
 }
 
@@ -120,6 +122,15 @@ def watch(name, agents, seconds):
     return probe
 
 
+def await_whole(cluster, seconds):
+    """Every live agent lists all of them alive, with what GPUs they have."""
+    live = cluster.live()
+    done = subprocess.run([str(PROBE), "whole", str(len(live)), str(seconds),
+                           *[socket_of(agent) for agent in live]], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Broken(f"only {done.stdout.count('seen')} of {len(live)} see all")
+
+
 def submit(agent, count, gpus, argv):
     """[(sent ns, job id, ms to the answer)] of jobs that were all accepted."""
     done = subprocess.run([str(PROBE), "submit", socket_of(agent), str(count), str(gpus), "--",
@@ -138,8 +149,8 @@ def stamps(path):
     return sorted((int(row[0]), int(row[1]), int(row[2])) for row in rows if len(row) == 3)
 
 
-def make(namespaces, gpus="sim:8xH100"):
+def make(namespaces, gpus="sim:8xH100", names="abcde"):
     reason = lab.can_use_namespaces() if namespaces else ""
     if reason:
         raise Broken(f"a cable cannot be cut here: {reason}")
-    return lab.Lab(namespaces=namespaces, gpus=gpus, base_port=BASE_PORT)
+    return lab.Lab(names, namespaces=namespaces, gpus=gpus, base_port=BASE_PORT)
