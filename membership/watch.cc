@@ -29,6 +29,8 @@ constexpr Duration kVetoWaitMax = std::chrono::seconds(2);
 constexpr int kWindowSet = 7;
 constexpr int kWindowClear = 4;
 constexpr int kWindowMedianMax = 2;
+/// Of what it still claims, so much and more keeps who heard one again from telling its ring.
+constexpr std::size_t kClaimsToTell = 2;
 /// A sweep has answered when two attempts had their time.
 constexpr Duration kSweepPeriod = std::chrono::seconds(2);
 /// Claims younger than this are taken back by a host that finds itself isolated.
@@ -264,7 +266,10 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   probe->end_round(now + (is_sane ? wanted : probe->period));
   answer_callers(*probe);
   if (was_claimed) {
-    tell_ring_alive(*probe);
+    // Where many were missed the others see it themselves: a heal would be a storm of calls.
+    if (claims().size() < kClaimsToTell) {
+      tell_ring_alive(*probe);
+    }
     look_at_claimed(now);
   }
   // A pause, a restart or a departure may have ended what this host had missed.

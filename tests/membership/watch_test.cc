@@ -103,6 +103,25 @@ TEST_F(WatchTest, WhoHearsOneThatItClaimedLooksAtTheOthersOverNewLinks) {
   EXPECT_TRUE(watch_.claims().empty());
 }
 
+bool is_anybody_called(const Watch::Output& output) {
+  return std::any_of(output.messages.begin(), output.messages.end(), [](const auto& message) {
+    return std::holds_alternative<Call>(message.body);
+  });
+}
+
+TEST_F(WatchTest, WhoMissedManyLeavesItToTheOthersToSeeThatTheyAreBack) {
+  const std::vector<HostId> silent{host(1), host(2), host(3)};
+  for (int i = 0; i < 3000 && watch_.claims().size() < 3; ++i) {
+    step(silent);
+  }
+  ASSERT_EQ(watch_.claims().size(), 3U);
+  take();
+  answer(host(1));
+  EXPECT_FALSE(is_anybody_called(take()));
+  answer(host(2));
+  EXPECT_TRUE(is_anybody_called(take()));
+}
+
 TEST_F(WatchTest, AnAnswerOfWhoWasNotClaimedIsNoReasonToLook) {
   const std::vector<HostId> silent{host(2)};
   for (int i = 0; i < 3000 && watch_.claims().empty(); ++i) {
