@@ -115,6 +115,7 @@ class Run:
             hosts.perform(act)
         time.sleep(max(0.0, clock + self.scenario["length"] - time.monotonic()))
         self.numbers = hosts.jobs
+        self.jumps = hosts.jumps
 
     def _collect(self, cluster):
         for host, name in enumerate(cluster.names):
@@ -127,13 +128,21 @@ class Run:
         self.id_file = self.directory / "ids"
         self.id_file.write_text("".join(each + "\n" for each in self.long_ids))
 
+    def _true_time(self, host, said):
+        """By the clock of the driver, of what a host with a clock that jumps says."""
+        jumps = self.jumps.get(host, [])
+        for (begin, off), (end, _) in zip(jumps, jumps[1:] + [(self.scenario["length"], 0)]):
+            if begin <= said - off <= end:
+                return said - off
+        return said
+
     def _take(self, host, line):
         try:
             told = json.loads(line)
             when = datetime.datetime.fromisoformat(told.pop("time").replace("Z", "+00:00"))
         except (ValueError, KeyError):
             return
-        at = when.timestamp() - self.began
+        at = self._true_time(host, when.timestamp() - self.began)
         if not 0 <= at <= self.scenario["length"]:
             return
         level = told.pop("level")

@@ -98,6 +98,7 @@ class Hosts:
         self.cables = Cables(cluster.switch, self.names)
         self.tell = tell
         self.jobs = {}  #: Number of a job -> its name.
+        self.jumps = {}  #: Host -> [(from when on, s that its wall clock is off)].
         self.threads = []
 
     def agent(self, host):
@@ -190,6 +191,8 @@ class Hosts:
     def clock_jump(self, act, who, _other):
         for host in who:
             clocks.jump(self.agent(host), act["time"])
+            off = self.jumps.setdefault(host, [(0.0, 0.0)])
+            off.append((act["at"], off[-1][1] + act["time"]))
 
     # Cables.
 
