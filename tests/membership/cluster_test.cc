@@ -334,20 +334,6 @@ TEST_F(Cluster, TwoOfFourWhoseAgentsAreDownAreNoStorm) {
   }
 }
 
-/// With a denominator of those that are left each half would condemn the other one.
-TEST_F(Cluster, HalvesCondemnFewOfEachOther) {
-  start(48, 1);
-  std::set<std::size_t> side;
-  for (std::size_t host = 0; host < 24; ++host) {
-    side.insert(host);
-  }
-  cluster_->cut(side);
-  cluster_->run_for(seconds(60));
-  const std::size_t verdicts = cluster_->count("unreachable", from_);
-  std::printf("halves of 48: %zu verdicts of %d\n", verdicts, 2 * 24 * 24);
-  EXPECT_LE(verdicts, 2U * 24U * 24U / 5U);
-}
-
 /// Whether cut in halves or in thirds: whoever leads sits on some side, and evicts nobody.
 TEST_F(Cluster, EveryHostOfACutFleetSuspectsTheCut) {
   for (const std::size_t hosts : {24U, 48U}) {
