@@ -29,7 +29,7 @@ constexpr Duration kVetoWaitMax = std::chrono::seconds(2);
 constexpr int kWindowSet = 7;
 constexpr int kWindowClear = 4;
 constexpr int kWindowMedianMax = 2;
-/// Of what it still claims, so much and more keeps who heard one again from telling its ring.
+/// Who claimed more than so many at once tells no ring that one is heard again.
 constexpr std::size_t kClaimsToTell = 2;
 /// A sweep has answered when two attempts had their time.
 constexpr Duration kSweepPeriod = std::chrono::seconds(2);
@@ -267,7 +267,7 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   answer_callers(*probe);
   if (was_claimed) {
     // Where many were missed the others see it themselves: a heal would be a storm of calls.
-    if (claims().size() < kClaimsToTell) {
+    if (most_claims_ <= kClaimsToTell) {
       tell_ring_alive(*probe);
     }
     look_at_claimed(now);
@@ -379,8 +379,10 @@ void Watch::claim(Instant now, SubjectProbe& probe, ClaimKind kind) {
     if (!probe.is_claimed()) {
       probe.claimed_at = now;
     }
+    most_claims_ = claims().empty() ? 0 : most_claims_;
     probe.claim = kind;
     probe.weak = is_isolated_;
+    most_claims_ = std::max(most_claims_, claims().size());
     emit(Severity::kInfo, "claim", probe.subject,
          kind == ClaimKind::kRefused ? "refused" : "silent");
     accuse(probe, kind);

@@ -105,6 +105,7 @@ class Watch {
   Instant swept_at_ = kLongAgo;
   Instant sweep_over_ = kLongAgo;
   bool is_isolated_ = false;
+  std::size_t most_claims_ = 0;  ///< The most at once since there were none.
   Output output_;
 };
 

@@ -109,7 +109,9 @@ void StorageThread::Impl::submit(std::uint64_t persist_id, Environment environme
     }
     if (is_rows) {
       rows_queue_.push_back(std::move(batch));
-      rows_wake_.notify_one();
+      if (rows_queue_.size() == 1) {
+        rows_wake_.notify_one();
+      }
       return;
     }
     if (queue_.size() < kStorageQueueMax) {
@@ -159,7 +161,8 @@ bool StorageThread::Impl::await(std::deque<Item>& items) {
   return !items.empty();
 }
 
-/// Waits for rows, or for the time to sync earlier ones. False at the end.
+/// Waits for rows and those that come just behind, or for the time to sync earlier ones. False at
+/// the end.
 bool StorageThread::Impl::await_rows(std::deque<WriteBatch>& batches) {
   std::unique_lock lock(mutex_);
   const auto has_work = [this] { return stopping_ || !rows_queue_.empty(); };
@@ -167,6 +170,9 @@ bool StorageThread::Impl::await_rows(std::deque<WriteBatch>& batches) {
     rows_wake_.wait_until(lock, *sync_at_, has_work);
   } else {
     rows_wake_.wait(lock, has_work);
+  }
+  if (!rows_queue_.empty()) {
+    rows_wake_.wait_for(lock, kRowsGather, [this] { return stopping_; });
   }
   batches.swap(rows_queue_);
   return !stopping_ || !batches.empty();

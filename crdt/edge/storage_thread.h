@@ -27,6 +27,9 @@ namespace muster::crdt {
 inline constexpr std::size_t kStorageQueueMax = 65536;
 /// Batches of kState waiting. One more is not stored.
 inline constexpr std::size_t kRowsQueueMax = 4096;
+/// How long rows wait for company before they are committed, unsynced. Raised: fewer commits while
+/// many hosts have news; lowered: an agent that is killed forgets less of what its peers know.
+inline constexpr Duration kRowsGather = std::chrono::milliseconds(100);
 /// How long rows stay unsynced at most; more costs a longer repair after a power loss.
 inline constexpr Duration kRowsSync = std::chrono::seconds(5);
 
