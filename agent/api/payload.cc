@@ -65,15 +65,15 @@ void fields(A& a, QuorumInfo& v) {
 }
 template <class A>
 void fields(A& a, EventsQuery& v) {
-  a(v.after);
+  a(v.after, trailing(v.newest), trailing(v.since_ms), trailing(v.severity), trailing(v.names));
 }
 template <class A>
 void fields(A& a, EventInfo& v) {
-  a(v.sequence, v.age_ms, v.severity, v.text);
+  a(v.sequence, v.age_ms, v.severity, v.text, trailing(v.name), trailing(v.unix_ms));
 }
 template <class A>
 void fields(A& a, EventsPage& v) {
-  a(v.events, v.lost);
+  a(v.events, v.lost, trailing(v.last));
 }
 template <class A>
 void fields(A& a, LeaveArgs& v) {

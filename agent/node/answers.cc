@@ -68,6 +68,14 @@ VoterInfo voter_info(const Known& known, HostId host,
   return info;
 }
 
+EventRing::Names names_of(const Known& known) {
+  EventRing::Names names;
+  for (const auto& [host, member] : known.membership.members()) {
+    names.emplace(host.short_hex(), known.hosts.addresses().name(host));
+  }
+  return names;
+}
+
 }  // namespace
 
 Response good(const Known& known, std::string payload) {
@@ -107,7 +115,8 @@ Response answer_here(const Known& known, const Request& request) {
     payload = encode_payload(node_list(known));
   } else {
     const auto query = decode_payload<EventsQuery>(request.arguments);
-    payload = encode_payload(known.recent.page(known.now, query.has_value() ? query->after : 0));
+    payload = encode_payload(known.recent.page(known.wall_clock.unix_ms(known.now),
+                                               query.value_or(EventsQuery()), names_of(known)));
   }
   Response response = good(known, std::move(payload));
   const Duration age =

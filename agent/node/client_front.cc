@@ -186,9 +186,13 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
   switch (request.verb) {
     case Verb::kVersion:
     case Verb::kHosts:
-    case Verb::kEvents:
     case Verb::kNodes:
       answer(reach, question.asker, answer_here(reach.known, request));
+      return Heard::kTaken;
+    case Verb::kEvents:
+      if (!pass_to_target(reach, question, " is not reachable, and its events are kept there")) {
+        answer(reach, question.asker, answer_here(reach.known, request));
+      }
       return Heard::kTaken;
     case Verb::kLeave:
       return ask_to_leave(reach, question) ? Heard::kLeave : Heard::kTaken;

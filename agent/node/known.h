@@ -13,6 +13,7 @@
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "gossip/base/wall_clock.h"
 #include "membership/membership.h"
 #include "scheduler/seat/quorum_seat.h"
 
@@ -30,6 +31,7 @@ struct Known {
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;
   const EventRing& recent;
+  const WallClock& wall_clock;
 };
 
 /// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is

@@ -36,7 +36,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       hosts_(options_.self, now),
       contact_(options_, rng.fork(), now),
       departure_(options_.self),
-      outbox_(now) {
+      outbox_(now, options_.unix_ms, recovered.state) {
+  outbox_.expect_replay(seat_.log_end());
   outbox_.emit(start_event(options_));
   // Rows of the quorum count when they are of the epoch that is obeyed.
   epochs_.begin(now, seat_, gang_agent_, writes_, outbox_);
@@ -155,6 +156,7 @@ void Node::step(Instant now, Input input) {
                  [&](const Paused& each) { on_paused(now, each); },
                  [&](const LeaveAsked&) { on_leave_asked(now); },
                  [&](const StopAsked&) { on_stop_asked(now); },
+                 [&](const WallClockSet& each) { outbox_.set_wall_clock(each.unix_ms); },
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
                  [&](SupervisorReport& each) { gang_agent_.step(now, std::move(each.fact)); },
              },
@@ -578,7 +580,8 @@ void Node::drain_id_watch(Instant now) {
 
 ClientReach Node::reach(Instant now) {
   return {{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
-           neighbours_.hosts(), contact_, outbox_.recent()},
+           neighbours_.hosts(), contact_, outbox_.recent(),
+           outbox_.wall_clock()},
           seat_,
           epochs_,
           outbox_};

@@ -79,7 +79,7 @@ void Outbox::read(ReadOutput question) {
 }
 
 void Outbox::emit(Event event) {
-  recent_.add(now_, event);
+  recent_.add(wall_clock_.unix_ms(now_), event);
   output_.events.push_back(std::move(event));
 }
 
@@ -92,6 +92,13 @@ void Outbox::keep(std::vector<Event>& events) {
   for (Event& event : events) {
     emit(std::move(event));
   }
+}
+
+NodeOutput Outbox::take() {
+  if (crdt::WriteBatch writes = recent_.take_writes(); !writes.empty()) {
+    persist({0, crdt::Environment::kState, std::move(writes)});
+  }
+  return std::exchange(output_, {});
 }
 
 void Outbox::exit(bool doubled) {

@@ -6,6 +6,7 @@
 //
 // Invariants: time never runs backwards; between two steps no connection is at hand.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +14,12 @@
 
 #include "agent/front/event_ring.h"
 #include "agent/node/words.h"
+#include "crdt/disk/write_batch.h"
 #include "crdt/rows/address_book.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "gossip/base/wall_clock.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transport.h"
 
@@ -28,7 +31,9 @@ gossip::Envelope envelope_of(const NodeOptions& options, ClusterId cluster,
 
 class Outbox {
  public:
-  explicit Outbox(Instant now) : now_(now) {}
+  /// `kept`: what kState held.
+  explicit Outbox(Instant now, std::int64_t unix_ms = 0, const crdt::Records& kept = {})
+      : now_(now), wall_clock_(now, unix_ms), recent_(kept) {}
 
   /// Precondition: `now` is not before the last step.
   void begin_step(Instant now);
@@ -36,6 +41,10 @@ class Outbox {
   void carry_on(HostId from, gossip::Route route);
   void end_step();
   Instant now() const { return now_; }
+  /// For people: nothing is decided by it.
+  void set_wall_clock(std::int64_t unix_ms) { wall_clock_ = WallClock(now_, unix_ms); }
+  void expect_replay(LogIndex end) { recent_.expect_replay(end); }
+  const WallClock& wall_clock() const { return wall_clock_; }
   HostId from() const { return from_; }
   gossip::Route route() const { return route_; }
 
@@ -68,12 +77,13 @@ class Outbox {
 
   bool exits() const { return output_.exit; }
   const EventRing& recent() const { return recent_; }
-  NodeOutput take() { return std::exchange(output_, {}); }
+  NodeOutput take();
 
  private:
   void keep(std::vector<Event>& events);
 
   Instant now_;
+  WallClock wall_clock_;
   HostId from_;
   gossip::Route route_;
   EventRing recent_;

@@ -38,6 +38,7 @@ struct NodeOptions {
   int bootstrap_expect = 0;    ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
   crdt::Capacity capacity;     ///< The inventory to offer.
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
+  std::int64_t unix_ms = 0;    ///< What the wall clock shows at the start; 0 = not said.
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
   /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
   /// steps and a second longer; higher: a leader with more links, at most so many.
@@ -65,6 +66,10 @@ struct Paused {
 struct LeaveAsked {};
 /// The agent shall end, to be started again later: a leader hands over first, for kHandOverMax.
 struct StopAsked {};
+/// The wall clock shows something else than it would have if it had gone on as it was.
+struct WallClockSet {
+  std::int64_t unix_ms = 0;
+};
 /// A piece of a rank's output, as asked for by ReadOutput.
 struct OutputRead {
   std::uint64_t request = 0;
@@ -72,7 +77,8 @@ struct OutputRead {
 };
 
 using NodeInput = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted,
-                               Paused, LeaveAsked, StopAsked, OutputRead, SupervisorReport>;
+                               Paused, LeaveAsked, StopAsked, WallClockSet, OutputRead,
+                               SupervisorReport>;
 
 // ---- outputs ----
 

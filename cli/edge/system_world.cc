@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <thread>
 
@@ -51,6 +52,15 @@ std::string host_name() {
   return text.substr(0, text.find('.'));
 }
 
+std::string local_time(std::uint64_t unix_ms) {
+  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  localtime_r(&seconds, &parts);
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return text.data();
+}
+
 std::optional<std::string> ask(const std::string& question) {
   std::cerr << question << std::flush;
   std::string line;
@@ -81,8 +91,9 @@ World system_world() {
     return connect_node(address, progress_listener(address));
   };
   world.random_key = random_key;
-  world.now = boot_now;
-  world.sleep = [](Duration duration) { std::this_thread::sleep_for(duration); };
+  world.clock.now = boot_now;
+  world.clock.local_time = local_time;
+  world.clock.sleep = [](Duration duration) { std::this_thread::sleep_for(duration); };
   world.user_name = user_name;
   world.working_directory = working_directory;
   world.host_name = host_name;

@@ -64,7 +64,9 @@ Json view(const agent::EventInfo& event) {
   return {{"sequence", event.sequence},
           {"age_ms", event.age_ms},
           {"severity", event.severity},
-          {"text", event.text}};
+          {"text", event.text},
+          {"name", event.name},
+          {"unix_ms", event.unix_ms == 0 ? Json(nullptr) : Json(event.unix_ms)}};
 }
 
 Json view(const agent::JobSummary& job) {
@@ -173,7 +175,8 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
 }
 
 std::string to_json(const agent::EventsPage& page, const agent::Response& answer) {
-  return dump_answer({{"events", views(page.events)}, {"lost", page.lost}}, answer);
+  return dump_answer({{"events", views(page.events)}, {"lost", page.lost}, {"last", page.last}},
+                     answer);
 }
 
 std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer) {

@@ -122,7 +122,7 @@ void RankOutput::finish(Session& session) {
 }
 
 void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow) {
-  const Instant now = session.world().now();
+  const Instant now = session.world().clock.now();
   if (silent_since_ == kNever) {
     silent_since_ = now;
   }

@@ -100,8 +100,8 @@ void Session::learn_nodes() {
   agent::Request request;
   request.verb = agent::Verb::kNodes;
   const std::size_t named = nodes().size();
-  const Instant deadline = world_.now() + common_.timeout / 2;
-  for (std::size_t tries = 0; tries < named && world_.now() < deadline; ++tries) {
+  const Instant deadline = world_.clock.now() + common_.timeout / 2;
+  for (std::size_t tries = 0; tries < named && world_.clock.now() < deadline; ++tries) {
     const Reply reply = exchange(request, std::min(kLearnTimeout, common_.timeout / 4));
     if (!reply.is_from_node) {
       continue;
@@ -141,9 +141,11 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
   return reply;
 }
 
-std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string arguments) {
+std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string arguments,
+                                                 HostId target) {
   agent::Request request;
   request.verb = verb;
+  request.target = target;
   request.consistent = common_.is_consistent;
   request.arguments = std::move(arguments);
   Reply reply = exchange(request);

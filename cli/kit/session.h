@@ -72,9 +72,10 @@ class Session {
 
   /// Asks a question without effects and reads the answer. Nothing: the failure was printed and
   /// `failed()` is its exit code. An old answer's age was printed.
+  /// `target`: the host that it is about, which the node passes it on to; zero = the node itself.
   template <class T>
-  std::optional<T> read(agent::Verb verb, std::string arguments = "") {
-    const std::optional<agent::Response> response = read_raw(verb, std::move(arguments));
+  std::optional<T> read(agent::Verb verb, std::string arguments = "", HostId target = HostId()) {
+    const std::optional<agent::Response> response = read_raw(verb, std::move(arguments), target);
     return response.has_value() ? understood(agent::decode_payload<T>(response->payload))
                                 : std::nullopt;
   }
@@ -91,7 +92,8 @@ class Session {
   void progress(const std::string& text);
 
  private:
-  std::optional<agent::Response> read_raw(agent::Verb verb, std::string arguments);
+  std::optional<agent::Response> read_raw(agent::Verb verb, std::string arguments,
+                                          HostId target);
   template <class T>
   std::optional<T> understood(std::optional<T> value) {
     if (!value.has_value()) {

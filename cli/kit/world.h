@@ -18,6 +18,14 @@ namespace muster::cli {
 
 struct AgentOptions;
 
+/// The time that passes, and the one that people read.
+struct WorldClock {
+  std::function<Instant()> now;
+  std::function<void(Duration)> sleep;
+  /// "2026-11-23 11:38:09" where this process is, of milliseconds since 1970 began.
+  std::function<std::string(std::uint64_t unix_ms)> local_time;
+};
+
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
@@ -29,8 +37,7 @@ struct World {
   std::function<Result<std::unique_ptr<NodeClient>>(const std::string& address)> connect;
   /// 32 hex digits nobody has drawn before.
   std::function<std::string()> random_key;
-  std::function<Instant()> now;
-  std::function<void(Duration)> sleep;
+  WorldClock clock;
   std::function<std::string()> user_name;
   std::function<std::string()> working_directory;
   std::function<std::string()> host_name;  ///< Short: up to the first dot.

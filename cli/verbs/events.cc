@@ -1,10 +1,12 @@
-// muster events: what a node noticed and did, oldest first.
+// muster events: what a host noticed and did, the newest ones.
 
 #include <algorithm>
+#include <optional>
 
 #include "agent/api/events.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
+#include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -12,45 +14,125 @@
 namespace muster::cli {
 namespace {
 
+using agent::ResponseStatus;
+
 /// How often --follow asks: fast enough for a person, nothing for the node.
 constexpr Duration kFollowEventsInterval = std::chrono::milliseconds(500);
+constexpr std::uint64_t kEventsShown = 50;
+/// Answers asked for; each holds hundreds of events at least.
+constexpr std::size_t kEventPagesMax = 1000;
+constexpr std::size_t kSeverityColumns = 5;
 
-std::string line_of(const agent::EventInfo& event) {
-  const std::string age = format_age(event.age_ms);
-  const std::string severity = printable(event.severity);
-  return std::string(5 - std::min<std::size_t>(5, age.size()), ' ') + age + "  " + severity +
-         std::string(5 - std::min<std::size_t>(5, severity.size()), ' ') + "  " +
-         printable(event.text);
+const std::vector<std::string>& levels() {
+  static const std::vector<std::string> names = {"info", "warn", "alarm"};
+  return names;
 }
 
 class Events final : public Verb {
  public:
   void describe(Options& options) override {
-    common_.describe(options);
+    options.value(
+        "-n,--lines", [this](const std::string& given) { return take_lines(given); },
+        "So many of the newest; 0: all that are kept (default: 50, with --follow none)", "N");
     options.flag("-f,--follow", follow_, "Go on with every new event, until interrupted");
-    options.example("muster events -f");
+    options.text("--host", host_, "The events of this host, asked of it through the node", "NAME");
+    options.duration("--since", since_, "Only those no older than this");
+    options.value(
+        "--level", [this](const std::string& given) { return take_level(given); },
+        "Only those of this level and worse: " + join(levels()), "LEVEL");
+    options.list("--event", query_.names, "Only events of this name (repeatable)", "NAME");
+    common_.describe(options);
+    options.example("muster events --host gpu17 --level warn -f");
   }
 
   int run(Session& session) override {
-    std::uint64_t after = 0;
-    do {
-      const auto page = session.read<agent::EventsPage>(
-          agent::Verb::kEvents, agent::encode_payload(agent::EventsQuery{after}));
-      if (!page.has_value()) {
-        return session.failed();
+    if (!host_.empty()) {
+      const auto found = find_host(session, host_);
+      if (!found.host.has_value()) {
+        return found.exit_code;
       }
-      print(session, *page);
-      if (!page->events.empty()) {
-        after = page->events.back().sequence;
-      }
-      if (follow_) {
-        session.world().sleep(kFollowEventsInterval);
-      }
-    } while (follow_ && session.out().good());
-    return 0;
+      target_ = found.host->id;
+    }
+    query_.since_ms = static_cast<std::uint64_t>(to_ms(since_));
+    const bool is_from_now = follow_ && !lines_.has_value();
+    query_.newest = is_from_now ? 1 : lines_.value_or(kEventsShown);
+    const auto page = show(session, is_from_now);
+    if (!page.has_value()) {
+      return session.failed();
+    }
+    query_.after = page->last;
+    query_.newest = 0;
+    query_.since_ms = 0;
+    return follow_ ? go_on(session) : 0;
   }
 
  private:
+  Status take_lines(const std::string& given) {
+    const auto parsed = parse_number(given);
+    if (!parsed) {
+      return parsed.error();
+    }
+    lines_ = *parsed;
+    return ok();
+  }
+
+  Status take_level(const std::string& given) {
+    if (std::find(levels().begin(), levels().end(), given) == levels().end()) {
+      return Error{ErrorCode::kInvalid,
+                   "'" + given + "' is no level, these are: " + join(levels())};
+    }
+    query_.severity = given;
+    return ok();
+  }
+
+  std::optional<agent::EventsPage> ask(Session& session) const {
+    return session.read<agent::EventsPage>(agent::Verb::kEvents, agent::encode_payload(query_),
+                                           target_);
+  }
+
+  /// Page by page; `is_silent`: only to know which is the last one. Nothing: it was said why.
+  std::optional<agent::EventsPage> show(Session& session, bool is_silent) {
+    agent::EventsPage all;
+    for (std::size_t pages = 0; pages < kEventPagesMax; ++pages) {
+      auto page = ask(session);
+      if (!page.has_value()) {
+        return std::nullopt;
+      }
+      all.lost += page->lost;
+      all.last = std::max(all.last, page->last);
+      const bool is_end = page->events.empty() || page->events.back().sequence >= page->last;
+      query_.after = page->events.empty() ? query_.after : page->events.back().sequence;
+      query_.newest = 0;
+      std::move(page->events.begin(), page->events.end(), std::back_inserter(all.events));
+      if (is_end) {
+        break;
+      }
+    }
+    if (!is_silent) {
+      print(session, all);
+    }
+    return all;
+  }
+
+  int go_on(Session& session) {
+    while (session.out().good()) {
+      session.world().clock.sleep(kFollowEventsInterval);
+      const auto page = ask(session);
+      if (!page.has_value()) {
+        return session.failed();
+      }
+      if (page->last < query_.after) {
+        session.note("host " + session.last().answered_by +
+                     " lost the events that it had kept, and counts anew");
+        query_.after = 0;
+        continue;
+      }
+      print(session, *page);
+      query_.after = page->events.empty() ? page->last : page->events.back().sequence;
+    }
+    return 0;
+  }
+
   void print(Session& session, const agent::EventsPage& page) const {
     if (session.common().is_json && !follow_) {
       session.out() << to_json(page, session.last()) << "\n";
@@ -59,13 +141,36 @@ class Events final : public Verb {
     if (page.lost > 0) {
       session.note(std::to_string(page.lost) + " events are no longer kept by the node");
     }
+    if (!follow_) {
+      const std::size_t count = page.events.size();
+      session.note((count == 0   ? "no such event is kept by host "
+                    : count == 1 ? "the newest event of host "
+                                 : "the newest " + std::to_string(count) + " events of host ") +
+                   session.last().answered_by);
+    }
     for (const agent::EventInfo& event : page.events) {
-      session.out() << (session.common().is_json ? to_json(event) : line_of(event)) << "\n";
+      session.out() << (session.common().is_json ? to_json(event) : line_of(session, event))
+                    << "\n";
     }
     session.out() << std::flush;
   }
 
+  /// An older node gives no time of day.
+  static std::string line_of(Session& session, const agent::EventInfo& event) {
+    const std::string when = event.unix_ms == 0 ? format_age(event.age_ms) + " ago"
+                                                : session.world().clock.local_time(event.unix_ms);
+    const std::string severity = printable(event.severity);
+    return when + "  " + severity +
+           std::string(kSeverityColumns - std::min(kSeverityColumns, severity.size()), ' ') +
+           "  " + printable(event.text);
+  }
+
   bool follow_ = false;
+  std::optional<std::uint64_t> lines_;
+  std::string host_;
+  Duration since_{0};
+  HostId target_;
+  agent::EventsQuery query_;
 };
 
 }  // namespace

@@ -62,10 +62,10 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
   request.verb = agent::Verb::kShow;
   request.arguments = agent::encode_payload(agent::JobRef{job});
   std::string state;
-  Instant last_word = session.world().now();
+  Instant last_word = session.world().clock.now();
   while (true) {
     const Reply reply = session.exchange(request);
-    const Instant now = session.world().now();
+    const Instant now = session.world().clock.now();
     if (reply.is_ok()) {
       const auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
       if (!detail.has_value()) {
@@ -85,7 +85,7 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
     if (!reply.is_ok() && !is_passing(reply, now - last_word)) {
       return give_up(session, job, reply);
     }
-    session.world().sleep(kPollInterval);
+    session.world().clock.sleep(kPollInterval);
   }
 }
 

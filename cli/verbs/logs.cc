@@ -94,7 +94,7 @@ class Logs final : public Verb {
         session.note("attempt " + std::to_string(shown) + " is over and the job is " + state +
                      " (" + detail->summary.cause + "): waiting for the next attempt");
       }
-      session.world().sleep(kFollowInterval);
+      session.world().clock.sleep(kFollowInterval);
     }
   }
 
@@ -181,12 +181,12 @@ class Logs final : public Verb {
       session.out() << std::flush;
       is_going_on = turn.is_going_on;
       if (!is_going_on && turn.is_waiting) {
-        const bool is_early = session.world().now() < look_at;
+        const bool is_early = session.world().clock.now() < look_at;
         is_going_on = is_early || is_in_force(session, attempt);
-        look_at = is_early ? look_at : session.world().now() + kLookInterval;
+        look_at = is_early ? look_at : session.world().clock.now() + kLookInterval;
       }
       if (is_going_on && !turn.got_bytes) {
-        session.world().sleep(kFollowInterval);
+        session.world().clock.sleep(kFollowInterval);
       }
     }
     int exit_code = 0;
@@ -208,7 +208,7 @@ class Logs final : public Verb {
     bool has_tried = false;
     for (RankOutput& output : outputs) {
       const bool was_out_of_reach = output.is_out_of_reach();
-      if (output.is_due(session.world().now()) && !(was_out_of_reach && has_tried)) {
+      if (output.is_due(session.world().clock.now()) && !(was_out_of_reach && has_tried)) {
         has_tried = has_tried || was_out_of_reach;
         turn.got_bytes = output.advance(session, follow_) || turn.got_bytes;
       }

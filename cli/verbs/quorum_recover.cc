@@ -205,10 +205,10 @@ class QuorumRecover final : public Verb {
 
   static int await_leader(Session& session, const RecoveryInfo& chosen) {
     const World& world = session.world();
-    const Instant until = world.now() + kLeaderWithin;
+    const Instant until = world.clock.now() + kLeaderWithin;
     agent::Request request;
     request.verb = agent::Verb::kQuorum;
-    while (world.now() < until) {
+    while (world.clock.now() < until) {
       const Reply reply = session.exchange(request);
       const auto quorum = agent::decode_payload<agent::QuorumInfo>(reply.response.payload);
       if (reply.is_ok() && quorum.has_value() && quorum->epoch > chosen.epoch &&
@@ -222,7 +222,7 @@ class QuorumRecover final : public Verb {
         return 0;
       }
       session.progress("waiting for host " + chosen.host_name + " to lead");
-      world.sleep(kLookEvery);
+      world.clock.sleep(kLookEvery);
     }
     return session.fail(ResponseStatus::kUnknown,
                         "host " + chosen.host_name +

@@ -77,11 +77,11 @@ class Submit final : public Verb {
     request.verb = agent::Verb::kSubmit;
     request.arguments = agent::encode_payload(submit);
     request.user = session.world().user_name();
-    const Instant deadline = session.world().now() + session.common().timeout;
+    const Instant deadline = session.world().clock.now() + session.common().timeout;
     session.learn_nodes();
     bool may_be_accepted = false;
     for (std::size_t tries = 1;; ++tries) {
-      const Duration left = deadline - session.world().now();
+      const Duration left = deadline - session.world().clock.now();
       Reply reply = session.exchange(request, std::min(left, kTryTimeout));
       may_be_accepted = may_be_accepted || reply.status == ResponseStatus::kUnknown;
       const bool has_failed = reply.status == ResponseStatus::kUnknown ||
@@ -95,11 +95,11 @@ class Submit final : public Verb {
         session.turn_to_next_node();
       }
       const Duration pause = is_untried_left ? Duration(0) : kRetryPause;
-      if (session.world().now() + pause >= deadline) {
+      if (session.world().clock.now() + pause >= deadline) {
         return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
       }
       session.progress("no answer yet, trying again under the same key");
-      session.world().sleep(pause);
+      session.world().clock.sleep(pause);
     }
   }
 

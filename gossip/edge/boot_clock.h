@@ -1,8 +1,10 @@
 #pragma once
-// The one clock of the edges: CLOCK_BOOTTIME as an Instant. Pure code is told the time and never
-// includes this.
+// The clocks of the edges: CLOCK_BOOTTIME as an Instant, and the one on the wall. Pure code is told
+// the time and never includes this.
 
 #include <time.h>
+
+#include <cstdint>
 
 #include "gossip/base/time.h"
 
@@ -12,6 +14,13 @@ inline Instant boot_now() {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
   return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+}
+
+/// What the clock on the wall shows, for people: milliseconds since 1970 began, in UTC.
+inline std::int64_t unix_now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{1000} * now.tv_sec + now.tv_nsec / 1'000'000;
 }
 
 }  // namespace muster

@@ -85,6 +85,8 @@ class QuorumSeat {
   bool trusts_own_seat() const { return known_.trusts(raft()); }
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
   /// Null without a seat: a learner has one, and so has a voter that was replaced.
+  /// Of the log here; 0 = there is none.
+  LogIndex log_end() const { return raft_.has_value() ? raft_->last_index() : LogIndex(); }
   const Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const State& state() const { return scheduler_.state(); }
   /// Where this leader places nothing now, and why; empty on others.

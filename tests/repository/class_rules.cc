@@ -23,7 +23,6 @@ constexpr std::string_view kNotSplit = "outgrew one noun before there was this r
 constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 17, 0, kRecord},
     {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 25, kNotSplit},
-    {"cli/kit/world.h", "World", 16, 0, "each field is one thing that the world does for a verb"},
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 28, 0, kNotSplit},
     {"scheduler/placement/explain.h", "Why", 18, 0, kRecord},

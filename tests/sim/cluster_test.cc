@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "agent/api/events.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
@@ -108,6 +110,21 @@ class ClusterTest : public testing::Test {
       hosts += world_->farm(host).is_idle() ? 0U : 1U;
     }
     return hosts;
+  }
+
+  /// Through any node, of the target.
+  agent::Response answer_of(std::uint32_t host, agent::Request request) {
+    const std::uint64_t client = world_->ask(host, std::move(request));
+    world_->run_until_true([&] { return world_->reply_to(client) != nullptr; }, 10s);
+    const ClientReply* reply = world_->reply_to(client);
+    return reply == nullptr ? agent::Response() : reply->response;
+  }
+  std::vector<agent::EventInfo> events_of(std::uint32_t asked, std::uint32_t target) {
+    agent::Request request;
+    request.verb = agent::Verb::kEvents;
+    request.target = world_->id(target);
+    const auto page = agent::decode_payload<agent::EventsPage>(answer_of(asked, request).payload);
+    return page.has_value() ? page->events : std::vector<agent::EventInfo>();
   }
 
   std::unique_ptr<World> world_;
@@ -348,6 +365,57 @@ std::uint64_t first_seed_of_the_commit() {
   const char* commit = std::getenv("MUSTER_COMMIT");
   const std::string text = commit != nullptr ? commit : MUSTER_CONFIGURED_COMMIT;
   return 1'000 + std::strtoull(text.substr(0, 8).c_str(), nullptr, 16);
+}
+
+std::size_t count_named(const std::vector<agent::EventInfo>& events, const std::string& name) {
+  return static_cast<std::size_t>(std::count_if(
+      events.begin(), events.end(), [&](const auto& event) { return event.name == name; }));
+}
+
+TEST_F(ClusterTest, EventsOfAHostAreToldByAnyAndSurviveItsAgent) {
+  boot_and_settle();
+  submit(0, 2, 1s);
+  ASSERT_TRUE(drains(30s));
+  const std::vector<agent::EventInfo> before = events_of(4, 0);
+  ASSERT_FALSE(before.empty());
+  EXPECT_EQ(count_named(before, "agent_started"), 1U);
+  EXPECT_EQ(count_named(before, "job_ended"), 1U);
+  EXPECT_EQ(before.back().text.find("host=h"), std::string::npos);
+
+  world_->run_for(6s);  // What is not synced by then is lost with a process as well, here.
+  world_->kill_agent(0);
+  world_->start_agent(0);
+  world_->run_for(10s);
+  const std::vector<agent::EventInfo> after = events_of(4, 0);
+  ASSERT_FALSE(after.empty());
+  EXPECT_EQ(count_named(after, "agent_started"), 2U);
+  EXPECT_EQ(count_named(after, "job_ended"), 1U) << "what its log did is told twice";
+  EXPECT_EQ(after.front().unix_ms, before.front().unix_ms);
+}
+
+TEST_F(ClusterTest, ClocksOnTheWallDecideNothing) {
+  const auto play = [this](bool jumps) {
+    WorldOptions options;
+    options.seed = 7;
+    boot(options);
+    Rng clocks(11);
+    for (int i = 0; i < 30; ++i) {
+      world_->run_for(1s);
+      if (jumps) {
+        const Duration by = std::chrono::hours(clocks.below(2000)) - std::chrono::hours(1000);
+        world_->jump_wall_clock(static_cast<std::uint32_t>(clocks.below(5)), by);
+      }
+      if (i % 5 == 4) {
+        submit(static_cast<std::uint32_t>(i) % 5, 2, 2s);
+      }
+      if (i == 17) {
+        world_->kill_agent(leader());
+      }
+    }
+    return world_->hash();
+  };
+  const std::uint64_t steady = play(false);
+  EXPECT_EQ(play(true), steady);
 }
 
 TEST(Swarm, FixedSeedsBreakNothing) {

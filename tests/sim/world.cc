@@ -14,6 +14,8 @@ constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
 /// A node that ticks more often than this within kSpin asks for ticks that change nothing.
 constexpr Duration kSpin = std::chrono::milliseconds(1);
 constexpr std::uint32_t kSpinsMax = 10'000;
+/// When every simulated run begins, on the clocks that people read.
+constexpr std::int64_t kUnixStartMs = 1'700'000'000'000;
 
 HostId id_of(std::uint64_t seed, std::uint32_t host) {
   std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
@@ -62,6 +64,11 @@ void World::run_until(Instant when) {
 }
 
 // ---- clocks ----
+
+/// What the clock that people read shows there.
+std::int64_t World::unix_ms(std::uint32_t index) const {
+  return kUnixStartMs + to_ms(local(index)) + to_ms(hosts_[index]->wall_offset);
+}
 
 Instant World::local(std::uint32_t index) const {
   const Host& host = *hosts_[index];

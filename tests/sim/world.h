@@ -105,6 +105,8 @@ class World {
   void set_fsync(std::uint32_t host, Duration min, Duration max);
   /// How much too fast its clock runs. Before anything ran.
   void set_drift_ppm(std::uint32_t host, std::int64_t ppm);
+  /// The clock that people read shows so much more from now on.
+  void jump_wall_clock(std::uint32_t host, Duration by);
   /// From now on the disk says of that environment what is not true; see Disk.
   void begin_lying(std::uint32_t host, crdt::Environment environment);
   /// Remembers what is on the disk now ...
@@ -215,6 +217,7 @@ class World {
   void stop_agent(std::uint32_t host);
   void note(std::uint32_t host, const Event& event);
   Instant local(std::uint32_t host) const;
+  std::int64_t unix_ms(std::uint32_t host) const;
   Instant global(std::uint32_t host, Instant local) const;
   Link& link(std::uint32_t from, std::uint32_t to, gossip::Channel channel);
   std::optional<std::pair<std::uint32_t, gossip::Channel>> resolve(const gossip::Endpoint&) const;

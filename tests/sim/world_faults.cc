@@ -61,6 +61,7 @@ void World::start_agent(std::uint32_t index) {
     options.seeds.push_back(endpoint_of(i, kControlPort));
   }
   options.compact_entries = options_.compact_entries;
+  options.unix_ms = unix_ms(index);
   options.capacity.gpu_type = "H100";
   for (std::uint32_t i = 0; i < options_.gpus_per_host; ++i) {
     options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
@@ -81,6 +82,14 @@ void World::start_agent(std::uint32_t index) {
     if (host.node != nullptr) {
       feed(index, agent::SupervisorReport{std::move(found)});
     }
+  }
+}
+
+void World::jump_wall_clock(std::uint32_t index, Duration by) {
+  Host& host = *hosts_[index];
+  host.wall_offset += by;
+  if (host.node != nullptr) {
+    feed(index, agent::WallClockSet{unix_ms(index)});
   }
 }
 

@@ -39,6 +39,7 @@ struct World::Host {
   Instant farm_wake_at = kNever;
   std::int64_t rate = kMillion;
   Duration clock_offset{0};
+  Duration wall_offset{0};  ///< Of the clock that people read, beside the other.
   Duration fsync_min{0};
   Duration fsync_max{0};
   Instant disk_free{};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace {
 constexpr Duration kTurnMax = std::chrono::seconds(1);
 /// A turn that took this much longer than meant: others may not be judged by what we missed.
 constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
+/// The wall clock of the node may be so far off.
+constexpr std::int64_t kWallClockOffMs = 200;
 /// The backlog of a pause is over when nothing came for kBacklogQuiet: the transport's own thread
 /// has to read it first. Under steady traffic it is over after kBacklogMax: ticks must go on too.
 constexpr Duration kBacklogQuiet = std::chrono::milliseconds(5);
@@ -45,6 +48,7 @@ EventLoop::End EventLoop::run() {
   }
   while (!end_.has_value()) {
     wait(parts_.node->next_deadline());
+    look_at_wall_clock();
     if (was_paused_) {
       drain_backlog();
     } else {
@@ -98,6 +102,16 @@ void EventLoop::notice_pause(Instant before, Duration meant) {
   if (took > meant + kPauseNoticed) {
     was_paused_ = true;
     step(Paused{took - meant});
+  }
+}
+
+/// People read it beside events: it is told when it jumped, or drifted as far.
+void EventLoop::look_at_wall_clock() {
+  const Instant now = boot_now();
+  const std::int64_t shown = unix_now_ms();
+  if (std::abs(shown - told_wall_clock_.unix_ms(now)) > kWallClockOffMs) {
+    told_wall_clock_ = WallClock(now, shown);
+    step(WallClockSet{shown});
   }
 }
 

@@ -10,6 +10,7 @@
 #include "agent/node/node.h"
 #include "crdt/edge/lmdb_store.h"
 #include "crdt/edge/storage_thread.h"
+#include "gossip/base/wall_clock.h"
 #include "gossip/edge/zmq_transport.h"
 
 namespace muster::agent {
@@ -48,12 +49,14 @@ class EventLoop {
   void read_output(const ReadOutput& read);
   void command(const SupervisorCommand& command);
   void notice_pause(Instant before, Duration meant);
+  void look_at_wall_clock();
 
   LoopParts parts_;
   std::optional<End> end_;
   bool was_paused_ = false;
   bool stop_asked_ = false;
   Generation raise_to_;
+  WallClock told_wall_clock_;
 };
 
 }  // namespace muster::agent

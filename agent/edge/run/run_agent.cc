@@ -217,6 +217,7 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   node.seeds = *seeds;
   node.bootstrap_expect = static_cast<int>(options.bootstrap_expect);
   node.capacity = *capacity;
+  node.unix_ms = unix_now_ms();
   node.has_namespaces = can_make_pid_namespace();
   if (!node.has_namespaces) {
     log_event({Severity::kWarn,

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <ctime>
+
 #include "agent/api/hosts.h"
 #include "cli/edge/config_file.h"
 #include "cli/verbs/app.h"
@@ -58,10 +61,18 @@ FakeWorld::FakeWorld() {
     return std::unique_ptr<NodeClient>(std::make_unique<Client>(*this, address));
   };
   world_.random_key = [this] { return std::string(31, 'a') + std::to_string(keys_drawn_++); };
-  world_.now = [this] { return now_; };
-  world_.sleep = [this](Duration duration) {
+  world_.clock.now = [this] { return now_; };
+  world_.clock.sleep = [this](Duration duration) {
     now_ += duration;
     slept_ += duration;
+  };
+  world_.clock.local_time = [](std::uint64_t unix_ms) {
+    const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+    std::tm parts{};
+    std::array<char, 32> text{};
+    gmtime_r(&seconds, &parts);
+    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+    return std::string(text.data());
   };
   world_.user_name = [] { return "ann"; };
   world_.working_directory = [] { return "/home/ann"; };

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
@@ -396,10 +395,6 @@ turn     it is tried once the 30 jobs ahead of it have started
       std::string::npos);
 }
 
-agent::EventsPage sample_events() {
-  return {{{7, 61'000, "info", "host_joined name=b"}, {8, 900, "alarm", "host_lost name=b"}}, 3};
-}
-
 TEST(Why, AJobThatTheNodeHasNotHeardOfIsAskedOfTheLeader) {
   FakeWorld world;
   world.answers_in_turn(
@@ -413,34 +408,6 @@ TEST(Why, AJobThatTheNodeHasNotHeardOfIsAskedOfTheLeader) {
   unsure.answers_in_turn({refusal(ResponseStatus::kNotFound, "there is no job 17"),
                           refusal(ResponseStatus::kNoQuorum, "no leader")});
   EXPECT_EQ(unsure.run({"why", "17"}), 6);
-}
-
-TEST(Events, Text) {
-  FakeWorld world;
-  world.answers(answer_with(sample_events()));
-  EXPECT_EQ(world.output_of({"events"}),
-            "   1m  info   host_joined name=b\n"
-            "900ms  alarm  host_lost name=b\n");
-  EXPECT_EQ(world.err(), "muster: 3 events are no longer kept by the node\n");
-}
-
-TEST(Events, Json) {
-  FakeWorld world;
-  world.answers(answer_with(agent::EventsPage{{sample_events().events[0]}, 3}));
-  EXPECT_EQ(world.output_of({"events", "--json"}),
-            R"({"events":[{"sequence":7,"age_ms":61000,"severity":"info",)"
-            R"("text":"host_joined name=b"}],"lost":3,"answered_by":"a","age_ms":0})"
-            "\n");
-}
-
-TEST(Events, FollowAsksForWhatCameAfter) {
-  FakeWorld world;
-  world.answers_in_turn({answer_with(sample_events()), answer_with(agent::EventsPage{}),
-                         refusal(ResponseStatus::kFailed, "stopping")});
-  EXPECT_EQ(world.run({"events", "-f", "--json"}), 1);
-  EXPECT_EQ(agent::decode_payload<agent::EventsQuery>(world.requests()[2].arguments)->after, 8U);
-  EXPECT_EQ(world.out().substr(0, world.out().find('\n')),
-            R"({"sequence":7,"age_ms":61000,"severity":"info","text":"host_joined name=b"})");
 }
 
 TEST(Version, OfBothSides) {

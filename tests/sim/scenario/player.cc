@@ -244,8 +244,10 @@ class Player {
       case Verb::kClockRate:  // Since before the boot.
       case Verb::kFillDisk:   // Not simulated, as the next ones.
       case Verb::kFreeDisk:
-      case Verb::kClockJump:
         return;
+      case Verb::kClockJump:
+        return each(
+            [this, &act](std::uint32_t host) { world_.jump_wall_clock(host, act.time); });
     }
   }
 

@@ -32,7 +32,7 @@ constexpr VerbRow kVerbs[kVerbCount] = {
      "the clocks run so much too fast, from the start on", "",
      "a clock's rate belongs to the whole machine"},
     {Verb::kClockJump, "clock jump", "SET [back] D", "the wall clocks of the agents jump by D",
-     "its hosts have no wall clock", ""},
+     "", ""},
     {Verb::kSubmit, "submit", "NAME GPUS [for D] [hold D]",
      "a gang of one rank a GPU; GPUS may be a share: 50%", "", ""},
     {Verb::kCancel, "cancel", "NAME", "the job is cancelled", "", ""},

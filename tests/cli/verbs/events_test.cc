@@ -1,0 +1,118 @@
+// What `muster events` asks for and prints.
+
+#include <gtest/gtest.h>
+
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+#include "tests/cli/kit/fake_world.h"
+#include "tests/cli/kit/samples.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+agent::EventsPage sample_events() {
+  return {{{7, 61'000, "info", "host_joined name=b", "host_joined", 1'700'000'000'123},
+           {8, 900, "alarm", "host_lost name=b", "host_lost", 1'700'000'061'000}},
+          3,
+          8};
+}
+
+TEST(Events, Text) {
+  FakeWorld world;
+  world.answers(answer_with(sample_events()));
+  EXPECT_EQ(world.output_of({"events"}),
+            "2023-11-14 22:13:20  info   host_joined name=b\n"
+            "2023-11-14 22:14:21  alarm  host_lost name=b\n");
+  EXPECT_EQ(world.err(),
+            "muster: 3 events are no longer kept by the node\n"
+            "muster: the newest 2 events of host a\n");
+  const auto query = agent::decode_payload<agent::EventsQuery>(world.requests().at(0).arguments);
+  EXPECT_EQ(query->newest, 50U);
+  EXPECT_TRUE(world.requests()[0].target.is_zero());
+}
+
+TEST(Events, Json) {
+  FakeWorld world;
+  world.answers(answer_with(agent::EventsPage{{sample_events().events[0]}, 3, 7}));
+  EXPECT_EQ(world.output_of({"events", "--json"}),
+            R"({"events":[{"sequence":7,"age_ms":61000,"severity":"info",)"
+            R"("text":"host_joined name=b","name":"host_joined","unix_ms":1700000000123}],)"
+            R"("lost":3,"last":7,"answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+agent::EventsQuery query_of(const FakeWorld& world, std::size_t request) {
+  return agent::decode_payload<agent::EventsQuery>(world.requests().at(request).arguments).value();
+}
+
+TEST(Events, FollowGoesOnFromNow) {
+  FakeWorld world;
+  const agent::EventsPage nothing{{}, 0, 8};
+  const agent::EventsPage one{
+      {{9, 5, "warn", "suspect host=c", "suspect", 1'700'000'062'000}}, 0, 9};
+  world.answers_in_turn({answer_with(sample_events()), answer_with(nothing), answer_with(one),
+                         refusal(ResponseStatus::kFailed, "stopping")});
+  EXPECT_EQ(world.run({"events", "-f", "--level", "warn", "--event", "suspect"}), 1);
+  EXPECT_EQ(world.out(), "2023-11-14 22:14:22  warn   suspect host=c\n");
+  EXPECT_EQ(query_of(world, 0).newest, 1U);
+  EXPECT_EQ(query_of(world, 1).after, 8U);
+  EXPECT_EQ(query_of(world, 1).newest, 0U);
+  EXPECT_EQ(query_of(world, 3).after, 9U);
+  EXPECT_EQ(query_of(world, 3).severity, "warn");
+  EXPECT_EQ(query_of(world, 3).names, std::vector<std::string>{"suspect"});
+}
+
+TEST(Events, FollowShowsTheLastOnesWhenTheirNumberIsGiven) {
+  FakeWorld world;
+  world.answers_in_turn(
+      {answer_with(sample_events()), refusal(ResponseStatus::kFailed, "stopping")});
+  EXPECT_EQ(world.run({"events", "-f", "-n", "2", "--json"}), 1);
+  EXPECT_EQ(query_of(world, 0).newest, 2U);
+  EXPECT_EQ(world.out().substr(0, world.out().find('\n')),
+            R"({"sequence":7,"age_ms":61000,"severity":"info","text":"host_joined name=b",)"
+            R"("name":"host_joined","unix_ms":1700000000123})");
+}
+
+TEST(Events, ANodeThatLostWhatItKeptIsReadFromItsNewBeginning) {
+  FakeWorld world;
+  const agent::EventsPage anew{{{1, 5, "info", "started", "started", 1'700'000'062'000}}, 0, 1};
+  world.answers_in_turn({answer_with(sample_events()), answer_with(agent::EventsPage{{}, 0, 1}),
+                         answer_with(anew), refusal(ResponseStatus::kFailed, "stopping")});
+  EXPECT_EQ(world.run({"events", "-f"}), 1);
+  EXPECT_EQ(world.out(), "2023-11-14 22:14:22  info   started\n");
+  EXPECT_EQ(query_of(world, 2).after, 0U);
+}
+
+TEST(Events, MoreThanOneAnswerHoldsAreAskedForPageByPage) {
+  FakeWorld world;
+  agent::EventsPage first = sample_events();
+  first.last = 9;
+  const agent::EventsPage rest{{{9, 5, "info", "left", "left", 1'700'000'062'000}}, 0, 9};
+  world.answers_in_turn({answer_with(first), answer_with(rest)});
+  EXPECT_NE(world.output_of({"events", "-n", "0"}).find("info   left"), std::string::npos);
+  EXPECT_EQ(query_of(world, 0).newest, 0U);
+  EXPECT_EQ(query_of(world, 1).after, 8U);
+}
+
+TEST(Events, OfAnotherHost) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(sample_hosts()), answer_with(sample_events())});
+  const std::string name = sample_hosts().hosts.at(0).name;
+  EXPECT_EQ(world.run({"events", "--host", name, "--since", "1h"}), 0);
+  EXPECT_EQ(world.requests().at(1).target, sample_hosts().hosts.at(0).id);
+  EXPECT_EQ(query_of(world, 1).since_ms, 3'600'000U);
+}
+
+TEST(Events, AnUnknownLevelNamesThoseThereAre) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"events", "--level", "error"}), 2);
+  EXPECT_NE(world.err().find("'error' is no level, these are: info, warn, alarm"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::cli
