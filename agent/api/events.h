@@ -14,6 +14,7 @@ struct EventsQuery {
   std::uint64_t since_ms = 0;         ///< Only those no older than this; 0 = of any age.
   std::string severity{};             ///< "info", "warn", "alarm": it and what is worse; "" = all.
   std::vector<std::string> names{};   ///< Only events of these names; none = of any.
+  std::string about{};                ///< Only events about the host of this short id; "" = all.
 };
 
 struct EventInfo {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/events.h"
 #include "gossip/base/generation.h"
 #include "gossip/base/ids.h"
 
@@ -63,6 +64,29 @@ struct HostList {
   std::vector<HostInfo> hosts;  ///< By name; those of a page by id.
   HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
   StormInfo storm{};
+};
+
+struct HostRef {
+  HostId host;
+};
+
+/// An observer gets no answer from a host.
+struct ClaimInfo {
+  std::string observer;  ///< Its name.
+  std::string kind;      ///< "silent", "agent_down"
+  bool is_weak = false;  ///< Made while the observer was cut off itself: it makes no verdict.
+  std::uint64_t age_ms = 0;
+};
+
+/// What a node's view of a host rests on.
+struct WhyHostInfo {
+  HostInfo host;
+  std::vector<ClaimInfo> claims;
+  std::vector<std::string> content;  ///< Names of observers that claim nothing.
+  std::uint64_t suspect_from = 0;    ///< So many claims make it suspect,
+  std::uint64_t verdict_from = 0;    ///< and so many that are not weak unreachable.
+  StormInfo storm{};
+  std::vector<EventInfo> events{};  ///< What the answering node noticed of it, the newest ones.
 };
 
 /// Nothing instead of these: no force.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/hosts.h"
 #include "gossip/base/ids.h"
 #include "scheduler/protocol/job.h"
 
@@ -122,6 +123,7 @@ struct WhyInfo {
   std::vector<WithheldInfo> withheld{};  ///< GPUs of its type that no end of a job frees for it.
   bool awaits_hosts = false;             ///< After a recovery the queue waits for hosts.
   std::uint64_t holders_more = 0;        ///< Not listed; none has more GPUs than those that are.
+  StormInfo storm{};  ///< What silent hosts look like: it says what their silence may end.
 };
 
 }  // namespace muster::agent

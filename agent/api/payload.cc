@@ -65,7 +65,8 @@ void fields(A& a, QuorumInfo& v) {
 }
 template <class A>
 void fields(A& a, EventsQuery& v) {
-  a(v.after, trailing(v.newest), trailing(v.since_ms), trailing(v.severity), trailing(v.names));
+  a(v.after, trailing(v.newest), trailing(v.since_ms), trailing(v.severity), trailing(v.names),
+    trailing(v.about));
 }
 template <class A>
 void fields(A& a, EventInfo& v) {
@@ -74,6 +75,18 @@ void fields(A& a, EventInfo& v) {
 template <class A>
 void fields(A& a, EventsPage& v) {
   a(v.events, v.lost, trailing(v.last));
+}
+template <class A>
+void fields(A& a, HostRef& v) {
+  a(v.host);
+}
+template <class A>
+void fields(A& a, ClaimInfo& v) {
+  a(v.observer, v.kind, v.is_weak, v.age_ms);
+}
+template <class A>
+void fields(A& a, WhyHostInfo& v) {
+  a(v.host, v.claims, v.content, v.suspect_from, v.verdict_from, v.storm, v.events);
 }
 template <class A>
 void fields(A& a, LeaveArgs& v) {
@@ -154,7 +167,7 @@ template <class A>
 void fields(A& a, WhyInfo& v) {
   a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
     v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
-    trailing(v.awaits_hosts), trailing(v.holders_more));
+    trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {
@@ -293,6 +306,8 @@ MUSTER_PAYLOAD(HostList);
 MUSTER_PAYLOAD(QuorumInfo);
 MUSTER_PAYLOAD(EventsQuery);
 MUSTER_PAYLOAD(EventsPage);
+MUSTER_PAYLOAD(HostRef);
+MUSTER_PAYLOAD(WhyHostInfo);
 MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);
 MUSTER_PAYLOAD(JobRef);

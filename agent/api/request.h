@@ -37,15 +37,16 @@ enum class Verb : std::uint8_t {
   kResume = 21,   ///< JobRef -> JobRef; leader
   kRequeue = 22,  ///< RequeueArgs -> JobRef; leader
   kFence = 23,    ///< FenceArgs -> nothing; leader
+  kWhyHost = 24,  ///< HostRef -> WhyHostInfo; local
 };
 
 /// The highest number above: what is beyond is not understood.
-inline constexpr Verb kVerbLast = Verb::kFence;
+inline constexpr Verb kVerbLast = Verb::kWhyHost;
 
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
-         verb == Verb::kRecover || verb >= Verb::kSuspend;
+         verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence);
 }
 
 /// The CLI's exit code is the number.

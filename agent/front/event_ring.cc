@@ -89,7 +89,11 @@ bool fits(std::int64_t unix_ms, const EventsQuery& query, const Read& event) {
   const std::uint64_t least = query.severity.empty() ? 0 : severity_of(query.severity);
   const bool is_named = query.names.empty() || std::find(query.names.begin(), query.names.end(),
                                                          event.name) != query.names.end();
-  return is_named && event.severity >= least && least != kNoSuchSeverity &&
+  const bool is_about =
+      query.about.empty() ||
+      std::any_of(event.fields.begin(), event.fields.end(),
+                  [&](const auto& field) { return field.second == query.about; });
+  return is_named && is_about && event.severity >= least && least != kNoSuchSeverity &&
          (query.since_ms == 0 || age_ms(unix_ms, event) <= query.since_ms);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "agent/api/payload.h"
+#include "membership/rings.h"
 #include "scheduler/placement/explain.h"
 #include "scheduler/protocol/host_fault.h"
 
@@ -218,17 +219,16 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
-StormInfo storm_info(const HostsKnown& known) {
-  const membership::StormStatus& storm = known.storm;
-  return {std::string(name_of(storm.mode)),
-          static_cast<std::uint64_t>(to_ms(known.now - storm.since)), storm.reason};
-}
-
 }  // namespace
+
+StormInfo storm_info(const membership::StormStatus& storm, Instant now) {
+  return {std::string(name_of(storm.mode)), static_cast<std::uint64_t>(to_ms(now - storm.since)),
+          storm.reason};
+}
 
 HostList host_list(const HostsKnown& known) {
   HostList list;
-  list.storm = storm_info(known);
+  list.storm = storm_info(known.storm, known.now);
   for (const auto& [host, member] : known.members) {
     list.hosts.push_back(host_info(known, member));
   }
@@ -240,7 +240,7 @@ HostList host_list(const HostsKnown& known) {
 HostList hosts_page(const HostsKnown& known, HostId after) {
   const std::map<HostId, membership::Member>& members = known.members;
   HostList list;
-  list.storm = storm_info(known);
+  list.storm = storm_info(known.storm, known.now);
   std::size_t size = 0;
   auto member = members.upper_bound(after);
   for (; member != members.end() && list.hosts.size() < kHostsListedMax && size < kHostsPageBytes;
@@ -252,6 +252,36 @@ HostList hosts_page(const HostsKnown& known, HostId after) {
     list.next = list.hosts.back().id;
   }
   return list;
+}
+
+std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host) {
+  const auto member = known.members.find(host);
+  if (member == known.members.end()) {
+    return std::nullopt;
+  }
+  WhyHostInfo info;
+  info.host = host_info(known, member->second);
+  info.storm = storm_info(known.storm, known.now);
+  const std::vector<HostId>& observers = member->second.observers;
+  info.suspect_from = membership::suspect_threshold(observers.size());
+  info.verdict_from = membership::verdict_threshold(observers.size());
+  const std::vector<membership::Accusation> accusations = known.accusations(host);
+  for (const membership::Accusation& each : accusations) {
+    info.claims.push_back(
+        {known.addresses.name(each.observer), std::string(membership::name_of(each.kind)),
+         each.weak,
+         static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(known.now - each.since)))});
+  }
+  for (const HostId& observer : observers) {
+    const bool is_content =
+        std::none_of(accusations.begin(), accusations.end(),
+                     [&](const auto& each) { return each.observer == observer; });
+    if (is_content) {
+      info.content.push_back(known.addresses.name(observer));
+    }
+  }
+  std::sort(info.content.begin(), info.content.end());
+  return info;
 }
 
 JobList jobs_page(const scheduler::State& state, const crdt::AddressBook& addresses, JobId after) {

@@ -40,12 +40,16 @@ struct HostsKnown {
   Instant now;
   membership::StormStatus storm = {};
 };
+/// In words for people and programs.
+StormInfo storm_info(const membership::StormStatus& storm, Instant now);
 /// All, for who does not ask for pages: of thousands no message holds them.
 HostList host_list(const HostsKnown& known);
 /// Hosts in one answer at most, and it ends behind the one that fills it so far.
 inline constexpr std::size_t kHostsListedMax = 4096;
 inline constexpr std::size_t kHostsPageBytes = 512 << 10;
 HostList hosts_page(const HostsKnown& known, HostId after);
+/// Without the events, which are the node's. Nothing for a host that it never heard of.
+std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host);
 /// Jobs in one answer at most: one message must hold them.
 inline constexpr std::size_t kJobsListedMax = 3000;
 /// A page ends behind the job that fills it so far.

@@ -17,6 +17,9 @@ namespace {
 constexpr const char* kNoLeader =
     "no leader is known, and without one nothing is placed or given up: see `muster quorum`";
 
+/// Of a host's story: a death and its return make some ten.
+constexpr std::uint64_t kStoryEvents = 20;
+
 NodeList node_list(const Known& known) {
   NodeList list;
   const auto add = [&](HostId host) {
@@ -68,6 +71,16 @@ VoterInfo voter_info(const Known& known, HostId host,
   return info;
 }
 
+HostsKnown hosts_known(const Known& known) {
+  return {known.membership.members(),
+          [&known](HostId host) { return known.membership.accusations(host); },
+          known.store,
+          known.hosts.addresses(),
+          known.seat.known_quorum(),
+          known.now,
+          known.membership.storm()};
+}
+
 EventRing::Names names_of(const Known& known) {
   EventRing::Names names;
   for (const auto& [host, member] : known.membership.members()) {
@@ -94,7 +107,27 @@ Response bad(const Known& known, ResponseStatus status, std::string text) {
   return response;
 }
 
+/// What its newest events say of a host is the story of its view.
+Response why_host(const Known& known, const Request& request) {
+  const auto asked = decode_payload<HostRef>(request.arguments);
+  const HostId host = asked.has_value() ? asked->host : HostId();
+  std::optional<WhyHostInfo> info = why_host_info(hosts_known(known), host);
+  if (!info.has_value()) {
+    return bad(known, ResponseStatus::kNotFound,
+               "there is no such host; `muster hosts` lists them");
+  }
+  EventsQuery query;
+  query.newest = kStoryEvents;
+  query.about = host.short_hex();
+  info->events =
+      known.recent.page(known.wall_clock.unix_ms(known.now), query, names_of(known)).events;
+  return good(known, encode_payload(*info));
+}
+
 Response answer_here(const Known& known, const Request& request) {
+  if (request.verb == Verb::kWhyHost) {
+    return why_host(known, request);
+  }
   std::string payload;
   if (request.verb == Verb::kVersion) {
     payload = encode_payload(VersionInfo{kProductVersion, kProtocolVersion, known.options.name,
@@ -102,13 +135,7 @@ Response answer_here(const Known& known, const Request& request) {
                                          known.cluster});
   } else if (request.verb == Verb::kHosts) {
     const auto query = decode_payload<HostsQuery>(request.arguments);
-    const HostsKnown hosts{known.membership.members(),
-                           [&known](HostId host) { return known.membership.accusations(host); },
-                           known.store,
-                           known.hosts.addresses(),
-                           known.seat.known_quorum(),
-                           known.now,
-                           known.membership.storm()};
+    const HostsKnown hosts = hosts_known(known);
     payload =
         encode_payload(query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts));
   } else if (request.verb == Verb::kNodes) {
@@ -186,7 +213,9 @@ Response answer_from_state(const Known& known, const Request& request, const std
   if (request.verb == Verb::kShow) {
     return good(known, encode_payload(*job_detail(state, hosts, job)));
   }
-  return good(known, encode_payload(why_info(state, hosts, job)));
+  WhyInfo why = why_info(state, hosts, job);
+  why.storm = storm_info(known.membership.storm(), known.now);
+  return good(known, encode_payload(why));
 }
 
 }  // namespace muster::agent

@@ -14,7 +14,7 @@ namespace muster::agent {
 Response good(const Known& known, std::string payload);
 Response bad(const Known& known, ResponseStatus status, std::string text);
 
-/// kVersion, kHosts, kNodes or kEvents: any node answers those, a quorum or not.
+/// kVersion, kHosts, kWhyHost, kNodes or kEvents: any node answers those, a quorum or not.
 Response answer_here(const Known& known, const Request& request);
 /// kQuorum, kJobs, kShow or kWhy. `unled`: why no leader may be there, as far as who asks knows;
 /// "" = he knows nothing. Precondition but for kQuorum: the seat knows the state.

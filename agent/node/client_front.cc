@@ -187,6 +187,7 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kVersion:
     case Verb::kHosts:
     case Verb::kNodes:
+    case Verb::kWhyHost:
       answer(reach, question.asker, answer_here(reach.known, request));
       return Heard::kTaken;
     case Verb::kEvents:

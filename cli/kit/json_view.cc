@@ -48,6 +48,17 @@ Json view(const agent::HostInfo& host) {
           {"claimed_by", host.claimed_by}};
 }
 
+Json view(const agent::StormInfo& storm) {
+  return {{"mode", storm.mode}, {"since_ms", storm.since_ms}, {"reason", storm.reason}};
+}
+
+Json view(const agent::ClaimInfo& claim) {
+  return {{"observer", claim.observer},
+          {"kind", claim.kind},
+          {"weak", claim.is_weak},
+          {"age_ms", claim.age_ms}};
+}
+
 Json view(const agent::VoterInfo& voter) {
   return {{"name", voter.name},
           {"id", voter.id.hex()},
@@ -151,11 +162,17 @@ Json view(const agent::AttemptInfo& attempt) {
 }  // namespace
 
 std::string to_json(const agent::HostList& list, const agent::Response& answer) {
-  return dump_answer({{"hosts", views(list.hosts)},
-                      {"storm",
-                       {{"mode", list.storm.mode},
-                        {"since_ms", list.storm.since_ms},
-                        {"reason", list.storm.reason}}}},
+  return dump_answer({{"hosts", views(list.hosts)}, {"storm", view(list.storm)}}, answer);
+}
+
+std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer) {
+  return dump_answer({{"host", view(why.host)},
+                      {"claims", views(why.claims)},
+                      {"content", why.content},
+                      {"suspect_from", why.suspect_from},
+                      {"verdict_from", why.verdict_from},
+                      {"storm", view(why.storm)},
+                      {"events", views(why.events)}},
                      answer);
 }
 
@@ -206,7 +223,8 @@ std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
                       {"left_out", why.left_out},
                       {"withheld", views(why.withheld)},
                       {"awaits_hosts", why.awaits_hosts},
-                      {"holders_more", why.holders_more}},
+                      {"holders_more", why.holders_more},
+                      {"storm", view(why.storm)}},
                      answer);
 }
 

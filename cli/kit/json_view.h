@@ -22,6 +22,7 @@ std::string to_json(const agent::EventsPage& page, const agent::Response& answer
 std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer);
 std::string to_json(const agent::JobDetail& detail, const agent::Response& answer);
 std::string to_json(const agent::WhyInfo& why, const agent::Response& answer);
+std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer);
 
 /// One line of `events --follow`.
 std::string to_json(const agent::EventInfo& event);

@@ -29,7 +29,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 20> kVerbs = {{
+constexpr std::array<Entry, 21> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
@@ -49,6 +49,8 @@ constexpr std::array<Entry, 20> kVerbs = {{
      plain<make_requeue>},
     {"hosts", "[OPTIONS]", "List the hosts and how each one is.", plain<make_hosts>},
     {"hosts fence", "NAME [OPTIONS]", "Say that a host is off: its grants end.", plain<make_fence>},
+    {"why-host", "NAME [OPTIONS]", "Say what the view of a host rests on: who hears it, who not.",
+     plain<make_why_host>},
     {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
      plain<make_quorum>},
     {"quorum add", "NAME [OPTIONS]", "Make a host a voter, one more than there were.",

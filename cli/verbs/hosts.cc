@@ -5,6 +5,7 @@
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
+#include "cli/verbs/storm_banner.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -25,29 +26,6 @@ std::string voter_text(const agent::HostInfo& host) {
     return "leader";
   }
   return host.is_voter ? "voter" : "";
-}
-
-/// What is suspected, since when, and what it means; "" when nothing is.
-std::string banner(const agent::StormInfo& storm) {
-  struct Row {
-    const char* mode;
-    const char* what;
-    const char* meaning;
-  };
-  static const Row kRows[] = {
-      {"domain", "one rack is silent", "Its gangs are recovered as usual."},
-      {"partial", "many hosts are silent at once",
-       "Gangs that lost a host are recovered slowly, 2 a second."},
-      {"partition_suspected", "the network may be cut",
-       "Nothing is evicted for silence until a minute after the last sign of it."},
-  };
-  for (const Row& row : kRows) {
-    if (storm.mode == row.mode) {
-      return "! " + storm.mode + " for " + format_age(storm.since_ms) + ": " + row.what + " (" +
-             storm.reason + ").\n! " + row.meaning + "\n";
-    }
-  }
-  return "";
 }
 
 class Hosts final : public Verb {
@@ -79,7 +57,7 @@ class Hosts final : public Verb {
       table.add({host.name, host.id.short_hex(), state_text(host), format_age(host.since_ms),
                  gpus_text(host), host.gpu_type, host.rack, host.address, voter_text(host)});
     }
-    session.out() << banner(list->storm) << table.text();
+    session.out() << storm_banner(list->storm) << table.text();
     return 0;
   }
 };

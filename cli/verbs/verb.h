@@ -42,5 +42,6 @@ std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args);
 std::unique_ptr<Verb> make_suspend();
 std::unique_ptr<Verb> make_version();
 std::unique_ptr<Verb> make_why();
+std::unique_ptr<Verb> make_why_host();
 
 }  // namespace muster::cli

@@ -7,6 +7,7 @@
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/storm_banner.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -100,7 +101,8 @@ class Why final : public Verb {
       session.out() << to_json(*why, session.last()) << "\n";
       return 0;
     }
-    session.out() << printable_lines("job " + std::to_string(why->job.value()) + " is " +
+    session.out() << storm_banner(why->storm)
+                  << printable_lines("job " + std::to_string(why->job.value()) + " is " +
                                      why->state + ": " + why->headline)
                   << need_text(*why) << printable_lines(withheld_text(*why)) << change_text(*why)
                   << holders_text(*why);

@@ -31,7 +31,10 @@ TEST(Payload, PayloadsRoundTrip) {
   expect_round_trip(JobList{{cli::sample_job(1, "queued")}, JobId(1)});
   expect_round_trip(JobsQuery{JobId(1)});
   expect_round_trip(EventsPage{{{1, 2, "info", "text", "name", 4}}, 3, 5});
-  expect_round_trip(EventsQuery{1, 2, 3, "warn", {"suspect"}});
+  expect_round_trip(EventsQuery{1, 2, 3, "warn", {"suspect"}, "a1b2c3d4"});
+  WhyHostInfo why_host{cli::sample_host("b"), {{"a", "silent", true, 5}}, {"c"}, 2, 3};
+  why_host.events = {{1, 2, "info", "text", "name", 4}};
+  expect_round_trip(why_host);
   expect_round_trip(SubmitArgs{"key", cli::sample_detail().spec});
   expect_round_trip(OutputQuery{Token{1, 2}, 3, 4});
   expect_round_trip(OutputChunk{std::string("\0\xff", 2), 2, true});

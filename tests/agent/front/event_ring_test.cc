@@ -56,6 +56,13 @@ TEST(EventRing, TheNewestOnesThatFit) {
   EXPECT_EQ(page.last, 4U);
 }
 
+TEST(EventRing, WhatIsAboutAHost) {
+  EventRing ring({});
+  ring.add(1, event("suspect", Severity::kInfo, "a1b2c3d4"));
+  ring.add(1, event("suspect", Severity::kInfo, "00000000"));
+  EXPECT_EQ(texts(ring.page(1, {.about = "a1b2c3d4"}, {})), Texts{"suspect host=a1b2c3d4"});
+}
+
 TEST(EventRing, AClockThatWasSetBackMakesNoEventOfTheFuture) {
   EventRing ring({});
   ring.add(9000, event("early"));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "agent/api/hosts.h"
@@ -13,6 +14,7 @@
 #include "agent/api/payload.h"
 #include "gossip/base/rng.h"
 #include "gossip/wire/wire.h"
+#include "membership/rings.h"
 #include "scheduler/placement/explain.h"
 #include "tests/scheduler/leader/cluster.h"
 
@@ -48,6 +50,45 @@ class ReadModelTest : public testing::Test {
   crdt::AddressBook addresses_;
   std::map<HostId, membership::Member> members_;
 };
+
+TEST_F(ReadModelTest, WhyAHostIsSeenAsItIsSaysWhoHearsIt) {
+  crdt::HostStore store(host_id(9), Generation(1), {}, Rng(1));
+  membership::Member& member = members_[host_id(1)];
+  member.host = host_id(1);
+  member.state = membership::MemberState::kSuspect;
+  for (std::uint64_t observer = 2; observer <= 6; ++observer) {
+    member.observers.push_back(host_id(observer));
+  }
+  HostsKnown known{members_,
+                   [](HostId) {
+                     return std::vector<membership::Accusation>{
+                         {host_id(3), crdt::ClaimKind::kSilent, false, Instant()},
+                         {host_id(5), crdt::ClaimKind::kRefused, true,
+                          Instant() + std::chrono::seconds(3)}};
+                   },
+                   store,
+                   addresses_,
+                   {},
+                   Instant() + std::chrono::seconds(5)};
+  const std::optional<WhyHostInfo> why = why_host_info(known, host_id(1));
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->host.state, "suspect");
+  ASSERT_EQ(why->claims.size(), 2U);
+  EXPECT_EQ(why->claims[0].observer, host_id(3).short_hex());
+  EXPECT_EQ(why->claims[0].kind, "silent");
+  EXPECT_EQ(why->claims[0].age_ms, 5000U);
+  EXPECT_FALSE(why->claims[0].is_weak);
+  EXPECT_EQ(why->claims[1].kind, "agent_down");
+  EXPECT_EQ(why->claims[1].age_ms, 2000U);
+  EXPECT_TRUE(why->claims[1].is_weak);
+  std::vector<std::string> content = {host_id(2).short_hex(), host_id(4).short_hex(),
+                                      host_id(6).short_hex()};
+  std::sort(content.begin(), content.end());
+  EXPECT_EQ(why->content, content);
+  EXPECT_EQ(why->suspect_from, membership::suspect_threshold(5));
+  EXPECT_EQ(why->verdict_from, membership::verdict_threshold(5));
+  EXPECT_FALSE(why_host_info(known, host_id(2)).has_value());
+}
 
 TEST_F(ReadModelTest, WhyNamesWhatTheLeaderLeavesOut) {
   log_.apply(registration(1, 8));

@@ -367,7 +367,8 @@ TEST(Why, Json) {
             R"({"job":13,"name":"llama","gpus":8,"hosts":["b","c"]}],)"
             R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
             R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
-            R"("awaits_hosts":false,"holders_more":0,"answered_by":"a","age_ms":0})"
+            R"("awaits_hosts":false,"holders_more":0,)"
+            R"("storm":{"mode":"normal","since_ms":0,"reason":""},"answered_by":"a","age_ms":0})"
             "\n");
 }
 
