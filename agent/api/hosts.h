@@ -60,10 +60,17 @@ struct StormInfo {
   std::string reason;  ///< "12 of 24 hosts suspect"; "" in "normal".
 };
 
+/// A seed of the answering node that it never met since it started.
+struct SeedInfo {
+  std::string address;
+  std::string silence;  ///< "silent", "refused", "other cluster", "other version"
+};
+
 struct HostList {
   std::vector<HostInfo> hosts;  ///< By name; those of a page by id.
   HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
   StormInfo storm{};
+  std::vector<SeedInfo> seeds_unmet{};
 };
 
 struct HostRef {

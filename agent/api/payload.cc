@@ -50,8 +50,12 @@ void fields(A& a, StormInfo& v) {
   a(v.mode, v.since_ms, v.reason);
 }
 template <class A>
+void fields(A& a, SeedInfo& v) {
+  a(v.address, v.silence);
+}
+template <class A>
 void fields(A& a, HostList& v) {
-  a(v.hosts, trailing(v.next), trailing(v.storm));
+  a(v.hosts, trailing(v.next), trailing(v.storm), trailing(v.seeds_unmet));
 }
 template <class A>
 void fields(A& a, VoterInfo& v) {
@@ -61,7 +65,8 @@ void fields(A& a, VoterInfo& v) {
 template <class A>
 void fields(A& a, QuorumInfo& v) {
   a(v.cluster, v.role, v.term, v.leader, v.leader_name, v.commit, v.applied, v.tolerates, v.voters,
-    trailing(v.wanted), trailing(v.epoch));
+    trailing(v.wanted), trailing(v.epoch), trailing(v.founders_wanted),
+    trailing(v.founders_met), trailing(v.seeds_unmet));
 }
 template <class A>
 void fields(A& a, EventsQuery& v) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/hosts.h"
 #include "gossip/base/ids.h"
 #include "scheduler/protocol/quorum_action.h"
 
@@ -36,6 +37,10 @@ struct QuorumInfo {
   std::vector<VoterInfo> voters;  ///< Learners behind them.
   std::uint64_t wanted = 0;       ///< So many voters the quorum fills itself up to; 0 = not said.
   std::uint64_t epoch = 0;        ///< 1 = it was never recovered; 0 = not said.
+  // Of a cluster that is being born, from a node that says so.
+  std::uint64_t founders_wanted = 0;  ///< So many found it; 0 = the answering node founds none.
+  std::uint64_t founders_met = 0;     ///< Seeds that are here, the answering node among them.
+  std::vector<SeedInfo> seeds_unmet{};
 };
 
 using scheduler::QuorumAction;

@@ -30,6 +30,7 @@ Admission::Admission(const NodeOptions& options, const crdt::Records& id_records
 bool Admission::admits(const gossip::Envelope& envelope, const gossip::Endpoint& link,
                        PendingWrites& writes, Outbox& outbox) {
   if (envelope.version != kProtocolVersion) {
+    seeds_.on_foreign(link, SeedSilence::kOtherVersion);
     complain(Severity::kAlarm, "foreign_version", envelope, outbox);
   } else if (envelope.from == self_) {
     complain(Severity::kAlarm, "own_id_elsewhere", envelope, outbox);
@@ -39,6 +40,7 @@ bool Admission::admits(const gossip::Envelope& envelope, const gossip::Endpoint&
              envelope.cluster == cluster_) {
     return true;
   } else if (!cluster_.is_zero()) {
+    seeds_.on_foreign(link, SeedSilence::kOtherCluster);
     complain(Severity::kAlarm, "foreign_cluster", envelope, outbox);
   } else if (seeds_.is_seed(link)) {
     join(envelope.cluster, writes, outbox);
@@ -109,13 +111,14 @@ void Admission::greet_seeds(const gossip::Envelope& greeting,
     }
     outbox.send_to(seed, gossip::Channel::kControl, gossip::encode(greeting, body));
   }
-  if (seeds_.take_complaint()) {
+  if (seeds_.take_complaint(outbox.now())) {
     std::string seeds;
-    for (const gossip::Endpoint& seed : seeds_.all()) {
-      seeds += (seeds.empty() ? "" : ",") + seed.text();
+    for (const UnmetSeed& seed : seeds_.unmet()) {
+      seeds += (seeds.empty() ? "" : ", ") + seed.endpoint.text() + " " +
+               std::string(name_of(seed.silence));
     }
-    outbox.emit(Severity::kWarn, "seeds_unreachable",
-                {{"seeds", seeds}, {"advice", "still trying; is any seed running?"}});
+    outbox.emit(Severity::kWarn, "seeds_unmet",
+                {{"seeds", seeds}, {"advice", "still trying; are they running?"}});
   }
 }
 

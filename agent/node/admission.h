@@ -22,6 +22,7 @@
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/message.h"
+#include "gossip/wire/transport.h"
 #include "membership/membership.h"
 #include "scheduler/raft/first_quorum.h"
 
@@ -48,6 +49,9 @@ class Admission {
   /// hosts they are.
   scheduler::FirstQuorum::SeedsKnown known_seeds(const NodeOptions& options,
                                                  const crdt::AddressBook& addresses) const;
+  void on_link_down(const gossip::LinkDown& lost) { seeds_.on_link_down(lost); }
+  /// Seeds that were never met since the start.
+  std::vector<UnmetSeed> unmet_seeds() const { return seeds_.unmet(); }
   /// When to greet a seed next.
   Instant next_deadline() const { return seeds_.next_deadline(); }
   /// Greets those whose time has come. `greeting`: an envelope of rows.

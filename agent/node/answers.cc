@@ -71,6 +71,14 @@ VoterInfo voter_info(const Known& known, HostId host,
   return info;
 }
 
+std::vector<SeedInfo> seeds_unmet(const Known& known) {
+  std::vector<SeedInfo> seeds;
+  for (const UnmetSeed& seed : known.admission.unmet_seeds()) {
+    seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
+  }
+  return seeds;
+}
+
 HostsKnown hosts_known(const Known& known) {
   return {known.membership.members(),
           [&known](HostId host) { return known.membership.accusations(host); },
@@ -136,8 +144,9 @@ Response answer_here(const Known& known, const Request& request) {
   } else if (request.verb == Verb::kHosts) {
     const auto query = decode_payload<HostsQuery>(request.arguments);
     const HostsKnown hosts = hosts_known(known);
-    payload =
-        encode_payload(query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts));
+    HostList list = query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts);
+    list.seeds_unmet = seeds_unmet(known);
+    payload = encode_payload(list);
   } else if (request.verb == Verb::kNodes) {
     payload = encode_payload(node_list(known));
   } else {
@@ -157,6 +166,12 @@ QuorumInfo quorum_info(const Known& known) {
   QuorumInfo info;
   info.cluster = known.cluster;
   info.epoch = known.seat.epoch().counter;
+  if (known.cluster.is_zero()) {
+    info.founders_wanted = static_cast<std::uint64_t>(known.options.bootstrap_expect);
+    info.founders_met =
+        known.admission.known_seeds(known.options, known.hosts.addresses()).seeds.size();
+    info.seeds_unmet = seeds_unmet(known);
+  }
   info.role = "none";
   info.term = quorum.term;
   info.leader = quorum.leader;

@@ -7,6 +7,7 @@
 
 #include "agent/front/event_ring.h"
 #include "agent/gang/gang_agent.h"
+#include "agent/node/admission.h"
 #include "agent/node/host_directory.h"
 #include "agent/node/leader_contact.h"
 #include "agent/node/words.h"
@@ -30,6 +31,7 @@ struct Known {
   const HostDirectory& hosts;
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;
+  const Admission& admission;
   const EventRing& recent;
   const WallClock& wall_clock;
 };

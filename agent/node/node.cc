@@ -263,13 +263,14 @@ void Node::on_agent_message(Instant now, HostId from, Nonce nonce,
 }
 
 void Node::on_link_up(Instant now, const gossip::LinkUp& input) {
-  const auto host = hosts_.addresses().at(input.peer);
-  if (host.has_value() && neighbours_.compares_rows_with(*host, membership_)) {
+  if (const auto host = hosts_.addresses().at(input.peer);
+      host.has_value() && neighbours_.compares_rows_with(*host, membership_)) {
     store_.step(now, crdt::PeerUp{*host});
   }
 }
 
 void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
+  admission_.on_link_down(input);
   if (const auto host = hosts_.addresses().at(input.peer)) {
     membership_.step(now, membership::LinkLost{*host, input.loss});
     front_.on_host_gone(reach(now), *host);
@@ -580,8 +581,7 @@ void Node::drain_id_watch(Instant now) {
 
 ClientReach Node::reach(Instant now) {
   return {{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
-           neighbours_.hosts(), contact_, outbox_.recent(),
-           outbox_.wall_clock()},
+           neighbours_.hosts(), contact_, admission_, outbox_.recent(), outbox_.wall_clock()},
           seat_,
           epochs_,
           outbox_};

@@ -1,23 +1,47 @@
 #pragma once
 // Joining by seeds: greet every seed until its host is known and told us its cluster, and go on
 // for ever, so that an agent started before its seeds finds them, and halves of a split cluster
-// find each other again.
+// find each other again. People are told which seeds do not answer, and how.
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
+#include "gossip/wire/transport.h"
 
 namespace muster::agent {
+
+/// Why a seed is not met.
+enum class SeedSilence : std::uint8_t {
+  kSilent,        ///< Nothing comes back from there.
+  kRefused,       ///< The kernel there answers, and nobody listens.
+  kOtherCluster,  ///< It is of another cluster than this host.
+  kOtherVersion,  ///< It speaks another version of the protocol.
+};
+/// "silent", "refused", "other cluster", "other version"
+std::string_view name_of(SeedSilence silence);
+
+struct UnmetSeed {
+  gossip::Endpoint endpoint;
+  SeedSilence silence = SeedSilence::kSilent;
+  bool operator==(const UnmetSeed&) const = default;
+};
 
 class SeedContact {
  public:
   /// A seed that has not answered yet is greeted this often ...
   static constexpr Duration kRetry = std::chrono::milliseconds(500);
-  /// ... and after this many tries without any seed's answer people are told, every so often.
-  static constexpr int kTriesUntilTold = 10;
+  /// ... and while one was never met, people are told: at first so often,
+  static constexpr Duration kTellEarly = std::chrono::seconds(5);
+  /// from this age on once a minute,
+  static constexpr Duration kEarly = std::chrono::seconds(30);
+  static constexpr Duration kTell = std::chrono::minutes(1);
+  /// and where another seed was met, so that this host is not alone, as rarely as this.
+  static constexpr Duration kTellInCompany = std::chrono::hours(1);
   /// A seed whose host is met is looked at this often: it may be gone by then.
   static constexpr Duration kRetryKnown = std::chrono::seconds(30);
 
@@ -34,10 +58,9 @@ class SeedContact {
         continue;
       }
       const bool met = is_met(seed.endpoint);
-      answered_ = answered_ || met;
+      seed.was_met = seed.was_met || met;
       const bool is_done = met && has_cluster;
       seed.next = now + (is_done ? kRetryKnown : kRetry);
-      tries_ += met ? 0 : 1;
       if (std::exchange(seed.is_owed, false) || !is_done) {
         greet.push_back(seed.endpoint);
       }
@@ -47,8 +70,15 @@ class SeedContact {
   /// This host has become one of a cluster. Rows of it that came before were refused, and nobody
   /// says them again: all seeds are greeted now, for a greeting compares rows.
   void greet_all(Instant now);
-  /// True once each time people should hear that no seed answers.
-  bool take_complaint();
+  /// A dial to that address failed, or what was established ended.
+  void on_link_down(const gossip::LinkDown& lost);
+  /// Who answers there is none of us.
+  void on_foreign(const gossip::Endpoint& from, SeedSilence why);
+
+  /// Those that were never met since the start.
+  std::vector<UnmetSeed> unmet() const;
+  /// True each time people should hear of those that are unmet(), if there are any.
+  bool take_complaint(Instant now);
   Instant next_deadline() const;
   std::vector<gossip::Endpoint> all() const;
   bool is_seed(const gossip::Endpoint& endpoint) const;
@@ -58,10 +88,14 @@ class SeedContact {
     gossip::Endpoint endpoint;
     Instant next;
     bool is_owed = false;  ///< Greeted once more, met or not.
+    bool was_met = false;
+    SeedSilence silence = SeedSilence::kSilent;
   };
+  Seed* find(const gossip::Endpoint& endpoint);
+
   std::vector<Seed> seeds_;
-  bool answered_ = false;
-  int tries_ = 0;
+  Instant begun_;
+  Instant tell_at_;
 };
 
 }  // namespace muster::agent

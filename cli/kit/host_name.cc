@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "agent/api/hosts.h"
@@ -30,6 +31,7 @@ std::optional<agent::HostList> read_hosts(Session& session) {
     }
     std::move(list->hosts.begin(), list->hosts.end(), std::back_inserter(all.hosts));
     all.storm = list->storm;
+    all.seeds_unmet = std::move(list->seeds_unmet);
     if (!(all.next < list->next)) {
       break;
     }

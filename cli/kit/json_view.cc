@@ -52,6 +52,10 @@ Json view(const agent::StormInfo& storm) {
   return {{"mode", storm.mode}, {"since_ms", storm.since_ms}, {"reason", storm.reason}};
 }
 
+Json view(const agent::SeedInfo& seed) {
+  return {{"address", seed.address}, {"silence", seed.silence}};
+}
+
 Json view(const agent::ClaimInfo& claim) {
   return {{"observer", claim.observer},
           {"kind", claim.kind},
@@ -162,7 +166,10 @@ Json view(const agent::AttemptInfo& attempt) {
 }  // namespace
 
 std::string to_json(const agent::HostList& list, const agent::Response& answer) {
-  return dump_answer({{"hosts", views(list.hosts)}, {"storm", view(list.storm)}}, answer);
+  return dump_answer({{"hosts", views(list.hosts)},
+                      {"storm", view(list.storm)},
+                      {"seeds_unmet", views(list.seeds_unmet)}},
+                     answer);
 }
 
 std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer) {
@@ -187,6 +194,9 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
                       {"tolerates", quorum.tolerates},
                       {"wanted", quorum.wanted},
                       {"epoch", quorum.epoch},
+                      {"founders_wanted", quorum.founders_wanted},
+                      {"founders_met", quorum.founders_met},
+                      {"seeds_unmet", views(quorum.seeds_unmet)},
                       {"voters", views(quorum.voters)}},
                      answer);
 }

@@ -57,7 +57,7 @@ class Hosts final : public Verb {
       table.add({host.name, host.id.short_hex(), state_text(host), format_age(host.since_ms),
                  gpus_text(host), host.gpu_type, host.rack, host.address, voter_text(host)});
     }
-    session.out() << storm_banner(list->storm) << table.text();
+    session.out() << storm_banner(list->storm) << seeds_banner(list->seeds_unmet) << table.text();
     return 0;
   }
 };

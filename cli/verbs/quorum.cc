@@ -1,10 +1,13 @@
 // muster quorum: who votes, who leads, how far the log is, how many failures it stands.
 
+#include <algorithm>
+
 #include "agent/api/quorum.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/storm_banner.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -49,6 +52,21 @@ std::string voters_table(const agent::QuorumInfo& quorum) {
   return table.text();
 }
 
+/// Before there is a quorum: what is waited for.
+std::string birth_text(const agent::QuorumInfo& quorum) {
+  if (quorum.founders_wanted > 0) {
+    const std::uint64_t met = std::min(quorum.founders_met, quorum.founders_wanted);
+    return "a cluster is being born: " + std::to_string(met) + " of " +
+           std::to_string(quorum.founders_wanted) +
+           " founders are here; start the others,\nwith the same --seeds and --bootstrap-expect\n";
+  }
+  if (!quorum.seeds_unmet.empty()) {
+    return "no quorum was met yet: this node joins through its seeds\n";
+  }
+  return "no quorum was formed or met yet: start the first agents with --bootstrap-expect, or give "
+         "this one --seeds\n";
+}
+
 class Quorum final : public Verb {
  public:
   void describe(Options& options) override {
@@ -67,8 +85,7 @@ class Quorum final : public Verb {
       return 0;
     }
     if (quorum->cluster.is_zero()) {
-      session.out() << "no quorum was formed or met yet: start the first agents with "
-                       "--bootstrap-expect, or give this one --seeds\n";
+      session.out() << birth_text(*quorum) << seeds_banner(quorum->seeds_unmet);
       return 0;
     }
     session.out() << printable_lines(summary(*quorum, session.last().answered_by)) << "\n"

@@ -1,6 +1,7 @@
 #include "cli/verbs/storm_banner.h"
 
 #include "cli/kit/duration.h"
+#include "cli/kit/text.h"
 
 namespace muster::cli {
 
@@ -24,6 +25,15 @@ std::string storm_banner(const agent::StormInfo& storm) {
     }
   }
   return "";
+}
+
+std::string seeds_banner(const std::vector<agent::SeedInfo>& seeds) {
+  std::string text;
+  for (const agent::SeedInfo& seed : seeds) {
+    text += "! seed " + printable(seed.address) + " does not answer: " + printable(seed.silence) +
+            "\n";
+  }
+  return text;
 }
 
 }  // namespace muster::cli

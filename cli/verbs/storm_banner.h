@@ -1,7 +1,8 @@
 #pragma once
-// What the silent hosts look like, as lines above a screen.
+// What is amiss with the cluster or the way to it, as lines above a screen.
 
 #include <string>
+#include <vector>
 
 #include "agent/api/hosts.h"
 
@@ -9,5 +10,7 @@ namespace muster::cli {
 
 /// What is suspected, since when, and what it means; "" when nothing is.
 std::string storm_banner(const agent::StormInfo& storm);
+/// Which seeds the answering node never met, and how; "" when it met all.
+std::string seeds_banner(const std::vector<agent::SeedInfo>& seeds);
 
 }  // namespace muster::cli

@@ -172,8 +172,15 @@ def seeds_unreachable(agent):
     with Lab("z", base_port=BASE_PORT + 30) as lab:
         lab.seeds = lambda: "127.0.0.1:9,127.0.0.1:11,127.0.0.1:13"
         lab.start()
-        wait_for("a line about the seeds", lambda: "127.0.0.1:9" in (
+        wait_for("a line about the seeds", lambda: "127.0.0.1:9 refused" in (
             lab["z"].data / "agent.log").read_text(), 30)
+        # Three founders are expected, and this one is among no seeds.
+        for verb in ("hosts", "quorum"):
+            _, out, _ = lab["z"].cli(verb)
+            if "! seed 127.0.0.1:11 does not answer: refused" not in out:
+                raise Failure(f"{verb} says nothing of the seeds: {out}")
+        if "a cluster is being born: 0 of 3 founders are here" not in out:
+            raise Failure(f"quorum does not say who is missing: {out}")
 
 
 def seed_without_address(agent):
@@ -202,7 +209,7 @@ def seeds_come_late(agent):
     with Lab("mn", base_port=BASE_PORT + 100, expect=1) as lab:
         lab.seeds = lambda: lab["m"].endpoint
         lab["n"].start()
-        wait_for("a line about the seed", lambda: "seeds_unreachable" in (
+        wait_for("a line about the seed", lambda: "seeds_unmet" in (
             lab["n"].data / "agent.log").read_text(), 30)
         lab["m"].start()
         wait_for("one cluster", lambda: {host["name"] for host in (

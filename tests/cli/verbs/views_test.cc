@@ -37,7 +37,7 @@ TEST(Hosts, Json) {
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
       R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
       R"("claimed_by":["a","c"]}],"storm":{"mode":"normal","since_ms":0,"reason":""},)"
-      R"("answered_by":"a","age_ms":0})"
+      R"("seeds_unmet":[],"answered_by":"a","age_ms":0})"
       "\n");
 }
 
@@ -143,7 +143,8 @@ TEST(Quorum, Json) {
   world.answers(answer_with(no_quorum()));
   EXPECT_EQ(world.output_of({"quorum", "--json"}),
             R"({"cluster":null,"role":"none","term":0,"leader":"","leader_id":null,"commit":0,)"
-            R"("applied":0,"tolerates":0,"wanted":0,"epoch":0,"voters":[],)"
+            R"("applied":0,"tolerates":0,"wanted":0,"epoch":0,"founders_wanted":0,)"
+            R"("founders_met":0,"seeds_unmet":[],"voters":[],)"
             R"("answered_by":"a","age_ms":0})"
             "\n");
 }
@@ -152,6 +153,29 @@ TEST(Quorum, NoneYetSaysWhatToDo) {
   FakeWorld world;
   world.answers(answer_with(no_quorum()));
   EXPECT_NE(world.output_of({"quorum"}).find("--bootstrap-expect"), std::string::npos);
+}
+
+TEST(Quorum, AClusterThatIsBeingBornSaysWhoIsMissing) {
+  FakeWorld world;
+  agent::QuorumInfo quorum = no_quorum();
+  quorum.founders_wanted = 3;
+  quorum.founders_met = 1;
+  quorum.seeds_unmet = {{"10.0.0.2:7450", "refused"}, {"10.0.0.3:7450", "silent"}};
+  world.answers(answer_with(quorum));
+  EXPECT_EQ(world.output_of({"quorum"}),
+            "a cluster is being born: 1 of 3 founders are here; start the others,\n"
+            "with the same --seeds and --bootstrap-expect\n"
+            "! seed 10.0.0.2:7450 does not answer: refused\n"
+            "! seed 10.0.0.3:7450 does not answer: silent\n");
+}
+
+TEST(Hosts, SeedsThatWereNeverMetStandAboveTheTable) {
+  FakeWorld world;
+  agent::HostList list = sample_hosts();
+  list.seeds_unmet = {{"10.0.0.2:7450", "other cluster"}};
+  world.answers(answer_with(list));
+  EXPECT_TRUE(world.output_of({"hosts"})
+                  .starts_with("! seed 10.0.0.2:7450 does not answer: other cluster\nNAME"));
 }
 
 TEST(Jobs, Table) {
