@@ -85,6 +85,12 @@ std::uint64_t index_of(std::string_view text) {
   return index;
 }
 
+/// An entry did it by being applied. Raft's events name indexes, too, of entries that may not have
+/// been applied yet, and of snapshots.
+bool is_of_state(std::string_view name) {
+  return name.starts_with("job_") || name.starts_with("host_");
+}
+
 bool fits(std::int64_t unix_ms, const EventsQuery& query, const Read& event) {
   const std::uint64_t least = query.severity.empty() ? 0 : severity_of(query.severity);
   const bool is_named = query.names.empty() || std::find(query.names.begin(), query.names.end(),
@@ -109,7 +115,8 @@ EventRing::EventRing(const crdt::Records& recovered) {
       continue;
     }
     for (const auto& [key, value] : event->fields) {
-      index_kept_ = std::max(index_kept_, key == kIndexKey ? index_of(value) : 0);
+      const bool is_applied = key == kIndexKey && is_of_state(event->name);
+      index_kept_ = std::max(index_kept_, is_applied ? index_of(value) : 0);
     }
     last_ = *number;
     bytes_ += record->second.size();
@@ -124,7 +131,8 @@ void EventRing::expect_replay(LogIndex end) {
 /// What is worse than told in passing is rather said twice.
 bool EventRing::is_replayed(const Event& event) const {
   const std::uint64_t index = index_of(event.field(kIndexKey));
-  return event.severity == Severity::kInfo && index > 0 && index <= replayed_up_to_;
+  return event.severity == Severity::kInfo && is_of_state(event.name) && index > 0 &&
+         index <= replayed_up_to_;
 }
 
 void EventRing::add(std::int64_t unix_ms, const Event& event) {

@@ -129,7 +129,10 @@ Response why_host(const Known& known, const Request& request) {
   query.about = host.short_hex();
   info->events =
       known.recent.page(known.wall_clock.unix_ms(known.now), query, names_of(known)).events;
-  return good(known, encode_payload(*info));
+  Response response = good(known, encode_payload(*info));
+  response.age_ms = static_cast<std::uint64_t>(
+      to_ms(known.hosts.age(known.now, known.membership)));
+  return response;
 }
 
 Response answer_here(const Known& known, const Request& request) {

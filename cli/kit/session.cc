@@ -194,7 +194,7 @@ void Session::progress(const std::string& text) {
 }
 
 void Session::note_age(agent::Verb verb) {
-  const bool is_gossip = verb == agent::Verb::kHosts;
+  const bool is_gossip = verb == agent::Verb::kHosts || verb == agent::Verb::kWhyHost;
   if (last_.age_ms <= (is_gossip ? kFreshRowsMs : kFreshMs)) {
     told_why_old_.clear();
     return;

@@ -54,13 +54,14 @@ class Events final : public Verb {
       target_ = found.host->id;
     }
     query_.since_ms = static_cast<std::uint64_t>(to_ms(since_));
-    const bool is_from_now = follow_ && !lines_.has_value();
+    const bool is_from_now = follow_ && !lines_.has_value() && since_ == Duration(0);
     query_.newest = is_from_now ? 1 : lines_.value_or(kEventsShown);
     const auto page = show(session, is_from_now);
     if (!page.has_value()) {
       return session.failed();
     }
-    query_.after = page->last;
+    // An older node does not say which one is its last.
+    query_.after = std::max(page->last, page->events.empty() ? 0 : page->events.back().sequence);
     query_.newest = 0;
     query_.since_ms = 0;
     return follow_ ? go_on(session) : 0;
@@ -121,14 +122,15 @@ class Events final : public Verb {
       if (!page.has_value()) {
         return session.failed();
       }
-      if (page->last < query_.after) {
+      if (page->last != 0 && page->last < query_.after) {
         session.note("host " + session.last().answered_by +
                      " lost the events that it had kept, and counts anew");
         query_.after = 0;
         continue;
       }
       print(session, *page);
-      query_.after = page->events.empty() ? page->last : page->events.back().sequence;
+      query_.after =
+          page->events.empty() ? std::max(query_.after, page->last) : page->events.back().sequence;
     }
     return 0;
   }

@@ -144,6 +144,7 @@ TEST(EventRing, WhatTheLogDidIsNotKeptASecondTime) {
   EventRing first(disk);
   first.add(1, at("job_queued", 8));
   first.add(1, at("job_started", 12));
+  first.add(1, at("configuration_changed", 14));  // In the log, and not applied yet.
   store(disk, first.take_writes());
 
   EventRing again(disk);
@@ -151,17 +152,19 @@ TEST(EventRing, WhatTheLogDidIsNotKeptASecondTime) {
   again.add(2, at("job_queued", 8));
   again.add(2, at("job_started", 12));
   again.add(2, at("voter_differs", 12, Severity::kWarn));
-  again.add(2, at("job_ended", 15));
+  again.add(2, at("snapshot_sent", 11));
+  again.add(2, at("job_ended", 13));
   EXPECT_EQ(texts(again.page(2, {}, {})),
             (Texts{"job_queued job=1 index=8", "job_started job=1 index=12",
-                   "voter_differs job=1 index=12", "job_ended job=1 index=15"}));
+                   "configuration_changed job=1 index=14", "voter_differs job=1 index=12",
+                   "snapshot_sent job=1 index=11", "job_ended job=1 index=13"}));
 
   EventRing shorter(disk);  // A recovery went on from a log that ends earlier.
   shorter.expect_replay(LogIndex(10));
   shorter.add(2, at("job_queued", 8));
   shorter.add(2, at("job_cancelled", 11));
   EXPECT_EQ(texts(shorter.page(2, {}, {})).back(), "job_cancelled job=1 index=11");
-  EXPECT_EQ(shorter.page(2, {}, {}).events.size(), 3U);
+  EXPECT_EQ(shorter.page(2, {}, {}).events.size(), 4U);
 }
 
 TEST(EventRing, WhatIsOnDiskIsWhatIsKept) {
