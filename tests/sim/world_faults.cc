@@ -9,6 +9,8 @@
 namespace muster::sim {
 namespace {
 
+/// Of one agent in a run. What starts so often would never do anything else.
+constexpr std::uint32_t kStartsMax = 1000;
 constexpr std::uint32_t kSeedsMax = 5;
 /// How soon after it thawed a host starts an agent that was to start meanwhile.
 constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
@@ -46,7 +48,9 @@ void World::start_agent(std::uint32_t index) {
   if (host.is_frozen) {
     return at(now_ + kStartsWithin, [this, index] { start_agent(index); });
   }
-  ++host.life;
+  if (++host.life > kStartsMax) {
+    return violation("restarts", "host " + std::to_string(index) + " starts its agent for ever");
+  }
   agent::NodeOptions options;
   options.self = host.id;
   options.name = "h" + std::to_string(index);
