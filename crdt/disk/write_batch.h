@@ -19,7 +19,7 @@ namespace muster::crdt {
 enum class Environment : std::uint8_t {
   kId,     ///< Keys, generation, fences, grants. Synced commits.
   kRaft,   ///< Log, term, vote, snapshot. Synced commits.
-  kState,  ///< Rows of all hosts. Not synced; rebuilt from peers.
+  kState,  ///< Rows of all hosts, which peers have, and own events. Not synced.
 };
 
 /// One change of one key. Keys are unique over the whole environment; by convention they begin with
