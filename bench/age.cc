@@ -126,7 +126,8 @@ class Ager {
       state_.skip(entry.index);
       return;
     }
-    const auto result = state_.apply(entry.index, scheduler::decode_entry(entry.command).value());
+    const auto logged = scheduler::decode_entry(entry.command).value();
+    const auto result = state_.apply(entry.index, logged.entry, logged.unix_ms);
     rejected_ += result.rejected.empty() ? 0 : 1;
     if (rejected_ == 1 && !result.rejected.empty()) {
       std::fprintf(stderr, "bench_age: rejected: %s\n", result.rejected.c_str());

@@ -201,7 +201,7 @@ void Voter::apply(const scheduler::CommittedEntry& entry) {
     broken(decoded.error().text);
     return;
   }
-  const scheduler::ApplyResult result = state_.apply(entry.index, *decoded);
+  const scheduler::ApplyResult result = state_.apply(entry.index, decoded->entry, decoded->unix_ms);
   rejected_ += result.rejected.empty() ? 0 : 1;
   if (proposed_at_.empty()) {
     return;

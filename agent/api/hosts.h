@@ -103,6 +103,60 @@ struct LeaveArgs {
 
 struct FenceArgs {
   HostId host;
+  bool are_processes_gone = false;  ///< The word is about its ranks alone, not about the host.
+};
+
+struct DrainArgs {
+  HostId host;
+  std::string why;
+  bool requeues = false;       ///< What is left there after `after_ms` is queued again.
+  std::uint64_t after_ms = 0;  ///< Of cluster time.
+};
+
+/// An operator took the host out of service.
+struct DrainInfo {
+  std::string by;
+  std::string why;
+  std::uint64_t since_ms = 0;  ///< How long ago, by the wall clocks of leader and answering voter.
+  bool requeues = false;
+  std::uint64_t requeue_in_ms = 0;  ///< Of cluster time; 0 = it is due, or never comes.
+};
+
+/// What the log says of a host: who uses it, and what operators said of it.
+struct HostUse {
+  HostId id;
+  std::string name;
+  std::string gpu_type;
+  std::uint64_t gpus = 0;
+  std::uint64_t gpus_used = 0;
+  std::uint64_t gpus_free = 0;  ///< That a new attempt could get now.
+  std::uint64_t since_ms = 0;   ///< How long it has been as the log says.
+  bool has_left = false;
+  bool is_removed = false;  ///< An operator said that it will not come back.
+  bool is_drained = false;
+  DrainInfo drain{};        ///< Counts when it is drained.
+  std::vector<JobId> jobs;  ///< Which hold GPUs there.
+};
+
+struct HostUseList {
+  std::vector<HostUse> hosts;  ///< By id.
+  HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
+};
+
+struct GpuInfo {
+  std::string uuid;
+  std::string state;  ///< "free", "used", "unhealthy", "quarantined", "drained", "withheld"
+  // Of a used one.
+  JobId job;
+  std::string job_name;
+  std::string user;
+  std::uint64_t rank = 0;
+  Token token;
+};
+
+struct HostDetail {
+  HostUse use;
+  std::vector<GpuInfo> gpus;  ///< In the agent's order.
 };
 
 }  // namespace muster::agent

@@ -39,6 +39,41 @@ struct JobSummary {
   std::int64_t exit_code = 0;      ///< Of an ended job, as `submit --wait` exits.
   std::string cause;               ///< Of the last transition.
   std::vector<std::string> hosts;  ///< Names, of the attempt in force.
+  // From a node that says so. Wall clocks are the leader's when it was logged; 0 = it has not come
+  // to that, or nobody knew.
+  std::uint64_t submit_unix_ms = 0;
+  std::uint64_t start_unix_ms = 0;  ///< Of the last attempt that was started.
+  std::uint64_t end_unix_ms = 0;
+  std::uint64_t age_ms = 0;  ///< Since it was submitted, by those clocks.
+  std::uint64_t run_ms = 0;  ///< Of the last attempt, in cluster time.
+  std::uint64_t gpu_ms = 0;  ///< GPU time that all its attempts took, so far.
+  bool is_doubtful = false;  ///< It counts as running, and some of its hosts do not answer.
+  std::string reason{};      ///< For people: what it waits for, what is wrong, how it ended.
+};
+
+struct EditArgs {
+  JobId job;
+  std::int64_t priority = 0;
+};
+
+struct UsageQuery {
+  std::string by = "user";  ///< "user", "type", "name"
+  std::uint64_t since_ms =
+      0;  ///< Of cluster time, in whole days; 0 = all that is kept. Not by name.
+};
+
+struct UsageRow {
+  std::string key;             ///< The user, GPU type or name of jobs.
+  std::uint64_t gpus_now = 0;  ///< Held at the moment.
+  std::uint64_t jobs_now = 0;  ///< Which hold them.
+  std::uint64_t gpu_ms = 0;    ///< GPU time, what is held among it.
+};
+
+struct UsageList {
+  std::vector<UsageRow> rows;       ///< Most GPU time first.
+  std::uint64_t days = 0;           ///< That the rows are about, today among them; 0 = by name,
+                                    ///< of all jobs that are still kept.
+  std::uint64_t rows_left_out = 0;  ///< With less GPU time than those that are listed.
 };
 
 struct JobsQuery {
@@ -85,6 +120,7 @@ struct TransitionInfo {
   std::uint64_t cluster_ms = 0;  ///< Cluster time: stands still without a leader.
   std::string state;
   std::string cause;
+  std::uint64_t unix_ms = 0;  ///< The leader's wall clock; 0 = from a node that does not say.
 };
 
 struct JobDetail {

@@ -115,7 +115,48 @@ void fields(A& a, QuorumWish& v) {
 }
 template <class A>
 void fields(A& a, FenceArgs& v) {
-  a(v.host);
+  a(v.host, trailing(v.are_processes_gone));
+}
+template <class A>
+void fields(A& a, DrainArgs& v) {
+  a(v.host, v.why, v.requeues, v.after_ms);
+}
+template <class A>
+void fields(A& a, DrainInfo& v) {
+  a(v.by, v.why, v.since_ms, v.requeues, v.requeue_in_ms);
+}
+template <class A>
+void fields(A& a, HostUse& v) {
+  a(v.id, v.name, v.gpu_type, v.gpus, v.gpus_used, v.gpus_free, v.since_ms, v.has_left,
+    v.is_removed, v.is_drained, v.drain, v.jobs);
+}
+template <class A>
+void fields(A& a, HostUseList& v) {
+  a(v.hosts, v.next);
+}
+template <class A>
+void fields(A& a, GpuInfo& v) {
+  a(v.uuid, v.state, v.job, v.job_name, v.user, v.rank, v.token);
+}
+template <class A>
+void fields(A& a, HostDetail& v) {
+  a(v.use, v.gpus);
+}
+template <class A>
+void fields(A& a, EditArgs& v) {
+  a(v.job, v.priority);
+}
+template <class A>
+void fields(A& a, UsageQuery& v) {
+  a(v.by, v.since_ms);
+}
+template <class A>
+void fields(A& a, UsageRow& v) {
+  a(v.key, v.gpus_now, v.jobs_now, v.gpu_ms);
+}
+template <class A>
+void fields(A& a, UsageList& v) {
+  a(v.rows, v.days, v.rows_left_out);
 }
 template <class A>
 void fields(A& a, RecoverArgs& v) {
@@ -129,7 +170,9 @@ void fields(A& a, RecoveryInfo& v) {
 template <class A>
 void fields(A& a, JobSummary& v) {
   a(v.id, v.name, v.user, v.state, v.gpus, v.gpu_type, v.attempt, v.priority, v.exit_code, v.cause,
-    v.hosts);
+    v.hosts, trailing(v.submit_unix_ms), trailing(v.start_unix_ms), trailing(v.end_unix_ms),
+    trailing(v.age_ms), trailing(v.run_ms), trailing(v.gpu_ms), trailing(v.is_doubtful),
+    trailing(v.reason));
 }
 template <class A>
 void fields(A& a, JobList& v) {
@@ -154,7 +197,7 @@ void fields(A& a, AttemptInfo& v) {
 }
 template <class A>
 void fields(A& a, TransitionInfo& v) {
-  a(v.index, v.cluster_ms, v.state, v.cause);
+  a(v.index, v.cluster_ms, v.state, v.cause, trailing(v.unix_ms));
 }
 template <class A>
 void fields(A& a, JobDetail& v) {
@@ -325,12 +368,19 @@ MUSTER_PAYLOAD(JobsQuery);
 MUSTER_PAYLOAD(JobList);
 MUSTER_PAYLOAD(JobDetail);
 MUSTER_PAYLOAD(WhyInfo);
+MUSTER_PAYLOAD(DrainArgs);
+MUSTER_PAYLOAD(EditArgs);
+MUSTER_PAYLOAD(HostUseList);
+MUSTER_PAYLOAD(HostDetail);
+MUSTER_PAYLOAD(UsageQuery);
+MUSTER_PAYLOAD(UsageList);
 MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
 // Parts of lists, which are measured before they are sent.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);
 MUSTER_PAYLOAD(HolderInfo);
+MUSTER_PAYLOAD(HostUse);
 
 #undef MUSTER_PAYLOAD
 

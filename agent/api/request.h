@@ -33,20 +33,29 @@ enum class Verb : std::uint8_t {
   kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people; leader
   kRecover = 13,       ///< RecoverArgs -> RecoveryInfo; the target host: go on without a majority
   // 14 to 19 are kept for the quorum.
-  kSuspend = 20,  ///< JobRef -> JobRef; leader
-  kResume = 21,   ///< JobRef -> JobRef; leader
-  kRequeue = 22,  ///< RequeueArgs -> JobRef; leader
-  kFence = 23,    ///< FenceArgs -> nothing; leader
-  kWhyHost = 24,  ///< HostRef -> WhyHostInfo; local
+  kSuspend = 20,     ///< JobRef -> JobRef; leader
+  kResume = 21,      ///< JobRef -> JobRef; leader
+  kRequeue = 22,     ///< RequeueArgs -> JobRef; leader
+  kFence = 23,       ///< FenceArgs -> nothing; leader
+  kWhyHost = 24,     ///< HostRef -> WhyHostInfo; local
+  kHostUses = 25,    ///< HostsQuery -> HostUseList; any voter
+  kHostDetail = 26,  ///< HostRef -> HostDetail; any voter
+  kUsage = 27,       ///< UsageQuery -> UsageList; any voter
+  // 28 and 29 are kept for reads.
+  kDrain = 30,       ///< DrainArgs -> nothing; leader
+  kUndrain = 31,     ///< HostRef -> nothing; leader
+  kRemoveHost = 32,  ///< HostRef -> nothing; leader
+  kEdit = 33,        ///< EditArgs -> JobRef; leader
 };
 
 /// The highest number above: what is beyond is not understood.
-inline constexpr Verb kVerbLast = Verb::kWhyHost;
+inline constexpr Verb kVerbLast = Verb::kEdit;
 
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
-         verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence);
+         verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence) ||
+         (verb >= Verb::kDrain && verb <= Verb::kEdit);
 }
 
 /// The CLI's exit code is the number.

@@ -27,11 +27,21 @@ bool is_refused(const Missing& missing) {
   return missing.member->kind == crdt::ClaimKind::kRefused;
 }
 
+/// Of many that are gone at once; the rest is counted.
+constexpr std::size_t kNamedMax = 3;
+
+std::string more_text(const std::vector<Missing>& missing) {
+  return missing.size() <= kNamedMax
+             ? ""
+             : " and " + std::to_string(missing.size() - kNamedMax) + " more";
+}
+
 /// "host c has been silent for 12 s, the agent of host d down for 3 s"
 std::string who_text(const std::vector<Missing>& missing, const crdt::AddressBook& addresses,
                      Instant now) {
   std::string text;
-  for (const Missing& each : missing) {
+  for (std::size_t i = 0; i < std::min(missing.size(), kNamedMax); ++i) {
+    const Missing& each = missing[i];
     const std::string name = addresses.name(each.record->member.host);
     const bool left = each.member->state == membership::MemberState::kLeft;
     text += (text.empty() ? "" : ", ") + std::string(is_refused(each) ? "the agent of " : "") +
@@ -41,46 +51,74 @@ std::string who_text(const std::vector<Missing>& missing, const crdt::AddressBoo
                                 : " has been silent for ") +
             seconds_text(std::max(Duration(0), now - each.member->since));
   }
-  return text;
+  return text + more_text(missing);
 }
 
-/// Of a running attempt: whether its other ranks are stopped for the missing ones.
-std::string stop_text(const Job& job, const std::vector<Missing>& missing, bool some_answer) {
-  if (job.spec.on_lost_host == scheduler::OnLostHost::kWait) {
-    return "the job waits for it (on lost host: wait)";
+/// "3m10s"; what is due already is any moment now.
+std::string about_text(Duration left) {
+  const std::int64_t seconds = to_ms(left) / 1000;
+  if (seconds <= 0) {
+    return "at any moment";
   }
-  if (!some_answer) {
-    return "no rank of it is reachable: it may be running well and is left alone";
-  }
-  Duration patience = Duration::max();
-  for (const Missing& each : missing) {
-    patience =
-        std::min(patience, is_refused(each) ? scheduler::SchedulerConfig().agent_down_patience
-                                            : job.spec.patience);
-  }
-  return "after " + seconds_text(patience) +
-         " without it the other ranks are stopped and the job is queued again";
+  const std::string minutes = seconds < 60 ? "" : std::to_string(seconds / 60) + "m";
+  return "in about " + minutes + std::to_string(seconds % 60) + "s";
 }
 
-/// Of the GPUs on the missing hosts: what frees them.
-std::string free_text(const Attempt& attempt, const std::vector<Missing>& missing) {
-  if (attempt.keep) {
-    return "its GPUs there are never freed by silence (isolation keep), only by proof that its "
-           "ranks are gone";
-  }
+/// When the job is queued again if nothing changes: the other ranks are stopped for the missing
+/// ones after the patience; of a gang without any reachable rank the share must expire first.
+Duration requeued_in(const Job& job, const Attempt& attempt, const std::vector<Missing>& missing,
+                     bool some_answer, Instant now) {
   const scheduler::SchedulerConfig config;
-  const auto condemned = std::count_if(missing.begin(), missing.end(), [](const Missing& each) {
-    return each.record->condemned != LogIndex();
-  });
-  const std::string expire =
-      seconds_text(attempt.hold + attempt.grace + config.expire_margin) +
-      " later its GPUs there are freed; a word of the host before that pardons it";
-  if (condemned > 0) {
-    return "its share there is condemned, and " + expire;
+  Duration left = Duration::max();
+  for (const Missing& each : missing) {
+    const Duration patience = !some_answer       ? config.condemn_after
+                              : is_refused(each) ? config.agent_down_patience
+                                                 : job.spec.patience;
+    left = std::min(left, each.member->since + patience - now);
   }
-  return seconds_text(config.condemn_after) + " after a verdict of silence (" +
-         seconds_text(config.agent_down_patience) +
-         " of an agent down) its share there is condemned, and " + expire;
+  return some_answer ? left + attempt.grace
+                     : left + attempt.hold + attempt.grace + config.expire_margin;
+}
+
+std::string names_text(const std::vector<Missing>& missing, const crdt::AddressBook& addresses) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(missing.size(), kNamedMax); ++i) {
+    text += (text.empty() ? "" : ", ") + addresses.name(missing[i].record->member.host);
+  }
+  return (missing.size() == 1 ? "host " : "hosts ") + text + more_text(missing);
+}
+
+/// What becomes of the job when its share is over, or its other ranks are.
+std::string end_text(const Job& job, const Attempt& attempt) {
+  switch (job.order_in_force()) {
+    case scheduler::JobOrder::kCancel:
+      return "cancelled ";
+    case scheduler::JobOrder::kSuspend:
+      return "suspended ";
+    case scheduler::JobOrder::kRequeue:
+    case scheduler::JobOrder::kNone:
+      break;
+  }
+  return attempt.cause == scheduler::Cause::kTimeLimit ? "ended for its time limit "
+                                                       : "requeued elsewhere ";
+}
+
+/// Of an attempt that was started: what becomes of its job.
+std::string next_text(const Job& job, const Attempt& attempt, const std::vector<Missing>& missing,
+                      bool some_answer, const HostViews& hosts) {
+  const std::string names = names_text(missing, hosts.addresses);
+  if (job.spec.on_lost_host == scheduler::OnLostHost::kWait) {
+    return "it waits for " + names + " (on lost host: wait)";
+  }
+  const bool is_stopping = attempt.state != AttemptState::kStarted;
+  if (attempt.keep && !(some_answer && !is_stopping)) {
+    return "silence never frees its GPUs there (isolation keep): say `muster hosts fence` once it "
+           "is certain that " +
+           names + (missing.size() == 1 ? " is off" : " are off");
+  }
+  return end_text(job, attempt) +
+         about_text(requeued_in(job, attempt, missing, some_answer && !is_stopping, hosts.now)) +
+         ", unless " + names + (missing.size() == 1 ? " comes" : " come") + " back first";
 }
 
 }  // namespace
@@ -89,8 +127,7 @@ bool is_missing(const membership::Member* member) {
   return member != nullptr && member->state != membership::MemberState::kAlive;
 }
 
-std::string outlook(const Job& job, const Attempt& attempt, const crdt::AddressBook& addresses,
-                    const MemberOf& member_of, Instant now) {
+std::string outlook(const Job& job, const Attempt& attempt, const HostViews& hosts) {
   if (attempt.state == AttemptState::kEnded) {
     return "";
   }
@@ -100,7 +137,7 @@ std::string outlook(const Job& job, const Attempt& attempt, const crdt::AddressB
     if (record.end != MemberEnd::kNone) {
       continue;
     }
-    const membership::Member* member = member_of(record.member.host);
+    const membership::Member* member = hosts.member_of(record.member.host);
     if (is_missing(member)) {
       missing.push_back({&record, member});
     } else {
@@ -110,13 +147,11 @@ std::string outlook(const Job& job, const Attempt& attempt, const crdt::AddressB
   if (missing.empty()) {
     return "";
   }
-  const std::string who = who_text(missing, addresses, now);
+  const std::string who = who_text(missing, hosts.addresses, hosts.now);
   if (attempt.state == AttemptState::kReserved) {
     return who + "; nothing runs yet: it is placed anew when its deadline passes";
   }
-  const std::string stop =
-      attempt.state == AttemptState::kStarted ? stop_text(job, missing, some_answer) + "; " : "";
-  return who + "; " + stop + free_text(attempt, missing);
+  return who + "; " + next_text(job, attempt, missing, some_answer, hosts);
 }
 
 }  // namespace muster::agent

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "agent/api/payload.h"
+#include "agent/front/use_model.h"
 #include "membership/rings.h"
 #include "scheduler/placement/explain.h"
+#include "scheduler/placement/placement.h"
 #include "scheduler/protocol/host_fault.h"
 
 namespace muster::agent {
@@ -58,7 +60,12 @@ HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
 }
 
 std::string text_of(const RankResult& result) {
-  const std::string ours = result.signalled_by_us ? " (stopped by us)" : "";
+  constexpr std::int32_t kKillSignal = 9;
+  const bool is_strange_kill = result.kind == RankResult::Kind::kSignalled &&
+                               result.code == kKillSignal && !result.signalled_by_us;
+  const std::string ours = result.signalled_by_us ? " (by a stop of Muster)"
+                           : is_strange_kill      ? " (not sent by Muster: memory may have run out)"
+                                                  : "";
   switch (result.kind) {
     case RankResult::Kind::kExited:
       return "exited " + std::to_string(result.code) + ours;
@@ -151,8 +158,78 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
   return info;
 }
 
+/// Of jobs that wait: what each waits for, as far as the queue alone says it.
+class Waits {
+ public:
+  explicit Waits(const scheduler::State& state) : live_(state) {
+    for (const scheduler::QueueKey& key : state.queue()) {
+      const scheduler::JobSpec& spec = state.job(key.job)->spec;
+      const bool is_aside = !live_.could_hold(spec);
+      texts_[key.job] = is_aside ? aside_text(spec)
+                        : ahead_ == 0
+                            ? "first in the queue, waits for GPUs"
+                            : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
+      ahead_ += is_aside ? 0 : 1;
+    }
+  }
+  std::string text(JobId job) const {
+    const auto found = texts_.find(job);
+    return found == texts_.end() ? "" : found->second;
+  }
+
+ private:
+  std::string aside_text(const scheduler::JobSpec& spec) const {
+    return "needs " + std::to_string(spec.gpus) + " GPUs, the hosts that are up have " +
+           std::to_string(live_.largest(spec));
+  }
+
+  scheduler::LiveGpus live_;
+  std::size_t ahead_ = 0;
+  std::map<JobId, std::string> texts_;
+};
+
+/// Attempts that hold GPUs now took time that the job's record does not know yet.
+std::uint64_t gpu_ms_of(const scheduler::State& state, const scheduler::Job& job) {
+  std::uint64_t time = job.gpu_ms;
+  for (const Token& token : job.attempt_tokens) {
+    const Attempt* attempt = state.attempt(token);
+    if (attempt == nullptr) {
+      continue;
+    }
+    for (const MemberRecord& record : attempt->members) {
+      if (record.end == MemberEnd::kNone) {
+        time += scheduler::gpu_ms(state.cluster_time() - attempt->reserved_at,
+                                  record.member.gpus.size());
+      }
+    }
+  }
+  return time;
+}
+
+void add_times(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
+               const Attempt* newest, JobSummary& summary) {
+  const auto unsigned_ms = [](std::int64_t ms) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, ms));
+  };
+  summary.submit_unix_ms = unsigned_ms(job.submitted_unix_ms);
+  summary.start_unix_ms = unsigned_ms(job.started_unix_ms);
+  summary.end_unix_ms = unsigned_ms(job.ended_unix_ms);
+  summary.age_ms = wall_age_ms(hosts.now_unix_ms, job.submitted_unix_ms);
+  summary.gpu_ms = gpu_ms_of(state, job);
+  const bool was_started = newest != nullptr && !newest->was_aborted() &&
+                           newest->state != scheduler::AttemptState::kReserved;
+  if (was_started && job.state != scheduler::JobState::kQueued &&
+      job.state != scheduler::JobState::kScheduled) {
+    const bool is_suspended = job.state == scheduler::JobState::kSuspended;
+    const Duration until = job.has_ended()                        ? job.ended_at
+                           : is_suspended && !job.history.empty() ? job.history.back().at
+                                                                  : state.cluster_time();
+    summary.run_ms = unsigned_ms(to_ms(until - newest->started_at));
+  }
+}
+
 JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
-                      const crdt::AddressBook& addresses) {
+                      const HostViews& hosts, const Waits* waits) {
   JobSummary summary;
   summary.id = job.id;
   summary.name = job.spec.name;
@@ -161,7 +238,7 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   summary.gpus = job.spec.gpus;
   summary.gpu_type = job.spec.gpu_type;
   summary.attempt = job.attempts;
-  summary.priority = job.spec.priority;
+  summary.priority = job.priority;
   summary.exit_code = job.exit_code;
   if (job.state != scheduler::JobState::kRunning) {
     summary.cause = job.history.empty() ? job.reason : job.history.back().cause;
@@ -172,16 +249,25 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
       job.state != scheduler::JobState::kQueued && job.state != scheduler::JobState::kSuspended;
   if (newest != nullptr && has_hosts) {
     for (const MemberRecord& record : newest->members) {
-      summary.hosts.push_back(addresses.name(record.member.host));
+      summary.hosts.push_back(hosts.addresses.name(record.member.host));
     }
   }
+  add_times(state, hosts, job, newest, summary);
+  // Of one that needs its hosts no more nothing becomes, whatever they do.
+  const bool is_under_way = newest != nullptr && job.current == newest->token;
+  const std::string next = is_under_way ? outlook(job, *newest, hosts) : "";
+  summary.is_doubtful = job.state == scheduler::JobState::kRunning && !next.empty();
+  summary.reason = job.state == scheduler::JobState::kQueued      ? waits->text(job.id)
+                   : job.state == scheduler::JobState::kCompleted ? ""
+                   : !next.empty()                                ? next
+                                                                  : summary.cause;
   return summary;
 }
 
 /// About what it takes in a message.
 std::size_t size_bytes(const JobSummary& summary) {
   std::size_t size = 64 + summary.name.size() + summary.user.size() + summary.state.size() +
-                     summary.gpu_type.size() + summary.cause.size();
+                     summary.gpu_type.size() + summary.cause.size() + summary.reason.size() + 64;
   for (const std::string& host : summary.hosts) {
     size += 5 + host.size();
   }
@@ -208,8 +294,7 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   }
   const Attempt* newest =
       job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
-  const std::string next =
-      newest == nullptr ? "" : outlook(job, *newest, hosts.addresses, hosts.member_of, hosts.now);
+  const std::string next = newest == nullptr ? "" : outlook(job, *newest, hosts);
   if (next.empty()) {
     return why.text();
   }
@@ -284,13 +369,14 @@ std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host) {
   return info;
 }
 
-JobList jobs_page(const scheduler::State& state, const crdt::AddressBook& addresses, JobId after) {
+JobList jobs_page(const scheduler::State& state, const HostViews& hosts, JobId after) {
   JobList list;
+  const Waits waits(state);
   std::size_t size = 0;
   auto job = state.jobs().upper_bound(after);
   for (; job != state.jobs().end() && list.jobs.size() < kJobsListedMax && size < kJobsPageBytes;
        ++job) {
-    list.jobs.push_back(summary_of(state, job->second, addresses));
+    list.jobs.push_back(summary_of(state, job->second, hosts, &waits));
     size += size_bytes(list.jobs.back());
   }
   if (job != state.jobs().end()) {
@@ -299,13 +385,14 @@ JobList jobs_page(const scheduler::State& state, const crdt::AddressBook& addres
   return list;
 }
 
-JobList newest_jobs(const scheduler::State& state, const crdt::AddressBook& addresses) {
+JobList newest_jobs(const scheduler::State& state, const HostViews& hosts) {
   JobList list;
+  const Waits waits(state);
   const std::size_t count = state.jobs().size();
   auto job = state.jobs().begin();
   std::advance(job, count - std::min(count, kJobsListedMax));
   for (; job != state.jobs().end(); ++job) {
-    list.jobs.push_back(summary_of(state, job->second, addresses));
+    list.jobs.push_back(summary_of(state, job->second, hosts, &waits));
   }
   return list;
 }
@@ -317,11 +404,17 @@ std::optional<JobDetail> job_detail(const scheduler::State& state, const HostVie
     return std::nullopt;
   }
   JobDetail detail;
-  detail.summary = summary_of(state, *job, hosts.addresses);
+  std::optional<Waits> waits;
+  if (job->state == scheduler::JobState::kQueued) {
+    waits.emplace(state);
+  }
+  detail.summary = summary_of(state, *job, hosts, waits.has_value() ? &*waits : nullptr);
   detail.spec = job->spec;
   for (const scheduler::Transition& step : job->history) {
-    detail.transitions.push_back({step.index, static_cast<std::uint64_t>(to_ms(step.at)),
-                                  std::string(scheduler::text_of(step.to)), step.cause});
+    detail.transitions.push_back(
+        {step.index, static_cast<std::uint64_t>(to_ms(step.at)),
+         std::string(scheduler::text_of(step.to)), step.cause,
+         static_cast<std::uint64_t>(std::max<std::int64_t>(0, step.unix_ms))});
   }
   const std::size_t size = encode_payload(detail).size();
   std::size_t left = kJobDetailBytes - std::min(kJobDetailBytes, size);

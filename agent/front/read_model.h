@@ -19,17 +19,6 @@
 
 namespace muster::agent {
 
-/// Hosts as the answering node knows them.
-struct HostViews {
-  const crdt::AddressBook& addresses;
-  MemberOf member_of;
-  Instant now;
-  /// Of a leader: where it places nothing, and why.
-  std::map<HostId, std::string> left_out_by_leader = {};
-  /// Why nobody may be there who places what fits; "" = a leader is.
-  std::string unled = {};
-};
-
 /// What a node knows of all hosts.
 struct HostsKnown {
   const std::map<HostId, membership::Member>& members;
@@ -55,8 +44,8 @@ inline constexpr std::size_t kJobsListedMax = 3000;
 /// A page ends behind the job that fills it so far.
 inline constexpr std::size_t kJobsPageBytes = 512 << 10;
 /// The newest, for who does not ask for pages.
-JobList newest_jobs(const scheduler::State& state, const crdt::AddressBook& addresses);
-JobList jobs_page(const scheduler::State& state, const crdt::AddressBook& addresses, JobId after);
+JobList newest_jobs(const scheduler::State& state, const HostViews& hosts);
+JobList jobs_page(const scheduler::State& state, const HostViews& hosts, JobId after);
 /// What all of a job's answer takes at most, a little for the envelope left: the members of its
 /// attempts are listed, those of the newest first, until it is reached.
 inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);

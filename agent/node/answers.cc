@@ -9,6 +9,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/front/read_model.h"
+#include "agent/front/use_model.h"
 #include "gossip/base/version.h"
 
 namespace muster::agent {
@@ -135,6 +136,29 @@ Response why_host(const Known& known, const Request& request) {
   return response;
 }
 
+/// Of a voter: who uses the GPUs, and what operators said of hosts.
+Response uses(const Known& known, const Request& request) {
+  const scheduler::State& state = known.seat.state();
+  const crdt::AddressBook& addresses = known.hosts.addresses();
+  const std::int64_t now = known.wall_clock.unix_ms(known.now);
+  if (request.verb == Verb::kHostUses) {
+    const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
+    return good(known, encode_payload(host_uses(state, addresses, now, query.after)));
+  }
+  if (request.verb == Verb::kUsage) {
+    const auto list =
+        usage_list(state, decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
+    return list.has_value()
+               ? good(known, encode_payload(*list))
+               : bad(known, ResponseStatus::kUsage, "usage is told by user, type or name");
+  }
+  const HostId host = decode_payload<HostRef>(request.arguments).value_or(HostRef()).host;
+  const auto detail = host_detail(state, addresses, now, host);
+  return detail.has_value() ? good(known, encode_payload(*detail))
+                            : bad(known, ResponseStatus::kNotFound,
+                                  "that host has not registered with the quorum yet");
+}
+
 Response answer_here(const Known& known, const Request& request) {
   if (request.verb == Verb::kWhyHost) {
     return why_host(known, request);
@@ -207,21 +231,26 @@ Response answer_from_state(const Known& known, const Request& request, const std
     return good(known, encode_payload(quorum_info(known)));
   }
   const scheduler::State& state = known.seat.state();
-  if (request.verb == Verb::kJobs) {
-    const auto query = decode_payload<JobsQuery>(request.arguments);
-    return good(known, encode_payload(query.has_value()
-                                          ? jobs_page(state, known.hosts.addresses(), query->after)
-                                          : newest_jobs(state, known.hosts.addresses())));
+  if (request.verb == Verb::kHostUses || request.verb == Verb::kHostDetail ||
+      request.verb == Verb::kUsage) {
+    return uses(known, request);
   }
   const HostId leader = known.seat.ready_leader();
   const bool is_led =
       known.seat.leads() || (!leader.is_zero() && is_leader_reachable(known, leader));
   const HostViews hosts{known.hosts.addresses(),
-                        [&known](HostId host) { return known.membership.member(host); }, known.now,
+                        [&known](HostId host) { return known.membership.member(host); },
+                        known.now,
                         known.seat.left_out(),
                         !unled.empty() ? unled
                         : is_led       ? ""
-                                       : kNoLeader};
+                                       : kNoLeader,
+                        known.wall_clock.unix_ms(known.now)};
+  if (request.verb == Verb::kJobs) {
+    const auto query = decode_payload<JobsQuery>(request.arguments);
+    return good(known, encode_payload(query.has_value() ? jobs_page(state, hosts, query->after)
+                                                        : newest_jobs(state, hosts)));
+  }
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
   if (state.job(job) == nullptr) {
     return bad(

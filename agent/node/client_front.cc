@@ -42,6 +42,17 @@ JobId job_of(const Request& request) {
   return reference.has_value() ? reference->job : JobId();
 }
 
+HostId host_of(const Request& request) {
+  const auto reference = decode_payload<HostRef>(request.arguments);
+  return reference.has_value() ? reference->host : HostId();
+}
+
+/// Of a client, who may say anything.
+Duration span_of(std::uint64_t ms) {
+  constexpr std::uint64_t kMsMax = std::chrono::milliseconds(std::chrono::hours(24 * 366)).count();
+  return std::chrono::milliseconds(std::min(ms, kMsMax));
+}
+
 /// "USER@HOST": who asked, and where.
 std::string asker_text(const Request& request) {
   return request.user.empty() ? request.via : request.user + "@" + request.via;
@@ -63,8 +74,24 @@ decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) 
     return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), by};
   }
   if (request.verb == Verb::kFence) {
-    return entry::Fence{decode_payload<FenceArgs>(request.arguments).value_or(FenceArgs()).host,
-                        by};
+    const auto arguments = decode_payload<FenceArgs>(request.arguments).value_or(FenceArgs());
+    return entry::Fence{arguments.host, by, arguments.are_processes_gone, {}};
+  }
+  if (request.verb == Verb::kDrain) {
+    auto arguments = decode_payload<DrainArgs>(request.arguments).value_or(DrainArgs());
+    return entry::Drain{arguments.host, by, std::move(arguments.why), arguments.requeues,
+                        span_of(arguments.after_ms)};
+  }
+  if (request.verb == Verb::kUndrain) {
+    return entry::Undrain{host_of(request), by};
+  }
+  if (request.verb == Verb::kRemoveHost) {
+    return entry::RemoveHost{host_of(request), by};
+  }
+  if (request.verb == Verb::kEdit) {
+    const auto arguments = decode_payload<EditArgs>(request.arguments).value_or(EditArgs());
+    const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
+    return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), by};
   }
   return entry::Cancel{job_of(request), by};
 }
@@ -134,9 +161,15 @@ std::string why_not_leave(const Known& known, const Request& request, std::strin
     return grant.state != scheduler::GrantState::kAborted;
   });
   if (grants > 0) {
-    return std::to_string(grants) + (grants == 1 ? " gang has" : " gangs have") +
-           " ranks on host " + known.options.name +
-           ": cancel them or wait for their end, then leave";
+    std::string jobs;
+    for (const GrantView& grant : held) {
+      if (grant.state != scheduler::GrantState::kAborted) {
+        jobs += (jobs.empty() ? "" : ", ") + std::to_string(grant.job.value());
+      }
+    }
+    return (grants == 1 ? "job " + jobs + " has" : "jobs " + jobs + " have") + " ranks on host " +
+           known.options.name + ": drain it (muster hosts drain " + known.options.name +
+           "), or cancel " + (grants == 1 ? "it" : "them") + ", then leave";
   }
   const crdt::QuorumView quorum = known.seat.known_quorum();
   if (std::find(quorum.voters.begin(), quorum.voters.end(), known.options.self) ==
@@ -204,12 +237,19 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kResume:
     case Verb::kRequeue:
     case Verb::kFence:
+    case Verb::kDrain:
+    case Verb::kUndrain:
+    case Verb::kRemoveHost:
+    case Verb::kEdit:
       ask_leader(reach, {question.asker, request}, question.may_forward);
       return Heard::kTaken;
     case Verb::kQuorum:
     case Verb::kJobs:
     case Verb::kShow:
     case Verb::kWhy:
+    case Verb::kHostUses:
+    case Verb::kHostDetail:
+    case Verb::kUsage:
       if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(reach, {question.asker, request}, question.may_forward);
       } else if (request.verb != Verb::kWhy || !question.may_forward ||

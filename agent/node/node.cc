@@ -156,17 +156,16 @@ void Node::step(Instant now, Input input) {
                  [&](const Paused& each) { on_paused(now, each); },
                  [&](const LeaveAsked&) { on_leave_asked(now); },
                  [&](const StopAsked&) { on_stop_asked(now); },
-                 [&](const WallClockSet& each) { outbox_.set_wall_clock(each.unix_ms); },
+                 [&](const WallClockSet& each) {
+                   outbox_.set_wall_clock(each.unix_ms);
+                   seat_.step(now, each);
+                 },
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
                  [&](SupervisorReport& each) { gang_agent_.step(now, std::move(each.fact)); },
              },
              input);
   pump(now);
   outbox_.end_step();
-}
-
-Node::Output Node::take_output() {
-  return outbox_.take();
 }
 
 void Node::check_invariants() const {

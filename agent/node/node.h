@@ -42,7 +42,7 @@ class Node {
   void step(Instant now, Input input);
   void tick(Instant now);
   Instant next_deadline() const;
-  Output take_output();
+  Output take_output() { return outbox_.take(); }
   void check_invariants() const;
 
   // For checkers and the read model.

@@ -36,8 +36,8 @@ Inventory inventory_of(const NodeOptions& options) {
 }
 
 scheduler::SeatOptions seat_options(const NodeOptions& options) {
-  return {options.self, options.bootstrap_expect, options.seeds, options.control,
-          options.compact_entries};
+  return {options.self,    options.bootstrap_expect, options.seeds,
+          options.control, options.compact_entries,  options.unix_ms};
 }
 
 crdt::Publish identity_field(const NodeOptions& options, bool left) {

@@ -67,9 +67,7 @@ struct LeaveAsked {};
 /// The agent shall end, to be started again later: a leader hands over first, for kHandOverMax.
 struct StopAsked {};
 /// The wall clock shows something else than it would have if it had gone on as it was.
-struct WallClockSet {
-  std::int64_t unix_ms = 0;
-};
+using WallClockSet = scheduler::input::WallClockSet;
 /// A piece of a rank's output, as asked for by ReadOutput.
 struct OutputRead {
   std::uint64_t request = 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
@@ -27,6 +28,38 @@ constexpr Duration kQuietMax = std::chrono::seconds(2);
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::vector<std::string> all_environment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    all.emplace_back(*variable);
+  }
+  return all;
+}
+
+volatile std::sig_atomic_t interrupts = 0;
+
+/// Who insists is let go: the process may wait for an answer.
+constexpr int kInterruptsBorne = 3;
+constexpr int kExitInterrupted = 128 + SIGINT;
+
+void on_interrupt(int) {
+  interrupts = interrupts + 1;
+  if (interrupts >= kInterruptsBorne) {
+    _exit(kExitInterrupted);
+  }
+}
+
+bool take_interrupt() {
+  static const bool is_caught = [] {
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    return sigaction(SIGINT, &action, nullptr) == 0;
+  }();
+  const bool was_interrupted = is_caught && interrupts != 0;
+  interrupts = 0;
+  return was_interrupted;
 }
 
 std::string random_key() {
@@ -85,8 +118,10 @@ World system_world() {
   World world;
   world.out = &std::cout;
   world.err = &std::cerr;
-  world.err_is_terminal = isatty(STDERR_FILENO) != 0;
+  world.terminal.is_err = isatty(STDERR_FILENO) != 0;
   world.environment = environment;
+  world.all_environment = all_environment;
+  world.terminal.take_interrupt = take_interrupt;
   world.connect = [](const std::string& address) {
     return connect_node(address, progress_listener(address));
   };
@@ -100,8 +135,8 @@ World system_world() {
   world.exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
   world.read_settings = read_config_file;
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
-  if (isatty(STDIN_FILENO) != 0 && world.err_is_terminal) {
-    world.ask = ask;
+  if (isatty(STDIN_FILENO) != 0 && world.terminal.is_err) {
+    world.terminal.ask = ask;
   }
   world.run_agent = run_agent;
   return world;

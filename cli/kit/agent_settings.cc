@@ -124,6 +124,14 @@ Result<Settings> file_settings(const World& world, const std::string& path, bool
   return world.read_settings(path, agent_setting_names());
 }
 
+/// People type it and programs list it.
+bool is_plain_name(const std::string& name) {
+  return std::none_of(name.begin(), name.end(), [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte <= ' ' || byte == 0x7f || letter == ',' || letter == '/';
+  });
+}
+
 }  // namespace
 
 const std::vector<std::string>& agent_setting_names() {
@@ -159,8 +167,11 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
       static_cast<std::uint32_t>(lookup.one_of("bootstrap_expect", {"0", "1", "3", "5"})[0] - '0');
   options.log_json = lookup.truth("log_json");
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
-  if (options.name.empty()) {
-    lookup.refuse(lookup.value("name", ""), "is no name for a host");
+  if (options.name.empty() || !is_plain_name(options.name)) {
+    lookup.refuse(lookup.value("name", ""), "is no name for a host: no blanks, commas or slashes");
+  }
+  if (!is_plain_name(options.rack)) {
+    lookup.refuse(lookup.value("rack", ""), "is no name for a rack: no blanks, commas or slashes");
   }
   if (!lookup.error().empty()) {
     return invalid(lookup.error());

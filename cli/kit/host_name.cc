@@ -43,6 +43,33 @@ std::optional<agent::HostList> read_hosts(Session& session) {
   return all;
 }
 
+std::optional<std::map<HostId, agent::HostUse>> read_host_uses(Session& session,
+                                                               bool is_consistent) {
+  std::map<HostId, agent::HostUse> all;
+  HostId next;
+  for (std::size_t page = 0; page < kHostPagesMax; ++page) {
+    agent::Request request;
+    request.verb = agent::Verb::kHostUses;
+    request.consistent = is_consistent;
+    request.arguments = agent::encode_payload(agent::HostsQuery{next});
+    const Reply reply = session.exchange(request);
+    auto list = reply.is_ok() ? agent::decode_payload<agent::HostUseList>(reply.response.payload)
+                              : std::nullopt;
+    if (!list.has_value()) {
+      return std::nullopt;
+    }
+    for (agent::HostUse& use : list->hosts) {
+      const HostId id = use.id;
+      all[id] = std::move(use);
+    }
+    if (!(next < list->next)) {
+      break;
+    }
+    next = list->next;
+  }
+  return all;
+}
+
 FoundHost find_host(Session& session, const std::string& name) {
   const auto list = read_hosts(session);
   if (!list.has_value()) {
@@ -59,8 +86,16 @@ FoundHost find_host(Session& session, const std::string& name) {
                          "there is no host '" + name + "'; `muster hosts` lists them")};
   }
   if (found.size() > 1) {
+    if (const auto uses = read_host_uses(session); uses.has_value()) {
+      std::erase_if(found, [&](const agent::HostInfo& host) {
+        const auto use = uses->find(host.id);
+        return use != uses->end() && (use->second.is_removed || use->second.has_left);
+      });
+    }
+  }
+  if (found.size() != 1) {
     return {std::nullopt, session.fail(ResponseStatus::kConflict,
-                                       std::to_string(found.size()) + " hosts are called '" + name +
+                                       "several hosts are called '" + name +
                                            "': name one by its id, as `muster hosts` shows it")};
   }
   return {found.front(), 0};

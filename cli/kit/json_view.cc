@@ -48,6 +48,51 @@ Json view(const agent::HostInfo& host) {
           {"claimed_by", host.claimed_by}};
 }
 
+Json when_or_null(std::uint64_t unix_ms) {
+  return unix_ms == 0 ? Json(nullptr) : Json(unix_ms);
+}
+
+Json view(const agent::DrainInfo& drain) {
+  return {{"by", drain.by},
+          {"why", drain.why},
+          {"since_ms", drain.since_ms},
+          {"requeues", drain.requeues},
+          {"requeue_in_ms", drain.requeues ? Json(drain.requeue_in_ms) : Json(nullptr)}};
+}
+
+/// Added to what the node sees of a host; null where no voter could be asked.
+void add_use(Json& json, const agent::HostUse* use) {
+  Json jobs = Json::array();
+  for (const JobId job : use == nullptr ? std::vector<JobId>() : use->jobs) {
+    jobs.push_back(job.value());
+  }
+  json["gpus_used"] = use == nullptr ? Json(nullptr) : Json(use->gpus_used);
+  json["gpus_free"] = use == nullptr ? Json(nullptr) : Json(use->gpus_free);
+  json["jobs"] = use == nullptr ? Json(nullptr) : jobs;
+  json["drain"] = use == nullptr || !use->is_drained ? Json(nullptr) : view(use->drain);
+  json["removed"] = use == nullptr ? Json(nullptr) : Json(use->is_removed);
+  json["cluster_since_ms"] =
+      use == nullptr || use->since_ms == 0 ? Json(nullptr) : Json(use->since_ms);
+}
+
+Json view(const agent::GpuInfo& gpu) {
+  const bool is_used = gpu.state == "used";
+  return {{"uuid", gpu.uuid},
+          {"state", gpu.state},
+          {"job", is_used ? Json(gpu.job.value()) : Json(nullptr)},
+          {"job_name", is_used ? Json(gpu.job_name) : Json(nullptr)},
+          {"user", is_used ? Json(gpu.user) : Json(nullptr)},
+          {"rank", is_used ? Json(gpu.rank) : Json(nullptr)},
+          {"token", is_used ? Json(gpu.token.text()) : Json(nullptr)}};
+}
+
+Json view(const agent::UsageRow& row) {
+  return {{"key", row.key},
+          {"jobs_now", row.jobs_now},
+          {"gpus_now", row.gpus_now},
+          {"gpu_ms", row.gpu_ms}};
+}
+
 Json view(const agent::StormInfo& storm) {
   return {{"mode", storm.mode}, {"since_ms", storm.since_ms}, {"reason", storm.reason}};
 }
@@ -85,10 +130,25 @@ Json view(const agent::EventInfo& event) {
 }
 
 Json view(const agent::JobSummary& job) {
-  return {{"id", job.id.value()},   {"name", job.name},         {"user", job.user},
-          {"state", job.state},     {"gpus", job.gpus},         {"gpu_type", job.gpu_type},
-          {"attempt", job.attempt}, {"priority", job.priority}, {"exit_code", job.exit_code},
-          {"cause", job.cause},     {"hosts", job.hosts}};
+  return {{"id", job.id.value()},
+          {"name", job.name},
+          {"user", job.user},
+          {"state", job.state},
+          {"gpus", job.gpus},
+          {"gpu_type", job.gpu_type},
+          {"attempt", job.attempt},
+          {"priority", job.priority},
+          {"exit_code", job.exit_code},
+          {"cause", job.cause},
+          {"hosts", job.hosts},
+          {"doubtful", job.is_doubtful},
+          {"reason", job.reason},
+          {"submit_unix_ms", when_or_null(job.submit_unix_ms)},
+          {"start_unix_ms", when_or_null(job.start_unix_ms)},
+          {"end_unix_ms", when_or_null(job.end_unix_ms)},
+          {"age_ms", job.submit_unix_ms == 0 ? Json(nullptr) : Json(job.age_ms)},
+          {"run_ms", job.start_unix_ms == 0 ? Json(nullptr) : Json(job.run_ms)},
+          {"gpu_ms", job.gpu_ms}};
 }
 
 Json view(const scheduler::JobSpec& spec) {
@@ -114,6 +174,7 @@ Json view(const agent::RankInfo& rank) {
 Json view(const agent::TransitionInfo& transition) {
   return {{"index", transition.index.value()},
           {"cluster_ms", transition.cluster_ms},
+          {"unix_ms", when_or_null(transition.unix_ms)},
           {"state", transition.state},
           {"cause", transition.cause}};
 }
@@ -165,11 +226,41 @@ Json view(const agent::AttemptInfo& attempt) {
 
 }  // namespace
 
-std::string to_json(const agent::HostList& list, const agent::Response& answer) {
-  return dump_answer({{"hosts", views(list.hosts)},
-                      {"storm", view(list.storm)},
-                      {"seeds_unmet", views(list.seeds_unmet)}},
+std::string to_json(const agent::HostList& list,
+                    const std::optional<std::map<HostId, agent::HostUse>>& uses,
+                    const agent::Response& answer) {
+  Json hosts = Json::array();
+  for (const agent::HostInfo& host : list.hosts) {
+    Json json = view(host);
+    const auto use = uses.has_value() ? uses->find(host.id) : decltype(uses->find(host.id))();
+    add_use(json, uses.has_value() && use != uses->end() ? &use->second : nullptr);
+    hosts.push_back(std::move(json));
+  }
+  return dump_answer(
+      {{"hosts", hosts}, {"storm", view(list.storm)}, {"seeds_unmet", views(list.seeds_unmet)}},
+      answer);
+}
+
+std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail,
+                    const agent::Response& answer) {
+  Json json = view(host);
+  add_use(json, &detail.use);
+  json["gpu_list"] = views(detail.gpus);
+  return dump_answer(std::move(json), answer);
+}
+
+std::string to_json(const agent::UsageList& list, const std::string& by,
+                    const agent::Response& answer) {
+  return dump_answer({{"by", by},
+                      {"days", list.days},
+                      {"rows", views(list.rows)},
+                      {"rows_left_out", list.rows_left_out}},
                      answer);
+}
+
+std::string to_json(JobId job, const std::vector<agent::TransitionInfo>& steps,
+                    const agent::Response& answer) {
+  return dump_answer({{"job", job.value()}, {"transitions", views(steps)}}, answer);
 }
 
 std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer) {
@@ -297,6 +388,14 @@ std::string recovered_json(const std::string& host_name, std::uint64_t epoch, Lo
 
 std::string fenced_json(const std::string& host_name, HostId host) {
   return dump({{"fenced", host_name}, {"id", host.hex()}});
+}
+
+std::string host_ordered_json(std::string_view done, const std::string& host_name, HostId host) {
+  return dump({{std::string(done), host_name}, {"id", host.hex()}});
+}
+
+std::string priority_json(JobId job, std::int64_t priority) {
+  return dump({{"job", job.value()}, {"priority", priority}});
 }
 
 std::string left_json(const std::string& host_name) {

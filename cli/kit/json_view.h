@@ -2,6 +2,7 @@
 // What --json prints: snake_case keys that stay, whole ids, integers, arrays. One document without
 // line breaks each; bytes that are no UTF-8 become U+FFFD. nlohmann/json stays in json_view.cc.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,17 @@
 namespace muster::cli {
 
 /// Each also holds `answered_by` and `age_ms` of the answer it came in.
-std::string to_json(const agent::HostList& list, const agent::Response& answer);
+/// `uses`: what the log says of hosts, when a voter could be asked.
+std::string to_json(const agent::HostList& list,
+                    const std::optional<std::map<HostId, agent::HostUse>>& uses,
+                    const agent::Response& answer);
+std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail,
+                    const agent::Response& answer);
+std::string to_json(const agent::UsageList& list, const std::string& by,
+                    const agent::Response& answer);
+/// The history of a job.
+std::string to_json(JobId job, const std::vector<agent::TransitionInfo>& steps,
+                    const agent::Response& answer);
 std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer);
 std::string to_json(const agent::EventsPage& page, const agent::Response& answer);
 std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer);
@@ -45,6 +56,9 @@ std::string quorum_changed_json(const std::string& done, const std::string& host
                                 const std::string& detail);
 std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last);
 std::string fenced_json(const std::string& host_name, HostId host);
+/// `done` is "drained", "undrained" or "removed".
+std::string host_ordered_json(std::string_view done, const std::string& host_name, HostId host);
+std::string priority_json(JobId job, std::int64_t priority);
 std::string left_json(const std::string& host_name);
 
 struct OutputPiece {

@@ -1,7 +1,10 @@
 #include "cli/kit/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <map>
+#include <set>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -20,6 +23,12 @@ template <class T>
 bool read_whole(const std::string& text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+Error no_number(const std::string& text) {
+  const bool is_large = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return {ErrorCode::kInvalid,
+          "'" + text + (is_large ? "' is too large a number" : "' is no whole number")};
 }
 
 /// Words of `text` in lines, the following ones indented to the column of the help texts.
@@ -57,6 +66,7 @@ struct Options::Impl {
   }
 
   void describe(std::string names, const std::string& value_name, const std::string& help) {
+    know(names, !value_name.empty());
     if (const std::size_t comma = names.find(','); comma != std::string::npos) {
       names.insert(comma + 1, " ");
     }
@@ -66,13 +76,50 @@ struct Options::Impl {
     lines.push_back(line + wrapped(help));
   }
 
+  void know(const std::string& names, bool takes_value) {
+    for (std::size_t start = 0; start < names.size();) {
+      const std::size_t end = std::min(names.find(',', start), names.size());
+      known[names.substr(start, end - start)] = takes_value;
+      start = end + 1;
+    }
+  }
+
+  /// The first word that looks like an option and is none; and one that lacks its value. "" = none.
+  std::string what_is_wrong(std::vector<std::string>::const_iterator arg,
+                            std::vector<std::string>::const_iterator end) const;
+
   CLI::App app;
+  std::set<std::string> hidden;  ///< Of the known ones, what is not shown.
+  /// Options by each of their names: whether a value follows.
+  std::map<std::string, bool> known = {{"-h", false}, {"--help", false}};
   std::string usage;
   bool help_wanted = false;
   std::vector<std::string> lines;
   std::string example;
   std::vector<std::string>* command = nullptr;
 };
+
+std::string Options::Impl::what_is_wrong(std::vector<std::string>::const_iterator arg,
+                                         std::vector<std::string>::const_iterator end) const {
+  for (; arg != end; ++arg) {
+    const bool is_long = arg->starts_with("--");
+    if (arg->size() < 2 || (*arg)[0] != '-' ||
+        std::isdigit(static_cast<unsigned char>((*arg)[1])) != 0 || *arg == "--") {
+      continue;
+    }
+    const std::string name = is_long ? arg->substr(0, arg->find('=')) : arg->substr(0, 2);
+    const auto option = known.find(name);
+    if (option == known.end()) {
+      return "there is no option " + name;
+    }
+    // "--name=value" and "-n5" bring theirs along.
+    const bool is_apart = is_long ? arg->size() == name.size() : arg->size() == 2;
+    if (option->second && is_apart && ++arg == end) {
+      return name + " needs a value";
+    }
+  }
+  return "";
+}
 
 Options::Options(std::string usage, std::string purpose)
     : impl_(std::make_unique<Impl>(std::move(purpose))) {
@@ -98,6 +145,29 @@ void Options::value(const std::string& names, std::function<Status(const std::st
       ->type_name("value")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   impl_->describe(names, value_name, help);
+}
+
+void Options::values(const std::string& names, std::function<Status(const std::string&)> accept,
+                     const std::string& help, const std::string& value_name) {
+  const std::function<void(const std::vector<std::string>&)> store =
+      [names, accept](const std::vector<std::string>& given) {
+        for (const std::string& text : given) {
+          if (const Status status = accept(text); !status) {
+            throw CLI::ValidationError(names.substr(names.find("--")) + ": " + status.error().text);
+          }
+        }
+      };
+  impl_->app.add_option_function<std::vector<std::string>>(names, store)
+      ->type_name("value")
+      ->allow_extra_args(false);
+  impl_->describe(names, value_name, help);
+}
+
+void Options::alias(const std::string& name, std::function<Status(const std::string&)> accept) {
+  const std::size_t shown = impl_->lines.size();
+  value(name, std::move(accept), "", "value");
+  impl_->lines.resize(shown);
+  impl_->hidden.insert(name);
 }
 
 void Options::text(const std::string& names, std::string& target, const std::string& help,
@@ -182,6 +252,21 @@ void Options::numbers(const std::string& name, std::vector<std::uint64_t>& targe
   impl_->describe(name, "", help);
 }
 
+void Options::words(const std::string& name, std::function<Status(const std::string&)> accept,
+                    const std::string& help, std::size_t count_max) {
+  const std::function<void(const std::vector<std::string>&)> store =
+      [name, accept](const std::vector<std::string>& given) {
+        for (const std::string& text : given) {
+          if (const Status status = accept(text); !status) {
+            throw CLI::ValidationError(name + ": " + status.error().text);
+          }
+        }
+      };
+  impl_->app.add_option_function<std::vector<std::string>>(name, store)
+      ->expected(0, static_cast<int>(count_max));
+  impl_->describe(name, "", help);
+}
+
 void Options::word(const std::string& name, std::string& target, const std::string& help,
                    bool is_required) {
   impl_->app.add_option(name, target)->required(is_required);
@@ -204,10 +289,17 @@ Result<bool> Options::parse(const std::vector<std::string>& args) {
       impl_->command->assign(end + 1, args.end());
     }
   }
+  const bool wants_help =
+      std::any_of(args.begin(), end, [](auto& a) { return a == "-h" || a == "--help"; });
+  if (std::string wrong = impl_->what_is_wrong(args.begin(), end); !wrong.empty() && !wants_help) {
+    const bool lacks_dashes = impl_->command != nullptr && end == args.end();
+    return Error{ErrorCode::kInvalid,
+                 wrong + (lacks_dashes ? "; put -- before the command and its arguments" : "")};
+  }
   std::vector<std::string> reversed(args.begin(), end);
   std::reverse(reversed.begin(), reversed.end());  // CLI11 takes them from the back.
   // Asked for anywhere, help wins over whatever is missing beside it.
-  if (std::any_of(args.begin(), end, [](auto& a) { return a == "-h" || a == "--help"; })) {
+  if (wants_help) {
     return true;
   }
   try {
@@ -217,10 +309,25 @@ Result<bool> Options::parse(const std::vector<std::string>& args) {
     const bool lacks_dashes = impl_->command != nullptr && end == args.end();
     return Error{ErrorCode::kInvalid,
                  extra + (lacks_dashes ? "; put -- before the command and its arguments" : "")};
+  } catch (const CLI::ArgumentMismatch&) {
+    return Error{ErrorCode::kInvalid, "too many arguments, or too few"};
+  } catch (const CLI::RequiredError& error) {
+    const std::string what = error.what();
+    return Error{ErrorCode::kInvalid, what.substr(0, what.find(' ')) + " is missing"};
   } catch (const CLI::Error& error) {
     return Error{ErrorCode::kInvalid, error.what()};
   }
   return impl_->help_wanted;
+}
+
+std::vector<std::string> Options::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, takes_value] : impl_->known) {
+    if (name.starts_with("-") && !impl_->hidden.contains(name)) {
+      names.push_back(name);
+    }
+  }
+  return names;
 }
 
 std::string Options::help() const {
@@ -238,7 +345,7 @@ std::string Options::help() const {
 Result<std::uint64_t> parse_number(const std::string& text) {
   std::uint64_t value = 0;
   if (!read_whole(text, value)) {
-    return Error{ErrorCode::kInvalid, "'" + text + "' is no whole number"};
+    return no_number(text);
   }
   return value;
 }
@@ -246,7 +353,7 @@ Result<std::uint64_t> parse_number(const std::string& text) {
 Result<std::int64_t> parse_integer(const std::string& text) {
   std::int64_t value = 0;
   if (!read_whole(text, value)) {
-    return Error{ErrorCode::kInvalid, "'" + text + "' is no whole number"};
+    return no_number(text);
   }
   return value;
 }

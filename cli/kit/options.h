@@ -37,9 +37,18 @@ class Options {
   /// `accept` says what is wrong with a value, without naming the option.
   void value(const std::string& names, std::function<Status(const std::string&)> accept,
              const std::string& help, const std::string& value_name);
+  /// The same, once for each time that it is given.
+  void values(const std::string& names, std::function<Status(const std::string&)> accept,
+              const std::string& help, const std::string& value_name);
+  /// Another name of an option, kept for those who know it and not shown.
+  void alias(const std::string& name, std::function<Status(const std::string&)> accept);
   /// Required arguments without a dash, `count_max` of them at most.
   void numbers(const std::string& name, std::vector<std::uint64_t>& target, const std::string& help,
                std::size_t count_max);
+  /// Arguments without a dash, none or `count_max` of them at most; `accept` says what is wrong
+  /// with one, without naming it.
+  void words(const std::string& name, std::function<Status(const std::string&)> accept,
+             const std::string& help, std::size_t count_max);
   /// One argument without a dash.
   void word(const std::string& name, std::string& target, const std::string& help,
             bool is_required = true);
@@ -50,6 +59,8 @@ class Options {
   /// True: help was asked for. kInvalid: one line that says what is wrong.
   Result<bool> parse(const std::vector<std::string>& args);
   std::string help() const;
+  /// Every option by each of its names, those that are not shown left out.
+  std::vector<std::string> names() const;
 
  private:
   struct Impl;

@@ -13,6 +13,8 @@ namespace {
 
 using agent::ResponseStatus;
 
+/// Lines are looked for no further from the end.
+constexpr std::uint64_t kTailBytesMax = 64 << 20;
 /// A longer line is printed in parts.
 constexpr std::size_t kLineBytesMax = 64 * 1024;
 /// One silent host must not hold up the ranks of the others for long.
@@ -36,15 +38,62 @@ std::size_t whole_characters(std::string_view bytes) {
 
 }  // namespace
 
-bool RankOutput::advance(Session& session, bool follow) {
+Reply RankOutput::ask(Session& session, std::uint64_t offset, bool follow) const {
   agent::Request request;
   request.verb = agent::Verb::kOutput;
   request.target = source_.host;
   request.arguments =
-      agent::encode_payload(agent::OutputQuery{source_.token, source_.rank, offset_});
+      agent::encode_payload(agent::OutputQuery{source_.token, source_.rank, offset});
   const Duration timeout = session.common().timeout;
-  const Reply reply =
-      session.exchange(request, follow ? std::min(timeout, kFollowTimeout) : timeout);
+  return session.exchange(request, follow ? std::min(timeout, kFollowTimeout) : timeout);
+}
+
+/// What lies in [begin, end), or as much of it as the host has. Not ok: why it could not be had.
+Reply RankOutput::read_between(Session& session, std::uint64_t begin, std::uint64_t end,
+                               bool follow, std::string& bytes) const {
+  Reply reply;
+  bytes.clear();
+  while (bytes.size() < end - begin) {
+    reply = ask(session, begin + bytes.size(), follow);
+    const auto chunk = reply.is_ok()
+                           ? agent::decode_payload<agent::OutputChunk>(reply.response.payload)
+                           : std::nullopt;
+    if (!chunk.has_value() || chunk->bytes.empty()) {
+      break;
+    }
+    bytes += chunk->bytes;
+  }
+  bytes.resize(std::min<std::size_t>(bytes.size(), end - begin));
+  return reply;
+}
+
+/// Piece by piece backwards, until enough lines lie behind it.
+Reply RankOutput::skip_to_tail(Session& session, std::uint64_t size, bool follow) {
+  Reply reply;
+  std::uint64_t lines = 0;
+  std::uint64_t found = size;
+  std::string bytes;
+  while (*tail_ > 0 && found > 0 && lines < *tail_ && size - found < kTailBytesMax) {
+    const std::uint64_t begin = found - std::min<std::uint64_t>(found, agent::kOutputBytesMax);
+    reply = read_between(session, begin, found, follow, bytes);
+    if (!reply.is_ok()) {
+      return reply;
+    }
+    found = begin;
+    for (std::uint64_t at = bytes.size(); at > 0 && lines < *tail_; --at) {
+      // The line break at the very end ends the last line.
+      if (bytes[at - 1] == '\n' && begin + at != size && ++lines == *tail_) {
+        found = begin + at;
+      }
+    }
+  }
+  offset_ = found;
+  tail_.reset();
+  return reply;
+}
+
+bool RankOutput::advance(Session& session, bool follow) {
+  const Reply reply = ask(session, offset_, follow);
   if (!reply.is_ok()) {
     fail_or_wait(session, reply, follow);
     return false;
@@ -62,6 +111,14 @@ bool RankOutput::advance(Session& session, bool follow) {
     exit_code_ = 0;
     session.note("host " + source_.host_name + " answers again: rank " +
                  std::to_string(source_.rank) + " goes on from byte " + std::to_string(offset_));
+  }
+  if (tail_.has_value()) {
+    const Reply found = skip_to_tail(session, chunk->size, follow);
+    if (!found.is_ok()) {
+      fail_or_wait(session, found, follow);
+      return false;
+    }
+    return advance(session, follow);
   }
   const std::uint64_t before = offset_;
   take(session, std::move(*chunk), follow);

@@ -1,6 +1,8 @@
 #pragma once
 // The output of one rank, read piece by piece from the host that ran it and printed as it comes.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "agent/api/output.h"
@@ -25,14 +27,16 @@ class RankOutput {
  public:
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
 
-  /// `has_prefix`: whole lines only, each behind "[rank] ".
-  RankOutput(RankSource source, bool has_prefix)
-      : source_(std::move(source)), has_prefix_(has_prefix) {}
+  /// `has_prefix`: whole lines only, each behind "[rank] ". `tail`: only the last so many lines of
+  /// what there is when the reading begins, and what comes after; nothing = all.
+  RankOutput(RankSource source, bool has_prefix, std::optional<std::uint64_t> tail = std::nullopt)
+      : source_(std::move(source)), has_prefix_(has_prefix), tail_(tail) {}
 
   /// Asks for the next piece and prints it; true when there was one. Over is the output when its
   /// end was reached (of the rank, or, without `follow`, of what it wrote until now), or, without
   /// `follow`, when it stays out of reach: then what is missing was said on stderr.
   bool advance(Session& session, bool follow);
+  std::uint64_t rank() const { return source_.rank; }
   bool is_over() const { return is_over_; }
   /// Followed, and for the timeout it could not be had: that was said, and it may come back.
   bool is_out_of_reach() const { return is_out_of_reach_; }
@@ -44,6 +48,10 @@ class RankOutput {
   int exit_code() const { return exit_code_; }
 
  private:
+  Reply ask(Session& session, std::uint64_t offset, bool follow) const;
+  Reply read_between(Session& session, std::uint64_t begin, std::uint64_t end, bool follow,
+                     std::string& bytes) const;
+  Reply skip_to_tail(Session& session, std::uint64_t size, bool follow);
   void take(Session& session, agent::OutputChunk chunk, bool follow);
   void print(Session& session, const agent::OutputChunk& chunk);
   void print_lines(Session& session, bool all);
@@ -51,6 +59,7 @@ class RankOutput {
 
   RankSource source_;
   bool has_prefix_;
+  std::optional<std::uint64_t> tail_;  ///< Until it was found where they begin.
   std::uint64_t offset_ = 0;
   std::string line_;  ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;

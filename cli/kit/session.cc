@@ -166,6 +166,9 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   if (!reply.is_ok()) {
     // A question that nobody answered has simply failed: nothing could have been done by it.
     const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage;
+    if (!is_plain && nodes().size() > 1) {
+      reply.text = "none of the nodes " + join(nodes()) + " answers; of the last: " + reply.text;
+    }
     fail(is_plain ? reply.status : ResponseStatus::kFailed, reply.text);
     return std::nullopt;
   }
@@ -188,7 +191,7 @@ void Session::note(const std::string& text) {
 }
 
 void Session::progress(const std::string& text) {
-  if (world_.err_is_terminal) {
+  if (world_.terminal.is_err) {
     note(text);
   }
 }

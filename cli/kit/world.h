@@ -26,12 +26,24 @@ struct WorldClock {
   std::function<std::string(std::uint64_t unix_ms)> local_time;
 };
 
+/// The person in front of the process, if there is one.
+struct WorldTerminal {
+  bool is_err = false;  ///< stderr is one.
+  /// The line that a person typed in answer; nothing at the end of input. Empty when there is
+  /// nobody to ask: stdin or stderr is no terminal.
+  std::function<std::optional<std::string>(const std::string& question)> ask;
+  /// From the first call on Ctrl-C ends nothing; true once after each.
+  std::function<bool()> take_interrupt;
+};
+
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
-  bool err_is_terminal = false;
+  WorldTerminal terminal;
 
   std::function<std::optional<std::string>(const std::string& name)> environment;
+  /// Every variable of this process, "NAME=VALUE".
+  std::function<std::vector<std::string>()> all_environment;
   /// `address` is "ipc://PATH" or "HOST:PORT". kUnavailable: nobody listens there;
   /// kInvalid: it is no address.
   std::function<Result<std::unique_ptr<NodeClient>>(const std::string& address)> connect;
@@ -46,9 +58,6 @@ struct World {
   /// The settings in a config file; errors as of read_config_file in config_file.h.
   std::function<Result<Settings>(const std::string& path, const std::vector<std::string>& known)>
       read_settings;
-  /// The line that a person typed in answer; nothing at the end of input. Empty when there is
-  /// nobody to ask: stdin or stderr is no terminal.
-  std::function<std::optional<std::string>(const std::string& question)> ask;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;
 };

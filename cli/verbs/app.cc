@@ -29,13 +29,13 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 21> kVerbs = {{
+constexpr std::array<Entry, 28> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
-    {"jobs", "[OPTIONS]", "List the jobs that wait or run, and the last ones that ended.",
+    {"jobs", "[JOB...] [OPTIONS]", "List one's own jobs, and what runs of others.",
      plain<make_jobs>},
-    {"show", "JOB [OPTIONS]", "Show a job, its attempts, its ranks and its history.",
+    {"show", "JOB... [OPTIONS]", "Show a job, its attempts, its ranks and its history.",
      plain<make_show>},
     {"why", "JOB [OPTIONS]", "Say what a job waits for and what would start it now.",
      plain<make_why>},
@@ -47,8 +47,21 @@ constexpr std::array<Entry, 21> kVerbs = {{
      plain<make_resume>},
     {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again; uses none of their retries.",
      plain<make_requeue>},
-    {"hosts", "[OPTIONS]", "List the hosts and how each one is.", plain<make_hosts>},
-    {"hosts fence", "NAME [OPTIONS]", "Say that a host is off: its grants end.", plain<make_fence>},
+    {"priority", "JOB PRIORITY [OPTIONS]", "Give a job that waits another place in the queue.",
+     plain<make_priority>},
+    {"usage", "[OPTIONS]", "Say who uses GPUs now, and used how many hours of them.",
+     plain<make_usage>},
+    {"hosts", "[OPTIONS]", "List the hosts, how each one is, and what is used there.",
+     plain<make_hosts>},
+    {"hosts show", "NAME [OPTIONS]", "Show a host, and who runs there, GPU by GPU.",
+     plain<make_host_show>},
+    {"hosts drain", "NAME [OPTIONS]", "Place nothing new on a host, to take it out of service.",
+     plain<make_host_drain>},
+    {"hosts undrain", "NAME [OPTIONS]", "Let a host take work again.", plain<make_host_undrain>},
+    {"hosts remove", "NAME [OPTIONS]", "Forget a host that is gone for good.",
+     plain<make_host_remove>},
+    {"hosts fence", "NAME [OPTIONS]", "Say that a host is off, or its ranks gone.",
+     plain<make_fence>},
     {"why-host", "NAME [OPTIONS]", "Say what the view of a host rests on: who hears it, who not.",
      plain<make_why_host>},
     {"quorum", "[OPTIONS]", "Show who votes, who leads and how far the log is.",
@@ -63,6 +76,8 @@ constexpr std::array<Entry, 21> kVerbs = {{
     {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
     {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
      plain<make_leave>},
+    {"completion", "bash|zsh|fish", "Print what a shell completes behind muster, to be sourced.",
+     plain<make_completion>},
     {"version", "[OPTIONS]", "Print the version of this program and of the node.",
      plain<make_version>},
 }};
@@ -156,8 +171,34 @@ std::size_t distance(std::string_view one, std::string_view other) {
   return cost.back().back();
 }
 
+struct OtherName {
+  std::string_view name;
+  std::string_view verb;
+};
+/// What the same is called elsewhere.
+constexpr std::array<OtherName, 26> kOtherNames = {{
+    {"ps", "jobs"},           {"status", "jobs"},
+    {"queue", "jobs"},        {"squeue", "jobs"},
+    {"list", "jobs"},         {"ls", "jobs"},
+    {"job", "jobs"},          {"qstat", "jobs"},
+    {"nodes", "hosts"},       {"node", "hosts"},
+    {"sinfo", "hosts"},       {"members", "hosts"},
+    {"host", "hosts"},        {"run", "submit"},
+    {"sbatch", "submit"},     {"srun", "submit"},
+    {"qsub", "submit"},       {"kill", "cancel"},
+    {"stop", "cancel"},       {"scancel", "cancel"},
+    {"delete", "cancel"},     {"describe", "show"},
+    {"inspect", "show"},      {"log", "logs"},
+    {"drain", "hosts drain"}, {"undrain", "hosts undrain"},
+}};
+
 /// "" when none is near.
 std::string nearest_verb(std::string_view given) {
+  for (const OtherName& other : kOtherNames) {
+    if (other.name == given) {
+      return std::string(other.verb);
+    }
+  }
   std::string_view nearest;
   std::size_t least = kTypingErrorsMax + 1;
   for (const Entry& entry : kVerbs) {
@@ -168,14 +209,6 @@ std::string nearest_verb(std::string_view given) {
     }
   }
   return std::string(nearest);
-}
-
-std::string names() {
-  std::vector<std::string> all;
-  for (const Entry& entry : kVerbs) {
-    all.emplace_back(entry.name);
-  }
-  return join(all);
 }
 
 int run_verb(World& world, const Entry& entry, const Args& args) {
@@ -234,14 +267,25 @@ int dispatch(World& world, const Args& args) {
     const std::string nearest = nearest_verb(name);
     return refuse(world, args,
                   "'" + name + "' is no verb" +
-                      (nearest.empty() ? ", these are: "
-                                       : ", did you mean " + nearest + "? All are: ") +
-                      names());
+                      (nearest.empty() ? "; `muster --help` lists them"
+                                       : "; did you mean " + nearest + "? (muster --help)"));
   }
   return run_verb(world, *entry, Args(args.begin() + 1, args.end()));
 }
 
 }  // namespace
+
+std::vector<VerbWords> verb_words() {
+  std::vector<VerbWords> all;
+  for (const Entry& entry : kVerbs) {
+    Options options(std::string(entry.name), std::string(entry.purpose));
+    const std::unique_ptr<Verb> verb = entry.make({});
+    verb->describe(options);
+    all.push_back({std::string(entry.name), std::string(entry.usage), std::string(entry.purpose),
+                   options.names()});
+  }
+  return all;
+}
 
 int run(World& world, const std::vector<std::string>& args) {
   const int exit_code = dispatch(world, args);

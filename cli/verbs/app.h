@@ -5,11 +5,15 @@
 #include <vector>
 
 #include "cli/kit/world.h"
+#include "cli/verbs/completion.h"
 
 namespace muster::cli {
 
 /// Runs `muster VERB ...`; `args` are those behind the program's name. Returns the exit code of the
 /// process, as `muster --help` lists them.
 int run(World& world, const std::vector<std::string>& args);
+
+/// Every verb, as its help describes it.
+std::vector<VerbWords> verb_words();
 
 }  // namespace muster::cli

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "agent/api/events.h"
+#include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
@@ -35,6 +36,9 @@ class Events final : public Verb {
         "-n,--lines", [this](const std::string& given) { return take_lines(given); },
         "So many of the newest; 0: all that are kept (default: 50, with --follow none)", "N");
     options.flag("-f,--follow", follow_, "Go on with every new event, until interrupted");
+    options.text("--job", job_,
+                 "The history of this job, which the quorum keeps, instead of a host's events",
+                 "JOB");
     options.text("--host", host_, "The events of this host, asked of it through the node", "NAME");
     options.duration("--since", since_, "Only those no older than this");
     options.value(
@@ -46,6 +50,9 @@ class Events final : public Verb {
   }
 
   int run(Session& session) override {
+    if (!job_.empty()) {
+      return show_job(session);
+    }
     if (!host_.empty()) {
       const auto found = find_host(session, host_);
       if (!found.host.has_value()) {
@@ -68,6 +75,44 @@ class Events final : public Verb {
   }
 
  private:
+  /// From the log, so any node says the same.
+  int show_job(Session& session) const {
+    const auto number = parse_number(job_);
+    if (!number || follow_ || !host_.empty() || !query_.names.empty() || !query_.severity.empty()) {
+      return session.fail(ResponseStatus::kUsage,
+                          !number ? "--job: " + number.error().text
+                                  : "--job goes with --since and -n alone: a job's history is no "
+                                    "host's events; `muster submit --wait` follows a job");
+    }
+    const auto detail = session.read<agent::JobDetail>(
+        agent::Verb::kShow, agent::encode_payload(agent::JobRef{JobId(*number)}));
+    if (!detail.has_value()) {
+      return session.failed();
+    }
+    std::vector<agent::TransitionInfo> steps = detail->transitions;
+    const std::uint64_t age_of_first = detail->summary.age_ms;
+    if (since_ > Duration::zero()) {
+      std::erase_if(steps, [&](const agent::TransitionInfo& step) {
+        const std::uint64_t later =
+            step.unix_ms - std::min(step.unix_ms, detail->summary.submit_unix_ms);
+        return age_of_first > later + static_cast<std::uint64_t>(to_ms(since_));
+      });
+    }
+    const std::uint64_t shown = lines_.value_or(0) == 0 ? steps.size() : *lines_;
+    if (steps.size() > shown) {
+      steps.erase(steps.begin(), steps.end() - static_cast<std::ptrdiff_t>(shown));
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(detail->summary.id, steps, session.last()) << "\n";
+      return 0;
+    }
+    for (const agent::TransitionInfo& step : steps) {
+      session.out() << (step.unix_ms == 0 ? "-" : session.world().clock.local_time(step.unix_ms))
+                    << "  " << printable(step.state + ": " + step.cause) << "\n";
+    }
+    return 0;
+  }
+
   Status take_lines(const std::string& given) {
     const auto parsed = parse_number(given);
     if (!parsed) {
@@ -170,6 +215,7 @@ class Events final : public Verb {
   bool follow_ = false;
   std::optional<std::uint64_t> lines_;
   std::string host_;
+  std::string job_;
   Duration since_{0};
   HostId target_;
   agent::EventsQuery query_;

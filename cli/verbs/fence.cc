@@ -1,5 +1,6 @@
-// muster hosts fence: an operator's word that a host is off. Its grants end as if its death were
-// proven: the way out for jobs under --isolation keep, which silence never ends.
+// muster hosts fence: an operator's word that a host is off, or that nothing of its jobs runs there
+// any more. Its grants end as if its death were proven: the way out for jobs under --isolation
+// keep, which silence never ends, and for who has looked and does not want to wait.
 
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
@@ -18,12 +19,18 @@ using agent::ResponseStatus;
 
 constexpr char kConsequence[] =
     "if it is on and only cut off, ranks on it may run on beside those of a new attempt";
+constexpr char kConsequenceOfRanks[] =
+    "if some of their processes live, they run on beside those of a new attempt until its agent "
+    "is back and ends them";
 
 class Fence final : public Verb {
  public:
   void describe(Options& options) override {
     options.word("NAME", name_, "The host that is off: its name, or its id");
-    options.flag("--yes", yes_, "Ask nothing: it is certain that the host is off");
+    options.flag("--processes-gone", are_processes_gone_,
+                 "The host may be on, but its agent is down and somebody looked: no process of its "
+                 "jobs is left there");
+    options.flag("-y,--yes", yes_, "Ask nothing: it is certain");
     common_.describe(options);
     options.example("muster hosts fence gpu17 --yes");
   }
@@ -35,36 +42,56 @@ class Fence final : public Verb {
     }
     const agent::HostInfo& host = *found.host;
     if (!yes_ && !confirms(session, host)) {
-      return session.fail(
-          ResponseStatus::kUsage,
-          "host " + name_ + " was not fenced: say --yes if it is off for certain; " + kConsequence);
+      return session.fail(ResponseStatus::kUsage,
+                          "host " + name_ + " was not fenced: say --yes if " +
+                              (are_processes_gone_ ? "its processes are gone" : "it is off") +
+                              " for certain; " + consequence());
     }
     return fence(session, host);
   }
 
  private:
-  static bool confirms(Session& session, const agent::HostInfo& host) {
-    if (!session.world().ask) {
+  const char* consequence() const {
+    return are_processes_gone_ ? kConsequenceOfRanks : kConsequence;
+  }
+
+  static bool is_yes(const std::optional<std::string>& answer) {
+    return answer == "yes" || answer == "y";
+  }
+
+  bool confirms(Session& session, const agent::HostInfo& host) const {
+    if (!session.world().terminal.ask) {
       return false;
     }
+    if (are_processes_gone_) {
+      return is_yes(session.world().terminal.ask(
+                 printable("Did you look on host " + host.name +
+                           " itself, and is no process of its jobs left there? [yes/no] "))) &&
+             is_yes(session.world().terminal.ask(
+                 printable("Its grants end as if that were proven; " + std::string(consequence()) +
+                           ". Are you certain? [yes/no] ")));
+    }
     const std::string state = host.detail.empty() ? host.state : host.state + ", " + host.detail;
-    const auto answer = session.world().ask(
+    return is_yes(session.world().terminal.ask(
         printable("host " + host.name + " is " + state + " for " + format_age(host.since_ms) +
                   ". Its grants end as if its death were proven; " + kConsequence +
-                  ". Is it off? [yes/no] "));
-    return answer == "yes" || answer == "y";
+                  ". Is it off? [yes/no] ")));
   }
 
   int fence(Session& session, const agent::HostInfo& host) const {
     agent::Request request;
     request.verb = agent::Verb::kFence;
-    request.arguments = agent::encode_payload(agent::FenceArgs{host.id});
+    request.arguments = agent::encode_payload(agent::FenceArgs{host.id, are_processes_gone_});
     request.user = session.world().user_name();
     Reply reply = exchange_repeating(session, request).reply;
     if (!reply.is_ok()) {
-      reply.text += reply.status == ResponseStatus::kUnknown
-                        ? "; repeat with: muster hosts fence " + name_ + " --yes"
-                        : "";
+      reply.text +=
+          reply.status == ResponseStatus::kUnknown
+              ? "; repeat with: muster hosts fence " + name_ +
+                    (are_processes_gone_ ? " --processes-gone" : "") + " --yes"
+          : reply.status == ResponseStatus::kConflict && host.state == "suspect"
+              ? "; too few of its observers miss it for a verdict yet: muster why-host " + name_
+              : "";
       return session.fail(reply);
     }
     session.out() << (session.common().is_json ? fenced_json(host.name, host.id)
@@ -74,6 +101,7 @@ class Fence final : public Verb {
   }
 
   std::string name_;
+  bool are_processes_gone_ = false;
   bool yes_ = false;
 };
 

@@ -1,11 +1,15 @@
 // muster cancel, suspend, resume, requeue: an operator's word about jobs, through any node.
 //
 // Each may be said again: what is so already is a success. A requeue names the attempt that is to
-// make way, so that its repetition never stops the attempt after it.
+// make way, so that its repetition never stops the attempt after it. Jobs are named by their ids,
+// or chosen: then one's own are meant, and more than a few are asked about first.
+
+#include <algorithm>
 
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"
@@ -16,7 +20,8 @@ namespace {
 
 using agent::ResponseStatus;
 
-constexpr std::size_t kJobsMax = 1000;
+/// More are asked about first.
+constexpr std::size_t kUnaskedMax = 10;
 
 /// One word and how people say it.
 struct Word {
@@ -36,16 +41,25 @@ class JobOrders final : public Verb {
   explicit JobOrders(const Word& word) : word_(word) {}
 
   void describe(Options& options) override {
-    options.numbers("JOB", jobs_, std::string(word_.which), kJobsMax);
+    choice_.describe(options, std::string(word_.which), true);
+    options.flag("-y,--yes", yes_, "Ask nothing, however many jobs are meant");
     common_.describe(options);
     options.example("muster " + std::string(word_.name) + " 17 18");
   }
 
   int run(Session& session) override {
+    if (const Status status = choice_.check(); !status) {
+      return session.fail(ResponseStatus::kUsage, status.error().text);
+    }
+    int failed = 0;
+    const auto jobs = chosen(session, failed);
+    if (!jobs.has_value()) {
+      return failed;
+    }
     std::vector<JobOutcome> outcomes;
     int exit_code = 0;
-    for (const std::uint64_t number : jobs_) {
-      outcomes.push_back(order(session, JobId(number)));
+    for (const JobId job : *jobs) {
+      outcomes.push_back(order(session, job));
       // The first failure decides: a script sees at least one of them.
       exit_code = exit_code == 0 ? outcomes.back().exit_code : exit_code;
     }
@@ -56,6 +70,66 @@ class JobOrders final : public Verb {
   }
 
  private:
+  /// Nothing: it was said why, and `failed` is the exit code.
+  std::optional<std::vector<JobId>> chosen(Session& session, int& failed) const {
+    if (auto ids = choice_.plain_ids(); ids.has_value()) {
+      return is_agreed(session, *ids, failed) ? ids : std::nullopt;
+    }
+    const auto list = read_jobs(session);
+    if (!list.has_value()) {
+      failed = session.failed();
+      return std::nullopt;
+    }
+    std::vector<JobId> ids;
+    for (const agent::JobSummary& job : list->jobs) {
+      if (applies_to(job.state) && choice_.matches(job, session.world().user_name())) {
+        ids.push_back(job.id);
+      }
+    }
+    for (const JobId id : choice_.single_ids()) {
+      // The leader says what is amiss with one that is named.
+      if (!choice_.has_filter() && std::find(ids.begin(), ids.end(), id) == ids.end()) {
+        ids.push_back(id);
+      }
+    }
+    if (ids.empty()) {
+      failed = session.fail(
+          ResponseStatus::kNotFound,
+          "no job of " +
+              (choice_.user().empty() ? std::string(choice_.has_all() ? "anybody" : "yours")
+                                      : choice_.user()) +
+              " that could be " + std::string(word_.done) + " is among those");
+      return std::nullopt;
+    }
+    return is_agreed(session, ids, failed) ? std::optional(ids) : std::nullopt;
+  }
+
+  bool is_agreed(Session& session, const std::vector<JobId>& ids, int& failed) const {
+    if (yes_ || ids.size() <= kUnaskedMax) {
+      return true;
+    }
+    const std::string count = std::to_string(ids.size()) + " jobs";
+    if (session.world().terminal.ask) {
+      const auto answer =
+          session.world().terminal.ask(std::string(word_.name) + " " + count + "? [yes/no] ");
+      if (answer == "yes" || answer == "y") {
+        return true;
+      }
+    }
+    failed =
+        session.fail(ResponseStatus::kUsage, "nothing was done: to " + std::string(word_.name) +
+                                                 " " + count + " at once, say --yes");
+    return false;
+  }
+
+  /// What a choice may mean; a job that is named is asked about whatever it is.
+  bool applies_to(const std::string& state) const {
+    if (word_.verb == agent::Verb::kResume) {
+      return state == "suspended";
+    }
+    return !is_ended(state) && (word_.verb != agent::Verb::kSuspend || state != "suspended");
+  }
+
   JobOutcome order(Session& session, JobId job) {
     agent::Request request;
     request.verb = word_.verb;
@@ -133,7 +207,8 @@ class JobOrders final : public Verb {
   }
 
   Word word_;
-  std::vector<std::uint64_t> jobs_;
+  JobChoice choice_;
+  bool yes_ = false;
 };
 
 }  // namespace

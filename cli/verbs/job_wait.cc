@@ -3,8 +3,10 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/host_list.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
+#include "cli/kit/repeat.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
@@ -57,12 +59,51 @@ int give_up(Session& session, JobId job, const Reply& reply) {
 
 }  // namespace
 
+namespace {
+
+constexpr int kExitInterrupted = 128 + 2;
+
+/// "job 7 queued: behind 3 jobs", "job 7 running on gpu[1-4]"
+std::string change_text(const agent::JobSummary& job) {
+  const std::string text = "job " + std::to_string(job.id.value()) + " " + job.state;
+  if (job.state == "running" || job.state == "scheduled") {
+    return text + (job.hosts.empty() ? "" : " on " + short_host_list(job.hosts)) +
+           (job.is_doubtful ? ": " + job.reason : "");
+  }
+  return text + (job.reason.empty() ? "" : ": " + job.reason);
+}
+
+/// After Ctrl-C. The job was cancelled, and its end is waited for: nothing.
+std::optional<int> leave_or_cancel(Session& session, JobId job) {
+  const std::string number = std::to_string(job.value());
+  if (session.world().terminal.ask) {
+    const auto answer = session.world().terminal.ask("\ncancel job " + number +
+                                                     ", or leave it to itself? [cancel/leave] ");
+    if (answer == "cancel" || answer == "c") {
+      agent::Request request;
+      request.verb = agent::Verb::kCancel;
+      request.arguments = agent::encode_payload(agent::JobRef{job});
+      request.user = session.world().user_name();
+      const Reply reply = exchange_repeating(session, request).reply;
+      if (reply.is_ok()) {
+        return std::nullopt;
+      }
+      session.note("job " + number + " was not cancelled: " + reply.text);
+    }
+  }
+  session.note("job " + number + " goes on by itself: muster show " + number);
+  return kExitInterrupted;
+}
+
+}  // namespace
+
 int wait_for_end(Session& session, JobId job, const std::string& key) {
   agent::Request request;
   request.verb = agent::Verb::kShow;
   request.arguments = agent::encode_payload(agent::JobRef{job});
-  std::string state;
+  std::string told;
   Instant last_word = session.world().clock.now();
+  session.world().terminal.take_interrupt();
   while (true) {
     const Reply reply = session.exchange(request);
     const Instant now = session.world().clock.now();
@@ -75,9 +116,14 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
       if (is_ended(detail->summary.state)) {
         return report_end(session, detail->summary, key);
       }
-      if (detail->summary.state != state) {
-        state = detail->summary.state;
-        session.progress("job " + std::to_string(job.value()) + " " + state);
+      const agent::JobSummary& job_now = detail->summary;
+      // Its reason counts the seconds of a silent host.
+      std::string what = job_now.state + (job_now.is_doubtful ? "?" : "") +
+                         short_host_list(job_now.hosts) +
+                         (job_now.state == "queued" ? job_now.reason : "");
+      if (what != told) {
+        told = std::move(what);
+        session.err() << printable(change_text(job_now)) << "\n" << std::flush;
       }
     } else if (reply.is_from_node && reply.status == ResponseStatus::kNoQuorum) {
       session.turn_to_next_node();
@@ -86,6 +132,11 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
       return give_up(session, job, reply);
     }
     session.world().clock.sleep(kPollInterval);
+    if (session.world().terminal.take_interrupt()) {
+      if (const auto code = leave_or_cancel(session, job); code.has_value()) {
+        return *code;
+      }
+    }
   }
 }
 

@@ -1,11 +1,14 @@
-// muster jobs: all that wait or run, and the last ones that ended.
+// muster jobs: one's own jobs and what runs of others; any choice of jobs and columns.
 
 #include <algorithm>
-#include <iterator>
-#include <set>
+#include <array>
+#include <functional>
+#include <string_view>
 
 #include "agent/api/jobs.h"
-#include "agent/api/payload.h"
+#include "cli/kit/duration.h"
+#include "cli/kit/host_list.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
@@ -15,112 +18,315 @@
 namespace muster::cli {
 namespace {
 
+using agent::JobSummary;
+
 /// Ended jobs shown without --all.
 constexpr std::size_t kEndedShown = 20;
-/// Answers asked for; each holds hundreds of jobs at least.
-constexpr std::size_t kPagesMax = 1000;
+constexpr Duration kWatchInterval = std::chrono::seconds(2);
+/// Clears the terminal and goes to its first line.
+constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
 
-std::string gpus_text(const agent::JobSummary& job) {
+std::string gpus_text(const JobSummary& job) {
   return std::to_string(job.gpus) + (job.gpu_type.empty() ? "" : "x" + job.gpu_type);
 }
+
+/// It counts as running, and whether it does is not known.
+std::string state_text(const JobSummary& job) {
+  return job.state + (job.is_doubtful ? "?" : "");
+}
+
+std::string time_text(Session& session, std::uint64_t unix_ms) {
+  return unix_ms == 0 ? "-" : session.world().clock.local_time(unix_ms);
+}
+
+/// A name for -o and --sort, and what stands there.
+struct JobColumn {
+  std::string_view name;
+  Table::Column column;
+  std::string (*text)(Session& session, const JobSummary& job);
+  std::int64_t (*rank)(const JobSummary& job);  ///< To sort by; null = by the text.
+};
+
+std::string hours_text(std::uint64_t ms) {
+  const std::uint64_t tenths = ms / (3'600'000 / 10);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+template <class T>
+std::int64_t number(T value) {
+  return static_cast<std::int64_t>(value);
+}
+
+const std::array<JobColumn, 19> kColumns = {{
+    {"id",
+     {.title = "ID", .is_number = true},
+     [](Session&, const JobSummary& j) { return std::to_string(j.id.value()); },
+     [](const JobSummary& j) { return number(j.id.value()); }},
+    {"name",
+     {.title = "NAME", .columns_min = 12},
+     [](Session&, const JobSummary& j) { return j.name; },
+     nullptr},
+    {"user",
+     {.title = "USER", .columns_min = 8},
+     [](Session&, const JobSummary& j) { return j.user; },
+     nullptr},
+    {"state",
+     {.title = "STATE", .columns_min = 10},
+     [](Session&, const JobSummary& j) { return state_text(j); },
+     nullptr},
+    {"gpus",
+     {.title = "GPUS"},
+     [](Session&, const JobSummary& j) { return gpus_text(j); },
+     [](const JobSummary& j) { return number(j.gpus); }},
+    {"hosts",
+     {.title = "HOSTS", .columns_min = 8},
+     [](Session&, const JobSummary& j) { return short_host_list(j.hosts); },
+     nullptr},
+    {"age",
+     {.title = "AGE", .is_number = true},
+     [](Session&, const JobSummary& j) { return format_age(j.age_ms); },
+     [](const JobSummary& j) { return number(j.age_ms); }},
+    {"time",
+     {.title = "TIME", .is_number = true},
+     [](Session&, const JobSummary& j) { return j.run_ms == 0 ? "-" : format_age(j.run_ms); },
+     [](const JobSummary& j) { return number(j.run_ms); }},
+    {"reason",
+     {.title = "REASON", .columns_min = 16},
+     [](Session&, const JobSummary& j) { return j.reason; },
+     nullptr},
+    {"cause",
+     {.title = "CAUSE", .columns_min = 12},
+     [](Session&, const JobSummary& j) { return j.cause; },
+     nullptr},
+    {"attempt",
+     {.title = "ATTEMPT", .is_number = true},
+     [](Session&, const JobSummary& j) { return std::to_string(j.attempt); },
+     [](const JobSummary& j) { return number(j.attempt); }},
+    {"priority",
+     {.title = "PRIORITY", .is_number = true},
+     [](Session&, const JobSummary& j) { return std::to_string(j.priority); },
+     [](const JobSummary& j) { return number(j.priority); }},
+    {"type",
+     {.title = "TYPE"},
+     [](Session&, const JobSummary& j) { return j.gpu_type.empty() ? "any" : j.gpu_type; },
+     nullptr},
+    {"submit",
+     {.title = "SUBMITTED", .columns_min = 19},
+     [](Session& s, const JobSummary& j) { return time_text(s, j.submit_unix_ms); },
+     [](const JobSummary& j) { return number(j.submit_unix_ms); }},
+    {"start",
+     {.title = "STARTED", .columns_min = 19},
+     [](Session& s, const JobSummary& j) { return time_text(s, j.start_unix_ms); },
+     [](const JobSummary& j) { return number(j.start_unix_ms); }},
+    {"end",
+     {.title = "ENDED", .columns_min = 19},
+     [](Session& s, const JobSummary& j) { return time_text(s, j.end_unix_ms); },
+     [](const JobSummary& j) { return number(j.end_unix_ms); }},
+    {"exit",
+     {.title = "EXIT", .is_number = true},
+     [](Session&, const JobSummary& j) {
+       return is_ended(j.state) ? std::to_string(j.exit_code) : "-";
+     },
+     [](const JobSummary& j) { return number(j.exit_code); }},
+    {"gpuhours",
+     {.title = "GPU-HOURS", .is_number = true},
+     [](Session&, const JobSummary& j) { return hours_text(j.gpu_ms); },
+     [](const JobSummary& j) { return number(j.gpu_ms); }},
+    {"nhosts",
+     {.title = "NHOSTS", .is_number = true},
+     [](Session&, const JobSummary& j) { return std::to_string(j.hosts.size()); },
+     [](const JobSummary& j) { return number(j.hosts.size()); }},
+}};
+
+constexpr char kUsualColumns[] = "id,name,user,state,gpus,hosts,age,time,reason";
+
+Result<std::vector<const JobColumn*>> columns_named(const std::string& names) {
+  std::vector<const JobColumn*> columns;
+  for (std::size_t start = 0; start <= names.size();) {
+    const std::size_t end = std::min(names.find(',', start), names.size());
+    const std::string name = names.substr(start, end - start);
+    const auto found = std::find_if(kColumns.begin(), kColumns.end(),
+                                    [&](const JobColumn& each) { return each.name == name; });
+    if (found == kColumns.end()) {
+      std::vector<std::string> known;
+      for (const JobColumn& each : kColumns) {
+        known.emplace_back(each.name);
+      }
+      return Error{ErrorCode::kInvalid, "'" + name + "' is no column, these are: " + join(known)};
+    }
+    columns.push_back(&*found);
+    start = end + 1;
+  }
+  return columns;
+}
+
+/// What was left out of a list, for people.
+struct LeftOut {
+  std::size_t ended = 0;   ///< For their age.
+  std::size_t others = 0;  ///< Of other users, which do not run.
+  std::size_t limit = 0;   ///< Beyond --limit.
+};
 
 class Jobs final : public Verb {
  public:
   void describe(Options& options) override {
+    choice_.describe(options, "Only these jobs", false);
+    options.value(
+        "--sort", [this](const std::string& given) { return take_sort(given); },
+        "Order by this column, -COLUMN backwards (default id)", "COLUMN");
+    options.value(
+        "-o,--columns", [this](const std::string& given) { return take_columns(given); },
+        "Show these columns (default " + std::string(kUsualColumns) +
+            "); also cause, attempt, priority, type, submit, start, end, exit, gpuhours, nhosts",
+        "COLUMN[,COLUMN...]");
+    options.number("--limit", limit_, "Show so many jobs at most; 0 = all that are chosen");
+    options.flag("--no-header", no_header_, "Leave the line of titles out, for scripts");
+    options.flag("-w,--watch", watch_, "Show it anew every 2 s until it is interrupted");
     common_.describe(options);
     common_.describe_consistent(options);
-    options.flag("-a,--all", all_, "Show all ended jobs, not the last 20 only");
-    options.value(
-        "--state", [this](const std::string& given) { return add_states(given); },
-        "Only jobs in these states: " + join(state_names()), "STATE[,STATE...]");
-    options.example("muster jobs --state queued,running");
+    options.example("muster jobs --state queued,running --sort -gpus");
   }
 
   int run(Session& session) override {
-    auto list = read_all(session);
+    if (!watch_) {
+      return show(session, "");
+    }
+    int code = 0;
+    while (session.out().good()) {
+      // Who watches sits out an election or a node's restart; the line says what is amiss.
+      code = show(session, session.common().is_json ? "" : kClearScreen);
+      session.out() << std::flush;
+      session.world().clock.sleep(kWatchInterval);
+    }
+    return code;
+  }
+
+ private:
+  int show(Session& session, const std::string& first) {
+    auto list = read_jobs(session);
     if (!list.has_value()) {
       return session.failed();
     }
-    const std::size_t hidden = filter(list->jobs);
+    const LeftOut left_out = filter(session, list->jobs);
     if (session.common().is_json) {
-      session.out() << to_json(*list, hidden, session.last()) << "\n";
+      session.out() << to_json(*list, left_out.ended + left_out.others + left_out.limit,
+                               session.last())
+                    << "\n";
       return 0;
     }
-    session.out() << table_of(*list);
-    if (hidden > 0) {
-      session.note(std::to_string(hidden) + " older ended jobs are not shown (--all)");
+    session.out() << first << table_of(session, *list);
+    if (!watch_) {
+      tell_left_out(session, left_out);
     }
     return 0;
   }
 
- private:
-  /// Page by page; a job that is submitted meanwhile may or may not be among them.
-  static std::optional<agent::JobList> read_all(Session& session) {
-    agent::JobList all;
-    for (std::size_t page = 0; page < kPagesMax; ++page) {
-      auto list = session.read<agent::JobList>(agent::Verb::kJobs,
-                                               agent::encode_payload(agent::JobsQuery{all.next}));
-      if (!list.has_value()) {
-        return std::nullopt;
-      }
-      std::move(list->jobs.begin(), list->jobs.end(), std::back_inserter(all.jobs));
-      if (list->next <= all.next) {
-        return all;
-      }
-      all.next = list->next;
+  static void tell_left_out(Session& session, const LeftOut& left_out) {
+    std::vector<std::string> parts;
+    if (left_out.ended > 0) {
+      parts.push_back(std::to_string(left_out.ended) + " older ended jobs");
     }
-    session.note("there are more jobs than " + std::to_string(kPagesMax) + " answers hold");
-    return all;
+    if (left_out.others > 0) {
+      parts.push_back(std::to_string(left_out.others) + " of others that do not run");
+    }
+    if (!parts.empty()) {
+      session.note(join(parts, " and ") + " are not shown (--all)");
+    }
+    if (left_out.limit > 0) {
+      session.note(std::to_string(left_out.limit) + " more are not shown (--limit)");
+    }
   }
 
-  Status add_states(const std::string& given) {
-    for (std::size_t start = 0; start <= given.size();) {
-      const std::size_t end = std::min(given.find(',', start), given.size());
-      const std::string name = given.substr(start, end - start);
-      if (!is_state(name)) {
-        return Error{ErrorCode::kInvalid,
-                     "'" + name + "' is no job state, these are: " + join(state_names())};
-      }
-      states_.insert(name);
-      start = end + 1;
+  Status take_sort(const std::string& given) {
+    is_backwards_ = given.starts_with("-");
+    const auto columns = columns_named(given.substr(is_backwards_ ? 1 : 0));
+    if (!columns) {
+      return columns.error();
     }
+    if (columns->size() != 1) {
+      return Error{ErrorCode::kInvalid, "one column, please"};
+    }
+    sort_ = columns->front();
     return ok();
   }
 
-  /// Keeps what is to be shown; how many ended jobs were left out for their age.
-  std::size_t filter(std::vector<agent::JobSummary>& jobs) const {
-    std::erase_if(jobs, [this](const agent::JobSummary& job) {
-      return !states_.empty() && !states_.contains(job.state);
-    });
+  Status take_columns(const std::string& given) {
+    const auto columns = columns_named(given);
+    if (!columns) {
+      return columns.error();
+    }
+    columns_ = *columns;
+    return ok();
+  }
+
+  /// Keeps what is to be shown, in its order.
+  LeftOut filter(Session& session, std::vector<JobSummary>& jobs) const {
+    LeftOut left_out;
+    const std::string me = session.world().user_name();
+    std::erase_if(jobs, [&](const JobSummary& job) { return !choice_.matches_but_for_user(job); });
+    if (!choice_.is_of_all_users() && !choice_.has_ids()) {
+      left_out.others = std::erase_if(jobs, [&](const JobSummary& job) {
+        const bool is_running =
+            job.state == "running" || job.state == "scheduled" || job.state == "stopping";
+        return job.user != me && !is_running;
+      });
+    }
     const auto ended = static_cast<std::size_t>(std::count_if(
         jobs.begin(), jobs.end(), [](const auto& job) { return is_ended(job.state); }));
-    std::size_t surplus = all_ || ended <= kEndedShown ? 0 : ended - kEndedShown;
-    const std::size_t hidden = surplus;
-    std::erase_if(jobs, [&surplus](const agent::JobSummary& job) {
+    const bool is_whole = choice_.has_all() || choice_.has_ids() || choice_.has_filter();
+    std::size_t surplus = is_whole || ended <= kEndedShown ? 0 : ended - kEndedShown;
+    left_out.ended = surplus;
+    std::erase_if(jobs, [&surplus](const JobSummary& job) {
       const bool is_hidden = surplus > 0 && is_ended(job.state);
       surplus -= is_hidden ? 1 : 0;
       return is_hidden;
     });
-    return hidden;
-  }
-
-  static std::string table_of(const agent::JobList& list) {
-    Table table({{.title = "ID", .is_number = true},
-                 {.title = "NAME", .columns_min = 12},
-                 {.title = "STATE"},
-                 {.title = "GPUS"},
-                 {.title = "ATTEMPT", .is_number = true},
-                 {.title = "HOSTS", .columns_min = 12},
-                 {.title = "CAUSE", .columns_min = 12}});
-    for (const agent::JobSummary& job : list.jobs) {
-      table.add({std::to_string(job.id.value()), job.name, job.state, gpus_text(job),
-                 std::to_string(job.attempt), join(job.hosts, ","), job.cause});
+    order(session, jobs);
+    if (limit_ != 0 && jobs.size() > limit_) {
+      left_out.limit = jobs.size() - limit_;
+      jobs.resize(limit_);
     }
-    return table.text();
+    return left_out;
   }
 
-  bool all_ = false;
-  std::set<std::string> states_;
+  void order(Session& session, std::vector<JobSummary>& jobs) const {
+    if (sort_ == nullptr) {
+      return;
+    }
+    const auto is_before = [&](const JobSummary& a, const JobSummary& b) {
+      return sort_->rank != nullptr ? sort_->rank(a) < sort_->rank(b)
+                                    : sort_->text(session, a) < sort_->text(session, b);
+    };
+    std::stable_sort(jobs.begin(), jobs.end(), [&](const JobSummary& a, const JobSummary& b) {
+      return is_backwards_ ? is_before(b, a) : is_before(a, b);
+    });
+  }
+
+  std::string table_of(Session& session, const agent::JobList& list) const {
+    const auto columns = columns_.empty() ? *columns_named(kUsualColumns) : columns_;
+    std::vector<Table::Column> titles;
+    for (const JobColumn* each : columns) {
+      titles.push_back(each->column);
+    }
+    Table table(titles);
+    for (const JobSummary& job : list.jobs) {
+      std::vector<std::string> cells;
+      for (const JobColumn* each : columns) {
+        cells.push_back(each->text(session, job));
+      }
+      table.add(std::move(cells));
+    }
+    const std::string text = table.text();
+    return no_header_ ? text.substr(text.find('\n') + 1) : text;
+  }
+
+  JobChoice choice_;
+  std::vector<const JobColumn*> columns_;
+  const JobColumn* sort_ = nullptr;
+  bool is_backwards_ = false;
+  std::uint64_t limit_ = 0;
+  bool no_header_ = false;
+  bool watch_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // muster logs: what the ranks of a job wrote, read from the hosts that hold it.
 
 #include <algorithm>
+#include <optional>
 
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
@@ -24,8 +25,17 @@ class Logs final : public Verb {
     options.flag("-f,--follow", follow_,
                  "Go on until the ranks have ended: of that attempt, or without one of all");
     options.value(
-        "-r,--rank", [this](const std::string& text) { return accept_rank(text); },
-        "The rank, or all, each line behind its [rank] (default 0)", "N|all");
+        "-r,--rank", [this](const std::string& text) { return accept_ranks(text); },
+        "The rank; of several, or all, each line stands behind its [rank] (default 0)",
+        "N[,N-M...]|all");
+    options.value(
+        "-n,--tail",
+        [this](const std::string& text) -> Status {
+          const auto number = parse_number(text);
+          tail_ = number ? std::optional(*number) : std::nullopt;
+          return number ? ok() : Status(number.error());
+        },
+        "Only the last so many lines of each rank, and with -f what follows", "N");
     options.number("--attempt", attempt_, "The attempt, counted from 1; 0 is the last one");
     common_.describe(options);
     options.example("muster logs 17 -f --rank all");
@@ -53,6 +63,7 @@ class Logs final : public Verb {
       if (outputs.empty()) {
         return fail_without_rank(session, *detail, *attempt);
       }
+      note_missing(session, outputs);
       const int code = copy(session, outputs, attempt->number);
       exit_code = exit_code == 0 ? code : exit_code;
       shown = attempt->number;
@@ -61,17 +72,42 @@ class Logs final : public Verb {
   }
 
  private:
-  Status accept_rank(const std::string& text) {
+  struct RankRange {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+  };
+
+  Status accept_ranks(const std::string& text) {
+    ranks_.clear();
     all_ = text == "all";
-    if (all_) {
-      return ok();
+    for (std::size_t start = 0; !all_ && start <= text.size();) {
+      const std::size_t end = std::min(text.find(',', start), text.size());
+      const std::string word = text.substr(start, end - start);
+      const std::size_t dash = word.find('-');
+      const auto first = parse_number(word.substr(0, dash));
+      const auto last = dash == std::string::npos ? first : parse_number(word.substr(dash + 1));
+      if (!first || !last || *last < *first) {
+        return Error{ErrorCode::kInvalid,
+                     "'" + word + "' is neither a rank's number, a range as 4-7, nor all"};
+      }
+      ranks_.push_back({*first, *last});
+      start = end + 1;
     }
-    const Result<std::uint64_t> number = parse_number(text);
-    if (!number) {
-      return Error{ErrorCode::kInvalid, "'" + text + "' is neither a rank's number nor all"};
-    }
-    rank_ = *number;
     return ok();
+  }
+
+  bool is_wanted(std::uint64_t rank) const {
+    return all_ || std::any_of(ranks_.begin(), ranks_.end(), [rank](const RankRange& range) {
+             return range.first <= rank && rank <= range.last;
+           });
+  }
+  bool is_of_several() const {
+    return all_ || ranks_.size() > 1 || ranks_.front().last > ranks_.front().first;
+  }
+  std::string ranks_text() const {
+    return std::to_string(ranks_.front().first) + (ranks_.front().last == ranks_.front().first
+                                                       ? ""
+                                                       : "-" + std::to_string(ranks_.front().last));
   }
 
   /// With --follow, waits until the job has an attempt above `shown` to read from, or ended without
@@ -102,13 +138,13 @@ class Logs final : public Verb {
                         const agent::AttemptInfo& attempt) const {
     if (attempt.members_left_out > 0) {
       return session.fail(agent::ResponseStatus::kFailed,
-                          "the answer has no room for the hosts of rank " + std::to_string(rank_) +
+                          "the answer has no room for the hosts of rank " + ranks_text() +
                               " in attempt " + std::to_string(attempt.number));
     }
     return session.fail(agent::ResponseStatus::kNotFound,
                         "attempt " + std::to_string(attempt.number) + " of job " +
                             std::to_string(detail.summary.id.value()) + " has no rank " +
-                            std::to_string(rank_));
+                            ranks_text());
   }
 
   /// The one asked for, or the newest; of those that follow what was `shown`, the first.
@@ -134,12 +170,25 @@ class Logs final : public Verb {
            (is_ended(detail.summary.state) ? "" : ": wait for it with -f");
   }
 
+  /// Of several that were asked for some may not be there: those that are there are shown.
+  void note_missing(Session& session, const std::vector<RankOutput>& outputs) const {
+    for (const RankRange& range : ranks_) {
+      const bool is_there = std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) {
+        return range.first <= output.rank() && output.rank() <= range.last;
+      });
+      if (!all_ && !is_there) {
+        session.note("there is no rank " + std::to_string(range.first) +
+                     (range.last == range.first ? "" : "-" + std::to_string(range.last)));
+      }
+    }
+  }
+
   std::vector<RankOutput> ranks_of(JobId job, const agent::AttemptInfo& attempt) const {
     std::vector<RankOutput> outputs;
     for (const agent::MemberInfo& member : attempt.members) {
       for (std::uint64_t local = 0; local < member.gpus.size(); ++local) {
         const std::uint64_t rank = member.first_rank + local;
-        if (all_ || rank == rank_) {
+        if (is_wanted(rank)) {
           RankSource source{job,
                             attempt.number,
                             attempt.token,
@@ -148,7 +197,7 @@ class Logs final : public Verb {
                             rank,
                             output_bytes(member, rank),
                             rank_state(member, rank)};
-          outputs.emplace_back(std::move(source), all_);
+          outputs.emplace_back(std::move(source), is_of_several(), tail_);
         }
       }
     }
@@ -238,7 +287,8 @@ class Logs final : public Verb {
   std::vector<std::uint64_t> job_;
   bool follow_ = false;
   bool all_ = false;
-  std::uint64_t rank_ = 0;
+  std::vector<RankRange> ranks_ = {{0, 0}};
+  std::optional<std::uint64_t> tail_;
   std::uint64_t attempt_ = 0;
 };
 

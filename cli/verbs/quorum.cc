@@ -13,6 +13,24 @@
 namespace muster::cli {
 namespace {
 
+/// How many more voters may fail; of a quorum that lost its majority, what is left of it.
+std::string tolerates_text(const agent::QuorumInfo& quorum) {
+  std::size_t live = 0;
+  std::size_t all = 0;
+  for (const agent::VoterInfo& voter : quorum.voters) {
+    all += voter.is_learner ? 0 : 1;
+    const bool is_gone =
+        voter.state == "suspect" || voter.state == "unreachable" || voter.state == "left";
+    live += voter.is_learner || is_gone ? 0 : 1;
+  }
+  if (all > 0 && live < all / 2 + 1) {
+    return "nothing: " + std::to_string(live) + " of " + std::to_string(all) +
+           " voters answer, a majority is " + std::to_string(all / 2 + 1) + "\n";
+  }
+  return std::to_string(quorum.tolerates) +
+         (quorum.tolerates == 1 ? " failed voter\n" : " failed voters\n");
+}
+
 std::string summary(const agent::QuorumInfo& quorum, const std::string& answered_by) {
   const std::string leader = quorum.leader.is_zero()
                                  ? "none known: nothing is accepted or placed until a majority of "
@@ -24,9 +42,7 @@ std::string summary(const agent::QuorumInfo& quorum, const std::string& answered
          (quorum.epoch > 1 ? "epoch      " + std::to_string(quorum.epoch) + " (recovered)\n" : "") +
          "term       " + std::to_string(quorum.term.value()) + "\n" + "log        commit " +
          std::to_string(quorum.commit.value()) + ", applied " +
-         std::to_string(quorum.applied.value()) + "\n" + "tolerates  " +
-         std::to_string(quorum.tolerates) +
-         (quorum.tolerates == 1 ? " failed voter\n" : " failed voters\n");
+         std::to_string(quorum.applied.value()) + "\n" + "tolerates  " + tolerates_text(quorum);
 }
 
 /// How far each voter is, and when it was heard, only the leader knows.

@@ -77,7 +77,8 @@ class QuorumChange final : public Verb {
     } else if (name_.empty()) {
       session.out() << "another voter leads: `muster quorum` says which\n";
     } else {
-      session.out() << "host " << printable(name_) << " " << kind_.done
+      session.out() << "host " << printable(name_) << " "
+                    << (kind_.action == QuorumAction::kRemove ? "votes no more" : kind_.done)
                     << (detail.empty() ? "" : ": " + printable(detail)) << "\n";
     }
   }

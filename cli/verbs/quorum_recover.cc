@@ -181,12 +181,12 @@ class QuorumRecover final : public Verb {
   }
 
   static bool confirms(Session& session, const RecoveryInfo& chosen) {
-    if (!session.world().ask) {
+    if (!session.world().terminal.ask) {
       return false;
     }
-    const auto answer =
-        session.world().ask(printable("Are the others gone for good, and shall it go on from " +
-                                      chosen.host_name + "? [yes/no] "));
+    const auto answer = session.world().terminal.ask(
+        printable("Are the others gone for good, and shall it go on from " + chosen.host_name +
+                  "? [yes/no] "));
     return answer == "yes" || answer == "y";
   }
 

@@ -6,6 +6,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/table.h"
@@ -50,14 +51,19 @@ std::string missing_hosts_text(const std::vector<agent::AttemptInfo>& attempts) 
 
 std::string summary_text(const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
+  const std::string& said = job.reason.empty() ? job.cause : job.reason;
   std::string text = "job        " + std::to_string(job.id.value()) + " " + job.name + "\n" +
-                     "state      " + job.state + (job.cause.empty() ? "" : ": " + job.cause) +
+                     "state      " + job.state + (job.is_doubtful ? "?" : "") +
+                     (said.empty() || said == job.state ? "" : ": " + said) +
                      missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" +
                      "gpus       " + std::to_string(job.gpus) +
                      (job.gpu_type.empty() ? " of any type" : " x " + job.gpu_type) + "\n" +
                      "priority   " + std::to_string(job.priority) + "\n";
   if (!job.hosts.empty()) {
     text += "hosts      " + join(job.hosts) + "\n";
+  }
+  if (job.run_ms > 0) {
+    text += "ran        " + format_after(std::chrono::milliseconds(job.run_ms)) + "\n";
   }
   return text;
 }
@@ -115,19 +121,23 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
                                               " hosts that the answer has no room for\n");
 }
 
-std::string transitions_text(const std::vector<agent::TransitionInfo>& transitions) {
+/// The hour of the day; an older node says only what passed since the first one.
+std::string transitions_text(Session& session,
+                             const std::vector<agent::TransitionInfo>& transitions) {
   if (transitions.empty()) {
     return "";
   }
   Table table({{.title = "LOG", .is_number = true},
-               {.title = "AFTER", .is_number = true},
+               {.title = "WHEN"},
                {.title = "STATE"},
                {.title = "CAUSE", .columns_min = 12}});
   const std::uint64_t first_ms = transitions.front().cluster_ms;
   for (const agent::TransitionInfo& transition : transitions) {
     const auto after = std::chrono::milliseconds(transition.cluster_ms - first_ms);
-    table.add({std::to_string(transition.index.value()), format_after(after), transition.state,
-               transition.cause});
+    table.add({std::to_string(transition.index.value()),
+               transition.unix_ms == 0 ? "+" + format_after(after)
+                                       : session.world().clock.local_time(transition.unix_ms),
+               transition.state, transition.cause});
   }
   return "\n" + table.text();
 }
@@ -135,15 +145,46 @@ std::string transitions_text(const std::vector<agent::TransitionInfo>& transitio
 class Show final : public Verb {
  public:
   void describe(Options& options) override {
-    options.numbers("JOB", job_, "The job", 1);
+    choice_.describe(options, "The jobs", true);
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster show 17");
   }
 
   int run(Session& session) override {
-    const auto detail = session.read<agent::JobDetail>(
-        agent::Verb::kShow, agent::encode_payload(agent::JobRef{JobId(job_.at(0))}));
+    if (const Status status = choice_.check(); !status) {
+      return session.fail(agent::ResponseStatus::kUsage, status.error().text);
+    }
+    auto jobs = choice_.plain_ids();
+    if (!jobs.has_value()) {
+      const auto list = read_jobs(session);
+      if (!list.has_value()) {
+        return session.failed();
+      }
+      jobs.emplace();
+      for (const agent::JobSummary& job : list->jobs) {
+        if (choice_.matches(job, session.world().user_name())) {
+          jobs->push_back(job.id);
+        }
+      }
+      if (jobs->empty()) {
+        return session.fail(agent::ResponseStatus::kNotFound,
+                            "no such job; `muster jobs --all` lists them");
+      }
+    }
+    int exit_code = 0;
+    for (const JobId job : *jobs) {
+      session.out() << (job != jobs->front() && !session.common().is_json ? "\n" : "");
+      const int code = show(session, job);
+      exit_code = exit_code == 0 ? code : exit_code;
+    }
+    return exit_code;
+  }
+
+ private:
+  static int show(Session& session, JobId job) {
+    const auto detail = session.read<agent::JobDetail>(agent::Verb::kShow,
+                                                       agent::encode_payload(agent::JobRef{job}));
     if (!detail.has_value()) {
       return session.failed();
     }
@@ -155,12 +196,11 @@ class Show final : public Verb {
     for (const agent::AttemptInfo& attempt : detail->attempts) {
       session.out() << attempt_text(attempt);
     }
-    session.out() << transitions_text(detail->transitions);
+    session.out() << transitions_text(session, detail->transitions);
     return 0;
   }
 
- private:
-  std::vector<std::uint64_t> job_;
+  JobChoice choice_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "agent/api/request.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
+#include "cli/kit/text.h"
 #include "cli/verbs/job_wait.h"
 #include "cli/verbs/submit_options.h"
 #include "cli/verbs/verb.h"
@@ -45,6 +46,10 @@ class Submit final : public Verb {
     if (session.common().is_verbose) {
       session.note("key " + submit->key);
     }
+    if (const auto names = options_.overruled(); !names.empty()) {
+      session.note(join(names) + (names.size() == 1 ? " is" : " are") +
+                   " set for each rank by Muster: what was given is not used");
+    }
     const Reply reply = send(session, *submit);
     if (!reply.is_ok()) {
       return session.fail(reply.status, explained(reply, *submit));
@@ -53,9 +58,6 @@ class Submit final : public Verb {
     if (!accepted.has_value()) {
       return session.fail(ResponseStatus::kUnknown,
                           "the node's answer is not understood" + repeat_line(*submit));
-    }
-    if (!session.common().is_verbose) {
-      session.note("key " + submit->key);
     }
     const std::string named = "job " + std::to_string(accepted->job.value());
     if (session.common().is_json && wait_) {

@@ -1,7 +1,12 @@
 #include "cli/verbs/submit_options.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "cli/kit/duration.h"
 
@@ -34,11 +39,63 @@ std::string base_name(const std::string& path) {
 }
 
 Status check_variable(const std::string& variable) {
-  const std::size_t equals = variable.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    return invalid("--env: '" + variable + "' is not of the form KEY=VALUE");
+  if (variable.empty() || variable.front() == '=') {
+    return invalid("--env: '" + variable + "' is neither NAME nor NAME=VALUE");
   }
   return ok();
+}
+
+std::string name_of(const std::string& variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+bool is_one_of(std::span<const std::string_view> names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What a job gets of the submitter's environment unless it is said otherwise; and CONDA_*.
+constexpr std::array<std::string_view, 6> kUsualVariables = {
+    "PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH"};
+constexpr std::string_view kUsualPrefix = "CONDA_";
+/// Of this shell alone, and other at each command.
+constexpr std::array<std::string_view, 4> kOfTheShell = {"_", "PWD", "OLDPWD", "SHLVL"};
+/// What each rank is told by its supervisor, whatever the job says (rank_supervisor_launch.h).
+constexpr std::array<std::string_view, 12> kOwnVariables = {
+    "RANK",          "LOCAL_RANK",     "WORLD_SIZE",   "LOCAL_WORLD_SIZE",
+    "NODE_RANK",     "MASTER_ADDR",    "MASTER_PORT",  "CUDA_VISIBLE_DEVICES",
+    "MUSTER_JOB_ID", "MUSTER_ATTEMPT", "MUSTER_TOKEN", "MUSTER_HOSTS"};
+
+/// Runs a script, so that a job is better called after that.
+bool is_interpreter(const std::string& name) {
+  static constexpr std::array<std::string_view, 13> kInterpreters = {
+      "bash", "sh",    "zsh",      "dash",       "perl",      "ruby",   "node",
+      "env",  "julia", "torchrun", "accelerate", "deepspeed", "Rscript"};
+  return name.starts_with("python") || is_one_of(kInterpreters, name);
+}
+
+bool is_script(const std::string& word) {
+  static constexpr std::array<std::string_view, 8> kEndings = {".py", ".sh", ".pl", ".rb",
+                                                               ".js", ".jl", ".R",  ".bash"};
+  return word.front() != '-' && std::any_of(kEndings.begin(), kEndings.end(), [&](auto ending) {
+           return word.size() > ending.size() && word.ends_with(ending);
+         });
+}
+
+/// What people call a job by: its script's or module's name, else its program's.
+std::string name_of_command(const std::vector<std::string>& argv) {
+  const std::string program = base_name(argv.front());
+  if (!is_interpreter(program)) {
+    return program;
+  }
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    if (argv[i] == "-m" && i + 1 < argv.size()) {
+      return argv[i + 1];
+    }
+    if (!argv[i].empty() && is_script(argv[i])) {
+      return base_name(argv[i]);
+    }
+  }
+  return program;
 }
 
 }  // namespace
@@ -46,16 +103,24 @@ Status check_variable(const std::string& variable) {
 void SubmitOptions::describe(Options& options) {
   options.number("-g,--gpus", gpus_, "GPUs of the gang, one rank each");
   options.text("--gpu-type", spec_.gpu_type, "GPU type, as `muster hosts` shows it; else any", "T");
-  options.text("--name", name_, "Name for people; else the command's", "NAME");
+  options.text("--name", name_, "Name for people; else that of the script or command", "NAME");
   options.number("--retries", retries_, "New attempts after failures of the program");
   options.integer("--priority", priority_, "Higher goes first");
-  options.list("-e,--env", environment_, "Set a variable for every rank; may be repeated", "K=V");
+  options.list("-e,--env", environment_,
+               "A variable for every rank, with this value or, without one, with the value that it "
+               "has here; may be repeated. Of this environment a job gets PATH, HOME, LANG, "
+               "VIRTUAL_ENV, CONDA_*, PYTHONPATH and LD_LIBRARY_PATH. RANK, WORLD_SIZE, "
+               "MASTER_ADDR and the like are set for each rank and win",
+               "NAME[=VALUE]");
+  options.flag("--env-all", env_all_, "All variables of this environment");
+  options.flag("--env-none", env_none_, "None of them but those given by -e");
   options.text("--cwd", directory_, "Working directory of the ranks; else this one", "DIR");
   options.value(
-      "--isolation,--hold", [this](const std::string& text) { return accept_hold(text); },
+      "--isolation", [this](const std::string& text) { return accept_hold(text); },
       "How long a host keeps its ranks alive without word from the quorum, or keep for ever "
       "(default 10m over several hosts, 2m on one)",
       "DURATION|keep");
+  options.alias("--hold", [this](const std::string& text) { return accept_hold(text); });
   options.duration("--grace", spec_.grace, "Time between TERM and KILL");
   options.duration("--patience", spec_.patience, "Time a silent host has before the gang stops");
   options.value(
@@ -111,6 +176,9 @@ Status SubmitOptions::check() const {
       priority_ > std::numeric_limits<std::int32_t>::max()) {
     return invalid("--priority: " + std::to_string(priority_) + " does not fit into 32 bits");
   }
+  if (env_all_ && env_none_) {
+    return invalid("--env-all and --env-none: choose one");
+  }
   for (const std::string& variable : environment_) {
     if (const Status status = check_variable(variable); !status) {
       return status;
@@ -123,35 +191,78 @@ Status SubmitOptions::check() const {
   if (!key_.empty() && !is_key(key_)) {
     return invalid("--key: '" + key_ + "' is not 32 digits of 0-9 and a-f");
   }
-  return check_command();
+  return ok();
 }
 
-Status SubmitOptions::check_command() const {
-  const std::size_t size_bytes = size_of(argv_) + size_of(environment_);
+Status SubmitOptions::check_command(const std::vector<std::string>& environment) const {
+  const std::size_t size_bytes = size_of(argv_) + size_of(environment);
   if (size_bytes > scheduler::kCommandBytesMax) {
-    return invalid("command and --env take " + std::to_string(size_bytes) + " bytes, at most " +
-                   std::to_string(scheduler::kCommandBytesMax) +
+    return invalid("command and environment take " + std::to_string(size_bytes) +
+                   " bytes, at most " + std::to_string(scheduler::kCommandBytesMax) +
                    " are possible: put them into a file");
   }
-  if (argv_.size() + environment_.size() > kCommandWordsMax) {
-    return invalid("command and --env are more than " + std::to_string(kCommandWordsMax) +
+  if (argv_.size() + environment.size() > kCommandWordsMax) {
+    return invalid("command and environment are more than " + std::to_string(kCommandWordsMax) +
                    " words: put them into a file");
   }
   return ok();
+}
+
+Result<std::vector<std::string>> SubmitOptions::environment(const World& world) const {
+  std::map<std::string, std::string> variables;
+  for (const std::string& variable : world.all_environment()) {
+    const std::string name = name_of(variable);
+    const bool is_usual = is_one_of(kUsualVariables, name) || name.starts_with(kUsualPrefix);
+    if (!env_none_ && (env_all_ ? !is_one_of(kOfTheShell, name) : is_usual)) {
+      variables[name] = variable;
+    }
+  }
+  for (const std::string& given : environment_) {
+    const std::string name = name_of(given);
+    const auto here = name == given ? world.environment(name) : std::optional<std::string>("");
+    if (!here.has_value()) {
+      return invalid("--env: " + name + " is not set here: give it a value as " + name + "=VALUE");
+    }
+    variables[name] = name == given ? name + "=" + *here : given;
+  }
+  std::vector<std::string> all;
+  for (auto& [name, variable] : variables) {
+    if (!is_one_of(kOwnVariables, name)) {
+      all.push_back(std::move(variable));
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> SubmitOptions::overruled() const {
+  std::vector<std::string> names;
+  for (const std::string& given : environment_) {
+    if (is_one_of(kOwnVariables, name_of(given))) {
+      names.push_back(name_of(given));
+    }
+  }
+  return names;
 }
 
 Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   if (const Status status = check(); !status) {
     return status.error();
   }
+  Result<std::vector<std::string>> variables = environment(world);
+  if (!variables) {
+    return variables.error();
+  }
+  if (const Status status = check_command(*variables); !status) {
+    return status.error();
+  }
   agent::SubmitArgs submit;
   submit.key = key_.empty() ? world.random_key() : key_;
   submit.spec = spec_;
-  submit.spec.name = name_.empty() ? base_name(argv_.front()).substr(0, kNameBytesMax) : name_;
+  submit.spec.name = name_.empty() ? name_of_command(argv_).substr(0, kNameBytesMax) : name_;
   submit.spec.user = world.user_name();
   submit.spec.gpus = static_cast<std::uint32_t>(gpus_);
   submit.spec.argv = argv_;
-  submit.spec.environment = environment_;
+  submit.spec.environment = *std::move(variables);
   submit.spec.directory = world.working_directory();
   if (!directory_.empty()) {
     submit.spec.directory =
@@ -168,13 +279,22 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
 
 std::vector<std::string> as_repeated(const std::vector<std::string>& args,
                                      const agent::SubmitArgs& first) {
-  std::vector<std::string> repeated = {"--key", first.key, "--cwd", first.spec.directory};
+  static constexpr std::array<std::string_view, 4> kWithValue = {"--key", "--cwd", "-e", "--env"};
+  static constexpr std::array<std::string_view, 2> kFlags = {"--env-all", "--env-none"};
+  std::vector<std::string> repeated = {"--key", first.key, "--cwd", first.spec.directory,
+                                       "--env-none"};
+  for (const std::string& variable : first.spec.environment) {
+    repeated.insert(repeated.end(), {"-e", variable});
+  }
   const auto command = std::find(args.begin(), args.end(), "--");
   for (auto arg = args.begin(); arg < command; ++arg) {
-    if (*arg == "--key" || *arg == "--cwd") {
+    const bool is_joined = arg->starts_with("--key=") || arg->starts_with("--cwd=") ||
+                           arg->starts_with("--env=") ||
+                           (arg->starts_with("-e") && arg->size() > 2);
+    if (is_one_of(kWithValue, *arg)) {
       // Its value goes with it; parsing made sure that there is one.
       ++arg;
-    } else if (arg->rfind("--key=", 0) != 0 && arg->rfind("--cwd=", 0) != 0) {
+    } else if (!is_joined && !is_one_of(kFlags, *arg)) {
       repeated.push_back(*arg);
     }
   }

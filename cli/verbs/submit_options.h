@@ -23,14 +23,20 @@ class SubmitOptions {
   void describe(Options& options);
   /// The spec and the key, drawn now unless one was given. kInvalid says what is wrong with them.
   Result<agent::SubmitArgs> arguments(const World& world) const;
+  /// Variables that were given a value which no rank will see.
+  std::vector<std::string> overruled() const;
 
  private:
   Status accept_hold(const std::string& text);
   Status check() const;
-  Status check_command() const;
+  Status check_command(const std::vector<std::string>& environment) const;
+  /// "NAME=VALUE", by name.
+  Result<std::vector<std::string>> environment(const World& world) const;
 
   std::vector<std::string> argv_;
-  std::vector<std::string> environment_;
+  std::vector<std::string> environment_;  ///< As given: NAME or NAME=VALUE.
+  bool env_all_ = false;
+  bool env_none_ = false;
   std::uint64_t gpus_ = 1;
   std::uint64_t retries_ = 0;
   std::int64_t priority_ = 0;
@@ -40,8 +46,8 @@ class SubmitOptions {
   scheduler::JobSpec spec_;  ///< The rest, written by the options directly.
 };
 
-/// The arguments of a submit with the key and the directory of the `first` one, whether they were
-/// there or not: from wherever it is repeated, it is the same job.
+/// The arguments of a submit with the key, the directory and the environment of the `first` one,
+/// whether they were there or not: from wherever it is repeated, it is the same job.
 std::vector<std::string> as_repeated(const std::vector<std::string>& args,
                                      const agent::SubmitArgs& first);
 

@@ -23,12 +23,18 @@ class Verb {
 
 std::unique_ptr<Verb> make_agent();
 std::unique_ptr<Verb> make_cancel();
+std::unique_ptr<Verb> make_completion();
 std::unique_ptr<Verb> make_events();
 std::unique_ptr<Verb> make_fence();
 std::unique_ptr<Verb> make_hosts();
+std::unique_ptr<Verb> make_host_drain();
+std::unique_ptr<Verb> make_host_remove();
+std::unique_ptr<Verb> make_host_show();
+std::unique_ptr<Verb> make_host_undrain();
 std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_leave();
 std::unique_ptr<Verb> make_logs();
+std::unique_ptr<Verb> make_priority();
 std::unique_ptr<Verb> make_quorum();
 std::unique_ptr<Verb> make_quorum_add();
 std::unique_ptr<Verb> make_quorum_remove();
@@ -40,6 +46,7 @@ std::unique_ptr<Verb> make_show();
 /// `args` are the verb's own arguments, for the line that repeats the submit.
 std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args);
 std::unique_ptr<Verb> make_suspend();
+std::unique_ptr<Verb> make_usage();
 std::unique_ptr<Verb> make_version();
 std::unique_ptr<Verb> make_why();
 std::unique_ptr<Verb> make_why_host();

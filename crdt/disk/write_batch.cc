@@ -54,6 +54,15 @@ std::string seal(std::string_view key, std::string_view payload) {
   return sealed;
 }
 
+bool is_of_earlier_build(std::string_view key, std::string_view sealed) {
+  if (sealed.size() < 1 + kNumberBytes || sealed[0] < 1 ||
+      sealed[0] >= static_cast<char>(kDiskVersion)) {
+    return false;
+  }
+  const std::string_view payload = sealed.substr(1, sealed.size() - 1 - kNumberBytes);
+  return read_number(sealed.substr(sealed.size() - kNumberBytes)) == digest_of(key, payload);
+}
+
 std::optional<std::string> unseal(std::string_view key, std::string_view sealed) {
   if (sealed.size() < 1 + kNumberBytes || sealed[0] != static_cast<char>(kDiskVersion)) {
     return std::nullopt;
@@ -97,6 +106,11 @@ Result<Records> check_records(const std::map<std::string, std::string>& sealed) 
   std::optional<Root> stored;
   for (const auto& [key, value] : sealed) {
     std::optional<std::string> payload = unseal(key, value);
+    if (is_of_earlier_build(key, value)) {
+      return Error{ErrorCode::kIo,
+                   "the data directory was written by an earlier build, whose format this one "
+                   "does not read: start with an empty data directory"};
+    }
     if (!payload.has_value()) {
       return Error{ErrorCode::kCorrupt, "record '" + key + "' does not match its checksum"};
     }

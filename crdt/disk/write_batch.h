@@ -41,6 +41,8 @@ std::optional<std::uint64_t> number_of(std::string_view table, std::string_view 
 
 /// [format][payload][XXH3-64 over key and payload].
 std::string seal(std::string_view key, std::string_view payload);
+/// It is whole and bears a version of the disk's format that was given up.
+bool is_of_earlier_build(std::string_view key, std::string_view sealed);
 std::optional<std::string> unseal(std::string_view key, std::string_view sealed);
 
 /// Count and digest of an environment's live records, kept with them under kRootKey in the same

@@ -126,11 +126,15 @@ void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
     turn.output.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
     return;
   }
+  if (auto* fence = std::get_if<entry::Fence>(&fact.order)) {
+    // What the operator can have looked at.
+    fence->tokens = turn.state.tokens_on(fence->host);
+  }
   const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
   orders_[proposal_name(entry)].push_back(fact.request);
   ++request_count_;
   // Not through Proposals: a second one of the same name is another word, not a repetition.
-  turn.output.proposals.push_back(encode(entry));
+  turn.output.proposals.push_back(encode(entry, turn.unix_ms));
 }
 
 void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,

@@ -59,6 +59,10 @@ struct VotersQuiet {
   std::vector<HostId> late;
   bool operator==(const VotersQuiet&) const = default;
 };
+/// What this host's wall clock shows now; said again when it jumped. For people alone.
+struct WallClockSet {
+  std::int64_t unix_ms = 0;
+};
 /// The round of this context was answered by a majority.
 struct MajorityRound {
   std::uint64_t context = 0;
@@ -73,7 +77,9 @@ struct ClientSubmit {
 /// takes effect once, in the order in which they were said to the leader.
 struct ClientOrder {
   std::uint64_t request = 0;
-  std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence> order;
+  std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
+               entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost>
+      order;
 };
 }  // namespace input
 

@@ -87,7 +87,8 @@ void Judge::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& 
   } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {
     unobserved_.insert(observed->host);
     wake_at(turn.now);
-  } else if (std::holds_alternative<entry::Tick>(entry)) {
+  } else if (std::holds_alternative<entry::Tick>(entry) ||
+             std::holds_alternative<entry::Drain>(entry)) {
     wake_at(turn.now);
   } else if (std::holds_alternative<entry::Decide>(entry)) {
     placing_wanted_ = true;
@@ -114,6 +115,7 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
   observe_hosts(turn, proposals);
   judge_attempts(turn, proposals);
   if (woken) {
+    requeue_drained(turn, proposals);
     judge_hosts(turn, proposals, desk);
     expire_due(turn, proposals);
   }
@@ -170,9 +172,13 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
     return;
   }
   FreeGpus free(turn.state, unplaceable(turn));
+  const LiveGpus live(turn.state);
   std::size_t count = 0;
   for (const QueueKey& place_in_queue : turn.state.queue()) {
     const Job& job = *turn.state.job(place_in_queue.job);
+    if (!live.could_hold(job.spec)) {
+      continue;  // It steps aside, and is first again when its hosts are back.
+    }
     std::optional<Placement> placement = place(free, job);
     if (!placement.has_value() || ++count > kDecidesMax || !may_begin(turn, job)) {
       break;
@@ -337,14 +343,35 @@ void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
   proposals.propose(turn, entry);
 }
 
+/// Of hosts that are drained with a deadline, what is left when it has come.
+void Judge::requeue_drained(const Turn& turn, Proposals& proposals) {
+  for (const auto& [id, record] : turn.state.hosts()) {
+    const std::optional<HostDrain>& drain = record.drain;
+    if (!drain.has_value() || !drain->requeues || turn.state.cluster_time() < drain->requeue_at) {
+      continue;
+    }
+    for (const Token& token : turn.state.tokens_on(id)) {
+      const Attempt* attempt = turn.state.attempt(token);
+      const Job* job = turn.state.job(attempt->job);
+      const bool may_go_on =
+          attempt->state == AttemptState::kReserved || attempt->state == AttemptState::kStarted;
+      if (job != nullptr && may_go_on && job->current == token &&
+          job->order_in_force() == JobOrder::kNone) {
+        proposals.propose(
+            turn, entry::Requeue{job->id, attempt->number, "the drain of host " + record.name});
+      }
+    }
+  }
+}
+
 void Judge::judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk) {
   for (const auto& [id, record] : turn.state.hosts()) {
     if (record.is_reachable()) {
       continue;
     }
-    const bool silent = record.verdict == Verdict::kSilent;
-    Instant due = unreachable_since(turn, id) +
-                  (silent ? turn.config.condemn_after : turn.config.agent_down_patience);
+    // An agent that is down renews as little as one that is silent, and the sooner its time runs
+    // the sooner its GPUs are free; one that is started again in time is pardoned.
+    Instant due = unreachable_since(turn, id) + turn.config.condemn_after;
     // Others may not hear it for long though it is heard here: it would be condemned and pardoned
     // in turn, and none of its renewals acknowledged.
     if (const std::optional<Instant> renewed = desk.renewed_at(id)) {

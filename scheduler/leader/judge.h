@@ -68,6 +68,7 @@ class Judge {
                       const Job& job);
   Cause stop_cause(const Turn& turn, const Attempt& attempt, const Job& job);
   bool is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job);
+  void requeue_drained(const Turn& turn, Proposals& proposals);
   void judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
   void evict(const Turn& turn, Proposals& proposals, const Entry& entry);
   void expire_due(const Turn& turn, Proposals& proposals);

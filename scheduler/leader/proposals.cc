@@ -33,6 +33,10 @@ std::string proposal_name(const Entry& entry) {
     }
     std::string operator()(const entry::Fence& e) const { return e.host.hex(); }
     std::string operator()(const entry::Adopt& e) const { return e.token.text(); }
+    std::string operator()(const entry::Edit& e) const { return std::to_string(e.job.value()); }
+    std::string operator()(const entry::Drain& e) const { return e.host.hex(); }
+    std::string operator()(const entry::Undrain& e) const { return e.host.hex(); }
+    std::string operator()(const entry::RemoveHost& e) const { return e.host.hex(); }
   };
   return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
 }
@@ -42,7 +46,7 @@ bool Proposals::propose(const Turn& turn, const Entry& entry) {
   const bool is_due = again <= turn.now;
   if (is_due) {
     again = turn.now + turn.config.propose_again;
-    turn.output.proposals.push_back(encode(entry));
+    turn.output.proposals.push_back(encode(entry, turn.unix_ms));
   }
   next_look_ = std::min(next_look_, again);
   const auto* condemn = std::get_if<entry::Condemn>(&entry);

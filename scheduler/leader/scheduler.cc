@@ -54,6 +54,9 @@ void Scheduler::step(Instant now, Input input) {
                         [&](input::HostViewChanged& fact) { on_host_view_changed(now, fact); },
                         [&](input::StormChanged& fact) { on_storm_changed(now, fact); },
                         [&](input::VotersQuiet& fact) { on_voters_quiet(now, fact); },
+                        [&](const input::WallClockSet& fact) {
+                          wall_clock_ = WallClock(now, fact.unix_ms);
+                        },
                         [&](input::MajorityRound& fact) { on_majority_round(now, fact); },
                         [&](input::ClientSubmit& fact) { on_submit(now, fact); },
                         [&](input::ClientOrder& fact) { on_order(now, fact); }},
@@ -98,16 +101,17 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
     state_.skip(fact.index);
     return;
   }
-  const Result<Entry> entry = decode_entry(std::move(fact.bytes));
-  if (!entry) {
+  const Result<LoggedEntry> logged = decode_entry(std::move(fact.bytes));
+  if (!logged) {
     halted_ = true;
-    output_.halted = entry.error().text;
+    output_.halted = logged.error().text;
     output_.emit(Severity::kAlarm, "log_entry_unknown",
-                 {{"index", std::to_string(fact.index.value())}, {"why", entry.error().text}});
+                 {{"index", std::to_string(fact.index.value())}, {"why", logged.error().text}});
     lose_leadership();
     return;
   }
-  ApplyResult result = state_.apply(fact.index, *entry);
+  const Entry& entry = logged->entry;
+  ApplyResult result = state_.apply(fact.index, entry, logged->unix_ms);
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));
   }
@@ -117,7 +121,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   }
   if (leader_.has_value()) {
     leader_->on_timer_begun(due);
-    leader_->on_applied(turn(now), *entry, result);
+    leader_->on_applied(turn(now), entry, result);
   }
 }
 

@@ -21,6 +21,7 @@
 #include <variant>
 
 #include "gossip/base/time.h"
+#include "gossip/base/wall_clock.h"
 #include "scheduler/leader/expire_timers.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/leader.h"
@@ -36,8 +37,8 @@ class Scheduler {
  public:
   using Input = std::variant<input::Applied, input::Restored, input::LeadershipChanged,
                              input::AgentMessageReceived, input::HostViewChanged,
-                             input::StormChanged, input::VotersQuiet, input::MajorityRound,
-                             input::ClientSubmit, input::ClientOrder>;
+                             input::StormChanged, input::VotersQuiet, input::WallClockSet,
+                             input::MajorityRound, input::ClientSubmit, input::ClientOrder>;
   using Output = SchedulerOutput;
 
   Scheduler(SchedulerConfig config, State state, Instant now);
@@ -72,10 +73,13 @@ class Scheduler {
   void on_submit(Instant now, input::ClientSubmit& fact);
   void on_order(Instant now, input::ClientOrder& fact);
   void lose_leadership();
-  Turn turn(Instant now) { return Turn{now, config_, state_, seen_, expire_timers_, output_}; }
+  Turn turn(Instant now) {
+    return Turn{now, config_, state_, seen_, expire_timers_, output_, wall_clock_.unix_ms(now)};
+  }
 
   SchedulerConfig config_;
   State state_;
+  WallClock wall_clock_;
   Output output_;
   bool halted_ = false;
   std::uint64_t dropped_ = 0;     ///< Here, and by earlier leaderships.

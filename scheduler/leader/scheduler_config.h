@@ -18,7 +18,7 @@ struct SchedulerConfig {
   std::uint32_t deadline_counts = 3;
   Duration resend_first = std::chrono::seconds(1);
   Duration resend_last = std::chrono::seconds(10);
-  /// Patience for `refused` (agent down): time to restart it.
+  /// Before the rest of a gang is stopped for a member's agent that is down: time to restart it.
   Duration agent_down_patience = std::chrono::seconds(60);
   /// No Condemn earlier than this after the verdict, nor within it of the own-term entry.
   Duration condemn_after = std::chrono::seconds(10);

@@ -18,6 +18,7 @@ struct Turn {
   const SeenHosts& seen;
   const ExpireTimers& expire_timers;
   SchedulerOutput& output;
+  std::int64_t unix_ms = 0;  ///< What entries say of the wall clock.
 };
 
 }  // namespace muster::scheduler

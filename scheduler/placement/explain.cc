@@ -84,7 +84,7 @@ bool is_better(const Offer& a, const Offer& b, std::uint32_t wanted) {
 std::set<std::string> types_for(const State& state, const Job& job) {
   std::set<std::string> types;
   for (const auto& [id, host] : state.hosts()) {
-    if (job.spec.gpu_type.empty() || job.spec.gpu_type == host.gpu_type) {
+    if (!host.is_removed && (job.spec.gpu_type.empty() || job.spec.gpu_type == host.gpu_type)) {
       types.insert(host.gpu_type);
     }
   }
@@ -105,6 +105,9 @@ std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
   if (!host.is_reachable()) {
     return host.verdict == Verdict::kLeft ? "host left" : "host unreachable";
   }
+  if (host.drain.has_value()) {
+    return "host drained";
+  }
   if (host.health != Health::kHealthy) {
     return host.health == Health::kCordoned ? "host cordoned" : "host suspect";
   }
@@ -118,7 +121,7 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
                                     const std::string& type) {
   std::map<std::string, std::uint32_t> by_reason;
   for (const auto& [id, host] : state.hosts()) {
-    if (host.gpu_type != type) {
+    if (host.gpu_type != type || host.is_removed) {
       continue;
     }
     const std::string of_host = reason_of(host, doubts);
@@ -138,10 +141,13 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
   return withheld;
 }
 
-void list_ahead(const State& state, const Job& job, Why& answer) {
+void list_ahead(const State& state, const LiveGpus& live, const Job& job, Why& answer) {
   for (const QueueKey& key : state.queue()) {
     if (key.job == job.id) {
       break;
+    }
+    if (!live.could_hold(state.job(key.job)->spec)) {
+      continue;
     }
     ++answer.ahead_count;
     if (answer.ahead.size() < kWhyAheadMax) {
@@ -233,8 +239,12 @@ std::optional<Why> why(const State& state, JobId id, const HostDoubts& doubts) {
       state.largest_possible(job->spec.gpu_type, job->spec.keep_when_isolated);
   answer.barred_gpus = barred_gpus(state, *job);
   answer.is_impossible = largest.has_value() && job->spec.gpus > *largest;
+  answer.gpus = job->spec.gpus;
   answer.lacking_gpus = job->spec.gpus;
-  list_ahead(state, *job, answer);
+  const LiveGpus live(state);
+  answer.live_gpus = live.largest(job->spec);
+  answer.is_aside = !answer.is_impossible && !live.could_hold(job->spec);
+  list_ahead(state, live, *job, answer);
   for (const LeftOut& left_out : job->left_out) {
     answer.left_out.push_back(left_out.host);
   }
@@ -295,6 +305,11 @@ std::string Why::text() const {
   }
   if (awaits_hosts) {
     return text + "after the recovery the queue waits for hosts to say what they run";
+  }
+  if (is_aside) {
+    return text + "it needs " + std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs") +
+           " and the hosts that are up have " + std::to_string(live_gpus) +
+           ", free or not; others pass it meanwhile" + barred(barred_gpus);
   }
   if (!fits_now) {
     return text + "it lacks " + std::to_string(lacking_gpus) +

@@ -36,12 +36,16 @@ struct Why {
   bool is_queued = false;      ///< Otherwise only `state` and `reason` are set.
   bool is_impossible = false;  ///< More GPUs than all registered hosts have.
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
+  bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (LiveGpus).
+  std::uint32_t live_gpus = 0;  ///< What it could get of them, if nobody held any.
   bool awaits_hosts = false;   ///< The queue stands still: State::awaits_hosts().
   std::string reason;          ///< The job's own last word: "submitted", "host_lost", ...
   std::string gpu_type;        ///< The type the numbers speak of: the one that lacks least.
+  std::uint32_t gpus = 0;      ///< Asked for.
   std::uint32_t free_gpus = 0;
   std::uint32_t lacking_gpus = 0;
-  std::vector<JobId> ahead;  ///< Queued before it, best first, at most kWhyAheadMax.
+  /// Queued before it, best first, at most kWhyAheadMax; those that stepped aside are not.
+  std::vector<JobId> ahead;
   std::size_t ahead_count = 0;
   std::vector<Holder> holders;  ///< By GPUs held, most first.
   /// The smallest set of jobs whose end would make it fit: fewest jobs, then fewest GPUs. Empty

@@ -99,6 +99,32 @@ FreeGpus::FreeGpus(const State& state, const std::set<HostId>& excluded) {
   }
 }
 
+LiveGpus::LiveGpus(const State& state) {
+  for (const auto& [id, record] : state.hosts()) {
+    if (!record.is_up()) {
+      continue;
+    }
+    const bool is_whole = record.unhealthy_gpus.empty() && record.quarantined.empty();
+    const auto gpus = static_cast<std::uint32_t>(
+        is_whole ? static_cast<std::ptrdiff_t>(record.gpus.size())
+                 : std::count_if(record.gpus.begin(), record.gpus.end(),
+                                 [&](const std::string& uuid) { return record.offers(uuid); }));
+    Count& count = types_[record.gpu_type];
+    count.all += gpus;
+    count.with_namespaces += record.has_namespaces ? gpus : 0;
+  }
+}
+
+std::uint32_t LiveGpus::largest(const JobSpec& spec) const {
+  std::uint32_t most = 0;
+  for (const auto& [type, count] : types_) {
+    if (spec.gpu_type.empty() || spec.gpu_type == type) {
+      most = std::max(most, spec.keep_when_isolated ? count.all : count.with_namespaces);
+    }
+  }
+  return most;
+}
+
 std::uint32_t FreeGpus::count(const std::string& type, const std::set<HostId>& without) const {
   const auto hosts = types_.find(type);
   std::uint32_t sum = 0;

@@ -8,7 +8,8 @@
 // placed by best fit again. Between GPU types: fewer hosts, then less left over, then the name.
 //
 // The queue is strict: priority, then submission. There is no backfill: a job that does not fit
-// blocks every job behind it, so that a large gang is never starved by small ones.
+// blocks every job behind it, so that a large gang is never starved by small ones. Only one that
+// the hosts that are up could not hold at all steps aside until they could (LiveGpus).
 
 #include <map>
 #include <optional>
@@ -44,6 +45,24 @@ class FreeGpus {
  private:
   std::map<std::string, ByHost> types_;
   std::set<HostId> without_namespaces_;
+};
+
+/// What the hosts have that are up, whether somebody holds it or not: a rule of log state alone. A
+/// job that they could not hold however many jobs ended waits for hosts, and lets others pass.
+class LiveGpus {
+ public:
+  /// Of hosts that are registered, reachable, healthy and not drained. O(hosts and their GPUs).
+  explicit LiveGpus(const State& state);
+  bool could_hold(const JobSpec& spec) const { return largest(spec) >= spec.gpus; }
+  /// GPUs of the best type that the job may get.
+  std::uint32_t largest(const JobSpec& spec) const;
+
+ private:
+  struct Count {
+    std::uint32_t all = 0;
+    std::uint32_t with_namespaces = 0;
+  };
+  std::map<std::string, Count> types_;
 };
 
 struct Placement {

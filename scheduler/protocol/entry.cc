@@ -10,13 +10,22 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-/// Every body is [kind, version, fields...]; `fields` counts what follows the two.
-Encoder& begin(Encoder& out, EntryKind kind, std::size_t fields) {
-  return out.array(2 + fields).u64(static_cast<std::uint64_t>(kind)).u64(kEntryVersion);
+/// Where an entry is written to, and the wall clock that its header names.
+struct Header {
+  Encoder encoder;
+  std::int64_t unix_ms = 0;
+};
+
+/// Every body is [kind, version, unix_ms, fields...]; `fields` counts what follows the three.
+Encoder& begin(Header& out, EntryKind kind, std::size_t fields) {
+  return out.encoder.array(3 + fields)
+      .u64(static_cast<std::uint64_t>(kind))
+      .u64(kEntryVersion)
+      .i64(out.unix_ms);
 }
 
-void write_entry(Encoder& out, const entry::Register& fact) {
-  begin(out, EntryKind::kRegister, 12).id(fact.host);
+void write_entry(Header& header, const entry::Register& fact) {
+  Encoder& out = begin(header, EntryKind::kRegister, 12).id(fact.host);
   write(out, fact.start);
   out.text(fact.boot_id).text(fact.name).text(fact.gpu_type);
   write(out, fact.gpus);
@@ -56,8 +65,8 @@ entry::Register read_register(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Submit& fact) {
-  begin(out, EntryKind::kSubmit, 3).text(fact.key);
+void write_entry(Header& header, const entry::Submit& fact) {
+  Encoder& out = begin(header, EntryKind::kSubmit, 3).text(fact.key);
   write(out, fact.spec);
   out.text(fact.submitted_by);
 }
@@ -70,12 +79,12 @@ entry::Submit read_submit(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Cancel& fact) {
-  begin(out, EntryKind::kCancel, 2).num(fact.job).text(fact.by);
+void write_entry(Header& header, const entry::Cancel& fact) {
+  begin(header, EntryKind::kCancel, 2).num(fact.job).text(fact.by);
 }
 
-void write_entry(Encoder& out, const entry::Observe& fact) {
-  begin(out, EntryKind::kObserve, 6).id(fact.host);
+void write_entry(Header& header, const entry::Observe& fact) {
+  Encoder& out = begin(header, EntryKind::kObserve, 6).id(fact.host);
   write(out, fact.start);
   out.u64(static_cast<std::uint64_t>(fact.verdict)).u64(static_cast<std::uint64_t>(fact.health));
   write(out, fact.unhealthy_gpus);
@@ -93,8 +102,8 @@ entry::Observe read_observe(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Tick& fact) {
-  begin(out, EntryKind::kTick, 1).duration(fact.elapsed);
+void write_entry(Header& header, const entry::Tick& fact) {
+  begin(header, EntryKind::kTick, 1).duration(fact.elapsed);
 }
 
 entry::Tick read_tick(Reader& in) {
@@ -103,8 +112,11 @@ entry::Tick read_tick(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Decide& fact) {
-  begin(out, EntryKind::kDecide, 6).num(fact.job).u64(fact.attempt).array(fact.members.size());
+void write_entry(Header& header, const entry::Decide& fact) {
+  Encoder& out = begin(header, EntryKind::kDecide, 6)
+                     .num(fact.job)
+                     .u64(fact.attempt)
+                     .array(fact.members.size());
   for (const Member& member : fact.members) {
     write(out, member);
   }
@@ -125,8 +137,8 @@ entry::Decide read_decide(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Ready& fact) {
-  begin(out, EntryKind::kReady, 5).token(fact.token).id(fact.host);
+void write_entry(Header& header, const entry::Ready& fact) {
+  Encoder& out = begin(header, EntryKind::kReady, 5).token(fact.token).id(fact.host);
   write(out, fact.start);
   write(out, fact.master);
 }
@@ -140,16 +152,16 @@ entry::Ready read_ready_entry(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Start& fact) {
-  begin(out, EntryKind::kStart, 2).token(fact.token);
+void write_entry(Header& header, const entry::Start& fact) {
+  begin(header, EntryKind::kStart, 2).token(fact.token);
 }
 
 entry::Start read_start_entry(Reader& in) {
   return entry::Start{in.token()};
 }
 
-void write_entry(Encoder& out, const entry::Stop& fact) {
-  begin(out, EntryKind::kStop, 3).token(fact.token).u64(static_cast<std::uint64_t>(fact.cause));
+void write_entry(Header& header, const entry::Stop& fact) {
+  begin(header, EntryKind::kStop, 3).token(fact.token).u64(static_cast<std::uint64_t>(fact.cause));
 }
 
 Cause read_cause(Reader& in) {
@@ -167,8 +179,8 @@ entry::Stop read_stop_entry(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Finish& fact) {
-  begin(out, EntryKind::kFinish, 6).token(fact.token).id(fact.host);
+void write_entry(Header& header, const entry::Finish& fact) {
+  Encoder& out = begin(header, EntryKind::kFinish, 6).token(fact.token).id(fact.host);
   write(out, fact.start);
   write(out, fact.results);
   out.boolean(fact.last);
@@ -184,8 +196,8 @@ entry::Finish read_finish_entry(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Abort& fact) {
-  begin(out, EntryKind::kAbort, 4)
+void write_entry(Header& header, const entry::Abort& fact) {
+  begin(header, EntryKind::kAbort, 4)
       .token(fact.token)
       .u64(static_cast<std::uint64_t>(fact.cause))
       .id(fact.host);
@@ -199,13 +211,13 @@ entry::Abort read_abort(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Condemn& fact) {
-  begin(out, EntryKind::kCondemn, 2).id(fact.host);
+void write_entry(Header& header, const entry::Condemn& fact) {
+  Encoder& out = begin(header, EntryKind::kCondemn, 2).id(fact.host);
   write(out, fact.tokens);
 }
 
-void write_entry(Encoder& out, const entry::Pardon& fact) {
-  begin(out, EntryKind::kPardon, 2).id(fact.host);
+void write_entry(Header& header, const entry::Pardon& fact) {
+  Encoder& out = begin(header, EntryKind::kPardon, 2).id(fact.host);
   write(out, fact.tokens);
 }
 
@@ -217,8 +229,8 @@ T read_sentence(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Expire& fact) {
-  begin(out, EntryKind::kExpire, 4).id(fact.host).token(fact.token).num(fact.condemn);
+void write_entry(Header& header, const entry::Expire& fact) {
+  begin(header, EntryKind::kExpire, 4).id(fact.host).token(fact.token).num(fact.condemn);
 }
 
 entry::Expire read_expire(Reader& in) {
@@ -229,12 +241,12 @@ entry::Expire read_expire(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Suspend& fact) {
-  begin(out, EntryKind::kSuspend, 2).num(fact.job).text(fact.by);
+void write_entry(Header& header, const entry::Suspend& fact) {
+  begin(header, EntryKind::kSuspend, 2).num(fact.job).text(fact.by);
 }
 
-void write_entry(Encoder& out, const entry::Resume& fact) {
-  begin(out, EntryKind::kResume, 2).num(fact.job).text(fact.by);
+void write_entry(Header& header, const entry::Resume& fact) {
+  begin(header, EntryKind::kResume, 2).num(fact.job).text(fact.by);
 }
 
 /// [job, by] of a Cancel, a Suspend or a Resume.
@@ -246,8 +258,8 @@ T read_word(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Requeue& fact) {
-  begin(out, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by);
+void write_entry(Header& header, const entry::Requeue& fact) {
+  begin(header, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by);
 }
 
 entry::Requeue read_requeue(Reader& in) {
@@ -258,19 +270,73 @@ entry::Requeue read_requeue(Reader& in) {
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Fence& fact) {
-  begin(out, EntryKind::kFence, 2).id(fact.host).text(fact.by);
+void write_entry(Header& header, const entry::Fence& fact) {
+  Encoder& out = begin(header, EntryKind::kFence, 4)
+                     .id(fact.host)
+                     .text(fact.by)
+                     .boolean(fact.are_processes_gone);
+  write(out, fact.tokens);
 }
 
 entry::Fence read_fence(Reader& in) {
   entry::Fence fact;
   fact.host = in.id<HostId>();
   fact.by = in.text();
+  fact.are_processes_gone = in.boolean();
+  fact.tokens = read_tokens(in);
   return fact;
 }
 
-void write_entry(Encoder& out, const entry::Adopt& fact) {
-  begin(out, EntryKind::kAdopt, 5).id(fact.host);
+void write_entry(Header& header, const entry::Edit& fact) {
+  begin(header, EntryKind::kEdit, 3).num(fact.job).i64(fact.priority).text(fact.by);
+}
+
+entry::Edit read_edit(Reader& in) {
+  entry::Edit fact;
+  fact.job = in.num<JobId>();
+  fact.priority = static_cast<std::int32_t>(in.i64());
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Header& header, const entry::Drain& fact) {
+  begin(header, EntryKind::kDrain, 5)
+      .id(fact.host)
+      .text(fact.by)
+      .text(fact.why)
+      .boolean(fact.requeues)
+      .duration(fact.after);
+}
+
+entry::Drain read_drain(Reader& in) {
+  entry::Drain fact;
+  fact.host = in.id<HostId>();
+  fact.by = in.text();
+  fact.why = in.text();
+  fact.requeues = in.boolean();
+  fact.after = in.duration();
+  return fact;
+}
+
+void write_entry(Header& header, const entry::Undrain& fact) {
+  begin(header, EntryKind::kUndrain, 2).id(fact.host).text(fact.by);
+}
+
+void write_entry(Header& header, const entry::RemoveHost& fact) {
+  begin(header, EntryKind::kRemoveHost, 2).id(fact.host).text(fact.by);
+}
+
+/// [host, by] of an Undrain or a RemoveHost.
+template <class T>
+T read_host_word(Reader& in) {
+  T fact;
+  fact.host = in.id<HostId>();
+  fact.by = in.text();
+  return fact;
+}
+
+void write_entry(Header& header, const entry::Adopt& fact) {
+  Encoder& out = begin(header, EntryKind::kAdopt, 5).id(fact.host);
   write(out, fact.start);
   out.token(fact.token);
   write(out, fact.detail);
@@ -294,7 +360,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kCancel:
       return read_word<entry::Cancel>(in);
     case EntryKind::kEdit:
-      return std::nullopt;
+      return read_edit(in);
     case EntryKind::kObserve:
       return read_observe(in);
     case EntryKind::kTick:
@@ -327,6 +393,12 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_fence(in);
     case EntryKind::kAdopt:
       return read_adopt(in);
+    case EntryKind::kDrain:
+      return read_drain(in);
+    case EntryKind::kUndrain:
+      return read_host_word<entry::Undrain>(in);
+    case EntryKind::kRemoveHost:
+      return read_host_word<entry::RemoveHost>(in);
   }
   return std::nullopt;
 }
@@ -388,6 +460,18 @@ constexpr EntryKind kind_for(const entry::Fence&) {
 constexpr EntryKind kind_for(const entry::Adopt&) {
   return EntryKind::kAdopt;
 }
+constexpr EntryKind kind_for(const entry::Edit&) {
+  return EntryKind::kEdit;
+}
+constexpr EntryKind kind_for(const entry::Drain&) {
+  return EntryKind::kDrain;
+}
+constexpr EntryKind kind_for(const entry::Undrain&) {
+  return EntryKind::kUndrain;
+}
+constexpr EntryKind kind_for(const entry::RemoveHost&) {
+  return EntryKind::kRemoveHost;
+}
 
 }  // namespace
 
@@ -395,13 +479,14 @@ EntryKind kind_of(const Entry& entry) {
   return std::visit([](const auto& fact) { return kind_for(fact); }, entry);
 }
 
-std::string encode(const Entry& entry) {
-  Encoder out;
+std::string encode(const Entry& entry, std::int64_t unix_ms) {
+  Header out;
+  out.unix_ms = unix_ms;
   std::visit([&out](const auto& fact) { write_entry(out, fact); }, entry);
-  return out.take();
+  return out.encoder.take();
 }
 
-Result<Entry> decode_entry(std::string bytes) {
+Result<LoggedEntry> decode_entry(std::string bytes) {
   const Result<gossip::Document> document = gossip::Document::parse(std::move(bytes));
   if (!document) {
     return document.error();
@@ -410,8 +495,12 @@ Result<Entry> decode_entry(std::string bytes) {
   const std::uint64_t kind = in.u64_at_most(UINT8_MAX);
   const std::uint64_t version = in.u64();
   if (!in.ok() || version != kEntryVersion) {
-    return Error{ErrorCode::kInvalid, "log entry of an unknown version"};
+    return Error{ErrorCode::kInvalid,
+                 version < kEntryVersion ? "log entry of an earlier build, which this one does not "
+                                           "read: start with an empty data directory"
+                                         : "log entry of an unknown version"};
   }
+  const std::int64_t unix_ms = in.i64();
   std::optional<Entry> entry = read_kind(static_cast<EntryKind>(kind), in);
   if (!entry.has_value()) {
     return Error{ErrorCode::kInvalid, "log entry of unknown kind " + std::to_string(kind)};
@@ -419,7 +508,7 @@ Result<Entry> decode_entry(std::string bytes) {
   if (!in.ok()) {
     return Error{ErrorCode::kInvalid, "malformed log entry of kind " + std::to_string(kind)};
   }
-  return std::move(*entry);
+  return LoggedEntry{std::move(*entry), unix_ms};
 }
 
 std::string_view text_of(Cause cause) {

@@ -1,8 +1,9 @@
 #pragma once
 // The entries of the scheduler's log. An entry is a fact or a decision; State::apply
-// says what follows from it. On disk and wire: one positional array [kind, version, fields...],
-// trailing elements of newer writers are ignored. An unknown kind or version is no hostile input
-// but a newer log: the caller stops, because skipping it would make its state differ from others'.
+// says what follows from it. On disk and wire: one positional array [kind, version, unix_ms,
+// fields...], trailing elements of newer writers are ignored. An unknown kind or version is no
+// hostile input but a newer log: the caller stops, because skipping it would make its state differ
+// from others'.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +23,7 @@ enum class EntryKind : std::uint8_t {
   kRegister = 1,
   kSubmit = 2,
   kCancel = 3,
-  kEdit = 4,  ///< A number kept free: changing a queued job. No entry of this kind is written.
+  kEdit = 4,
   kObserve = 5,
   kTick = 6,
   kDecide = 7,
@@ -39,17 +40,24 @@ enum class EntryKind : std::uint8_t {
   kRequeue = 18,
   kFence = 19,
   kAdopt = 20,
+  kDrain = 21,
+  kUndrain = 22,
+  kRemoveHost = 23,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
-/// up to kFence, 3 = up to kAdopt.
-inline constexpr std::uint64_t kCommandLevel = 3;
+/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit.
+inline constexpr std::uint64_t kCommandLevel = 4;
 /// The least level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind >= EntryKind::kDrain || kind == EntryKind::kEdit) {
+    return 4;
+  }
   return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
-inline constexpr std::uint64_t kEntryVersion = 1;
+/// 2: the leader's wall clock is in each header. Entries of version 1 are not read any more.
+inline constexpr std::uint64_t kEntryVersion = 2;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;
 
@@ -215,10 +223,14 @@ struct Expire {
 };
 
 /// An operator's word that the host is off: its grants end as if its death were proven, those under
-/// isolation `keep` among them. Rejected while the host answers.
+/// isolation `keep` among them. Rejected while the host answers. With `are_processes_gone` the
+/// word is about the ranks alone: whoever looked found none, though the kernel answers. Then only
+/// `tokens` end, and it is rejected while the agent answers.
 struct Fence {
   HostId host;
   std::string by;
+  bool are_processes_gone = false;
+  std::vector<Token> tokens{};  ///< What the leader knew of the host when the word was said.
   bool operator==(const Fence&) const = default;
 };
 
@@ -232,18 +244,57 @@ struct Adopt {
   bool operator==(const Adopt&) const = default;
 };
 
+/// A job that waits gets another place in the queue.
+struct Edit {
+  JobId job;
+  std::int32_t priority = 0;
+  std::string by;
+  bool operator==(const Edit&) const = default;
+};
+
+/// Nothing new is placed on the host. What runs there goes on; `after` says when it is queued
+/// again.
+struct Drain {
+  HostId host;
+  std::string by;
+  std::string why;
+  bool requeues = false;  ///< What is left after `after` is queued again; else it is waited for.
+  Duration after{0};      ///< Of cluster time, from this entry on.
+  bool operator==(const Drain&) const = default;
+};
+struct Undrain {
+  HostId host;
+  std::string by;
+  bool operator==(const Undrain&) const = default;
+};
+/// The host is gone and will not come back. Should it do so all the same, it is known again.
+struct RemoveHost {
+  HostId host;
+  std::string by;
+  bool operator==(const RemoveHost&) const = default;
+};
+
 }  // namespace entry
 
 using Entry =
     std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
                  entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
                  entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
-                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt>;
+                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
+                 entry::Drain, entry::Undrain, entry::RemoveHost>;
 
 EntryKind kind_of(const Entry& entry);
-std::string encode(const Entry& entry);
+/// An entry as it stands in the log.
+struct LoggedEntry {
+  Entry entry;
+  /// What the leader's wall clock showed when it was proposed; 0 = the leader did not know. It is
+  /// for people: nothing is decided by it, and it may run backwards from one entry to the next.
+  std::int64_t unix_ms = 0;
+  bool operator==(const LoggedEntry&) const = default;
+};
+std::string encode(const Entry& entry, std::int64_t unix_ms = 0);
 /// kInvalid: the bytes are no entry, or of a kind or version unknown here. Either way the caller
 /// must stop, not skip.
-Result<Entry> decode_entry(std::string bytes);
+Result<LoggedEntry> decode_entry(std::string bytes);
 
 }  // namespace muster::scheduler

@@ -26,6 +26,7 @@ enum class SchedulerMutant : std::uint8_t {
   kReadFromFollower,         ///< A consistent read is answered by the replica that is asked.
   kEvictInStorm,             ///< Silence ends gangs while a cut is suspected.
   kDiskNotCompared,          ///< A voter starts from its disk, whatever others heard of it.
+  kDrainIgnored,             ///< New attempts are placed on hosts that are drained.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
@@ -39,7 +40,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 19> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 20> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -59,6 +60,7 @@ inline constexpr std::array<SchedulerMutantName, 19> kSchedulerMutants = {{
     {SchedulerMutant::kHoldFromReceipt, "hold_from_receipt"},
     {SchedulerMutant::kLateStartObeyed, "late_start_obeyed"},
     {SchedulerMutant::kFenceWithoutSlots, "fence_without_slots"},
+    {SchedulerMutant::kDrainIgnored, "drain_ignored"},
 }};
 
 #ifdef MUSTER_MUTANTS

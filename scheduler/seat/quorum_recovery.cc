@@ -20,12 +20,12 @@ Result<RecoveredLog> continued_log(const Raft& raft, const State& applied, const
       state.skip(index);
       continue;
     }
-    const Result<Entry> command = decode_entry(entry.command);
+    const Result<LoggedEntry> command = decode_entry(entry.command);
     if (!command) {
       return Error{ErrorCode::kCorrupt, "entry " + std::to_string(index.value()) + ": " +
                                             command.error().text + ": start a newer version here"};
     }
-    state.apply(index, *command);
+    state.apply(index, command->entry, command->unix_ms);
   }
   state.begin_epoch(next.counter, raft.commit());
   RecoveredLog fresh;

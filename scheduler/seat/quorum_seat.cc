@@ -57,6 +57,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
     output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
   RecoveredLog log = recover_log(raft_records).value();
+  scheduler_.step(now, input::WallClockSet{options.unix_ms});
   known_.begin_epoch(log.epoch);
   log.must_compare = !mutant(SchedulerMutant::kDiskNotCompared);
   if (!log.snapshot.configuration.voters.empty() || log.seat != SeatId()) {
@@ -88,6 +89,10 @@ void QuorumSeat::step(Instant now, Input fact) {
       [&](const input::StormChanged& each) {
         scheduler_.step(now, each);
         keeper_.storm_changed(each.mode);
+        return true;
+      },
+      [&](const input::WallClockSet& each) {
+        scheduler_.step(now, each);
         return true;
       },
       [&](const input::OwnDiskLate&) {

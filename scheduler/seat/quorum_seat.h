@@ -37,6 +37,7 @@ struct SeatOptions {
   /// more snapshots to write; higher: a longer log to read at a start. The same at all voters: see
   /// state_hasher.h.
   std::uint64_t compact_entries = 20'000;
+  std::int64_t unix_ms = 0;  ///< What the wall clock shows at the start; 0 = not said.
 };
 
 class QuorumSeat {

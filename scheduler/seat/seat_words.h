@@ -77,9 +77,9 @@ struct Recover {
 using SeatInput =
     std::variant<input::MessageReceived, input::Persisted, input::AgentMessageReceived,
                  input::LinkReset, FirstQuorum::SeedsKnown, input::HostViewChanged,
-                 input::StormChanged, input::OwnDiskLate, input::QuorumHeard, input::ClientSubmit,
-                 input::ClientOrder, input::GiveWay, input::ChangeQuorum, input::HostsSeen,
-                 input::Read, input::EpochMet, input::Recover>;
+                 input::StormChanged, input::WallClockSet, input::OwnDiskLate, input::QuorumHeard,
+                 input::ClientSubmit, input::ClientOrder, input::GiveWay, input::ChangeQuorum,
+                 input::HostsSeen, input::Read, input::EpochMet, input::Recover>;
 
 struct SeatSend {
   HostId to;

@@ -204,6 +204,7 @@ void on_adopt(Step& step, const entry::Adopt& fact) {
   }
   books.hosts.forget_unadopted(fact.token);
   bind(step, owner, std::move(attempt));
+  owner.started_unix_ms = step.unix_ms;
   move_job(step, owner, JobEvent::kStarted, "adopted", fact.token);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kWarn,

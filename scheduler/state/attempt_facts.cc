@@ -10,17 +10,25 @@
 namespace muster::scheduler {
 namespace {
 
-void free_member(GpuBook& gpus, const Attempt& attempt, const HostId& host) {
+void free_member(Books& books, const Attempt& attempt, const HostId& host) {
   const MemberRecord* record = attempt.find(host);
   CHECK(record != nullptr);
   CHECK(record->end != MemberEnd::kNone);
-  gpus.free(attempt.token, record->member);
+  books.gpus.free(attempt.token, record->member);
+  Job* const job = books.jobs.find(attempt.job);
+  const HostRecord* known = books.hosts.find(host);
+  if (job != nullptr && known != nullptr) {
+    const std::uint64_t gpus = record->member.gpus.size();
+    job->gpu_ms += gpu_ms(books.cluster_time - attempt.reserved_at, gpus);
+    books.usage.charge(job->spec.user, known->gpu_type, attempt.reserved_at, books.cluster_time,
+                       gpus);
+  }
 }
 
 void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
   step.result.touched.push_back(attempt.token);
   for (const HostId& host : outcome.freed) {
-    free_member(step.books.gpus, attempt, host);
+    free_member(step.books, attempt, host);
     step.result.capacity_changed = true;
   }
   settle(step, attempt);
@@ -64,8 +72,9 @@ void on_ready(Step& step, const entry::Ready& fact) {
 void on_start(Step& step, const entry::Start& fact) {
   const Outcome outcome = feed(step, fact.token, fact::Start{step.books.cluster_time});
   if (outcome.edge == Edge::kStarted) {
-    move_job(step, step.books.jobs.at(step.books.attempts.at(fact.token).job), JobEvent::kStarted,
-             "all_ready", fact.token);
+    Job& job = step.books.jobs.at(step.books.attempts.at(fact.token).job);
+    job.started_unix_ms = step.unix_ms;
+    move_job(step, job, JobEvent::kStarted, "all_ready", fact.token);
   }
 }
 

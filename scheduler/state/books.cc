@@ -65,6 +65,7 @@ void derive(Books& books) {
 void check_invariants(const Books& books) {
   books.jobs.check();
   books.keys.check();
+  books.usage.check();
   CHECK(books.attempts.live().size() <= books.attempts.all().size());
 }
 

@@ -16,6 +16,7 @@
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
 #include "scheduler/state/kept.h"
+#include "scheduler/state/usage_book.h"
 
 namespace muster::scheduler {
 
@@ -28,6 +29,7 @@ struct Books {
   AttemptBook attempts;
   GpuBook gpus;  ///< Derived from the attempts.
   ClientKeys keys;
+  UsageBook usage;
   Kept kept;  ///< Derived.
 };
 

@@ -26,6 +26,12 @@ void take_over(HostRecord& record, const entry::Register& fact) {
   record.quarantined = fact.stuck;
 }
 
+/// Since when it is so is for people.
+void set_verdict(HostRecord& record, Verdict verdict, std::int64_t unix_ms) {
+  record.unix_ms = record.verdict == verdict ? record.unix_ms : unix_ms;
+  record.verdict = verdict;
+}
+
 }  // namespace
 
 HostBook::HostBook(std::map<HostId, HostRecord> hosts) : hosts_(std::move(hosts)) {}
@@ -75,7 +81,8 @@ std::optional<std::uint32_t> HostBook::largest_possible(const std::string& gpu_t
   }
   std::map<std::string, std::uint32_t> by_type;
   for (const auto& [id, record] : hosts_) {
-    if (record.verdict != Verdict::kLeft && (is_kept || record.has_namespaces)) {
+    if (record.verdict != Verdict::kLeft && !record.is_removed &&
+        (is_kept || record.has_namespaces)) {
       by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
     }
   }
@@ -88,7 +95,7 @@ std::optional<std::uint32_t> HostBook::largest_possible(const std::string& gpu_t
   return largest;
 }
 
-HostBook::Registered HostBook::on_registered(const entry::Register& fact) {
+HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::int64_t unix_ms) {
   const auto [place, is_first] = hosts_.try_emplace(fact.host);
   HostRecord& record = place->second;
   const Registered changed{is_first || record.start != fact.start || record.awaits_hello,
@@ -98,19 +105,22 @@ HostBook::Registered HostBook::on_registered(const entry::Register& fact) {
   if (changed.is_new_pair) {
     // A hello with a higher generation clears the verdict about the one before at once.
     record.seen = fact.start;
-    record.verdict = Verdict::kAlive;
+    set_verdict(record, Verdict::kAlive, unix_ms);
   }
+  record.unix_ms = is_first ? unix_ms : record.unix_ms;
+  record.is_removed = false;
   return changed;
 }
 
-bool HostBook::on_observed(const entry::Observe& fact) {
+bool HostBook::on_observed(const entry::Observe& fact, std::int64_t unix_ms) {
   const auto found = hosts_.find(fact.host);
   if (found == hosts_.end()) {
     return false;
   }
   HostRecord& record = found->second;
   record.seen = fact.start;
-  record.verdict = fact.verdict;
+  set_verdict(record, fact.verdict, unix_ms);
+  record.is_removed = record.is_removed && fact.verdict != Verdict::kAlive;
   record.health = fact.health;
   record.unhealthy_gpus = fact.unhealthy_gpus;
   record.quarantined = fact.quarantined;
@@ -121,6 +131,19 @@ void HostBook::raise_floor(const HostId& id, const Token& token) {
   const auto found = hosts_.find(id);
   CHECK(found != hosts_.end());
   found->second.highest = std::max(found->second.highest, token);
+}
+
+void HostBook::drain(const HostId& id, std::optional<HostDrain> drain) {
+  const auto found = hosts_.find(id);
+  CHECK(found != hosts_.end());
+  found->second.drain = std::move(drain);
+}
+
+void HostBook::remove(const HostId& id) {
+  const auto found = hosts_.find(id);
+  CHECK(found != hosts_.end());
+  found->second.is_removed = true;
+  found->second.drain.reset();
 }
 
 void HostBook::await_all() {

@@ -2,8 +2,8 @@
 // The hosts that ever registered: what each last said of itself, and what was last observed of it.
 // Owned by Books; pure.
 //
-// Invariants: a host is never forgotten; the generation of its pair never falls; its floor
-// (HostRecord::highest) never falls.
+// Invariants: a host is never forgotten, though an operator may remove it from what is shown; the
+// generation of its pair never falls; its floor (HostRecord::highest) never falls.
 
 #include <cstdint>
 #include <map>
@@ -41,11 +41,14 @@ class HostBook {
     bool is_quarantine_changed = false;
   };
   /// Precondition: why_not(fact) == "".
-  Registered on_registered(const entry::Register& fact);
+  Registered on_registered(const entry::Register& fact, std::int64_t unix_ms);
   /// False: no such host is registered.
-  bool on_observed(const entry::Observe& fact);
+  bool on_observed(const entry::Observe& fact, std::int64_t unix_ms);
   /// `token` is granted on this host, which is registered.
   void raise_floor(const HostId& id, const Token& token);
+  /// Precondition of both: the host is registered. `drain`: nothing = it takes work again.
+  void drain(const HostId& id, std::optional<HostDrain> drain);
+  void remove(const HostId& id);
   /// The epoch began anew: every host has to register again.
   void await_all();
   /// It is adopted: nobody waits for it.

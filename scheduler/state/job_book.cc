@@ -10,7 +10,7 @@ namespace muster::scheduler {
 JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std::move(jobs)) {
   for (const auto& [id, job] : jobs_) {
     if (job.state == JobState::kQueued) {
-      queue_.insert({job.spec.priority, id});
+      queue_.insert({job.priority, id});
     }
     suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
     if (job.has_ended()) {
@@ -51,7 +51,7 @@ void JobBook::leave_out_numbers(std::uint64_t count) {
 
 Job& JobBook::add(Job job) {
   CHECK(job.state == JobState::kQueued);
-  queue_.insert({job.spec.priority, job.id});
+  queue_.insert({job.priority, job.id});
   const JobId id = job.id;
   return jobs_[id] = std::move(job);
 }
@@ -61,15 +61,23 @@ void JobBook::move(Job& job, JobEvent event) {
   CHECK(rule == JobRule::kMove || is_mutant_planted());
   steps_.add(job.state, event);
   if (to == JobState::kQueued && job.state != JobState::kQueued) {
-    queue_.insert({job.spec.priority, job.id});
+    queue_.insert({job.priority, job.id});
   } else if (to != JobState::kQueued && job.state == JobState::kQueued) {
-    queue_.erase({job.spec.priority, job.id});
+    queue_.erase({job.priority, job.id});
   }
   suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
   suspended_ += to == JobState::kSuspended ? 1U : 0U;
   job.state = to;
   if (job.has_ended()) {
     ended_.insert({job.ended_index, job.id});
+  }
+}
+
+void JobBook::set_priority(Job& job, std::int32_t priority) {
+  const bool is_queued = queue_.erase({job.priority, job.id}) != 0;
+  job.priority = priority;
+  if (is_queued) {
+    queue_.insert({job.priority, job.id});
   }
 }
 
@@ -107,7 +115,7 @@ void JobBook::check_everything() const {
   std::size_t suspended = 0;
   std::size_t ended = 0;
   for (const auto& [id, job] : jobs_) {
-    CHECK(queue_.contains({job.spec.priority, id}) == (job.state == JobState::kQueued));
+    CHECK(queue_.contains({job.priority, id}) == (job.state == JobState::kQueued));
     CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
     queued += job.state == JobState::kQueued ? 1U : 0U;
     suspended += job.state == JobState::kSuspended ? 1U : 0U;

@@ -4,8 +4,8 @@
 //
 // Invariants: the queue holds exactly the jobs that are queued, those that ended are listed by
 // their end; no number is given twice. Job::state is changed by move() alone, and only as
-// job_life.h says; a job's id and priority never change. Everything else of a job is its reader's
-// to change.
+// job_life.h says, its priority by set_priority(); its id never changes. Everything else of a job
+// is its reader's to change.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +51,8 @@ class JobBook {
   /// What the table makes of the event, which moves the job. One that ends by it has its
   /// ended_index already.
   void move(Job& job, JobEvent event);
+  /// Its place in the queue, should it wait there, changes with it.
+  void set_priority(Job& job, std::int32_t priority);
   /// The table's cell was used, and the job stays in its state.
   void count(const Job& job, JobEvent event) { steps_.add(job.state, event); }
   /// Precondition: some job ended.

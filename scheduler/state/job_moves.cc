@@ -50,12 +50,15 @@ void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Tok
   Books& books = step.books;
   books.jobs.move(job, event);
   job.reason = cause;
-  books.kept.note(job, Transition{job.state, cause, books.cluster_time, step.index, token});
+  books.kept.note(
+      job, Transition{job.state, cause, books.cluster_time, step.index, token, step.unix_ms});
   step.result.events.push_back(told_of(job, std::move(cause), token, step.index));
 }
 
 Job& add_job(Step& step, Job job, std::string cause) {
   job.submitted_at = step.books.cluster_time;
+  job.submitted_unix_ms = step.unix_ms;
+  job.priority = job.spec.priority;
   Job& placed = step.books.jobs.add(std::move(job));
   keep_submitted(step, placed);
   move_job(step, placed, JobEvent::kSubmitted, std::move(cause), Token());
@@ -71,6 +74,7 @@ void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string 
   job.exit_code = code;
   job.ended_at = step.books.cluster_time;
   job.ended_index = step.index;
+  job.ended_unix_ms = step.unix_ms;
   step.result.capacity_changed = true;
   move_job(step, job, how, std::move(reason), last);
   keep_ended(step.books, job);

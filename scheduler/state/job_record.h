@@ -2,7 +2,9 @@
 // What the log knows of a job and of a host, beside its attempts (reservations.h).
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,7 +21,8 @@ struct Transition {
   std::string cause;
   Duration at{0};  ///< Cluster time.
   LogIndex index;
-  Token token;  ///< The attempt it is about; none for the job itself.
+  Token token;               ///< The attempt it is about; none for the job itself.
+  std::int64_t unix_ms = 0;  ///< The leader's wall clock, for people; 0 = not known.
   bool operator==(const Transition&) const = default;
 };
 
@@ -47,8 +50,14 @@ struct Job {
   std::string ordered_by;      ///< Who gave the order in force, a cancel among them; else "".
   std::int32_t exit_code = 0;  ///< Of an ended job: what `submit --wait` exits with.
   std::string reason;          ///< One line: why it ended, or why it is queued again.
+  std::int32_t priority = 0;   ///< As submitted, or as an operator said since.
   Duration submitted_at{0};    ///< Cluster time.
   Duration ended_at{0};
+  // The leader's wall clock, for people; 0 = it has not come to that, or is not known.
+  std::int64_t submitted_unix_ms = 0;
+  std::int64_t started_unix_ms = 0;  ///< Of the last attempt that was started.
+  std::int64_t ended_unix_ms = 0;
+  std::uint64_t gpu_ms = 0;  ///< GPU time, in cluster time, of GPUs that were given back.
   LogIndex ended_index;
   Token current;                      ///< Its newest attempt while that is not settled; else none.
   std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
@@ -65,6 +74,17 @@ struct Job {
     return state == JobState::kCompleted || state == JobState::kFailed ||
            state == JobState::kCancelled;
   }
+};
+
+/// An operator takes a host out of service: nothing new is placed there.
+struct HostDrain {
+  std::string by;
+  std::string why;
+  Duration since{0};         ///< Cluster time.
+  std::int64_t unix_ms = 0;  ///< The leader's wall clock then.
+  bool requeues = false;     ///< What is left there at `requeue_at` is queued again.
+  Duration requeue_at{0};    ///< Cluster time.
+  bool operator==(const HostDrain&) const = default;
 };
 
 struct HostRecord {
@@ -87,6 +107,10 @@ struct HostRecord {
   Health health = Health::kHealthy;
   std::vector<std::string> unhealthy_gpus;
   std::vector<std::string> quarantined;  ///< Until its agent's next registration says otherwise.
+  std::int64_t unix_ms = 0;  ///< The leader's wall clock when `verdict` became what it is.
+  // Operators' words.
+  std::optional<HostDrain> drain;
+  bool is_removed = false;  ///< Gone for good; until it is heard of again.
   bool operator==(const HostRecord&) const = default;
 
   /// Gossip already shows a later start than the registered one: its hello is on the way.
@@ -104,9 +128,9 @@ struct HostRecord {
     return contains(gpus) && !contains(unhealthy_gpus) && !contains(quarantined);
   }
   bool suits(const JobSpec& spec) const { return has_namespaces || spec.keep_when_isolated; }
-  bool takes_work() const {
-    return is_reachable() && health == Health::kHealthy && !is_superseded() && !awaits_hello;
-  }
+  bool takes_work() const { return is_up() && !is_superseded() && !awaits_hello; }
+  /// It may get work, now or when its agent has said what it runs.
+  bool is_up() const { return is_reachable() && health == Health::kHealthy && !drain.has_value(); }
 };
 
 /// The order in which jobs are tried: priority, then submission. A job that is queued again keeps

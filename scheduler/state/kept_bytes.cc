@@ -7,12 +7,12 @@ namespace {
 
 // Lengths, ids, times and numbers as they are encoded (snapshot.cc), rounded up; of a job its
 // reason and the tokens of its attempts among them, of a rank how it may end.
-constexpr std::size_t kJobBytes = 400;
+constexpr std::size_t kJobBytes = 460;
 constexpr std::size_t kTextBytes = 3;
 constexpr std::size_t kAttemptBytes = 140;
-constexpr std::size_t kMemberBytes = 120;
+constexpr std::size_t kMemberBytes = 121;
 constexpr std::size_t kRankBytes = 58 + kDetailBytesMax;
-constexpr std::size_t kTransitionBytes = 36;
+constexpr std::size_t kTransitionBytes = 45;
 constexpr std::size_t kKeyBytes = 28;
 
 }  // namespace

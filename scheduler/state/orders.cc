@@ -5,7 +5,6 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
-#include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/outcomes.h"
 
@@ -115,26 +114,26 @@ void on_requeue(Step& step, const entry::Requeue& fact) {
   hear(step, fact.job, JobEvent::kRequeue, fact.by);
 }
 
-void on_fence(Step& step, const entry::Fence& fact) {
-  const HostRecord* known = step.books.hosts.find(fact.host);
-  if (known == nullptr) {
-    step.reject(ErrorCode::kNotFound, "no such host is registered");
+void on_edit(Step& step, const entry::Edit& fact) {
+  Job* const job = step.books.jobs.find(fact.job);
+  if (job == nullptr) {
+    step.reject(ErrorCode::kNotFound, "there is no job " + std::to_string(fact.job.value()));
     return;
   }
-  if (known->verdict == Verdict::kAlive || known->verdict == Verdict::kRefused) {
-    step.reject(ErrorCode::kConflict,
-                "host " + known->name + " answers, so it is not off: switch it off first");
+  step.result.job = fact.job;
+  if (job->state != JobState::kQueued && job->state != JobState::kSuspended) {
+    step.reject(ErrorCode::kConflict, "job " + std::to_string(fact.job.value()) + " is " +
+                                          std::string(text_of(job->state)) +
+                                          ": a priority is for jobs that wait");
     return;
   }
-  const std::vector<Token> tokens = step.books.gpus.tokens_on(fact.host);
-  for (const Token& token : tokens) {
-    feed(step, token, fact::Fenced{fact.host});
-  }
-  step.result.events.push_back({Severity::kWarn,
-                                "host_fenced",
-                                {{"host", fact.host.short_hex()},
+  step.books.jobs.set_priority(*job, fact.priority);
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "job_priority",
+                                {{"job", std::to_string(fact.job.value())},
+                                 {"priority", std::to_string(fact.priority)},
                                  {"by", fact.by},
-                                 {"grants", std::to_string(tokens.size())},
                                  {"index", std::to_string(step.index.value())}}});
 }
 

@@ -85,6 +85,9 @@ bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
   return false;
 }
 
+/// What the kernel ends a process with for want of memory, among others.
+constexpr std::int32_t kKillSignal = 9;
+
 void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   const RankResult* failure = attempt.program_failure();
   std::string host_cause = "host_lost";
@@ -115,7 +118,10 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
                        (not_started ? " did not start: "
                         : signalled ? " died of signal "
                                     : " exited ") +
-                       (not_started ? failure->detail : std::to_string(failure->code));
+                       (not_started ? failure->detail : std::to_string(failure->code)) +
+                       (signalled && failure->code == kKillSignal
+                            ? ", which Muster did not send: memory may have run out"
+                            : "");
   ++job.program_failures;
   // A command that cannot be executed fails the same way every time.
   if (not_started || job.program_failures > job.spec.retries) {

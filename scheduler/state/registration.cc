@@ -21,6 +21,23 @@ void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted) 
   }
 }
 
+/// An operator said that these ranks were gone; their host says that they are not. Its agent ends
+/// them before it launches anything on their GPUs.
+void tell_of_wrong_words(Step& step, const entry::Register& fact) {
+  for (const entry::LiveGrant& grant : fact.live) {
+    const Attempt* attempt = step.books.attempts.find(grant.token);
+    const MemberRecord* record = attempt == nullptr ? nullptr : attempt->find(fact.host);
+    if (record != nullptr && record->is_fenced && !grant.ended) {
+      step.result.events.push_back({Severity::kAlarm,
+                                    "word_was_wrong",
+                                    {{"host", fact.host.short_hex()},
+                                     {"job", std::to_string(attempt->job.value())},
+                                     {"token", grant.token.text()},
+                                     {"index", std::to_string(step.index.value())}}});
+    }
+  }
+}
+
 }  // namespace
 
 void on_register(Step& step, const entry::Register& fact) {
@@ -29,7 +46,8 @@ void on_register(Step& step, const entry::Register& fact) {
     step.reject(ErrorCode::kConflict, why);
     return;
   }
-  const HostBook::Registered changed = step.books.hosts.on_registered(fact);
+  tell_of_wrong_words(step, fact);
+  const HostBook::Registered changed = step.books.hosts.on_registered(fact, step.unix_ms);
   if (changed.is_quarantine_changed) {
     step.result.events.push_back({Severity::kInfo,
                                   "host_quarantine",
@@ -52,7 +70,7 @@ void on_register(Step& step, const entry::Register& fact) {
 }
 
 void on_observe(Step& step, const entry::Observe& fact) {
-  if (!step.books.hosts.on_observed(fact)) {
+  if (!step.books.hosts.on_observed(fact, step.unix_ms)) {
     step.reject(ErrorCode::kNotFound, "host is not registered");
     return;
   }

@@ -320,6 +320,7 @@ Outcome on(Attempt& attempt, const fact::Fenced& fact) {
   if (attempt.state == AttemptState::kReserved) {
     return abort(attempt, Cause::kFenced, fact.host);
   }
+  record->is_fenced = true;
   Outcome outcome = end_member(*record, MemberEnd::kLost, Edge::kFenced);
   settle(attempt, Edge::kEndedByProof, outcome);
   return outcome;

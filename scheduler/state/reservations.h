@@ -34,6 +34,7 @@ struct MemberRecord {
   MemberEnd end = MemberEnd::kNone;
   LogIndex condemned;               ///< Index of the Condemn in force; 0 = none.
   std::vector<RankResult> results;  ///< In rank order once finished; before that, first failures.
+  bool is_fenced = false;           ///< It is kLost by an operator's word, not by proof.
   bool operator==(const MemberRecord&) const = default;
 
   /// Every rank of it exited 0 and none had been signalled (rule 5).

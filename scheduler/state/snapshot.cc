@@ -26,8 +26,9 @@ enum class Section : std::uint8_t {
   kMember = 4,
   kJob = 5,
   kKey = 6,
+  kUsage = 7,
 };
-constexpr std::uint64_t kSnapshotVersion = 1;
+constexpr std::uint64_t kSnapshotVersion = 2;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
@@ -54,11 +55,37 @@ std::uint32_t read_u32(Reader& in) {
   return static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
 }
 
+/// No element, or those of the drain.
+void write_drain(Encoder& out, const std::optional<HostDrain>& drain) {
+  if (!drain.has_value()) {
+    out.array(0);
+    return;
+  }
+  out.array(6)
+      .text(drain->by)
+      .text(drain->why)
+      .duration(drain->since)
+      .i64(drain->unix_ms)
+      .boolean(drain->requeues)
+      .duration(drain->requeue_at);
+}
+
+std::optional<HostDrain> read_drain(Reader list) {
+  if (list.left() == 0) {
+    return std::nullopt;
+  }
+  HostDrain drain;
+  drain.by = list.text();
+  drain.why = list.text();
+  drain.since = list.duration();
+  drain.unix_ms = list.i64();
+  drain.requeues = list.boolean();
+  drain.requeue_at = list.duration();
+  return drain;
+}
+
 Encoder encode_host(const HostRecord& host) {
-  // What only a recovery leaves is written after one alone: else the bytes, and so the digest, are
-  // those of a version that knew none.
-  const bool is_plain = !host.awaits_hello && host.unadopted.empty();
-  Encoder out = section(Section::kHost, is_plain ? 16 : 18);
+  Encoder out = section(Section::kHost, 21);
   out.id(host.id);
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
@@ -68,11 +95,10 @@ Encoder encode_host(const HostRecord& host) {
   out.u64(static_cast<std::uint64_t>(host.verdict)).u64(static_cast<std::uint64_t>(host.health));
   write(out, host.unhealthy_gpus);
   write(out, host.quarantined);
-  out.boolean(host.has_namespaces);
-  if (!is_plain) {
-    out.boolean(host.awaits_hello);
-    write(out, host.unadopted);
-  }
+  out.boolean(host.has_namespaces).boolean(host.awaits_hello);
+  write(out, host.unadopted);
+  out.i64(host.unix_ms).boolean(host.is_removed);
+  write_drain(out, host.drain);
   return out;
 }
 
@@ -92,11 +118,12 @@ HostRecord read_host(Reader& in) {
   host.health = read_enum(in, Health::kCordoned);
   host.unhealthy_gpus = read_texts(in, kUuidBytesMax);
   host.quarantined = read_texts(in, kUuidBytesMax);
-  host.has_namespaces = in.left() == 0 || in.boolean();
-  if (in.left() > 0) {
-    host.awaits_hello = in.boolean();
-    host.unadopted = read_tokens(in);
-  }
+  host.has_namespaces = in.boolean();
+  host.awaits_hello = in.boolean();
+  host.unadopted = read_tokens(in);
+  host.unix_ms = in.i64();
+  host.is_removed = in.boolean();
+  host.drain = read_drain(in.array());
   return host;
 }
 
@@ -147,11 +174,12 @@ Attempt read_attempt(Reader& in) {
 }
 
 Encoder encode_member(const Token& token, const MemberRecord& record) {
-  Encoder out = section(Section::kMember, 7);
+  Encoder out = section(Section::kMember, 8);
   out.token(token);
   write(out, record.member);
   out.boolean(record.ready).u64(static_cast<std::uint64_t>(record.end)).num(record.condemned);
   write(out, record.results);
+  out.boolean(record.is_fenced);
   return out;
 }
 
@@ -162,18 +190,20 @@ MemberRecord read_member_record(Reader& in) {
   record.end = read_enum(in, MemberEnd::kAborted);
   record.condemned = in.num<LogIndex>();
   record.results = read_rank_results(in);
+  record.is_fenced = in.boolean();
   return record;
 }
 
 void write_history(Encoder& out, const std::deque<Transition>& history) {
   out.array(history.size());
   for (const Transition& step : history) {
-    out.array(6)
+    out.array(7)
         .u64(static_cast<std::uint64_t>(step.to))
         .text(step.cause)
         .duration(step.at)
         .num(step.index)
-        .token(step.token);
+        .token(step.token)
+        .i64(step.unix_ms);
   }
 }
 
@@ -188,15 +218,14 @@ std::deque<Transition> read_history(Reader& in) {
     step.at = item.duration();
     step.index = item.num<LogIndex>();
     step.token = item.token();
+    step.unix_ms = item.i64();
     history.push_back(std::move(step));
   }
   return history;
 }
 
 Encoder encode_job(const Job& job) {
-  // Without an order the bytes are those of a version that knew none, and so is the digest.
-  const bool is_ordered = job.order != JobOrder::kNone || !job.ordered_by.empty();
-  Encoder out = section(Section::kJob, is_ordered ? 21 : 19);
+  Encoder out = section(Section::kJob, 26);
   out.num(job.id);
   write(out, job.spec);
   out.text(job.key)
@@ -218,9 +247,13 @@ Encoder encode_job(const Job& job) {
     out.id(left_out.host).duration(left_out.until);
   }
   write_history(out, job.history);
-  if (is_ordered) {
-    out.u64(static_cast<std::uint64_t>(job.order)).text(job.ordered_by);
-  }
+  out.u64(static_cast<std::uint64_t>(job.order))
+      .text(job.ordered_by)
+      .i64(job.priority)
+      .i64(job.submitted_unix_ms)
+      .i64(job.started_unix_ms)
+      .i64(job.ended_unix_ms)
+      .u64(job.gpu_ms);
   return out;
 }
 
@@ -248,10 +281,13 @@ Job read_job(Reader& in) {
     job.left_out.push_back(LeftOut{host, left_out.duration()});
   }
   job.history = read_history(in);
-  if (in.left() > 0) {
-    job.order = read_enum(in, JobOrder::kRequeue);
-    job.ordered_by = in.text();
-  }
+  job.order = read_enum(in, JobOrder::kRequeue);
+  job.ordered_by = in.text();
+  job.priority = static_cast<std::int32_t>(in.i64());
+  job.submitted_unix_ms = in.i64();
+  job.started_unix_ms = in.i64();
+  job.ended_unix_ms = in.i64();
+  job.gpu_ms = in.u64();
   return job;
 }
 
@@ -315,6 +351,7 @@ struct Parts {
   std::map<Token, Attempt> attempts;
   std::map<JobId, Job> jobs;
   std::map<std::string, ClientKeys::Record> keys;
+  UsageBook::Rows usage;
 };
 
 void read_head(Reader& in, Parts& parts) {
@@ -331,7 +368,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False: the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kKey)) {
+  switch (read_enum(in, Section::kUsage)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -362,6 +399,14 @@ bool read_document(Reader& in, Parts& parts) {
       const std::string key = in.text();
       const JobId job = in.num<JobId>();
       parts.keys[key] = ClientKeys::Record{job, in.duration()};
+      break;
+    }
+    case Section::kUsage: {
+      UsageKey key;
+      key.day = in.i64();
+      key.user = in.text();
+      key.gpu_type = in.text();
+      parts.usage[std::move(key)] = in.u64();
       break;
     }
   }
@@ -436,6 +481,11 @@ std::string encoded(const Books& books) {
     document.text(key).num(record.job).duration(record.at);
     append(out, document);
   }
+  for (const auto& [key, time] : books.usage.rows()) {
+    Encoder document = section(Section::kUsage, 4);
+    document.i64(key.day).text(key.user).text(key.gpu_type).u64(time);
+    append(out, document);
+  }
   return out;
 }
 
@@ -452,6 +502,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.hosts = HostBook(std::move(parts->hosts));
   books.attempts = AttemptBook(std::move(parts->attempts));
   books.keys = ClientKeys(std::move(parts->keys));
+  books.usage = UsageBook(std::move(parts->usage));
   books.kept = Kept(kept_max);
   derive(books);
   return books;

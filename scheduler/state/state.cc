@@ -9,6 +9,7 @@
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/decision.h"
 #include "scheduler/state/forgetting.h"
+#include "scheduler/state/host_orders.h"
 #include "scheduler/state/orders.h"
 #include "scheduler/state/outcomes.h"
 #include "scheduler/state/registration.h"
@@ -53,6 +54,10 @@ struct Hear {
   void operator()(const entry::Requeue& fact) const { on_requeue(step, fact); }
   void operator()(const entry::Fence& fact) const { on_fence(step, fact); }
   void operator()(const entry::Adopt& fact) const { on_adopt(step, fact); }
+  void operator()(const entry::Edit& fact) const { on_edit(step, fact); }
+  void operator()(const entry::Drain& fact) const { on_drain(step, fact); }
+  void operator()(const entry::Undrain& fact) const { on_undrain(step, fact); }
+  void operator()(const entry::RemoveHost& fact) const { on_remove_host(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
@@ -81,9 +86,9 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
 
 }  // namespace
 
-ApplyResult State::apply(LogIndex index, const Entry& entry) {
+ApplyResult State::apply(LogIndex index, const Entry& entry, std::int64_t unix_ms) {
   CHECK(index > books_.applied);
-  Step step{books_, index};
+  Step step{books_, index, unix_ms};
   books_.applied = index;
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
   std::visit(Hear{step}, entry);

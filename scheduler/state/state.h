@@ -39,8 +39,8 @@ class State {
     books_.kept = Kept(kept_max);
   }
 
-  /// Applies the entry at `index`, which must be above applied().
-  ApplyResult apply(LogIndex index, const Entry& entry);
+  /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged.
+  ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0);
   /// The log's entry at `index` is not ours (an empty one of a new leader, a membership change).
   void skip(LogIndex index);
 
@@ -114,6 +114,8 @@ class State {
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
   const KeptBytes& kept() const { return books_.kept.bytes(); }
+  /// What users used by day: GPUs that were given back; those that are held come in addition.
+  const UsageBook& usage() const { return books_.usage; }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
   std::string encode() const { return encoded(books_); }

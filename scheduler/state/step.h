@@ -25,6 +25,7 @@ struct ApplyResult {
 struct Step {
   Books& books;
   LogIndex index;
+  std::int64_t unix_ms = 0;  ///< Of the entry: LoggedEntry.
   ApplyResult result{};
 
   void reject(ErrorCode code, std::string why) {

@@ -39,7 +39,7 @@ std::string bytes_of(const std::string& hex) {
 }
 
 std::string golden_path() {
-  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol1_disk1.txt";
+  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol2_disk2.txt";
 }
 
 /// Lines of `name = hex`.
@@ -247,7 +247,7 @@ TEST(Newer, TrailingElementsOfABodyAreIgnored) {
 }
 
 TEST(Newer, AnEntryOfAnUnknownKindStopsInsteadOfBeingSkipped) {
-  EXPECT_FALSE(scheduler::decode_entry(Encoder().array(2).u64(200).u64(1).take()).has_value());
+  EXPECT_FALSE(scheduler::decode_entry(Encoder().array(2).u64(200).u64(2).take()).has_value());
 }
 
 }  // namespace

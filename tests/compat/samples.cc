@@ -83,10 +83,11 @@ Sample agent_sample(const std::string& name, const scheduler::AgentMessage& body
 }
 
 Sample entry_sample(const std::string& name, const scheduler::Entry& value) {
-  return {"entry/" + name, scheduler::encode(value),
+  return {"entry/" + name, scheduler::encode(value, 1'700'000'000'123),
           [](const std::string& bytes) -> std::optional<std::string> {
-            const Result<scheduler::Entry> read = scheduler::decode_entry(bytes);
-            return read ? std::optional(scheduler::encode(*read)) : std::nullopt;
+            const Result<scheduler::LoggedEntry> read = scheduler::decode_entry(bytes);
+            return read ? std::optional(scheduler::encode(read->entry, read->unix_ms))
+                        : std::nullopt;
           }};
 }
 
@@ -353,7 +354,11 @@ std::vector<Sample> entry_samples() {
       entry_sample("suspend", entry::Suspend{JobId(4), "bob"}),
       entry_sample("resume", entry::Resume{JobId(4), "bob"}),
       entry_sample("requeue", entry::Requeue{JobId(4), 2, "bob"}),
-      entry_sample("fence", entry::Fence{kHost, "bob"}),
+      entry_sample("fence", entry::Fence{kHost, "bob", true, {kToken}}),
+      entry_sample("edit", entry::Edit{JobId(4), -3, "bob"}),
+      entry_sample("drain", entry::Drain{kHost, "bob", "disk", true, 60s}),
+      entry_sample("undrain", entry::Undrain{kHost, "bob"}),
+      entry_sample("remove_host", entry::RemoveHost{kHost, "bob"}),
       entry_sample("adopt", entry::Adopt{kHost, kStart, kToken, detail()}),
       entry_sample("stop_requeued", entry::Stop{kToken, scheduler::Cause::kRequeued}),
       entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),

@@ -418,6 +418,26 @@ void NobodyDiverges::on_event(World& world, std::uint32_t host, const Event& eve
   }
 }
 
+void DrainHolds::on_event(World&, std::uint32_t, const Event& event) {
+  const bool is_drained = event.name == "host_drained";
+  if (is_drained || event.name == "host_undrained" || event.name == "host_removed") {
+    words_[std::string(event.field("host"))][number(event.field("index"))] = is_drained;
+  }
+}
+
+void DrainHolds::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  const auto words = words_.find(world.id(host).short_hex());
+  if (fact.kind != FarmFact::Kind::kLaunched || words == words_.end() || fact.token.epoch != 1) {
+    return;
+  }
+  auto after = words->second.upper_bound(fact.token.index);
+  if (after != words->second.begin() && std::prev(after)->second) {
+    world.violation(name(), where(host) + " launches " + fact.token.text() +
+                                ", decided after it was drained at index " +
+                                std::to_string(std::prev(after)->first));
+  }
+}
+
 Checkers add_checkers(World& world) {
   auto submits = std::make_unique<SubmitsKept>();
   auto gpus = std::make_unique<NoGpuInTwoAttempts>();
@@ -431,6 +451,7 @@ Checkers add_checkers(World& world) {
   world.add_checker(std::make_unique<GangAllOrNothing>());
   world.add_checker(std::make_unique<RowsConverge>());
   world.add_checker(std::make_unique<NobodyDiverges>());
+  world.add_checker(std::make_unique<DrainHolds>());
   add_log_checkers(world);
   return checkers;
 }

@@ -140,6 +140,18 @@ class NobodyDiverges : public Checker {
   void on_event(World& world, std::uint32_t host, const Event& event) override;
 };
 
+/// No rank is launched on a host by an attempt that was decided while the log had it drained.
+class DrainHolds : public Checker {
+ public:
+  std::string name() const override { return "drain_holds"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  /// Host's short id -> log index -> whether it is drained from there on. Of the first epoch.
+  std::map<std::string, std::map<std::uint64_t, bool>> words_;
+};
+
 /// Those of add_checkers() that runs ask something.
 struct Checkers {
   SubmitsKept* submits = nullptr;

@@ -59,7 +59,25 @@ void FreedIsEmpty::on_fact(World& world, std::uint32_t host, const FarmFact& fac
   }
 }
 
+/// An operator said that the ranks of a host are gone, which this checker cannot hold the log to:
+/// of what the entry ends it looks at that host no more.
+void FreedIsEmpty::take_word(World& world, const Event& event) {
+  const std::uint64_t index = number(event.field("index"));
+  if (event.name == "host_fenced" && event.field("word") == "processes_gone") {
+    words_[index] = std::string(event.field("host"));
+  }
+  const auto word = words_.find(index);
+  const auto running = running_.find(std::string(event.field("token")));
+  if (word != words_.end() && running != running_.end() && event.name == "attempt_edge" &&
+      event.field("edge") == "fenced") {
+    std::erase_if(running->second.hosts, [&](std::uint32_t member) {
+      return world.id(member).short_hex() == word->second;
+    });
+  }
+}
+
 void FreedIsEmpty::on_event(World& world, std::uint32_t host, const Event& event) {
+  take_word(world, event);
   const auto found = event.name == "attempt_edge" ? running_.find(std::string(event.field("token")))
                                                   : running_.end();
   if (found == running_.end()) {

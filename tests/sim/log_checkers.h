@@ -35,7 +35,10 @@ class FreedIsEmpty : public Checker {
     Token token;
     std::set<std::uint32_t> hosts;
   };
-  std::map<std::string, Running> running_;  ///< By token, as text.
+  void take_word(World& world, const Event& event);
+
+  std::map<std::string, Running> running_;      ///< By token, as text.
+  std::map<std::uint64_t, std::string> words_;  ///< Log index -> short id of the host.
 };
 
 /// An agent ends a grant for the leader's word only when the log says so: Stop is logged, or the

@@ -104,6 +104,21 @@ constexpr SwarmProfile operators() {
   return profile;
 }
 
+/// Operators who take hosts out of service, rightly and wrongly, and reorder the queue.
+constexpr SwarmProfile drains() {
+  SwarmProfile profile;
+  profile.name = "drains";
+  profile.weights = {2, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1};
+  profile.weight(Fault::kDrained) = 6;
+  profile.weight(Fault::kReordered) = 2;
+  profile.weight(Fault::kWordWrong) = 4;
+  profile.weight(Fault::kHostRemoved) = 2;
+  profile.between_faults_max = 8s;
+  profile.priorities = 3;
+  profile.keep = 200'000;
+  return profile;
+}
+
 /// Words that arrive when what they are about is over, or nearly so.
 constexpr SwarmProfile very_late() {
   SwarmProfile profile;
@@ -200,11 +215,12 @@ constexpr SwarmProfile recoveries() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 16> kProfiles = {
+constexpr std::array<SwarmProfile, 17> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
+    drains(),
 };
 
 }  // namespace

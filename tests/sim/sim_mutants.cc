@@ -62,6 +62,8 @@ std::string_view likely_profile(SchedulerMutant mutant) {
       return "old_disks";
     case SchedulerMutant::kDiskNotCompared:
       return "lying_disks";
+    case SchedulerMutant::kDrainIgnored:
+      return "drains";
     case SchedulerMutant::kNone:
     case SchedulerMutant::kDoubleRequeue:
     case SchedulerMutant::kEqualToken:

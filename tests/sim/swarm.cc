@@ -11,6 +11,7 @@
 #include "tests/sim/checkers.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/lost_quorum.h"
+#include "tests/sim/operators.h"
 
 namespace muster::sim {
 namespace {
@@ -169,7 +170,7 @@ class Swarm {
 
   void some_fault() {
     const std::uint32_t host = rng_.chance(300'000) ? some_voter() : some_host();
-    switch (some_kind()) {
+    switch (const Fault kind = some_kind()) {
       case Fault::kAgentKilled:
         return kill_agent(host);
       case Fault::kPowerLost:
@@ -200,11 +201,9 @@ class Swarm {
       case Fault::kLeft:
         return leave();
       case Fault::kSuspended:
-        return order_some(agent::Verb::kSuspend);
       case Fault::kResumed:
-        return order_some(agent::Verb::kResume);
       case Fault::kRequeued:
-        return order_some(agent::Verb::kRequeue);
+        return order_some(word_of(kind));
       case Fault::kVoterLostRaft:
         return disks_.lose_raft(removal_over_at_);
       case Fault::kVoterAdded:
@@ -232,6 +231,11 @@ class Swarm {
       case Fault::kDeciderKilled:
         submits_->submit(world_, some_host(), some_job());
         return after(rng_.between(Duration(0), kNewJobsStart), [this] { kill_leader(); });
+      case Fault::kDrained:
+      case Fault::kReordered:
+      case Fault::kWordWrong:
+      case Fault::kHostRemoved:
+        return operators_.act(kind, host, some_host_without_vote(), submits_->size());
     }
   }
 
@@ -501,6 +505,11 @@ class Swarm {
     }
     order(JobId(1 + rng_.below(submits_->size())), verb, some_host());
   }
+  static agent::Verb word_of(Fault fault) {
+    return fault == Fault::kSuspended ? agent::Verb::kSuspend
+           : fault == Fault::kResumed ? agent::Verb::kResume
+                                      : agent::Verb::kRequeue;
+  }
   void cancel_some() { order_some(agent::Verb::kCancel); }
 
   /// Several words about one job, soon after each other or at once.
@@ -518,10 +527,11 @@ class Swarm {
     }
   }
 
-  /// Nobody else ends a suspended job.
+  /// Nobody else ends a suspended job, or takes back a drain whose end was lost.
   void keep_resuming() {
     const std::uint32_t host = leader();
     if (host < world_.size()) {
+      operators_.undrain_all(host);
       for (const auto& [id, job] : world_.node(host).seat().state().jobs()) {
         if (job.state == scheduler::JobState::kSuspended) {
           order(id, agent::Verb::kResume, host);
@@ -575,6 +585,7 @@ class Swarm {
   std::map<std::string, std::uint64_t> counts_;
   DiskFaults disks_{world_, profile_, rng_, counts_};
   LostQuorum lost_quorum_{world_, rng_, counts_};
+  Operators operators_{world_, rng_, counts_};
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ class JobsPageTest : public testing::Test {
   std::size_t read_all(std::set<JobId>& ids) {
     JobId after;
     for (std::size_t pages = 1;; ++pages) {
-      const JobList page = jobs_page(state_, addresses_, after);
+      const JobList page = jobs_page(state_, views_, after);
       EXPECT_LT(encode_payload(page).size(), gossip::kMessageBytesMax - 1024);
       for (const JobSummary& job : page.jobs) {
         EXPECT_GT(job.id, after);
@@ -45,6 +45,7 @@ class JobsPageTest : public testing::Test {
 
   scheduler::State state_;
   crdt::AddressBook addresses_;
+  HostViews views_{addresses_, [](HostId) { return nullptr; }, Instant()};
   std::uint64_t index_ = 0;
 };
 
@@ -53,7 +54,7 @@ TEST_F(JobsPageTest, AllOfManyJobs) {
   std::set<JobId> ids;
   EXPECT_GT(read_all(ids), 1U);
   EXPECT_EQ(ids.size(), 3500U);
-  EXPECT_EQ(newest_jobs(state_, addresses_).jobs.size(), kJobsListedMax);
+  EXPECT_EQ(newest_jobs(state_, views_).jobs.size(), kJobsListedMax);
 }
 
 TEST_F(JobsPageTest, FewAreOnePageAndNoneIsAnEmptyOne) {

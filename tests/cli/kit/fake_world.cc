@@ -19,6 +19,9 @@ class FakeWorld::Client final : public NodeClient {
     if (request.verb == agent::Verb::kNodes) {
       return answer_with(agent::NodeList{world_.nodes});
     }
+    if (request.verb == agent::Verb::kHostUses) {
+      return answer_with(world_.uses);
+    }
     world_.requests_.push_back(request);
     world_.asked_.push_back(address_);
     Result<agent::Response> answer = next(request);
@@ -46,6 +49,18 @@ class FakeWorld::Client final : public NodeClient {
 FakeWorld::FakeWorld() {
   world_.out = &out_;
   world_.err = &err_;
+  world_.all_environment = [this] {
+    std::vector<std::string> all;
+    for (const auto& [name, value] : environment) {
+      all.push_back(name + "=" + value);
+    }
+    return all;
+  };
+  world_.terminal.take_interrupt = [this] {
+    const bool is_now = interrupts_in == 1;
+    interrupts_in -= interrupts_in > 0 ? 1 : 0;
+    return is_now;
+  };
   world_.environment = [this](const std::string& name) -> std::optional<std::string> {
     const auto found = environment.find(name);
     return found == environment.end() ? std::nullopt : std::optional(found->second);

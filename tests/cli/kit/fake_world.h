@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/agent_verb.h"
@@ -50,8 +51,13 @@ class FakeWorld {
   /// What every node answers to the question for other nodes, which requests() does not count.
   std::vector<std::string> nodes;
 
+  /// What voters say of hosts, which requests() does not count either.
+  agent::HostUseList uses;
+
   std::map<std::string, std::string> environment;
   std::set<std::string> files;
+  /// Ctrl-C is found when it is looked for so many times from now; 0 = never.
+  int interrupts_in = 0;
   std::vector<AgentOptions> agents_run;
 
  private:

@@ -45,6 +45,26 @@ inline agent::HostList sample_hosts() {
   return {{leader, dead, plain}};
 }
 
+/// Of the first two.
+inline agent::HostUseList sample_uses() {
+  agent::HostUse busy;
+  busy.id = host_id('a');
+  busy.name = "a";
+  busy.gpu_type = "H100";
+  busy.gpus = 8;
+  busy.gpus_used = 6;
+  busy.gpus_free = 2;
+  busy.jobs = {JobId(7)};
+  agent::HostUse dead = busy;
+  dead.id = host_id('b');
+  dead.name = "b";
+  dead.gpus_used = 8;
+  dead.gpus_free = 0;
+  dead.since_ms = 7'200'000;
+  dead.jobs = {JobId(7), JobId(9)};
+  return {{busy, dead}, {}};
+}
+
 inline agent::JobSummary sample_job(std::uint64_t id, const std::string& state) {
   agent::JobSummary job;
   job.id = JobId(id);

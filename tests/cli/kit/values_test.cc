@@ -110,28 +110,35 @@ TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
       {{"job"}, "'job' is no verb"},
       {{"jobs", "--state", "runing"}, "'runing' is no job state"},
       {{"jobs", "--stat", "running"}, "--stat"},
-      {{"show"}, "JOB is required"},
-      {{"show", "seventeen"}, "'seventeen' is no whole number"},
-      {{"show", "1", "2"}, "2"},
-      {{"logs", "1", "--rank", "-1"}, "neither a rank's number nor all"},
+      {{"show"}, "no job is named"},
+      {{"show", "seventeen"}, "'seventeen' is no job: give a number, or a range"},
+      {{"show", "20-10"}, "'20-10' ends before it begins"},
+      {{"cancel", "7", "--yess"}, "there is no option --yess"},
+      {{"priority", "7", "99999999999999999999"}, "is too large a number"},
+      {{"jobs", "-o", "id,colour"}, "'colour' is no column, these are: id, name"},
+      {{"jobs", "--sort", "id,name"}, "one column"},
+      {{"events", "--job", "7", "-f"}, "--job goes with"},
+      {{"usage", "--by", "rack"}, "neither user, type nor name"},
+      {{"logs", "1", "--rank", "-1"}, "neither a rank's number"},
       {{"submit", "--gpus", "2", "python", "x.py"}, "not expected here: python x.py; put --"},
-      {{"submit", "--gpus"}, "--gpus: 1 required value missing"},
+      {{"submit", "--gpus"}, "--gpus needs a value"},
       {{"hosts", "--timeout", "5"}, "'5' is no duration"},
       {{"submit"}, "no command"},
       {{"submit", "--"}, "no command"},
       {{"submit", "python", "x.py"}, "put -- before the command"},
       {{"submit", "--gpus", "0", "--", "x"}, "--gpus: 0 is not between"},
       {{"submit", "--gpus", "010x", "--", "x"}, "'010x' is no whole number"},
-      {{"submit", "--env", "EPOCHS", "--", "x"}, "is not of the form KEY=VALUE"},
-      {{"submit", "--env", "=3", "--", "x"}, "is not of the form KEY=VALUE"},
+      {{"submit", "--env", "EPOCHS", "--", "x"}, "EPOCHS is not set here"},
+      {{"submit", "--env", "=3", "--", "x"}, "is neither NAME nor NAME=VALUE"},
+      {{"submit", "--env-all", "--env-none", "--", "x"}, "choose one"},
       {{"submit", "--key", "xyz", "--", "x"}, "is not 32 digits"},
       {{"submit", "--hold", "0", "--", "x"}, "would kill the ranks at once"},
       {{"submit", "--isolation", "forever", "--", "x"}, "or keep"},
       {{"submit", "--isolation", "9s", "--", "x"}, "at least 10s"},
       {{"hosts", "--timeout", "0s"}, "--timeout: '0s' is too short: at least 1ms"},
-      {{"sumbit"}, "did you mean submit? All are: agent"},
+      {{"sumbit"}, "did you mean submit? (muster --help)"},
       {{"hots"}, "did you mean hosts?"},
-      {{"banana"}, "'banana' is no verb, these are: agent"},
+      {{"banana"}, "'banana' is no verb; `muster --help` lists them"},
       {{"submit", "--on-lost-host", "cry", "--", "x"}, "neither requeue nor wait"},
       {{"submit", "--priority", "3000000000", "--", "x"}, "does not fit"},
       {{"submit", "--name", std::string(256, 'n'), "--", "x"}, "at most 255 bytes"},
@@ -153,12 +160,14 @@ TEST(Arguments, ErrorsAreJsonOnStdoutWhenAskedFor) {
   FakeWorld world;
   EXPECT_EQ(world.run({"show", "x", "--json"}), 2);
   EXPECT_EQ(world.out(),
-            "{\"error\":\"JOB: 'x' is no whole number (muster show --help)\",\"exit_code\":2}\n");
+            "{\"error\":\"JOB: 'x' is no job: give a number, or a range as 100-120 (muster show "
+            "--help)\",\"exit_code\":2}\n");
 }
 
 TEST(Arguments, EveryVerbHasHelpWithAnExample) {
-  for (const char* verb : {"agent", "submit", "jobs", "show", "why", "logs", "cancel", "suspend",
-                           "resume", "requeue", "hosts", "quorum", "events", "leave", "version"}) {
+  for (const char* verb :
+       {"agent", "submit", "jobs", "show", "why", "logs", "cancel", "suspend", "resume", "requeue",
+        "priority", "usage", "hosts", "quorum", "events", "leave", "version"}) {
     FakeWorld world;
     const std::string help = world.output_of({verb, "--help"});
     EXPECT_NE(help.find("Usage: muster " + std::string(verb)), std::string::npos);
@@ -169,10 +178,26 @@ TEST(Arguments, EveryVerbHasHelpWithAnExample) {
 TEST(Arguments, HelpOfJobs) {
   FakeWorld world;
   EXPECT_EQ(world.output_of({"jobs", "--help"}),
-            R"(List the jobs that wait or run, and the last ones that ended.
+            R"(List one's own jobs, and what runs of others.
 
-Usage: muster jobs [OPTIONS]
+Usage: muster jobs [JOB...] [OPTIONS]
 
+  JOB                         Only these jobs: numbers, and ranges as 100-120
+  --name GLOB                 Only jobs of this name; * and ? stand for what may be there
+  -u, --user USER             Only jobs of this user
+  --state STATE[,STATE...]    Only jobs in these states: queued, scheduled, running, stopping,
+                              suspended, completed, failed, cancelled
+  --host NAME                 Only jobs that are on this host
+  --since DURATION            Only jobs submitted no longer ago than this
+  -a, --all                   Jobs of all users, and all that ended
+  --sort COLUMN               Order by this column, -COLUMN backwards (default id)
+  -o, --columns COLUMN[,COLUMN...]
+                              Show these columns (default
+                              id,name,user,state,gpus,hosts,age,time,reason); also cause, attempt,
+                              priority, type, submit, start, end, exit, gpuhours, nhosts
+  --limit N                   Show so many jobs at most; 0 = all that are chosen (default 0)
+  --no-header                 Leave the line of titles out, for scripts
+  -w, --watch                 Show it anew every 2 s until it is interrupted
   --node HOST:PORT,...        Ask this node's control port, or the next one of the list when it is
                               gone, instead of the agent on this host (MUSTER_NODE)
   --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
@@ -181,13 +206,10 @@ Usage: muster jobs [OPTIONS]
   -v, --verbose               Say more on stderr
   --consistent                Ask the leader, after a majority confirmed it, instead of the nearest
                               replica
-  -a, --all                   Show all ended jobs, not the last 20 only
-  --state STATE[,STATE...]    Only jobs in these states: queued, scheduled, running, stopping,
-                              suspended, completed, failed, cancelled
   -h, --help                  Print this help
 
 Example:
-  muster jobs --state queued,running
+  muster jobs --state queued,running --sort -gpus
 )");
 }
 

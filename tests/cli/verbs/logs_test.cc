@@ -261,5 +261,22 @@ TEST(Logs, WhatIsNotThereIsNamed) {
   EXPECT_NE(never.err().find("never started"), std::string::npos);
 }
 
+TEST(Logs, TheTailIsTheLastLinesAndSeveralRanksArePrefixed) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files = {{0, "one\ntwo\nthree\n"}, {1, "only"}};
+  EXPECT_EQ(world.output_of({"logs", "17", "--tail", "2"}), "two\nthree\n");
+  FakeWorld several;
+  Cluster same(several);
+  same.files = {{0, "one\ntwo\nthree\n"}, {1, "only"}};
+  const std::string shown = several.output_of({"logs", "17", "--rank", "0-1", "--tail", "1"});
+  EXPECT_NE(shown.find("[0] three\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("[1] only\n"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("two"), std::string::npos) << shown;
+  FakeWorld none;
+  Cluster third(none);
+  EXPECT_EQ(none.output_of({"logs", "17", "--tail", "0"}), "");
+}
+
 }  // namespace
 }  // namespace muster::cli

@@ -135,7 +135,7 @@ TEST(Fence, WithoutYesNothingIsDoneUnlessAPersonAgrees) {
   for (const bool agrees : {true, false}) {
     FakeWorld person;
     std::string asked;
-    person.world().ask = [&](const std::string& question) {
+    person.world().terminal.ask = [&](const std::string& question) {
       asked = question;
       return std::optional<std::string>(agrees ? "yes" : "n");
     };
@@ -167,7 +167,7 @@ TEST(QuorumChange, EachNamesItsHostAndSaysWhatIsDone) {
   for (const auto& [verb, action, said] :
        {std::tuple{"add", agent::QuorumAction::kAdd,
                    "host b added: it votes when it has caught up"},
-        std::tuple{"remove", agent::QuorumAction::kRemove, "host b removed: it votes when"},
+        std::tuple{"remove", agent::QuorumAction::kRemove, "host b votes no more: it votes when"},
         std::tuple{"transfer", agent::QuorumAction::kTransfer, "host b leads: it votes when"}}) {
     FakeWorld world;
     world.answers_in_turn({answer_with(sample_hosts()), with_text});

@@ -18,11 +18,13 @@ using agent::ResponseStatus;
 TEST(Hosts, Table) {
   FakeWorld world;
   world.answers(answer_with(sample_hosts()));
-  EXPECT_EQ(world.output_of({"hosts"}),
-            R"(NAME  ID        STATE                 SINCE  GPUS  TYPE  RACK  ADDRESS        VOTER
-a     61616161  alive                    1h     8  H100  r1    10.0.0.1:7450  leader
-b     62626262  unreachable (silent)    12s   7/8  H100  r1    10.0.0.1:7450  voter
-c     63636363  alive                    1h     8  H100        10.0.0.1:7450
+  world.uses = sample_uses();
+  EXPECT_EQ("\n" + world.output_of({"hosts"}), R"(
+NAME  ID        STATE                 SINCE  GPUS  USED  FREE  TYPE  RACK  ADDRESS        VOTER
+a     61616161  alive                    1h     8     6     2  H100  r1    10.0.0.1:7450  leader
+b     62626262  unreachable (silent)     2h   7/8     8     0  H100  r1    10.0.0.1:7450  voter
+c     63636363  alive                    1h     8     -     -  H100        10.0.0.1:7450
+H100: 16 GPUs on 2 hosts, 14 used, 2 free
 )");
   EXPECT_EQ(world.err(), "");
 }
@@ -30,13 +32,16 @@ c     63636363  alive                    1h     8  H100        10.0.0.1:7450
 TEST(Hosts, Json) {
   FakeWorld world;
   world.answers(answer_with(agent::HostList{{sample_hosts().hosts[1]}}));
+  world.uses = sample_uses();
   EXPECT_EQ(
       world.output_of({"hosts", "--json"}),
       R"({"hosts":[{"name":"b","id":"62626262626262626262626262626262","state":"unreachable",)"
       R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
       R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
-      R"("claimed_by":["a","c"]}],"storm":{"mode":"normal","since_ms":0,"reason":""},)"
+      R"("claimed_by":["a","c"],"gpus_used":8,"gpus_free":0,"jobs":[7,9],"drain":null,)"
+      R"("removed":false,"cluster_since_ms":7200000}],)"
+      R"("storm":{"mode":"normal","since_ms":0,"reason":""},)"
       R"("seeds_unmet":[],"answered_by":"a","age_ms":0})"
       "\n");
 }
@@ -185,12 +190,16 @@ TEST(Jobs, Table) {
   waiting.gpu_type = "";
   waiting.attempt = 0;
   waiting.name = "an evaluation with a very long name that nobody needs to read to its end";
-  waiting.cause = "16 GPUs are wanted, 6 are free, and the next to come are held by others";
-  world.answers(answer_with(agent::JobList{{sample_job(17, "running"), waiting}, JobId()}));
+  waiting.reason = "needs 16 GPUs, the hosts that are up have 8, free or not";
+  waiting.age_ms = 300'000;
+  agent::JobSummary running = sample_job(17, "running");
+  running.age_ms = 7'200'000;
+  running.run_ms = 3'600'000;
+  world.answers(answer_with(agent::JobList{{running, waiting}, JobId()}));
   EXPECT_EQ(world.output_of({"jobs"}),
-            R"(ID  NAME                            STATE    GPUS     ATTEMPT  HOSTS  CAUSE
-17  llama                           running  16xH100        1  a,b    all ranks ready
-18  an evaluation with a very lon~  queued   16             0         16 GPUs are wanted, 6 are fre~
+            R"(ID  NAME                        USER  STATE    GPUS     HOSTS  AGE  TIME  REASON
+17  llama                       ann   running  16xH100  a,b     2h    1h
+18  an evaluation with a very~  ann   queued   16               5m     -  needs 16 GPUs, the hosts ~
 )");
 }
 
@@ -200,7 +209,9 @@ TEST(Jobs, Json) {
   EXPECT_EQ(world.output_of({"jobs", "--json"}),
             R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,)"
             R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
-            R"("cause":"all ranks ready","hosts":["a","b"]}],"hidden":0,)"
+            R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
+            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+            R"("run_ms":null,"gpu_ms":0}],"hidden":0,)"
             R"("answered_by":"a","age_ms":0})"
             "\n");
 }
@@ -283,9 +294,9 @@ RANK  HOST  GPU    MEMBER  RESULT   DETAIL
    0  a     GPU-1  ready   running
    1  b     GPU-2  ready   lost     host silent
 
-LOG  AFTER  STATE    CAUSE
- 40      0  queued   submitted
- 43   1.5s  running  all ranks ready
+LOG  WHEN   STATE    CAUSE
+ 40  +0     queued   submitted
+ 43  +1.5s  running  all ranks ready
 )");
 }
 
@@ -298,7 +309,9 @@ TEST(Show, Json) {
   EXPECT_EQ(world.output_of({"show", "17", "--json"}),
             R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,)"
             R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
-            R"("cause":"all ranks ready","hosts":["a","b"]},)"
+            R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
+            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+            R"("run_ms":null,"gpu_ms":0},)"
             R"("spec":{"argv":["python","train.py","--note","it's fine"],)"
             R"("environment":["EPOCHS=3"],"directory":"/home/ann","retries":2,"hold_ms":0,)"
             R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
@@ -309,7 +322,7 @@ TEST(Show, Json) {
             R"("gpus":["GPU-1"],"state":"ready","ranks":[)"
             R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
             R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
-            R"("transitions":[{"index":40,"cluster_ms":5000,"state":"queued",)"
+            R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
             R"("cause":"submitted"}],"answered_by":"a","age_ms":0})"
             "\n");
 }
@@ -440,12 +453,12 @@ TEST(Version, OfBothSides) {
   FakeWorld text;
   text.answers(answer_with(node));
   EXPECT_EQ(text.output_of({"version"}),
-            "muster 0.1.0 (protocol 1)\n"
+            "muster 0.1.0 (protocol 2)\n"
             "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
   FakeWorld json;
   json.answers(answer_with(node));
   EXPECT_EQ(json.output_of({"version", "--json"}),
-            R"({"product":"0.1.0","protocol":1,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
+            R"({"product":"0.1.0","protocol":2,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
             R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
             "\n");
 }
@@ -453,7 +466,7 @@ TEST(Version, OfBothSides) {
 TEST(Version, WithoutANodeIsStillAnswered) {
   FakeWorld world;
   world.refuses_connections();
-  EXPECT_EQ(world.output_of({"version", "--node", "n:1"}), "muster 0.1.0 (protocol 1)\n");
+  EXPECT_EQ(world.output_of({"version", "--node", "n:1"}), "muster 0.1.0 (protocol 2)\n");
   EXPECT_EQ(world.err(), "muster: no agent answers at n:1\n");
 }
 

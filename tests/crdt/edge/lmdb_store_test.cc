@@ -194,6 +194,17 @@ TEST_F(LmdbStoreTest, TheRootRecordCatchesAnOldRecordPutBack) {
   EXPECT_FALSE(LmdbStore::open(path(), Environment::kRaft).has_value());
 }
 
+TEST_F(LmdbStoreTest, WhatAnEarlierBuildWroteIsRefusedInOneSentence) {
+  ASSERT_TRUE(open()->commit({put("a", "1")}).has_value());
+  std::string root = seal(kRootKey, Root().encode());
+  root[0] = 1;
+  BareLmdb(path()).put_raw(std::string(kRootKey), root);
+  const auto store = LmdbStore::open(path(), Environment::kRaft);
+  ASSERT_FALSE(store.has_value());
+  EXPECT_EQ(store.error().code, ErrorCode::kIo) << "it is not damaged: nothing is set aside";
+  EXPECT_NE(store.error().text.find("start with an empty data directory"), std::string::npos);
+}
+
 TEST_F(LmdbStoreTest, ADamagedStateIsDiscardedAndStartsEmpty) {
   ASSERT_TRUE(open(Environment::kState)->commit({put("a", "1")}).has_value());
   BareLmdb(path()).put_raw("a", "not sealed");

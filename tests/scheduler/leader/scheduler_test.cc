@@ -290,7 +290,7 @@ TEST_F(OneLeader, CondemnOnItsWayAlreadyRefusesRenewals) {
 TEST_F(OneLeader, ACondemnThatWasLostRefusesNoRenewals) {
   const Token token = silent_gang_with_condemns_in_flight();
   const auto is_condemn = [](const std::string& bytes) {
-    return kind_of(*decode_entry(bytes)) == EntryKind::kCondemn;
+    return kind_of(decode_entry(bytes)->entry) == EntryKind::kCondemn;
   };
   ASSERT_EQ(std::erase_if(pending, is_condemn), 2U) << "dropped while the leader hands over";
   commit = true;

@@ -96,6 +96,9 @@ Entry History::draw_order(const State& state) {
   if (one_in(4) && state.live().empty()) {
     return entry::Fence{host_id(1 + rng_.below(kHosts)), "alice"};
   }
+  if (one_in(4)) {
+    return draw_of_host(state);
+  }
   JobId job = draw_cancel(state).job;
   if (!state.live().empty() && !one_in(4)) {
     const Attempt& attempt = *state.attempt(*nth(state.live(), rng_.below(state.live().size())));
@@ -111,6 +114,23 @@ Entry History::draw_order(const State& state) {
   }
   return one_in(2) ? Entry(entry::Suspend{job, "alice"})
                    : entry::Requeue{job, one_in(3) ? 0 : attempts, "alice"};
+}
+
+/// What operators say of hosts and of the queue.
+Entry History::draw_of_host(const State& state) {
+  const HostId host = host_id(1 + rng_.below(kHosts + 1));
+  switch (rng_.below(5)) {
+    case 0:
+      return entry::Drain{host, "alice", "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
+    case 1:
+      return entry::RemoveHost{host, "alice"};
+    case 2:
+      return entry::Fence{host, "alice", true, state.tokens_on(host)};
+    case 3:
+      return entry::Edit{draw_cancel(state).job, static_cast<std::int32_t>(rng_.below(3)), "alice"};
+    default:
+      return entry::Undrain{host, "alice"};
+  }
 }
 
 entry::Observe History::draw_observe() {

@@ -10,7 +10,7 @@ namespace {
 Job& add_job(JobBook& book, std::int32_t priority = 0) {
   Job job;
   job.id = book.give_number();
-  job.spec.priority = priority;
+  job.priority = priority;
   Job& placed = book.add(std::move(job));
   book.move(placed, JobEvent::kSubmitted);
   return placed;

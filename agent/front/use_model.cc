@@ -1,0 +1,229 @@
+#include "agent/front/use_model.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "agent/api/payload.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::Attempt;
+using scheduler::HostRecord;
+using scheduler::Job;
+using scheduler::MemberEnd;
+using scheduler::MemberRecord;
+using scheduler::State;
+
+std::uint64_t positive_ms(Duration span) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(span)));
+}
+
+DrainInfo drain_info(const scheduler::HostDrain& drain, const State& state, std::int64_t now) {
+  DrainInfo info;
+  info.by = drain.by;
+  info.why = drain.why;
+  info.since_ms = wall_age_ms(now, drain.unix_ms);
+  info.requeues = drain.requeues;
+  info.requeue_in_ms = drain.requeues ? positive_ms(drain.requeue_at - state.cluster_time()) : 0;
+  return info;
+}
+
+HostUse host_use(const State& state, const HostRecord& record, const crdt::AddressBook& addresses,
+                 std::int64_t now) {
+  HostUse use;
+  use.id = record.id;
+  use.name = record.name.empty() ? addresses.name(record.id) : record.name;
+  use.gpu_type = record.gpu_type;
+  use.gpus = record.gpus.size();
+  use.gpus_free = record.takes_work() ? state.free_gpus(record).size() : 0;
+  use.since_ms = wall_age_ms(now, record.unix_ms);
+  use.has_left = record.verdict == scheduler::Verdict::kLeft;
+  use.is_removed = record.is_removed;
+  use.is_drained = record.drain.has_value();
+  if (record.drain.has_value()) {
+    use.drain = drain_info(*record.drain, state, now);
+  }
+  std::set<JobId> jobs;
+  for (const Token& token : state.tokens_on(record.id)) {
+    const Attempt* attempt = state.attempt(token);
+    use.gpus_used += attempt->find(record.id)->member.gpus.size();
+    jobs.insert(attempt->job);
+  }
+  use.jobs.assign(jobs.begin(), jobs.end());
+  use.jobs.resize(std::min(use.jobs.size(), kUseJobsMax));
+  return use;
+}
+
+/// Who holds the GPU, if somebody does.
+void add_holder(const State& state, const HostRecord& record, GpuInfo& info) {
+  const auto slots = state.grants().find(info.uuid);
+  if (slots == state.grants().end()) {
+    return;
+  }
+  for (const auto& [slot, grant] : slots->second) {
+    const Attempt* attempt = state.attempt(grant.token);
+    const MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(record.id);
+    if (member == nullptr || grant.host != record.id) {
+      continue;
+    }
+    info.state = "used";
+    info.job = attempt->job;
+    info.token = grant.token;
+    info.rank = member->member.first_rank;
+    for (const scheduler::GpuSlot& gpu : member->member.gpus) {
+      if (gpu.uuid == info.uuid) {
+        break;
+      }
+      ++info.rank;
+    }
+    if (const Job* job = state.job(attempt->job); job != nullptr) {
+      info.job_name = job->spec.name;
+      info.user = job->spec.user;
+    }
+  }
+}
+
+GpuInfo gpu_info(const State& state, const HostRecord& record, const std::string& uuid,
+                 const std::set<std::string>& free) {
+  const auto is_in = [&uuid](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), uuid) != list.end();
+  };
+  GpuInfo info;
+  info.uuid = uuid;
+  info.state = is_in(record.quarantined)      ? "quarantined"
+               : is_in(record.unhealthy_gpus) ? "unhealthy"
+               : free.contains(uuid)          ? "free"
+               : record.drain.has_value()     ? "drained"
+                                              : "withheld";
+  add_holder(state, record, info);
+  return info;
+}
+
+struct Sums {
+  std::map<std::string, UsageRow> rows;
+
+  UsageRow& of(const std::string& key) {
+    UsageRow& row = rows[key];
+    row.key = key;
+    return row;
+  }
+};
+
+/// What attempts hold at the moment, each for as long as it lies behind `since`.
+void add_held(const State& state, const std::string& by, Duration since, Sums& sums) {
+  std::map<std::string, std::set<JobId>> jobs;
+  for (const Token& token : state.live()) {
+    const Attempt* attempt = state.attempt(token);
+    const Job* job = state.job(attempt->job);
+    if (job == nullptr) {
+      continue;
+    }
+    for (const MemberRecord& record : attempt->members) {
+      const HostRecord* host = state.host(record.member.host);
+      if (record.end != MemberEnd::kNone || host == nullptr) {
+        continue;
+      }
+      const std::string& key = by == "user"   ? job->spec.user
+                               : by == "type" ? host->gpu_type
+                                              : job->spec.name;
+      UsageRow& row = sums.of(key);
+      row.gpus_now += record.member.gpus.size();
+      row.gpu_ms += record.member.gpus.size() *
+                    positive_ms(state.cluster_time() - std::max(since, attempt->reserved_at));
+      jobs[key].insert(job->id);
+    }
+  }
+  for (const auto& [key, ids] : jobs) {
+    sums.of(key).jobs_now = ids.size();
+  }
+}
+
+}  // namespace
+
+std::uint64_t wall_age_ms(std::int64_t now_unix_ms, std::int64_t then_unix_ms) {
+  const bool is_known = now_unix_ms > 0 && then_unix_ms > 0 && now_unix_ms > then_unix_ms;
+  return is_known ? static_cast<std::uint64_t>(now_unix_ms - then_unix_ms) : 0;
+}
+
+HostUseList host_uses(const State& state, const crdt::AddressBook& addresses,
+                      std::int64_t now_unix_ms, HostId after) {
+  HostUseList list;
+  std::size_t size = 0;
+  auto host = state.hosts().upper_bound(after);
+  for (; host != state.hosts().end() && list.hosts.size() < kUsesListedMax && size < kUsesPageBytes;
+       ++host) {
+    list.hosts.push_back(host_use(state, host->second, addresses, now_unix_ms));
+    size += encode_payload(list.hosts.back()).size();
+  }
+  if (host != state.hosts().end()) {
+    list.next = list.hosts.back().id;
+  }
+  return list;
+}
+
+std::optional<HostDetail> host_detail(const State& state, const crdt::AddressBook& addresses,
+                                      std::int64_t now_unix_ms, HostId host) {
+  const HostRecord* record = state.host(host);
+  if (record == nullptr) {
+    return std::nullopt;
+  }
+  HostDetail detail;
+  detail.use = host_use(state, *record, addresses, now_unix_ms);
+  std::set<std::string> free;
+  if (record->takes_work()) {
+    const std::vector<std::string> list = state.free_gpus(*record);
+    free.insert(list.begin(), list.end());
+  }
+  for (const std::string& uuid : record->gpus) {
+    detail.gpus.push_back(gpu_info(state, *record, uuid, free));
+  }
+  return detail;
+}
+
+std::optional<UsageList> usage_list(const State& state, const UsageQuery& query) {
+  if (query.by != "user" && query.by != "type" && query.by != "name") {
+    return std::nullopt;
+  }
+  const std::int64_t today = state.cluster_time() / scheduler::kUsageDay;
+  std::int64_t first = std::max<std::int64_t>(0, today - scheduler::kUsageDays + 1);
+  if (query.since_ms != 0) {
+    const auto since = std::chrono::milliseconds(
+        std::min<std::uint64_t>(query.since_ms, static_cast<std::uint64_t>(INT32_MAX) * 1000));
+    first = std::max(first, (state.cluster_time() - since) / scheduler::kUsageDay);
+  }
+  const Duration begin = scheduler::kUsageDay * first;
+  Sums sums;
+  if (query.by == "name") {
+    for (const auto& [id, job] : state.jobs()) {
+      if (job.gpu_ms > 0) {
+        sums.of(job.spec.name).gpu_ms += job.gpu_ms;
+      }
+    }
+  } else {
+    for (const auto& [key, time] : state.usage().rows()) {
+      if (key.day >= first) {
+        const std::string user = key.user.empty() ? "(others)" : key.user;
+        sums.of(query.by == "user" ? user : key.gpu_type).gpu_ms += time;
+      }
+    }
+  }
+  add_held(state, query.by, query.by == "name" ? Duration::zero() : begin, sums);
+  UsageList list;
+  list.days = query.by == "name" ? 0 : static_cast<std::uint64_t>(today - first + 1);
+  for (auto& [key, row] : sums.rows) {
+    list.rows.push_back(std::move(row));
+  }
+  std::stable_sort(list.rows.begin(), list.rows.end(),
+                   [](const UsageRow& a, const UsageRow& b) { return a.gpu_ms > b.gpu_ms; });
+  if (list.rows.size() > kUsageRowsListedMax) {
+    list.rows_left_out = list.rows.size() - kUsageRowsListedMax;
+    list.rows.resize(kUsageRowsListedMax);
+  }
+  return list;
+}
+
+}  // namespace muster::agent

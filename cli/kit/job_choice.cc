@@ -1,0 +1,166 @@
+#include "cli/kit/job_choice.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "agent/api/payload.h"
+#include "cli/kit/job_state.h"
+#include "cli/kit/text.h"
+
+namespace muster::cli {
+namespace {
+
+/// Answers asked for; each holds hundreds of jobs at least.
+constexpr std::size_t kJobPagesMax = 1000;
+
+}  // namespace
+
+Result<JobRange> parse_job_range(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const auto first = parse_number(text.substr(0, dash));
+  const auto last = dash == std::string::npos ? first : parse_number(text.substr(dash + 1));
+  if (!first || !last || *first == 0) {
+    return Error{ErrorCode::kInvalid,
+                 "'" + text + "' is no job: give a number, or a range as 100-120"};
+  }
+  if (*last < *first) {
+    return Error{ErrorCode::kInvalid, "'" + text + "' ends before it begins"};
+  }
+  if (*last - *first >= kJobRangeMax) {
+    return Error{ErrorCode::kInvalid,
+                 "'" + text + "' names more than " + std::to_string(kJobRangeMax) + " jobs"};
+  }
+  return JobRange{*first, *last};
+}
+
+bool matches_glob(std::string_view pattern, std::string_view text) {
+  // Where to go on when the text behind the last star was not it.
+  std::size_t at = 0;
+  std::size_t in = 0;
+  std::optional<std::size_t> star;
+  std::size_t from = 0;
+  while (in < text.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      from = in;
+    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == text[in])) {
+      ++at;
+      ++in;
+    } else if (star.has_value()) {
+      at = *star + 1;
+      in = ++from;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
+std::optional<agent::JobList> read_jobs(Session& session) {
+  agent::JobList all;
+  for (std::size_t page = 0; page < kJobPagesMax; ++page) {
+    auto list = session.read<agent::JobList>(agent::Verb::kJobs,
+                                             agent::encode_payload(agent::JobsQuery{all.next}));
+    if (!list.has_value()) {
+      return std::nullopt;
+    }
+    std::move(list->jobs.begin(), list->jobs.end(), std::back_inserter(all.jobs));
+    if (list->next <= all.next) {
+      return all;
+    }
+    all.next = list->next;
+  }
+  session.note("there are more jobs than " + std::to_string(kJobPagesMax) + " answers hold");
+  return all;
+}
+
+void JobChoice::describe(Options& options, const std::string& which, bool is_required) {
+  is_required_ = is_required;
+  options.words(
+      "JOB",
+      [this](const std::string& word) -> Status {
+        const Result<JobRange> range = parse_job_range(word);
+        if (!range) {
+          return range.error();
+        }
+        ranges_.push_back(*range);
+        return ok();
+      },
+      which + ": numbers, and ranges as 100-120", kJobWordsMax);
+  options.text("--name", name_, "Only jobs of this name; * and ? stand for what may be there",
+               "GLOB");
+  options.text("-u,--user", user_, "Only jobs of this user", "USER");
+  options.values(
+      "--state", [this](const std::string& given) { return add_states(given); },
+      "Only jobs in these states: " + join(state_names()), "STATE[,STATE...]");
+  options.text("--host", host_, "Only jobs that are on this host", "NAME");
+  options.duration("--since", since_, "Only jobs submitted no longer ago than this");
+  options.flag("-a,--all", all_, "Jobs of all users, and all that ended");
+}
+
+Status JobChoice::add_states(const std::string& given) {
+  for (std::size_t start = 0; start <= given.size();) {
+    const std::size_t end = std::min(given.find(',', start), given.size());
+    const std::string name = given.substr(start, end - start);
+    if (!is_state(name)) {
+      return Error{ErrorCode::kInvalid,
+                   "'" + name + "' is no job state, these are: " + join(state_names())};
+    }
+    states_.insert(name);
+    start = end + 1;
+  }
+  return ok();
+}
+
+bool JobChoice::has_filter() const {
+  return !name_.empty() || !user_.empty() || !host_.empty() || !states_.empty() ||
+         since_ > Duration::zero();
+}
+
+Status JobChoice::check() const {
+  if (is_required_ && !has_ids() && !has_filter() && !all_) {
+    return Error{ErrorCode::kInvalid,
+                 "no job is named: give numbers, or choose with --name, --state, --host, --since, "
+                 "--user or --all"};
+  }
+  return ok();
+}
+
+std::vector<JobId> JobChoice::single_ids() const {
+  std::vector<JobId> ids;
+  for (const JobRange& range : ranges_) {
+    if (range.first == range.last) {
+      ids.emplace_back(range.first);
+    }
+  }
+  return ids;
+}
+
+std::optional<std::vector<JobId>> JobChoice::plain_ids() const {
+  std::vector<JobId> ids = single_ids();
+  return has_filter() || ids.empty() || ids.size() < ranges_.size() ? std::nullopt
+                                                                    : std::optional(ids);
+}
+
+bool JobChoice::matches(const agent::JobSummary& job, const std::string& me) const {
+  const bool is_named_alone =
+      std::any_of(ranges_.begin(), ranges_.end(), [&](const JobRange& range) {
+        return range.first == range.last && range.first == job.id.value();
+      });
+  return matches_but_for_user(job) && (is_of_all_users() || is_named_alone || job.user == me);
+}
+
+bool JobChoice::matches_but_for_user(const agent::JobSummary& job) const {
+  const bool is_in_range = std::any_of(ranges_.begin(), ranges_.end(), [&](const JobRange& range) {
+    return range.first <= job.id.value() && job.id.value() <= range.last;
+  });
+  const bool is_on_host =
+      host_.empty() || std::find(job.hosts.begin(), job.hosts.end(), host_) != job.hosts.end();
+  return (ranges_.empty() || is_in_range) && is_on_host &&
+         (name_.empty() || matches_glob(name_, job.name)) && (user_.empty() || job.user == user_) &&
+         (states_.empty() || states_.contains(job.state)) &&
+         (since_ == Duration::zero() || job.age_ms <= static_cast<std::uint64_t>(to_ms(since_)));
+}
+
+}  // namespace muster::cli

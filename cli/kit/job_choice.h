@@ -1,0 +1,73 @@
+#pragma once
+// Which jobs are meant: the ids, ranges and filters that every verb about jobs takes alike.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/api/jobs.h"
+#include "cli/kit/options.h"
+#include "cli/kit/session.h"
+
+namespace muster::cli {
+
+/// Ids and ranges of one command line.
+inline constexpr std::size_t kJobWordsMax = 1000;
+/// Jobs that a range names.
+inline constexpr std::uint64_t kJobRangeMax = 100'000;
+
+struct JobRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;  ///< >= first
+};
+
+/// "7" or "100-120"; kInvalid says what was read.
+Result<JobRange> parse_job_range(const std::string& text);
+/// `*` is any text, `?` any character; the rest stands for itself.
+bool matches_glob(std::string_view pattern, std::string_view text);
+
+/// Every job that the quorum keeps, by id. Nothing: the failure was printed, as Session::read()
+/// does.
+std::optional<agent::JobList> read_jobs(Session& session);
+
+class JobChoice {
+ public:
+  /// `is_required`: ids or a filter must be given. `which` says what the ids are for.
+  void describe(Options& options, const std::string& which, bool is_required);
+  /// One line when nothing was chosen though something must be.
+  Status check() const;
+
+  bool has_all() const { return all_; }
+  bool has_ids() const { return !ranges_.empty(); }
+  bool has_filter() const;
+  /// Other people's jobs are meant too: --all, --user, or whatever is named by its id alone.
+  bool is_of_all_users() const { return all_ || !user_.empty(); }
+  /// Only ids without ranges: nothing has to be looked up.
+  std::optional<std::vector<JobId>> plain_ids() const;
+
+  /// Those that are named by their id alone, ranges beside them or not.
+  std::vector<JobId> single_ids() const;
+
+  /// Ids, filters and whose it is; `me` asks.
+  bool matches(const agent::JobSummary& job, const std::string& me) const;
+  /// The same, but for whose it is.
+  bool matches_but_for_user(const agent::JobSummary& job) const;
+  const std::string& user() const { return user_; }
+
+ private:
+  Status add_states(const std::string& given);
+
+  std::vector<JobRange> ranges_;
+  std::string name_;
+  std::string user_;
+  std::string host_;
+  std::set<std::string> states_;
+  Duration since_{0};
+  bool all_ = false;
+  bool is_required_ = false;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,154 @@
+// muster completion: what a shell completes behind `muster`.
+
+#include "cli/verbs/completion.h"
+
+#include <set>
+#include <string_view>
+
+#include "cli/kit/text.h"
+#include "cli/verbs/app.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::string_view kJobIds = "muster jobs --no-header -o id --timeout 2s 2>/dev/null";
+constexpr std::string_view kHostNames =
+    "muster hosts --no-header --timeout 2s 2>/dev/null | cut -d' ' -f1";
+
+/// The command that lists what stands behind the verb; "" = nothing that a node knows.
+std::string_view words_of(const VerbWords& verb) {
+  if (verb.usage.find("JOB") != std::string::npos) {
+    return kJobIds;
+  }
+  const bool is_of_hosts = verb.name.starts_with("hosts ") || verb.name.starts_with("quorum ") ||
+                           verb.name == "why-host";
+  return is_of_hosts && verb.usage.find("NAME") != std::string::npos ? kHostNames : "";
+}
+
+std::vector<std::string> first_words(const std::vector<VerbWords>& verbs) {
+  std::set<std::string> words;
+  for (const VerbWords& verb : verbs) {
+    words.insert(verb.name.substr(0, verb.name.find(' ')));
+  }
+  return {words.begin(), words.end()};
+}
+
+/// The second words of "hosts" and "quorum".
+std::string second_words(const std::vector<VerbWords>& verbs, const std::string& first) {
+  std::vector<std::string> words;
+  for (const VerbWords& verb : verbs) {
+    if (verb.name.starts_with(first + " ")) {
+      words.push_back(verb.name.substr(first.size() + 1));
+    }
+  }
+  return join(words, " ");
+}
+
+std::string bash_case(const std::string& pattern, const std::string& words,
+                      std::string_view command) {
+  return "    " + pattern + ") words=\"" + words + "\"" +
+         (command.empty() ? "" : "; found=$(" + std::string(command) + ")") + " ;;\n";
+}
+
+std::string bash_script(const std::vector<VerbWords>& verbs) {
+  std::string two;
+  std::string one;
+  for (const VerbWords& verb : verbs) {
+    const bool is_of_two = verb.name.find(' ') != std::string::npos;
+    const std::string more = second_words(verbs, verb.name);
+    const std::string words = (more.empty() ? "" : more + " ") + join(verb.options, " ");
+    (is_of_two ? two : one) +=
+        bash_case(is_of_two ? "\"" + verb.name + "\"" : verb.name, words, words_of(verb));
+  }
+  return "_muster() {\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} words='' found=''\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    COMPREPLY=($(compgen -W \"" +
+         join(first_words(verbs), " ") +
+         "\" -- \"$word\"))\n"
+         "    return\n"
+         "  fi\n"
+         "  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n" +
+         two +
+         "  esac\n"
+         "  [ -n \"$words\" ] || case \"${COMP_WORDS[1]}\" in\n" +
+         one +
+         "  esac\n"
+         "  COMPREPLY=($(compgen -W \"$words $found\" -- \"$word\"))\n"
+         "}\n"
+         "complete -o default -F _muster muster\n";
+}
+
+std::string fish_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    quoted +=
+        letter == '\'' || letter == '\\' ? std::string("\\") + letter : std::string(1, letter);
+  }
+  return quoted + "'";
+}
+
+std::string fish_script(const std::vector<VerbWords>& verbs) {
+  std::string script = "complete -c muster -f\n";
+  for (const VerbWords& verb : verbs) {
+    const std::size_t blank = verb.name.find(' ');
+    const std::string first = verb.name.substr(0, blank);
+    const std::string seen = "__fish_seen_subcommand_from " + first;
+    const bool is_of_two = blank != std::string::npos;
+    const std::string last = is_of_two ? verb.name.substr(blank + 1) : first;
+    script += "complete -c muster -n '" + (is_of_two ? seen : "__fish_use_subcommand") + "' -a " +
+              last + " -d " + fish_quoted(verb.purpose) + "\n";
+    const std::string here = seen + (is_of_two ? "; and __fish_seen_subcommand_from " + last : "");
+    for (const std::string& option : verb.options) {
+      script += "complete -c muster -n '" + here + "' " +
+                (option.starts_with("--") ? "-l " + option.substr(2) : "-s " + option.substr(1)) +
+                "\n";
+    }
+    if (const std::string_view words = words_of(verb); !words.empty()) {
+      script += "complete -c muster -n '" + here + "' -a " +
+                fish_quoted("(" + std::string(words) + ")") + "\n";
+    }
+  }
+  return script;
+}
+
+class Completion final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.word("SHELL", shell_, "bash, zsh or fish");
+    options.example("muster completion bash > /etc/bash_completion.d/muster");
+  }
+
+  int run(Session& session) override {
+    const auto script = completion_script(shell_, verb_words());
+    if (!script.has_value()) {
+      return session.fail(agent::ResponseStatus::kUsage,
+                          "'" + shell_ + "' is neither bash, zsh nor fish");
+    }
+    session.out() << *script;
+    return 0;
+  }
+
+ private:
+  std::string shell_;
+};
+
+}  // namespace
+
+std::optional<std::string> completion_script(const std::string& shell,
+                                             const std::vector<VerbWords>& verbs) {
+  if (shell == "bash") {
+    return bash_script(verbs);
+  }
+  if (shell == "zsh") {
+    return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(verbs);
+  }
+  return shell == "fish" ? std::optional(fish_script(verbs)) : std::nullopt;
+}
+
+std::unique_ptr<Verb> make_completion() {
+  return std::make_unique<Completion>();
+}
+
+}  // namespace muster::cli

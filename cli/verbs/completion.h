@@ -1,0 +1,23 @@
+#pragma once
+// What a shell completes behind `muster`: scripts made of the verbs' own descriptions.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::cli {
+
+/// A verb as its help describes it.
+struct VerbWords {
+  std::string name;   ///< "jobs", "hosts drain"
+  std::string usage;  ///< "JOB... [OPTIONS]"
+  std::string purpose;
+  std::vector<std::string> options;  ///< "--all", "-a"
+};
+
+/// The script for "bash", "zsh" or "fish"; nothing for another shell. Job ids and host names are
+/// asked of the node when they are wanted.
+std::optional<std::string> completion_script(const std::string& shell,
+                                             const std::vector<VerbWords>& verbs);
+
+}  // namespace muster::cli

@@ -1,0 +1,159 @@
+// muster hosts drain, undrain, remove: an operator's word about a host's place in the fleet,
+// through any node. Each may be said again.
+
+#include <optional>
+
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+#include "cli/kit/duration.h"
+#include "cli/kit/host_name.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/repeat.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/drain_text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+class HostOrder : public Verb {
+ public:
+  int run(Session& session) override {
+    if (const Status status = check(); !status) {
+      return session.fail(ResponseStatus::kUsage, status.error().text);
+    }
+    const auto found = find_host(session, name_);
+    if (!found.host.has_value()) {
+      return found.exit_code;
+    }
+    const agent::HostInfo& host = *found.host;
+    agent::Request request;
+    request.verb = verb();
+    request.arguments = arguments(host);
+    request.user = session.world().user_name();
+    Reply reply = exchange_repeating(session, request).reply;
+    if (!reply.is_ok()) {
+      reply.text +=
+          reply.status == ResponseStatus::kUnknown
+              ? "; it may be said again: muster hosts " + std::string(word()) + " " + name_
+              : "";
+      return session.fail(reply);
+    }
+    if (session.common().is_json) {
+      session.out() << host_ordered_json(done(), host.name, host.id) << "\n";
+    } else {
+      session.out() << printable("host " + host.name + " " + std::string(done())) << "\n";
+      tell_more(session, host);
+    }
+    return 0;
+  }
+
+ protected:
+  virtual agent::Verb verb() const = 0;
+  virtual std::string_view word() const = 0;
+  virtual std::string_view done() const = 0;  ///< "host b DONE"; also the key of --json.
+  virtual std::string arguments(const agent::HostInfo& host) const {
+    return agent::encode_payload(agent::HostRef{host.id});
+  }
+  virtual Status check() const { return ok(); }
+  virtual void tell_more(Session&, const agent::HostInfo&) const {}
+
+  std::string name_;
+};
+
+class Drain final : public HostOrder {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host to take out of service: its name, or its id");
+    options.text("--why", why_, "The reason, for people", "TEXT");
+    options.value(
+        "--deadline",
+        [this](const std::string& given) -> Status {
+          const auto parsed = parse_duration(given);
+          deadline_ = parsed ? std::optional(*parsed) : std::nullopt;
+          return parsed ? ok() : Status(parsed.error());
+        },
+        "Queue again what still runs there after this long; uses none of its retries", "DURATION");
+    options.flag("--requeue", requeue_, "Queue again at once what runs there");
+    common_.describe(options);
+    options.example("muster hosts drain gpu17 --why 'fan 3' --deadline 2h");
+  }
+
+ protected:
+  agent::Verb verb() const override { return agent::Verb::kDrain; }
+  std::string_view word() const override { return "drain"; }
+  std::string_view done() const override { return "drained"; }
+  Status check() const override {
+    return requeue_ && deadline_.has_value()
+               ? Status(Error{ErrorCode::kInvalid,
+                              "--requeue is at once, --deadline later: choose one"})
+               : ok();
+  }
+  std::string arguments(const agent::HostInfo& host) const override {
+    return agent::encode_payload(agent::DrainArgs{
+        host.id, why_, requeue_ || deadline_.has_value(),
+        static_cast<std::uint64_t>(to_ms(deadline_.value_or(Duration(0))))});
+  }
+  void tell_more(Session& session, const agent::HostInfo& host) const override {
+    if (host.is_voter) {
+      session.note(
+          "host " + host.name +
+          " goes on voting: a drain is about its GPUs; `muster quorum remove` takes a vote");
+    }
+    const auto uses = read_host_uses(session, true);
+    const bool is_known = uses.has_value() && uses->contains(host.id);
+    if (is_known && uses->at(host.id).is_drained) {
+      session.note(drain_text(uses->at(host.id)));
+    }
+  }
+
+ private:
+  std::string why_;
+  std::optional<Duration> deadline_;
+  bool requeue_ = false;
+};
+
+class Undrain final : public HostOrder {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host that takes work again: its name, or its id");
+    common_.describe(options);
+    options.example("muster hosts undrain gpu17");
+  }
+
+ protected:
+  agent::Verb verb() const override { return agent::Verb::kUndrain; }
+  std::string_view word() const override { return "undrain"; }
+  std::string_view done() const override { return "undrained"; }
+};
+
+class RemoveHost final : public HostOrder {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host that is gone for good: its name, or its id");
+    common_.describe(options);
+    options.example("muster hosts remove gpu17");
+  }
+
+ protected:
+  agent::Verb verb() const override { return agent::Verb::kRemoveHost; }
+  std::string_view word() const override { return "remove"; }
+  std::string_view done() const override { return "removed"; }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_host_drain() {
+  return std::make_unique<Drain>();
+}
+std::unique_ptr<Verb> make_host_undrain() {
+  return std::make_unique<Undrain>();
+}
+std::unique_ptr<Verb> make_host_remove() {
+  return std::make_unique<RemoveHost>();
+}
+
+}  // namespace muster::cli

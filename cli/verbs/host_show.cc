@@ -1,0 +1,98 @@
+// muster hosts show: everything about one host: how it is, who took it out of service, who runs
+// there, GPU by GPU.
+
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "cli/kit/duration.h"
+#include "cli/kit/host_name.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/table.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/drain_text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+std::string line(const std::string& title, const std::string& text) {
+  constexpr std::size_t kTitleColumns = 11;
+  return text.empty()
+             ? ""
+             : title + std::string(kTitleColumns - title.size(), ' ') + printable(text) + "\n";
+}
+
+std::string role_text(const agent::HostInfo& host) {
+  return host.is_leader ? "voter, leads" : host.is_voter ? "voter" : "none";
+}
+
+class HostShow final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host: its name, or its id");
+    common_.describe(options);
+    common_.describe_consistent(options);
+    options.example("muster hosts show gpu17");
+  }
+
+  int run(Session& session) override {
+    const auto found = find_host(session, name_);
+    if (!found.host.has_value()) {
+      return found.exit_code;
+    }
+    const auto detail = session.read<agent::HostDetail>(
+        agent::Verb::kHostDetail, agent::encode_payload(agent::HostRef{found.host->id}));
+    if (!detail.has_value()) {
+      return session.failed();
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(*found.host, *detail, session.last()) << "\n";
+      return 0;
+    }
+    session.out() << text_of(*found.host, *detail);
+    return 0;
+  }
+
+ private:
+  static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail) {
+    const agent::HostUse& use = detail.use;
+    const std::string detail_text = host.detail.empty() ? "" : " (" + host.detail + ")";
+    std::string text =
+        line("host", host.name + " " + host.id.hex()) +
+        line("state", (use.is_removed ? "removed" : host.state + detail_text) + ", for " +
+                          format_age(use.since_ms == 0 ? host.since_ms : use.since_ms)) +
+        line("drained", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
+        line("rack", host.rack) + line("quorum", role_text(host)) + line("version", host.version) +
+        line("cpus", std::to_string(host.cpus)) +
+        line("memory", std::to_string(host.memory_mb >> 10) + " GiB") +
+        line("gpus", std::to_string(use.gpus) + (use.gpu_type.empty() ? "" : " x " + use.gpu_type) +
+                         ", " + std::to_string(use.gpus_used) + " used, " +
+                         std::to_string(use.gpus_free) + " free");
+    if (detail.gpus.empty()) {
+      return text;
+    }
+    Table table({{.title = "GPU", .columns_min = 12},
+                 {.title = "STATE"},
+                 {.title = "JOB", .is_number = true},
+                 {.title = "NAME", .columns_min = 12},
+                 {.title = "USER"},
+                 {.title = "RANK", .is_number = true},
+                 {.title = "TOKEN"}});
+    for (const agent::GpuInfo& gpu : detail.gpus) {
+      const bool is_used = gpu.state == "used";
+      table.add({gpu.uuid, gpu.state, is_used ? std::to_string(gpu.job.value()) : "-", gpu.job_name,
+                 gpu.user, is_used ? std::to_string(gpu.rank) : "-",
+                 is_used ? gpu.token.text() : ""});
+    }
+    return text + "\n" + table.text();
+  }
+
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_host_show() {
+  return std::make_unique<HostShow>();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,147 @@
+#include "scheduler/state/host_orders.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scheduler/protocol/mutants.h"
+#include "scheduler/state/attempt_facts.h"
+
+namespace muster::scheduler {
+namespace {
+
+void tell(Step& step, Severity severity, std::string_view name, const HostId& host,
+          std::vector<std::pair<std::string_view, std::string>> more) {
+  Event event{severity, name, {{"host", host.short_hex()}}};
+  std::move(more.begin(), more.end(), std::back_inserter(event.fields));
+  event.fields.emplace_back("index", std::to_string(step.index.value()));
+  step.result.events.push_back(std::move(event));
+}
+
+/// Nothing, and a refusal, of a host that never registered.
+const HostRecord* known(Step& step, const HostId& host) {
+  const HostRecord* record = step.books.hosts.find(host);
+  if (record == nullptr) {
+    step.reject(ErrorCode::kNotFound, "no such host is registered");
+  }
+  return record;
+}
+
+/// Why the word that the host is off, or its ranks are gone, cannot be true; "" = it can.
+std::string why_not_fenced(const HostRecord& host, bool are_processes_gone) {
+  if (host.verdict == Verdict::kAlive) {
+    return "host " + host.name + " answers, so it is not off: " +
+           (are_processes_gone ? "its agent says what runs there" : "switch it off first");
+  }
+  if (host.verdict != Verdict::kRefused && are_processes_gone) {
+    return "host " + host.name + " does not answer at all, so nobody knows what runs there: " +
+           "if it is off, say so without --processes-gone";
+  }
+  if (host.verdict == Verdict::kRefused && !are_processes_gone) {
+    return "the kernel of host " + host.name + " answers, so it is not off: start its agent, or " +
+           "switch it off first; if nothing of its jobs runs there any more, say so with " +
+           "--processes-gone";
+  }
+  return "";
+}
+
+}  // namespace
+
+void on_fence(Step& step, const entry::Fence& fact) {
+  const HostRecord* host = known(step, fact.host);
+  if (host == nullptr) {
+    return;
+  }
+  if (std::string why_not = why_not_fenced(*host, fact.are_processes_gone); !why_not.empty()) {
+    step.reject(ErrorCode::kConflict, std::move(why_not));
+    return;
+  }
+  std::vector<Token> tokens = step.books.gpus.tokens_on(fact.host);
+  if (fact.are_processes_gone) {
+    // What was decided since the operator looked is not what was meant.
+    std::erase_if(tokens, [&](const Token& token) {
+      return std::find(fact.tokens.begin(), fact.tokens.end(), token) == fact.tokens.end();
+    });
+  }
+  tell(step, Severity::kWarn, "host_fenced", fact.host,
+       {{"by", fact.by},
+        {"word", fact.are_processes_gone ? "processes_gone" : "off"},
+        {"grants", std::to_string(tokens.size())}});
+  for (const Token& token : tokens) {
+    feed(step, token, fact::Fenced{fact.host});
+  }
+}
+
+void on_drain(Step& step, const entry::Drain& fact) {
+  const HostRecord* host = known(step, fact.host);
+  if (host == nullptr) {
+    return;
+  }
+  if (host->verdict == Verdict::kLeft || host->is_removed) {
+    step.reject(ErrorCode::kNotFound, "host " + host->name + " has left the cluster");
+    return;
+  }
+  if (fact.why.size() > kDrainWhyBytesMax || fact.after < Duration::zero() ||
+      fact.after > kDrainAfterMax) {
+    step.reject(ErrorCode::kInvalid, "the reason is longer than " +
+                                         std::to_string(kDrainWhyBytesMax) +
+                                         " bytes, or the deadline is more than a year away");
+    return;
+  }
+  HostDrain drain = host->drain.value_or(
+      HostDrain{"", "", step.books.cluster_time, step.unix_ms, false, Duration::zero()});
+  drain.by = fact.by;
+  drain.why = fact.why;
+  drain.requeues = fact.requeues;
+  drain.requeue_at = fact.requeues ? step.books.cluster_time + fact.after : Duration::zero();
+  if (!mutant(SchedulerMutant::kDrainIgnored)) {
+    step.books.hosts.drain(fact.host, std::move(drain));
+  }
+  step.result.capacity_changed = true;
+  tell(step, Severity::kInfo, "host_drained", fact.host,
+       {{"by", fact.by},
+        {"why", fact.why},
+        {"grants", std::to_string(step.books.gpus.tokens_on(fact.host).size())}});
+}
+
+void on_undrain(Step& step, const entry::Undrain& fact) {
+  const HostRecord* host = known(step, fact.host);
+  if (host == nullptr || !host->drain.has_value()) {
+    return;
+  }
+  step.books.hosts.drain(fact.host, std::nullopt);
+  step.result.capacity_changed = true;
+  tell(step, Severity::kInfo, "host_undrained", fact.host, {{"by", fact.by}});
+}
+
+void on_remove_host(Step& step, const entry::RemoveHost& fact) {
+  const HostRecord* host = known(step, fact.host);
+  if (host == nullptr) {
+    return;
+  }
+  if (host->is_reachable()) {
+    step.reject(ErrorCode::kConflict, "host " + host->name +
+                                          " lives: take it out with `muster leave` on it, or stop "
+                                          "its agent first");
+    return;
+  }
+  const std::vector<Token> tokens = step.books.gpus.tokens_on(fact.host);
+  if (!tokens.empty()) {
+    const Attempt* attempt = step.books.attempts.find(tokens.front());
+    step.reject(ErrorCode::kConflict,
+                "host " + host->name + " may still run job " +
+                    std::to_string(attempt == nullptr ? 0 : attempt->job.value()) +
+                    ": if it is off for certain, say so with `muster hosts fence " + host->name +
+                    "` first");
+    return;
+  }
+  if (host->is_removed) {
+    return;
+  }
+  step.books.hosts.remove(fact.host);
+  tell(step, Severity::kInfo, "host_removed", fact.host, {{"name", host->name}, {"by", fact.by}});
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,88 @@
+#include "tests/sim/operators.h"
+
+#include <chrono>
+#include <utility>
+
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "gossip/base/check.h"
+
+namespace muster::sim {
+
+void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs) {
+  if (fault == Fault::kDrained) {
+    drain(host);
+  } else if (fault == Fault::kReordered) {
+    reorder(jobs);
+  } else if (fault == Fault::kWordWrong) {
+    say_processes_gone(host);
+  } else {
+    CHECK(fault == Fault::kHostRemoved);
+    remove_host(without_vote);
+  }
+}
+
+void Operators::undrain_all(std::uint32_t leader) {
+  for (const auto& [id, record] : world_.node(leader).seat().state().hosts()) {
+    const auto known = world_.find(id);
+    if (record.drain.has_value() && known.has_value()) {
+      undrain(*known);
+    }
+  }
+}
+
+void Operators::say(agent::Verb verb, std::string arguments) {
+  agent::Request request;
+  request.verb = verb;
+  request.arguments = std::move(arguments);
+  world_.ask(static_cast<std::uint32_t>(rng_.below(world_.size())), std::move(request));
+}
+
+void Operators::drain(std::uint32_t host) {
+  ++counts_["drained"];
+  agent::DrainArgs arguments{world_.id(host), "swarm", rng_.chance(600'000), 0};
+  arguments.after_ms = rng_.below(20'000);
+  say(agent::Verb::kDrain, agent::encode_payload(arguments));
+  after(2, 50, [this, host] { undrain(host); });
+}
+
+void Operators::undrain(std::uint32_t host) {
+  say(agent::Verb::kUndrain, agent::encode_payload(agent::HostRef{world_.id(host)}));
+}
+
+void Operators::reorder(std::size_t jobs) {
+  if (jobs != 0) {
+    ++counts_["reordered"];
+    const JobId job(1 + rng_.below(jobs));
+    say(agent::Verb::kEdit,
+        agent::encode_payload(agent::EditArgs{job, static_cast<std::int64_t>(rng_.below(3))}));
+  }
+}
+
+/// An operator who lies: the supervisors of an agent that is down, and their ranks, live.
+void Operators::say_processes_gone(std::uint32_t host) {
+  ++counts_["word_wrong"];
+  world_.kill_agent(host);
+  after(1, 12, [this, host] {
+    say(agent::Verb::kFence, agent::encode_payload(agent::FenceArgs{world_.id(host), true}));
+  });
+  after(4, 40, [this, host] { world_.start_agent(host); });
+}
+
+void Operators::remove_host(std::uint32_t host) {
+  ++counts_["host_removed"];
+  world_.power_off(host);
+  after(15, 40, [this, host] {
+    say(agent::Verb::kFence, agent::encode_payload(agent::FenceArgs{world_.id(host), false}));
+    say(agent::Verb::kRemoveHost, agent::encode_payload(agent::HostRef{world_.id(host)}));
+  });
+  after(30, 80, [this, host] { world_.power_on(host); });
+}
+
+void Operators::after(int low_s, int high_s, std::function<void()> action) {
+  world_.at(world_.now() + rng_.between(std::chrono::seconds(low_s), std::chrono::seconds(high_s)),
+            std::move(action));
+}
+
+}  // namespace muster::sim

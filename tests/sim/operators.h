@@ -1,0 +1,42 @@
+#pragma once
+// Operators of a swarm who take hosts out of service, rightly and wrongly, and reorder the queue.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "agent/api/request.h"
+#include "gossip/base/rng.h"
+#include "tests/sim/profiles.h"
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+class Operators {
+ public:
+  /// All outlive it. `rng` and `counts` are the swarm's.
+  Operators(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts)
+      : world_(world), rng_(rng), counts_(counts) {}
+
+  /// One of their faults; `without_vote` is a host that may be off for long. `jobs`: submitted.
+  void act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs);
+  /// Takes back what `leader` knows to be drained: whose end was lost is drained for ever.
+  void undrain_all(std::uint32_t leader);
+
+ private:
+  void say(agent::Verb verb, std::string arguments);
+  void drain(std::uint32_t host);
+  void undrain(std::uint32_t host);
+  void reorder(std::size_t jobs);
+  void say_processes_gone(std::uint32_t host);
+  void remove_host(std::uint32_t host);
+  void after(int low_s, int high_s, std::function<void()> action);
+
+  World& world_;
+  Rng& rng_;
+  std::map<std::string, std::uint64_t>& counts_;
+};
+
+}  // namespace muster::sim
