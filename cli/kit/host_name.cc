@@ -17,6 +17,8 @@ namespace {
 
 /// Answers asked for; each holds hundreds of hosts at least.
 constexpr std::size_t kHostPagesMax = 1000;
+/// What the log says is an addition: the list of hosts does not wait for a voter that is cut off.
+constexpr Duration kUsesTimeout = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -52,7 +54,8 @@ std::optional<std::map<HostId, agent::HostUse>> read_host_uses(Session& session,
     request.verb = agent::Verb::kHostUses;
     request.consistent = is_consistent;
     request.arguments = agent::encode_payload(agent::HostsQuery{next});
-    const Reply reply = session.exchange(request);
+    const Reply reply =
+        session.exchange(request, std::min(session.common().timeout, kUsesTimeout));
     auto list = reply.is_ok() ? agent::decode_payload<agent::HostUseList>(reply.response.payload)
                               : std::nullopt;
     if (!list.has_value()) {
