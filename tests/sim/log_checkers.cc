@@ -20,6 +20,14 @@ bool is_waking(const World& world, std::uint32_t host) {
   return world.is_frozen(host) || (thawed != Instant() && world.now() - thawed < kWakesWithin);
 }
 
+/// The state is ahead of the events of one step: that edge itself is judged by its operator's word.
+bool is_ended_by_word(const scheduler::State& log, const Token& token, const HostId& host,
+                      const Event& event) {
+  const scheduler::Attempt* attempt = log.attempt(token);
+  const scheduler::MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(host);
+  return member != nullptr && member->is_fenced && event.field("edge") != "fenced";
+}
+
 }  // namespace
 
 void DecideRaisesToken::on_event(World& world, std::uint32_t host, const Event& event) {
@@ -84,8 +92,10 @@ void FreedIsEmpty::on_event(World& world, std::uint32_t host, const Event& event
     return;
   }
   for (const std::uint32_t member : found->second.hosts) {
-    if (log_at(world, host).is_over(found->second.token, world.id(member)) &&
-        !is_waking(world, member)) {
+    const scheduler::State& log = log_at(world, host);
+    const Token& token = found->second.token;
+    if (log.is_over(token, world.id(member)) && !is_waking(world, member) &&
+        !is_ended_by_word(log, token, world.id(member), event)) {
       world.violation(name(), where(host) + " freed " + found->first + " on " + where(member) +
                                   " by " + std::string(event.field("edge")) +
                                   ", and its ranks run");

@@ -74,10 +74,14 @@ void Operators::remove_host(std::uint32_t host) {
   ++counts_["host_removed"];
   world_.power_off(host);
   after(15, 40, [this, host] {
+    // Another one may have powered it on meanwhile: whoever says that it is off has looked.
+    if (world_.is_powered(host)) {
+      return;
+    }
+    after(10, 40, [this, host] { world_.power_on(host); });
     say(agent::Verb::kFence, agent::encode_payload(agent::FenceArgs{world_.id(host), false}));
     say(agent::Verb::kRemoveHost, agent::encode_payload(agent::HostRef{world_.id(host)}));
   });
-  after(30, 80, [this, host] { world_.power_on(host); });
 }
 
 void Operators::after(int low_s, int high_s, std::function<void()> action) {
