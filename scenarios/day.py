@@ -2,6 +2,7 @@
 step as they would type it, on real agents. A step's docstring is its promise."""
 
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -86,7 +87,7 @@ def finds_the_own_jobs(lab, hand):
         "--no-header")[0], 30)
     hand.type("cancel", f"{first}-{many[0]}")
     shown = lab["b"].ask("jobs", first)["jobs"][0]
-    if not shown["submit_unix_ms"] or shown["user"] != os.environ.get("USER", shown["user"]):
+    if not shown["submit_unix_ms"] or shown["user"] != pwd.getpwuid(os.geteuid()).pw_name:
         raise Failure(f"times and user: {shown}")
 
 
@@ -267,7 +268,8 @@ def tell(base_port):
                 word = f"BROKEN: {failure}"
                 hand.node = "a"
             print(f"  {step.__name__:36} {time.monotonic() - at:5.1f} s  {word}", flush=True)
-    print(f"figure day_steps_ok {kept} of_{len(STEPS)}")
+    print(f"figure day_steps_ok {kept} count")
+    print(f"figure day_steps {len(STEPS)} count")
     print(f"figure day_seconds {time.monotonic() - began:.1f} s", flush=True)
     return kept == len(STEPS)
 

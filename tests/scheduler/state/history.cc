@@ -119,6 +119,11 @@ Entry History::draw_order(const State& state) {
 /// What operators say of hosts and of the queue.
 Entry History::draw_of_host(const State& state) {
   const HostId host = host_id(1 + rng_.below(kHosts + 1));
+  for (const auto& [id, record] : state.hosts()) {
+    if (!record.is_reachable() && state.tokens_on(id).empty() && one_in(8)) {
+      return entry::RemoveHost{id, "alice"};
+    }
+  }
   switch (rng_.below(5)) {
     case 0:
       return entry::Drain{host, "alice", "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
