@@ -122,4 +122,10 @@ std::string format_age(std::uint64_t age_ms) {
   return "0s";
 }
 
+std::string format_hours(std::uint64_t ms) {
+  constexpr std::uint64_t kTenthMs = 360'000;
+  const std::uint64_t tenths = ms / kTenthMs;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
 }  // namespace muster::cli

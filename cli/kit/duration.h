@@ -26,4 +26,7 @@ std::string format_after(Duration duration);
 /// One unit, for tables and sentences: "0s", "850ms", "12s", "5m", "3h", "2d". Truncates.
 std::string format_age(std::uint64_t age_ms);
 
+/// Hours and tenths, for GPU time: "0.0", "12.5". Truncates.
+std::string format_hours(std::uint64_t ms);
+
 }  // namespace muster::cli

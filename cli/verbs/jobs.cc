@@ -47,11 +47,6 @@ struct JobColumn {
   std::int64_t (*rank)(const JobSummary& job);  ///< To sort by; null = by the text.
 };
 
-std::string hours_text(std::uint64_t ms) {
-  const std::uint64_t tenths = ms / (3'600'000 / 10);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
-}
-
 template <class T>
 std::int64_t number(T value) {
   return static_cast<std::int64_t>(value);
@@ -130,7 +125,7 @@ const std::array<JobColumn, 19> kColumns = {{
      [](const JobSummary& j) { return number(j.exit_code); }},
     {"gpuhours",
      {.title = "GPU-HOURS", .is_number = true},
-     [](Session&, const JobSummary& j) { return hours_text(j.gpu_ms); },
+     [](Session&, const JobSummary& j) { return format_hours(j.gpu_ms); },
      [](const JobSummary& j) { return number(j.gpu_ms); }},
     {"nhosts",
      {.title = "NHOSTS", .is_number = true},

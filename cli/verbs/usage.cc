@@ -10,13 +10,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::uint64_t kTenthOfAnHourMs = 360'000;
-
-std::string hours_text(std::uint64_t ms) {
-  const std::uint64_t tenths = ms / kTenthOfAnHourMs;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
-}
-
 class Usage final : public Verb {
  public:
   void describe(Options& options) override {
@@ -62,7 +55,7 @@ class Usage final : public Verb {
                  {.title = "GPU-HOURS", .is_number = true}});
     for (const agent::UsageRow& row : list->rows) {
       table.add({row.key, std::to_string(row.jobs_now), std::to_string(row.gpus_now),
-                 hours_text(row.gpu_ms)});
+                 format_hours(row.gpu_ms)});
     }
     session.out() << table.text();
     const std::string of_what = list->days == 0   ? "jobs that are still kept, in"
