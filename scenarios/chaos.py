@@ -131,7 +131,7 @@ class Votes:
             rest = [name for name in self.cluster.names if name not in voters]
             name = self.random.choice(rest if is_more else voters)
             try:
-                code, _, _ = door.cli("quorum", "add" if is_more else "remove", name, timeout=20)
+                code, _, _ = door.cli("quorum", *(["add"] if is_more else ["remove", "--yes"]), name, timeout=20)
             except subprocess.TimeoutExpired:
                 code = 75
             self.taken += code == 0

@@ -2,6 +2,7 @@
 step as they would type it, on real agents. A step's docstring is its promise."""
 
 import os
+import pty
 import pwd
 import signal
 import subprocess
@@ -32,15 +33,39 @@ class Hand:
         if got != code:
             raise Failure(f"muster {' '.join(words)} exited {got}, not {code}: {out}{err}")
         wide = [line for line in out.splitlines() if len(line) > COLUMNS]
-        if wide and words[0] not in ("logs", "show", "why") and "--json" not in words:
+        # What a user wrote or typed stays whole; a page of troff is no screen.
+        wide = [line for line in wide if words[0] not in ("logs", "man") and
+                line.split()[0] not in ("command", "directory")]
+        if wide and "--json" not in words:
             raise Failure(f"muster {' '.join(words)}: wider than {COLUMNS} columns: {wide[0]}")
         return out, err
 
     def says(self, *words, what, code=0):
         out, err = self.type(*words, code=code)
-        if what not in out + err:
+        if what not in " ".join((out + err).split()):
             raise Failure(f"muster {' '.join(words)} does not say '{what}': {out}{err}")
         return out, err
+
+    def sees_errors(self, *words):
+        """What stands on the terminal that stderr is; nobody sits at stdin."""
+        screen, terminal = pty.openpty()
+        subprocess.run([str(MUSTER), *words, "--node", self.lab[self.node].endpoint],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=terminal,
+                       timeout=30, check=False)
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                piece = os.read(screen, 65536)
+            except OSError:  # The end of a terminal that nobody writes to any more.
+                piece = b""
+            if not piece:
+                break
+            text += piece
+        os.close(screen)
+        if not text:
+            raise Failure(f"muster {' '.join(words)} said nothing")
+        return text.decode(errors="replace").splitlines()
 
     def submit(self, *words):
         out, _ = self.type("submit", *words)
@@ -103,14 +128,15 @@ def follows_a_job_to_its_end(lab, hand):
         _, told = waits.communicate(timeout=15)
     if waits.returncode != 130 or "running on" not in told or "goes on by itself" not in told:
         raise Failure(f"exit {waits.returncode}: {told}")
-    hand.says("events", "--job", number, what="running: all_ready")
+    hand.says("events", "--job", number, what="running: all ready")
     hand.type("cancel", number)
     hand.says("submit", "--wait", "--", "sh", "-c", "kill -9 $$", code=137,
               what="memory may have run out")
 
 
 def reads_what_it_needs(lab, hand):
-    """The environment is the submitter's short list; the last lines of some ranks are enough."""
+    """The environment is the submitter's short list; the last lines of some ranks, or one of their
+    streams, or what was written lately, are enough."""
     os.environ["DAY_OF_WORK"] = "monday"
     number = hand.submit("--gpus", "2", "-e", "DAY_OF_WORK", "-e", "COLOUR=blue", "--", "sh", "-c",
                          "seq 1 1000; env | sort; echo last of $RANK")
@@ -122,6 +148,14 @@ def reads_what_it_needs(lab, hand):
     for wanted in ("DAY_OF_WORK=monday", "COLOUR=blue", "PATH="):
         if wanted not in whole:
             raise Failure(f"{wanted} is missing in the environment")
+    both = hand.submit("--", "sh", "-c", "echo early; sleep 3; echo fine; echo bad >&2; exit 3")
+    hand.waits_for(both, "failed")
+    for words, wanted in ((["--stderr"], ["bad"]), (["--stdout"], ["early", "fine"]),
+                          (["--since", "2s"], ["bad", "fine"]), ([], ["bad", "early", "fine"])):
+        out, _ = hand.type("logs", both, *words)
+        if sorted(out.split()) != wanted:
+            raise Failure(f"logs {words}: {out}")
+    hand.says("show", both, what="kept 14d after the end")
     bare = hand.submit("--env-none", "--", "sh", "-c", "env")
     hand.waits_for(bare, "completed")
     if "DAY_OF_WORK" in hand.type("logs", bare)[0]:
@@ -226,6 +260,13 @@ def is_told_what_happened(lab, hand):
     hand.says("ps", code=2, what="did you mean jobs")
     hand.says("nodes", code=2, what="did you mean hosts")
     hand.says("show", "999999", code=6, what="there is no job")
+    hand.says("submit", "--gpu-type", "H1000", "--", "true", code=3, what="there are: H100")
+    hand.says("man", "hosts", "drain", what="Place nothing new on a host")
+    for words in (("submit", "--gpu-type", "H1000", "--", "true"),
+                  ("hosts", "fence", "a"), ("quorum", "remove", "a"), ("jobs", "--state", "lost")):
+        wide = [line for line in hand.sees_errors(*words) if len(line) > COLUMNS]
+        if wide:
+            raise Failure(f"muster {' '.join(words)}: wider than {COLUMNS} columns: {wide[0]}")
 
 
 def says_which_seeds_do_not_answer(lab, hand):

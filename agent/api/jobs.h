@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/api/hosts.h"
+#include "agent/api/output.h"
 #include "gossip/base/ids.h"
 #include "scheduler/protocol/job.h"
 
@@ -128,6 +129,7 @@ struct JobDetail {
   scheduler::JobSpec spec;
   std::vector<AttemptInfo> attempts;
   std::vector<TransitionInfo> transitions;
+  OutputRule output_rule{};  ///< Of the host that answers.
 };
 
 struct HolderInfo {

@@ -200,8 +200,12 @@ void fields(A& a, TransitionInfo& v) {
   a(v.index, v.cluster_ms, v.state, v.cause, trailing(v.unix_ms));
 }
 template <class A>
+void fields(A& a, OutputRule& v) {
+  a(v.age_ms, v.bytes);
+}
+template <class A>
 void fields(A& a, JobDetail& v) {
-  a(v.summary, v.spec, v.attempts, v.transitions);
+  a(v.summary, v.spec, v.attempts, v.transitions, trailing(v.output_rule));
 }
 template <class A>
 void fields(A& a, HolderInfo& v) {
@@ -219,11 +223,15 @@ void fields(A& a, WhyInfo& v) {
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {
-  a(v.token, v.rank, v.offset);
+  a(v.token, v.rank, v.offset, trailing(v.since_ms), trailing(v.wants_marks));
+}
+template <class A>
+void fields(A& a, OutputMark& v) {
+  a(v.offset, v.unix_ms, v.stream);
 }
 template <class A>
 void fields(A& a, OutputChunk& v) {
-  a(v.bytes, v.size, v.ended);
+  a(v.bytes, v.size, v.ended, trailing(v.begin), trailing(v.marks));
 }
 
 class Writer {

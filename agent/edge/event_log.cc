@@ -1,5 +1,6 @@
 #include "agent/edge/event_log.h"
 
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -61,16 +62,24 @@ std::string line_of(const Event& event) {
 
 }  // namespace
 
-void open_event_log(bool as_json, const std::string& level) {
+Status open_event_log(bool as_json, const std::string& level, const std::string& file) {
   log_as_json = as_json;
-  auto logger = std::make_shared<spdlog::logger>(
-      "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  spdlog::sink_ptr sink;
+  try {
+    sink = file.empty() ? spdlog::sink_ptr(std::make_shared<spdlog::sinks::stderr_sink_mt>())
+                        : std::make_shared<spdlog::sinks::rotating_file_sink_mt>(
+                              file, kLogFileBytes, kLogFiles - 1);
+  } catch (const spdlog::spdlog_ex& error) {
+    return Error{ErrorCode::kIo, std::string("--log-file: ") + error.what()};
+  }
+  auto logger = std::make_shared<spdlog::logger>("muster", std::move(sink));
   logger->set_level(spdlog::level::from_str(level.empty() ? "info" : level));
   logger->set_pattern(as_json ? "{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",\"level\":\"%l\",%v}"
                               : "%Y-%m-%dT%H:%M:%S.%eZ %-7l %v",
                       spdlog::pattern_time_type::utc);
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
+  return ok();
 }
 
 void log_event(const Event& event) {

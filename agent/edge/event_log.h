@@ -1,15 +1,22 @@
 #pragma once
-// Where events become lines on stderr: UTC time, level, event=name, key=value. The wall clock is
-// read here, for display, and nowhere else.
+// Where events become lines on stderr or in a file: UTC time, level, event=name, key=value. The
+// wall clock is read here, for display, and nowhere else.
 
 #include <string>
 
 #include "gossip/base/event.h"
+#include "gossip/base/result.h"
 
 namespace muster::agent {
 
-/// Once, before the first event. `level` is "debug", "info", "warn" or "error".
-void open_event_log(bool as_json, const std::string& level);
+/// Once, before the first event. `level` is "debug", "info", "warn" or "error". `file`: instead of
+/// stderr, where journald keeps it; kLogFiles files of kLogFileBytes, FILE the newest. kIo: it
+/// cannot be written.
+Status open_event_log(bool as_json, const std::string& level, const std::string& file);
+
+inline constexpr std::size_t kLogFileBytes = std::size_t{20} << 20;
+inline constexpr std::size_t kLogFiles = 5;
+
 void log_event(const Event& event);
 
 }  // namespace muster::agent

@@ -258,7 +258,9 @@ Response answer_from_state(const Known& known, const Request& request, const std
         "there is no job " + std::to_string(job.value()) + "; `muster jobs --all` lists them");
   }
   if (request.verb == Verb::kShow) {
-    return good(known, encode_payload(*job_detail(state, hosts, job)));
+    JobDetail detail = *job_detail(state, hosts, job);
+    detail.output_rule = known.options.output_rule;
+    return good(known, encode_payload(detail));
   }
   WhyInfo why = why_info(state, hosts, job);
   why.storm = storm_info(known.membership.storm(), known.now);

@@ -38,6 +38,7 @@ struct NodeOptions {
   int bootstrap_expect = 0;    ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
   crdt::Capacity capacity;     ///< The inventory to offer.
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
+  OutputRule output_rule{};    ///< Of this host.
   std::int64_t unix_ms = 0;    ///< What the wall clock shows at the start; 0 = not said.
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
   /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two

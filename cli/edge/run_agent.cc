@@ -16,6 +16,8 @@ int run_agent(const AgentOptions& options) {
   run.insecure = options.insecure;
   run.log_json = options.log_json;
   run.log_level = options.log_level;
+  run.log_file = options.log_file;
+  run.output_rule = {static_cast<std::uint64_t>(to_ms(options.output_keep)), options.output_max};
   return agent::run_agent(run);
 }
 

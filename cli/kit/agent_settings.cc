@@ -4,12 +4,17 @@
 #include <array>
 #include <cctype>
 
+#include "cli/kit/duration.h"
 #include "cli/kit/options.h"
 #include "cli/kit/places.h"
+#include "cli/kit/size.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
 namespace {
+
+/// `submit --wait` and scripts read the output of what has just ended.
+constexpr Duration kOutputKeepMin = std::chrono::minutes(1);
 
 Error invalid(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
@@ -117,6 +122,23 @@ void read_listen(Lookup& lookup, AgentOptions& options) {
   }
 }
 
+void read_output_rule(Lookup& lookup, AgentOptions& options) {
+  const Value keep = lookup.value("output_keep", "14d");
+  const Value most = lookup.value("output_max", "4G");
+  const Result<Duration> age = parse_duration(keep.text);
+  const Result<std::uint64_t> bytes = parse_size(most.text);
+  if (!age || *age < kOutputKeepMin) {
+    lookup.refuse(keep, !age ? "is no duration: write 12h or 14d" : "is less than a minute");
+    return;
+  }
+  if (!bytes) {
+    lookup.refuse(most, "is no size: write 512M, 4G or 1T");
+    return;
+  }
+  options.output_keep = *age;
+  options.output_max = *bytes;
+}
+
 Result<Settings> file_settings(const World& world, const std::string& path, bool is_required) {
   if (!is_required && !world.exists(path)) {
     return Settings{};
@@ -136,8 +158,9 @@ bool is_plain_name(const std::string& name) {
 
 const std::vector<std::string>& agent_setting_names() {
   static const std::vector<std::string> names = {
-      "listen",           "seeds",    "data_dir", "gpus",     "name", "rack",
-      "bootstrap_expect", "insecure", "log_json", "log_level"};
+      "listen",           "seeds",    "data_dir", "gpus",      "name",     "rack",
+      "bootstrap_expect", "insecure", "log_json", "log_level", "log_file", "output_keep",
+      "output_max"};
   return names;
 }
 
@@ -167,6 +190,8 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
       static_cast<std::uint32_t>(lookup.one_of("bootstrap_expect", {"0", "1", "3", "5"})[0] - '0');
   options.log_json = lookup.truth("log_json");
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
+  options.log_file = lookup.text("log_file");
+  read_output_rule(lookup, options);
   if (options.name.empty() || !is_plain_name(options.name)) {
     lookup.refuse(lookup.value("name", ""), "is no name for a host: no blanks, commas or slashes");
   }

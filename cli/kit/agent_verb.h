@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 
 namespace muster::cli {
@@ -20,6 +21,9 @@ struct AgentOptions {
   bool insecure = false;               ///< Unproven identities are accepted.
   bool log_json = false;
   std::string log_level;    ///< "debug", "info", "warn" or "error".
+  std::string log_file;     ///< Instead of stderr; "" = stderr.
+  Duration output_keep{};   ///< How long the output of what ended is kept.
+  std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
   std::string config_path;  ///< The file that was read; "" = none.
 };
 

@@ -302,11 +302,14 @@ std::string to_json(const agent::JobList& list, std::size_t hidden, const agent:
 }
 
 std::string to_json(const agent::JobDetail& detail, const agent::Response& answer) {
-  return dump_answer({{"job", view(detail.summary)},
-                      {"spec", view(detail.spec)},
-                      {"attempts", views(detail.attempts)},
-                      {"transitions", views(detail.transitions)}},
-                     answer);
+  return dump_answer(
+      {{"job", view(detail.summary)},
+       {"spec", view(detail.spec)},
+       {"attempts", views(detail.attempts)},
+       {"transitions", views(detail.transitions)},
+       {"output",
+        {{"kept_ms", detail.output_rule.age_ms}, {"kept_bytes", detail.output_rule.bytes}}}},
+      answer);
 }
 
 std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
@@ -408,6 +411,8 @@ std::string to_json(const OutputPiece& piece) {
                {"rank", piece.rank},
                {"offset", piece.offset},
                {"text", piece.text},
+               {"stream", piece.stream.empty() ? Json() : Json(piece.stream)},
+               {"unix_ms", piece.unix_ms == 0 ? Json() : Json(piece.unix_ms)},
                {"ended", piece.ended}});
 }
 

@@ -67,6 +67,8 @@ struct OutputPiece {
   std::uint64_t rank = 0;
   std::uint64_t offset = 0;  ///< Of the first byte in the rank's whole output.
   std::string text;
+  std::string stream;         ///< "" = not known: null.
+  std::uint64_t unix_ms = 0;  ///< By the rank's host; 0 = not known: null.
   bool ended = false;
 };
 /// One line of `logs`.

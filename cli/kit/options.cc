@@ -70,10 +70,14 @@ struct Options::Impl {
     if (const std::size_t comma = names.find(','); comma != std::string::npos) {
       names.insert(comma + 1, " ");
     }
-    std::string line = "  " + names + (value_name.empty() ? "" : " " + value_name);
+    entries.push_back({names + (value_name.empty() ? "" : " " + value_name), help});
+  }
+
+  static std::string line_of(const HelpEntry& entry) {
+    std::string line = "  " + entry.head;
     line += line.size() + 2 > kHelpColumn ? "\n" + std::string(kHelpColumn, ' ')
                                           : std::string(kHelpColumn - line.size(), ' ');
-    lines.push_back(line + wrapped(help));
+    return line + wrapped(entry.help);
   }
 
   void know(const std::string& names, bool takes_value) {
@@ -94,7 +98,7 @@ struct Options::Impl {
   std::map<std::string, bool> known = {{"-h", false}, {"--help", false}};
   std::string usage;
   bool help_wanted = false;
-  std::vector<std::string> lines;
+  std::vector<HelpEntry> entries;
   std::string example;
   std::vector<std::string>* command = nullptr;
 };
@@ -164,9 +168,9 @@ void Options::values(const std::string& names, std::function<Status(const std::s
 }
 
 void Options::alias(const std::string& name, std::function<Status(const std::string&)> accept) {
-  const std::size_t shown = impl_->lines.size();
+  const std::size_t shown = impl_->entries.size();
   value(name, std::move(accept), "", "value");
-  impl_->lines.resize(shown);
+  impl_->entries.resize(shown);
   impl_->hidden.insert(name);
 }
 
@@ -332,14 +336,22 @@ std::vector<std::string> Options::names() const {
 
 std::string Options::help() const {
   std::string text = impl_->app.get_description() + "\n\nUsage: muster " + impl_->usage + "\n\n";
-  for (const std::string& line : impl_->lines) {
-    text += line + "\n";
+  for (const HelpEntry& entry : impl_->entries) {
+    text += Impl::line_of(entry) + "\n";
   }
   text += "  -h, --help" + std::string(kHelpColumn - 12, ' ') + "Print this help\n";
   if (!impl_->example.empty()) {
     text += "\nExample:\n  " + impl_->example + "\n";
   }
   return text;
+}
+
+const std::vector<HelpEntry>& Options::entries() const {
+  return impl_->entries;
+}
+
+const std::string& Options::example() const {
+  return impl_->example;
 }
 
 Result<std::uint64_t> parse_number(const std::string& text) {

@@ -13,6 +13,12 @@
 
 namespace muster::cli {
 
+/// An option or argument as the help shows it.
+struct HelpEntry {
+  std::string head;  ///< "-g, --gpus N"
+  std::string help;
+};
+
 class Options {
  public:
   /// `usage` is what stands behind "muster" in the usage line: "jobs [OPTIONS]".
@@ -59,6 +65,8 @@ class Options {
   /// True: help was asked for. kInvalid: one line that says what is wrong.
   Result<bool> parse(const std::vector<std::string>& args);
   std::string help() const;
+  const std::vector<HelpEntry>& entries() const;
+  const std::string& example() const;
   /// Every option by each of its names, those that are not shown left out.
   std::vector<std::string> names() const;
 

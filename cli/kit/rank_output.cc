@@ -43,28 +43,53 @@ Reply RankOutput::ask(Session& session, std::uint64_t offset, bool follow) const
   request.verb = agent::Verb::kOutput;
   request.target = source_.host;
   request.arguments =
-      agent::encode_payload(agent::OutputQuery{source_.token, source_.rank, offset});
+      agent::encode_payload(agent::OutputQuery{source_.token, source_.rank, offset, wish_.since_ms,
+                                               !wish_.stream.empty() || session.common().is_json});
   const Duration timeout = session.common().timeout;
   return session.exchange(request, follow ? std::min(timeout, kFollowTimeout) : timeout);
 }
 
-/// What lies in [begin, end), or as much of it as the host has. Not ok: why it could not be had.
+/// What is wanted of the bytes in [begin, end), or of as much of them as the host has. Not ok: why
+/// it could not be had.
 Reply RankOutput::read_between(Session& session, std::uint64_t begin, std::uint64_t end,
-                               bool follow, std::string& bytes) const {
+                               bool follow, std::vector<Run>& runs) const {
   Reply reply;
-  bytes.clear();
-  while (bytes.size() < end - begin) {
-    reply = ask(session, begin + bytes.size(), follow);
-    const auto chunk = reply.is_ok()
-                           ? agent::decode_payload<agent::OutputChunk>(reply.response.payload)
-                           : std::nullopt;
+  runs.clear();
+  while (begin < end) {
+    reply = ask(session, begin, follow);
+    auto chunk = reply.is_ok() ? agent::decode_payload<agent::OutputChunk>(reply.response.payload)
+                               : std::nullopt;
     if (!chunk.has_value() || chunk->bytes.empty()) {
       break;
     }
-    bytes += chunk->bytes;
+    chunk->begin = begin;
+    chunk->bytes.resize(std::min<std::size_t>(chunk->bytes.size(), end - begin));
+    begin += chunk->bytes.size();
+    for (Run& run : wanted_runs(*chunk)) {
+      runs.push_back(std::move(run));
+    }
   }
-  bytes.resize(std::min<std::size_t>(bytes.size(), end - begin));
   return reply;
+}
+
+/// The chunk cut at its marks, without what is of the other stream.
+std::vector<RankOutput::Run> RankOutput::wanted_runs(const agent::OutputChunk& chunk) const {
+  std::vector<Run> runs;
+  std::uint64_t at = chunk.begin;
+  const std::uint64_t end = chunk.begin + chunk.bytes.size();
+  for (std::size_t i = 0; i <= chunk.marks.size() && at < end; ++i) {
+    // Before the first mark nothing is known.
+    const agent::OutputMark mark = i == 0 ? agent::OutputMark() : chunk.marks[i - 1];
+    const std::uint64_t until =
+        i < chunk.marks.size() ? std::clamp(chunk.marks[i].offset, at, end) : end;
+    const bool is_wanted =
+        wish_.stream.empty() || mark.stream.empty() || mark.stream == wish_.stream;
+    if (until > at && is_wanted) {
+      runs.push_back({at, chunk.bytes.substr(at - chunk.begin, until - at), mark});
+    }
+    at = until;
+  }
+  return runs;
 }
 
 /// Piece by piece backwards, until enough lines lie behind it.
@@ -72,23 +97,28 @@ Reply RankOutput::skip_to_tail(Session& session, std::uint64_t size, bool follow
   Reply reply;
   std::uint64_t lines = 0;
   std::uint64_t found = size;
-  std::string bytes;
-  while (*tail_ > 0 && found > 0 && lines < *tail_ && size - found < kTailBytesMax) {
-    const std::uint64_t begin = found - std::min<std::uint64_t>(found, agent::kOutputBytesMax);
-    reply = read_between(session, begin, found, follow, bytes);
+  bool is_behind = false;  // The line break at the very end ends the last line.
+  std::vector<Run> runs;
+  const std::uint64_t tail = *wish_.tail;
+  while (tail > 0 && found > floor_ && lines < tail && size - found < kTailBytesMax) {
+    const std::uint64_t begin =
+        found - std::min<std::uint64_t>(found - floor_, agent::kOutputBytesMax);
+    reply = read_between(session, begin, found, follow, runs);
     if (!reply.is_ok()) {
       return reply;
     }
     found = begin;
-    for (std::uint64_t at = bytes.size(); at > 0 && lines < *tail_; --at) {
-      // The line break at the very end ends the last line.
-      if (bytes[at - 1] == '\n' && begin + at != size && ++lines == *tail_) {
-        found = begin + at;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      for (std::uint64_t at = run->bytes.size(); at > 0 && lines < tail; --at) {
+        if (run->bytes[at - 1] == '\n' && is_behind && ++lines == tail) {
+          found = run->offset + at;
+        }
+        is_behind = true;
       }
     }
   }
   offset_ = found;
-  tail_.reset();
+  wish_.tail.reset();
   return reply;
 }
 
@@ -112,7 +142,12 @@ bool RankOutput::advance(Session& session, bool follow) {
     session.note("host " + source_.host_name + " answers again: rank " +
                  std::to_string(source_.rank) + " goes on from byte " + std::to_string(offset_));
   }
-  if (tail_.has_value()) {
+  if (wish_.since_ms > 0) {
+    wish_.since_ms = 0;
+    floor_ = offset_ = std::max(offset_, chunk->begin);
+  }
+  chunk->begin = offset_;
+  if (wish_.tail.has_value()) {
     const Reply found = skip_to_tail(session, chunk->size, follow);
     if (!found.is_ok()) {
       fail_or_wait(session, found, follow);
@@ -135,23 +170,66 @@ void RankOutput::take(Session& session, agent::OutputChunk chunk, bool follow) {
   }
   print(session, chunk);
   offset_ += chunk.bytes.size();
-  if (is_over_ && has_prefix_) {
+  if (is_over_ && wish_.has_prefix) {
     print_lines(session, true);
   }
 }
 
 void RankOutput::print(Session& session, const agent::OutputChunk& chunk) {
+  std::vector<Run> runs = wanted_runs(chunk);
+  note_blend(session, runs);
   if (session.common().is_json) {
-    if (!chunk.bytes.empty() || is_over_) {
-      session.out() << to_json(OutputPiece{source_.job, source_.attempt, source_.rank, offset_,
-                                           chunk.bytes, chunk.ended && is_over_})
-                    << "\n";
+    print_json(session, std::move(runs), chunk.ended && is_over_);
+    return;
+  }
+  for (const Run& run : runs) {
+    if (wish_.has_prefix) {
+      line_ += run.bytes;
+    } else {
+      session.out() << run.bytes;
     }
-  } else if (has_prefix_) {
-    line_ += chunk.bytes;
+  }
+  if (wish_.has_prefix) {
     print_lines(session, false);
-  } else {
-    session.out() << chunk.bytes;
+  }
+}
+
+/// One line a run. A character that the clock cut in two goes with its end.
+void RankOutput::print_json(Session& session, std::vector<Run> runs, bool has_ended) const {
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    Run& run = runs[i];
+    Run& next = runs[i + 1];
+    const std::size_t whole = whole_characters(run.bytes);
+    if (run.mark.stream == next.mark.stream && run.offset + run.bytes.size() == next.offset) {
+      next.bytes.insert(0, run.bytes, whole, std::string::npos);
+      next.offset = run.offset + whole;
+      run.bytes.resize(whole);
+    }
+  }
+  if (runs.empty() && is_over_) {
+    runs.push_back({offset_, "", {}});
+  }
+  for (const Run& run : runs) {
+    const bool is_last = &run == &runs.back();
+    if (run.bytes.empty() && !is_last) {
+      continue;
+    }
+    session.out() << to_json(OutputPiece{source_.job, source_.attempt, source_.rank, run.offset,
+                                         run.bytes, run.mark.stream, run.mark.unix_ms,
+                                         has_ended && is_last})
+                  << "\n";
+  }
+}
+
+/// One stream was wished for, and of some bytes it is not known whose they are.
+void RankOutput::note_blend(Session& session, const std::vector<Run>& runs) {
+  const auto blend = std::find_if(runs.begin(), runs.end(),
+                                  [](const Run& run) { return run.mark.stream.empty(); });
+  if (!wish_.stream.empty() && blend != runs.end() && !is_blend_told_) {
+    is_blend_told_ = true;
+    session.note("rank " + std::to_string(source_.rank) + ": from byte " +
+                 std::to_string(blend->offset) +
+                 " on its streams are not told apart, so both are shown there");
   }
 }
 
@@ -173,7 +251,7 @@ void RankOutput::print_lines(Session& session, bool all) {
 }
 
 void RankOutput::finish(Session& session) {
-  if (has_prefix_) {
+  if (wish_.has_prefix) {
     print_lines(session, true);
   }
 }

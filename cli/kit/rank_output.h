@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/api/output.h"
 #include "cli/kit/session.h"
@@ -23,14 +24,22 @@ struct RankSource {
   std::string state;               ///< What the log knew of the rank when the reading began.
 };
 
+/// What of the output is printed, and how.
+struct OutputWish {
+  bool has_prefix = false;  ///< Whole lines only, each behind "[rank] ".
+  /// Only the last so many lines of what there is when the reading begins, and what comes after;
+  /// nothing = all.
+  std::optional<std::uint64_t> tail;
+  std::uint64_t since_ms = 0;  ///< Only what was written no longer ago than this; 0 = of any age.
+  std::string stream;          ///< agent::kStdout or kStderr alone; "" = both.
+};
+
 class RankOutput {
  public:
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
 
-  /// `has_prefix`: whole lines only, each behind "[rank] ". `tail`: only the last so many lines of
-  /// what there is when the reading begins, and what comes after; nothing = all.
-  RankOutput(RankSource source, bool has_prefix, std::optional<std::uint64_t> tail = std::nullopt)
-      : source_(std::move(source)), has_prefix_(has_prefix), tail_(tail) {}
+  RankOutput(RankSource source, OutputWish wish)
+      : source_(std::move(source)), wish_(std::move(wish)) {}
 
   /// Asks for the next piece and prints it; true when there was one. Over is the output when its
   /// end was reached (of the rank, or, without `follow`, of what it wrote until now), or, without
@@ -48,19 +57,29 @@ class RankOutput {
   int exit_code() const { return exit_code_; }
 
  private:
+  /// Bytes of one stream, of one second or so.
+  struct Run {
+    std::uint64_t offset = 0;  ///< In the rank's whole output.
+    std::string bytes;
+    agent::OutputMark mark;  ///< Its offset aside.
+  };
+
   Reply ask(Session& session, std::uint64_t offset, bool follow) const;
   Reply read_between(Session& session, std::uint64_t begin, std::uint64_t end, bool follow,
-                     std::string& bytes) const;
+                     std::vector<Run>& runs) const;
   Reply skip_to_tail(Session& session, std::uint64_t size, bool follow);
   void take(Session& session, agent::OutputChunk chunk, bool follow);
+  std::vector<Run> wanted_runs(const agent::OutputChunk& chunk) const;
   void print(Session& session, const agent::OutputChunk& chunk);
+  void print_json(Session& session, std::vector<Run> runs, bool has_ended) const;
+  void note_blend(Session& session, const std::vector<Run>& runs);
   void print_lines(Session& session, bool all);
   void fail_or_wait(Session& session, const Reply& reply, bool follow);
 
   RankSource source_;
-  bool has_prefix_;
-  std::optional<std::uint64_t> tail_;  ///< Until it was found where they begin.
+  OutputWish wish_;  ///< Its tail and age until it was found where those begin.
   std::uint64_t offset_ = 0;
+  std::uint64_t floor_ = 0;  ///< What is older than wished lies below.
   std::string line_;  ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;
   bool is_out_of_reach_ = false;
@@ -68,6 +87,7 @@ class RankOutput {
   Instant silent_since_ = kNever;
   Instant ask_again_at_{};
   bool is_missing_told_ = false;
+  bool is_blend_told_ = false;
 };
 
 }  // namespace muster::cli

@@ -177,6 +177,11 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   return last_;
 }
 
+std::string message_text(const World& world, const std::string& text) {
+  const std::string line = "muster: " + printable(text);
+  return world.terminal.is_err ? in_lines(line, kScreenColumns) : line;
+}
+
 int Session::fail(ResponseStatus status, const std::string& text) {
   exit_code_ = static_cast<int>(status);
   note(text);
@@ -187,7 +192,7 @@ int Session::fail(ResponseStatus status, const std::string& text) {
 }
 
 void Session::note(const std::string& text) {
-  err() << "muster: " << printable(text) << "\n" << std::flush;
+  err() << message_text(world_, text) << "\n" << std::flush;
 }
 
 void Session::progress(const std::string& text) {

@@ -47,6 +47,10 @@ struct Reply {
   bool is_ok() const { return status == agent::ResponseStatus::kOk; }
 };
 
+/// "muster: TEXT", made safe, without a line break at its end. People get lines of at most 100
+/// columns; programs, whose stderr is no terminal, get one line.
+std::string message_text(const World& world, const std::string& text);
+
 class Session {
  public:
   Session(World& world, CommonOptions common) : world_(world), common_(std::move(common)) {}

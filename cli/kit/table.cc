@@ -38,7 +38,7 @@ std::vector<std::size_t> Table::widths() const {
     widths.push_back(width);
   }
   const std::size_t gaps = kGapColumns * (columns_.size() - 1);
-  while (std::accumulate(widths.begin(), widths.end(), gaps) > kTableColumns) {
+  while (std::accumulate(widths.begin(), widths.end(), gaps) > kScreenColumns) {
     std::size_t widest = columns_.size();
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::size_t floor = std::max(columns_[i].columns_min, columns_[i].title.size());

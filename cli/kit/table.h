@@ -7,8 +7,6 @@
 
 namespace muster::cli {
 
-inline constexpr std::size_t kTableColumns = 100;
-
 class Table {
  public:
   struct Column {

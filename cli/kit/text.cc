@@ -58,6 +58,44 @@ std::string truncate(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, end)) + "~";
 }
 
+std::string in_lines(std::string_view text, std::size_t columns, std::size_t indent) {
+  std::string lines;
+  std::size_t used = 0;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    const std::string_view word = text.substr(start, end - start);
+    const std::size_t width = columns_of(word);
+    if (used > 0 && used + 1 + width > columns) {
+      lines += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (start > 0) {
+      lines += ' ';
+      ++used;
+    }
+    lines += word;
+    used += width;
+    start = end + 1;
+  }
+  return lines;
+}
+
+std::string fitted(std::string_view text, std::size_t indent) {
+  std::string lines;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines += in_lines(text.substr(start, end - start), kScreenColumns, indent) + "\n";
+    start = end + 1;
+  }
+  return lines;
+}
+
+std::string in_words(std::string name) {
+  if (name.find(' ') == std::string::npos) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+  }
+  return name;
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& part : parts) {

@@ -20,6 +20,18 @@ std::string truncate(std::string_view text, std::size_t columns);
 /// Characters that a terminal shows, not bytes.
 std::size_t columns_of(std::string_view text);
 
+/// In lines of at most `columns`, broken at blanks; all but the first are indented. What has no
+/// blank is not broken.
+std::string in_lines(std::string_view text, std::size_t columns, std::size_t indent = 2);
+/// Each line of a text that ends with a line break, within the columns of a screen.
+std::string fitted(std::string_view text, std::size_t indent);
+
+/// What people see at once: screens and messages are made for it.
+inline constexpr std::size_t kScreenColumns = 100;
+
+/// A name as programs say it, "agent_down", in words: "agent down". What holds a blank is words.
+std::string in_words(std::string name);
+
 /// "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 

@@ -30,6 +30,12 @@ class Agent final : public Verb {
     options.flag("--insecure", insecure_, "Believe what other hosts say they are");
     options.flag("--log-json", log_json_, "Log lines as JSON");
     setting(options, "log_level", "debug, info, warn or error (default info)", "LEVEL");
+    setting(options, "log_file",
+            "Log into this file and four older ones, 20 MiB each, instead of stderr", "FILE");
+    setting(options, "output_keep",
+            "How long the output of ended jobs is kept on this host (default 14d)", "DURATION");
+    setting(options, "output_max", "Most that is kept of it; the oldest goes first (default 4G)",
+            "SIZE");
     options.text("--config", config_path_,
                  "Config file (default /etc/muster/muster.toml); "
                  "a flag beats MUSTER_* in the environment beats the file",

@@ -29,7 +29,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 28> kVerbs = {{
+constexpr std::array<Entry, 29> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
@@ -78,26 +78,10 @@ constexpr std::array<Entry, 28> kVerbs = {{
      plain<make_leave>},
     {"completion", "bash|zsh|fish", "Print what a shell completes behind muster, to be sourced.",
      plain<make_completion>},
+    {"man", "[VERB] [OPTIONS]", "Print a manual page: of a verb, or of muster itself.",
+     plain<make_manual>},
     {"version", "[OPTIONS]", "Print the version of this program and of the node.",
      plain<make_version>},
-}};
-
-struct ExitCode {
-  std::string_view number;
-  std::string_view meaning;
-};
-constexpr std::array<ExitCode, 11> kExitCodes = {{
-    {"0", "ok"},
-    {"1", "failed"},
-    {"2", "usage: an option or argument is wrong"},
-    {"3", "impossible: no host can ever do it"},
-    {"4", "denied"},
-    {"5", "no quorum: surely not accepted"},
-    {"6", "not found"},
-    {"7", "conflict with what is there"},
-    {"75", "outcome unknown: repeat under the same key"},
-    {"124", "the job's time limit passed"},
-    {"128+n", "ended by signal n"},
 }};
 
 /// Where the purposes begin in the overview.
@@ -105,16 +89,14 @@ constexpr std::size_t kNameColumns = 17;
 constexpr std::size_t kTypingErrorsMax = 2;
 
 std::string overview() {
-  std::string text =
-      "Muster runs gangs of GPU processes on a fleet of hosts without a central server.\n\n"
-      "Usage: muster VERB [OPTIONS]\n\n";
+  std::string text = kMusterPurpose + std::string("\n\n") + "Usage: muster VERB [OPTIONS]\n\n";
   for (const Entry& entry : kVerbs) {
     const std::string name(entry.name);
     text += "  " + name + std::string(kNameColumns - name.size(), ' ') +
             std::string(entry.purpose) + "\n";
   }
   text += "\nExit codes:\n";
-  for (const ExitCode& code : kExitCodes) {
+  for (const ExitCode& code : exit_codes()) {
     const std::string number(code.number);
     text += "  " + number + std::string(10 - number.size(), ' ') + std::string(code.meaning) + "\n";
   }
@@ -143,7 +125,7 @@ bool wants_json(const Args& args) {
 
 /// Before there is a session: the options themselves are wrong.
 int refuse(World& world, const Args& args, const std::string& text) {
-  *world.err << "muster: " << printable(text) << "\n";
+  *world.err << message_text(world, text) << "\n";
   if (wants_json(args)) {
     *world.out << error_json(text, kExitUsage) << "\n";
   }
@@ -275,6 +257,23 @@ int dispatch(World& world, const Args& args) {
 
 }  // namespace
 
+const std::vector<ExitCode>& exit_codes() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "ok"},
+      {"1", "failed"},
+      {"2", "usage: an option or argument is wrong"},
+      {"3", "impossible: no host can ever do it"},
+      {"4", "denied"},
+      {"5", "no quorum: surely not accepted"},
+      {"6", "not found"},
+      {"7", "conflict with what is there"},
+      {"75", "outcome unknown: repeat under the same key"},
+      {"124", "the job's time limit passed"},
+      {"128+n", "ended by signal n"},
+  };
+  return codes;
+}
+
 std::vector<VerbWords> verb_words() {
   std::vector<VerbWords> all;
   for (const Entry& entry : kVerbs) {
@@ -282,7 +281,7 @@ std::vector<VerbWords> verb_words() {
     const std::unique_ptr<Verb> verb = entry.make({});
     verb->describe(options);
     all.push_back({std::string(entry.name), std::string(entry.usage), std::string(entry.purpose),
-                   options.names()});
+                   options.names(), options.entries(), options.example()});
   }
   return all;
 }

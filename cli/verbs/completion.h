@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/kit/options.h"
+
 namespace muster::cli {
 
 /// A verb as its help describes it.
@@ -13,6 +15,8 @@ struct VerbWords {
   std::string usage;  ///< "JOB... [OPTIONS]"
   std::string purpose;
   std::vector<std::string> options;  ///< "--all", "-a"
+  std::vector<HelpEntry> entries;    ///< Options and arguments, in the order of the help.
+  std::string example;
 };
 
 /// The script for "bash", "zsh" or "fish"; nothing for another shell. Job ids and host names are

@@ -71,6 +71,7 @@ class Events final : public Verb {
     query_.after = std::max(page->last, page->events.empty() ? 0 : page->events.back().sequence);
     query_.newest = 0;
     query_.since_ms = 0;
+    followed_ = session.last().answered_by;
     return follow_ ? go_on(session) : 0;
   }
 
@@ -108,7 +109,7 @@ class Events final : public Verb {
     }
     for (const agent::TransitionInfo& step : steps) {
       session.out() << (step.unix_ms == 0 ? "-" : session.world().clock.local_time(step.unix_ms))
-                    << "  " << printable(step.state + ": " + step.cause) << "\n";
+                    << "  " << printable(step.state + ": " + in_words(step.cause)) << "\n";
     }
     return 0;
   }
@@ -167,6 +168,14 @@ class Events final : public Verb {
       if (!page.has_value()) {
         return session.failed();
       }
+      if (session.last().answered_by != followed_) {
+        // Another host counts its events by itself.
+        session.note("host " + followed_ + " does not answer: from here on the events of host " +
+                     session.last().answered_by + ", as they come");
+        followed_ = session.last().answered_by;
+        query_.after = page->last;
+        continue;
+      }
       if (page->last != 0 && page->last < query_.after) {
         session.note("host " + session.last().answered_by +
                      " lost the events that it had kept, and counts anew");
@@ -218,6 +227,7 @@ class Events final : public Verb {
   std::string job_;
   Duration since_{0};
   HostId target_;
+  std::string followed_;  ///< The host whose events were shown.
   agent::EventsQuery query_;
 };
 

@@ -86,7 +86,7 @@ const std::array<JobColumn, 19> kColumns = {{
      [](Session&, const JobSummary& j) { return j.run_ms == 0 ? "-" : format_age(j.run_ms); },
      [](const JobSummary& j) { return number(j.run_ms); }},
     {"reason",
-     {.title = "REASON", .columns_min = 16},
+     {.title = "REASON", .columns_min = 32},
      [](Session&, const JobSummary& j) { return j.reason; },
      nullptr},
     {"cause",
@@ -174,7 +174,9 @@ class Jobs final : public Verb {
         "Show these columns (default " + std::string(kUsualColumns) +
             "); also cause, attempt, priority, type, submit, start, end, exit, gpuhours, nhosts",
         "COLUMN[,COLUMN...]");
-    options.number("--limit", limit_, "Show so many jobs at most; 0 = all that are chosen");
+    options.number("--limit", limit_,
+                   "Show at most so many: the newest or, with --sort, the first; 0 = all but the "
+                   "older ended ones");
     options.flag("--no-header", no_header_, "Leave the line of titles out, for scripts");
     options.flag("-w,--watch", watch_, "Show it anew every 2 s until it is interrupted");
     common_.describe(options);
@@ -225,7 +227,7 @@ class Jobs final : public Verb {
       parts.push_back(std::to_string(left_out.others) + " of others that do not run");
     }
     if (!parts.empty()) {
-      session.note(join(parts, " and ") + " are not shown (--all)");
+      session.note(join(parts, " and ") + " are not shown (--all, --limit N)");
     }
     if (left_out.limit > 0) {
       session.note(std::to_string(left_out.limit) + " more are not shown (--limit)");
@@ -269,7 +271,8 @@ class Jobs final : public Verb {
     const auto ended = static_cast<std::size_t>(std::count_if(
         jobs.begin(), jobs.end(), [](const auto& job) { return is_ended(job.state); }));
     const bool is_whole = choice_.has_all() || choice_.has_ids() || choice_.has_filter();
-    std::size_t surplus = is_whole || ended <= kEndedShown ? 0 : ended - kEndedShown;
+    const std::size_t ended_shown = limit_ == 0 ? kEndedShown : limit_;
+    std::size_t surplus = is_whole || ended <= ended_shown ? 0 : ended - ended_shown;
     left_out.ended = surplus;
     std::erase_if(jobs, [&surplus](const JobSummary& job) {
       const bool is_hidden = surplus > 0 && is_ended(job.state);
@@ -279,7 +282,10 @@ class Jobs final : public Verb {
     order(session, jobs);
     if (limit_ != 0 && jobs.size() > limit_) {
       left_out.limit = jobs.size() - limit_;
-      jobs.resize(limit_);
+      // Of those in the order of their ids the newest are wanted; of another order its first.
+      const auto cut = static_cast<std::ptrdiff_t>(left_out.limit);
+      sort_ == nullptr ? jobs.erase(jobs.begin(), jobs.begin() + cut)
+                       : jobs.erase(jobs.end() - cut, jobs.end());
     }
     return left_out;
   }

@@ -36,6 +36,10 @@ class Logs final : public Verb {
           return number ? ok() : Status(number.error());
         },
         "Only the last so many lines of each rank, and with -f what follows", "N");
+    options.duration("--since", since_,
+                     "Only what was written no longer ago than this, to the second");
+    options.flag("--stdout", stdout_, "Only what the ranks wrote to stdout");
+    options.flag("--stderr", stderr_, "Only what the ranks wrote to stderr");
     options.number("--attempt", attempt_, "The attempt, counted from 1; 0 is the last one");
     common_.describe(options);
     options.example("muster logs 17 -f --rank all");
@@ -197,11 +201,16 @@ class Logs final : public Verb {
                             rank,
                             output_bytes(member, rank),
                             rank_state(member, rank)};
-          outputs.emplace_back(std::move(source), is_of_several(), tail_);
+          outputs.emplace_back(std::move(source), wish());
         }
       }
     }
     return outputs;
+  }
+
+  OutputWish wish() const {
+    const std::string stream = stdout_ == stderr_ ? "" : stdout_ ? agent::kStdout : agent::kStderr;
+    return {is_of_several(), tail_, static_cast<std::uint64_t>(to_ms(since_)), stream};
   }
 
   static std::uint64_t output_bytes(const agent::MemberInfo& member, std::uint64_t rank) {
@@ -289,6 +298,9 @@ class Logs final : public Verb {
   bool all_ = false;
   std::vector<RankRange> ranks_ = {{0, 0}};
   std::optional<std::uint64_t> tail_;
+  Duration since_{0};
+  bool stdout_ = false;
+  bool stderr_ = false;
   std::uint64_t attempt_ = 0;
 };
 

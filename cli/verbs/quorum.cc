@@ -27,8 +27,10 @@ std::string tolerates_text(const agent::QuorumInfo& quorum) {
     return "nothing: " + std::to_string(live) + " of " + std::to_string(all) +
            " voters answer, a majority is " + std::to_string(all / 2 + 1) + "\n";
   }
+  const std::string warning =
+      quorum.tolerates == 0 ? ": after the next one nothing more is placed" : "";
   return std::to_string(quorum.tolerates) +
-         (quorum.tolerates == 1 ? " failed voter\n" : " failed voters\n");
+         (quorum.tolerates == 1 ? " failed voter" : " failed voters") + warning + "\n";
 }
 
 std::string summary(const agent::QuorumInfo& quorum, const std::string& answered_by) {

@@ -38,6 +38,9 @@ class QuorumChange final : public Verb {
 
   void describe(Options& options) override {
     options.word("NAME", name_, kind_.help, kind_.needs_name);
+    if (kind_.action == QuorumAction::kRemove) {
+      options.flag("-y,--yes", yes_, "Ask nothing, even when no voter may fail from then on");
+    }
     common_.describe(options);
     options.example(std::string("muster quorum ") + kind_.verb + " gpu17");
   }
@@ -52,6 +55,13 @@ class QuorumChange final : public Verb {
       }
       wish.host = found.host->id;
       name_ = found.host->name;
+    }
+    if (kind_.action == QuorumAction::kRemove && !yes_) {
+      const std::string warning = why_not_remove(session, wish.host);
+      if (!warning.empty() && !confirms(session, warning)) {
+        return session.fail(ResponseStatus::kUsage, "host " + name_ + " keeps its vote: " +
+                                                        warning + "; --yes if that is meant");
+      }
     }
     agent::Request request;
     request.verb = agent::Verb::kChangeQuorum;
@@ -71,6 +81,41 @@ class QuorumChange final : public Verb {
   }
 
  private:
+  /// What the quorum loses without that voter: its tolerance of a failure. "" = nothing that it
+  /// has, or it cannot be learned; then the order itself says what is wrong.
+  static std::string why_not_remove(Session& session, HostId host) {
+    agent::Request request;
+    request.verb = agent::Verb::kQuorum;
+    const Reply reply = session.exchange(request);
+    const auto quorum = agent::decode_payload<agent::QuorumInfo>(reply.response.payload);
+    if (!reply.is_ok() || !quorum.has_value() || quorum->tolerates == 0) {
+      return "";
+    }
+    std::size_t voters = 0;
+    bool is_voter = false;
+    for (const agent::VoterInfo& voter : quorum->voters) {
+      voters += voter.is_learner ? 0 : 1;
+      is_voter = is_voter || (!voter.is_learner && voter.id == host);
+    }
+    // Of an odd number one voter may go for nothing only where more live than a majority needs.
+    const std::size_t left = voters - 1;
+    const std::size_t live = voters / 2 + 1 + quorum->tolerates - 1;
+    if (!is_voter || live > left / 2 + 1) {
+      return "";
+    }
+    return "of the " + std::to_string(left) + (left == 1 ? " voter" : " voters") +
+           " that are left none may fail, or nothing more is placed";
+  }
+
+  bool confirms(Session& session, const std::string& warning) const {
+    if (!session.world().terminal.ask) {
+      return false;
+    }
+    const auto answer = session.world().terminal.ask(
+        printable("Without " + name_ + ", " + warning + ". Remove it? [yes/no] "));
+    return answer == "yes" || answer == "y";
+  }
+
   void say(Session& session, const std::string& detail) const {
     if (session.common().is_json) {
       session.out() << quorum_changed_json(kind_.done, name_, detail) << "\n";
@@ -85,6 +130,7 @@ class QuorumChange final : public Verb {
 
   const Kind& kind_;
   std::string name_;
+  bool yes_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // muster show: one job, its attempts, its ranks and how it got where it is.
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "agent/api/jobs.h"
@@ -9,6 +10,7 @@
 #include "cli/kit/job_choice.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
+#include "cli/kit/size.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -17,6 +19,15 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t kGpuColumns = 16;
+/// Where the words behind "state" and the like begin.
+constexpr std::size_t kTextColumn = 11;
+
+/// States of attempts are shouted in the log.
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
 
 std::string or_default(Duration duration, const std::string& otherwise) {
   return duration == Duration(0) ? otherwise : format_duration(duration);
@@ -31,7 +42,7 @@ std::string missing_text(const agent::MemberInfo& member) {
   if (!is_open || member.host_state.empty() || member.host_state == "alive") {
     return "";
   }
-  return (member.host_detail.empty() ? member.host_state : member.host_detail) + " " +
+  return in_words(member.host_detail.empty() ? member.host_state : member.host_detail) + " " +
          format_age(member.host_since_ms);
 }
 
@@ -75,14 +86,25 @@ std::string spec_text(const scheduler::JobSpec& spec) {
           : or_default(spec.hold, "default (10m over several hosts, 2m on one)");
   std::string text = "command    " + shell_quoted(spec.argv) + "\n" +  //
                      "directory  " + spec.directory + "\n";
-  if (!spec.environment.empty()) {
-    text += "env        " + shell_quoted(spec.environment) + "\n";
+  for (const std::string& variable : spec.environment) {
+    const bool is_first = &variable == &spec.environment.front();
+    text += truncate((is_first ? "env        " : std::string(kTextColumn, ' ')) +
+                         shell_quoted(variable),
+                     kScreenColumns) +
+            "\n";
   }
   return text + "retries    " + std::to_string(spec.retries) + "\n" + "isolation  " + hold + "\n" +
          "grace      " + format_duration(spec.grace) + "\n" + "patience   " +
          format_duration(spec.patience) + ", then " +
          (spec.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue") + "\n" +
          "limit      " + or_default(spec.time_limit, "none") + "\n";
+}
+
+/// Hosts may be set differently; the one that answers speaks for itself.
+std::string output_text(const agent::OutputRule& rule, const std::string& host) {
+  return "output     kept " + format_duration(std::chrono::milliseconds(rule.age_ms)) +
+         " after the end, at most " + format_size(rule.bytes) + " a host (as host " + host +
+         " is set)\n";
 }
 
 /// Enough of a UUID to tell the GPUs of a host apart; --json has the whole.
@@ -112,8 +134,8 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
     }
   }
   return printable_lines("\nattempt " + std::to_string(attempt.number) + " (token " +
-                         attempt.token.text() + ") " + attempt.state +
-                         (attempt.cause.empty() ? "" : ": " + attempt.cause)) +
+                         attempt.token.text() + ") " + lower(attempt.state) +
+                         (attempt.cause.empty() ? "" : ": " + in_words(attempt.cause))) +
          (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text()) +
          (attempt.members_left_out == 0 ? ""
                                         : "and " + std::to_string(attempt.members_left_out) +
@@ -137,7 +159,7 @@ std::string transitions_text(Session& session,
     table.add({std::to_string(transition.index.value()),
                transition.unix_ms == 0 ? "+" + format_after(after)
                                        : session.world().clock.local_time(transition.unix_ms),
-               transition.state, transition.cause});
+               transition.state, in_words(transition.cause)});
   }
   return "\n" + table.text();
 }
@@ -192,7 +214,10 @@ class Show final : public Verb {
       session.out() << to_json(*detail, session.last()) << "\n";
       return 0;
     }
-    session.out() << printable_lines(summary_text(*detail) + spec_text(detail->spec));
+    // What the user typed stays whole, to be copied.
+    session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn)
+                  << printable_lines(spec_text(detail->spec) +
+                                     output_text(detail->output_rule, session.last().answered_by));
     for (const agent::AttemptInfo& attempt : detail->attempts) {
       session.out() << attempt_text(attempt);
     }

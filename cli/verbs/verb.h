@@ -34,6 +34,7 @@ std::unique_ptr<Verb> make_host_undrain();
 std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_leave();
 std::unique_ptr<Verb> make_logs();
+std::unique_ptr<Verb> make_manual();
 std::unique_ptr<Verb> make_priority();
 std::unique_ptr<Verb> make_quorum();
 std::unique_ptr<Verb> make_quorum_add();

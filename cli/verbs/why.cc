@@ -13,6 +13,9 @@
 namespace muster::cli {
 namespace {
 
+/// Where the words behind "gpus" and the like begin.
+constexpr std::size_t kTextColumn = 9;
+
 std::string names_of(const std::vector<JobId>& jobs) {
   std::vector<std::string> numbers;
   for (const JobId job : jobs) {
@@ -101,11 +104,11 @@ class Why final : public Verb {
       session.out() << to_json(*why, session.last()) << "\n";
       return 0;
     }
-    session.out() << storm_banner(why->storm)
-                  << printable_lines("job " + std::to_string(why->job.value()) + " is " +
-                                     why->state + ": " + why->headline)
-                  << need_text(*why) << printable_lines(withheld_text(*why)) << change_text(*why)
-                  << holders_text(*why);
+    const std::string text = printable_lines("job " + std::to_string(why->job.value()) + " is " +
+                                             why->state + ": " + why->headline) +
+                             need_text(*why) + printable_lines(withheld_text(*why)) +
+                             change_text(*why);
+    session.out() << storm_banner(why->storm) << fitted(text, kTextColumn) << holders_text(*why);
     return 0;
   }
 

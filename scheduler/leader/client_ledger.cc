@@ -1,6 +1,8 @@
 #include "scheduler/leader/client_ledger.h"
 
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -26,6 +28,31 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   }
   other.user = one.user;
   return one == other ? "" : "other options";
+}
+
+/// Of the hosts that have not left.
+std::set<std::string> gpu_types(const State& state) {
+  std::set<std::string> types;
+  for (const auto& [id, host] : state.hosts()) {
+    if (host.verdict != Verdict::kLeft && !host.is_removed && !host.gpus.empty()) {
+      types.insert(host.gpu_type);
+    }
+  }
+  return types;
+}
+
+/// The first few, for one line.
+std::string listed(const std::set<std::string>& types) {
+  constexpr std::size_t kNamedMax = 8;
+  std::string text = types.empty() ? "none" : "";
+  std::size_t named = 0;
+  for (const std::string& type : types) {
+    if (named == kNamedMax) {
+      return text + " and " + std::to_string(types.size() - named) + " more";
+    }
+    text += (named++ == 0 ? "" : ", ") + type;
+  }
+  return text;
 }
 
 }  // namespace
@@ -56,6 +83,10 @@ std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) 
   if (!largest.has_value() || spec.gpus <= *largest ||
       (is_young && turn.seen.has_unregistered(turn.state))) {
     return "";
+  }
+  if (const std::set<std::string> types = gpu_types(turn.state);
+      !spec.gpu_type.empty() && !types.contains(spec.gpu_type)) {
+    return "no host has GPUs of type " + spec.gpu_type + "; there are: " + listed(types);
   }
   const bool keep_helps = spec.gpus <= *turn.state.largest_possible(spec.gpu_type);
   return "the job asks for " + std::to_string(spec.gpus) +

@@ -172,15 +172,21 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
     return;
   }
   FreeGpus free(turn.state, unplaceable(turn));
-  const LiveGpus live(turn.state);
+  std::optional<LiveGpus> live;  // Counted for what finds no place, which is rare.
   std::size_t count = 0;
   for (const QueueKey& place_in_queue : turn.state.queue()) {
     const Job& job = *turn.state.job(place_in_queue.job);
-    if (!live.could_hold(job.spec)) {
-      continue;  // It steps aside, and is first again when its hosts are back.
-    }
     std::optional<Placement> placement = place(free, job);
-    if (!placement.has_value() || ++count > kDecidesMax || !may_begin(turn, job)) {
+    if (!placement.has_value()) {
+      if (!live.has_value()) {
+        live.emplace(turn.state);
+      }
+      if (!live->could_hold(job.spec)) {
+        continue;  // It steps aside, and is first again when its hosts are back.
+      }
+      break;
+    }
+    if (++count > kDecidesMax || !may_begin(turn, job)) {
       break;
     }
     free.take(placement->type, placement->members);

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "agent/api/output.h"
 #include "agent/edge/event_log.h"
+#include "agent/edge/supervisor/output_file.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
 #include "gossip/edge/boot_clock.h"
 
@@ -200,28 +200,12 @@ void EventLoop::command(const SupervisorCommand& command) {
                                              : hosts_of(*launch, parts_.node->addresses()));
 }
 
-/// Files are small pieces of a local disk: read in place. The size is that of the moment.
 void EventLoop::read_output(const ReadOutput& read) {
-  const std::string directory = parts_.supervisors->directory_of(read.query.token);
-  const std::string path = directory + "/rank-" + std::to_string(read.query.rank) + ".log";
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) {
-    step(OutputRead{read.request, std::nullopt});
-    return;
-  }
-  // "Ended" is asked before the size: what is written between the two is read the next time.
-  OutputChunk chunk;
-  chunk.ended = !parts_.supervisors->pid_of(read.query.token).has_value() ||
-                std::filesystem::exists(directory + "/evidence");
-  const off_t size = lseek(fd, 0, SEEK_END);
-  chunk.size = static_cast<std::uint64_t>(std::max<off_t>(size, 0));
-  chunk.bytes.resize(std::min<std::uint64_t>(kOutputBytesMax,
-                                             chunk.size - std::min(chunk.size, read.query.offset)));
-  const ssize_t got = pread(fd, chunk.bytes.data(), chunk.bytes.size(),
-                            static_cast<off_t>(std::min(chunk.size, read.query.offset)));
-  chunk.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  close(fd);
-  step(OutputRead{read.request, std::move(chunk)});
+  const Token token = read.query.token;
+  step(OutputRead{read.request,
+                  agent::read_output(parts_.supervisors->directory_of(token), read.query,
+                                     parts_.supervisors->pid_of(token).has_value(),
+                                     static_cast<std::uint64_t>(unix_now_ms()))});
 }
 
 }  // namespace muster::agent

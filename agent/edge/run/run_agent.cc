@@ -218,14 +218,18 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   node.bootstrap_expect = static_cast<int>(options.bootstrap_expect);
   node.capacity = *capacity;
   node.unix_ms = unix_now_ms();
+  node.output_rule = options.output_rule;
   node.has_namespaces = can_make_pid_namespace();
   if (!node.has_namespaces) {
     log_event({Severity::kWarn,
                "no_pid_namespaces",
                {{"advice", "denied here: this host takes only jobs with --isolation keep"}}});
   }
-  parts.supervisors = std::make_unique<RankSupervisors>(
-      RankSupervisorsOptions{std::filesystem::absolute(options.data_dir).string(), node.control});
+  RankSupervisorsOptions supervisors;
+  supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
+  supervisors.address = node.control;
+  supervisors.kept.rule = options.output_rule;
+  parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
   parts.node = std::make_unique<Node>(std::move(node), recovered, Rng(random_number()), boot_now());
   return parts;
 }
@@ -263,7 +267,10 @@ void warn_of_open_doors(const RunOptions& options) {
 }  // namespace
 
 int run_agent(const RunOptions& options) {
-  open_event_log(options.log_json, options.log_level);
+  if (const Status opened = open_event_log(options.log_json, options.log_level, options.log_file);
+      !opened) {
+    return fail(opened.error());
+  }
   if (!options.listen.is_loopback() && !options.insecure) {
     return fail({ErrorCode::kInvalid,
                  "hosts do not authenticate each other yet: listen on loopback, or accept that "

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/output.h"
 #include "gossip/wire/endpoint.h"
 
 namespace muster::agent {
@@ -21,6 +22,8 @@ struct RunOptions {
   bool insecure = false;
   bool log_json = false;
   std::string log_level;
+  std::string log_file;  ///< "" = stderr.
+  OutputRule output_rule{};
 };
 
 /// Until SIGTERM, SIGINT or `muster leave`. Exit codes: 0 ended as asked, 1 the disk failed or is

@@ -1,24 +1,35 @@
 #include "agent/edge/supervisor/kept_grants.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 namespace muster::agent {
 namespace {
 
-std::uint64_t bytes_of(const std::string& directory) {
+struct Measure {
   std::uint64_t bytes = 0;
+  std::uint64_t unix_ms = 0;  ///< Of the youngest file.
+};
+
+Measure measure(const std::string& directory) {
+  constexpr std::uint64_t kMsPerSecond = 1000;
+  Measure all;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::uintmax_t size = entry->file_size(error);
-    bytes += error ? 0 : size;
-    error.clear();
+    struct stat info {};
+    if (lstat(entry->path().c_str(), &info) == 0) {
+      all.bytes += static_cast<std::uint64_t>(info.st_size);
+      all.unix_ms =
+          std::max(all.unix_ms, static_cast<std::uint64_t>(info.st_mtim.tv_sec) * kMsPerSecond);
+    }
   }
-  return bytes;
+  return all;
 }
 
 }  // namespace
@@ -30,18 +41,34 @@ std::size_t KeptGrants::add(Token token, const std::string& directory) {
   }
   Kept& kept = kept_[token];
   bytes_ -= kept.bytes;
-  kept = {directory, bytes_of(directory)};
+  const Measure measured = measure(directory);
+  kept = {directory, measured.bytes, measured.unix_ms};
   bytes_ += kept.bytes;
   std::size_t removed = 0;
-  while (kept_.size() > 1 && (kept_.size() > limits_.count || bytes_ > limits_.bytes)) {
-    const auto oldest = kept_.begin();
-    std::error_code ignored;
-    std::filesystem::remove_all(oldest->second.directory, ignored);
-    bytes_ -= oldest->second.bytes;
-    kept_.erase(oldest);
+  while (kept_.size() > 1 && (kept_.size() > limits_.count || bytes_ > limits_.rule.bytes)) {
+    remove(kept_.begin());
     ++removed;
   }
   return removed;
+}
+
+std::size_t KeptGrants::expire(std::uint64_t unix_ms) {
+  std::size_t removed = 0;
+  for (auto it = kept_.begin(); it != kept_.end() && removed < kRemovedMax;) {
+    const std::uint64_t age = unix_ms - std::min(unix_ms, it->second.unix_ms);
+    const bool is_old = age > limits_.rule.age_ms;
+    it = is_old ? remove(it) : std::next(it);
+    removed += is_old ? 1 : 0;
+  }
+  return removed;
+}
+
+std::map<Token, KeptGrants::Kept>::iterator KeptGrants::remove(
+    std::map<Token, Kept>::iterator one) {
+  std::error_code ignored;
+  std::filesystem::remove_all(one->second.directory, ignored);
+  bytes_ -= one->second.bytes;
+  return kept_.erase(one);
 }
 
 std::optional<std::string> disk_shortage(const std::string& path, const DiskReserve& reserve) {

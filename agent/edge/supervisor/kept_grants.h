@@ -8,16 +8,16 @@
 #include <optional>
 #include <string>
 
+#include "agent/api/output.h"
 #include "gossip/base/ids.h"
 
 namespace muster::agent {
 
-/// Of ended grants, together. Lower: older logs are gone sooner; higher: more disk.
-inline constexpr std::uint64_t kKeptBytesMax = std::uint64_t{4} << 30;
+/// Lower: older logs are gone sooner; higher: more directories to look through.
 inline constexpr std::size_t kKeptGrantsMax = 1000;
 
 struct KeptLimits {
-  std::uint64_t bytes = kKeptBytesMax;
+  OutputRule rule{};
   std::size_t count = kKeptGrantsMax;
 };
 
@@ -27,12 +27,19 @@ class KeptGrants {
   /// `directory` of this token is of no more use but to readers; measured now. Removes the oldest
   /// beyond the limits, but never the last, and returns how many.
   std::size_t add(Token token, const std::string& directory);
+  /// Removes what nobody has written to for longer than the rule says, at most kRemovedMax of it at
+  /// once, and returns how many. To be called now and then.
+  std::size_t expire(std::uint64_t unix_ms);
+  static constexpr std::size_t kRemovedMax = 4;
 
  private:
   struct Kept {
     std::string directory;
     std::uint64_t bytes = 0;
+    std::uint64_t unix_ms = 0;  ///< When its youngest file was written.
   };
+  std::map<Token, Kept>::iterator remove(std::map<Token, Kept>::iterator one);
+
   KeptLimits limits_;
   std::map<Token, Kept> kept_;
   std::uint64_t bytes_ = 0;

@@ -471,8 +471,8 @@ void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
 void RankSupervisors::on_closed(Handle& handle) {
   handle.socket.reset();
   handle.buffer.clear();
-  const bool may_live = handle.pidfd.is_open() ? !is_readable(handle.pidfd.get())
-                                               : open_pidfd(handle);
+  const bool may_live =
+      handle.pidfd.is_open() ? !is_readable(handle.pidfd.get()) : open_pidfd(handle);
   if (!may_live) {
     on_dead(handle);
     return;
@@ -489,6 +489,10 @@ void RankSupervisors::reconnect(Instant now, Handle& handle) {
 }
 
 void RankSupervisors::on_time(Instant now) {
+  if (const std::size_t removed = kept_.expire(static_cast<std::uint64_t>(unix_now_ms()))) {
+    events_.push_back(
+        {Severity::kInfo, "old_output_removed", {{"grants", std::to_string(removed)}}});
+  }
   std::vector<Token> gone;
   for (auto& [token, handle] : handles_) {
     if (now >= handle.connect_at) {

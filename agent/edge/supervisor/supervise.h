@@ -12,6 +12,7 @@
 //               killed and told as lost
 //   evidence    the results of every rank; complete or absent
 //   rank-N.log  stdout and stderr of rank N as it wrote them, up to kRankOutputBytesMax
+//   rank-N.marks  which bytes of it came from which stream, and when; absent when it wrote nothing
 //   supervisor.log  complaints of the supervisor itself
 //
 // Nothing here touches zmq, lmdb or spdlog: a gang starts as fast as its slowest supervisor.

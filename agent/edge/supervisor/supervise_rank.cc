@@ -53,10 +53,10 @@ void restore_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-bool redirect(int output) {
+bool redirect(const RankOutput& output) {
   const int input = open("/dev/null", O_RDONLY);
-  return input >= 0 && dup2(input, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2 &&
-         (input <= 2 || close(input) == 0);
+  return input >= 0 && dup2(input, 0) == 0 && dup2(output.write_end(Stream::kOut), 1) == 1 &&
+         dup2(output.write_end(Stream::kErr), 2) == 2 && (input <= 2 || close(input) == 0);
 }
 
 /// exec says EACCES for a name that is nowhere on PATH when one directory of PATH may not be read;
@@ -76,8 +76,8 @@ int reason_of(const std::string& program, int code) {
 }
 
 /// Between fork and exec. Never returns.
-[[noreturn]] void become(int output, const std::string& directory, std::vector<char*>& argv,
-                         std::vector<char*>& environment, int pipe) {
+[[noreturn]] void become(const RankOutput& output, const std::string& directory,
+                         std::vector<char*>& argv, std::vector<char*>& environment, int pipe) {
   setsid();
   restore_signals();
   Failure failure;
@@ -98,7 +98,8 @@ int reason_of(const std::string& program, int code) {
 
 void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent) {
   result_.rank = plan.rank;
-  log_ = "rank-" + std::to_string(plan.rank) + ".log";
+  const std::string name = "rank-" + std::to_string(plan.rank);
+  log_ = name + ".log";
   directory_ = order.directory.empty() ? "/" : order.directory;
   program_ = order.argv.empty() ? "" : order.argv.front();
   std::vector<char*> argv = pointers_to(order.argv);
@@ -110,7 +111,7 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
     return;
   }
   int ends[2] = {-1, -1};
-  if (const Status opened = output_.open(log_); !opened) {
+  if (const Status opened = output_.open(name); !opened) {
     end(RankResult::Kind::kNotStarted, kHostFault, opened.error().text);
     return;
   }
@@ -127,10 +128,10 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
     if (dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)) {
       _exit(kCannotExecute);
     }
-    become(output_.write_end(), directory_, argv, environment, write_end.get());
+    become(output_, directory_, argv, environment, write_end.get());
   }
   const int fork_error = errno;
-  output_.close_write_end();
+  output_.close_write_ends();
   if (pid_ < 0) {
     pid_ = 0;
     exec_pipe_.reset();
@@ -192,7 +193,7 @@ void SupervisedRank::end(RankResult::Kind kind, int code, const std::string& det
   result_.kind = lost_because_.has_value() ? RankResult::Kind::kLost : kind;
   result_.code = lost_because_.has_value() ? 0 : code;
   result_.detail = lost_because_.value_or(detail);
-  output_.close_write_end();
+  output_.close_write_ends();
   output_.copy();
   struct stat info {};
   if (stat(log_.c_str(), &info) == 0) {

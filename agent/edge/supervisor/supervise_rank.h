@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -14,8 +15,8 @@ namespace muster::agent {
 
 class SupervisedRank {
  public:
-  /// Forks. The child leads a session and process group of its own, reads /dev/null and writes to a
-  /// pipe that copy_output() empties into rank-N.log in the present directory. `dies_with_parent`:
+  /// Forks. The child leads a session and process group of its own, reads /dev/null and writes to
+  /// pipes that copy_output() empties into rank-N.log in the present directory. `dies_with_parent`:
   /// where no PID namespace does it.
   void start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent);
 
@@ -29,8 +30,8 @@ class SupervisedRank {
   void mark_signalled() { result_.signalled_by_us = true; }
   /// Beside mark_signalled(): however it ends now, its end is told as lost.
   void mark_lost(const std::string& why);
-  /// Whenever output_pipe() is readable, or just so. -1: every writer is gone.
-  int output_pipe() const { return output_.read_end(); }
+  /// Whenever one of output_pipes() is readable, or just so. -1: every writer of it is gone.
+  std::array<int, 2> output_pipes() const { return output_.read_ends(); }
   void copy_output() { output_.copy(); }
   /// To the whole process group.
   void signal(int number) const;

@@ -57,7 +57,9 @@ std::vector<pollfd> Supervisor::poll_set() const {
                              agent_.words()};
   for (const SupervisedRank& rank : ranks_) {
     set.push_back({rank.exec_pipe(), POLLIN, 0});
-    set.push_back({rank.output_pipe(), POLLIN, 0});
+    for (const int pipe : rank.output_pipes()) {
+      set.push_back({pipe, POLLIN, 0});
+    }
   }
   return set;
 }

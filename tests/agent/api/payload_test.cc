@@ -36,8 +36,9 @@ TEST(Payload, PayloadsRoundTrip) {
   why_host.events = {{1, 2, "info", "text", "name", 4}};
   expect_round_trip(why_host);
   expect_round_trip(SubmitArgs{"key", cli::sample_detail().spec});
-  expect_round_trip(OutputQuery{Token{1, 2}, 3, 4});
-  expect_round_trip(OutputChunk{std::string("\0\xff", 2), 2, true});
+  expect_round_trip(OutputQuery{Token{1, 2}, 3, 4, 5, true});
+  expect_round_trip(
+      OutputChunk{std::string("\0\xff", 2), 9, true, 6, {{5, 7, kStderr}, {8, 9, ""}}});
   expect_round_trip(VersionInfo{"0.1.0", 1, "a", cli::host_id('a'), Generation(1), ClusterId()});
 }
 

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cli/kit/duration.h"
 #include "cli/kit/options.h"
 #include "cli/kit/quote.h"
+#include "cli/kit/size.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "tests/cli/kit/fake_world.h"
@@ -58,6 +61,36 @@ TEST(Duration, WhatHasPassedIsCutToWhatIsSeen) {
   }
 }
 
+TEST(Size, IsReadAndWritten) {
+  for (const auto& [text, bytes] :
+       {std::pair{"17", std::uint64_t{17}}, std::pair{"4G", std::uint64_t{4} << 30},
+        std::pair{"4gib", std::uint64_t{0}}, std::pair{"4GiB", std::uint64_t{4} << 30},
+        std::pair{"2TB", std::uint64_t{2} << 40}, std::pair{"512m", std::uint64_t{512} << 20}}) {
+    const auto parsed = parse_size(text);
+    EXPECT_EQ(parsed ? *parsed : 0, bytes) << text;
+  }
+  for (const char* wrong : {"", "G", "4X", "-1", "4GG", "99999999999T", "1 G"}) {
+    EXPECT_FALSE(parse_size(wrong)) << wrong;
+  }
+  for (const char* text : {"0", "17", "1536M", "4G", "2048T"}) {
+    EXPECT_EQ(format_size(*parse_size(text)), text);
+  }
+}
+
+TEST(Text, MessagesBreakAtBlanksWithinTheirColumns) {
+  EXPECT_EQ(in_lines("aaa bbb ccc ddd", 9), "aaa bbb\n  ccc ddd");
+  EXPECT_EQ(in_lines("aaaaaaaaaaaa bbb", 5), "aaaaaaaaaaaa\n  bbb");
+  EXPECT_EQ(in_lines("", 5), "");
+  EXPECT_EQ(in_lines("a  b", 80), "a  b");
+  FakeWorld world;
+  world.world().terminal.is_err = true;
+  world.run({"jobs", "--state", std::string(60, 'x'), "--limit", "1"});
+  std::istringstream lines(world.err());
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
 TEST(Help, OfAVerbIsTheSameByEitherWord) {
   FakeWorld one;
   FakeWorld other;
@@ -77,7 +110,7 @@ TEST(Table, IsNeverWiderThanItsLimitAndKeepsNumbersWhole) {
   table.add({"12345678901234567890", std::string(80, 'n'), std::string(200, 'c')});
   const std::string text = table.text();
   for (std::size_t start = 0; start < text.size(); start = text.find('\n', start) + 1) {
-    EXPECT_LE(text.find('\n', start) - start, kTableColumns);
+    EXPECT_LE(text.find('\n', start) - start, kScreenColumns);
   }
   EXPECT_NE(text.find("12345678901234567890"), std::string::npos);
   EXPECT_NE(text.find("n~"), std::string::npos);
@@ -195,7 +228,8 @@ Usage: muster jobs [JOB...] [OPTIONS]
                               Show these columns (default
                               id,name,user,state,gpus,hosts,age,time,reason); also cause, attempt,
                               priority, type, submit, start, end, exit, gpuhours, nhosts
-  --limit N                   Show so many jobs at most; 0 = all that are chosen (default 0)
+  --limit N                   Show at most so many: the newest or, with --sort, the first; 0 = all
+                              but the older ended ones (default 0)
   --no-header                 Leave the line of titles out, for scripts
   -w, --watch                 Show it anew every 2 s until it is interrupted
   --node HOST:PORT,...        Ask this node's control port, or the next one of the list when it is

@@ -40,6 +40,9 @@ TEST(Agent, DefaultsAreSafe) {
   EXPECT_EQ(options.bootstrap_expect, 0U);
   EXPECT_FALSE(options.insecure);
   EXPECT_EQ(options.log_level, "info");
+  EXPECT_EQ(options.log_file, "");
+  EXPECT_EQ(options.output_keep, std::chrono::hours(14 * 24));
+  EXPECT_EQ(options.output_max, std::uint64_t{4} << 30);
   EXPECT_EQ(options.config_path, "");
 }
 
@@ -62,6 +65,23 @@ TEST(Agent, TakesEveryFlag) {
   EXPECT_TRUE(options.log_json);
   EXPECT_EQ(options.log_level, "debug");
   EXPECT_NE(world.err().find("warning: --insecure"), std::string::npos);
+}
+
+TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
+  FakeWorld world;
+  const ConfigFile file(world, "output_keep = '3d'\noutput_max = '512M'\nlog_file = '/l'\n");
+  EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
+  EXPECT_EQ(world.agents_run.at(0).output_keep, std::chrono::hours(72));
+  EXPECT_EQ(world.agents_run.at(0).output_max, std::uint64_t{512} << 20);
+  EXPECT_EQ(world.agents_run.at(0).log_file, "/l");
+  for (const char* wrong : {"5", "0", "1s", "many"}) {
+    FakeWorld other;
+    EXPECT_EQ(other.run({"agent", "--output-keep", wrong}), 2) << wrong;
+    EXPECT_NE(other.err().find("--output-keep: '" + std::string(wrong) + "' is"), std::string::npos)
+        << other.err();
+  }
+  FakeWorld size;
+  EXPECT_EQ(size.run({"agent", "--output-max", "4 parsecs"}), 2);
 }
 
 TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {

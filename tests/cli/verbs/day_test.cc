@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/host_list.h"
 #include "cli/kit/job_choice.h"
+#include "cli/verbs/app.h"
+#include "cli/verbs/manual.h"
 #include "tests/cli/kit/fake_world.h"
 #include "tests/cli/kit/samples.h"
 
@@ -347,6 +351,34 @@ TEST(Completion, KnowsEveryVerbAndAsksForWhatANodeKnows) {
   }
   FakeWorld other;
   EXPECT_EQ(other.run({"completion", "csh"}), 2);
+}
+
+TEST(Manual, EveryVerbHasAPageOfItsOwnHelp) {
+  FakeWorld world;
+  std::istringstream names(world.output_of({"man", "--list"}));
+  std::size_t count = 0;
+  for (std::string name; std::getline(names, name); ++count) {
+    FakeWorld one;
+    const std::string page = one.output_of({"man", name});
+    EXPECT_EQ(page.find(".TH MUSTER"), 0U) << name;
+    EXPECT_NE(page.find("\n.SH NAME\nmuster"), std::string::npos) << name;
+    EXPECT_NE(page.find("\\fB128+n\\fR\nended by signal n\n"), std::string::npos) << name;
+  }
+  EXPECT_EQ(count, verb_words().size() + 1);
+  FakeWorld drain;
+  const std::string page = drain.output_of({"man", "hosts", "drain"});
+  EXPECT_NE(page.find("muster\\-hosts\\-drain \\- Place nothing new on a host"), std::string::npos);
+  EXPECT_NE(page.find(".TP\n\\fB\\-\\-deadline DURATION\\fR\n"), std::string::npos) << page;
+  FakeWorld wrong;
+  EXPECT_EQ(wrong.run({"man", "nothing"}), 6);
+}
+
+TEST(Manual, NoLineOfAPageIsARequestByAccident) {
+  const std::string page =
+      manual_page({"x", "[OPTIONS]", ".dot \\ slash", {}, {{"--a", "'quote"}}, ".example"}, {});
+  EXPECT_NE(page.find("\n\\&.dot \\e slash\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("\n\\&'quote\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("\n\\&.example\n"), std::string::npos) << page;
 }
 
 }  // namespace

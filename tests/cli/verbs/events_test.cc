@@ -87,6 +87,22 @@ TEST(Events, ANodeThatLostWhatItKeptIsReadFromItsNewBeginning) {
   EXPECT_EQ(query_of(world, 2).after, 0U);
 }
 
+TEST(Events, FollowedOnAnotherNodeItSaysSoAndMixesNoNumbers) {
+  FakeWorld world;
+  agent::Response other = answer_with(agent::EventsPage{{}, 0, 5000});
+  other.answered_by = "b";
+  agent::Response next = answer_with(
+      agent::EventsPage{{{5001, 5, "info", "left", "left", 1'700'000'062'000}}, 0, 5001});
+  next.answered_by = "b";
+  world.answers_in_turn(
+      {answer_with(sample_events()), other, next, refusal(ResponseStatus::kFailed, "stopping")});
+  EXPECT_EQ(world.run({"events", "-f"}), 1);
+  EXPECT_EQ(world.out(), "2023-11-14 22:14:22  info   left\n");
+  EXPECT_EQ(query_of(world, 2).after, 5000U);
+  EXPECT_NE(world.err().find("host a does not answer: from here on the events of host b"),
+            std::string::npos);
+}
+
 TEST(Events, MoreThanOneAnswerHoldsAreAskedForPageByPage) {
   FakeWorld world;
   agent::EventsPage first = sample_events();

@@ -26,6 +26,8 @@ class Cluster {
   std::map<std::uint64_t, std::string> files = {{0, "hello\nwor"}, {1, "from b\n"}};
   std::map<std::uint64_t, std::string> growth;  ///< Appended after the end was read once.
   std::set<std::uint64_t> lost;
+  std::map<std::uint64_t, std::vector<agent::OutputMark>> marks;
+  std::map<std::uint64_t, std::uint64_t> since;  ///< Where what is young enough begins.
   std::size_t piece_bytes = 4;
   int silences = 0;  ///< So many of the next questions for output are not answered.
 
@@ -54,8 +56,15 @@ class Cluster {
     std::string& file = files[query.rank];
     agent::OutputChunk chunk;
     chunk.size = file.size();
-    chunk.bytes = file.substr(std::min(query.offset, chunk.size), piece_bytes);
-    const bool is_at_end = query.offset >= chunk.size;
+    chunk.begin = std::min(query.offset, chunk.size);
+    if (query.since_ms > 0) {
+      chunk.begin = std::max(chunk.begin, since[query.rank]);
+    }
+    chunk.bytes = file.substr(chunk.begin, piece_bytes);
+    if (query.wants_marks) {
+      chunk.marks = marks[query.rank];  // More than need be: of the whole file.
+    }
+    const bool is_at_end = chunk.begin >= chunk.size;
     chunk.ended = growth[query.rank].empty();
     if (is_at_end) {
       file += std::exchange(growth[query.rank], "");
@@ -232,7 +241,84 @@ TEST(Logs, Json) {
   cluster.files[0] = "caf\xe9\n";
   EXPECT_EQ(world.output_of({"logs", "17", "--json"}),
             "{\"job\":17,\"attempt\":1,\"rank\":0,\"offset\":0,\"text\":\"caf\ufffd\\n\","
-            "\"ended\":true}\n");
+            "\"stream\":null,\"unix_ms\":null,\"ended\":true}\n");
+}
+
+/// "one\n" and "two\n" to stdout, "BAD\n" between them and "END\n" behind them to stderr.
+void write_both(Cluster& cluster) {
+  cluster.files[0] = "one\nBAD\ntwo\nEND\n";
+  cluster.marks[0] = {{0, 1000, agent::kStdout},
+                      {4, 1500, agent::kStderr},
+                      {8, 2000, agent::kStdout},
+                      {12, 9000, agent::kStderr}};
+}
+
+std::string logs_of(const std::vector<std::string>& more, std::size_t piece_bytes = 4) {
+  FakeWorld world;
+  Cluster cluster(world);
+  write_both(cluster);
+  cluster.since[0] = 8;
+  cluster.piece_bytes = piece_bytes;
+  std::vector<std::string> args = {"logs", "17"};
+  args.insert(args.end(), more.begin(), more.end());
+  std::string out = world.output_of(args);
+  EXPECT_EQ(world.err().find("rank 0:"), std::string::npos) << world.err();
+  return out;
+}
+
+TEST(Logs, OneStreamAlone) {
+  for (const std::size_t piece : {1U, 3U, 5U, 100U}) {
+    EXPECT_EQ(logs_of({"--stderr"}, piece), "BAD\nEND\n");
+    EXPECT_EQ(logs_of({"--stdout"}, piece), "one\ntwo\n");
+    EXPECT_EQ(logs_of({"--stdout", "--stderr"}, piece), "one\nBAD\ntwo\nEND\n");
+    EXPECT_EQ(logs_of({"--stderr", "--tail", "1"}, piece), "END\n");
+    EXPECT_EQ(logs_of({"--stdout", "--tail", "1"}, piece), "two\n");
+  }
+  EXPECT_EQ(logs_of({"--stderr", "-r", "0,1"}, 100), "[0] BAD\n[0] END\n[1] from b\n");
+}
+
+TEST(Logs, WhatIsOfNeitherStreamIsShownAndSaid) {
+  FakeWorld world;
+  Cluster cluster(world);
+  write_both(cluster);
+  cluster.marks[0].back().stream = "";
+  EXPECT_EQ(world.run({"logs", "17", "--stdout"}), 0);
+  EXPECT_EQ(world.out(), "one\ntwo\nEND\n");
+  EXPECT_NE(world.err().find("rank 0: from byte 12 on its streams are not told apart"),
+            std::string::npos)
+      << world.err();
+}
+
+TEST(Logs, SinceBeginsWhereTheHostSaysAndBoundsTheTail) {
+  EXPECT_EQ(logs_of({"--since", "5m"}), "two\nEND\n");
+  EXPECT_EQ(logs_of({"--since", "5m", "--tail", "9"}), "two\nEND\n");
+  EXPECT_EQ(logs_of({"--since", "5m", "--tail", "1"}), "END\n");
+  EXPECT_EQ(logs_of({"--since", "5m", "--stdout"}), "two\n");
+  FakeWorld world;
+  Cluster cluster(world);
+  write_both(cluster);
+  cluster.since[0] = 16;  // Nothing is young enough, but more comes.
+  cluster.detail.summary.state = "completed";
+  cluster.growth[0] = "new\n";
+  EXPECT_EQ(world.output_of({"logs", "17", "--since", "5m", "-f"}), "new\n");
+}
+
+TEST(Logs, JsonNamesStreamAndTime) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.piece_bytes = 100;
+  cluster.files[0] = "a\xc3\xa4!";
+  cluster.marks[0] = {{0, 1000, agent::kStdout}, {2, 2000, agent::kStdout}, {3, 2000, "stderr"}};
+  const std::string out = world.output_of({"logs", "17", "--json"});
+  EXPECT_NE(out.find("\"offset\":0,\"text\":\"a\",\"stream\":\"stdout\",\"unix_ms\":1000,"
+                     "\"ended\":false}\n"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find("\"offset\":1,\"text\":\"\u00e4\",\"stream\":\"stdout\""), std::string::npos)
+      << out;
+  EXPECT_NE(out.find("\"text\":\"!\",\"stream\":\"stderr\",\"unix_ms\":2000,\"ended\":true"),
+            std::string::npos)
+      << out;
 }
 
 TEST(Logs, JsonNeverCutsACharacterInTwo) {

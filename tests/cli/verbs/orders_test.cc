@@ -170,13 +170,63 @@ TEST(QuorumChange, EachNamesItsHostAndSaysWhatIsDone) {
         std::tuple{"remove", agent::QuorumAction::kRemove, "host b votes no more: it votes when"},
         std::tuple{"transfer", agent::QuorumAction::kTransfer, "host b leads: it votes when"}}) {
     FakeWorld world;
-    world.answers_in_turn({answer_with(sample_hosts()), with_text});
+    const bool asks_first = action == agent::QuorumAction::kRemove;
+    world.answers_in_turn({answer_with(sample_hosts())});
+    if (asks_first) {
+      agent::QuorumInfo lame = sample_quorum();
+      lame.tolerates = 0;
+      world.answers_in_turn({answer_with(lame)});
+    }
+    world.answers_in_turn({with_text});
     EXPECT_EQ(world.output_of({"quorum", verb, "b"}).find(said), 0U) << world.out();
-    ASSERT_EQ(world.requests().size(), 2U);
-    EXPECT_EQ(world.requests()[1].verb, Verb::kChangeQuorum);
-    const auto wish = agent::decode_payload<agent::QuorumWish>(world.requests()[1].arguments);
+    const agent::Request& order = world.requests().back();
+    ASSERT_EQ(world.requests().size(), asks_first ? 3U : 2U);
+    EXPECT_EQ(order.verb, Verb::kChangeQuorum);
+    const auto wish = agent::decode_payload<agent::QuorumWish>(order.arguments);
     EXPECT_EQ(wish->action, action);
     EXPECT_EQ(wish->host, host_id('b'));
+  }
+}
+
+/// Of three voters that all live.
+agent::QuorumInfo three_voters() {
+  agent::QuorumInfo quorum = sample_quorum();
+  quorum.voters.push_back({host_id('c'), "c", 120, 10, "follower"});
+  quorum.tolerates = 1;
+  return quorum;
+}
+
+TEST(QuorumChange, BeforeNoVoterMayFailItAsks) {
+  FakeWorld script;
+  script.answers_in_turn({answer_with(sample_hosts()), answer_with(three_voters())});
+  EXPECT_EQ(script.run({"quorum", "remove", "b"}), 2);
+  EXPECT_NE(script.err().find("host b keeps its vote: of the 2 voters that are left none may fail"),
+            std::string::npos)
+      << script.err();
+  EXPECT_EQ(script.requests().size(), 2U);
+
+  for (const auto& [said, code] : {std::pair{"no", 2}, std::pair{"yes", 0}}) {
+    FakeWorld person;
+    person.world().terminal.ask = [answer = said](const std::string&) {
+      return std::optional<std::string>(answer);
+    };
+    person.answers_in_turn({answer_with(sample_hosts()), answer_with(three_voters()), done()});
+    EXPECT_EQ(person.run({"quorum", "remove", "b"}), code);
+  }
+  FakeWorld sure;
+  sure.answers_in_turn({answer_with(sample_hosts()), done()});
+  EXPECT_EQ(sure.run({"quorum", "remove", "b", "--yes"}), 0);
+}
+
+TEST(QuorumChange, WhereAVoterMayStillFailItDoesNotAsk) {
+  agent::QuorumInfo four = three_voters();
+  four.voters.push_back({host_id('d'), "d", 120, 10, "follower"});
+  agent::QuorumInfo lame = three_voters();
+  lame.tolerates = 0;  // It tolerates nothing as it is.
+  for (const agent::QuorumInfo& quorum : {four, lame}) {
+    FakeWorld world;
+    world.answers_in_turn({answer_with(sample_hosts()), answer_with(quorum), done()});
+    EXPECT_EQ(world.run({"quorum", "remove", "b"}), 0) << world.err();
   }
 }
 
@@ -199,11 +249,11 @@ TEST(QuorumChange, RefusalsAndLostAnswersSayHowToGoOn) {
   unknown.answers(answer_with(sample_hosts()));
   EXPECT_EQ(unknown.run({"quorum", "add", "z"}), 6);
   FakeWorld busy;
-  busy.answers_in_turn({answer_with(sample_hosts()),
+  busy.answers_in_turn({answer_with(sample_hosts()), silence(),
                         refusal(ResponseStatus::kConflict, "another change is under way")});
   EXPECT_EQ(busy.run({"quorum", "remove", "b"}), 7);
   FakeWorld lost;
-  lost.answers_in_turn({answer_with(sample_hosts()), silence(), silence()});
+  lost.answers_in_turn({answer_with(sample_hosts()), silence(), silence(), silence()});
   EXPECT_EQ(lost.run({"quorum", "remove", "b"}), 75);
   EXPECT_NE(lost.err().find("repeat: muster quorum remove b"), std::string::npos) << lost.err();
 }

@@ -197,9 +197,9 @@ TEST(Jobs, Table) {
   running.run_ms = 3'600'000;
   world.answers(answer_with(agent::JobList{{running, waiting}, JobId()}));
   EXPECT_EQ(world.output_of({"jobs"}),
-            R"(ID  NAME                        USER  STATE    GPUS     HOSTS  AGE  TIME  REASON
-17  llama                       ann   running  16xH100  a,b     2h    1h
-18  an evaluation with a very~  ann   queued   16               5m     -  needs 16 GPUs, the hosts ~
+            R"(ID  NAME                  USER  STATE    GPUS     HOSTS  AGE  TIME  REASON
+17  llama                 ann   running  16xH100  a,b     2h    1h
+18  an evaluation with ~  ann   queued   16               5m     -  needs 16 GPUs, the hosts that a~
 )");
 }
 
@@ -228,12 +228,29 @@ TEST(Jobs, OnlyTheLast20EndedOnesAreShownUnlessAllAreWanted) {
   EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 22);
   EXPECT_NE(shown.find("\n 1  llama"), std::string::npos);
   EXPECT_EQ(shown.find("\n 6  llama"), std::string::npos);
-  EXPECT_EQ(some.err(), "muster: 5 older ended jobs are not shown (--all)\n");
+  EXPECT_EQ(some.err(), "muster: 5 older ended jobs are not shown (--all, --limit N)\n");
 
   FakeWorld all;
   all.answers(answer_with(list));
   const std::string everything = all.output_of({"jobs", "--all"});
   EXPECT_EQ(std::count(everything.begin(), everything.end(), '\n'), 27);
+}
+
+TEST(Jobs, ALimitShowsTheNewestAndMoreThan20Ended) {
+  agent::JobList list;
+  for (std::uint64_t id = 1; id <= 40; ++id) {
+    list.jobs.push_back(sample_job(id, "completed"));
+  }
+  FakeWorld world;
+  world.answers(answer_with(list));
+  const std::string newest = world.output_of({"jobs", "--limit", "30", "--no-header"});
+  EXPECT_EQ(std::count(newest.begin(), newest.end(), '\n'), 30);
+  EXPECT_EQ(newest.substr(0, 3), "11 ");
+  FakeWorld sorted;
+  sorted.answers(answer_with(list));
+  EXPECT_EQ(sorted.output_of({"jobs", "--all", "--limit", "2", "--sort", "id", "--no-header", "-o",
+                              "id"}),
+            " 1\n 2\n");
 }
 
 TEST(Jobs, AllPagesAreAskedFor) {
@@ -288,6 +305,7 @@ isolation  default (10m over several hosts, 2m on one)
 grace      10s
 patience   5s, then requeue
 limit      none
+output     kept 14d after the end, at most 4G a host (as host a is set)
 
 attempt 1 (token 0.41) started: all ranks ready
 RANK  HOST  GPU    MEMBER  RESULT   DETAIL
@@ -323,7 +341,8 @@ TEST(Show, Json) {
             R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
             R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
             R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
-            R"("cause":"submitted"}],"answered_by":"a","age_ms":0})"
+            R"("cause":"submitted"}],"output":{"kept_ms":1209600000,"kept_bytes":4294967296},)"
+            R"("answered_by":"a","age_ms":0})"
             "\n");
 }
 
@@ -352,7 +371,7 @@ TEST(Show, SaysWhichHostDoesNotAnswer) {
   EXPECT_NE(shown.find("running: all ranks ready (host b silent 12s)\n"), std::string::npos)
       << shown;
   EXPECT_NE(shown.find("running, silent 12s"), std::string::npos) << shown;
-  EXPECT_EQ(shown.find("host a"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("(host a"), std::string::npos) << shown;
   FakeWorld json;
   json.answers(answer_with(detail));
   EXPECT_NE(json.output_of({"show", "17", "--json"})

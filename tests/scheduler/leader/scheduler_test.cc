@@ -441,6 +441,18 @@ TEST_F(OneLeader, ImpossibleIsRefusedOnlyOnceHostsAreKnown) {
   EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
 }
 
+TEST_F(OneLeader, AnUnknownTypeNamesThoseThereAre) {
+  join(1);
+  const std::string type = scheduler.state().host(host_id(1))->gpu_type;
+  entry::Submit wrong = submission("typo", 1);
+  wrong.spec.gpu_type = type + "x";
+  give(input::ClientSubmit{++request, "typo", wrong.spec, "alice"});
+  ASSERT_TRUE(replies.back().error.has_value());
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
+  EXPECT_EQ(replies.back().error->text,
+            "no host has GPUs of type " + type + "x; there are: " + type);
+}
+
 TEST_F(OneLeader, SubmitsThatAreNotInTheLogAreBoundedInBytes) {
   join(1);
   commit = false;

@@ -1,0 +1,18 @@
+#pragma once
+// Reading what a rank wrote: a piece of DATA/grants/TOKEN/rank-N.log with its marks, in place, for
+// the files are small pieces of a local disk.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "agent/api/output.h"
+
+namespace muster::agent {
+
+/// `directory`: of the grant. `is_supervised`: a supervisor lives; the rank has ended without one,
+/// or when its evidence is there. `unix_ms`: now. Nothing: there is no such rank's output.
+std::optional<OutputChunk> read_output(const std::string& directory, const OutputQuery& query,
+                                       bool is_supervised, std::uint64_t unix_ms);
+
+}  // namespace muster::agent

@@ -1,0 +1,168 @@
+#include "agent/edge/supervisor/output_marks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace muster::agent {
+namespace {
+
+constexpr std::size_t kMarkBytes = 16;
+constexpr std::uint64_t kMarkEveryMs = 1000;
+constexpr std::uint64_t kStreams = 4;
+constexpr std::uint64_t kBitsOfByte = 8;
+
+using Record = std::array<unsigned char, kMarkBytes>;
+
+struct Mark {
+  std::uint64_t offset = 0;
+  std::uint64_t unix_ms = 0;
+  Stream stream = Stream::kBoth;
+};
+
+void store(unsigned char* at, std::uint64_t value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) {
+    at[i] = static_cast<unsigned char>(value >> (kBitsOfByte * i));
+  }
+}
+
+std::uint64_t load(const unsigned char* at) {
+  std::uint64_t value = 0;
+  for (std::size_t i = sizeof value; i > 0; --i) {
+    value = value << kBitsOfByte | at[i - 1];
+  }
+  return value;
+}
+
+Record record_of(const Mark& mark) {
+  Record record;
+  store(record.data(), mark.offset);
+  store(record.data() + sizeof mark.offset,
+        mark.unix_ms * kStreams + static_cast<std::uint64_t>(mark.stream));
+  return record;
+}
+
+/// The whole records of a file, one by one.
+class MarkFile {
+ public:
+  explicit MarkFile(const std::string& path)
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
+    struct stat info {};
+    if (file_.is_open() && fstat(file_.get(), &info) == 0) {
+      count_ = static_cast<std::uint64_t>(info.st_size) / kMarkBytes;
+    }
+  }
+
+  std::uint64_t count() const { return count_; }
+  Mark at(std::uint64_t index) const {
+    Record record{};
+    if (pread(file_.get(), record.data(), kMarkBytes, static_cast<off_t>(index * kMarkBytes)) !=
+        static_cast<ssize_t>(kMarkBytes)) {
+      return {};
+    }
+    const std::uint64_t word = load(record.data() + sizeof(std::uint64_t));
+    return {load(record.data()), word / kStreams, static_cast<Stream>(word % kStreams)};
+  }
+  /// The first record of which `is_it`, which holds of none before and of all behind; count().
+  template <class Predicate>
+  std::uint64_t first(Predicate is_it) const {
+    std::uint64_t low = 0;
+    std::uint64_t high = count_;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      is_it(at(middle)) ? high = middle : low = middle + 1;
+    }
+    return low;
+  }
+
+ private:
+  Fd file_;
+  std::uint64_t count_ = 0;
+};
+
+std::string text_of(Stream stream) {
+  return stream == Stream::kOut ? kStdout : stream == Stream::kErr ? kStderr : "";
+}
+
+}  // namespace
+
+void OutputMarks::open(const std::string& path, std::uint64_t marks_max) {
+  path_ = path;
+  const MarkFile there(path);
+  marks_left_ = marks_max - std::min(marks_max, there.count());
+  if (there.count() > 0) {
+    const Mark last = there.at(there.count() - 1);
+    has_last_ = true;
+    last_stream_ = last.stream;
+    last_unix_ms_ = last.unix_ms;
+  }
+}
+
+void OutputMarks::note(std::uint64_t offset, Stream stream, std::uint64_t unix_ms) {
+  const std::uint64_t now = std::max(unix_ms, last_unix_ms_);
+  const bool is_same = has_last_ && stream == last_stream_ && now - last_unix_ms_ < kMarkEveryMs;
+  if (is_same || is_full_) {
+    return;
+  }
+  if (!file_.is_open()) {
+    file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  }
+  is_full_ = marks_left_ == 0;
+  if (is_full_ || !append(offset, now, marks_left_ == 1 ? Stream::kBoth : stream)) {
+    return;
+  }
+  --marks_left_;
+  has_last_ = true;
+  last_stream_ = stream;
+  last_unix_ms_ = now;
+}
+
+/// A record cut short by a full disk would shift all behind it: it goes, and the next note() tries
+/// anew.
+bool OutputMarks::append(std::uint64_t offset, std::uint64_t unix_ms, Stream stream) {
+  const Record record = record_of({offset, unix_ms, stream});
+  const ssize_t written = write(file_.get(), record.data(), record.size());
+  if (written == static_cast<ssize_t>(record.size())) {
+    return true;
+  }
+  struct stat info {};
+  constexpr auto kBytes = static_cast<off_t>(kMarkBytes);
+  is_full_ = fstat(file_.get(), &info) == 0 && info.st_size % kBytes != 0 &&
+             ftruncate(file_.get(), info.st_size - info.st_size % kBytes) != 0;
+  return false;
+}
+
+std::vector<OutputMark> read_marks(const std::string& path, std::uint64_t begin, std::uint64_t end,
+                                   std::size_t count_max) {
+  const MarkFile marks(path);
+  const std::uint64_t behind =
+      marks.first([begin](const Mark& mark) { return mark.offset > begin; });
+  std::vector<OutputMark> found;
+  for (std::uint64_t i = behind > 0 ? behind - 1 : 0; i < marks.count() && found.size() < count_max;
+       ++i) {
+    const Mark mark = marks.at(i);
+    if (mark.offset >= end && !found.empty()) {
+      break;
+    }
+    found.push_back({mark.offset, mark.unix_ms, text_of(mark.stream)});
+  }
+  return found;
+}
+
+std::uint64_t offset_since(const std::string& path, std::uint64_t unix_ms, std::uint64_t size) {
+  const MarkFile marks(path);
+  const std::uint64_t first =
+      marks.first([unix_ms](const Mark& mark) { return mark.unix_ms + kMarkEveryMs > unix_ms; });
+  if (first < marks.count() || marks.count() == 0) {
+    return first < marks.count() ? marks.at(first).offset : 0;
+  }
+  // Behind the last mark of a full file anything may be new.
+  const Mark last = marks.at(marks.count() - 1);
+  return last.stream == Stream::kBoth ? last.offset : size;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,52 @@
+#pragma once
+// The marks beside a rank's output (agent/api/output.h): a file of records of one size, one for
+// each change of stream and each second in which something was written. So the output itself stays
+// the plain bytes that the rank wrote.
+//
+// rank-N.marks: records of 16 bytes, little endian: the offset of the first byte, and its wall
+// clock in milliseconds times 4 plus the stream (0 not told apart, 1 stdout, 2 stderr).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/api/output.h"
+#include "agent/edge/supervisor/supervise_protocol.h"
+
+namespace muster::agent {
+
+enum class Stream : std::uint8_t { kBoth = 0, kOut = 1, kErr = 2 };
+
+/// Of one rank: 4 MiB. A rank that changes its stream more often is not told apart from there on.
+inline constexpr std::uint64_t kOutputMarksKeptMax = 256 * 1024;
+
+class OutputMarks {
+ public:
+  /// Goes on in `path` where that was left; the file is made at the first mark. Without it, for
+  /// want of space say, output is kept all the same.
+  void open(const std::string& path, std::uint64_t marks_max = kOutputMarksKeptMax);
+  /// Bytes of `stream` begin at `offset`, seen at `unix_ms`. A clock that was set back counts as
+  /// one that stands.
+  void note(std::uint64_t offset, Stream stream, std::uint64_t unix_ms);
+
+ private:
+  bool append(std::uint64_t offset, std::uint64_t unix_ms, Stream stream);
+
+  std::string path_;
+  Fd file_;
+  std::uint64_t marks_left_ = 0;
+  bool is_full_ = false;  ///< The last mark, of kBoth, is written.
+  bool has_last_ = false;
+  Stream last_stream_ = Stream::kBoth;
+  std::uint64_t last_unix_ms_ = 0;
+};
+
+/// From the mark that holds `begin` to the last one before `end`, at most `count_max`.
+std::vector<OutputMark> read_marks(const std::string& path, std::uint64_t begin, std::uint64_t end,
+                                   std::size_t count_max);
+
+/// Where the first byte that was written at `unix_ms` or later may lie: a second too early rather
+/// than too late. `size` when there is none; 0 without marks.
+std::uint64_t offset_since(const std::string& path, std::uint64_t unix_ms, std::uint64_t size);
+
+}  // namespace muster::agent

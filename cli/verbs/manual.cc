@@ -1,0 +1,136 @@
+// muster man: manual pages, for `man` and for who installs them.
+
+#include "cli/verbs/manual.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/kit/text.h"
+#include "cli/verbs/app.h"
+#include "cli/verbs/verb.h"
+#include "gossip/base/version.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr char kNode[] =
+    "Each verb asks the agent on this host, or the nodes that --node or MUSTER_NODE names. Any "
+    "node "
+    "answers for the whole cluster.";
+
+/// As troff prints it untouched; a dot or quote that begins a line would be a request.
+std::string troff(std::string_view text) {
+  std::string escaped;
+  for (const char letter : text) {
+    escaped += letter == '\\' ? "\\e" : letter == '-' ? "\\-" : std::string(1, letter);
+  }
+  const bool is_request = !escaped.empty() && (escaped[0] == '.' || escaped[0] == '\'');
+  return is_request ? "\\&" + escaped : escaped;
+}
+
+std::string bold(std::string_view text) {
+  return "\\fB" + troff(text) + "\\fR";
+}
+
+std::string head(const std::string& page, std::string_view purpose) {
+  std::string title = page;
+  std::transform(title.begin(), title.end(), title.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  // The line of NAME ends without a dot: lists of pages are made of it.
+  const std::string_view short_purpose = purpose.substr(0, purpose.find_last_not_of('.') + 1);
+  return ".TH " + troff(title) + " 1 \"\" \"muster " + std::string(kProductVersion) +
+         "\" \"Muster Manual\"\n.SH NAME\n" + troff(page) + " \\- " + troff(short_purpose) + "\n";
+}
+
+std::string entry(std::string_view name, std::string_view text) {
+  return ".TP\n" + bold(name) + "\n" + troff(text) + "\n";
+}
+
+std::string exit_status(const std::vector<ExitCode>& codes) {
+  std::string text = ".SH EXIT STATUS\n";
+  for (const ExitCode& code : codes) {
+    text += entry(code.number, code.meaning);
+  }
+  return text;
+}
+
+class Manual final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.words(
+        "VERB",
+        [this](const std::string& word) {
+          verb_ += (verb_.empty() ? "" : " ") + word;
+          return ok();
+        },
+        "Its page; else that of muster itself", 2);
+    options.flag("--list", is_list_, "Print the names of all pages instead, one a line");
+    options.example("muster man submit | man -l -");
+  }
+
+  int run(Session& session) override {
+    const std::vector<VerbWords> verbs = verb_words();
+    const auto asked = std::find_if(verbs.begin(), verbs.end(), [this](const VerbWords& verb) {
+      return verb.name == verb_ || manual_name(verb.name) == verb_;
+    });
+    if (is_list_) {
+      session.out() << "muster\n";
+      for (const VerbWords& verb : verbs) {
+        session.out() << manual_name(verb.name) << "\n";
+      }
+    } else if (verb_.empty() || verb_ == "muster") {
+      session.out() << manual_overview(verbs, exit_codes());
+    } else if (asked != verbs.end()) {
+      session.out() << manual_page(*asked, exit_codes());
+    } else {
+      return session.fail(agent::ResponseStatus::kNotFound,
+                          "'" + verb_ + "' is no verb; `muster --help` lists them");
+    }
+    return 0;
+  }
+
+ private:
+  std::string verb_;
+  bool is_list_ = false;
+};
+
+}  // namespace
+
+std::string manual_name(const std::string& verb) {
+  std::string name = "muster-" + verb;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+std::string manual_page(const VerbWords& verb, const std::vector<ExitCode>& codes) {
+  std::string page = head(manual_name(verb.name), verb.purpose) + ".SH SYNOPSIS\n" +
+                     bold("muster " + verb.name) + " " + troff(verb.usage) + "\n.SH DESCRIPTION\n" +
+                     troff(verb.purpose) + "\n.SH OPTIONS\n";
+  for (const HelpEntry& option : verb.entries) {
+    page += entry(option.head, option.help);
+  }
+  if (!verb.example.empty()) {
+    page += ".SH EXAMPLE\n.EX\n" + troff(verb.example) + "\n.EE\n";
+  }
+  return page + exit_status(codes) + ".SH SEE ALSO\n" + bold("muster") + "(1)\n";
+}
+
+std::string manual_overview(const std::vector<VerbWords>& verbs,
+                            const std::vector<ExitCode>& codes) {
+  std::string page =
+      head("muster", "run gangs of GPU processes on a fleet of hosts without a central server") +
+      ".SH SYNOPSIS\n" + bold("muster") + " VERB [OPTIONS]\n.SH DESCRIPTION\n" +
+      troff(kMusterPurpose) + "\n" + troff(kNode) + "\n.SH VERBS\n";
+  std::vector<std::string> pages;
+  for (const VerbWords& verb : verbs) {
+    page += entry(verb.name, verb.purpose);
+    pages.push_back(bold(manual_name(verb.name)) + "(1)");
+  }
+  return page + exit_status(codes) + ".SH SEE ALSO\n" + join(pages, ",\n") + "\n";
+}
+
+std::unique_ptr<Verb> make_manual() {
+  return std::make_unique<Manual>();
+}
+
+}  // namespace muster::cli

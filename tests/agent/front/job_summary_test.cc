@@ -1,0 +1,120 @@
+// What a line of `jobs` says of one job: why it is so, how long it ran, whether that is in doubt.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "agent/api/jobs.h"
+#include "agent/front/read_model.h"
+#include "tests/scheduler/leader/cluster.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace scheduler::testing;  // NOLINT: hosts, jobs and entries in one line each.
+
+class JobSummaryTest : public ::testing::Test {
+ protected:
+  JobSummaryTest() {
+    log_.apply(registration(1, 4));
+    log_.apply(registration(2, 4));
+    members_[host_id(1)].state = membership::MemberState::kAlive;
+    members_[host_id(2)].state = membership::MemberState::kAlive;
+  }
+
+  JobSummary line_of(JobId job) {
+    const HostViews views{addresses_,
+                          [this](HostId host) -> const membership::Member* {
+                            const auto found = members_.find(host);
+                            return found == members_.end() ? nullptr : &found->second;
+                          },
+                          Instant()};
+    return job_detail(log_.state, views, job)->summary;
+  }
+  void pass(Duration time) { log_.apply(scheduler::entry::Tick{time}); }
+  void stop(const Token& token, scheduler::Cause cause) {
+    log_.apply(scheduler::entry::Stop{token, cause});
+  }
+  void end_all(const Token& token, std::int32_t code, bool by_us) {
+    for (const Member& member : gang_) {
+      log_.finish(token, member, code, by_us);
+    }
+  }
+
+  Log log_;
+  crdt::AddressBook addresses_;
+  std::map<HostId, membership::Member> members_;
+  const std::vector<Member> gang_ = {member_of(1, 0, 4), member_of(2, 0, 4, 4)};
+};
+
+TEST_F(JobSummaryTest, OfARunningJobASilentHostMakesADoubt) {
+  const JobId job = log_.submit(8);
+  log_.run(job, gang_);
+  pass(std::chrono::seconds(30));
+  EXPECT_FALSE(line_of(job).is_doubtful);
+  EXPECT_EQ(line_of(job).reason, "");
+  EXPECT_EQ(line_of(job).run_ms, 30'000U);
+  EXPECT_EQ(line_of(job).hosts.size(), 2U);
+  members_[host_id(2)].state = membership::MemberState::kUnreachable;
+  const JobSummary line = line_of(job);
+  EXPECT_EQ(line.state, "running");
+  EXPECT_TRUE(line.is_doubtful);
+  EXPECT_NE(line.reason.find("requeued"), std::string::npos) << line.reason;
+}
+
+TEST_F(JobSummaryTest, OfASuspendedJobTheTimeStandsStillAndNoHostMatters) {
+  const JobId job = log_.submit(8);
+  const Token token = log_.run(job, gang_);
+  pass(std::chrono::seconds(30));
+  log_.apply(scheduler::entry::Suspend{job, "ann@a"});
+  stop(token, scheduler::Cause::kSuspended);
+  end_all(token, 15, true);
+  pass(std::chrono::minutes(5));
+  members_[host_id(2)].state = membership::MemberState::kUnreachable;
+  const JobSummary line = line_of(job);
+  EXPECT_EQ(line.state, "suspended");
+  EXPECT_FALSE(line.is_doubtful);
+  EXPECT_EQ(line.run_ms, 30'000U);
+  EXPECT_TRUE(line.hosts.empty());
+  EXPECT_NE(line.reason.find("ann@a"), std::string::npos) << line.reason;
+}
+
+TEST_F(JobSummaryTest, OfACancelledJobTheReasonStaysAndTheTimeStandsStill) {
+  const JobId job = log_.submit(8);
+  const Token token = log_.run(job, gang_);
+  pass(std::chrono::seconds(30));
+  log_.apply(scheduler::entry::Cancel{job, "ann@a"});
+  stop(token, scheduler::Cause::kCancelled);
+  EXPECT_EQ(line_of(job).state, "stopping");
+  end_all(token, 15, true);
+  pass(std::chrono::minutes(5));
+  members_[host_id(1)].state = membership::MemberState::kUnreachable;
+  const JobSummary line = line_of(job);
+  EXPECT_EQ(line.state, "cancelled");
+  EXPECT_FALSE(line.is_doubtful);
+  EXPECT_EQ(line.run_ms, 30'000U);
+  EXPECT_NE(line.reason.find("ann@a"), std::string::npos) << line.reason;
+}
+
+TEST_F(JobSummaryTest, OfACompletedJobThereIsNothingToSay) {
+  const JobId job = log_.submit(8);
+  const Token token = log_.run(job, gang_);
+  pass(std::chrono::seconds(30));
+  end_all(token, 0, false);
+  members_[host_id(1)].state = membership::MemberState::kUnreachable;
+  EXPECT_EQ(line_of(job).state, "completed");
+  EXPECT_EQ(line_of(job).reason, "");
+  EXPECT_FALSE(line_of(job).is_doubtful);
+}
+
+TEST_F(JobSummaryTest, OfAQueuedJobItSaysWhatItWaitsForAndNoTime) {
+  log_.run(log_.submit(8), gang_);
+  const JobId job = log_.submit(8);
+  pass(std::chrono::seconds(30));
+  EXPECT_EQ(line_of(job).run_ms, 0U);
+  EXPECT_NE(line_of(job).reason, "");
+  EXPECT_FALSE(line_of(job).is_doubtful);
+}
+
+}  // namespace
+}  // namespace muster::agent
