@@ -13,12 +13,14 @@ namespace muster::agent {
 
 inline constexpr char kStdout[] = "stdout";
 inline constexpr char kStderr[] = "stderr";
+/// What Muster itself wrote between the lines of a rank.
+inline constexpr char kOurs[] = "muster";
 
 /// What is true of the bytes from `offset` up to the next mark, or to the end.
 struct OutputMark {
   std::uint64_t offset = 0;
   std::uint64_t unix_ms = 0;  ///< The first of them, by the wall clock of that host; never falls.
-  std::string stream;         ///< kStdout, kStderr; "" = not told apart.
+  std::string stream;         ///< kStdout, kStderr, kOurs; "" = not told apart.
 };
 
 struct OutputQuery {
@@ -41,7 +43,7 @@ struct OutputChunk {
 
 /// How long a host keeps the output of what has ended. The oldest goes first.
 struct OutputRule {
-  std::uint64_t age_ms = 14ULL * 24 * 3600 * 1000;  ///< Since its last byte, by the wall clock.
+  std::uint64_t age_ms = 14ULL * 24 * 3600 * 1000;  ///< Since the end, by the wall clock.
   std::uint64_t bytes = std::uint64_t{4} << 30;     ///< Of one host, together.
 };
 

@@ -1,15 +1,58 @@
 #include "agent/edge/event_log.h"
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace muster::agent {
 namespace {
 
 bool log_as_json = false;
+
+/// The files, until they cannot be turned any more: the library would write to a closed one then.
+/// From there on stderr, so that nothing is lost.
+class FileOrStderr final : public spdlog::sinks::sink {
+ public:
+  explicit FileOrStderr(const std::string& file)
+      : sink_(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kLogFileBytes,
+                                                                     kLogFiles - 1)) {}
+
+  void log(const spdlog::details::log_msg& message) override {
+    try {
+      sink_->log(message);
+    } catch (const spdlog::spdlog_ex& error) {
+      if (is_stderr_) {
+        throw;
+      }
+      std::fprintf(stderr, "muster agent: --log-file: %s; from here on the log is here\n",
+                   error.what());
+      is_stderr_ = true;
+      sink_ = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+      sink_->set_formatter(formatter_->clone());
+      sink_->log(message);
+    }
+  }
+  void flush() override { sink_->flush(); }
+  void set_pattern(const std::string& pattern) override {
+    set_formatter(
+        std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
+  }
+  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
+    formatter_ = std::move(formatter);
+    sink_->set_formatter(formatter_->clone());
+  }
+
+ private:
+  spdlog::sink_ptr sink_;
+  std::unique_ptr<spdlog::formatter> formatter_ = std::make_unique<spdlog::pattern_formatter>();
+  bool is_stderr_ = false;
+};
 
 spdlog::level::level_enum level_of(Severity severity) {
   switch (severity) {
@@ -64,11 +107,15 @@ std::string line_of(const Event& event) {
 
 Status open_event_log(bool as_json, const std::string& level, const std::string& file) {
   log_as_json = as_json;
+  const std::string folder = std::filesystem::absolute(file).parent_path().string();
+  if (!file.empty() && std::filesystem::exists(folder) && access(folder.c_str(), W_OK) != 0) {
+    // The older files are made by renaming.
+    return Error{ErrorCode::kIo, "--log-file: " + folder + " is not writable"};
+  }
   spdlog::sink_ptr sink;
   try {
     sink = file.empty() ? spdlog::sink_ptr(std::make_shared<spdlog::sinks::stderr_sink_mt>())
-                        : std::make_shared<spdlog::sinks::rotating_file_sink_mt>(
-                              file, kLogFileBytes, kLogFiles - 1);
+                        : std::make_shared<FileOrStderr>(file);
   } catch (const spdlog::spdlog_ex& error) {
     return Error{ErrorCode::kIo, std::string("--log-file: ") + error.what()};
   }

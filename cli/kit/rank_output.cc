@@ -13,7 +13,7 @@ namespace {
 
 using agent::ResponseStatus;
 
-/// Lines are looked for no further from the end.
+/// Lines are looked for no further from the end; those of one stream may be rare among others.
 constexpr std::uint64_t kTailBytesMax = 64 << 20;
 /// A longer line is printed in parts.
 constexpr std::size_t kLineBytesMax = 64 * 1024;
@@ -52,7 +52,7 @@ Reply RankOutput::ask(Session& session, std::uint64_t offset, bool follow) const
 /// What is wanted of the bytes in [begin, end), or of as much of them as the host has. Not ok: why
 /// it could not be had.
 Reply RankOutput::read_between(Session& session, std::uint64_t begin, std::uint64_t end,
-                               bool follow, std::vector<Run>& runs) const {
+                               bool follow, std::vector<OutputRun>& runs) const {
   Reply reply;
   runs.clear();
   while (begin < end) {
@@ -65,7 +65,7 @@ Reply RankOutput::read_between(Session& session, std::uint64_t begin, std::uint6
     chunk->begin = begin;
     chunk->bytes.resize(std::min<std::size_t>(chunk->bytes.size(), end - begin));
     begin += chunk->bytes.size();
-    for (Run& run : wanted_runs(*chunk)) {
+    for (OutputRun& run : wanted_runs(*chunk)) {
       runs.push_back(std::move(run));
     }
   }
@@ -73,8 +73,8 @@ Reply RankOutput::read_between(Session& session, std::uint64_t begin, std::uint6
 }
 
 /// The chunk cut at its marks, without what is of the other stream.
-std::vector<RankOutput::Run> RankOutput::wanted_runs(const agent::OutputChunk& chunk) const {
-  std::vector<Run> runs;
+std::vector<OutputRun> RankOutput::wanted_runs(const agent::OutputChunk& chunk) const {
+  std::vector<OutputRun> runs;
   std::uint64_t at = chunk.begin;
   const std::uint64_t end = chunk.begin + chunk.bytes.size();
   for (std::size_t i = 0; i <= chunk.marks.size() && at < end; ++i) {
@@ -82,8 +82,8 @@ std::vector<RankOutput::Run> RankOutput::wanted_runs(const agent::OutputChunk& c
     const agent::OutputMark mark = i == 0 ? agent::OutputMark() : chunk.marks[i - 1];
     const std::uint64_t until =
         i < chunk.marks.size() ? std::clamp(chunk.marks[i].offset, at, end) : end;
-    const bool is_wanted =
-        wish_.stream.empty() || mark.stream.empty() || mark.stream == wish_.stream;
+    const bool is_wanted = wish_.stream.empty() || mark.stream.empty() ||
+                           mark.stream == wish_.stream || mark.stream == agent::kOurs;
     if (until > at && is_wanted) {
       runs.push_back({at, chunk.bytes.substr(at - chunk.begin, until - at), mark});
     }
@@ -98,9 +98,10 @@ Reply RankOutput::skip_to_tail(Session& session, std::uint64_t size, bool follow
   std::uint64_t lines = 0;
   std::uint64_t found = size;
   bool is_behind = false;  // The line break at the very end ends the last line.
-  std::vector<Run> runs;
+  std::vector<OutputRun> runs;
   const std::uint64_t tail = *wish_.tail;
-  while (tail > 0 && found > floor_ && lines < tail && size - found < kTailBytesMax) {
+  while (tail > 0 && found > floor_ && lines < tail &&
+         (size - found < kTailBytesMax || !wish_.stream.empty())) {
     const std::uint64_t begin =
         found - std::min<std::uint64_t>(found - floor_, agent::kOutputBytesMax);
     reply = read_between(session, begin, found, follow, runs);
@@ -163,11 +164,6 @@ bool RankOutput::advance(Session& session, bool follow) {
 void RankOutput::take(Session& session, agent::OutputChunk chunk, bool follow) {
   const bool is_at_end = offset_ + chunk.bytes.size() >= chunk.size || chunk.bytes.empty();
   is_over_ = is_at_end && (chunk.ended || !follow);
-  if (session.common().is_json && !is_over_) {
-    // A character cut in two would be lost in JSON: its bytes are asked for again.
-    const std::size_t kept = whole_characters(chunk.bytes);
-    chunk.bytes.resize(kept == 0 && !is_at_end ? chunk.bytes.size() : kept);
-  }
   print(session, chunk);
   offset_ += chunk.bytes.size();
   if (is_over_ && wish_.has_prefix) {
@@ -176,13 +172,13 @@ void RankOutput::take(Session& session, agent::OutputChunk chunk, bool follow) {
 }
 
 void RankOutput::print(Session& session, const agent::OutputChunk& chunk) {
-  std::vector<Run> runs = wanted_runs(chunk);
+  const std::vector<OutputRun> runs = wanted_runs(chunk);
   note_blend(session, runs);
   if (session.common().is_json) {
-    print_json(session, std::move(runs), chunk.ended && is_over_);
+    print_json(session, runs, chunk.ended && is_over_);
     return;
   }
-  for (const Run& run : runs) {
+  for (const OutputRun& run : runs) {
     if (wish_.has_prefix) {
       line_ += run.bytes;
     } else {
@@ -194,37 +190,48 @@ void RankOutput::print(Session& session, const agent::OutputChunk& chunk) {
   }
 }
 
-/// One line a run. A character that the clock cut in two goes with its end.
-void RankOutput::print_json(Session& session, std::vector<Run> runs, bool has_ended) const {
-  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
-    Run& run = runs[i];
-    Run& next = runs[i + 1];
+/// One line a run. A character cut in two would be lost in JSON: what there is of it goes with the
+/// rest of it, which is the next that comes of that stream.
+void RankOutput::print_json(Session& session, const std::vector<OutputRun>& runs, bool has_ended) {
+  std::vector<OutputPiece> pieces;
+  const auto add = [&](const OutputRun& run, std::size_t size) {
+    pieces.push_back({source_.job, source_.attempt, source_.rank, run.offset,
+                      run.bytes.substr(0, size), run.mark.stream, run.mark.unix_ms, false});
+  };
+  for (OutputRun run : runs) {
+    const auto cut = cut_.find(run.mark.stream);
+    if (cut != cut_.end()) {
+      run.bytes.insert(0, cut->second.bytes);
+      run.offset = cut->second.offset;
+      cut_.erase(cut);
+    }
     const std::size_t whole = whole_characters(run.bytes);
-    if (run.mark.stream == next.mark.stream && run.offset + run.bytes.size() == next.offset) {
-      next.bytes.insert(0, run.bytes, whole, std::string::npos);
-      next.offset = run.offset + whole;
-      run.bytes.resize(whole);
+    if (whole > 0) {
+      add(run, whole);
+    }
+    if (whole < run.bytes.size()) {
+      cut_[run.mark.stream] = {run.offset + whole, run.bytes.substr(whole), run.mark};
     }
   }
-  if (runs.empty() && is_over_) {
-    runs.push_back({offset_, "", {}});
-  }
-  for (const Run& run : runs) {
-    const bool is_last = &run == &runs.back();
-    if (run.bytes.empty() && !is_last) {
-      continue;
+  if (is_over_) {
+    for (const auto& [stream, run] : cut_) {
+      add(run, run.bytes.size());
     }
-    session.out() << to_json(OutputPiece{source_.job, source_.attempt, source_.rank, run.offset,
-                                         run.bytes, run.mark.stream, run.mark.unix_ms,
-                                         has_ended && is_last})
-                  << "\n";
+    cut_.clear();
+    if (pieces.empty()) {
+      add({offset_, "", {}}, 0);
+    }
+    pieces.back().ended = has_ended;
+  }
+  for (const OutputPiece& piece : pieces) {
+    session.out() << to_json(piece) << "\n";
   }
 }
 
 /// One stream was wished for, and of some bytes it is not known whose they are.
-void RankOutput::note_blend(Session& session, const std::vector<Run>& runs) {
+void RankOutput::note_blend(Session& session, const std::vector<OutputRun>& runs) {
   const auto blend = std::find_if(runs.begin(), runs.end(),
-                                  [](const Run& run) { return run.mark.stream.empty(); });
+                                  [](const OutputRun& run) { return run.mark.stream.empty(); });
   if (!wish_.stream.empty() && blend != runs.end() && !is_blend_told_) {
     is_blend_told_ = true;
     session.note("rank " + std::to_string(source_.rank) + ": from byte " +

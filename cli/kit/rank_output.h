@@ -2,6 +2,7 @@
 // The output of one rank, read piece by piece from the host that ran it and printed as it comes.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,13 @@ struct OutputWish {
   std::string stream;          ///< agent::kStdout or kStderr alone; "" = both.
 };
 
+/// Bytes of one stream, of one second or so.
+struct OutputRun {
+  std::uint64_t offset = 0;  ///< In the rank's whole output.
+  std::string bytes;
+  agent::OutputMark mark;  ///< Its offset aside.
+};
+
 class RankOutput {
  public:
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
@@ -57,22 +65,15 @@ class RankOutput {
   int exit_code() const { return exit_code_; }
 
  private:
-  /// Bytes of one stream, of one second or so.
-  struct Run {
-    std::uint64_t offset = 0;  ///< In the rank's whole output.
-    std::string bytes;
-    agent::OutputMark mark;  ///< Its offset aside.
-  };
-
   Reply ask(Session& session, std::uint64_t offset, bool follow) const;
   Reply read_between(Session& session, std::uint64_t begin, std::uint64_t end, bool follow,
-                     std::vector<Run>& runs) const;
+                     std::vector<OutputRun>& runs) const;
   Reply skip_to_tail(Session& session, std::uint64_t size, bool follow);
   void take(Session& session, agent::OutputChunk chunk, bool follow);
-  std::vector<Run> wanted_runs(const agent::OutputChunk& chunk) const;
+  std::vector<OutputRun> wanted_runs(const agent::OutputChunk& chunk) const;
   void print(Session& session, const agent::OutputChunk& chunk);
-  void print_json(Session& session, std::vector<Run> runs, bool has_ended) const;
-  void note_blend(Session& session, const std::vector<Run>& runs);
+  void print_json(Session& session, const std::vector<OutputRun>& runs, bool has_ended);
+  void note_blend(Session& session, const std::vector<OutputRun>& runs);
   void print_lines(Session& session, bool all);
   void fail_or_wait(Session& session, const Reply& reply, bool follow);
 
@@ -80,6 +81,7 @@ class RankOutput {
   OutputWish wish_;  ///< Its tail and age until it was found where those begin.
   std::uint64_t offset_ = 0;
   std::uint64_t floor_ = 0;  ///< What is older than wished lies below.
+  std::map<std::string, OutputRun> cut_;  ///< By stream: characters of which the end is to come.
   std::string line_;  ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;
   bool is_out_of_reach_ = false;

@@ -173,7 +173,8 @@ class Events final : public Verb {
         session.note("host " + followed_ + " does not answer: from here on the events of host " +
                      session.last().answered_by + ", as they come");
         followed_ = session.last().answered_by;
-        query_.after = page->last;
+        query_.after =
+            std::max(page->last, page->events.empty() ? 0 : page->events.back().sequence);
         continue;
       }
       if (page->last != 0 && page->last < query_.after) {

@@ -271,7 +271,8 @@ class Jobs final : public Verb {
     const auto ended = static_cast<std::size_t>(std::count_if(
         jobs.begin(), jobs.end(), [](const auto& job) { return is_ended(job.state); }));
     const bool is_whole = choice_.has_all() || choice_.has_ids() || choice_.has_filter();
-    const std::size_t ended_shown = limit_ == 0 ? kEndedShown : limit_;
+    // In another order the first may be the oldest.
+    const std::size_t ended_shown = limit_ == 0 ? kEndedShown : sort_ == nullptr ? limit_ : ended;
     std::size_t surplus = is_whole || ended <= ended_shown ? 0 : ended - ended_shown;
     left_out.ended = surplus;
     std::erase_if(jobs, [&surplus](const JobSummary& job) {

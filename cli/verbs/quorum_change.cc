@@ -91,15 +91,17 @@ class QuorumChange final : public Verb {
     if (!reply.is_ok() || !quorum.has_value() || quorum->tolerates == 0) {
       return "";
     }
-    std::size_t voters = 0;
+    std::size_t left = 0;
+    std::size_t live = 0;
     bool is_voter = false;
     for (const agent::VoterInfo& voter : quorum->voters) {
-      voters += voter.is_learner ? 0 : 1;
+      const bool is_gone =
+          voter.state == "suspect" || voter.state == "unreachable" || voter.state == "left";
+      const bool stays = !voter.is_learner && voter.id != host;
+      left += stays ? 1 : 0;
+      live += stays && !is_gone ? 1 : 0;
       is_voter = is_voter || (!voter.is_learner && voter.id == host);
     }
-    // Of an odd number one voter may go for nothing only where more live than a majority needs.
-    const std::size_t left = voters - 1;
-    const std::size_t live = voters / 2 + 1 + quorum->tolerates - 1;
     if (!is_voter || live > left / 2 + 1) {
       return "";
     }

@@ -214,7 +214,7 @@ class Show final : public Verb {
       session.out() << to_json(*detail, session.last()) << "\n";
       return 0;
     }
-    // What the user typed stays whole, to be copied.
+    // The command stays whole, to be copied; of a long variable --json has the rest.
     session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn)
                   << printable_lines(spec_text(detail->spec) +
                                      output_text(detail->output_rule, session.last().answered_by));

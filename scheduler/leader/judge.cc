@@ -172,10 +172,13 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
     return;
   }
   FreeGpus free(turn.state, unplaceable(turn));
-  std::optional<LiveGpus> live;  // Counted for what finds no place, which is rare.
+  std::optional<LiveGpus> live;  // Counted once something finds no place.
   std::size_t count = 0;
   for (const QueueKey& place_in_queue : turn.state.queue()) {
     const Job& job = *turn.state.job(place_in_queue.job);
+    if (live.has_value() && !live->could_hold(job.spec)) {
+      continue;
+    }
     std::optional<Placement> placement = place(free, job);
     if (!placement.has_value()) {
       if (!live.has_value()) {

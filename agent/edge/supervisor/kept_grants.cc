@@ -11,24 +11,34 @@
 namespace muster::agent {
 namespace {
 
+/// What cannot be measured now is not old.
+constexpr std::uint64_t kNeverOld = UINT64_MAX;
+
 struct Measure {
   std::uint64_t bytes = 0;
-  std::uint64_t unix_ms = 0;  ///< Of the youngest file.
+  std::uint64_t unix_ms = 0;  ///< When the grant ended, or something was written last.
 };
 
-Measure measure(const std::string& directory) {
+std::uint64_t written_ms(const struct stat& info) {
   constexpr std::uint64_t kMsPerSecond = 1000;
+  return static_cast<std::uint64_t>(info.st_mtim.tv_sec) * kMsPerSecond;
+}
+
+/// The end of a grant takes its other files out of the directory, which so knows when that was.
+Measure measure(const std::string& directory) {
   Measure all;
   std::error_code error;
+  struct stat self {};
+  all.unix_ms = lstat(directory.c_str(), &self) == 0 ? written_ms(self) : kNeverOld;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     struct stat info {};
     if (lstat(entry->path().c_str(), &info) == 0) {
       all.bytes += static_cast<std::uint64_t>(info.st_size);
-      all.unix_ms =
-          std::max(all.unix_ms, static_cast<std::uint64_t>(info.st_mtim.tv_sec) * kMsPerSecond);
+      all.unix_ms = std::max(all.unix_ms, written_ms(info));
     }
   }
+  all.unix_ms = error ? kNeverOld : all.unix_ms;
   return all;
 }
 

@@ -27,8 +27,8 @@ class KeptGrants {
   /// `directory` of this token is of no more use but to readers; measured now. Removes the oldest
   /// beyond the limits, but never the last, and returns how many.
   std::size_t add(Token token, const std::string& directory);
-  /// Removes what nobody has written to for longer than the rule says, at most kRemovedMax of it at
-  /// once, and returns how many. To be called now and then.
+  /// Removes what ended, or was written to last, longer ago than the rule says, at most kRemovedMax
+  /// of it at once, and returns how many. To be called now and then.
   std::size_t expire(std::uint64_t unix_ms);
   static constexpr std::size_t kRemovedMax = 4;
 
@@ -36,7 +36,7 @@ class KeptGrants {
   struct Kept {
     std::string directory;
     std::uint64_t bytes = 0;
-    std::uint64_t unix_ms = 0;  ///< When its youngest file was written.
+    std::uint64_t unix_ms = 0;  ///< When it ended, or was written to last.
   };
   std::map<Token, Kept>::iterator remove(std::map<Token, Kept>::iterator one);
 

@@ -12,9 +12,15 @@ namespace muster::agent {
 namespace {
 
 constexpr std::size_t kMarkBytes = 16;
-constexpr std::uint64_t kMarkEveryMs = 1000;
 constexpr std::uint64_t kStreams = 4;
 constexpr std::uint64_t kBitsOfByte = 8;
+
+/// How long the bytes behind the mark of this index may have taken to come.
+constexpr std::uint64_t span_ms(std::uint64_t index) {
+  constexpr std::uint64_t kSecond = 1000;
+  constexpr std::uint64_t kMinute = 60 * kSecond;
+  return index < kOutputMarksKeptMax / 2 ? kSecond : kMinute;
+}
 
 using Record = std::array<unsigned char, kMarkBytes>;
 
@@ -46,7 +52,12 @@ Record record_of(const Mark& mark) {
   return record;
 }
 
-/// The whole records of a file, one by one.
+Mark mark_of(const Record& record) {
+  const std::uint64_t word = load(record.data() + sizeof(std::uint64_t));
+  return {load(record.data()), word / kStreams, static_cast<Stream>(word % kStreams)};
+}
+
+/// The whole records of a file.
 class MarkFile {
  public:
   explicit MarkFile(const std::string& path)
@@ -59,22 +70,32 @@ class MarkFile {
 
   std::uint64_t count() const { return count_; }
   Mark at(std::uint64_t index) const {
-    Record record{};
-    if (pread(file_.get(), record.data(), kMarkBytes, static_cast<off_t>(index * kMarkBytes)) !=
-        static_cast<ssize_t>(kMarkBytes)) {
-      return {};
-    }
-    const std::uint64_t word = load(record.data() + sizeof(std::uint64_t));
-    return {load(record.data()), word / kStreams, static_cast<Stream>(word % kStreams)};
+    const std::vector<Mark> one = from(index, 1);
+    return one.empty() ? Mark() : one.front();
   }
-  /// The first record of which `is_it`, which holds of none before and of all behind; count().
+  /// The records from this index on, as many as there are up to `count_max`.
+  std::vector<Mark> from(std::uint64_t index, std::size_t count_max) const {
+    std::vector<Record> records(
+        std::min<std::uint64_t>(count_ - std::min(index, count_), count_max));
+    const ssize_t got = records.empty()
+                            ? 0
+                            : pread(file_.get(), records.data(), records.size() * kMarkBytes,
+                                    static_cast<off_t>(index * kMarkBytes));
+    records.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)) / kMarkBytes);
+    std::vector<Mark> marks;
+    for (const Record& record : records) {
+      marks.push_back(mark_of(record));
+    }
+    return marks;
+  }
+  /// The first index whose record `is_it`, which holds of none before and of all behind; count().
   template <class Predicate>
   std::uint64_t first(Predicate is_it) const {
     std::uint64_t low = 0;
     std::uint64_t high = count_;
     while (low < high) {
       const std::uint64_t middle = low + (high - low) / 2;
-      is_it(at(middle)) ? high = middle : low = middle + 1;
+      is_it(middle, at(middle)) ? high = middle : low = middle + 1;
     }
     return low;
   }
@@ -85,7 +106,17 @@ class MarkFile {
 };
 
 std::string text_of(Stream stream) {
-  return stream == Stream::kOut ? kStdout : stream == Stream::kErr ? kStderr : "";
+  switch (stream) {
+    case Stream::kOut:
+      return kStdout;
+    case Stream::kErr:
+      return kStderr;
+    case Stream::kMuster:
+      return kOurs;
+    case Stream::kBoth:
+      break;
+  }
+  return "";
 }
 
 }  // namespace
@@ -93,9 +124,10 @@ std::string text_of(Stream stream) {
 void OutputMarks::open(const std::string& path, std::uint64_t marks_max) {
   path_ = path;
   const MarkFile there(path);
-  marks_left_ = marks_max - std::min(marks_max, there.count());
-  if (there.count() > 0) {
-    const Mark last = there.at(there.count() - 1);
+  marks_max_ = marks_max;
+  count_ = there.count();
+  if (count_ > 0) {
+    const Mark last = there.at(count_ - 1);
     has_last_ = true;
     last_stream_ = last.stream;
     last_unix_ms_ = last.unix_ms;
@@ -104,18 +136,25 @@ void OutputMarks::open(const std::string& path, std::uint64_t marks_max) {
 
 void OutputMarks::note(std::uint64_t offset, Stream stream, std::uint64_t unix_ms) {
   const std::uint64_t now = std::max(unix_ms, last_unix_ms_);
-  const bool is_same = has_last_ && stream == last_stream_ && now - last_unix_ms_ < kMarkEveryMs;
+  const bool is_same = has_last_ && stream == last_stream_ && !unmarked_from_.has_value() &&
+                       now - last_unix_ms_ < span_ms(count_ - 1);
   if (is_same || is_full_) {
     return;
   }
   if (!file_.is_open()) {
     file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   }
-  is_full_ = marks_left_ == 0;
-  if (is_full_ || !append(offset, now, marks_left_ == 1 ? Stream::kBoth : stream)) {
+  if (unmarked_from_.has_value() && append(*unmarked_from_, now, Stream::kBoth)) {
+    unmarked_from_.reset();
+  }
+  is_full_ = count_ >= marks_max_;
+  if (is_full_ || unmarked_from_.has_value()) {
     return;
   }
-  --marks_left_;
+  if (!append(offset, now, count_ + 1 == marks_max_ ? Stream::kBoth : stream)) {
+    unmarked_from_ = offset;
+    return;
+  }
   has_last_ = true;
   last_stream_ = stream;
   last_unix_ms_ = now;
@@ -127,6 +166,7 @@ bool OutputMarks::append(std::uint64_t offset, std::uint64_t unix_ms, Stream str
   const Record record = record_of({offset, unix_ms, stream});
   const ssize_t written = write(file_.get(), record.data(), record.size());
   if (written == static_cast<ssize_t>(record.size())) {
+    ++count_;
     return true;
   }
   struct stat info {};
@@ -140,12 +180,11 @@ std::vector<OutputMark> read_marks(const std::string& path, std::uint64_t begin,
                                    std::size_t count_max) {
   const MarkFile marks(path);
   const std::uint64_t behind =
-      marks.first([begin](const Mark& mark) { return mark.offset > begin; });
+      marks.first([begin](std::uint64_t, const Mark& mark) { return mark.offset > begin; });
   std::vector<OutputMark> found;
-  for (std::uint64_t i = behind > 0 ? behind - 1 : 0; i < marks.count() && found.size() < count_max;
-       ++i) {
-    const Mark mark = marks.at(i);
-    if (mark.offset >= end && !found.empty()) {
+  for (const Mark& mark : marks.from(behind > 0 ? behind - 1 : 0, count_max)) {
+    const bool ascends = found.empty() || mark.offset > found.back().offset;
+    if (!ascends || (mark.offset >= end && !found.empty())) {
       break;
     }
     found.push_back({mark.offset, mark.unix_ms, text_of(mark.stream)});
@@ -155,8 +194,9 @@ std::vector<OutputMark> read_marks(const std::string& path, std::uint64_t begin,
 
 std::uint64_t offset_since(const std::string& path, std::uint64_t unix_ms, std::uint64_t size) {
   const MarkFile marks(path);
-  const std::uint64_t first =
-      marks.first([unix_ms](const Mark& mark) { return mark.unix_ms + kMarkEveryMs > unix_ms; });
+  const std::uint64_t first = marks.first([unix_ms](std::uint64_t index, const Mark& mark) {
+    return mark.unix_ms + span_ms(index) > unix_ms;
+  });
   if (first < marks.count() || marks.count() == 0) {
     return first < marks.count() ? marks.at(first).offset : 0;
   }

@@ -1,12 +1,15 @@
 #pragma once
 // The marks beside a rank's output (agent/api/output.h): a file of records of one size, one for
-// each change of stream and each second in which something was written. So the output itself stays
-// the plain bytes that the rank wrote.
+// each change of stream and each second in which something was written; once half of them are used
+// up, each minute. So the output itself stays the plain bytes that the rank wrote.
 //
 // rank-N.marks: records of 16 bytes, little endian: the offset of the first byte, and its wall
-// clock in milliseconds times 4 plus the stream (0 not told apart, 1 stdout, 2 stderr).
+// clock in milliseconds times 4 plus the stream (0 not told apart, 1 stdout, 2 stderr, 3 ours). It
+// is not synced, and whoever owns the rank can write it: a reader believes no more of it than what
+// ascends.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +18,9 @@
 
 namespace muster::agent {
 
-enum class Stream : std::uint8_t { kBoth = 0, kOut = 1, kErr = 2 };
+enum class Stream : std::uint8_t { kBoth = 0, kOut = 1, kErr = 2, kMuster = 3 };
 
-/// Of one rank: 4 MiB. A rank that changes its stream more often is not told apart from there on.
+/// Of one rank: 4 MiB, three months of one quiet stream. What comes behind is not told apart.
 inline constexpr std::uint64_t kOutputMarksKeptMax = 256 * 1024;
 
 class OutputMarks {
@@ -34,8 +37,11 @@ class OutputMarks {
 
   std::string path_;
   Fd file_;
-  std::uint64_t marks_left_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t marks_max_ = 0;
   bool is_full_ = false;  ///< The last mark, of kBoth, is written.
+  /// Bytes that could not be marked begin here: of nobody knows which stream.
+  std::optional<std::uint64_t> unmarked_from_;
   bool has_last_ = false;
   Stream last_stream_ = Stream::kBoth;
   std::uint64_t last_unix_ms_ = 0;
@@ -45,8 +51,8 @@ class OutputMarks {
 std::vector<OutputMark> read_marks(const std::string& path, std::uint64_t begin, std::uint64_t end,
                                    std::size_t count_max);
 
-/// Where the first byte that was written at `unix_ms` or later may lie: a second too early rather
-/// than too late. `size` when there is none; 0 without marks.
+/// Where the first byte that was written at `unix_ms` or later may lie: a second, or a minute, too
+/// early rather than too late. `size` when there is none; 0 without marks.
 std::uint64_t offset_since(const std::string& path, std::uint64_t unix_ms, std::uint64_t size);
 
 }  // namespace muster::agent

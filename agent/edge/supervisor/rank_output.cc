@@ -81,7 +81,7 @@ void RankOutput::keep(Stream stream, const char* bytes, std::size_t size) {
   if (kept < size && !is_cap_told_) {
     static const std::string note = "\nmuster: the output is too long; the rest of it is dropped\n";
     is_cap_told_ = true;
-    append(Stream::kBoth, note.data(), note.size());
+    append(Stream::kMuster, note.data(), note.size());
   }
 }
 

@@ -21,8 +21,8 @@ inline constexpr std::uint64_t kRankOutputBytesMax = std::uint64_t{256} << 20;
 
 class RankOutput {
  public:
-  /// Makes the pipes and opens NAME.log for appending, NAME.marks beside it. kIo: nothing is there
-  /// then.
+  /// Makes the pipes and opens NAME.log for appending, NAME.marks beside it. kIo: there is no
+  /// pipe then.
   Status open(const std::string& name, std::uint64_t bytes_max = kRankOutputBytesMax);
   /// The rank's ends, until close_write_ends(); closed on exec unless duplicated.
   int write_end(Stream stream) const { return pipe(stream).write_end.get(); }

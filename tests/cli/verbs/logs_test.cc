@@ -303,6 +303,19 @@ TEST(Logs, SinceBeginsWhereTheHostSaysAndBoundsTheTail) {
   EXPECT_EQ(world.output_of({"logs", "17", "--since", "5m", "-f"}), "new\n");
 }
 
+TEST(Logs, JsonJoinsACharacterThatTheOtherStreamCutInTwo) {
+  for (const std::size_t piece : {1U, 2U, 100U}) {
+    FakeWorld world;
+    Cluster cluster(world);
+    cluster.piece_bytes = piece;
+    cluster.files[0] = "\xe2\x82!\xac.";
+    cluster.marks[0] = {{0, 1000, agent::kStdout}, {2, 1000, agent::kStderr}, {3, 1000, "stdout"}};
+    const std::string out = world.output_of({"logs", "17", "--json"});
+    EXPECT_EQ(out.find("\ufffd"), std::string::npos) << out;
+    EXPECT_NE(out.find("\"offset\":0,\"text\":\"\u20ac"), std::string::npos) << out;
+  }
+}
+
 TEST(Logs, JsonNamesStreamAndTime) {
   FakeWorld world;
   Cluster cluster(world);

@@ -223,7 +223,10 @@ TEST(QuorumChange, WhereAVoterMayStillFailItDoesNotAsk) {
   four.voters.push_back({host_id('d'), "d", 120, 10, "follower"});
   agent::QuorumInfo lame = three_voters();
   lame.tolerates = 0;  // It tolerates nothing as it is.
-  for (const agent::QuorumInfo& quorum : {four, lame}) {
+  agent::QuorumInfo five = four;  // b is the one that is gone: nothing is lost without it.
+  five.voters.push_back({host_id('e'), "e", 120, 10, "follower"});
+  five.voters[1].state = "unreachable";
+  for (const agent::QuorumInfo& quorum : {four, lame, five}) {
     FakeWorld world;
     world.answers_in_turn({answer_with(sample_hosts()), answer_with(quorum), done()});
     EXPECT_EQ(world.run({"quorum", "remove", "b"}), 0) << world.err();

@@ -248,8 +248,7 @@ TEST(Jobs, ALimitShowsTheNewestAndMoreThan20Ended) {
   EXPECT_EQ(newest.substr(0, 3), "11 ");
   FakeWorld sorted;
   sorted.answers(answer_with(list));
-  EXPECT_EQ(sorted.output_of({"jobs", "--all", "--limit", "2", "--sort", "id", "--no-header", "-o",
-                              "id"}),
+  EXPECT_EQ(sorted.output_of({"jobs", "--limit", "2", "--sort", "id", "--no-header", "-o", "id"}),
             " 1\n 2\n");
 }
 

@@ -36,6 +36,7 @@ class KeptGrantsTest : public ::testing::Test {
     timespec times[2] = {};
     times[0].tv_sec = times[1].tv_sec = static_cast<time_t>((kNowMs - days_ago * kDayMs) / 1000);
     utimensat(AT_FDCWD, log.c_str(), times, 0);
+    utimensat(AT_FDCWD, directory.c_str(), times, 0);
     return directory;
   }
   bool is_there(std::uint64_t index) const { return std::filesystem::exists(directory_of(index)); }
@@ -53,6 +54,20 @@ TEST_F(KeptGrantsTest, WhatNobodyWroteToForLongerThanTheRuleSaysGoes) {
   EXPECT_EQ(kept.expire(kNowMs + 2 * kDayMs), 1U);
   EXPECT_TRUE(!is_there(1) && is_there(3));
   EXPECT_EQ(kept.expire(kNowMs - 30 * kDayMs), 0U) << "a clock set back keeps all";
+}
+
+TEST_F(KeptGrantsTest, AgeCountsFromTheEndNotFromTheLastWord) {
+  const std::string quiet = make(1, 1, 21);
+  std::filesystem::remove(quiet + "/evidence");
+  std::ofstream(quiet + "/evidence") << "0";
+  std::filesystem::remove(quiet + "/evidence");  // What the end of a grant does: now.
+  KeptGrants kept({{kDayMs, 1000}, 100});
+  kept.add({1, 1}, quiet);
+  struct stat info {};
+  ASSERT_EQ(stat(quiet.c_str(), &info), 0);
+  const std::uint64_t ended = static_cast<std::uint64_t>(info.st_mtim.tv_sec) * 1000;
+  EXPECT_EQ(kept.expire(ended + kDayMs), 0U);
+  EXPECT_EQ(kept.expire(ended + kDayMs + 1), 1U);
 }
 
 TEST_F(KeptGrantsTest, AtOnceOnlySoMuchIsRemoved) {

@@ -138,6 +138,33 @@ TEST_F(OutputFile, APieceEndsWhereItsMarksEnd) {
   EXPECT_EQ(rest->marks.front().offset, query.offset);
 }
 
+TEST_F(OutputFile, MarksThatARankMadeUpMoveNothing) {
+  write_log("abcdef");
+  for (const char byte : {'\0', '\xff', '\x07'}) {
+    std::ofstream(marks_path(), std::ios::trunc) << std::string((kOutputMarksMax + 9) * 16, byte);
+    for (const std::uint64_t offset : {0U, 3U, 6U}) {
+      OutputQuery query;
+      query.wants_marks = true;
+      query.offset = offset;
+      EXPECT_EQ(ask(query)->bytes, std::string("abcdef").substr(offset));
+      query.since_ms = 5;
+      EXPECT_LE(ask(query)->begin, 6U);
+    }
+  }
+}
+
+TEST_F(OutputFile, OfALongLifeTheLaterHalfIsMarkedByTheMinute) {
+  OutputMarks marks;
+  marks.open(marks_path());
+  for (std::uint64_t second = 0; second < kOutputMarksKeptMax / 2 + 120; ++second) {
+    marks.note(second, Stream::kOut, kNow + second * 1000);
+  }
+  const auto size = std::filesystem::file_size(marks_path()) / 16;
+  EXPECT_EQ(size, kOutputMarksKeptMax / 2 + 2);
+  EXPECT_EQ(offset_since(marks_path(), kNow + (kOutputMarksKeptMax / 2 + 119) * 1000, UINT64_MAX),
+            kOutputMarksKeptMax / 2 + 60);
+}
+
 TEST_F(OutputFile, BothPipesOfARankEndInOneFile) {
   RankOutput output;
   ASSERT_TRUE(output.open(directory_ + "/rank-0"));
@@ -164,7 +191,7 @@ TEST_F(OutputFile, BothPipesOfARankEndInOneFile) {
   EXPECT_EQ(bad->offset, 4U);
 }
 
-TEST_F(OutputFile, WhatWasDroppedIsOfNeitherStream) {
+TEST_F(OutputFile, WhatWasDroppedIsSaidInOurOwnName) {
   RankOutput output;
   ASSERT_TRUE(output.open(directory_ + "/rank-0", 3));
   ASSERT_EQ(write(output.write_end(Stream::kErr), "abcdef", 6), 6);
@@ -174,7 +201,7 @@ TEST_F(OutputFile, WhatWasDroppedIsOfNeitherStream) {
   const auto chunk = ask(query);
   EXPECT_EQ(chunk->bytes.substr(0, 4), "abc\n");
   ASSERT_EQ(chunk->marks.size(), 2U);
-  EXPECT_EQ(chunk->marks[1].stream, "");
+  EXPECT_EQ(chunk->marks[1].stream, kOurs);
   EXPECT_EQ(chunk->marks[1].offset, 3U);
 }
 
