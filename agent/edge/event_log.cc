@@ -107,10 +107,12 @@ std::string line_of(const Event& event) {
 
 Status open_event_log(bool as_json, const std::string& level, const std::string& file) {
   log_as_json = as_json;
-  const std::string folder = std::filesystem::absolute(file).parent_path().string();
-  if (!file.empty() && std::filesystem::exists(folder) && access(folder.c_str(), W_OK) != 0) {
-    // The older files are made by renaming.
-    return Error{ErrorCode::kIo, "--log-file: " + folder + " is not writable"};
+  if (!file.empty()) {
+    const std::string folder = std::filesystem::absolute(file).parent_path().string();
+    if (std::filesystem::exists(folder) && access(folder.c_str(), W_OK) != 0) {
+      // The older files are made by renaming.
+      return Error{ErrorCode::kIo, "--log-file: " + folder + " is not writable"};
+    }
   }
   spdlog::sink_ptr sink;
   try {
