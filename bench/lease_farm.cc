@@ -52,13 +52,13 @@ gossip::Endpoint endpoint_of(const sockaddr_in& address) {
   return gossip::Endpoint::ipv4(ip[0], ip[1], ip[2], ip[3], ntohs(address.sin_port));
 }
 
-HostId id_of(std::size_t index) {
-  std::array<std::uint8_t, HostId::kSizeBytes> bytes{};
-  for (std::size_t word = 0; word < 2; ++word) {
-    const std::uint64_t mixed = mix64(2 * index + word + 0x1ea5e);
-    std::memcpy(bytes.data() + 8 * word, &mixed, sizeof mixed);
+/// The same host in every run.
+std::shared_ptr<const agent::HostKey> key_of(std::size_t index) {
+  std::string seed(agent::HostKey::kSeedBytes, 's');
+  for (std::size_t i = 0; i < sizeof index; ++i) {
+    seed[i] = static_cast<char>(index >> (8 * i));
   }
-  return HostId(bytes);
+  return std::make_shared<agent::HostKey>(agent::HostKey::from_seed(seed));
 }
 
 }  // namespace
@@ -81,7 +81,8 @@ void LeaseFarm::make_host(std::size_t index, Instant now) {
   char text[64];
   std::snprintf(text, sizeof text, "sim-%05zu", index);
   host.name = text;
-  host.id = id_of(index);
+  host.key = key_of(index);
+  host.id = host.key->host_id();
   host.start = {kGeneration, StartId(index + 1)};
   host.control = address_of(index, options_.port);
   for (std::size_t gpu = 0; gpu < options_.gpus; ++gpu) {
@@ -142,6 +143,7 @@ crdt::RowOf LeaseFarm::row_of(std::size_t index) const {
   identity.boot_id = "boot-" + host.name;
   identity.rack = "rack-" + std::to_string(index / options_.rack_hosts);
   identity.version = kProductVersion;
+  identity.key = host.key->public_key();
   crdt::Capacity capacity;
   capacity.gpu_type = "H100";
   capacity.cpus = 64;
@@ -157,6 +159,9 @@ crdt::RowOf LeaseFarm::row_of(std::size_t index) const {
   put(crdt::FieldId::kCapacity, 1, crdt::encode(capacity));
   put(crdt::FieldId::kIdentity, 2, crdt::encode(identity));
   put(crdt::FieldId::kObservers, kRowSequence, crdt::encode_observers(observers_of(index)));
+  for (auto& [id, field] : row.row.fields) {
+    field.signature = host.key->sign(crdt::signed_words(host.id, id, field.version, field.bytes));
+  }
   return row;
 }
 

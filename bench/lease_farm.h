@@ -14,10 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "agent/edge/disk/host_key.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
 #include "bench/zmtp_link.h"
 #include "crdt/rows/codec.h"
+#include "crdt/rows/row_check.h"
 #include "gossip/base/rng.h"
 #include "gossip/wire/message.h"
 
@@ -87,7 +89,8 @@ class LeaseFarm {
 
  private:
   struct Host {
-    HostId id;
+    std::shared_ptr<const agent::HostKey> key;
+    HostId id;  ///< Of the key.
     AgentStart start;
     std::string name;
     gossip::Endpoint control;

@@ -25,7 +25,8 @@ bool is_founding(gossip::MessageType type) {
 Admission::Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now)
     : self_(options.self),
       cluster_(recovered_cluster(id_records)),
-      seeds_(options.seeds, options.control, now) {}
+      seeds_(options.seeds, options.control, now),
+      gate_(options.self) {}
 
 bool Admission::admits(const gossip::Envelope& envelope, const gossip::Endpoint& link,
                        PendingWrites& writes, Outbox& outbox) {

@@ -13,6 +13,7 @@
 
 #include "agent/node/outbox.h"
 #include "agent/node/pending_writes.h"
+#include "agent/node/row_gate.h"
 #include "agent/node/seed_contact.h"
 #include "agent/node/words.h"
 #include "crdt/disk/write_batch.h"
@@ -41,6 +42,8 @@ class Admission {
               Outbox& outbox);
   /// This host is of `cluster` from now on. Precondition: it had none.
   void join(ClusterId cluster, PendingWrites& writes, Outbox& outbox);
+  /// What stands between the rows in it and the store.
+  RowGate& gate() { return gate_; }
   /// A message was admitted and then meant nothing here, or was no message at all.
   void count_drop() { ++dropped_count_; }
   std::uint64_t dropped_count() const { return dropped_count_; }
@@ -67,6 +70,7 @@ class Admission {
   HostId self_;
   ClusterId cluster_;
   SeedContact seeds_;
+  RowGate gate_;
   std::uint64_t dropped_count_ = 0;
   HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
 };

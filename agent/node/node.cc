@@ -27,7 +27,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
     : options_(std::move(options)),
       admission_(options_, recovered.id, now),
       membership_(options_.self, options_.start, options_.rack, rng.fork(), now),
-      store_(options_.self, options_.start.generation, recovered.state, rng.fork()),
+      store_(options_.self, options_.start.generation, recovered.state, rng.fork(),
+             options_.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
       front_(rng.fork()),
@@ -161,6 +162,9 @@ void Node::step(Instant now, Input input) {
                    seat_.step(now, each);
                  },
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
+                 [&](RowsChecked& each) {
+                   admission_.gate().on_checked(now, std::move(each), departure_, store_, outbox_);
+                 },
                  [&](SupervisorReport& each) { gang_agent_.step(now, std::move(each.fact)); },
              },
              input);
@@ -216,12 +220,9 @@ void Node::on_message(Instant now, const gossip::Message& message) {
                                                       envelope.nonce, *std::move(body)});
     return;
   }
-  if (envelope.type == gossip::MessageType::kRows) {
-    if (auto body = crdt::decode_rows(message.body())) {
-      departure_.on_rows(now, envelope.from, *body);
-      store_.step(now, crdt::RowsReceived{envelope.from, *std::move(body)});
-      return;
-    }
+  if (envelope.type == gossip::MessageType::kRows &&
+      admission_.gate().on_rows(now, envelope.from, message.body(), departure_, store_, outbox_)) {
+    return;
   }
   if (envelope.type == gossip::MessageType::kResponse) {
     front_.on_response(reach(now), message);

@@ -74,6 +74,10 @@ void Outbox::command(SupervisorCommand command) {
   output_.supervisor.push_back(std::move(command));
 }
 
+void Outbox::check(crdt::RowsToCheck rows) {
+  output_.checks.push_back(std::move(rows));
+}
+
 void Outbox::read(ReadOutput question) {
   output_.reads.push_back(std::move(question));
 }

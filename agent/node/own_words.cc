@@ -50,6 +50,7 @@ crdt::Publish identity_field(const NodeOptions& options, bool left) {
   identity.rack = options.rack;
   identity.version = kProductVersion;
   identity.left = left;
+  identity.key = options.signer->public_key();
   return {crdt::FieldId::kIdentity, crdt::encode(identity), true};
 }
 

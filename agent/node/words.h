@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@
 #include "agent/gang/gang_agent.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/host_state.h"
+#include "crdt/rows/row_check.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/signing.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/transport.h"
@@ -39,6 +42,8 @@ struct NodeOptions {
   crdt::Capacity capacity;     ///< The inventory to offer.
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
   OutputRule output_rule{};    ///< Of this host.
+  /// Of this host's identity; never null in a Node.
+  std::shared_ptr<const gossip::Signer> signer{};
   std::int64_t unix_ms = 0;    ///< What the wall clock shows at the start; 0 = not said.
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
   /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
@@ -75,9 +80,12 @@ struct OutputRead {
   std::optional<OutputChunk> chunk;  ///< Nothing: no such rank's output here.
 };
 
-using NodeInput = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted,
-                               Paused, LeaveAsked, StopAsked, WallClockSet, OutputRead,
-                               SupervisorReport>;
+/// The rest of RowsToCheck.
+using RowsChecked = crdt::RowsChecked;
+
+using NodeInput =
+    std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused, LeaveAsked,
+                 StopAsked, WallClockSet, OutputRead, SupervisorReport, RowsChecked>;
 
 // ---- outputs ----
 
@@ -99,6 +107,9 @@ struct NodeOutput {
   std::vector<Persist> persists;
   std::vector<SupervisorCommand> supervisor;
   std::vector<ReadOutput> reads;
+  /// Rows whose signatures are to be looked at; RowsChecked answers, in any order. One that is lost
+  /// is made good by the next audit.
+  std::vector<crdt::RowsToCheck> checks;
   std::vector<Event> events;
   bool exit = false;     ///< Left; everything due has been sent.
   bool doubled = false;  ///< With exit: another agent lives under this id.

@@ -55,7 +55,7 @@ class HostShow final : public Verb {
  private:
   static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail) {
     const agent::HostUse& use = detail.use;
-    const std::string detail_text = host.detail.empty() ? "" : " (" + in_words(host.detail) + ")";
+    const std::string detail_text = host.detail.empty() ? "" : ", " + in_words(host.detail);
     std::string text =
         line("host", host.name + " " + host.id.hex()) +
         line("state", (use.is_removed ? "removed" : host.state + detail_text) + ", for " +

@@ -37,7 +37,7 @@ std::string state_text(const agent::HostInfo& host, const agent::HostUse* use) {
   if (use != nullptr && use->is_drained && host.state == "alive") {
     return use->jobs.empty() ? "drained" : "draining";
   }
-  return host.detail.empty() ? host.state : host.state + " (" + in_words(host.detail) + ")";
+  return host.detail.empty() ? host.state : host.state + ", " + in_words(host.detail);
 }
 
 /// What the log says is the cluster's; that somebody is suspect only this node says.
@@ -143,7 +143,7 @@ class Hosts final : public Verb {
   static std::string table_of(const agent::HostList& list, const std::optional<Uses>& uses) {
     Table table({{.title = "NAME"},
                  {.title = "ID"},
-                 {.title = "STATE", .columns_min = 24},
+                 {.title = "STATE", .columns_min = 12},
                  {.title = "SINCE", .is_number = true},
                  {.title = "GPUS", .is_number = true},
                  {.title = "USED", .is_number = true},

@@ -48,7 +48,7 @@ std::string ending_text(const agent::WhyHostInfo& why) {
 }
 
 std::string state_text(const agent::HostInfo& host) {
-  return host.state + (host.detail.empty() ? "" : " (" + in_words(host.detail) + ")") + " for " +
+  return host.state + (host.detail.empty() ? "" : ", " + in_words(host.detail)) + " for " +
          format_age(host.since_ms);
 }
 

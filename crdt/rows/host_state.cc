@@ -1,6 +1,7 @@
 #include "crdt/rows/host_state.h"
 
 #include "gossip/base/generation.h"
+#include "gossip/base/signing.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::crdt {
@@ -86,14 +87,15 @@ auto decode_array(std::string_view bytes, Read read)
 
 std::string encode(const Identity& identity) {
   Encoder out;
-  out.array(8).text(identity.name);
+  out.array(9).text(identity.name);
   write(out, identity.control);
   write(out, identity.bulk);
   out.num(identity.start_id)
       .text(identity.boot_id)
       .text(identity.rack)
       .text(identity.version)
-      .boolean(identity.left);
+      .boolean(identity.left)
+      .bytes(identity.key);
   return out.take();
 }
 
@@ -108,6 +110,7 @@ std::optional<Identity> decode_identity(std::string_view bytes) {
     identity.rack = in.text(kWordBytesMax);
     identity.version = in.text(kWordBytesMax);
     identity.left = in.boolean();
+    identity.key = in.text(gossip::kPublicKeyBytesMax);
     return identity;
   });
 }

@@ -33,6 +33,7 @@ struct Identity {
   std::string rack;     ///< "" = unknown.
   std::string version;  ///< Of the product.
   bool left = false;    ///< Left gracefully; stays until a newer generation says otherwise.
+  std::string key{};    ///< The public key of which the host id is a hash; what signs its row.
   bool operator==(const Identity&) const = default;
 };
 

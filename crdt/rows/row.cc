@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/generation.h"
+#include "gossip/base/signing.h"
 
 namespace muster::crdt {
 
@@ -48,8 +49,8 @@ std::vector<std::uint32_t> join(Row& row, const Row& other) {
 void write_row(gossip::Encoder& out, const Row& row) {
   out.num(row.full_from).map(row.fields.size());
   for (const auto& [id, field] : row.fields) {
-    out.u64(id).array(3).num(field.version.generation).num(field.version.sequence);
-    out.bytes(field.bytes);
+    out.u64(id).array(4).num(field.version.generation).num(field.version.sequence);
+    out.bytes(field.bytes).bytes(field.signature);
   }
 }
 
@@ -69,11 +70,12 @@ Row read_row(gossip::Reader& in) {
   }
   while (fields.ok() && fields.left() > 0) {
     const auto id = static_cast<std::uint32_t>(fields.u64_at_most(UINT32_MAX));
-    gossip::Reader triple = fields.array();
+    gossip::Reader parts = fields.array();
     Field field;
-    field.version.generation = Generation(triple.u64_at_most(kGenerationMax));
-    field.version.sequence = Sequence(triple.u64_at_most(kVersionMax));
-    field.bytes = triple.text(kFieldBytesMax);
+    field.version.generation = Generation(parts.u64_at_most(kGenerationMax));
+    field.version.sequence = Sequence(parts.u64_at_most(kVersionMax));
+    field.bytes = parts.text(kFieldBytesMax);
+    field.signature = parts.text(gossip::kSignatureBytes);
     row.fields.insert_or_assign(id, std::move(field));
   }
   return row;

@@ -33,6 +33,7 @@ struct RowVersion {
 struct Field {
   RowVersion version;
   std::string bytes;
+  std::string signature{};  ///< Of the owner: row_check.h says over what.
   /// Versions first. Equal versions with different bytes do not happen with one honest owner; the
   /// larger bytes win then, so that all readers still agree.
   auto operator<=>(const Field&) const = default;
@@ -54,8 +55,8 @@ struct Row {
 /// dropped, ascending.
 std::vector<std::uint32_t> join(Row& row, const Row& other);
 
-/// [full_from, {field: [generation, sequence, bytes]}]: the form on disk, and on the wire behind
-/// the host id.
+/// [full_from, {field: [generation, sequence, bytes, signature]}]: the form on disk, and on the
+/// wire behind the host id.
 std::string encode_row(const Row& row);
 void write_row(gossip::Encoder& out, const Row& row);
 /// Reads the two elements; fails the reader beyond the limits.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "crdt/rows/row_check.h"
 #include "gossip/base/check.h"
 #include "gossip/base/generation.h"
 #include "gossip/base/state_machine.h"
@@ -22,9 +23,10 @@ Handle(Handlers...) -> Handle<Handlers...>;
 
 }  // namespace
 
-HostStore::HostStore(HostId self, Generation generation, const Records& recovered, Rng rng)
-    : self_(self), generation_(generation), audit_(self, rng) {
-  CHECK(!self.is_zero());
+HostStore::HostStore(HostId self, Generation generation, const Records& recovered, Rng rng,
+                     std::shared_ptr<const gossip::Signer> signer)
+    : self_(self), generation_(generation), signer_(std::move(signer)), audit_(self, rng) {
+  CHECK(!self.is_zero() && signer_ != nullptr);
   CHECK(generation.value() > 0);
   recover(recovered);
 }
@@ -61,6 +63,11 @@ void HostStore::recover(const Records& recovered) {
 void HostStore::step(Instant now, Input input) {
   std::visit(Handle{[&](const Publish& publish) { on_publish(now, publish); },
                     [&](const RowsReceived& received) { on_rows(now, received); },
+                    [&](const AskFor& ask) {
+                      RowsBody question;
+                      question.want = ask.hosts;
+                      output_.messages.push_back({ask.peer, encode(question)});
+                    },
                     [&](const PeerUp& up) {
                       if (up.peer != self_) {
                         audit_.send_summary(up.peer, rows_, output_.messages);
@@ -120,6 +127,12 @@ void HostStore::begin_generation(Row& own) {
   }
 }
 
+/// Under the present sequence.
+Field HostStore::signed_field(std::uint32_t field, const std::string& bytes) const {
+  const RowVersion version{generation_, sequence_};
+  return {version, bytes, signer_->sign(signed_words(self_, field, version, bytes))};
+}
+
 void HostStore::on_publish(Instant now, const Publish& input) {
   CHECK(input.bytes.size() <= kFieldBytesMax);
   HeldRow& own = rows_.edit(self_);
@@ -130,7 +143,7 @@ void HostStore::on_publish(Instant now, const Publish& input) {
   const Field* old = own.row.field(input.field);
   if (old == nullptr || old->bytes != input.bytes) {
     sequence_ = sequence_.next();
-    own.row.fields[id] = Field{{generation_, sequence_}, input.bytes};
+    own.row.fields[id] = signed_field(id, input.bytes);
     CHECK(own.row.fields.size() <= kRowFieldsMax);
     CHECK(size_bytes(own.row) <= kRowBytesMax);
     changed(self_, own, {id});
@@ -202,7 +215,7 @@ void HostStore::say_again(HeldRow& own, Sequence beyond) {
   std::vector<std::uint32_t> said_again;
   for (auto& [id, field] : own.row.fields) {
     sequence_ = sequence_.next();
-    field.version = {generation_, sequence_};
+    field = signed_field(id, field.bytes);
     said_again.push_back(id);
   }
   changed(self_, own, said_again);

@@ -1,5 +1,6 @@
 #pragma once
-// HostStore: the rows of all hosts, as one pure machine. It owns its host's row, merges the others'
+// HostStore: the rows of all hosts, as one pure machine. It owns and signs its host's row, merges
+// the others', which were checked before they come here (crdt/rows/row_check.h),
 // and floods every change over the overlay's links; the node gives it links and carries its
 // messages, writes its batches to Environment::kState and tells membership and the scheduler what
 // changed.
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +34,7 @@
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
+#include "gossip/base/signing.h"
 #include "gossip/base/time.h"
 
 namespace muster::crdt {
@@ -55,6 +58,11 @@ struct Publish {
 struct RowsReceived {
   HostId from;
   RowsBody body;
+};
+/// Rows to ask that peer for, as a whole.
+struct AskFor {
+  HostId peer;
+  std::vector<HostId> hosts;
 };
 /// A link to this host was established: both sides compare everything they hold.
 struct PeerUp {
@@ -93,12 +101,14 @@ struct HostStoreOutput {
 
 class HostStore {
  public:
-  using Input = std::variant<Publish, RowsReceived, PeerUp, NeighboursChanged, PeerVersion>;
+  using Input = std::variant<Publish, RowsReceived, AskFor, PeerUp, NeighboursChanged, PeerVersion>;
   using Output = HostStoreOutput;
 
   /// `recovered` is what Environment::kState held; a row that does not decode is dropped with an
   /// event. `generation` is this start's, higher than that of any row of ours on disk.
-  HostStore(HostId self, Generation generation, const Records& recovered, Rng rng);
+  /// `signer`: the owner's, never null.
+  HostStore(HostId self, Generation generation, const Records& recovered, Rng rng,
+            std::shared_ptr<const gossip::Signer> signer);
 
   void step(Instant now, Input input);
   void tick(Instant now);
@@ -110,6 +120,8 @@ class HostStore {
 
   const Row* row(HostId host) const;
   const Field* field(HostId host, FieldId id) const;
+  /// Whether a row says what is not held yet, or says it otherwise.
+  bool is_news(const RowOf& news) const;
   /// All rows, in host id order.
   const std::map<HostId, HeldRow>& rows() const { return rows_.all(); }
   /// Over all rows; two stores that hold the same have the same, 0 when empty.
@@ -126,12 +138,12 @@ class HostStore {
 
   void recover(const Records& recovered);
   void begin_generation(Row& own);
+  Field signed_field(std::uint32_t field, const std::string& bytes) const;
   void flush_own();
   void see_own_row(const Row& seen);
   void say_again(HeldRow& own, Sequence beyond);
   void raise_above(Generation generation, std::string why);
 
-  bool is_news(const RowOf& news) const;
   bool fits(HostId host, const Row& news) const;
   void merge(Instant now, HostId from, const RowOf& news);
   void changed(HostId host, HeldRow& held, const std::vector<std::uint32_t>& fields);
@@ -139,6 +151,7 @@ class HostStore {
 
   const HostId self_;
   const Generation generation_;
+  const std::shared_ptr<const gossip::Signer> signer_;
   HeldRows rows_;
   Spread spread_;
   Audit audit_;

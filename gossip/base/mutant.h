@@ -24,6 +24,11 @@ enum class Mutant : std::uint8_t {
                              ///< (thesis 4.1).
   kRaftLearnerCounted,       ///< Learners count for a majority.
   kRaftSeatIgnored,          ///< The word of a host counts whatever seat it speaks from.
+  // Rows and who wrote them
+  kRowsBelieved,      ///< Rows are merged as they come, unchecked.
+  kRowKeyBelieved,    ///< The key in a row is taken for the owner's, whatever its hash.
+  kFullFromBelieved,  ///< A row may drop fields of generations above all that it shows.
+  kOwnRowBelieved,    ///< What others say our own row is, is heard unchecked.
 };
 
 struct MutantName {
@@ -44,6 +49,14 @@ inline constexpr std::array<MutantName, 11> kRaftMutants = {{
     {Mutant::kRaftConfigBeforeOwnTerm, "config_before_own_term"},
     {Mutant::kRaftLearnerCounted, "learner_counted"},
     {Mutant::kRaftSeatIgnored, "seat_ignored"},
+}};
+
+/// Of rows: found by the traitor of a swarm.
+inline constexpr std::array<MutantName, 4> kRowMutants = {{
+    {Mutant::kRowsBelieved, "rows_believed"},
+    {Mutant::kRowKeyBelieved, "row_key_believed"},
+    {Mutant::kFullFromBelieved, "full_from_believed"},
+    {Mutant::kOwnRowBelieved, "own_row_believed"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -39,7 +39,7 @@ std::string bytes_of(const std::string& hex) {
 }
 
 std::string golden_path() {
-  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol2_disk2.txt";
+  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol3_disk3.txt";
 }
 
 /// Lines of `name = hex`.
@@ -147,7 +147,7 @@ crdt::Row newer_row() {
   row.full_from = Generation(1);
   row.fields[1] = {{Generation(1), Sequence(1)}, crdt::encode(identity)};
   row.fields[99] = {{Generation(1), Sequence(2)}, Encoder().map(1).u64(7).text("new").take()};
-  return row;
+  return crdt::testing::signed_row({kPeer, row}).row;
 }
 
 std::string rows_message(const crdt::RowsBody& body) {

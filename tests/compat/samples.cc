@@ -113,7 +113,7 @@ crdt::Row row() {
   crdt::Row row;
   row.full_from = Generation(3);
   row.fields[1] = {{Generation(3), Sequence(1)}, "identity"};
-  row.fields[99] = {{Generation(3), Sequence(2)}, "of a newer version"};
+  row.fields[99] = {{Generation(3), Sequence(2)}, "of a newer version", std::string(64, 's')};
   return row;
 }
 
@@ -393,8 +393,8 @@ std::vector<Sample> row_samples() {
   rows.digests = {{kHost, 0x1234}};
   rows.complete = true;
   rows.audit = 0x5678;
-  const crdt::Identity identity{"name", kEndpoint, kEndpoint, kStart.start_id,
-                                "boot", "rack",    "0.1.0",   true};
+  const crdt::Identity identity{"name",  kEndpoint, kEndpoint, kStart.start_id, "boot", "rack",
+                                "0.1.0", true,      "key"};
   const crdt::Capacity capacity{"H100", {{"GPU-a", true}, {"GPU-b", false}}, 64, 512'000, true};
   return {
       {"message/rows", crdt::encode(rows),

@@ -5,6 +5,7 @@
 #include "gossip/base/check.h"
 #include "gossip/spread/overlay.h"
 #include "gossip/wire/message.h"
+#include "tests/gossip/base/stand_in_keys.h"
 
 namespace muster::membership {
 namespace {
@@ -66,7 +67,8 @@ void VirtualCluster::boot(std::size_t host) {
   it.neighbours.clear();
   const AgentStart start{it.generation, StartId(rng_.next())};
   it.membership = std::make_unique<Membership>(id(host), start, "", rng_.fork(), now_);
-  it.store = std::make_unique<crdt::HostStore>(id(host), it.generation, it.disk, rng_.fork());
+  it.store = std::make_unique<crdt::HostStore>(id(host), it.generation, it.disk, rng_.fork(),
+                                               gossip::testing::signer_of(id(host)));
   std::vector<crdt::FieldChange> recovered;
   for (const auto& [known, slot] : it.store->rows()) {
     for (const auto& [field, value] : slot.row.fields) {

@@ -24,6 +24,7 @@ constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 17, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 19, 0, kRecord},
     {"agent/api/jobs.h", "WhyInfo", 16, 0, kRecord},
+    {"agent/node/words.h", "NodeOptions", 16, 0, kRecord},
     {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 25, kNotSplit},
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 28, 0, kNotSplit},

@@ -1,5 +1,6 @@
 #pragma once
-// Operators of a swarm who take hosts out of service, rightly and wrongly, and reorder the queue.
+// Operators of a swarm who take hosts out of service, rightly and wrongly, and reorder the queue;
+// and the traitor among the hosts.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "agent/api/request.h"
 #include "gossip/base/rng.h"
 #include "tests/sim/profiles.h"
+#include "tests/sim/traitor.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -17,8 +19,9 @@ namespace muster::sim {
 class Operators {
  public:
   /// All outlive it. `rng` and `counts` are the swarm's.
-  Operators(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts)
-      : world_(world), rng_(rng), counts_(counts) {}
+  Operators(World& world, const SwarmProfile& profile, Rng& rng,
+            std::map<std::string, std::uint64_t>& counts)
+      : world_(world), rng_(rng), counts_(counts), traitor_(world, profile, rng, counts) {}
 
   /// One of their faults; `without_vote` is a host that may be off for long. `jobs`: submitted.
   void act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs);
@@ -37,6 +40,7 @@ class Operators {
   World& world_;
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
+  Traitor traitor_;
 };
 
 }  // namespace muster::sim

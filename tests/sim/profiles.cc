@@ -119,6 +119,19 @@ constexpr SwarmProfile drains() {
   return profile;
 }
 
+/// One member is a traitor and forges the rows of the others, all the time.
+constexpr SwarmProfile traitor() {
+  SwarmProfile profile;
+  profile.name = "traitor";
+  profile.weights = {2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0, 1};
+  profile.weight(Fault::kForged) = 60;
+  profile.first_fault = 5s;
+  profile.between_faults_min = 50ms;
+  profile.between_faults_max = 400ms;
+  profile.length_min = 30s;
+  return profile;
+}
+
 /// Words that arrive when what they are about is over, or nearly so.
 constexpr SwarmProfile very_late() {
   SwarmProfile profile;
@@ -215,12 +228,12 @@ constexpr SwarmProfile recoveries() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 17> kProfiles = {
+constexpr std::array<SwarmProfile, 18> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
-    drains(),
+    drains(),       traitor(),
 };
 
 }  // namespace

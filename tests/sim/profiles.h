@@ -49,8 +49,9 @@ enum class Fault : std::uint8_t {
   kReordered,      ///< A job gets another priority.
   kWordWrong,      ///< An agent is down, and an operator says that its ranks are gone: they run on.
   kHostRemoved,    ///< A host is off for long, is removed by an operator, and comes back.
+  kForged,         ///< A member says rows that are others', made up or as they once were.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kHostRemoved) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kForged) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {

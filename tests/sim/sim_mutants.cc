@@ -1,9 +1,9 @@
 // Goal: the simulator's checkers are worth something. Method: plant one known bug at a time and
 // search seeded runs until a checker speaks: swarms of five hosts, first with the profile that
 // leans on the conditions of the guard left out, then with all others; for reads, the histories of
-// clients; for slots of a GPU, which no cluster grants yet, an agent by itself; for cuts, a
-// scenario file. A seed whose run breaks a property without any planted bug proves nothing and is
-// left out.
+// clients; for rows, the traitor's swarm; for slots of a GPU, which no cluster grants yet, an agent
+// by itself; for cuts, a scenario file. A seed whose run breaks a property without any planted bug
+// proves nothing and is left out.
 //
 // `sim_mutants [SEEDS] [NAME]`: at most so many seeds of each kind for each; only the one named.
 
@@ -170,6 +170,13 @@ std::vector<Planted> all_planted() {
   std::vector<Planted> all;
   for (const SchedulerMutantName& each : scheduler::kSchedulerMutants) {
     all.push_back({std::string(each.name), grounds_for(each.mutant), each.mutant});
+  }
+  const auto traitor = [](std::uint64_t seed) {
+    return run_swarm_once(*swarm_profile("traitor"), seed);
+  };
+  for (const MutantName& each : kRowMutants) {
+    all.push_back(
+        {std::string(each.name), {{"traitor", traitor}}, SchedulerMutant::kNone, each.mutant});
   }
   // The raft's own simulator finds it as well; here it is what clients see of it that counts.
   all.push_back({"read_without_round",

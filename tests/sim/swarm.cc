@@ -206,18 +206,17 @@ class Swarm {
         return order_some(word_of(kind));
       case Fault::kVoterLostRaft:
         return disks_.lose_raft(removal_over_at_);
-      case Fault::kVoterAdded:
-        return change_quorum(agent::QuorumAction::kAdd, host);
       case Fault::kVoterRemoved:
         return remove_voter(host);
+      case Fault::kVoterAdded:
+        return change_quorum(agent::QuorumAction::kAdd, host);
       case Fault::kTransferred:
         return change_quorum(agent::QuorumAction::kTransfer, host);
       case Fault::kStopAsked:
         return ask_to_stop(host);
       case Fault::kBridge:
-        return bridge(host);
       case Fault::kRing:
-        return ring();
+        return kind == Fault::kRing ? ring() : bridge(host);
       case Fault::kWordsOvertaken:
         return overtake_words();
       case Fault::kDiskLied:
@@ -235,6 +234,7 @@ class Swarm {
       case Fault::kReordered:
       case Fault::kWordWrong:
       case Fault::kHostRemoved:
+      case Fault::kForged:
         return operators_.act(kind, host, some_host_without_vote(), submits_->size());
     }
   }
@@ -585,7 +585,7 @@ class Swarm {
   std::map<std::string, std::uint64_t> counts_;
   DiskFaults disks_{world_, profile_, rng_, counts_};
   LostQuorum lost_quorum_{world_, rng_, counts_};
-  Operators operators_{world_, rng_, counts_};
+  Operators operators_{world_, profile_, rng_, counts_};
 };
 
 }  // namespace

@@ -215,6 +215,11 @@ void World::drain(std::uint32_t index) {
   for (const agent::SupervisorCommand& command : output.supervisor) {
     host.farm.command(local(index), command);
   }
+  for (crdt::RowsToCheck& check : output.checks) {
+    queue_.push(now_,
+                Deliver{index, host.life,
+                        crdt::check_rows(std::move(check), gossip::testing::StandInVerifier())});
+  }
   for (const agent::ReadOutput& read : output.reads) {
     queue_.push(now_, Deliver{index, host.life, agent::OutputRead{read.request, std::nullopt}});
   }
@@ -283,6 +288,15 @@ std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
                                          gossip::encode(envelope, agent::encode(request))}});
   }
   return client;
+}
+
+void World::say_as_stranger(std::uint32_t to, std::string bytes) {
+  if (hosts_[to]->node != nullptr) {
+    queue_.push(now_ + network_.one_way(),
+                Deliver{to, hosts_[to]->life,
+                        gossip::Received{gossip::Route(kStrangerRoute), gossip::Channel::kControl,
+                                         std::move(bytes)}});
+  }
 }
 
 bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }

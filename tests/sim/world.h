@@ -14,6 +14,7 @@
 
 #include "agent/node/node.h"
 #include "gossip/base/rng.h"
+#include "tests/gossip/base/stand_in_keys.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/network.h"
@@ -117,6 +118,9 @@ class World {
   void lose_raft(std::uint32_t host, const crdt::WriteBatch& first);
   Network& network() { return network_; }
 
+  /// A member of the cluster that says what it likes: `bytes` come in on a connection of its own.
+  void say_as_stranger(std::uint32_t to, std::string bytes);
+
   // Clients. The number names the request in replies().
   std::uint64_t ask(std::uint32_t host, agent::Request request);
   const ClientReply* reply_to(std::uint64_t client) const;
@@ -138,6 +142,8 @@ class World {
   Rng& rng() { return rng_; }
   std::uint64_t hash() const { return hash_; }
   std::uint64_t steps() const { return steps_; }
+  /// What agents signed, each as its own host.
+  const gossip::testing::SignedWords& signed_words() const { return signed_; }
   void violation(const std::string& checker, const std::string& text);
   const std::vector<Violation>& violations() const { return violations_; }
 
@@ -232,6 +238,7 @@ class World {
   std::map<StreamKey, TcpStream> streams_;  ///< Those in trouble.
   std::vector<std::unique_ptr<Checker>> checkers_;
   std::vector<Violation> violations_;
+  gossip::testing::SignedWords signed_;
   std::map<std::uint64_t, ClientReply> replies_;
   std::uint64_t next_client_ = 1;
   std::uint64_t hash_ = 0;

@@ -53,6 +53,7 @@ void World::start_agent(std::uint32_t index) {
   }
   agent::NodeOptions options;
   options.self = host.id;
+  options.signer = std::make_shared<gossip::testing::StandInSigner>(host.id, &signed_);
   options.name = "h" + std::to_string(index);
   options.boot_id = "boot-" + std::to_string(host.boots);
   options.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);

@@ -12,6 +12,8 @@ namespace muster::sim {
 inline constexpr std::uint16_t kControlPort = 7450;
 inline constexpr std::uint16_t kBulkPort = 7451;
 inline constexpr std::int64_t kMillion = 1'000'000;
+/// Of the route that a traitor's words come in on: nothing goes back there.
+inline constexpr std::uint64_t kStrangerRoute = std::uint64_t{1} << 62;
 /// Of the routes that clients' requests come in on.
 inline constexpr std::uint64_t kClientRoute = std::uint64_t{1} << 63;
 

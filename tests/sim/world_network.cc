@@ -118,6 +118,9 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
     replies_[client] = ClientReply{client, *response, now_};
     return;
   }
+  if (reply.route == gossip::Route(kStrangerRoute)) {
+    return;
+  }
   const auto to = static_cast<std::uint32_t>((reply.route.value() >> 33) - 1);
   const auto channel = static_cast<gossip::Channel>(reply.route.value() >> 32 & 1);
   Link& used = link(to, from, channel);

@@ -19,7 +19,8 @@ const std::uint8_t* raw(std::string_view text) {
 
 static_assert(HostKey::kSeedBytes == crypto_sign_SEEDBYTES);
 static_assert(HostKey::kPublicKeyBytes == crypto_sign_PUBLICKEYBYTES);
-static_assert(HostKey::kSignatureBytes == crypto_sign_BYTES);
+static_assert(HostKey::kPublicKeyBytes == gossip::kPublicKeyBytesMax);
+static_assert(gossip::kSignatureBytes == crypto_sign_BYTES);
 
 Result<HostKey> HostKey::load_or_make(const crdt::Records& records) {
   if (sodium_init() < 0) {
@@ -48,7 +49,7 @@ HostKey HostKey::from_seed(std::string_view seed) {
   std::copy(seed.begin(), seed.end(), key.seed_.begin());
   CHECK(crypto_sign_seed_keypair(key.public_key_.data(), key.secret_key_.data(),
                                  key.seed_.data()) == 0);
-  key.host_id_ = host_id_of(key.public_key());
+  key.host_id_ = HostKeyVerifier().host_of(key.public_key());
   return key;
 }
 
@@ -61,21 +62,22 @@ std::string_view HostKey::public_key() const {
   return {reinterpret_cast<const char*>(public_key_.data()), public_key_.size()};
 }
 
-std::string HostKey::sign(std::string_view message) const {
-  std::string signature(kSignatureBytes, '\0');
-  crypto_sign_detached(reinterpret_cast<std::uint8_t*>(signature.data()), nullptr, raw(message),
-                       message.size(), secret_key_.data());
+std::string HostKey::sign(std::string_view words) const {
+  std::string signature(gossip::kSignatureBytes, '\0');
+  crypto_sign_detached(reinterpret_cast<std::uint8_t*>(signature.data()), nullptr, raw(words),
+                       words.size(), secret_key_.data());
   return signature;
 }
 
-bool HostKey::verify(std::string_view public_key, std::string_view message,
-                     std::string_view signature) {
-  return public_key.size() == kPublicKeyBytes && signature.size() == kSignatureBytes &&
-         crypto_sign_verify_detached(raw(signature), raw(message), message.size(),
-                                     raw(public_key)) == 0;
+bool HostKeyVerifier::verify(std::string_view public_key, std::string_view words,
+                             std::string_view signature) const {
+  return public_key.size() == HostKey::kPublicKeyBytes &&
+         signature.size() == gossip::kSignatureBytes &&
+         crypto_sign_verify_detached(raw(signature), raw(words), words.size(), raw(public_key)) ==
+             0;
 }
 
-HostId HostKey::host_id_of(std::string_view public_key) {
+HostId HostKeyVerifier::host_of(std::string_view public_key) const {
   std::array<char, kDigestBytes> digest{};
   crypto_generichash(reinterpret_cast<std::uint8_t*>(digest.data()), digest.size(), raw(public_key),
                      public_key.size(), nullptr, 0);

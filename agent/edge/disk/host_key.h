@@ -12,17 +12,17 @@
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
+#include "gossip/base/signing.h"
 
 namespace muster::agent {
 
 /// Where the seed is kept in Environment::kId.
 inline constexpr std::string_view kHostKeyRecord = "key/seed";
 
-class HostKey {
+class HostKey final : public gossip::Signer {
  public:
   static constexpr std::size_t kSeedBytes = 32;
   static constexpr std::size_t kPublicKeyBytes = 32;
-  static constexpr std::size_t kSignatureBytes = 64;
 
   /// The key in `records` (of kId), or a new random one. kCorrupt: a record of the wrong size;
   /// kIo: no source of randomness.
@@ -32,16 +32,12 @@ class HostKey {
 
   HostKey(const HostKey&) = default;
   HostKey& operator=(const HostKey&) = default;
-  ~HostKey();
+  ~HostKey() override;
 
   /// First 16 bytes of BLAKE2b-256 of the public key.
   HostId host_id() const { return host_id_; }
-  std::string_view public_key() const;
-  std::string sign(std::string_view message) const;
-  /// False also for keys and signatures of the wrong size: they come from others.
-  static bool verify(std::string_view public_key, std::string_view message,
-                     std::string_view signature);
-  static HostId host_id_of(std::string_view public_key);
+  std::string_view public_key() const override;
+  std::string sign(std::string_view words) const override;
 
   /// What to commit to kId before the id is told to anyone; empty when it was loaded.
   crdt::WriteBatch writes() const;
@@ -54,6 +50,15 @@ class HostKey {
   std::array<std::uint8_t, 64> secret_key_{};
   HostId host_id_;
   bool is_new_ = false;
+};
+
+/// Of what a HostKey signed. Safe from any thread.
+class HostKeyVerifier final : public gossip::Verifier {
+ public:
+  /// False also for keys and signatures of the wrong size.
+  bool verify(std::string_view public_key, std::string_view words,
+              std::string_view signature) const override;
+  HostId host_of(std::string_view public_key) const override;
 };
 
 }  // namespace muster::agent

@@ -70,13 +70,14 @@ void EventLoop::wait(Instant deadline) {
                                               : std::min<Duration>(kTurnMax, deadline - before);
   std::vector<int> fds = parts_.supervisors->fds();
   fds.push_back(parts_.storage->fd());
+  fds.push_back(parts_.row_check->fd());
   fds.push_back(parts_.stop_fd);
   parts_.transport->wait(until, fds);
   notice_pause(before, until);
   if (parts_.transport->readable(parts_.stop_fd)) {
     on_stop_signal();
   }
-  fds.resize(fds.size() - 2);
+  fds.resize(fds.size() - 3);
   for (const int fd : fds) {
     if (parts_.transport->readable(fd)) {
       parts_.supervisors->on_readable(fd);
@@ -132,6 +133,10 @@ bool EventLoop::take_inputs() {
     has_any = true;
     std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
   }
+  for (crdt::RowsChecked& rows : parts_.row_check->take_checked()) {
+    has_any = true;
+    step(std::move(rows));
+  }
   for (const std::uint64_t id : parts_.storage->take_completed()) {
     has_any = true;
     step(Persisted{id});
@@ -168,6 +173,12 @@ void EventLoop::drain() {
   }
   for (const SupervisorCommand& each : output.supervisor) {
     command(each);
+  }
+  for (crdt::RowsToCheck& check : output.checks) {
+    if (!parts_.row_check->submit(std::move(check)) && !are_rows_dropped_) {
+      are_rows_dropped_ = true;  // Once a start: the next audit brings them again.
+      log_event({Severity::kWarn, "rows_dropped", {{"why", "more to check than is kept"}}});
+    }
   }
   for (const ReadOutput& read : output.reads) {
     read_output(read);

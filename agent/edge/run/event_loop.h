@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/edge/run/row_check_thread.h"
 #include "agent/edge/supervisor/rank_supervisor.h"
 #include "agent/node/node.h"
 #include "crdt/edge/lmdb_store.h"
@@ -19,6 +20,7 @@ namespace muster::agent {
 struct LoopParts {
   std::unique_ptr<gossip::ZmqTransport> transport;
   std::unique_ptr<crdt::StorageThread> storage;
+  std::unique_ptr<RowCheckThread> row_check;
   std::unique_ptr<RankSupervisors> supervisors;
   std::unique_ptr<Node> node;
   int stop_fd = -1;  ///< Readable when the process was asked to end.
@@ -55,6 +57,7 @@ class EventLoop {
   std::optional<End> end_;
   bool was_paused_ = false;
   bool stop_asked_ = false;
+  bool are_rows_dropped_ = false;
   Generation raise_to_;
   WallClock told_wall_clock_;
 };

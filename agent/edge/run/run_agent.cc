@@ -208,6 +208,7 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   parts.storage = std::make_unique<crdt::StorageThread>(data->take_stores());
   NodeOptions node;
   node.self = key->host_id();
+  node.signer = std::make_shared<HostKey>(*key);
   node.start = start.start;
   node.name = options.name;
   node.boot_id = boot_id();
@@ -230,6 +231,7 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   supervisors.address = node.control;
   supervisors.kept.rule = options.output_rule;
   parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
+  parts.row_check = std::make_unique<RowCheckThread>(std::make_unique<HostKeyVerifier>());
   parts.node = std::make_unique<Node>(std::move(node), recovered, Rng(random_number()), boot_now());
   return parts;
 }

@@ -16,6 +16,7 @@
 #include "gossip/wire/wire.h"
 #include "membership/rings.h"
 #include "scheduler/placement/explain.h"
+#include "tests/gossip/base/stand_in_keys.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::agent {
@@ -52,7 +53,8 @@ class ReadModelTest : public testing::Test {
 };
 
 TEST_F(ReadModelTest, WhyAHostIsSeenAsItIsSaysWhoHearsIt) {
-  crdt::HostStore store(host_id(9), Generation(1), {}, Rng(1));
+  crdt::HostStore store(host_id(9), Generation(1), {}, Rng(1),
+                        gossip::testing::signer_of(host_id(9)));
   membership::Member& member = members_[host_id(1)];
   member.host = host_id(1);
   member.state = membership::MemberState::kSuspect;
@@ -210,7 +212,8 @@ TEST_F(ReadModelTest, PagesNameEachOfTenThousandHostsOnce) {
     identity.name = "a-host-with-a-name-of-usual-length-" + std::to_string(host);
     addresses_.learn(host_id(host), identity);
   }
-  const crdt::HostStore store(host_id(1), Generation(1), {}, Rng(2));
+  const crdt::HostStore store(host_id(1), Generation(1), {}, Rng(2),
+                              gossip::testing::signer_of(host_id(1)));
   const HostsKnown known{members_, [](HostId) { return std::vector<membership::Accusation>(); },
                          store,    addresses_,
                          {},       Instant()};

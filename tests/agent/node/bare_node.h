@@ -13,6 +13,8 @@
 #include "agent/api/request.h"
 #include "agent/node/node.h"
 #include "gossip/base/version.h"
+#include "tests/crdt/rows/signed_row.h"
+#include "tests/gossip/base/stand_in_keys.h"
 
 namespace muster::agent::testing {
 
@@ -36,6 +38,14 @@ inline std::string submit_arguments() {
   return encode_payload(SubmitArgs{"key", spec});
 }
 
+/// Each signed by its owner.
+inline crdt::RowsBody signed_rows(crdt::RowsBody rows) {
+  for (crdt::RowOf& row : rows.rows) {
+    row = crdt::testing::signed_row(std::move(row));
+  }
+  return rows;
+}
+
 class BareNode {
  public:
   /// `expect` 1: it founds a cluster of its own. 0: it waits for others.
@@ -45,6 +55,7 @@ class BareNode {
                     bool has_seed = false, crdt::Capacity capacity = {}) {
     NodeOptions options;
     options.self = kSelf;
+    options.signer = gossip::testing::signer_of(kSelf);
     options.start = {Generation(1), StartId(11)};
     options.name = "self";
     options.boot_id = "boot";
@@ -148,6 +159,9 @@ class BareNode {
       if (persist.id != 0) {
         feed(Persisted{persist.id});
       }
+    }
+    for (crdt::RowsToCheck& check : output.checks) {
+      feed(crdt::check_rows(std::move(check), gossip::testing::StandInVerifier()));
     }
     exited_ = exited_ || output.exit || output.raise_to.has_value();
     node_->check_invariants();

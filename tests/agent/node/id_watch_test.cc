@@ -40,7 +40,7 @@ class OneId : public BareNode {
     crdt::RowsBody rows;
     rows.rows.push_back(row);
     transport.clear();
-    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(testing::signed_rows(rows))));
     pass(1s);
     const std::vector<Nonce> nonces = asked(testing::kPeerControl, MessageType::kHello);
     ASSERT_FALSE(nonces.empty());
@@ -64,7 +64,7 @@ class OneId : public BareNode {
         {start.generation, sequence}, crdt::encode(identity)};
     crdt::RowsBody rows;
     rows.rows.push_back(row);
-    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(testing::signed_rows(rows))));
   }
   static std::string under_own_id(const membership::Body& body, Nonce nonce) {
     gossip::Envelope own = envelope(membership::type_of(body));

@@ -59,7 +59,7 @@ class Forwarding : public testing::BareNode {
     put(crdt::FieldId::kQuorum, crdt::encode(quorum));
     crdt::RowsBody rows;
     rows.rows.push_back(row);
-    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(testing::signed_rows(rows))));
   }
   /// The third host says that it leads now.
   void third_leads() {
@@ -72,7 +72,7 @@ class Forwarding : public testing::BareNode {
         {Generation(1), Sequence(9)}, crdt::encode(quorum)};
     crdt::RowsBody rows;
     rows.rows.push_back(row);
-    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(rows)));
+    receive(gossip::encode(envelope(MessageType::kRows), crdt::encode(testing::signed_rows(rows))));
   }
   /// The hosts' addresses that requests were passed on to since, and the last one's number.
   std::vector<gossip::Endpoint> passed_on_to() {
@@ -236,7 +236,8 @@ TEST(Node, LeavingEndsWhenThePeersHaveTheGoodbye) {
   EXPECT_FALSE(bare.has_exited());
   crdt::RowsBody rows;
   rows.rows.push_back({kSelf, *bare.node().store().row(kSelf)});
-  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows), crdt::encode(rows)));
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows),
+                              crdt::encode(testing::signed_rows(rows))));
   bare.pass(150ms);
   EXPECT_TRUE(bare.has_exited());
 }

@@ -79,9 +79,9 @@ TEST(Node, ASeedThatWasMetBeforeItHadAClusterIsAskedAgain) {
   rows.rows[0].row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)] = {
       {Generation(1), Sequence(1)}, crdt::encode(identity)};
   const auto say = [&](ClusterId cluster) {
-    bare.receive_on(
-        testing::kPeerControl,
-        gossip::encode(BareNode::envelope(MessageType::kRows, cluster), crdt::encode(rows)));
+    bare.receive_on(testing::kPeerControl,
+                    gossip::encode(BareNode::envelope(MessageType::kRows, cluster),
+                                   crdt::encode(testing::signed_rows(rows))));
   };
   const auto asks_for_its_row = [&bare] {
     for (const gossip::TransportOutput& each : bare.transport) {
@@ -108,6 +108,48 @@ TEST(Node, ASeedThatWasMetBeforeItHadAClusterIsAskedAgain) {
   bare.transport.clear();
   bare.pass(1500ms);
   EXPECT_FALSE(asks_for_its_row());
+}
+
+/// Its news has to be checked first; the answer still takes the shortest way, which may be the only
+/// one.
+TEST(Node, AQuestionBesideNewsIsAnsweredOnItsConnection) {
+  BareNode bare(0, kCluster);
+  crdt::Identity identity;
+  identity.name = "peer";
+  identity.control = testing::kPeerControl;
+  crdt::RowsBody rows;
+  rows.rows.push_back({kPeer, {Generation(1), {}}});
+  rows.rows[0].row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)] = {
+      {Generation(1), Sequence(1)}, crdt::encode(identity)};
+  rows.want = {testing::kSelf};
+  bare.transport.clear();
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows),
+                              crdt::encode(testing::signed_rows(rows))));
+  EXPECT_TRUE(std::any_of(bare.transport.begin(), bare.transport.end(), [](const auto& each) {
+    const auto* reply = std::get_if<gossip::Reply>(&each);
+    const auto message = gossip::decode(reply == nullptr ? "" : reply->bytes);
+    return reply != nullptr && reply->route == testing::kRoute && message.has_value() &&
+           message->envelope().type == MessageType::kRows;
+  }));
+}
+
+/// What a member says of another goes by that one's signature, and is named when it does not hold.
+TEST(Node, AForgedRowIsLeftOutAndSaid) {
+  BareNode bare(0, kCluster);
+  crdt::Identity identity;
+  identity.name = "third";
+  const HostId third = HostId::from_bytes("third___________");
+  crdt::RowOf row{third, {Generation(1), {}}};
+  row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)] = {
+      {Generation(1), Sequence(1)}, crdt::encode(identity)};
+  crdt::RowsBody rows;
+  rows.rows.push_back(crdt::testing::signed_row(row));
+  rows.rows[0].row.fields.begin()->second.version.sequence = Sequence(2);
+  for (int i = 0; i < 3; ++i) {
+    bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows), crdt::encode(rows)));
+  }
+  EXPECT_EQ(bare.node().store().row(third), nullptr);
+  EXPECT_EQ(bare.count("row_forged"), 1U) << "one alarm for what one sender says in a row";
 }
 
 TEST(Node, AForeignMemberDoesNotKeepANodeFromFoundingItsOwnCluster) {
@@ -152,7 +194,7 @@ std::string rows_of_peer(AgentStart start) {
   rows.rows.push_back(row);
   gossip::Envelope envelope = BareNode::envelope(MessageType::kRows);
   envelope.generation = start.generation;
-  return gossip::encode(envelope, crdt::encode(rows));
+  return gossip::encode(envelope, crdt::encode(testing::signed_rows(rows)));
 }
 
 TEST(Node, ALaterStartCountsOnceTheRowSaysSo) {

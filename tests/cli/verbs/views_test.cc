@@ -20,10 +20,10 @@ TEST(Hosts, Table) {
   world.answers(answer_with(sample_hosts()));
   world.uses = sample_uses();
   EXPECT_EQ("\n" + world.output_of({"hosts"}), R"(
-NAME  ID        STATE                 SINCE  GPUS  USED  FREE  TYPE  RACK  ADDRESS        VOTER
-a     61616161  alive                    1h     8     6     2  H100  r1    10.0.0.1:7450  leader
-b     62626262  unreachable (silent)     2h   7/8     8     0  H100  r1    10.0.0.1:7450  voter
-c     63636363  alive                    1h     8     -     -  H100        10.0.0.1:7450
+NAME  ID        STATE                SINCE  GPUS  USED  FREE  TYPE  RACK  ADDRESS        VOTER
+a     61616161  alive                   1h     8     6     2  H100  r1    10.0.0.1:7450  leader
+b     62626262  unreachable, silent     2h   7/8     8     0  H100  r1    10.0.0.1:7450  voter
+c     63636363  alive                   1h     8     -     -  H100        10.0.0.1:7450
 H100: 16 GPUs on 2 hosts, 14 used, 2 free
 )");
   EXPECT_EQ(world.err(), "");
@@ -471,12 +471,12 @@ TEST(Version, OfBothSides) {
   FakeWorld text;
   text.answers(answer_with(node));
   EXPECT_EQ(text.output_of({"version"}),
-            "muster 0.1.0 (protocol 2)\n"
+            "muster 0.1.0 (protocol 3)\n"
             "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
   FakeWorld json;
   json.answers(answer_with(node));
   EXPECT_EQ(json.output_of({"version", "--json"}),
-            R"({"product":"0.1.0","protocol":2,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
+            R"({"product":"0.1.0","protocol":3,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
             R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
             "\n");
 }
@@ -484,7 +484,7 @@ TEST(Version, OfBothSides) {
 TEST(Version, WithoutANodeIsStillAnswered) {
   FakeWorld world;
   world.refuses_connections();
-  EXPECT_EQ(world.output_of({"version", "--node", "n:1"}), "muster 0.1.0 (protocol 2)\n");
+  EXPECT_EQ(world.output_of({"version", "--node", "n:1"}), "muster 0.1.0 (protocol 3)\n");
   EXPECT_EQ(world.err(), "muster: no agent answers at n:1\n");
 }
 

@@ -25,7 +25,7 @@ TEST(WhyHost, SaysWhoHearsItAndWhoDoesNot) {
   FakeWorld world;
   world.answers_in_turn({answer_with(sample_hosts()), answer_with(sample_why_host())});
   EXPECT_EQ(world.output_of({"why-host", "b"}),
-            "host b (62626262) is unreachable (silent) for 12s, as host a sees it\n"
+            "host b (62626262) is unreachable, silent for 12s, as host a sees it\n"
             "2 of its 4 observers get no answer from it; 2 make it suspect, 3 unreachable\n"
             "\n"
             "OBSERVER  CLAIM                                                               SINCE\n"

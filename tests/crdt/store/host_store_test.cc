@@ -7,6 +7,7 @@
 
 #include "gossip/base/generation.h"
 #include "gossip/base/rng.h"
+#include "tests/gossip/base/stand_in_keys.h"
 
 namespace muster::crdt {
 namespace {
@@ -23,7 +24,8 @@ class StoreMesh : public ::testing::Test {
  protected:
   void start(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      stores_.push_back(std::make_unique<HostStore>(host(i), Generation(1), Records{}, Rng(i + 1)));
+      stores_.push_back(std::make_unique<HostStore>(host(i), Generation(1), Records{}, Rng(i + 1),
+                                                    gossip::testing::signer_of(host(i))));
     }
     std::vector<HostId> everyone;
     for (std::size_t i = 0; i < count; ++i) {
@@ -202,7 +204,8 @@ TEST_F(StoreMesh, ANewGenerationDropsTheFieldsOfTheOldOne) {
   const Row row = *stores_[0]->row(host(0));
   disk["row/" + std::string(host(0).bytes())] = encode_row(row);
   disk["row/short"] = "garbage";
-  stores_[0] = std::make_unique<HostStore>(host(0), Generation(2), disk, Rng(9));
+  stores_[0] = std::make_unique<HostStore>(host(0), Generation(2), disk, Rng(9),
+                                           gossip::testing::signer_of(host(0)));
   step(0, NeighboursChanged{{host(1)}});
   publish(0, "new");
   pass(milliseconds(20));
@@ -217,7 +220,8 @@ TEST_F(StoreMesh, ARestoredDiskIsOverruledBeyondWhatPeersRemember) {
   for (int i = 0; i < 5; ++i) {
     publish(0, std::to_string(i));
   }
-  stores_[0] = std::make_unique<HostStore>(host(0), Generation(1), Records{}, Rng(9));
+  stores_[0] = std::make_unique<HostStore>(host(0), Generation(1), Records{}, Rng(9),
+                                           gossip::testing::signer_of(host(0)));
   step(0, NeighboursChanged{{host(1)}});
   publish(0, "again");
   step(0, PeerUp{host(1)});
@@ -233,7 +237,8 @@ TEST_F(StoreMesh, AFieldThatOnlyAnotherLifeOfThisGenerationSaidMakesItRise) {
   start(2);
   publish(0, "said", true, FieldId::kEvidence);
   pass(milliseconds(20));
-  stores_[0] = std::make_unique<HostStore>(host(0), Generation(1), Records{}, Rng(9));
+  stores_[0] = std::make_unique<HostStore>(host(0), Generation(1), Records{}, Rng(9),
+                                           gossip::testing::signer_of(host(0)));
   step(0, NeighboursChanged{{host(1)}});
   publish(0, "again");
   step(0, PeerUp{host(1)});
@@ -242,25 +247,27 @@ TEST_F(StoreMesh, AFieldThatOnlyAnotherLifeOfThisGenerationSaidMakesItRise) {
 }
 
 TEST_F(StoreMesh, AnotherLifeOfThisGenerationOnItsDiskMakesItRise) {
-  HostStore first(host(0), Generation(1), Records{}, Rng(9));
+  HostStore first(host(0), Generation(1), Records{}, Rng(9), gossip::testing::signer_of(host(0)));
   first.step(now_, Publish{FieldId::kEvidence, "said", true});
   Records disk;
   for (const Write& write : first.take_output().writes) {
     disk[write.key] = write.value.value();
   }
-  HostStore second(host(0), Generation(1), disk, Rng(9));
+  HostStore second(host(0), Generation(1), disk, Rng(9), gossip::testing::signer_of(host(0)));
   EXPECT_EQ(second.take_output().raise_above, Generation(1)) << "id/ went back, state/ did not";
-  HostStore later(host(0), Generation(2), disk, Rng(9));
+  HostStore later(host(0), Generation(2), disk, Rng(9), gossip::testing::signer_of(host(0)));
   EXPECT_EQ(later.take_output().raise_above, std::nullopt);
 }
 
 TEST_F(StoreMesh, AnOlderGenerationThanPeersRememberIsToldToRise) {
   start(2);
-  stores_[1] = std::make_unique<HostStore>(host(1), Generation(5), Records{}, Rng(9));
+  stores_[1] = std::make_unique<HostStore>(host(1), Generation(5), Records{}, Rng(9),
+                                           gossip::testing::signer_of(host(1)));
   publish(1, "five");
   step(1, NeighboursChanged{{host(0)}});
   step(1, PeerUp{host(0)});
-  stores_[1] = std::make_unique<HostStore>(host(1), Generation(2), Records{}, Rng(9));
+  stores_[1] = std::make_unique<HostStore>(host(1), Generation(2), Records{}, Rng(9),
+                                           gossip::testing::signer_of(host(1)));
   publish(1, "two");
   step(1, PeerUp{host(0)});
   EXPECT_EQ(raise_above_, Generation(5));

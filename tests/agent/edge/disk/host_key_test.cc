@@ -31,7 +31,7 @@ TEST(HostKey, AWrongSeedRecordIsCorrupt) {
 
 TEST(HostKey, TheIdFollowsFromTheSeedForEver) {
   const HostKey key = HostKey::from_seed(std::string(HostKey::kSeedBytes, '\x01'));
-  EXPECT_EQ(key.host_id(), HostKey::host_id_of(key.public_key()));
+  EXPECT_EQ(key.host_id(), HostKeyVerifier().host_of(key.public_key()));
   EXPECT_EQ(key.host_id().hex(), "c5e21ab1c9f6022d81c3b25e3436cb7f");
 }
 
@@ -39,11 +39,11 @@ TEST(HostKey, SignaturesVerifyAndForgeriesDoNot) {
   const HostKey key = HostKey::from_seed(std::string(HostKey::kSeedBytes, '\x01'));
   const HostKey other = HostKey::from_seed(std::string(HostKey::kSeedBytes, '\x02'));
   const std::string signature = key.sign("message");
-  EXPECT_TRUE(HostKey::verify(key.public_key(), "message", signature));
-  EXPECT_FALSE(HostKey::verify(key.public_key(), "massage", signature));
-  EXPECT_FALSE(HostKey::verify(other.public_key(), "message", signature));
-  EXPECT_FALSE(HostKey::verify("", "message", signature));
-  EXPECT_FALSE(HostKey::verify(key.public_key(), "message", "short"));
+  EXPECT_TRUE(HostKeyVerifier().verify(key.public_key(), "message", signature));
+  EXPECT_FALSE(HostKeyVerifier().verify(key.public_key(), "massage", signature));
+  EXPECT_FALSE(HostKeyVerifier().verify(other.public_key(), "message", signature));
+  EXPECT_FALSE(HostKeyVerifier().verify("", "message", signature));
+  EXPECT_FALSE(HostKeyVerifier().verify(key.public_key(), "message", "short"));
 }
 
 }  // namespace

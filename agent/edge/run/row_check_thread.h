@@ -1,0 +1,42 @@
+#pragma once
+// Looks at the signatures of rows, away from the event loop: one costs 74 us, and after a cut there
+// are tens of thousands. The same news arrives from several neighbours at once, so what was found
+// good is remembered for a while.
+//
+// submit() and take_checked() belong to the event loop's thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "crdt/rows/row_check.h"
+#include "gossip/base/signing.h"
+
+namespace muster::agent {
+
+/// Bytes of rows that wait. What comes on top is dropped: the next audit brings it again.
+inline constexpr std::size_t kRowCheckBytesMax = std::size_t{32} << 20;
+/// Signatures that are remembered as good.
+inline constexpr std::size_t kGoodSignaturesMax = 8192;
+
+class RowCheckThread {
+ public:
+  explicit RowCheckThread(std::unique_ptr<const gossip::Verifier> verifier);
+  ~RowCheckThread();
+  RowCheckThread(const RowCheckThread&) = delete;
+  RowCheckThread& operator=(const RowCheckThread&) = delete;
+
+  /// Never blocks. False: dropped, for too much waits.
+  bool submit(crdt::RowsToCheck rows);
+  /// Readable while take_checked() may have something.
+  int fd() const;
+  /// In the order of submit(), and makes fd() silent.
+  std::vector<crdt::RowsChecked> take_checked();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,128 @@
+// Checks away from the loop: in order, each signature once, bounded.
+
+#include "agent/edge/run/row_check_thread.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <future>
+
+#include "tests/crdt/rows/signed_row.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+
+HostId host(std::size_t number) {
+  return HostId::from_bytes(std::string(15, 'h') + static_cast<char>('a' + number));
+}
+
+crdt::RowsToCheck rows_of(std::size_t number, std::uint64_t sequence, std::size_t bytes = 4) {
+  crdt::RowOf row{host(number), {Generation(1), {}}};
+  row.row.fields[4] = {{Generation(1), Sequence(sequence)}, std::string(bytes, 'x')};
+  crdt::RowsToCheck rows;
+  rows.body.rows.push_back(crdt::testing::signed_row(std::move(row)));
+  rows.keys.emplace_back(host(number).bytes());
+  return rows;
+}
+
+/// Counts what it is asked.
+class Counting final : public gossip::Verifier {
+ public:
+  explicit Counting(std::atomic<int>& count) : count_(count) {}
+  bool verify(std::string_view key, std::string_view words,
+              std::string_view signature) const override {
+    ++count_;
+    return stand_in_.verify(key, words, signature);
+  }
+  HostId host_of(std::string_view key) const override { return stand_in_.host_of(key); }
+
+ private:
+  gossip::testing::StandInVerifier stand_in_;
+  std::atomic<int>& count_;
+};
+
+class RowCheckThreadTest : public ::testing::Test {
+ protected:
+  std::vector<crdt::RowsChecked> take(std::size_t count) {
+    std::vector<crdt::RowsChecked> all;
+    while (all.size() < count) {
+      pollfd entry{thread_.fd(), POLLIN, 0};
+      if (poll(&entry, 1, kPatienceMs) <= 0) {
+        ADD_FAILURE() << all.size() << " of " << count;
+        break;
+      }
+      for (crdt::RowsChecked& each : thread_.take_checked()) {
+        all.push_back(std::move(each));
+      }
+    }
+    return all;
+  }
+
+  std::atomic<int> asked_ = 0;
+  RowCheckThread thread_{std::make_unique<Counting>(asked_)};
+};
+
+TEST_F(RowCheckThreadTest, AnswersInTheOrderOfTheQuestions) {
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    ASSERT_TRUE(thread_.submit(rows_of(i % 3, i)));
+  }
+  const std::vector<crdt::RowsChecked> checked = take(50);
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    EXPECT_EQ(checked.at(i - 1).body.rows.at(0).row.fields.at(4).version.sequence, Sequence(i));
+    EXPECT_EQ(checked[i - 1].forged, 0U);
+  }
+}
+
+TEST_F(RowCheckThreadTest, TheSameNewsFromSixNeighboursIsLookedAtOnce) {
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(thread_.submit(rows_of(1, 7)));
+  }
+  take(6);
+  EXPECT_EQ(asked_, 1);
+  crdt::RowsToCheck forged = rows_of(1, 7);
+  forged.body.rows[0].row.fields[4].bytes = "else";  // Under a signature that is known as good.
+  ASSERT_TRUE(thread_.submit(forged));
+  EXPECT_EQ(take(1).at(0).forged, 1U);
+  EXPECT_EQ(asked_, 2);
+}
+
+/// Answers once it is let go.
+class Waiting final : public gossip::Verifier {
+ public:
+  explicit Waiting(std::shared_future<void> go) : go_(std::move(go)) {}
+  bool verify(std::string_view key, std::string_view words,
+              std::string_view signature) const override {
+    go_.wait();
+    return stand_in_.verify(key, words, signature);
+  }
+  HostId host_of(std::string_view key) const override { return stand_in_.host_of(key); }
+
+ private:
+  gossip::testing::StandInVerifier stand_in_;
+  std::shared_future<void> go_;
+};
+
+TEST(RowCheckThread, WhatIsTooMuchIsDroppedAndTheRestIsAnswered) {
+  std::promise<void> go;
+  RowCheckThread thread(std::make_unique<Waiting>(go.get_future().share()));
+  std::uint64_t taken = 0;
+  while (thread.submit(rows_of(1, taken + 1, crdt::kFieldBytesMax)) && taken < 3000) {
+    ++taken;
+  }
+  EXPECT_GT(taken, 400U);
+  EXPECT_LT(taken, 600U) << "32 MiB of 64 KiB each";
+  go.set_value();
+  std::uint64_t checked = 0;
+  while (checked < taken) {
+    pollfd entry{thread.fd(), POLLIN, 0};
+    ASSERT_GT(poll(&entry, 1, kPatienceMs), 0);
+    checked += thread.take_checked().size();
+  }
+  EXPECT_TRUE(thread.submit(rows_of(1, 9999))) << "there is room again";
+}
+
+}  // namespace
+}  // namespace muster::agent

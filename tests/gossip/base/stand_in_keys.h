@@ -1,0 +1,75 @@
+#pragma once
+// Signatures for tests and for the simulator: cheap, the same in every run, and nobody's but the
+// owner's. Whoever holds a StandInSigner of a host can sign as that host; nothing else can. The
+// public key is the host id itself.
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gossip/base/ids.h"
+#include "gossip/base/signing.h"
+
+namespace muster::gossip::testing {
+
+/// What was ever signed, by whom: for checkers.
+using SignedWords = std::set<std::pair<HostId, std::uint64_t>>;
+
+inline std::uint64_t hash_of(std::string_view words, std::uint64_t seed) {
+  std::uint64_t hash = seed ^ 0xcbf29ce484222325U;
+  for (const char letter : words) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  }
+  return hash ^ (hash >> 29);
+}
+
+class StandInVerifier final : public Verifier {
+ public:
+  bool verify(std::string_view public_key, std::string_view words,
+              std::string_view signature) const override {
+    return signature.size() == kSignatureBytes && signature == signature_of(public_key, words);
+  }
+  HostId host_of(std::string_view public_key) const override {
+    return HostId::from_bytes(public_key);
+  }
+
+ private:
+  friend class StandInSigner;
+  static std::string signature_of(std::string_view public_key, std::string_view words) {
+    constexpr std::uint64_t kSecret = 0x5ec5e75ec5e75ec5U;
+    const std::uint64_t hash = hash_of(words, hash_of(public_key, kSecret));
+    std::string signature(kSignatureBytes, '\0');
+    for (std::size_t i = 0; i < sizeof hash; ++i) {
+      signature[i] = static_cast<char>(hash >> (8 * i));
+    }
+    return signature;
+  }
+};
+
+class StandInSigner final : public Signer {
+ public:
+  /// `said`: where it writes down what it signs; may be null, else it outlives this.
+  explicit StandInSigner(HostId host, SignedWords* said = nullptr)
+      : host_(host), key_(host.bytes()), said_(said) {}
+  std::string sign(std::string_view words) const override {
+    if (said_ != nullptr) {
+      said_->emplace(host_, hash_of(words, 0));
+    }
+    return StandInVerifier::signature_of(key_, words);
+  }
+  std::string_view public_key() const override { return key_; }
+
+ private:
+  HostId host_;
+  std::string key_;
+  SignedWords* said_;
+};
+
+inline std::shared_ptr<const Signer> signer_of(HostId host) {
+  return std::make_shared<StandInSigner>(host);
+}
+
+}  // namespace muster::gossip::testing

@@ -1,0 +1,156 @@
+#include "tests/sim/traitor.h"
+
+#include <iterator>
+#include <utility>
+
+#include "crdt/rows/row_check.h"
+#include "gossip/base/version.h"
+#include "gossip/wire/message.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr std::size_t kHeardMax = 64;
+constexpr Duration kBetweenLooks = std::chrono::seconds(1);
+
+/// The last host.
+HostId traitor_of(const World& world) {
+  return world.id(world.size() - 1);
+}
+
+}  // namespace
+
+Traitor::Traitor(World& world, const SwarmProfile& profile, Rng& rng,
+                 std::map<std::string, std::uint64_t>& counts)
+    : world_(world), rng_(rng), counts_(counts) {
+  if (profile.has(Fault::kForged)) {
+    world.add_checker(std::make_unique<RowsAreTheirOwners>());
+  }
+}
+
+std::optional<crdt::RowOf> Traitor::some_row() {
+  std::vector<crdt::RowOf> rows;
+  for (std::uint32_t host = 0; host < world_.size(); ++host) {
+    if (world_.is_running(host)) {
+      for (const auto& [id, held] : world_.node(host).store().rows()) {
+        rows.push_back({id, held.row});
+      }
+    }
+  }
+  return rows.empty() ? std::nullopt : std::optional(rows[rng_.below(rows.size())]);
+}
+
+/// With the only key that the traitor has.
+void Traitor::sign(crdt::RowOf& row, HostId as) const {
+  const gossip::testing::StandInSigner signer(as);
+  for (auto& [id, field] : row.row.fields) {
+    field.signature = signer.sign(crdt::signed_words(row.host, id, field.version, field.bytes));
+  }
+}
+
+crdt::RowOf Traitor::lie_about(crdt::RowOf row) {
+  const HostId traitor = traitor_of(world_);
+  switch (rng_.below(6)) {
+    case 0:  // Newer, under the old signatures.
+      for (auto& [id, field] : row.row.fields) {
+        field.version.sequence = field.version.sequence.next();
+      }
+      break;
+    case 1:  // Other words under the same version.
+      for (auto& [id, field] : row.row.fields) {
+        field.bytes += '\xff';
+      }
+      break;
+    case 2: {  // Newer, signed by the traitor, with the traitor's key in it.
+      auto& identity = row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)];
+      crdt::Identity said = crdt::decode_identity(identity.bytes).value_or(crdt::Identity());
+      said.key = std::string(traitor.bytes());
+      identity.bytes = crdt::encode(said);
+      for (auto& [id, field] : row.row.fields) {
+        field.version.sequence = field.version.sequence.next();
+      }
+      sign(row, traitor);
+      break;
+    }
+    case 3:  // Everything older is over, says nobody.
+      row.row.full_from = row.row.full_from.next();
+      row.row.fields.clear();
+      break;
+    case 4:  // A later life.
+      row.row.full_from = row.row.full_from.next();
+      for (auto& [id, field] : row.row.fields) {
+        field.version.generation = field.version.generation.next();
+      }
+      break;
+    default:  // A host that nobody ever met.
+      row.host = HostId::from_bytes("nobody__________");
+      sign(row, traitor);
+      break;
+  }
+  return row;
+}
+
+void Traitor::forge() {
+  std::optional<crdt::RowOf> row = some_row();
+  if (!row.has_value()) {
+    return;
+  }
+  ++counts_["forged"];
+  if (heard_.size() < kHeardMax) {
+    heard_.push_back(*row);
+  } else {
+    heard_[rng_.below(heard_.size())] = *row;
+  }
+  const bool is_replay = rng_.chance(200'000);
+  crdt::RowsBody body;
+  body.rows.push_back(is_replay ? heard_[rng_.below(heard_.size())] : lie_about(*std::move(row)));
+  const std::uint32_t victim = static_cast<std::uint32_t>(rng_.below(world_.size() - 1));
+  if (!world_.is_running(victim)) {
+    return;
+  }
+  gossip::Envelope envelope;
+  envelope.version = kProtocolVersion;
+  envelope.type = gossip::MessageType::kRows;
+  envelope.cluster = world_.node(victim).cluster();
+  envelope.from = traitor_of(world_);
+  envelope.generation = Generation(1);
+  world_.say_as_stranger(victim, gossip::encode(envelope, crdt::encode(body)));
+}
+
+void RowsAreTheirOwners::on_event(World& world, std::uint32_t host, const Event& event) {
+  const bool is_of_itself = event.name == "own_row_ahead" || event.name == "own_row_forged";
+  if (is_of_itself && world.id(host) != traitor_of(world)) {
+    world.violation(name(),
+                    "host " + std::to_string(host) + " believes of itself what it never said");
+  }
+  if (world.now() >= look_at_) {
+    look_at_ = world.now() + kBetweenLooks;
+    at_end(world);
+  }
+}
+
+void RowsAreTheirOwners::at_end(World& world) {
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (world.is_running(host)) {
+      look(world, host);
+    }
+  }
+}
+
+void RowsAreTheirOwners::look(World& world, std::uint32_t host) {
+  for (const auto& [owner, held] : world.node(host).store().rows()) {
+    if (owner == traitor_of(world)) {
+      continue;  // Of itself it may say what it likes.
+    }
+    for (const auto& [id, field] : held.row.fields) {
+      const std::string words = crdt::signed_words(owner, id, field.version, field.bytes);
+      if (!world.signed_words().contains({owner, gossip::testing::hash_of(words, 0)})) {
+        return world.violation(name(), "host " + std::to_string(host) + " holds field " +
+                                           std::to_string(id) + " of " + owner.short_hex() +
+                                           ", which never said it");
+      }
+    }
+  }
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,54 @@
+#pragma once
+// A member of the cluster whose machine was taken over: it has its own key and everything it ever
+// heard, and says the rows of others as it likes. And the property that it must not break: what any
+// agent holds of another host, that host has signed (invariant I6: only the owner changes its row).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crdt/rows/codec.h"
+#include "gossip/base/rng.h"
+#include "tests/sim/profiles.h"
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+class Traitor {
+ public:
+  /// All outlive it. `rng` and `counts` are the swarm's. Where the profile has its lies, the
+  /// property is checked.
+  Traitor(World& world, const SwarmProfile& profile, Rng& rng,
+          std::map<std::string, std::uint64_t>& counts);
+
+  /// One lie, of a kind drawn, to an agent drawn.
+  void forge();
+
+ private:
+  /// Of some host, as some agent holds it; nothing when nobody runs.
+  std::optional<crdt::RowOf> some_row();
+  crdt::RowOf lie_about(crdt::RowOf row);
+  void sign(crdt::RowOf& row, HostId as) const;
+
+  World& world_;
+  Rng& rng_;
+  std::map<std::string, std::uint64_t>& counts_;
+  std::vector<crdt::RowOf> heard_;  ///< To be said again when it is over; at most kHeardMax.
+};
+
+/// Looked at once a virtual second and at the end. Nor does anybody make an agent believe that it
+/// lived another life: disks that went back are not among the faults beside which it is checked.
+class RowsAreTheirOwners final : public Checker {
+ public:
+  std::string name() const override { return "rows_are_their_owners"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void at_end(World& world) override;
+
+ private:
+  void look(World& world, std::uint32_t host);
+  Instant look_at_{};
+};
+
+}  // namespace muster::sim
