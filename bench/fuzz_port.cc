@@ -1,11 +1,13 @@
-// Hostile messages at one agent's port: every kind of message of the protocol, as its own codec
-// writes it, then mutated; deep nests; random bytes. Never a whole and valid request to leave: that
-// one is meant to end the agent.
+// Hostile messages of a member: a host that joined with a ticket says every kind of message of the
+// protocol, as its own codec writes it, then mutated; deep nests; random bytes. Nobody else gets as
+// far as a message. Never a whole and valid request to leave: that one is meant to end the agent.
 //
-//   fuzz_port tcp://IP:PORT COUNT SEED     0 when the agent still answers at the end
+//   fuzz_port IP:PORT SOCKET TICKET COUNT SEED     0 when the agent still answers at the end
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,10 +15,14 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "agent/edge/disk/host_key.h"
+#include "agent/edge/join/joiner.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/version.h"
+#include "gossip/edge/link_keys.h"
 #include "gossip/edge/zmq_client.h"
+#include "gossip/edge/zmq_transport.h"
 #include "gossip/wire/message.h"
 #include "membership/codec.h"
 #include "scheduler/protocol/agent_messages.h"
@@ -37,7 +43,7 @@ namespace scheduler = muster::scheduler;
 constexpr int kMessagesPerConnection = 250;
 constexpr std::uint64_t kGarbageMax = 2000;
 constexpr std::uint64_t kNestMax = 100'000;
-constexpr int kLastVerb = 11;
+constexpr int kLastVerb = static_cast<int>(agent::kVerbLast);
 constexpr Duration kAnswer = std::chrono::seconds(10);
 constexpr Duration kBreath = std::chrono::microseconds(500);
 
@@ -138,7 +144,7 @@ std::string mutate(Rng& rng, std::string bytes) {
   return bytes;
 }
 
-std::string hostile(Rng& rng, muster::ClusterId cluster) {
+std::string hostile(Rng& rng, muster::ClusterId cluster, muster::HostId self) {
   switch (rng.below(10)) {
     case 0:
       return garbage(rng);
@@ -153,7 +159,7 @@ std::string hostile(Rng& rng, muster::ClusterId cluster) {
   envelope.version = muster::kProtocolVersion;
   envelope.type = sample.type;
   envelope.cluster = cluster;
-  envelope.from = random_host(rng);
+  envelope.from = rng.chance(100'000) ? random_host(rng) : self;
   envelope.generation = muster::Generation(rng.below(100));
   envelope.nonce = muster::Nonce(rng.next());
   const std::string body = rng.chance(500'000) ? mutate(rng, sample.body) : sample.body;
@@ -191,40 +197,71 @@ std::optional<agent::VersionInfo> version_of(const std::string& address) {
   return response ? agent::decode_payload<agent::VersionInfo>(response->payload) : std::nullopt;
 }
 
-int fuzz(const std::string& address, int count, std::uint64_t seed) {
-  const auto before = version_of(address);
+/// A link to `at`, as the member that `joined` says; null when it cannot be made.
+std::unique_ptr<gossip::ZmqTransport> link_of(const agent::MembershipRecord& joined,
+                                              const gossip::Endpoint& at) {
+  gossip::ZmqTransport::Options options;
+  options.listens = false;
+  options.link = gossip::LinkKeys::from_seed(joined.link_seed);
+  auto transport = gossip::ZmqTransport::open(options);
+  if (!transport) {
+    return nullptr;
+  }
+  (*transport)->expect({at, joined.contacts.at(0).link_key});
+  return std::move(transport).value();
+}
+
+int fuzz(const gossip::Endpoint& at, const std::string& socket, const std::string& ticket,
+         int count, std::uint64_t seed) {
+  const auto before = version_of(socket);
   if (!before.has_value()) {
-    std::fprintf(stderr, "fuzz_port: no agent at %s\n", address.c_str());
+    std::fprintf(stderr, "fuzz_port: no agent at %s\n", socket.c_str());
+    return 1;
+  }
+  const auto key = agent::HostKey::load_or_make({});
+  const auto joined = key ? agent::join_with(*key, "fuzzer", ticket)
+                          : muster::Result<agent::MembershipRecord>(key.error());
+  if (!joined || joined->contacts.empty()) {
+    std::fprintf(stderr, "fuzz_port: %s\n", joined ? "no contact" : joined.error().text.c_str());
     return 1;
   }
   Rng rng(seed);
   int sent = 0;
+  std::size_t heard = 0;
   while (sent < count) {
-    auto client = ZmqClient::connect(address);
-    if (!client) {
-      std::fprintf(stderr, "fuzz_port: after %d messages: %s\n", sent, client.error().text.c_str());
+    const auto link = link_of(*joined, at);
+    if (link == nullptr) {
+      std::fprintf(stderr, "fuzz_port: after %d messages: no link\n", sent);
       return 1;
     }
     for (int i = 0; i < kMessagesPerConnection && sent < count; ++i) {
-      std::string bytes = hostile(rng, before->cluster);
-      if (bytes.empty() || is_leave(bytes) || !client->send(std::move(bytes))) {
-        (void)client->receive(kBreath);
-        continue;
+      std::string bytes = hostile(rng, before->cluster, key->host_id());
+      if (!bytes.empty() && !is_leave(bytes)) {
+        link->send({at, gossip::Channel::kControl, std::move(bytes)});
+        ++sent;
       }
-      ++sent;
-      (void)client->receive(kBreath);
+      link->wait(kBreath);
+      heard += link->take_inputs().size();
     }
   }
+  if (heard == 0) {
+    std::fprintf(stderr, "fuzz_port: nothing came back: was any of it heard?\n");
+    return 1;
+  }
   std::printf("sent %d\n", sent);
-  return version_of(address).has_value() ? 0 : 1;
+  return version_of(socket).has_value() ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: fuzz_port tcp://IP:PORT COUNT SEED\n");
+  const auto at = argc == 6 ? gossip::Endpoint::parse(argv[1], 0) : std::nullopt;
+  if (!at.has_value()) {
+    std::fprintf(stderr, "usage: fuzz_port IP:PORT SOCKET TICKET COUNT SEED\n");
     return 2;
   }
-  return fuzz(argv[1], std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10));
+  std::string ticket;
+  std::ifstream(argv[3]) >> ticket;
+  return fuzz(*at, std::string("ipc://") + argv[2], ticket, std::atoi(argv[4]),
+              std::strtoull(argv[5], nullptr, 10));
 }

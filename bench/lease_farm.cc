@@ -143,7 +143,6 @@ crdt::RowOf LeaseFarm::row_of(std::size_t index) const {
   identity.boot_id = "boot-" + host.name;
   identity.rack = "rack-" + std::to_string(index / options_.rack_hosts);
   identity.version = kProductVersion;
-  identity.key = host.key->public_key();
   crdt::Capacity capacity;
   capacity.gpu_type = "H100";
   capacity.cpus = 64;

@@ -2,7 +2,7 @@
 // and a farm of simulated hosts in this process (bench/lease_farm.h).
 //
 //   bench_leases PORT HOSTS [--flood-ms N] [--relays 0|1] [--gang N] [--join N] [--steady N]
-//       [--after N] [--patience N] -- IP:PORT=PID...
+//       [--after N] [--patience N] -- IP:PORT=PID=SOCKET...
 //
 // Prints `figure` lines; 1 when the hosts did not all get their grants and keep them.
 
@@ -39,6 +39,7 @@ constexpr std::size_t kSubmitsInFlight = 16;
 struct Real {
   std::string address;
   pid_t pid = 0;
+  std::string socket;
   RealAgent agent;
 };
 
@@ -58,8 +59,8 @@ struct Plan {
 /// One connection of a client to an agent, used by one request after the other.
 class Asker {
  public:
-  bool connect(const std::string& address) {
-    auto client = gossip::ZmqClient::connect("tcp://" + address);
+  bool connect(const std::string& socket) {
+    auto client = gossip::ZmqClient::connect("ipc://" + socket);
     if (!client) {
       std::fprintf(stderr, "bench_leases: %s\n", client.error().text.c_str());
       return false;
@@ -202,7 +203,7 @@ class Bench {
     options.relays = plan_.relays;
     for (Real& real : plan_.agents) {
       Asker asker;
-      const auto info = asker.connect(real.address)
+      const auto info = asker.connect(real.socket)
                             ? asker.ask<agent::VersionInfo>(agent::Verb::kVersion)
                             : std::nullopt;
       const auto control = gossip::Endpoint::parse(real.address, 0);
@@ -228,7 +229,7 @@ class Bench {
     Asker asker;
     std::optional<agent::QuorumInfo> quorum;
     farm_->run_until(boot_now() + seconds(2));
-    if (!asker.connect(plan_.agents[0].address) || !wait_for("introduced", [&] {
+    if (!asker.connect(plan_.agents[0].socket) || !wait_for("introduced", [&] {
           quorum = asker.ask<agent::QuorumInfo>(agent::Verb::kQuorum);
           return quorum.has_value() && real_of(quorum->leader) != nullptr;
         })) {
@@ -246,7 +247,7 @@ class Bench {
 
   bool give_grants() {
     Asker asker;
-    if (!asker.connect(leader_.address)) {
+    if (!asker.connect(leader_.socket)) {
       return false;
     }
     const std::size_t jobs = (plan_.hosts + plan_.gang_hosts - 1) / plan_.gang_hosts;
@@ -254,7 +255,7 @@ class Bench {
     std::size_t answered = 0;
     Instant heard_at = boot_now();
     const bool all = wait_for("submitted", [&] {
-      if (boot_now() - heard_at > kAnswer && asker.connect(real_of(farm_->leader())->address)) {
+      if (boot_now() - heard_at > kAnswer && asker.connect(real_of(farm_->leader())->socket)) {
         sent = 0;  // The leader changed: the same keys again ask for the same jobs.
         answered = 0;
         heard_at = boot_now();
@@ -424,10 +425,14 @@ bool read_words(const std::vector<std::string>& words, Plan& plan) {
   }
   for (++i; i < words.size(); ++i) {
     const std::size_t at = words[i].find('=');
-    if (at == std::string::npos) {
+    const std::size_t then = words[i].find('=', at + 1);
+    if (at == std::string::npos || then == std::string::npos) {
       return false;
     }
-    plan.agents.push_back({words[i].substr(0, at), std::atoi(words[i].c_str() + at + 1), {}});
+    plan.agents.push_back({words[i].substr(0, at),
+                           std::atoi(words[i].c_str() + at + 1),
+                           words[i].substr(then + 1),
+                           {}});
   }
   return plan.port != 0 && plan.hosts > 0 && plan.agents.size() == 3;
 }

@@ -11,6 +11,7 @@
 #include "crdt/edge/lmdb_store.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/boot_clock.h"
+#include "gossip/edge/link_keys.h"
 #include "scheduler/raft/codec.h"
 
 namespace muster::bench {
@@ -44,6 +45,12 @@ std::unique_ptr<crdt::LmdbStore> open_store(const std::string& path, crdt::Envir
   return std::move(store).value();
 }
 
+/// Known to all: nothing here is secret.
+gossip::LinkKeys link_of(std::size_t number) {
+  return gossip::LinkKeys::from_seed(
+      std::string(gossip::kLinkSeedBytes, static_cast<char>('a' + number)));
+}
+
 }  // namespace
 
 HostId voter_id(std::size_t number) {
@@ -65,12 +72,20 @@ void Voter::open() {
   transport.control = endpoints_[options_.self];
   transport.bulk = transport.control;
   ++transport.bulk.port;
+  transport.link = link_of(options_.self);
   auto opened = gossip::ZmqTransport::open(transport);
   if (!opened) {
     std::fprintf(stderr, "bench_quorum: %s\n", opened.error().text.c_str());
     std::exit(1);
   }
   transport_ = std::move(opened).value();
+  for (std::size_t i = 0; i < kVoters; ++i) {
+    if (i != options_.self) {
+      const std::string key = link_of(i).public_key;
+      transport_->admit({key, {gossip::Sender::Kind::kHost, voter_id(i)}});
+      transport_->expect({endpoints_[i], key});
+    }
+  }
   crdt::StorageThread::Stores stores;
   stores.id = open_store(options_.directory + "/id", crdt::Environment::kId);
   stores.raft = open_store(options_.directory + "/raft", crdt::Environment::kRaft);

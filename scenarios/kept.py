@@ -52,7 +52,7 @@ def say_how(lab):
     binary = MUSTER.relative_to(ROOT) if MUSTER.is_relative_to(ROOT) else MUSTER
     print(f"""
 Five agents are up; data and logs are in {DIRECTORY}. Talk to any of them:
-  export MUSTER_NODE={lab["a"].endpoint} PATH="$PWD/{binary.parent}:$PATH"
+  export MUSTER_NODE={lab["a"].data} PATH="$PWD/{binary.parent}:$PATH"
   muster hosts
   muster submit --gpus 16 --name mine -- python3 scenarios/jobs/allreduce.py
   muster jobs

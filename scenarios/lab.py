@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -23,6 +24,8 @@ MUSTER = pathlib.Path(os.environ.get("MUSTER_BINARY", ROOT / "build/release/cli/
 
 BASE_PORT = 7450
 PORT_STEP = 50
+#: A cluster that is not founded by then is not founded at all.
+FOUNDING_PATIENCE = 60
 #: Of all hosts of all labs, each about each other one.
 NEIGHBOURS = 1 << 16
 
@@ -202,7 +205,7 @@ class Agent:
     def command(self, **changes):
         """What starts this agent; `changes` replaces flags, as in gpus="sim:1xA100"."""
         flags = {"name": self.name, "listen": self.endpoint, "seeds": self.lab.seeds(),
-                 "data_dir": str(self.data), "bootstrap_expect": str(self.lab.expect),
+                 "data_dir": str(self.data), "ticket": str(self.lab.ticket_of(self.name)),
                  "gpus": self.lab.gpus, **self.flags, **changes}
         command = [str(self.binary), "agent"]
         for flag, value in flags.items():
@@ -213,12 +216,14 @@ class Agent:
         command = self.command()
         if self.lab.switch:
             command = ["ip", "netns", "exec", self.lab.switch.space_of(self.name)] + command
-            command.append("--insecure")
         log = open(self.log, "ab")
         self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                         start_new_session=True, cwd=self.lab.directory,
-                                        env={**os.environ, **self.environment})
+                                        env={**os.environ, **self.lab.own_links(),
+                                             **self.environment})
         log.close()
+        if self.name == self.lab.names[0]:
+            self.lab.found_soon()
 
     def kill_agent(self):
         """SIGKILL of the agent alone: its supervisors and ranks go on."""
@@ -300,8 +305,10 @@ class Lab:
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="muster-lab-"))
         self.directory.mkdir(parents=True, exist_ok=True)
         self.keep_data = directory is not None
+        self.is_over = False
         self.refused = set()  #: Names of jobs that were told to be surely not accepted.
         self.switch = Switch(self.names) if namespaces else None
+        self.founding = None
         first = BASE_PORT if self.switch else free_ports(base_port, 2 * len(self.names))
         self.agents = {
             name: Agent(self, name, first if self.switch else first + 2 * index)
@@ -310,6 +317,55 @@ class Lab:
 
     def seeds(self):
         return ",".join(self.agents[name].endpoint for name in self.names[:3])
+
+    def own_links(self):
+        """The machine's own links to sockets are not for a lab."""
+        return {"MUSTER_RUNTIME_DIR": str(self.directory / "run")}
+
+    def ticket_of(self, name):
+        """The file that this agent finds a ticket in, when there is one."""
+        is_founded = (self.directory / "hosts.ticket").exists()
+        is_founder = name in self.names[:self.expect] and not is_founded
+        return self.directory / ("founding.ticket" if is_founder else "hosts.ticket")
+
+    def found_soon(self):
+        """The first host founds the cluster, once; the others find their tickets in files."""
+        if self.founding is None:
+            self.founding = threading.Thread(target=self._found, daemon=True)
+            self.founding.start()
+
+    def _found(self):
+        first = self.agents[self.names[0]]
+        made = self._until_done(first, "init", "--expect", str(self.expect))
+        if made is None:
+            return
+        if self.expect > 1:
+            self._write_ticket("founding.ticket", made)
+        uses = str(10 * len(self.names))
+        made = self._until_done(first, "ticket", "--may-vote", "--uses", uses, "--ttl", "1d")
+        if made is not None:
+            self._write_ticket("hosts.ticket", made)
+
+    def _until_done(self, agent, *words):
+        """What the verb prints, once it does; nothing when it cannot any more."""
+        deadline = time.monotonic() + FOUNDING_PATIENCE
+        while time.monotonic() < deadline and not self.is_over:
+            try:
+                code, out, _ = agent.cli(*words)
+            except (subprocess.TimeoutExpired, OSError):
+                code, out = 1, ""
+            if code == 0:
+                return out
+            if code == 7:  # A member already: the directory is that of an earlier run.
+                return None
+            time.sleep(0.05)
+        return None
+
+    def _write_ticket(self, name, text):
+        path = self.directory / name
+        with open(path.with_suffix(".new"), "w", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            file.write(text)
+        path.with_suffix(".new").rename(path)
 
     def __enter__(self):
         # Whoever ends us by TERM leaves nothing running either.
@@ -328,6 +384,7 @@ class Lab:
             agent.start()
 
     def stop(self):
+        self.is_over = True
         for agent in self.agents.values():
             agent.signal_all(signal.SIGCONT)
             agent.kill_agent()

@@ -21,14 +21,6 @@ struct VersionInfo {
   ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
 };
 
-/// Where a client may go on when the node that it asked is gone.
-struct NodeList {
-  std::vector<std::string> addresses;  ///< Control ports of live hosts, voters first.
-};
-
-/// So many are enough to go on with.
-inline constexpr std::size_t kNodesListedMax = 8;
-
 struct HostInfo {
   HostId id;
   std::string name;

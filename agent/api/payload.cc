@@ -3,6 +3,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "agent/api/admission.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
@@ -31,10 +32,6 @@ Trailing<T> trailing(T& value) {
 template <class A>
 void fields(A& a, VersionInfo& v) {
   a(v.product, v.protocol, v.host_name, v.host, v.generation, v.cluster);
-}
-template <class A>
-void fields(A& a, NodeList& v) {
-  a(v.addresses);
 }
 template <class A>
 void fields(A& a, HostInfo& v) {
@@ -80,6 +77,47 @@ void fields(A& a, EventInfo& v) {
 template <class A>
 void fields(A& a, EventsPage& v) {
   a(v.events, v.lost, trailing(v.last));
+}
+template <class A>
+void fields(A& a, Contact& v) {
+  a(v.address, v.link_key, v.host, v.authority, v.edition, v.record, v.signature);
+}
+template <class A>
+void fields(A& a, FoundArgs& v) {
+  a(v.founders, v.ticket);
+}
+template <class A>
+void fields(A& a, EnterArgs& v) {
+  a(v.ticket);
+}
+template <class A>
+void fields(A& a, JoinArgs& v) {
+  a(v.identity_key, v.link_key, v.name, v.signature, v.ticket);
+}
+template <class A>
+void fields(A& a, JoinInfo& v) {
+  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret);
+}
+template <class A>
+void fields(A& a, TicketArgs& v) {
+  a(v.key, v.uses, v.ttl_ms, v.may_vote, v.may_vouch, v.host_name);
+}
+template <class A>
+void fields(A& a, TicketMade& v) {
+  a(v.authority, v.contacts);
+}
+template <class A>
+void fields(A& a, TicketRef& v) {
+  a(v.key);
+}
+template <class A>
+void fields(A& a, TicketInfo& v) {
+  a(v.key, v.uses, v.used, v.ends_in_ms, v.may_vote, v.may_vouch, v.host_name, v.by, v.age_ms,
+    v.why_not);
+}
+template <class A>
+void fields(A& a, TicketList& v) {
+  a(v.tickets);
 }
 template <class A>
 void fields(A& a, HostRef& v) {
@@ -356,13 +394,20 @@ std::optional<T> decode_payload(std::string bytes) {
   template std::optional<T> decode_payload<T>(std::string)
 
 MUSTER_PAYLOAD(VersionInfo);
-MUSTER_PAYLOAD(NodeList);
 MUSTER_PAYLOAD(HostsQuery);
 MUSTER_PAYLOAD(HostList);
 MUSTER_PAYLOAD(QuorumInfo);
 MUSTER_PAYLOAD(EventsQuery);
 MUSTER_PAYLOAD(EventsPage);
 MUSTER_PAYLOAD(HostRef);
+MUSTER_PAYLOAD(FoundArgs);
+MUSTER_PAYLOAD(EnterArgs);
+MUSTER_PAYLOAD(JoinArgs);
+MUSTER_PAYLOAD(JoinInfo);
+MUSTER_PAYLOAD(TicketArgs);
+MUSTER_PAYLOAD(TicketMade);
+MUSTER_PAYLOAD(TicketRef);
+MUSTER_PAYLOAD(TicketList);
 MUSTER_PAYLOAD(WhyHostInfo);
 MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);

@@ -17,13 +17,14 @@ bool is_status(std::uint64_t number) {
 
 std::string encode(const Request& request) {
   return Encoder()
-      .array(6)
+      .array(7)
       .u64(static_cast<std::uint64_t>(request.verb))
       .boolean(request.consistent)
       .id(request.target)
       .bytes(request.arguments)
       .text(request.user)
       .text(request.via)
+      .text(request.node)
       .take();
 }
 
@@ -46,6 +47,7 @@ std::optional<Request> decode_request(Reader body) {
   request.arguments = std::string(body.bytes());
   request.user = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   request.via = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  request.node = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   return body.ok() ? std::optional(std::move(request)) : std::nullopt;
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// What the CLI asks of a node and what it hears back. A request goes to any node; the node answers
-// from its own replica, or passes it on (to the leader, to a voter, to the host that holds a rank's
-// output) and relays the answer. Bodies are positional arrays with append-only trailing elements.
+// What the CLI asks of a node and what it hears back. A request goes to the agent of its host; that
+// node answers from its own replica, or passes it on (to the node it names, to the leader, to a
+// voter, to the host that holds a rank's output) and relays the answer. Bodies are positional
+// arrays with append-only trailing elements.
 //
-// request  = [verb, consistent, target host id, arguments, user, via]
+// request  = [verb, consistent, target host id, arguments, user, via, node]
 // response = [status, text, answered by, age_ms, payload]
 
 #include <cstddef>
@@ -29,10 +30,9 @@ enum class Verb : std::uint8_t {
   kShow = 8,           ///< JobRef -> JobDetail; any voter
   kWhy = 9,            ///< JobRef -> WhyInfo; any voter
   kOutput = 10,        ///< OutputQuery -> OutputChunk; the target host
-  kNodes = 11,         ///< -> NodeList; local
   kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people; leader
   kRecover = 13,       ///< RecoverArgs -> RecoveryInfo; the target host: go on without a majority
-  // 14 to 19 are kept for the quorum.
+  // 11 was the addresses of other nodes. 14 to 19 are kept for the quorum.
   kSuspend = 20,     ///< JobRef -> JobRef; leader
   kResume = 21,      ///< JobRef -> JobRef; leader
   kRequeue = 22,     ///< RequeueArgs -> JobRef; leader
@@ -46,16 +46,24 @@ enum class Verb : std::uint8_t {
   kUndrain = 31,     ///< HostRef -> nothing; leader
   kRemoveHost = 32,  ///< HostRef -> nothing; leader
   kEdit = 33,        ///< EditArgs -> JobRef; leader
+  // 34 to 39 are kept for orders.
+  kFound = 40,       ///< FoundArgs -> TicketMade; local, an agent that has no cluster
+  kEnter = 41,       ///< EnterArgs -> nothing; local, an agent that has no cluster
+  kJoin = 42,        ///< JoinArgs -> JoinInfo; leader: by ticket alone
+  kMakeTicket = 43,  ///< TicketArgs -> TicketMade; leader
+  kEndTicket = 44,   ///< TicketRef -> nothing; leader
+  kTickets = 45,     ///< -> TicketList; any voter
 };
 
 /// The highest number above: what is beyond is not understood.
-inline constexpr Verb kVerbLast = Verb::kEdit;
+inline constexpr Verb kVerbLast = Verb::kTickets;
 
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
          verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence) ||
-         (verb >= Verb::kDrain && verb <= Verb::kEdit);
+         (verb >= Verb::kDrain && verb <= Verb::kEdit) ||
+         (verb >= Verb::kJoin && verb <= Verb::kEndTicket);
 }
 
 /// The CLI's exit code is the number.
@@ -78,6 +86,9 @@ struct Request {
   std::string arguments;    ///< One encoded array, or "" for none.
   std::string user;         ///< Who asks, as the client says; "" = not said.
   std::string via;          ///< Name of the node the client asked; set by it when it passes on.
+  /// Name of the host that shall answer as if it had been asked itself; "" = the one asked. That
+  /// one passes it on, and no other does.
+  std::string node;
 };
 
 struct Response {

@@ -26,17 +26,34 @@ Admission::Admission(const NodeOptions& options, const crdt::Records& id_records
     : self_(options.self),
       cluster_(recovered_cluster(id_records)),
       seeds_(options.seeds, options.control, now),
+      roll_(options.self),
+      founding_(options.credentials, id_records),
       gate_(options.self) {}
 
-bool Admission::admits(const gossip::Envelope& envelope, const gossip::Endpoint& link,
+void Admission::begin(Instant now, const Credentials& credentials, crdt::HostStore& store,
+                      Outbox& outbox) {
+  for (const auto* records : {&credentials.records, &founding_.recorded()}) {
+    for (const auto& [host, record] : *records) {
+      store.step(now, crdt::Vouch{host, record});
+    }
+  }
+  if (cluster_.is_zero()) {
+    founding_.open(outbox);
+  } else {
+    founding_.close(outbox);
+  }
+}
+
+bool Admission::admits(const gossip::Envelope& envelope, const gossip::Received& input,
                        PendingWrites& writes, Outbox& outbox) {
+  const gossip::Endpoint& link = input.link;
   if (envelope.version != kProtocolVersion) {
     seeds_.on_foreign(link, SeedSilence::kOtherVersion);
     complain(Severity::kAlarm, "foreign_version", envelope, outbox);
+  } else if (!roll_.allows(envelope.type, envelope.from, input.sender)) {
+    complain(Severity::kAlarm, "not_allowed", envelope, outbox);
   } else if (envelope.from == self_) {
     complain(Severity::kAlarm, "own_id_elsewhere", envelope, outbox);
-  } else if (envelope.from.is_zero()) {
-    count_drop();
   } else if (is_founding(envelope.type) || envelope.cluster.is_zero() ||
              envelope.cluster == cluster_) {
     return true;
@@ -70,26 +87,21 @@ void Admission::complain(Severity severity, std::string_view what, const gossip:
 void Admission::join(ClusterId cluster, PendingWrites& writes, Outbox& outbox) {
   CHECK(cluster_.is_zero());
   cluster_ = cluster;
+  founding_.close(outbox);
   seeds_.greet_all(outbox.now());
   writes.write({}, crdt::Environment::kId,
                {{std::string(kClusterKey), std::string(cluster.bytes())}}, outbox);
   outbox.emit(Severity::kInfo, "joined_cluster", {{"cluster", cluster.hex()}});
 }
 
-scheduler::FirstQuorum::SeedsKnown Admission::known_seeds(
-    const NodeOptions& options, const crdt::AddressBook& addresses) const {
-  std::vector<scheduler::FirstQuorum::Seed> known;
-  for (const gossip::Endpoint& seed : options.seeds) {
-    if (seed == options.control) {
-      known.push_back({self_, !cluster_.is_zero()});
-    } else if (const auto host = addresses.at(seed)) {
-      known.push_back({*host, !cluster_.is_zero()});
+scheduler::FirstQuorum::FoundersKnown Admission::known_founders() const {
+  scheduler::FirstQuorum::FoundersKnown known;
+  if (roll_.founders_wanted() > 0) {
+    for (const HostId host : roll_.founders()) {
+      known.founders.push_back({host, !cluster_.is_zero()});
     }
   }
-  if (options.seeds.empty() && options.bootstrap_expect == 1) {
-    known.push_back({self_, !cluster_.is_zero()});
-  }
-  return {std::move(known)};
+  return known;
 }
 
 void Admission::greet_seeds(const gossip::Envelope& greeting,

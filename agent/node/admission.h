@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "agent/node/founding.h"
 #include "agent/node/outbox.h"
 #include "agent/node/pending_writes.h"
+#include "agent/node/roll.h"
 #include "agent/node/row_gate.h"
 #include "agent/node/seed_contact.h"
 #include "agent/node/words.h"
@@ -34,24 +36,29 @@ class Admission {
   /// `id_records`: Environment::kId as recovered.
   Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now);
 
+  /// What is known of the roll from the start is spread, and the founding ticket lets in.
+  void begin(Instant now, const Credentials& credentials, crdt::HostStore& store, Outbox& outbox);
   /// Zero: none yet.
   ClusterId cluster() const { return cluster_; }
-  /// Whether a message of this envelope, which came in on `link`, may come in; the cluster may be
+  /// Whether a message of this envelope, which came in as `input`, may come in; the cluster may be
   /// taken from it. Counted when it may not.
-  bool admits(const gossip::Envelope& envelope, const gossip::Endpoint& link, PendingWrites& writes,
-              Outbox& outbox);
+  bool admits(const gossip::Envelope& envelope, const gossip::Received& input,
+              PendingWrites& writes, Outbox& outbox);
   /// This host is of `cluster` from now on. Precondition: it had none.
   void join(ClusterId cluster, PendingWrites& writes, Outbox& outbox);
+  /// Who is a member.
+  Roll& roll() { return roll_; }
+  const Roll& roll() const { return roll_; }
+  /// What comes before there is a quorum.
+  Founding& founding() { return founding_; }
   /// What stands between the rows in it and the store.
   RowGate& gate() { return gate_; }
   /// A message was admitted and then meant nothing here, or was no message at all.
   void count_drop() { ++dropped_count_; }
   std::uint64_t dropped_count() const { return dropped_count_; }
 
-  /// The seeds whose hosts are known. The first quorum is founded by seeds: it must hear which
-  /// hosts they are.
-  scheduler::FirstQuorum::SeedsKnown known_seeds(const NodeOptions& options,
-                                                 const crdt::AddressBook& addresses) const;
+  /// Whom the first quorum is to be made of.
+  scheduler::FirstQuorum::FoundersKnown known_founders() const;
   void on_link_down(const gossip::LinkDown& lost) { seeds_.on_link_down(lost); }
   /// Seeds that were never met since the start.
   std::vector<UnmetSeed> unmet_seeds() const { return seeds_.unmet(); }
@@ -70,6 +77,8 @@ class Admission {
   HostId self_;
   ClusterId cluster_;
   SeedContact seeds_;
+  Roll roll_;
+  Founding founding_;
   RowGate gate_;
   std::uint64_t dropped_count_ = 0;
   HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.

@@ -10,6 +10,7 @@
 #include "agent/api/payload.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
+#include "agent/node/join.h"
 #include "gossip/base/version.h"
 
 namespace muster::agent {
@@ -20,25 +21,6 @@ constexpr const char* kNoLeader =
 
 /// Of a host's story: a death and its return make some ten.
 constexpr std::uint64_t kStoryEvents = 20;
-
-NodeList node_list(const Known& known) {
-  NodeList list;
-  const auto add = [&](HostId host) {
-    const auto endpoint =
-        host == known.options.self ? std::nullopt : known.hosts.addresses().control(host);
-    if (endpoint.has_value() && is_reachable(known.membership, host) &&
-        list.addresses.size() < kNodesListedMax) {
-      const std::string text = endpoint->text();
-      if (std::find(list.addresses.begin(), list.addresses.end(), text) == list.addresses.end()) {
-        list.addresses.push_back(text);
-      }
-    }
-  };
-  const crdt::QuorumView quorum = known.seat.known_quorum();
-  std::for_each(quorum.voters.begin(), quorum.voters.end(), add);
-  std::for_each(known.neighbours.begin(), known.neighbours.end(), add);
-  return list;
-}
 
 VoterInfo voter_info(const Known& known, HostId host,
                      const std::vector<scheduler::MemberLag>& lag) {
@@ -108,12 +90,40 @@ Response good(const Known& known, std::string payload) {
   return response;
 }
 
+Response done(const Known& known, std::string payload, std::string text) {
+  Response response = good(known, std::move(payload));
+  response.text = std::move(text);
+  return response;
+}
+
 Response bad(const Known& known, ResponseStatus status, std::string text) {
   Response response;
   response.status = status;
   response.text = std::move(text);
   response.answered_by = known.options.name;
   return response;
+}
+
+std::optional<Response> why_not_named(const Known& known, const Request& request,
+                                      bool may_forward) {
+  const std::string& name = request.node;
+  const std::string& own = known.options.name;
+  if (!may_forward) {
+    return bad(known, ResponseStatus::kNotFound,
+               "host " + own + " was asked under the name '" + name +
+                   "', and passes on nothing that another host passed on");
+  }
+  const HostId host = host_named(known, name);
+  if (host.is_zero() || host == known.options.self) {
+    return bad(known, ResponseStatus::kNotFound,
+               "there is no host '" + name + "'; `muster hosts` lists them");
+  }
+  if (!is_reachable(known.membership, host)) {
+    return bad(known, ResponseStatus::kNoQuorum,
+               "host " + name + " is not reachable from host " + own + ": see `muster why-host " +
+                   name + "`");
+  }
+  return std::nullopt;
 }
 
 /// What its newest events say of a host is the story of its view.
@@ -174,8 +184,6 @@ Response answer_here(const Known& known, const Request& request) {
     HostList list = query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts);
     list.seeds_unmet = seeds_unmet(known);
     payload = encode_payload(list);
-  } else if (request.verb == Verb::kNodes) {
-    payload = encode_payload(node_list(known));
   } else {
     const auto query = decode_payload<EventsQuery>(request.arguments);
     payload = encode_payload(known.recent.page(known.wall_clock.unix_ms(known.now),
@@ -194,9 +202,8 @@ QuorumInfo quorum_info(const Known& known) {
   info.cluster = known.cluster;
   info.epoch = known.seat.epoch().counter;
   if (known.cluster.is_zero()) {
-    info.founders_wanted = static_cast<std::uint64_t>(known.options.bootstrap_expect);
-    info.founders_met =
-        known.admission.known_seeds(known.options, known.hosts.addresses()).seeds.size();
+    info.founders_wanted = known.admission.roll().founders_wanted();
+    info.founders_met = known.admission.roll().founders().size();
     info.seeds_unmet = seeds_unmet(known);
   }
   info.role = "none";
@@ -230,6 +237,9 @@ Response answer_from_state(const Known& known, const Request& request, const std
   if (request.verb == Verb::kQuorum) {
     return good(known, encode_payload(quorum_info(known)));
   }
+  if (request.verb == Verb::kTickets) {
+    return good(known, encode_payload(ticket_list(known)));
+  }
   const scheduler::State& state = known.seat.state();
   if (request.verb == Verb::kHostUses || request.verb == Verb::kHostDetail ||
       request.verb == Verb::kUsage) {
@@ -259,7 +269,7 @@ Response answer_from_state(const Known& known, const Request& request, const std
   }
   if (request.verb == Verb::kShow) {
     JobDetail detail = *job_detail(state, hosts, job);
-    detail.output_rule = known.options.output_rule;
+    detail.output_rule = known.options.clients.output;
     return good(known, encode_payload(detail));
   }
   WhyInfo why = why_info(state, hosts, job);

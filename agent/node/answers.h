@@ -3,6 +3,7 @@
 // without fields. They stand here and not in agent/front because the quorum's answers look into
 // Raft; agent/front/read_model makes what they send from state and rows.
 
+#include <optional>
 #include <string>
 
 #include "agent/api/quorum.h"
@@ -12,9 +13,15 @@
 namespace muster::agent {
 
 Response good(const Known& known, std::string payload);
+/// With a word for people.
+Response done(const Known& known, std::string payload, std::string text);
 Response bad(const Known& known, ResponseStatus status, std::string text);
 
-/// kVersion, kHosts, kWhyHost, kNodes or kEvents: any node answers those, a quorum or not.
+/// What a client hears of a request that names another node and is not passed on there; nothing
+/// when it is. `may_forward`: a client asked here, and no other host passed it on.
+std::optional<Response> why_not_named(const Known& known, const Request& request, bool may_forward);
+
+/// kVersion, kHosts, kWhyHost or kEvents: any node answers those, a quorum or not.
 Response answer_here(const Known& known, const Request& request);
 /// kQuorum, kJobs, kShow or kWhy. `unled`: why no leader may be there, as far as who asks knows;
 /// "" = he knows nothing. Precondition but for kQuorum: the seat knows the state.

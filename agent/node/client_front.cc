@@ -4,12 +4,16 @@
 #include <optional>
 #include <utility>
 
+#include "agent/api/admission.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
+#include "agent/front/caller.h"
 #include "agent/node/answers.h"
+#include "agent/node/join.h"
+#include "agent/node/order_words.h"
 #include "gossip/base/version.h"
 #include "scheduler/protocol/mutants.h"
 
@@ -33,67 +37,10 @@ ResponseStatus status_of(ErrorCode code) {
       return ResponseStatus::kUnknown;
     case ErrorCode::kImpossible:
       return ResponseStatus::kImpossible;
+    case ErrorCode::kDenied:
+      return ResponseStatus::kDenied;
   }
   return ResponseStatus::kFailed;
-}
-
-JobId job_of(const Request& request) {
-  const auto reference = decode_payload<JobRef>(request.arguments);
-  return reference.has_value() ? reference->job : JobId();
-}
-
-HostId host_of(const Request& request) {
-  const auto reference = decode_payload<HostRef>(request.arguments);
-  return reference.has_value() ? reference->host : HostId();
-}
-
-/// Of a client, who may say anything.
-Duration span_of(std::uint64_t ms) {
-  constexpr std::uint64_t kMsMax = std::chrono::milliseconds(std::chrono::hours(24 * 366)).count();
-  return std::chrono::milliseconds(std::min(ms, kMsMax));
-}
-
-/// "USER@HOST": who asked, and where.
-std::string asker_text(const Request& request) {
-  return request.user.empty() ? request.via : request.user + "@" + request.via;
-}
-
-/// The log's entry for an operator's word; what is unreadable is about no job and no host.
-decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) {
-  namespace entry = scheduler::entry;
-  const std::string by = asker_text(request);
-  if (request.verb == Verb::kSuspend) {
-    return entry::Suspend{job_of(request), by};
-  }
-  if (request.verb == Verb::kResume) {
-    return entry::Resume{job_of(request), by};
-  }
-  if (request.verb == Verb::kRequeue) {
-    const auto arguments = decode_payload<RequeueArgs>(request.arguments).value_or(RequeueArgs());
-    const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
-    return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), by};
-  }
-  if (request.verb == Verb::kFence) {
-    const auto arguments = decode_payload<FenceArgs>(request.arguments).value_or(FenceArgs());
-    return entry::Fence{arguments.host, by, arguments.are_processes_gone, {}};
-  }
-  if (request.verb == Verb::kDrain) {
-    auto arguments = decode_payload<DrainArgs>(request.arguments).value_or(DrainArgs());
-    return entry::Drain{arguments.host, by, std::move(arguments.why), arguments.requeues,
-                        span_of(arguments.after_ms)};
-  }
-  if (request.verb == Verb::kUndrain) {
-    return entry::Undrain{host_of(request), by};
-  }
-  if (request.verb == Verb::kRemoveHost) {
-    return entry::RemoveHost{host_of(request), by};
-  }
-  if (request.verb == Verb::kEdit) {
-    const auto arguments = decode_payload<EditArgs>(request.arguments).value_or(EditArgs());
-    const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
-    return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), by};
-  }
-  return entry::Cancel{job_of(request), by};
 }
 
 /// Of a message for a client, or for a node that is asked on behalf of one.
@@ -122,7 +69,7 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
 void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
   const Known& known = reach.known;
   const Request& request = question.request;
-  const bool is_known = request.verb == Verb::kWhy && !request.consistent &&
+  const bool is_known = request.verb == Verb::kWhy && !request.consistent && request.node.empty() &&
                         known.seat.knows_state() &&
                         known.seat.state().job(job_of(request)) != nullptr;
   if (is_known) {
@@ -193,9 +140,23 @@ std::string why_not_leave(const Known& known, const Request& request, std::strin
 }  // namespace
 
 ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossip::Message& message,
-                                           gossip::Route route) {
+                                           const gossip::Received& input) {
   const gossip::Envelope& envelope = message.envelope();
-  const Asker asker{route, envelope.nonce, envelope.trailing, envelope.trailing_count};
+  const Asker asker{input.route, envelope.nonce, envelope.trailing, envelope.trailing_count};
+  const NodeOptions& own = reach.known.options;
+  const gossip::Sender& sender = input.sender;
+  const bool is_member = sender.kind == gossip::Sender::Kind::kHost;
+  if (sender.kind == gossip::Sender::Kind::kNobody ||
+      (is_member && !reach.admission.roll().allows(envelope.type, envelope.from, sender))) {
+    return Heard::kCopy;  // Nobody's business: dropped.
+  }
+  const bool is_login = sender.kind == gossip::Sender::Kind::kLogin;
+  const std::string why =
+      is_login ? why_denied({Caller::Kind::kLogin, sender.uid}, own.clients.login) : "";
+  if (!why.empty()) {
+    answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, why));
+    return Heard::kTaken;
+  }
   auto request = decode_request(message.body());
   if (!request.has_value() || envelope.version != kProtocolVersion) {
     answer(reach, asker,
@@ -204,14 +165,70 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
                    " and does not know that request"));
     return Heard::kTaken;
   }
-  const bool may_forward = envelope.from.is_zero();
-  if (!may_forward && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
+  if (is_member && is_for_voters(*request) && !reach.admission.roll().may_vote(sender.host)) {
+    answer(reach, asker,
+           bad(reach.known, ResponseStatus::kDenied,
+               "that is passed on by hosts that may vote alone: ask on one of them"));
+    return Heard::kTaken;
+  }
+  if (is_member && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
     return Heard::kCopy;
   }
-  if (may_forward || request->via.empty()) {
-    request->via = reach.known.options.name;
+  if (!is_member || request->via.empty()) {
+    request->via = own.name;
   }
-  return on_question(reach, {asker, *std::move(request), may_forward});
+  const bool is_for_us = request->node == own.name;
+  if (is_for_us) {
+    request->node.clear();
+  }
+  Question question{asker, *std::move(request), !is_member || is_for_us};
+  const bool is_join =
+      question.request.verb == Verb::kJoin || sender.kind == gossip::Sender::Kind::kTicket;
+  if (is_join && !take_join(reach, sender, question)) {
+    return Heard::kTaken;
+  }
+  if (!question.request.node.empty()) {
+    ask_named(reach, question);
+    return Heard::kTaken;
+  }
+  return on_question(reach, question);
+}
+
+bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& sender,
+                            Question& question) {
+  const auto refused = [&](ResponseStatus status, std::string text) {
+    answer(reach, question.asker, bad(reach.known, status, std::move(text)));
+    return false;
+  };
+  auto join = decode_payload<JoinArgs>(question.request.arguments);
+  if (question.request.verb != Verb::kJoin || !join.has_value()) {
+    return refused(ResponseStatus::kDenied, "a ticket lets a host join, and nothing else");
+  }
+  const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
+  if (is_passed_on ? !reach.admission.roll().may_vote(sender.host)
+                   : sender.kind != gossip::Sender::Kind::kTicket) {
+    return refused(ResponseStatus::kDenied, "only who holds a ticket may join");
+  }
+  if (const Status good = check(*join); !good) {
+    return refused(ResponseStatus::kUsage, good.error().text);
+  }
+  if (!is_passed_on) {
+    join->ticket = sender.ticket;
+    question.request.node.clear();
+    question.request.arguments = encode_payload(*join);
+  }
+  if (!reach.admission.founding().is_open() || !reach.known.cluster.is_zero()) {
+    return true;
+  }
+  const HostId host = reach.known.options.credentials.verifier->host_of(join->identity_key);
+  const auto record = reach.admission.founding().record(
+      reach.known.now, *join, reach.admission.roll(), reach.store, reach.writes, reach.outbox);
+  if (!record) {
+    return refused(status_of(record.error().code), record.error().text);
+  }
+  answer(reach, question.asker,
+         good(reach.known, encode_payload(join_info(reach.known, host, *record))));
+  return false;
 }
 
 ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Question& question) {
@@ -219,7 +236,6 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
   switch (request.verb) {
     case Verb::kVersion:
     case Verb::kHosts:
-    case Verb::kNodes:
     case Verb::kWhyHost:
       answer(reach, question.asker, answer_here(reach.known, request));
       return Heard::kTaken;
@@ -241,6 +257,9 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kUndrain:
     case Verb::kRemoveHost:
     case Verb::kEdit:
+    case Verb::kJoin:
+    case Verb::kMakeTicket:
+    case Verb::kEndTicket:
       ask_leader(reach, {question.asker, request}, question.may_forward);
       return Heard::kTaken;
     case Verb::kQuorum:
@@ -250,6 +269,7 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kHostUses:
     case Verb::kHostDetail:
     case Verb::kUsage:
+    case Verb::kTickets:
       if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(reach, {question.asker, request}, question.may_forward);
       } else if (request.verb != Verb::kWhy || !question.may_forward ||
@@ -263,10 +283,28 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kRecover:
       ask_recovery(reach, question);
       return Heard::kTaken;
+    case Verb::kFound:
+    case Verb::kEnter:
+      answer(reach, question.asker,
+             bad(reach.known, ResponseStatus::kConflict,
+                 "host " + reach.known.options.name + " is a member of a cluster already" +
+                     (reach.known.cluster.is_zero() ? ", which is being founded"
+                                                    : ": " + reach.known.cluster.short_hex())));
+      return Heard::kTaken;
   }
   answer(reach, question.asker,
          bad(reach.known, ResponseStatus::kUsage, "this node does not know that request"));
   return Heard::kTaken;
+}
+
+/// Precondition: the request names another node.
+void ClientFront::ask_named(const ClientReach& reach, const Question& question) {
+  if (const auto refusal = why_not_named(reach.known, question.request, question.may_forward)) {
+    answer(reach, question.asker, *refusal);
+    return;
+  }
+  const HostId host = host_named(reach.known, question.request.node);
+  forward(reach, {question.asker, question.request, host});
 }
 
 /// True when it may.
@@ -277,9 +315,7 @@ bool ClientFront::ask_to_leave(const ClientReach& reach, const Question& questio
     answer(reach, question.asker, bad(reach.known, ResponseStatus::kConflict, why_not));
     return false;
   }
-  Response response = good(reach.known, std::string());
-  response.text = std::move(remains);
-  answer(reach, question.asker, response);
+  answer(reach, question.asker, done(reach.known, "", std::move(remains)));
   return true;
 }
 
@@ -424,6 +460,14 @@ void ClientFront::lead(const ClientReach& reach, const ClientDesk::Open& questio
       return;
     }
     reach.seat.step(now, scheduler::input::ChangeQuorum{*number, wish->action, wish->host});
+  } else if (request.verb == Verb::kJoin) {
+    const auto join = decode_payload<JoinArgs>(request.arguments);
+    auto entry = admission_of(reach.known, join.value_or(JoinArgs()));
+    if (!entry) {
+      on_seat_reply(reach, {*number, std::nullopt, false, entry.error().code, entry.error().text});
+      return;
+    }
+    reach.seat.step(now, scheduler::input::ClientOrder{*number, *std::move(entry)});
   } else if (is_change(request.verb)) {
     reach.seat.step(now, scheduler::input::ClientOrder{*number, order_of(request)});
   } else {
@@ -449,6 +493,10 @@ void ClientFront::forward(const ClientReach& reach, const ClientDesk::Open& ques
 void ClientFront::on_response(const ClientReach& reach, const gossip::Message& message) {
   const auto open = desk_.close(message.envelope().nonce.value());
   if (!open.has_value()) {
+    return;
+  }
+  if (open->asked != message.envelope().from) {
+    end_unanswered(reach, {*open}, "another host than the one that was asked answered");
     return;
   }
   Asker asker = open->asker;
@@ -494,9 +542,8 @@ void ClientFront::on_seat_reply(const ClientReach& reach, const scheduler::SeatR
     return;
   }
   if (reply.done) {
-    Response response = good(reach.known, std::string());
-    response.text = reply.text;
-    answer(reach, open->asker, response);
+    answer(reach, open->asker,
+           done(reach.known, payload_of_done(reach.known, open->request), reply.text));
     return;
   }
   if (!reply.job.has_value() && status_of(reply.code) == ResponseStatus::kNoQuorum) {

@@ -3,8 +3,9 @@
 // the files, and what was passed on is matched with its answer. It decides who is asked; what this
 // node answers itself is answers.h, and who waits for what is ClientDesk. The Node's.
 //
-// Invariants: a forwarded request is never forwarded again, so there are no loops. Every question
-// is answered once, or given up after ClientDesk::kForwardTimeout. "No quorum" is said only when
+// Invariants: a request that names a node goes to that one, which takes it for its own client's;
+// whatever else was forwarded is never forwarded again. So there are no loops. Every question is
+// answered once, or given up after ClientDesk::kForwardTimeout. "No quorum" is said only when
 // surely nothing was accepted.
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include "agent/api/request.h"
 #include "agent/front/client_desk.h"
+#include "agent/node/admission.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/known.h"
 #include "agent/node/outbox.h"
@@ -30,6 +32,9 @@ namespace muster::agent {
 struct ClientReach {
   Known known;
   scheduler::QuorumSeat& seat;
+  Admission& admission;
+  crdt::HostStore& store;
+  PendingWrites& writes;
   EpochWatch& epochs;
   Outbox& outbox;
 };
@@ -44,8 +49,10 @@ class ClientFront {
              ///< was said in between; the answer to the first is on its way.
     kLeave,  ///< Answered: this host shall leave now.
   };
-  /// A client's request, or one that another node passed on.
-  Heard on_request(const ClientReach& reach, const gossip::Message& message, gossip::Route route);
+  /// A client's request, one that another node passed on, or that of a newcomer that shows a
+  /// ticket.
+  Heard on_request(const ClientReach& reach, const gossip::Message& message,
+                   const gossip::Received& input);
   /// The answer of a host that a request was passed on to.
   void on_response(const ClientReach& reach, const gossip::Message& message);
   void on_output_read(const ClientReach& reach, const OutputRead& read);
@@ -71,6 +78,9 @@ class ClientFront {
     bool may_forward = false;
   };
   Heard on_question(const ClientReach& reach, const Question& question);
+  void ask_named(const ClientReach& reach, const Question& question);
+  /// False: it is answered, for it may not ask that.
+  bool take_join(const ClientReach& reach, const gossip::Sender& sender, Question& question);
   bool ask_to_leave(const ClientReach& reach, const Question& question);
   void ask_leader(const ClientReach& reach, ClientDesk::Open question, bool may_forward);
   bool pass_to_leader(const ClientReach& reach, const Question& question);

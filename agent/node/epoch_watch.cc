@@ -5,6 +5,8 @@
 
 #include "agent/api/payload.h"
 #include "agent/node/answers.h"
+#include "agent/node/row_words.h"
+#include "gossip/base/mutant.h"
 
 namespace muster::agent {
 namespace {
@@ -42,13 +44,16 @@ bool EpochWatch::is_new_complaint(std::string_view alarm, HostId host, const Clu
   return std::exchange(complained_[{alarm, host}], epoch) != epoch;
 }
 
-bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope,
+bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool may_vote,
                              scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox) {
   if (envelope.type == gossip::MessageType::kRequest ||
       envelope.type == gossip::MessageType::kResponse) {
     return true;  // What lies behind their fields is the asking client's.
   }
   const ClusterEpoch theirs = gossip::epoch_of(envelope);
+  if (!may_vote && !mutant(Mutant::kEpochBelieved)) {
+    return !is_of_quorum(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
+  }
   if (epoch_.is_too_far_ahead(theirs)) {
     if (is_new_complaint("epoch_not_believed", envelope.from, theirs)) {
       outbox.emit(Severity::kAlarm, "epoch_not_believed",
@@ -71,6 +76,18 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope,
   }
   // In the middle of a recovery the log is of an epoch that this host may not yet tell.
   return !is_of_quorum(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
+}
+
+void EpochWatch::on_row(Instant now, HostId host, const crdt::HostStore& store, const Roll& roll,
+                        scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox) {
+  const auto view = quorum_in(store, host);
+  if (!view.has_value() || !(roll.may_vote(host) || mutant(Mutant::kAnyoneSpeaksForQuorum))) {
+    return;
+  }
+  if (!epoch_.is_too_far_ahead(view->epoch) && view->epoch.counter > epoch_.met().counter) {
+    on_met(now, view->epoch, seat, writes, outbox);
+  }
+  seat.step(now, scheduler::input::QuorumHeard{*view});
 }
 
 void EpochWatch::on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,

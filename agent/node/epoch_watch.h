@@ -16,6 +16,7 @@
 #include "agent/node/known.h"
 #include "agent/node/outbox.h"
 #include "agent/node/pending_writes.h"
+#include "agent/node/roll.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
@@ -48,9 +49,13 @@ class EpochWatch {
   /// it obeys no more is given up.
   void begin(Instant now, scheduler::QuorumSeat& seat, GangAgent& gang_agent, PendingWrites& writes,
              Outbox& outbox);
-  /// Whether a message of this envelope may be carried on; what it names may be met by this.
-  bool on_received(Instant now, const gossip::Envelope& envelope, scheduler::QuorumSeat& seat,
-                   PendingWrites& writes, Outbox& outbox);
+  /// Whether a message of this envelope may be carried on; what it names is met by this when its
+  /// sender may vote.
+  bool on_received(Instant now, const gossip::Envelope& envelope, bool may_vote,
+                   scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox);
+  /// What the row of `host` says of the quorum: believed when it may vote.
+  void on_row(Instant now, HostId host, const crdt::HostStore& store, const Roll& roll,
+              scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox);
   /// The epoch of a recovery on this host, or of another host.
   void on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,
               PendingWrites& writes, Outbox& outbox);

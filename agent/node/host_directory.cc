@@ -32,12 +32,13 @@ auto place_of(auto& hosts, HostId host) {
 
 }  // namespace
 
-std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership) {
+std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership,
+                                            const Roll& roll) {
   std::vector<scheduler::SeenHost> hosts;
   for (const auto& [host, member] : membership.members()) {
     const bool lives = member.state == membership::MemberState::kAlive && !member.doubled;
     const bool has_left = member.state == membership::MemberState::kLeft;
-    if (lives || has_left) {
+    if ((lives && roll.may_vote(host)) || has_left) {
       hosts.push_back({host, member.rack, has_left});
     }
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/node/outbox.h"
+#include "agent/node/roll.h"
 #include "crdt/rows/address_book.h"
 #include "crdt/rows/host_state.h"
 #include "crdt/rows/row.h"
@@ -24,7 +25,8 @@
 namespace muster::agent {
 
 /// Those that could take a seat in the quorum, and those that left.
-std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership);
+std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership,
+                                            const Roll& roll);
 
 class HostDirectory {
  public:

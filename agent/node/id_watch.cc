@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "crdt/rows/host_state.h"
 #include "membership/codec.h"
 
 namespace muster::agent {
+
+void IdWatch::seen(Instant now, std::string_view identity, StartId own_start) {
+  const auto said = crdt::decode_identity(identity);
+  if (said.has_value() && said->start_id != own_start) {
+    seen_at(now, said->control);
+  }
+}
 
 void IdWatch::seen_at(Instant now, const gossip::Endpoint& place) {
   if (place == own_) {

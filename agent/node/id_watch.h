@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gossip/base/ids.h"
@@ -46,8 +47,9 @@ class IdWatch {
 
   IdWatch(gossip::Endpoint own, Rng rng) : own_(own), rng_(rng) {}
 
-  /// A row under the own id, of another start, names `place`. One of the own place is that of an
-  /// earlier life.
+  /// A row under the own id has this identity. One of another start names a place, unless it is
+  /// that of an earlier life here.
+  void seen(Instant now, std::string_view identity, StartId own_start);
   void seen_at(Instant now, const gossip::Endpoint& place);
   /// A message under the own id.
   void heard(Instant now, gossip::MessageType type, Nonce nonce, const Way& way);

@@ -11,6 +11,17 @@ bool is_reachable(const membership::Membership& membership, HostId host) {
           member->state == membership::MemberState::kSuspect);
 }
 
+HostId host_named(const Known& known, const std::string& name) {
+  HostId found;
+  for (const auto& [host, member] : known.membership.members()) {
+    if (known.hosts.addresses().name(host) == name &&
+        (found.is_zero() || is_reachable(known.membership, host))) {
+      found = host;
+    }
+  }
+  return found;
+}
+
 bool is_leader_reachable(const Known& known, HostId leader) {
   return known.contact.has_heard_lately(known.now, leader) ||
          is_reachable(known.membership, leader);

@@ -39,6 +39,8 @@ struct Known {
 /// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is
 /// worse than a refusal: own claims count here before any verdict.
 bool is_reachable(const membership::Membership& membership, HostId host);
+/// Who bears this name, one that is reachable before one that is not; zero: nobody known here.
+HostId host_named(const Known& known, const std::string& name);
 /// A leader that speaks to this host is, too.
 bool is_leader_reachable(const Known& known, HostId leader);
 /// The voters that this node takes for able to vote, `without` one of them.

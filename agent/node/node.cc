@@ -28,7 +28,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       admission_(options_, recovered.id, now),
       membership_(options_.self, options_.start, options_.rack, rng.fork(), now),
       store_(options_.self, options_.start.generation, recovered.state, rng.fork(),
-             options_.signer),
+             options_.credentials.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
       front_(rng.fork()),
@@ -40,7 +40,6 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       outbox_(now, options_.unix_ms, recovered.state) {
   outbox_.expect_replay(seat_.log_end());
   outbox_.emit(start_event(options_));
-  // Rows of the quorum count when they are of the epoch that is obeyed.
   epochs_.begin(now, seat_, gang_agent_, writes_, outbox_);
   for (const auto& [host, slot] : store_.rows()) {
     for (const auto& [field, value] : slot.row.fields) {
@@ -49,7 +48,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
   }
   store_.step(now, crdt::Publish{crdt::FieldId::kCapacity, crdt::encode(options_.capacity), false});
   store_.step(now, identity_field(options_, false));
-  seat_.step(now, admission_.known_seeds(options_, hosts_.addresses()));
+  admission_.begin(now, options_.credentials, store_, outbox_);
+  seat_.step(now, admission_.known_founders());
   pump(now);
 }
 
@@ -80,7 +80,10 @@ std::span<const Node::Waiting> Node::waiting() {
          return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;
        },
        [](Node& node, Instant now) {
-         node.seat_.step(now, scheduler::input::HostsSeen{seen_hosts(node.membership_)});
+         node.seat_.step(now, scheduler::input::RollMet{node.admission_.roll().unlogged(
+                                  node.store_, node.seat_.state().roll())});
+         node.seat_.step(now, scheduler::input::HostsSeen{
+                                  seen_hosts(node.membership_, node.admission_.roll())});
        }},
       {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
        [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
@@ -187,7 +190,7 @@ void Node::on_received(Instant now, gossip::Received input) {
   }
   const gossip::Envelope& envelope = message->envelope();
   if (envelope.type == gossip::MessageType::kRequest) {
-    const ClientFront::Heard heard = front_.on_request(reach(now), *message, input.route);
+    const ClientFront::Heard heard = front_.on_request(reach(now), *message, input);
     if (heard == ClientFront::Heard::kCopy) {
       admission_.count_drop();
     } else if (heard == ClientFront::Heard::kLeave) {
@@ -195,15 +198,17 @@ void Node::on_received(Instant now, gossip::Received input) {
     }
     return;
   }
-  if (!admission_.admits(envelope, input.link, writes_, outbox_)) {
-    if (envelope.from == options_.self && envelope.version == kProtocolVersion) {
+  if (!admission_.admits(envelope, input, writes_, outbox_)) {
+    if (envelope.from == options_.self && envelope.version == kProtocolVersion &&
+        admission_.roll().allows(envelope.type, options_.self, input.sender)) {
       id_watch_.heard(now, envelope.type, envelope.nonce, {input.route, input.link});
     }
     return;
   }
   outbox_.carry_on(envelope.from, input.route);
   contact_.on_heard(now, envelope.from);
-  if (epochs_.on_received(now, envelope, seat_, writes_, outbox_)) {
+  if (epochs_.on_received(now, envelope, admission_.roll().may_vote(envelope.from), seat_, writes_,
+                          outbox_)) {
     on_message(now, *message);
   } else {
     admission_.count_drop();
@@ -221,7 +226,8 @@ void Node::on_message(Instant now, const gossip::Message& message) {
     return;
   }
   if (envelope.type == gossip::MessageType::kRows &&
-      admission_.gate().on_rows(now, envelope.from, message.body(), departure_, store_, outbox_)) {
+      admission_.gate().on_rows(now, envelope.from, message.body(), admission_.roll(), departure_,
+                                store_, outbox_)) {
     return;
   }
   if (envelope.type == gossip::MessageType::kResponse) {
@@ -317,7 +323,6 @@ void Node::on_leave_asked(Instant now) {
   departure_.on_leave_asked(now, std::move(peers), membership_);
 }
 
-/// A leader hands over first, so that nobody has to notice that it is gone.
 void Node::on_stop_asked(Instant now) {
   seat_.step(now, scheduler::input::GiveWay{});
   departure_.on_stop_asked(now, seat_.is_handing_over());
@@ -357,10 +362,7 @@ bool Node::drain_store(Instant now) {
   }
   outbox_.emit_all(std::move(output.events));
   if (output.own_identity.has_value()) {
-    const auto identity = crdt::decode_identity(*output.own_identity);
-    if (identity.has_value() && identity->start_id != options_.start.start_id) {
-      id_watch_.seen_at(now, identity->control);
-    }
+    id_watch_.seen(now, *output.own_identity, options_.start.start_id);
   }
   if (output.raise_above.has_value()) {
     departure_.on_raise_asked(output.raise_above->next());
@@ -385,10 +387,12 @@ void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
     case crdt::FieldId::kCapacity:
       on_view_changed(now, host);
       return;
+    case crdt::FieldId::kRoll:
+      admission_.roll().follow(host, store_, outbox_);
+      seat_.step(now, admission_.known_founders());
+      [[fallthrough]];
     case crdt::FieldId::kQuorum:
-      if (const auto view = quorum_in(store_, host)) {
-        seat_.step(now, scheduler::input::QuorumHeard{*view});
-      }
+      epochs_.on_row(now, host, store_, admission_.roll(), seat_, writes_, outbox_);
       return;
   }
 }
@@ -399,15 +403,13 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
     return;
   }
   if (has_new_identity) {
+    admission_.roll().follow(host, store_, outbox_);
     hosts_.on_identity(host, *identity, outbox_);
   }
   if (host == options_.self) {
     return;
   }
   membership_.step(now, member_in(store_, host, *identity));
-  if (has_new_identity) {
-    seat_.step(now, admission_.known_seeds(options_, hosts_.addresses()));
-  }
 }
 
 /// The leader's scheduler sees hosts as this node's membership and rows show them.
@@ -425,13 +427,8 @@ bool Node::drain_membership(Instant now) {
     send(message.to, membership::type_of(message.body), message.nonce,
          membership::encode(message.body));
   }
-  if (output.evidence.has_value()) {
-    store_.step(now, crdt::Publish{crdt::FieldId::kEvidence,
-                                   crdt::encode_evidence(*output.evidence), true});
-  }
-  if (output.observers.has_value()) {
-    store_.step(now, crdt::Publish{crdt::FieldId::kObservers,
-                                   crdt::encode_observers(*output.observers), true});
+  for (crdt::Publish& news : news_of(output)) {
+    store_.step(now, std::move(news));
   }
   for (const auto& [host, version] : output.heard) {
     store_.step(now, crdt::PeerVersion{host, version});
@@ -469,6 +466,7 @@ bool Node::drain_seat(Instant now) {
                   outbox_);
   }
   outbox_.emit_all(std::move(output.events));
+  admission_.roll().follow_log(now, output, seat_.state().roll(), store_, outbox_);
   if (output.has_answers()) {
     front_.on_seat_answers(reach(now), output);
   }
@@ -488,7 +486,6 @@ bool Node::drain_seat(Instant now) {
   for (auto& [from, message] : output.to_own_agent) {
     gang_agent_.step(now, LeaderMessage{options_.self, from, std::move(message)});
   }
-  // Voters tell everyone who votes and who leads, when that changed.
   if (const auto view = seat_.take_quorum_news()) {
     store_.step(now, crdt::Publish{crdt::FieldId::kQuorum, crdt::encode(*view), true});
   }
@@ -500,7 +497,7 @@ bool Node::drain_seat(Instant now) {
   }
   const bool asked =
       front_.is_leader_news(seat_.ready_leader()) && front_.on_leader_ready(reach(now));
-  return asked || !output.to_own_agent.empty();
+  return asked || !output.to_own_agent.empty() || !output.admitted.empty();
 }
 
 /// What a leader says to an agent goes back on the connection that the agent spoke on lately.
@@ -573,7 +570,7 @@ bool Node::drain_contact(Instant now) {
 
 void Node::drain_id_watch(Instant now) {
   for (const IdWatch::Say& say : id_watch_.take_says()) {
-    outbox_.send_back(say.to.route, say.to.link,
+    outbox_.send_back(say.to.route, say.to.link, options_.credentials.link_key,
                       gossip::encode(envelope(say.type, say.nonce), body_of(say)));
   }
   departure_.on_id_watched(now, id_watch_, outbox_);
@@ -583,6 +580,9 @@ ClientReach Node::reach(Instant now) {
   return {{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
            neighbours_.hosts(), contact_, admission_, outbox_.recent(), outbox_.wall_clock()},
           seat_,
+          admission_,
+          store_,
+          writes_,
           epochs_,
           outbox_};
 }

@@ -50,10 +50,12 @@ void Outbox::reply(gossip::Route route, std::string bytes) {
   output_.transport.push_back(gossip::Reply{route, std::move(bytes)});
 }
 
-void Outbox::send_back(gossip::Route route, const gossip::Endpoint& link, std::string bytes) {
+void Outbox::send_back(gossip::Route route, const gossip::Endpoint& link,
+                       const std::string& link_key, std::string bytes) {
   if (route.value() != 0) {
     reply(route, std::move(bytes));
   } else if (!link.is_none()) {
+    tell(gossip::Expect{link, link_key});
     send_to(link, gossip::Channel::kControl, std::move(bytes));
   }
 }

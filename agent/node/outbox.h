@@ -55,8 +55,12 @@ class Outbox {
             std::string_view body);
   void send_to(const gossip::Endpoint& to, gossip::Channel channel, std::string bytes);
   void reply(gossip::Route route, std::string bytes);
-  /// On the connection `route`; where that is none, to `link`, if it is any.
-  void send_back(gossip::Route route, const gossip::Endpoint& link, std::string bytes);
+  /// Whom to let in, and whose key to expect.
+  void tell(gossip::TransportOutput word) { output_.transport.push_back(std::move(word)); }
+  /// On the connection `route`; where that is none, to `link`, if it is any, where who has
+  /// `link_key` is expected.
+  void send_back(gossip::Route route, const gossip::Endpoint& link, const std::string& link_key,
+                 std::string bytes);
   /// The next word to such a host dials anew.
   void drop_links(const std::vector<HostId>& hosts, const crdt::AddressBook& addresses);
   void persist(Persist persist);

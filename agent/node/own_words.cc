@@ -3,6 +3,7 @@
 #include <string>
 
 #include "crdt/rows/host_state.h"
+#include "crdt/rows/roll.h"
 #include "gossip/base/version.h"
 
 namespace muster::agent {
@@ -35,9 +36,17 @@ Inventory inventory_of(const NodeOptions& options) {
   return inventory;
 }
 
+std::uint64_t founders_wanted(const NodeOptions& options) {
+  for (const auto& [host, field] : options.credentials.records) {
+    if (host == options.self) {
+      return crdt::decode_roll(field.bytes).value_or(crdt::RollRecord()).founders;
+    }
+  }
+  return 0;
+}
+
 scheduler::SeatOptions seat_options(const NodeOptions& options) {
-  return {options.self,    options.bootstrap_expect, options.seeds,
-          options.control, options.compact_entries,  options.unix_ms};
+  return {options.self, founders_wanted(options), options.compact_entries, options.unix_ms};
 }
 
 crdt::Publish identity_field(const NodeOptions& options, bool left) {
@@ -50,7 +59,7 @@ crdt::Publish identity_field(const NodeOptions& options, bool left) {
   identity.rack = options.rack;
   identity.version = kProductVersion;
   identity.left = left;
-  identity.key = options.signer->public_key();
+  identity.link_key = options.credentials.link_key;
   return {crdt::FieldId::kIdentity, crdt::encode(identity), true};
 }
 

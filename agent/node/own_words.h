@@ -14,6 +14,8 @@ AgentIdentity identity_of(const NodeOptions& options);
 Event start_event(const NodeOptions& options);
 /// Healthy GPUs only.
 Inventory inventory_of(const NodeOptions& options);
+/// With how many this host founds a cluster, as its own record says; 0 = it came later.
+std::uint64_t founders_wanted(const NodeOptions& options);
 scheduler::SeatOptions seat_options(const NodeOptions& options);
 /// For the own row. `left`: it is a goodbye.
 crdt::Publish identity_field(const NodeOptions& options, bool left);

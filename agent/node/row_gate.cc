@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "agent/node/row_words.h"
 #include "gossip/base/mutant.h"
 
 namespace muster::agent {
@@ -18,8 +17,8 @@ bool RowGate::has_news(const crdt::RowsBody& body, const crdt::HostStore& store)
   });
 }
 
-bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, Departure& departure,
-                      crdt::HostStore& store, Outbox& outbox) const {
+bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, const Roll& roll,
+                      Departure& departure, crdt::HostStore& store, Outbox& outbox) const {
   std::optional<crdt::RowsBody> rows = crdt::decode_rows(std::move(body));
   if (!rows.has_value()) {
     return false;
@@ -31,8 +30,7 @@ bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, Departure& 
   }
   crdt::RowsToCheck check{from, *std::move(rows), outbox.route(), {}};
   for (const crdt::RowOf& row : check.body.rows) {
-    const auto identity = identity_in(store, row.host);
-    check.keys.push_back(identity.has_value() ? identity->key : "");
+    check.keys.push_back(roll.identity_key(row.host));
   }
   outbox.check(std::move(check));
   return true;
@@ -42,12 +40,13 @@ void RowGate::on_checked(Instant now, crdt::RowsChecked rows, Departure& departu
                          crdt::HostStore& store, Outbox& outbox) {
   outbox.carry_on(rows.from, rows.route);
   forged_count_ += rows.forged;
-  if (rows.forged > 0 && rows.from != complaint_about_) {
-    complaint_about_ = rows.from;
+  if (rows.forged > 0 && now >= complain_at_) {
     outbox.emit(Severity::kAlarm, "row_forged",
                 {{"from", rows.from.short_hex()},
-                 {"host", rows.forged_of.short_hex()},
-                 {"fields", std::to_string(rows.forged)}});
+                 {"claims_to_be_of", rows.forged_of.short_hex()},
+                 {"count", std::to_string(forged_count_ - complained_count_)}});
+    complained_count_ = forged_count_;
+    complain_at_ = now + kComplainAgain;
   }
   if (std::vector<HostId> hosts = to_ask(now, rows); !hosts.empty()) {
     store.step(now, crdt::AskFor{rows.from, std::move(hosts)});
@@ -59,14 +58,17 @@ void RowGate::on_checked(Instant now, crdt::RowsChecked rows, Departure& departu
 std::vector<HostId> RowGate::to_ask(Instant now, const crdt::RowsChecked& rows) {
   std::vector<HostId> hosts;
   for (const HostId host : rows.keyless) {
-    const auto asked = asked_at_.find(host);
+    const Asked question{rows.from, host};
+    const auto asked = asked_at_.find(question);
     if (asked != asked_at_.end() && now < asked->second + kAskAgain) {
       continue;
     }
-    if (asked_at_.size() >= kAskedMax) {
-      asked_at_.clear();
+    if (asked == asked_at_.end() && asked_at_.size() >= kAskedMax) {
+      asked_at_.erase(std::min_element(
+          asked_at_.begin(), asked_at_.end(),
+          [](const auto& first, const auto& second) { return first.second < second.second; }));
     }
-    asked_at_[host] = now;
+    asked_at_[question] = now;
     hosts.push_back(host);
   }
   return hosts;

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "agent/node/departure.h"
 #include "agent/node/outbox.h"
+#include "agent/node/roll.h"
 #include "crdt/rows/row_check.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
@@ -23,10 +25,10 @@ class RowGate {
   explicit RowGate(HostId self) : self_(self) {}
 
   /// False: `body` is none of rows.
-  bool on_rows(Instant now, HostId from, gossip::Reader body, Departure& departure,
-               crdt::HostStore& store, Outbox& outbox) const;
-  /// Goes on with it on the connection that it came in on. Counts what was left out, with an alarm
-  /// for the first of a sender's in a row, and asks for what could not be checked.
+  bool on_rows(Instant now, HostId from, gossip::Reader body, const Roll& roll,
+               Departure& departure, crdt::HostStore& store, Outbox& outbox) const;
+  /// Goes on with it on the connection that it came in on. Counts what was left out, with at most
+  /// one alarm in kComplainAgain, and asks for what could not be checked.
   void on_checked(Instant now, crdt::RowsChecked rows, Departure& departure, crdt::HostStore& store,
                   Outbox& outbox);
   /// Fields that were not their owners', since the start.
@@ -35,15 +37,19 @@ class RowGate {
  private:
   /// Between two questions for one row. Lower: who has it without its key is asked for ever.
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
-  static constexpr std::size_t kAskedMax = 1024;  ///< Remembered; more forget all.
+  static constexpr std::size_t kAskedMax = 1024;  ///< Remembered; the oldest gives way.
+  static constexpr Duration kComplainAgain = std::chrono::seconds(10);
+  /// Of whom, for which row.
+  using Asked = std::pair<HostId, HostId>;
 
   bool has_news(const crdt::RowsBody& body, const crdt::HostStore& store) const;
   std::vector<HostId> to_ask(Instant now, const crdt::RowsChecked& rows);
 
   HostId self_;
-  std::map<HostId, Instant> asked_at_;
+  std::map<Asked, Instant> asked_at_;
   std::uint64_t forged_count_ = 0;
-  HostId complaint_about_;  ///< Who sent the last ones: one alarm each in a row.
+  std::uint64_t complained_count_ = 0;  ///< Of them, as of the last alarm.
+  Instant complain_at_{};
 };
 
 }  // namespace muster::agent

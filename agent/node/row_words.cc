@@ -39,6 +39,17 @@ bool are_one_member(const crdt::FieldChange& first, const crdt::FieldChange& sec
          second.field == crdt::FieldId::kObservers;
 }
 
+std::vector<crdt::Publish> news_of(const membership::Membership::Output& output) {
+  std::vector<crdt::Publish> news;
+  if (output.evidence.has_value()) {
+    news.push_back({crdt::FieldId::kEvidence, crdt::encode_evidence(*output.evidence), true});
+  }
+  if (output.observers.has_value()) {
+    news.push_back({crdt::FieldId::kObservers, crdt::encode_observers(*output.observers), true});
+  }
+  return news;
+}
+
 membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId host) {
   auto claims = crdt::decode_evidence(bytes_of(store, host, crdt::FieldId::kEvidence));
   return {host, std::move(claims).value_or(std::vector<crdt::Claim>())};

@@ -8,10 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "agent/api/output.h"
+#include "agent/front/caller.h"
 #include "agent/gang/gang_agent.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/host_state.h"
@@ -26,8 +28,34 @@
 
 namespace muster::agent {
 
+/// What this host proves itself by, and what it knows of its cluster from the start.
+struct Credentials {
+  /// Of this host's identity; never null in a Node.
+  std::shared_ptr<const gossip::Signer> signer{};
+  std::string link_key;   ///< Public, of its links.
+  std::string authority;  ///< The public key of the cluster authority.
+  /// The authority itself; null on hosts that may not vote.
+  std::shared_ptr<const gossip::Signer> authority_signer{};
+  /// The same in secret form, for hosts that come to vote; "" where the signer is null.
+  std::string authority_secret{};
+  /// Never null in a Node.
+  std::shared_ptr<const gossip::Verifier> verifier{};
+  /// This host founds a cluster of so many hosts, and those who hold this ticket's secret are the
+  /// others; "" = it does not, or there are no others.
+  std::uint64_t founders = 0;
+  std::string founding_ticket{};
+  /// Records of the roll that do not depend on what state/ held: its own and its contacts'.
+  std::vector<std::pair<HostId, crdt::Field>> records;
+};
+
 /// In id/: the cluster that this host is a member of.
 inline constexpr std::string_view kClusterKey = "cluster";
+
+/// Whom an agent answers, and how long it keeps what he may read.
+struct ClientRules {
+  Login login{};  ///< Whom it runs as, and so obeys.
+  OutputRule output{};
+};
 
 struct NodeOptions {
   HostId self;
@@ -38,12 +66,10 @@ struct NodeOptions {
   gossip::Endpoint control;  ///< Where this agent listens, as others dial it.
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
-  int bootstrap_expect = 0;    ///< 1, 3 or 5 voters to found a cluster with; 0 = join only.
   crdt::Capacity capacity;     ///< The inventory to offer.
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
-  OutputRule output_rule{};    ///< Of this host.
-  /// Of this host's identity; never null in a Node.
-  std::shared_ptr<const gossip::Signer> signer{};
+  ClientRules clients{};       ///< Of this host.
+  Credentials credentials{};
   std::int64_t unix_ms = 0;    ///< What the wall clock shows at the start; 0 = not said.
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
   /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two

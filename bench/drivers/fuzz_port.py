@@ -1,4 +1,4 @@
-"""Hostile bytes at the open port of one agent that leads a quorum of its own."""
+"""Hostile bytes at the port of one agent that leads a quorum: of strangers, and of a member."""
 
 import os
 import random
@@ -66,14 +66,18 @@ class Target:
 
     def __init__(self, directory):
         self.log = open(directory / "agent.log", "ab")
-        self.environment = dict(os.environ, MUSTER_DATA_DIR=str(directory / "data"))
+        self.socket = str(directory / "data" / "agent.sock")
+        self.ticket = directory / "ticket"
+        self.environment = dict(os.environ, MUSTER_DATA_DIR=str(directory / "data"),
+                                MUSTER_RUNTIME_DIR=str(directory / "run"))
         self.process = subprocess.Popen(
             [str(MUSTER), "agent", "--name", "target", "--listen", f"127.0.0.1:{PORT}",
-             "--data-dir", str(directory / "data"), "--bootstrap-expect", "1",
-             "--seeds", f"127.0.0.1:{PORT}", "--gpus", "sim:8xH100"],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True)
+             "--data-dir", str(directory / "data"), "--gpus", "sim:8xH100"],
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True,
+            env=self.environment)
 
     def leads(self):
+        subprocess.run([str(MUSTER), "init"], env=self.environment, capture_output=True)
         done = subprocess.run([str(MUSTER), "quorum"], env=self.environment, capture_output=True,
                               text=True)
         return done.returncode == 0 and "leader" in done.stdout
@@ -88,9 +92,12 @@ class Target:
         self.log.close()
 
 
-def send_messages(count, seed):
-    done = subprocess.run([str(FUZZ), f"tcp://127.0.0.1:{PORT}", str(count), str(seed)],
-                          capture_output=True, text=True)
+def send_messages(target, count, seed):
+    made = subprocess.run([str(MUSTER), "ticket"], env=target.environment, capture_output=True,
+                          text=True, check=True)
+    target.ticket.write_text(made.stdout)
+    done = subprocess.run([str(FUZZ), f"127.0.0.1:{PORT}", target.socket, str(target.ticket),
+                           str(count), str(seed)], capture_output=True, text=True)
     if done.stderr:
         print(f"# {done.stderr.strip()}", flush=True)
     return done.returncode == 0
@@ -102,11 +109,11 @@ def fuzz_port(messages=10000, seed=1):
     try:
         wait_for("the agent leads", target.leads, 20)
         # Whatever the first use of each path allocates once is not growth.
-        answered = send_messages(WARM_UP, seed)
+        answered = send_messages(target, WARM_UP, seed)
         throw(random.Random(seed), WARM_UP // 5)
         time.sleep(1)
         before = rss_mb(target.process.pid)
-        answered = answered and send_messages(messages, seed + 1)
+        answered = answered and send_messages(target, messages, seed + 1)
         refused = throw(random.Random(seed + 1), messages // 10)
         time.sleep(2)
         crashes = 0 if target.is_running() else 1

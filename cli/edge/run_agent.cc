@@ -12,8 +12,7 @@ int run_agent(const AgentOptions& options) {
   run.gpus = options.gpus;
   run.name = options.name;
   run.rack = options.rack;
-  run.bootstrap_expect = options.bootstrap_expect;
-  run.insecure = options.insecure;
+  run.ticket_path = options.ticket_path;
   run.log_json = options.log_json;
   run.log_level = options.log_level;
   run.log_file = options.log_file;

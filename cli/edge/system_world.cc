@@ -1,5 +1,6 @@
 #include "cli/edge/system_world.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -8,11 +9,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <thread>
 
 #include "cli/edge/config_file.h"
 #include "cli/edge/run_agent.h"
+#include "cli/edge/tickets.h"
 #include "cli/edge/zmq_node_client.h"
 #include "cli/kit/duration.h"
 #include "gossip/base/check.h"
@@ -100,6 +103,27 @@ std::optional<std::string> ask(const std::string& question) {
   return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
 }
 
+/// A link is there even when what it leads to may not be looked at.
+bool exists(const std::string& path) {
+  return faccessat(AT_FDCWD, path.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  constexpr std::size_t kTextMax = 64 << 10;
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file) {
+      return Error{ErrorCode::kInvalid, "cannot read " + path};
+    }
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  std::string text(kTextMax, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
 WaitListener progress_listener(const std::string& address) {
   if (isatty(STDERR_FILENO) == 0) {
     return [](Duration) {};
@@ -132,12 +156,13 @@ World system_world() {
   world.user_name = user_name;
   world.working_directory = working_directory;
   world.host_name = host_name;
-  world.exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  world.exists = exists;
   world.read_settings = read_config_file;
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   if (isatty(STDIN_FILENO) != 0 && world.terminal.is_err) {
     world.terminal.ask = ask;
   }
+  world.tickets = {new_ticket, ticket_line, read_text};
   world.run_agent = run_agent;
   return world;
 }

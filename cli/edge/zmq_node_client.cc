@@ -3,7 +3,6 @@
 #include <sys/random.h>
 
 #include "agent/api/request.h"
-#include "cli/kit/agent_settings.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/zmq_client.h"
@@ -20,20 +19,6 @@ Nonce random_nonce() {
     CHECK(getrandom(&value, sizeof value, 0) == sizeof value);
   }
   return Nonce(value);
-}
-
-/// A node named without a port listens on the usual one. An IPv6 address with a port has brackets.
-std::string endpoint_of(const std::string& address) {
-  if (address.find("://") != std::string::npos) {
-    return address;
-  }
-  const std::size_t colon = address.rfind(':');
-  const bool has_brackets = !address.empty() && address.front() == '[';
-  const bool is_bare_ipv6 = !has_brackets && address.find(':') != colon;
-  const bool has_port = colon != std::string::npos && !is_bare_ipv6 &&
-                        (!has_brackets || colon == address.find(']') + 1);
-  const std::string host = is_bare_ipv6 ? "[" + address + "]" : address;
-  return "tcp://" + host + (has_port ? "" : ":" + std::to_string(kControlPort));
 }
 
 class ZmqNodeClient final : public NodeClient {
@@ -63,7 +48,8 @@ class ZmqNodeClient final : public NodeClient {
     while (waited < timeout) {
       auto bytes = client_.receive(std::min(kWaitStep, timeout - waited));
       if (!bytes) {
-        return Error{ErrorCode::kUnknown, bytes.error().text};
+        return Error{ErrorCode::kIo,
+                     address_ + " gave no answer: " + bytes.error().text};
       }
       if (bytes->has_value()) {
         auto response = response_in(std::move(bytes->value()), nonce);
@@ -101,7 +87,7 @@ class ZmqNodeClient final : public NodeClient {
 }  // namespace
 
 Result<std::unique_ptr<NodeClient>> connect_node(const std::string& address, WaitListener on_wait) {
-  auto client = gossip::ZmqClient::connect(endpoint_of(address));
+  auto client = gossip::ZmqClient::connect(address);
   if (!client) {
     return client.error();
   }

@@ -114,12 +114,12 @@ void read_listen(Lookup& lookup, AgentOptions& options) {
     lookup.refuse(listen, "is no IP[:PORT]");
     return;
   }
-  options.listen = *endpoint;
-  if (!endpoint->is_loopback() && !options.insecure) {
-    lookup.refuse(listen,
-                  "is open to other machines and hosts cannot prove who they are yet: listen on "
-                  "127.0.0.1, or pass --insecure on a network that you trust");
+  if (std::all_of(endpoint->ip.begin(), endpoint->ip.end(), [](auto byte) { return byte == 0; }) ||
+      endpoint->ip_text() == "0.0.0.0") {
+    lookup.refuse(listen, "is no address that other hosts could dial: name one of this host's own");
+    return;
   }
+  options.listen = *endpoint;
 }
 
 void read_output_rule(Lookup& lookup, AgentOptions& options) {
@@ -158,9 +158,8 @@ bool is_plain_name(const std::string& name) {
 
 const std::vector<std::string>& agent_setting_names() {
   static const std::vector<std::string> names = {
-      "listen",           "seeds",    "data_dir", "gpus",      "name",     "rack",
-      "bootstrap_expect", "insecure", "log_json", "log_level", "log_file", "output_keep",
-      "output_max"};
+      "listen", "seeds",    "ticket",    "data_dir", "gpus",        "name",
+      "rack",   "log_json", "log_level", "log_file", "output_keep", "output_max"};
   return names;
 }
 
@@ -176,9 +175,9 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   Lookup lookup(world, flags, *file, path);
   AgentOptions options;
   options.config_path = chosen.empty() && !world.exists(path) ? "" : path;
-  options.insecure = lookup.truth("insecure");
   read_listen(lookup, options);
   options.seeds = parts_of(lookup.text("seeds"));
+  options.ticket_path = lookup.text("ticket");
   options.data_dir = lookup.text("data_dir");
   if (options.data_dir.empty()) {
     options.data_dir = default_data_dir(world);
@@ -186,8 +185,6 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   options.gpus = lookup.text("gpus");
   options.name = lookup.text("name", world.host_name());
   options.rack = lookup.text("rack");
-  options.bootstrap_expect =
-      static_cast<std::uint32_t>(lookup.one_of("bootstrap_expect", {"0", "1", "3", "5"})[0] - '0');
   options.log_json = lookup.truth("log_json");
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
   options.log_file = lookup.text("log_file");

@@ -17,8 +17,7 @@ struct AgentOptions {
   std::string gpus;                ///< "sim:8xH100"; "" = none.
   std::string name;                ///< Unique in the cluster.
   std::string rack;                ///< "" = unknown.
-  std::uint32_t bootstrap_expect = 0;  ///< Voters of the first quorum: 1, 3 or 5; 0 = join only.
-  bool insecure = false;               ///< Unproven identities are accepted.
+  std::string ticket_path;         ///< A file that holds a ticket to join with; "" = none.
   bool log_json = false;
   std::string log_level;    ///< "debug", "info", "warn" or "error".
   std::string log_file;     ///< Instead of stderr; "" = stderr.

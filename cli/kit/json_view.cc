@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/kit/text.h"
 #include "gossip/base/version.h"
 
 namespace muster::cli {
@@ -403,6 +404,37 @@ std::string priority_json(JobId job, std::int64_t priority) {
 
 std::string left_json(const std::string& host_name) {
   return dump({{"left", host_name}});
+}
+
+std::string to_json(const agent::TicketList& list, const agent::Response& answer) {
+  Json tickets = Json::array();
+  for (const agent::TicketInfo& ticket : list.tickets) {
+    tickets.push_back({{"ticket", hex(ticket.key).substr(0, 12)},
+                       {"uses", ticket.uses},
+                       {"used", ticket.used},
+                       {"ends_in_ms", ticket.ends_in_ms},
+                       {"may_vote", ticket.may_vote},
+                       {"may_vouch", ticket.may_vouch},
+                       {"host_name", ticket.host_name},
+                       {"by", ticket.by},
+                       {"age_ms", ticket.age_ms},
+                       {"why_not", ticket.why_not}});
+  }
+  return dump_answer({{"tickets", tickets}}, answer);
+}
+
+std::string ticket_json(const std::string& name, const std::string& line) {
+  return dump({{"ticket", name}, {"line", line.empty() ? Json(nullptr) : Json(line)}});
+}
+
+std::string founding_json(std::uint64_t founders, const std::string& line) {
+  return dump({{"founders", founders}, {"line", line.empty() ? Json(nullptr) : Json(line)}});
+}
+
+std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster) {
+  return dump({{"joined", host_name},
+               {"host", host.hex()},
+               {"cluster", cluster.is_zero() ? Json(nullptr) : Json(cluster.hex())}});
 }
 
 std::string to_json(const OutputPiece& piece) {

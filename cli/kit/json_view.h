@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/api/admission.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
@@ -60,6 +61,11 @@ std::string fenced_json(const std::string& host_name, HostId host);
 std::string host_ordered_json(std::string_view done, const std::string& host_name, HostId host);
 std::string priority_json(JobId job, std::int64_t priority);
 std::string left_json(const std::string& host_name);
+std::string to_json(const agent::TicketList& list, const agent::Response& answer);
+/// `line` "" = it is not told.
+std::string ticket_json(const std::string& name, const std::string& line);
+std::string founding_json(std::uint64_t founders, const std::string& line);
+std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster);
 
 struct OutputPiece {
   JobId job;

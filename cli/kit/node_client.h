@@ -12,7 +12,8 @@ class NodeClient {
  public:
   virtual ~NodeClient() = default;
   /// Blocks until the answer is here or `timeout` has passed. kUnavailable: surely not received by
-  /// the node. kUnknown: sent, but no answer came. kInvalid: what came is no answer.
+  /// the node. kUnknown: sent, but no answer came. kIo: sent, and the connection ended before
+  /// an answer came. kInvalid: what came is no answer.
   virtual Result<agent::Response> ask(const agent::Request& request, Duration timeout) = 0;
 };
 

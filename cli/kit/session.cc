@@ -1,11 +1,10 @@
 #include "cli/kit/session.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "agent/api/hosts.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_view.h"
-#include "cli/kit/places.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
@@ -13,12 +12,20 @@ namespace {
 
 using agent::ResponseStatus;
 
+/// An agent that ended, as one does that becomes a member, may be back within this.
+constexpr Duration kBackWithin = std::chrono::seconds(3);
+constexpr Duration kLook = std::chrono::milliseconds(50);
+/// Of a question that its agent ended under.
+constexpr std::size_t kTriesOfCut = 3;
+
 /// How the failures of the way to the node read as statuses.
 ResponseStatus status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kNotFound:
       return ResponseStatus::kNoQuorum;
+    case ErrorCode::kDenied:
+      return ResponseStatus::kDenied;
     case ErrorCode::kInvalid:
     case ErrorCode::kConflict:
     case ErrorCode::kCorrupt:
@@ -30,21 +37,18 @@ ResponseStatus status_of(ErrorCode code) {
   return ResponseStatus::kUnknown;
 }
 
-/// The addresses between the commas, at least one.
-std::vector<std::string> split_addresses(const std::string& list) {
-  if (list.starts_with("ipc://")) {
-    return {list};
-  }
-  std::vector<std::string> addresses;
-  std::size_t start = 0;
-  while (start <= list.size() && addresses.size() < kNodesMax) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    if (end > start) {
-      addresses.push_back(list.substr(start, end - start));
-    }
-    start = end + 1;
-  }
-  return addresses.empty() ? std::vector<std::string>{list} : addresses;
+/// Nothing was sent, whatever went wrong.
+ResponseStatus status_before_sending(ErrorCode code) {
+  return code == ErrorCode::kInvalid  ? ResponseStatus::kUsage
+         : code == ErrorCode::kDenied ? ResponseStatus::kDenied
+                                      : ResponseStatus::kNoQuorum;
+}
+
+/// The agent here answers in place of the host that it should have asked, and could not.
+bool is_of_the_way(const NodePlace& place, const agent::Response& response) {
+  return !place.name.empty() && response.answered_by != place.name &&
+         (response.status == ResponseStatus::kNoQuorum ||
+          response.status == ResponseStatus::kUnknown);
 }
 
 Reply broken(ResponseStatus status, const Error& error) {
@@ -59,9 +63,9 @@ Reply broken(ResponseStatus status, const Error& error) {
 
 void CommonOptions::describe(Options& options) {
   options.text("--node", node,
-               "Ask this node's control port, or the next one of the list when it is gone, instead "
-               "of the agent on this host (MUSTER_NODE)",
-               "HOST:PORT,...");
+               "Ask the host of this name through the agent here, or the agent with this socket or "
+               "data directory; of a list the next one when one is gone (MUSTER_NODE)",
+               "NAME|PATH,...");
   options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
                "DIR");
   options.duration("--timeout", timeout, "Give up after this long without an answer",
@@ -75,69 +79,63 @@ void CommonOptions::describe_consistent(Options& options) {
                "Ask the leader, after a majority confirmed it, instead of the nearest replica");
 }
 
-const std::vector<std::string>& Session::nodes() {
-  if (nodes_.empty()) {
-    nodes_ = split_addresses(node_address(world_, common_.node, common_.data_dir));
-  }
-  return nodes_;
-}
-
-std::size_t Session::nodes_count() {
-  return nodes().size();
-}
-
-std::optional<std::string> Session::malformed_node() {
-  const auto found = std::find_if_not(nodes().begin(), nodes().end(), is_address);
-  return found == nodes().end() ? std::nullopt : std::optional(*found);
-}
-
 void Session::turn_to_next_node() {
   client_.reset();
-  node_ = (node_ + 1) % nodes().size();
+  node_ = (node_ + 1) % nodes_count();
 }
 
-void Session::learn_nodes() {
-  agent::Request request;
-  request.verb = agent::Verb::kNodes;
-  const std::size_t named = nodes().size();
-  const Instant deadline = world_.clock.now() + common_.timeout / 2;
-  for (std::size_t tries = 0; tries < named && world_.clock.now() < deadline; ++tries) {
-    const Reply reply = exchange(request, std::min(kLearnTimeout, common_.timeout / 4));
-    if (!reply.is_from_node) {
-      continue;
+std::string Session::all_nodes() const {
+  std::vector<std::string> all;
+  for (const NodePlace& place : *nodes_) {
+    all.push_back(text_of(place));
+  }
+  return join(all);
+}
+
+Status Session::connect(const NodePlace& place, Duration timeout) {
+  const bool may_return = std::exchange(was_cut_, false) && nodes_count() == 1;
+  const Instant end = world_.clock.now() + std::min(timeout, kBackWithin);
+  for (;;) {
+    auto client = world_.connect(place.address);
+    if (client) {
+      client_ = std::move(client).value();
+      return ok();
     }
-    // An older node knows no such question, and then the named ones are all there are.
-    const auto list = agent::decode_payload<agent::NodeList>(reply.response.payload);
-    for (const std::string& address : list.value_or(agent::NodeList()).addresses) {
-      if (nodes_.size() < kNodesMax &&
-          std::find(nodes_.begin(), nodes_.end(), address) == nodes_.end()) {
-        nodes_.push_back(address);
-      }
+    if (!may_return || client.error().code != ErrorCode::kUnavailable ||
+        world_.clock.now() >= end) {
+      return client.error();
     }
-    return;
+    world_.clock.sleep(kLook);
   }
 }
 
 Reply Session::exchange(const agent::Request& request, Duration timeout) {
-  if (client_ == nullptr) {
-    auto client = world_.connect(nodes().at(node_));
-    if (!client) {
-      turn_to_next_node();
-      // Nothing was sent, whatever went wrong.
-      const bool is_usage = client.error().code == ErrorCode::kInvalid;
-      return broken(is_usage ? ResponseStatus::kUsage : ResponseStatus::kNoQuorum, client.error());
-    }
-    client_ = std::move(client).value();
+  if (!nodes_) {
+    return broken(ResponseStatus::kUsage, nodes_.error());
   }
-  Result<agent::Response> response = client_->ask(request, timeout);
+  const NodePlace place = nodes_->at(node_);
+  if (client_ == nullptr) {
+    if (const Status connected = connect(place, timeout); !connected) {
+      turn_to_next_node();
+      return broken(status_before_sending(connected.error().code), connected.error());
+    }
+  }
+  agent::Request addressed = request;
+  addressed.node = place.name;
+  Result<agent::Response> response = client_->ask(addressed, timeout);
   if (!response) {
+    was_cut_ = response.error().code == ErrorCode::kIo;
     turn_to_next_node();
     return broken(status_of(response.error().code), response.error());
   }
   Reply reply;
   reply.status = response->status;
   reply.text = response->text;
+  reply.is_from_node = !is_of_the_way(place, *response);
   reply.response = std::move(response).value();
+  if (!reply.is_from_node) {
+    turn_to_next_node();
+  }
   return reply;
 }
 
@@ -149,7 +147,10 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   request.consistent = common_.is_consistent;
   request.arguments = std::move(arguments);
   Reply reply = exchange(request);
-  for (std::size_t tries = 1; tries < nodes().size() && !reply.is_from_node; ++tries) {
+  const auto tries_max = [this] {
+    return was_cut_ ? std::max(nodes_count(), kTriesOfCut) : nodes_count();
+  };
+  for (std::size_t tries = 1; !reply.is_from_node && tries < tries_max(); ++tries) {
     reply = exchange(request);
   }
   const bool is_of_a_job = verb == agent::Verb::kShow || verb == agent::Verb::kWhy;
@@ -165,9 +166,10 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   }
   if (!reply.is_ok()) {
     // A question that nobody answered has simply failed: nothing could have been done by it.
-    const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage;
-    if (!is_plain && nodes().size() > 1) {
-      reply.text = "none of the nodes " + join(nodes()) + " answers; of the last: " + reply.text;
+    const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage ||
+                          reply.status == ResponseStatus::kDenied;
+    if (!is_plain && nodes_count() > 1) {
+      reply.text = "none of the nodes " + all_nodes() + " answers; of the last: " + reply.text;
     }
     fail(is_plain ? reply.status : ResponseStatus::kFailed, reply.text);
     return std::nullopt;

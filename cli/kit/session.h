@@ -11,6 +11,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/options.h"
+#include "cli/kit/places.h"
 #include "cli/kit/world.h"
 
 namespace muster::cli {
@@ -19,10 +20,6 @@ namespace muster::cli {
 inline constexpr std::uint64_t kFreshMs = 2000;
 /// A row is confirmed once a probe round, and the longest takes 5 s: up to here nothing is amiss.
 inline constexpr std::uint64_t kFreshRowsMs = 6000;
-
-/// Nodes that one run of a verb goes to, named and learnt, and how long it waits for their list.
-inline constexpr std::size_t kNodesMax = 16;
-inline constexpr Duration kLearnTimeout = std::chrono::seconds(1);
 
 /// Options every verb that asks a node has.
 struct CommonOptions {
@@ -53,7 +50,10 @@ std::string message_text(const World& world, const std::string& text);
 
 class Session {
  public:
-  Session(World& world, CommonOptions common) : world_(world), common_(std::move(common)) {}
+  Session(World& world, CommonOptions common)
+      : world_(world),
+        common_(std::move(common)),
+        nodes_(node_places(world, common_.node, common_.data_dir)) {}
 
   const CommonOptions& common() const { return common_; }
   const World& world() const { return world_; }
@@ -61,17 +61,13 @@ class Session {
   std::ostream& err() { return *world_.err; }
 
   /// One try with one node, nothing printed. After a failed one the next try goes to the next node,
-  /// round and round.
+  /// round and round; to one that ended while it was asked, once it is back. kUsage when what was
+  /// named can be no node.
   Reply exchange(const agent::Request& request, Duration timeout);
-  /// Asks for the addresses of other nodes, to go on with when this one is gone. Without an answer
-  /// of any node in time there are only the named ones.
-  void learn_nodes();
   /// Goes on to the next node, after one that cannot help.
   void turn_to_next_node();
-  /// The first of the named nodes that cannot be an address, whatever the network says.
-  std::optional<std::string> malformed_node();
-  /// Nodes named with --node and learnt; at least 1.
-  std::size_t nodes_count();
+  /// Nodes to go to; at least 1.
+  std::size_t nodes_count() const { return nodes_ ? nodes_->size() : 1; }
   Reply exchange(const agent::Request& request) { return exchange(request, common_.timeout); }
 
   /// Asks a question without effects and reads the answer. Nothing: the failure was printed and
@@ -105,16 +101,20 @@ class Session {
     }
     return value;
   }
+  /// Waits for the agent to come back when it has just ended and there is no other node.
+  Status connect(const NodePlace& place, Duration timeout);
   void note_age(agent::Verb verb);
-  const std::vector<std::string>& nodes();
+  std::string all_nodes() const;
 
   static constexpr char kStrangeAnswer[] =
       "the node's answer is not understood: compare `muster version` here and there";
 
   World& world_;
   CommonOptions common_;
-  std::vector<std::string> nodes_;  ///< Empty before the first is asked.
-  std::size_t node_ = 0;            ///< Index of the one in use.
+  Result<std::vector<NodePlace>> nodes_;
+  std::size_t node_ = 0;  ///< Index of the one in use.
+  /// The last try was cut off by the end of the agent, which may be about to start again.
+  bool was_cut_ = false;
   std::unique_ptr<NodeClient> client_;
   agent::Response last_;
   std::string told_why_old_;  ///< Why the last answer was old, as noted.

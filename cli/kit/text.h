@@ -32,6 +32,9 @@ inline constexpr std::size_t kScreenColumns = 100;
 /// A name as programs say it, "agent_down", in words: "agent down". What holds a blank is words.
 std::string in_words(std::string name);
 
+/// Two digits a byte.
+std::string hex(std::string_view bytes);
+
 /// "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 

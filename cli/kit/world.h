@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/api/admission.h"
 #include "cli/kit/node_client.h"
 #include "cli/kit/settings.h"
 #include "gossip/base/result.h"
@@ -36,6 +37,20 @@ struct WorldTerminal {
   std::function<bool()> take_interrupt;
 };
 
+/// A ticket that is about to be made.
+struct NewTicket {
+  std::string key;     ///< Public.
+  std::string secret;  ///< Told to nobody but who is given the ticket.
+};
+
+struct WorldTickets {
+  std::function<NewTicket()> make;
+  /// The line that people hold.
+  std::function<Result<std::string>(const std::string& secret, const agent::TicketMade& made)> line;
+  /// What stands in a file; of stdin for "-".
+  std::function<Result<std::string>(const std::string& path)> read;
+};
+
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
@@ -44,8 +59,8 @@ struct World {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// Every variable of this process, "NAME=VALUE".
   std::function<std::vector<std::string>()> all_environment;
-  /// `address` is "ipc://PATH" or "HOST:PORT". kUnavailable: nobody listens there;
-  /// kInvalid: it is no address.
+  /// `address` is "ipc://PATH". kUnavailable: nobody listens there; kDenied: only others may ask
+  /// there; kInvalid: it is no address.
   std::function<Result<std::unique_ptr<NodeClient>>(const std::string& address)> connect;
   /// 32 hex digits nobody has drawn before.
   std::function<std::string()> random_key;
@@ -58,6 +73,7 @@ struct World {
   /// The settings in a config file; errors as of read_config_file in config_file.h.
   std::function<Result<Settings>(const std::string& path, const std::vector<std::string>& known)>
       read_settings;
+  WorldTickets tickets;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;
 };

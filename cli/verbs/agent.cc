@@ -15,7 +15,10 @@ class Agent final : public Verb {
             "Control port; bulk is the next one; port 0 = any "
             "(default 127.0.0.1:7450)",
             "IP[:PORT]");
-    setting(options, "seeds", "Agents to join through, names or addresses", "HOST[:PORT],...");
+    setting(options, "seeds", "Where to look for members besides those known, names or addresses",
+            "HOST[:PORT],...");
+    setting(options, "ticket", "File to find a ticket in, while this host is no member yet",
+            "FILE");
     setting(options, "data_dir",
             "Where to keep identity, log and state (default "
             "/var/lib/muster, or $XDG_STATE_HOME/muster)",
@@ -23,11 +26,6 @@ class Agent final : public Verb {
     setting(options, "gpus", "GPUs to offer: sim:8xH100 simulates eight (default none)", "GPUS");
     setting(options, "name", "Unique name (default the short hostname)", "NAME");
     setting(options, "rack", "Rack, for placement and voters", "RACK");
-    setting(options, "bootstrap_expect",
-            "Found a quorum of this many voters: 1, 3 or 5; "
-            "0 = join one (default 0)",
-            "N");
-    options.flag("--insecure", insecure_, "Believe what other hosts say they are");
     options.flag("--log-json", log_json_, "Log lines as JSON");
     setting(options, "log_level", "debug, info, warn or error (default info)", "LEVEL");
     setting(options, "log_file",
@@ -40,23 +38,16 @@ class Agent final : public Verb {
                  "Config file (default /etc/muster/muster.toml); "
                  "a flag beats MUSTER_* in the environment beats the file",
                  "FILE");
-    options.example("muster agent --gpus sim:8xH100 --bootstrap-expect 1");
+    options.example("muster agent --gpus sim:8xH100");
   }
 
   int run(Session& session) override {
-    if (insecure_) {
-      flags_["insecure"] = "true";
-    }
     if (log_json_) {
       flags_["log_json"] = "true";
     }
     const Result<AgentOptions> options = agent_options(session.world(), flags_, config_path_);
     if (!options) {
       return session.fail(agent::ResponseStatus::kUsage, options.error().text);
-    }
-    if (options->insecure && !options->listen.is_loopback()) {
-      session.note("warning: --insecure: whoever reaches " + options->listen.text() +
-                   " can join, read and submit");
     }
     return session.world().run_agent(*options);
   }
@@ -79,7 +70,6 @@ class Agent final : public Verb {
 
   Settings flags_;
   std::string config_path_;
-  bool insecure_ = false;
   bool log_json_ = false;
 };
 

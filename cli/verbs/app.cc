@@ -29,8 +29,15 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 29> kVerbs = {{
+constexpr std::array<Entry, 34> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
+    {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", plain<make_init>},
+    {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", plain<make_join>},
+    {"ticket", "[OPTIONS]", "Print a ticket, with which other hosts join.", plain<make_ticket>},
+    {"ticket list", "[OPTIONS]", "List the tickets, and who may still come with them.",
+     plain<make_ticket_list>},
+    {"ticket revoke", "TICKET [OPTIONS]", "Let nobody in with a ticket any more.",
+     plain<make_ticket_revoke>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
     {"jobs", "[JOB...] [OPTIONS]", "List one's own jobs, and what runs of others.",
@@ -101,8 +108,8 @@ std::string overview() {
     text += "  " + number + std::string(10 - number.size(), ' ') + std::string(code.meaning) + "\n";
   }
   return text +
-         "\n`muster VERB --help` says more. Start with: muster agent --gpus sim:8xH100 "
-         "--bootstrap-expect 1\n";
+         "\n`muster VERB --help` says more. Start with: muster agent --gpus sim:8xH100, "
+         "and muster init beside it\n";
 }
 
 const Entry* find(std::string_view name) {

@@ -106,7 +106,7 @@ class Hosts final : public Verb {
     options.flag("-a,--all", all_, "Also hosts that were removed, or left more than a day ago");
     options.flag("--no-header", no_header_, "Only the rows, for scripts");
     common_.describe(options);
-    options.example("muster hosts --node 10.0.0.7:7450");
+    options.example("muster hosts --node gpu7");
   }
 
   int run(Session& session) override {

@@ -14,9 +14,9 @@ namespace muster::cli {
 namespace {
 
 constexpr char kNode[] =
-    "Each verb asks the agent on this host, or the nodes that --node or MUSTER_NODE names. Any "
-    "node "
-    "answers for the whole cluster.";
+    "Each verb asks the agent on this host, which answers its own user and root, and for the whole "
+    "cluster. --node NAME or MUSTER_NODE=NAME has it ask another host; --node PATH asks another "
+    "agent on this machine by its socket or data directory. From elsewhere: ssh HOST muster.";
 
 /// As troff prints it untouched; a dot or quote that begins a line would be a request.
 std::string troff(std::string_view text) {

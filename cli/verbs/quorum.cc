@@ -76,13 +76,13 @@ std::string birth_text(const agent::QuorumInfo& quorum) {
     const std::uint64_t met = std::min(quorum.founders_met, quorum.founders_wanted);
     return "a cluster is being born: " + std::to_string(met) + " of " +
            std::to_string(quorum.founders_wanted) +
-           " founders are here; start the others,\nwith the same --seeds and --bootstrap-expect\n";
+           " founders are here: give the others\nthe ticket that `muster init` printed (muster "
+           "join)\n";
   }
   if (!quorum.seeds_unmet.empty()) {
     return "no quorum was met yet: this node joins through its seeds\n";
   }
-  return "no quorum was formed or met yet: start the first agents with --bootstrap-expect, or give "
-         "this one --seeds\n";
+  return "no quorum was met yet\n";
 }
 
 class Quorum final : public Verb {

@@ -39,10 +39,6 @@ class Submit final : public Verb {
     if (!submit) {
       return session.fail(ResponseStatus::kUsage, submit.error().text);
     }
-    if (const auto address = session.malformed_node(); address.has_value()) {
-      return session.fail(ResponseStatus::kUsage,
-                          "nothing was sent: '" + *address + "' is not HOST:PORT");
-    }
     if (session.common().is_verbose) {
       session.note("key " + submit->key);
     }
@@ -80,7 +76,6 @@ class Submit final : public Verb {
     request.arguments = agent::encode_payload(submit);
     request.user = session.world().user_name();
     const Instant deadline = session.world().clock.now() + session.common().timeout;
-    session.learn_nodes();
     bool may_be_accepted = false;
     for (std::size_t tries = 1;; ++tries) {
       const Duration left = deadline - session.world().clock.now();

@@ -1,7 +1,7 @@
 #include "crdt/rows/host_state.h"
 
 #include "gossip/base/generation.h"
-#include "gossip/base/signing.h"
+#include "gossip/wire/transport.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::crdt {
@@ -95,7 +95,7 @@ std::string encode(const Identity& identity) {
       .text(identity.rack)
       .text(identity.version)
       .boolean(identity.left)
-      .bytes(identity.key);
+      .bytes(identity.link_key);
   return out.take();
 }
 
@@ -110,7 +110,7 @@ std::optional<Identity> decode_identity(std::string_view bytes) {
     identity.rack = in.text(kWordBytesMax);
     identity.version = in.text(kWordBytesMax);
     identity.left = in.boolean();
-    identity.key = in.text(gossip::kPublicKeyBytesMax);
+    identity.link_key = in.text(gossip::kLinkKeyBytes);
     return identity;
   });
 }

@@ -21,6 +21,7 @@ enum class FieldId : std::uint32_t {
   kEvidence = 3,   ///< This host's whole set of non-alive claims about others.
   kCapacity = 4,   ///< Capacity
   kQuorum = 5,     ///< QuorumView: published by voters.
+  kRoll = 6,       ///< RollRecord: written by the cluster authority, not by the host.
 };
 
 /// Who and where a host is. Name and address are data: the host id never changes with them.
@@ -33,7 +34,8 @@ struct Identity {
   std::string rack;     ///< "" = unknown.
   std::string version;  ///< Of the product.
   bool left = false;    ///< Left gracefully; stays until a newer generation says otherwise.
-  std::string key{};    ///< The public key of which the host id is a hash; what signs its row.
+  std::string link_key{};  ///< For rotation to come: what counts is its record's.
+
   bool operator==(const Identity&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "crdt/rows/roll.h"
 #include "gossip/base/generation.h"
 #include "gossip/base/signing.h"
 
@@ -10,7 +11,9 @@ namespace muster::crdt {
 RowVersion Row::version() const {
   RowVersion highest;
   for (const auto& [id, field] : fields) {
-    highest = std::max(highest, field.version);
+    if (!is_of_authority(id)) {
+      highest = std::max(highest, field.version);
+    }
   }
   return highest;
 }
@@ -24,7 +27,7 @@ std::vector<std::uint32_t> join(Row& row, const Row& other) {
   std::vector<std::uint32_t> changed;
   row.full_from = std::max(row.full_from, other.full_from);
   for (auto it = row.fields.begin(); it != row.fields.end();) {
-    if (it->second.version.generation < row.full_from) {
+    if (it->second.version.generation < row.full_from && !is_of_authority(it->first)) {
       changed.push_back(it->first);
       it = row.fields.erase(it);
     } else {
@@ -32,7 +35,7 @@ std::vector<std::uint32_t> join(Row& row, const Row& other) {
     }
   }
   for (const auto& [id, field] : other.fields) {
-    if (field.version.generation < row.full_from) {
+    if (field.version.generation < row.full_from && !is_of_authority(id)) {
       continue;
     }
     const auto [mine, is_new] = row.fields.try_emplace(id, field);

@@ -46,7 +46,7 @@ struct Row {
   std::map<std::uint32_t, Field> fields;  ///< By FieldId's number; ones we do not know included.
 
   bool operator==(const Row&) const = default;
-  /// The highest version of any field.
+  /// The highest version of any field that the owner wrote.
   RowVersion version() const;
   const Field* field(FieldId id) const;
 };

@@ -3,41 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "crdt/rows/roll.h"
 #include "gossip/base/mutant.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::crdt {
-namespace {
-
-/// The one known here, or the one in the row when its hash is the host's id; "" = none.
-std::string key_of(const RowOf& row, const std::string& known, const gossip::Verifier& verifier) {
-  if (!known.empty()) {
-    return known;
-  }
-  const Field* field = row.row.field(FieldId::kIdentity);
-  const auto identity = field == nullptr ? std::nullopt : decode_identity(field->bytes);
-  if (!identity.has_value() || identity->key.empty()) {
-    return "";
-  }
-  const bool is_own =
-      verifier.host_of(identity->key) == row.host || mutant(Mutant::kRowKeyBelieved);
-  return is_own ? identity->key : "";
-}
-
-/// Drops the fields that are not of that key; how many.
-std::uint64_t drop_forged(RowOf& row, const std::string& key, const gossip::Verifier& verifier) {
-  const std::uint64_t forged = std::erase_if(row.row.fields, [&](const auto& entry) {
-    const auto& [id, field] = entry;
-    return !verifier.verify(key, signed_words(row.host, id, field.version, field.bytes),
-                            field.signature);
-  });
-  if (row.row.full_from > row.row.version().generation && !mutant(Mutant::kFullFromBelieved)) {
-    row.row.full_from = Generation();
-  }
-  return forged;
-}
-
-}  // namespace
 
 std::string signed_words(HostId host, std::uint32_t field, const RowVersion& version,
                          std::string_view bytes) {
@@ -48,21 +18,59 @@ std::string signed_words(HostId host, std::uint32_t field, const RowVersion& ver
   return out.take();
 }
 
-RowsChecked check_rows(RowsToCheck rows, const gossip::Verifier& verifier) {
+bool RowChecker::take_key(const RowOf& row, const std::string& known) {
+  std::string key = known;
+  if (const Field* roll = row.row.field(FieldId::kRoll)) {
+    std::optional<RollRecord> record = proven_roll(row.host, *roll, authority_, verifier_);
+    if (!record.has_value()) {
+      return false;
+    }
+    key = std::move(record->identity_key);
+  }
+  if (!key.empty() && (keys_.size() < kKeysMax || keys_.contains(row.host))) {
+    keys_[row.host] = std::move(key);
+  }
+  return true;
+}
+
+bool RowChecker::drop_forged(RowOf& row, const std::string& key) const {
+  auto& fields = row.row.fields;
+  const auto forged = std::find_if(fields.begin(), fields.end(), [&](const auto& entry) {
+    const auto& [id, field] = entry;
+    return !is_of_authority(id) &&
+           !verifier_.verify(key, signed_words(row.host, id, field.version, field.bytes),
+                             field.signature);
+  });
+  const bool is_forged = forged != fields.end();
+  fields.erase(forged, fields.end());
+  return is_forged;
+}
+
+RowsChecked RowChecker::check(RowsToCheck rows) {
   RowsChecked checked;
   checked.from = rows.from;
   checked.route = rows.route;
   std::vector<RowOf> believed;
-  for (std::size_t i = 0; i < rows.body.rows.size(); ++i) {
+  for (std::size_t i = 0; i < rows.body.rows.size() && checked.forged == 0; ++i) {
     RowOf& row = rows.body.rows[i];
-    const std::string key = key_of(row, i < rows.keys.size() ? rows.keys[i] : "", verifier);
-    if (key.empty()) {
+    if (!take_key(row, i < rows.keys.size() ? rows.keys[i] : "")) {
+      checked.forged = 1;
+      checked.forged_of = row.host;
+      break;
+    }
+    const auto key = keys_.find(row.host);
+    if (key == keys_.end()) {
       checked.keyless.push_back(row.host);
       continue;
     }
-    if (const std::uint64_t forged = drop_forged(row, key, verifier); forged > 0) {
-      checked.forged += forged;
+    if (drop_forged(row, key->second)) {
+      checked.forged = 1;
       checked.forged_of = row.host;
+    }
+    // Whoever passed the row on may have set it too high, and what is held would be dropped, or too
+    // low, and what is over would stay.
+    if (!mutant(Mutant::kFullFromBelieved)) {
+      row.row.full_from = row.row.version().generation;
     }
     if (!row.row.fields.empty() || mutant(Mutant::kFullFromBelieved)) {
       believed.push_back(std::move(row));

@@ -1,12 +1,13 @@
 #pragma once
 // Whether rows are their owners': each field carries the owner's signature over host, field,
 // version and bytes, so whoever passes a row on can lose or delay it and nothing else. The owner's
-// key is in its identity field, and the host id is a hash of that key.
+// key is in its record of the roll (roll.h), which the cluster authority signed.
 //
-// A field that is not its owner's is left out of what was received. A row without any field left is
-// left out as well, and so is a `full_from` above every field: it would drop what is held.
+// Who passes on a field that is not its owner's lies or is broken: that field and all that stands
+// behind it in the message is left out. So a flood of forgeries costs one look a message.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,7 @@ struct RowsToCheck {
   HostId from;
   RowsBody body;
   gossip::Route route;  ///< What they came in on: the shortest way back.
-  /// Of the owner of each row of `body`, as far as it is known here; "" = not, and then the row's
-  /// own identity field says it.
+  /// Of the owner of each row of `body`, as far as it is known here; "" = not.
   std::vector<std::string> keys;
 };
 
@@ -38,11 +38,33 @@ struct RowsChecked {
   HostId from;
   RowsBody body;
   gossip::Route route;
-  std::uint64_t forged = 0;     ///< Fields left out.
+  std::uint64_t forged = 0;     ///< Fields left out; what stood behind them is not counted.
   HostId forged_of;             ///< The owner of the last of them.
   std::vector<HostId> keyless;  ///< Rows left out for want of a key: to be asked for as a whole.
 };
 
-RowsChecked check_rows(RowsToCheck rows, const gossip::Verifier& verifier);
+/// Looks at rows one message after the other. It remembers the keys that it met, since a message
+/// may lean on one that was checked just before. Owned by whoever checks: one thread.
+class RowChecker {
+ public:
+  /// Hosts whose keys are remembered; more are asked for as a whole each time.
+  static constexpr std::size_t kKeysMax = 16'384;
+
+  /// `authority`: its public key. `verifier` outlives this.
+  RowChecker(std::string authority, const gossip::Verifier& verifier)
+      : authority_(std::move(authority)), verifier_(verifier) {}
+
+  RowsChecked check(RowsToCheck rows);
+
+ private:
+  /// False: the row holds a record of the roll that is none.
+  bool take_key(const RowOf& row, const std::string& known);
+  /// Drops the first field that is not of that key and all behind it; whether there was one.
+  bool drop_forged(RowOf& row, const std::string& key) const;
+
+  std::string authority_;
+  const gossip::Verifier& verifier_;
+  std::map<HostId, std::string> keys_;
+};
 
 }  // namespace muster::crdt

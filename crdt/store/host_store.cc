@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "crdt/rows/roll.h"
 #include "crdt/rows/row_check.h"
 #include "gossip/base/check.h"
 #include "gossip/base/generation.h"
@@ -13,6 +14,8 @@ namespace muster::crdt {
 namespace {
 
 static_assert(StateMachine<HostStore>);
+
+constexpr auto kRollField = static_cast<std::uint32_t>(FieldId::kRoll);
 
 template <class... Handlers>
 struct Handle : Handlers... {
@@ -50,6 +53,9 @@ void HostStore::recover(const Records& recovered) {
   if (own == nullptr) {
     return;
   }
+  if (const Field* said = own->row.field(FieldId::kIdentity)) {
+    output_.own_identity = said->bytes;  // Who has a copy of this disk may still be there.
+  }
   if (own->version.generation > generation_) {
     raise_above(own->version.generation, "a row of a later generation is on disk");
   } else if (own->version.generation == generation_) {
@@ -63,6 +69,12 @@ void HostStore::recover(const Records& recovered) {
 void HostStore::step(Instant now, Input input) {
   std::visit(Handle{[&](const Publish& publish) { on_publish(now, publish); },
                     [&](const RowsReceived& received) { on_rows(now, received); },
+                    [&](const Vouch& vouch) {
+                      RowsReceived said{HostId(), {}};
+                      said.body.rows.push_back({vouch.host, {}});
+                      said.body.rows[0].row.fields[kRollField] = vouch.record;
+                      on_rows(now, said);
+                    },
                     [&](const AskFor& ask) {
                       RowsBody question;
                       question.want = ask.hosts;
@@ -191,6 +203,9 @@ void HostStore::see_own_row(const Row& seen) {
   bool is_ahead = false;
   bool is_strange = false;
   for (const auto& [id, field] : seen.fields) {
+    if (is_of_authority(id)) {
+      continue;
+    }
     const Field* mine = own_row.row.field(static_cast<FieldId>(id));
     const bool of_this_generation = field.version.generation == generation_;
     is_strange = is_strange || (of_this_generation && mine == nullptr);
@@ -214,6 +229,9 @@ void HostStore::say_again(HeldRow& own, Sequence beyond) {
   begin_generation(own.row);
   std::vector<std::uint32_t> said_again;
   for (auto& [id, field] : own.row.fields) {
+    if (is_of_authority(id)) {
+      continue;
+    }
     sequence_ = sequence_.next();
     field = signed_field(id, field.bytes);
     said_again.push_back(id);
@@ -225,6 +243,17 @@ void HostStore::say_again(HeldRow& own, Sequence beyond) {
   }
 }
 
+void HostStore::take_own_record(Instant now, HostId from, const Field& record) {
+  HeldRow& own = rows_.edit(self_);
+  const auto [held, is_new] = own.row.fields.try_emplace(kRollField, record);
+  if (!is_new && !(held->second < record)) {
+    return;
+  }
+  held->second = record;
+  changed(self_, own, {kRollField});
+  spread_.add(now, self_, kRollField, from);
+}
+
 // Rows of others.
 
 void HostStore::on_rows(Instant now, const RowsReceived& input) {
@@ -233,6 +262,9 @@ void HostStore::on_rows(Instant now, const RowsReceived& input) {
   }
   for (const RowOf& news : input.body.rows) {
     if (news.host == self_) {
+      if (const Field* record = news.row.field(FieldId::kRoll)) {
+        take_own_record(now, input.from, *record);
+      }
       see_own_row(news.row);
     } else if (!is_news(news)) {
       spread_.note_heard(input.from, news, *row(news.host));
@@ -254,7 +286,7 @@ bool HostStore::is_news(const RowOf& news) const {
   }
   return std::any_of(news.row.fields.begin(), news.row.fields.end(), [&](const auto& entry) {
     const auto held = mine->fields.find(entry.first);
-    return entry.second.version.generation >= mine->full_from &&
+    return (entry.second.version.generation >= mine->full_from || is_of_authority(entry.first)) &&
            (held == mine->fields.end() || held->second < entry.second);
   });
 }
@@ -272,7 +304,8 @@ bool HostStore::fits(HostId host, const Row& news) const {
   std::size_t size = size_bytes(news);
   if (held != nullptr) {
     for (const auto& [id, field] : held->row.fields) {
-      if (!news.fields.contains(id) && field.version.generation >= news.full_from) {
+      if (!news.fields.contains(id) &&
+          (field.version.generation >= news.full_from || is_of_authority(id))) {
         ++count;
         size += size_bytes(field);
       }

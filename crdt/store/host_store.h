@@ -59,6 +59,12 @@ struct RowsReceived {
   HostId from;
   RowsBody body;
 };
+/// What the authority says of a host: FieldId::kRoll of its row. Of no higher version than the one
+/// held, it is no news.
+struct Vouch {
+  HostId host;
+  Field record;
+};
 /// Rows to ask that peer for, as a whole.
 struct AskFor {
   HostId peer;
@@ -95,13 +101,15 @@ struct HostStoreOutput {
   /// Peers hold rows of ours from a later generation, or from another life of this one (a
   /// restored disk): restart above it.
   std::optional<Generation> raise_above;
-  /// An identity of ours, of this generation or a later one, that this agent did not write.
+  /// An identity of ours that this agent did not write: that of the life before, from the own disk,
+  /// or one of this generation or a later one.
   std::optional<std::string> own_identity;
 };
 
 class HostStore {
  public:
-  using Input = std::variant<Publish, RowsReceived, AskFor, PeerUp, NeighboursChanged, PeerVersion>;
+  using Input =
+      std::variant<Publish, RowsReceived, Vouch, AskFor, PeerUp, NeighboursChanged, PeerVersion>;
   using Output = HostStoreOutput;
 
   /// `recovered` is what Environment::kState held; a row that does not decode is dropped with an
@@ -135,6 +143,7 @@ class HostStore {
   void on_publish(Instant now, const Publish& input);
   void on_rows(Instant now, const RowsReceived& input);
   void on_neighbours(Instant now, const NeighboursChanged& input);
+  void take_own_record(Instant now, HostId from, const Field& record);
 
   void recover(const Records& recovered);
   void begin_generation(Row& own);

@@ -25,10 +25,13 @@ enum class Mutant : std::uint8_t {
   kRaftLearnerCounted,       ///< Learners count for a majority.
   kRaftSeatIgnored,          ///< The word of a host counts whatever seat it speaks from.
   // Rows and who wrote them
-  kRowsBelieved,      ///< Rows are merged as they come, unchecked.
-  kRowKeyBelieved,    ///< The key in a row is taken for the owner's, whatever its hash.
-  kFullFromBelieved,  ///< A row may drop fields of generations above all that it shows.
-  kOwnRowBelieved,    ///< What others say our own row is, is heard unchecked.
+  kRowsBelieved,           ///< Rows are merged as they come, unchecked.
+  kRollBelieved,           ///< A record of the roll counts whoever signed it.
+  kSenderBelieved,         ///< A message is of whom it says, whatever its link proves.
+  kEpochBelieved,          ///< An epoch is met whoever names it.
+  kAnyoneSpeaksForQuorum,  ///< Who may not vote is heard as if it did.
+  kFullFromBelieved,       ///< A row may drop fields of generations above all that it shows.
+  kOwnRowBelieved,         ///< What others say our own row is, is heard unchecked.
 };
 
 struct MutantName {
@@ -52,9 +55,12 @@ inline constexpr std::array<MutantName, 11> kRaftMutants = {{
 }};
 
 /// Of rows: found by the traitor of a swarm.
-inline constexpr std::array<MutantName, 4> kRowMutants = {{
+inline constexpr std::array<MutantName, 7> kRowMutants = {{
     {Mutant::kRowsBelieved, "rows_believed"},
-    {Mutant::kRowKeyBelieved, "row_key_believed"},
+    {Mutant::kRollBelieved, "roll_believed"},
+    {Mutant::kEpochBelieved, "epoch_believed"},
+    {Mutant::kSenderBelieved, "sender_believed"},
+    {Mutant::kAnyoneSpeaksForQuorum, "anyone_speaks_for_quorum"},
     {Mutant::kFullFromBelieved, "full_from_believed"},
     {Mutant::kOwnRowBelieved, "own_row_believed"},
 }};

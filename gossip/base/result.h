@@ -21,6 +21,7 @@ enum class ErrorCode {
   kUnavailable,  ///< No quorum or no peer; surely not done.
   kUnknown,      ///< It may or may not have been done.
   kImpossible,   ///< Can never succeed as asked; nothing was changed.
+  kDenied,       ///< Others may do that, the text says who; nothing was changed.
 };
 
 struct Error {

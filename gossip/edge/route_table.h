@@ -2,13 +2,17 @@
 // Names inbound connections: ZeroMQ's (socket, routing id) on one side, Route numbers on the other.
 // ZeroMQ does not tell when an inbound connection ends, so the table is bounded and forgets the
 // route that was silent longest; an answer to a forgotten route is dropped, as to a closed one.
+// It knows which link key a connection proved, to end those of one key.
 
 #include <cstdint>
 #include <list>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "gossip/edge/connection_mark.h"
 #include "gossip/wire/transport.h"
 
 namespace muster::gossip {
@@ -21,17 +25,23 @@ class RouteTable {
   /// `routes_max` >= 1.
   explicit RouteTable(std::size_t routes_max) : routes_max_(routes_max) {}
 
-  /// The route of a connection that just spoke; numbers are never reused.
-  Route touch(Address address);
+  /// The route of a connection that just spoke, over the descriptor `fd`, and proved `key`; "" on
+  /// the socket of the CLI. Numbers are never reused. A peer may ask ZeroMQ for an id that an ended
+  /// connection had: with another key it gets a route of its own.
+  Route touch(Address address, std::string_view key, int fd);
   /// Null when unknown; valid until the next touch() or forget().
   const Address* find(Route route) const;
   void forget(Route route);
+  /// Forgets the routes of the connections that proved this key, and says which these are.
+  std::vector<ConnectionMark> take_out(std::string_view key);
   std::size_t size() const { return by_address_.size(); }
 
  private:
   struct Entry {
     Route route;
     Address address;
+    std::string key;
+    ConnectionMark connection;
   };
 
   std::size_t routes_max_;

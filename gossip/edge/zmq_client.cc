@@ -1,13 +1,16 @@
 #include "gossip/edge/zmq_client.h"
 
 #include <netdb.h>
+#include <pwd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include <zmq.hpp>
 
@@ -25,11 +28,27 @@ constexpr std::string_view kTcp = "tcp://";
 constexpr std::string_view kIpc = "ipc://";
 constexpr int kKnockMs = 200;
 constexpr int kQueue = 64;
+constexpr char kMonitor[] = "inproc://connection";
 constexpr char kStartHint[] =
-    ": start one with `muster agent`, or name another with --node HOST:PORT";
+    ": start one with `muster agent`, or name the one to ask with --node PATH, its data directory";
 
 Error nobody_at(std::string_view where) {
   return {ErrorCode::kUnavailable, "no agent answers at " + std::string(where) + kStartHint};
+}
+
+/// Whose it is: of what may not be looked at, whose the first directory above is that may.
+std::string who_may_use(const std::string& path) {
+  struct stat found {};
+  std::string seen = path;
+  while (lstat(seen.c_str(), &found) != 0 && seen.find('/', 1) != std::string::npos) {
+    seen.resize(seen.rfind('/'));
+  }
+  const passwd* owner = getpwuid(found.st_uid);
+  const std::string who =
+      owner == nullptr ? "uid " + std::to_string(found.st_uid) : std::string(owner->pw_name);
+  return "the agent at " + path + " answers " +
+         (found.st_uid == 0 ? "root alone: ask as root"
+                            : who + ", the user it runs as, and root: ask as one of them");
 }
 
 Status knock_ipc(const std::string& path) {
@@ -50,8 +69,7 @@ Status knock_ipc(const std::string& path) {
     return ok();
   }
   if (error == EACCES) {
-    return Error{ErrorCode::kUnavailable,
-                 "no permission to use " + path + ": call as the user the agent runs as"};
+    return Error{ErrorCode::kDenied, who_may_use(path)};
   }
   return nobody_at(path);
 }
@@ -113,18 +131,39 @@ Result<std::string> knock(std::string_view address) {
 
 class ZmqClient::Impl {
  public:
-  Impl() : context_(1), socket_(context_, zmq::socket_type::dealer) {
+  Impl()
+      : context_(1),
+        socket_(context_, zmq::socket_type::dealer),
+        ends_(context_, zmq::socket_type::pair) {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMessageBytesMax));
     socket_.set(zmq::sockopt::sndhwm, kQueue);
     socket_.set(zmq::sockopt::rcvhwm, kQueue);
+    if (zmq_socket_monitor(socket_.handle(), kMonitor, ZMQ_EVENT_DISCONNECTED) != 0) {
+      throw zmq::error_t();
+    }
+    ends_.set(zmq::sockopt::linger, 0);
+    ends_.connect(kMonitor);
   }
 
   zmq::socket_t& socket() { return socket_; }
+  /// Readable once a connection ended.
+  zmq::socket_t& ends() { return ends_; }
+
+  /// Whether a connection ended since it was last asked.
+  bool take_end() {
+    bool has_ended = false;
+    zmq::message_t frame;
+    while (zmq_msg_recv(frame.handle(), ends_.handle(), ZMQ_DONTWAIT) >= 0) {
+      has_ended = true;
+    }
+    return has_ended;
+  }
 
  private:
   zmq::context_t context_;
   zmq::socket_t socket_;
+  zmq::socket_t ends_;
 };
 
 ZmqClient::ZmqClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -162,7 +201,7 @@ Status ZmqClient::send(std::string bytes) {
 Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
   const Instant deadline = boot_now() + timeout;
   void* socket = impl_->socket().handle();
-  for (;;) {
+  for (bool has_ended = false;;) {
     zmq::message_t frame;
     if (zmq_msg_recv(frame.handle(), socket, ZMQ_DONTWAIT) >= 0) {
       const bool single = !frame.more();
@@ -178,11 +217,16 @@ Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
     if (error != EAGAIN && error != EINTR) {
       return Error{ErrorCode::kIo, std::string("the connection failed: ") + zmq_strerror(error)};
     }
+    if (has_ended) {  // And all that it said before is read.
+      return Error{ErrorCode::kIo, "the agent ended the connection"};
+    }
     if (left <= Duration(0)) {
       return std::optional<std::string>();
     }
-    zmq::pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
-    zmq_poll(&item, 1, std::chrono::ceil<milliseconds>(left).count());
+    zmq::pollitem_t items[] = {{socket, 0, ZMQ_POLLIN, 0},
+                               {impl_->ends().handle(), 0, ZMQ_POLLIN, 0}};
+    zmq_poll(items, std::size(items), std::chrono::ceil<milliseconds>(left).count());
+    has_ended = impl_->take_end();
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // The five libzmq sockets of a ZmqTransport and how they are set up; includes zmq.hpp and is
-// included by zmq_transport.cc alone. Knows frames and monitor events, nothing of links or routes.
-// Nothing here throws or blocks.
+// included by zmq_links and zmq_transport.cc alone. Knows frames and monitor events, nothing of
+// links or routes. Nothing here throws or blocks. TCP speaks CURVE: both ends of a connection prove
+// their key, the dialled one to the dialler, the dialler to the ZmqZap.
 
 #include <poll.h>
 
@@ -13,6 +14,10 @@
 #include <zmq.hpp>
 
 #include "gossip/base/result.h"
+#include "gossip/edge/admitted_keys.h"
+#include "gossip/edge/link_keys.h"
+#include "gossip/edge/zmq_transport.h"
+#include "gossip/edge/zmq_zap.h"
 #include "gossip/wire/transport.h"
 
 namespace muster::gossip {
@@ -30,9 +35,18 @@ enum class SendOutcome { kSent, kQueueFull, kUnreachable };
 /// kNoise: a large frame that begins as no message does. Its connection is ended.
 enum class ReadOutcome { kMessage, kMalformed, kNoise, kNothing };
 
+struct Incoming {
+  std::string id;  ///< The routing id of the connection.
+  std::string bytes;
+  /// What libzmq says of who spoke (gossip/edge/proof_text.h): the User-Id on an `in` socket, the
+  /// Peer-Address on the CLI's, "" on an `out` socket.
+  std::string proof;
+  int fd = -1;  ///< The connection's descriptor when it came in; it may be closed by now.
+};
 
 /// What libzmq's io thread says of a connection: `value` is a descriptor for the kinds we ask for,
-/// but 0 for HANDSHAKE_SUCCEEDED. The routing id is not told.
+/// but 0 for HANDSHAKE_SUCCEEDED and a status for HANDSHAKE_FAILED_AUTH. The routing id is not
+/// told.
 struct MonitorEvent {
   int kind = 0;
   int value = 0;
@@ -42,15 +56,18 @@ struct MonitorEvent {
 class ZmqSockets {
  public:
   ZmqSockets();
-  /// Makes and binds all of them; errors as ZmqTransport::open().
-  Status open(const Endpoint& control, const Endpoint& bulk, const std::string& ipc_path);
+  /// Makes and binds all of them; errors as ZmqTransport::open(). Lets in whom `keys` knows, which
+  /// outlives this.
+  Status open(const ZmqTransport::Options& options, const AdmittedKeys& keys);
   Endpoint listening(Channel channel) const { return listening_[in_of(channel)]; }
 
-  /// False when libzmq refuses at once: no descriptor, no such address. `id` is never used again.
-  bool connect(Channel channel, const std::string& id, const Endpoint& peer);
+  /// Dials as `own`, and only him who proves `expected`. False when libzmq refuses at once: no
+  /// descriptor, no such address. `id` is never used again.
+  bool connect(Channel channel, const std::string& id, const Endpoint& peer, const LinkKeys& own,
+               const std::string& expected);
   void disconnect(Channel channel, const Endpoint& peer);
   SendOutcome send(std::size_t index, const std::string& id, const std::string& bytes);
-  ReadOutcome read(std::size_t index, std::string& id, std::string& bytes);
+  ReadOutcome read(std::size_t index, Incoming& message);
   std::optional<MonitorEvent> next_event(Channel channel);
   /// Sleeps until something can be read here, `others` have events, or the time is over. False only
   /// in the last case. zmq_poll would do, but it asks libzmq about every socket twice, at two
@@ -59,9 +76,11 @@ class ZmqSockets {
   /// Something may be there to read, as of the last wait(), and not everything was read since.
   bool may_read(std::size_t index) const { return places_[index].ready; }
   bool may_have_events(Channel channel) const;
+  ZmqZap::Refused refused() const { return zap_.has_value() ? zap_->refused() : ZmqZap::Refused(); }
 
  private:
   void make_socket(SocketIndex index);
+  void lock(SocketIndex index, const LinkKeys& own);
   void make_monitor(SocketIndex index);
   Status bind_tcp(SocketIndex index, const Endpoint& endpoint);
   Status bind_cli(const std::string& path);
@@ -78,6 +97,7 @@ class ZmqSockets {
   };
 
   zmq::context_t context_;
+  std::optional<ZmqZap> zap_;  ///< Ends after the sockets it watches, before the context.
   std::array<zmq::socket_t, kSocketCount> sockets_;
   std::array<zmq::socket_t, kWaitedCount - kSocketCount> monitors_;  ///< Of the two out sockets.
   std::array<Place, kWaitedCount> places_;

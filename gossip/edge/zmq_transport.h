@@ -8,6 +8,12 @@
 //     ... transport->send(...), reply(...), drop(...) for the node's outputs
 //   }
 //
+// Over TCP both ends of a connection prove a link key (CURVE): who dials knows the key of him he
+// dials, who listens lets in only keys that were admitted. There is no mode without. On the CLI's
+// socket the kernel says who it is. So everything received has a proven sender, with one exception:
+// a link to a key that is expected but not admitted (yet) brings messages of kNobody; that is how a
+// newcomer hears the answer to its Join. What nothing proves is dropped and counted.
+//
 // Control and bulk have two ROUTER sockets each: `in` is bound, `out` dials. Every dial has a
 // routing id of its own that is never used again, and libzmq never redials: a link that ends is
 // reported once, and the next send() dials anew. Nothing blocks but wait(). A message is one frame
@@ -16,17 +22,22 @@
 // How a link ends:
 //   refused  the peer's kernel answered with a reset and nobody listens (within milliseconds)
 //   reset    an established connection ended but the peer listens: a redial will do
-//   timeout  no connection or no ZeroMQ handshake within kDialTimeout, or silence after an end
+//   timeout  no connection or no ZeroMQ handshake within kDialTimeout, or silence after an end;
+//   also,
+//            at once, when the handshake was refused: the peer does not admit our key, or has
+//            another one than expected. That is no sign of a dead host.
 // DropLink is not reported as LinkDown. Messages queued on a link that ends are lost.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
+#include "gossip/edge/link_keys.h"
 #include "gossip/wire/transport.h"
 
 namespace muster::gossip {
@@ -47,9 +58,15 @@ inline constexpr std::size_t kSmallFrameBytes = 4096;
 class ZmqTransport {
  public:
   struct Options {
-    Endpoint control;      ///< Listens here; port 0 = any.
-    Endpoint bulk;         ///< Listens here; port 0 = any.
-    std::string ipc_path;  ///< Unix socket of the CLI, made with mode 0600. "" = none.
+    Endpoint control;  ///< Listens here; port 0 = any.
+    Endpoint bulk;     ///< Listens here; port 0 = any.
+    /// False: there is no port, nobody can come in over TCP. Links and the CLI's socket work.
+    bool listens = true;
+    LinkKeys link;                   ///< What this host proves itself with, both ways.
+    std::optional<LinkKeys> ticket;  ///< For DialWith{kTicket}.
+    std::string ipc_path;            ///< Unix socket of the CLI, made with mode 0600. "" = none.
+    /// When it is closed, answers to the CLI that are on their way may take so long.
+    Duration last_answers{0};
     /// Links dialled at once, over both channels; a Send beyond is dropped unless an idle link
     /// makes room. A link costs a descriptor and about 30 KB; the leader needs 256.
     std::size_t links_max = 1024;
@@ -68,7 +85,7 @@ class ZmqTransport {
     std::uint64_t dials = 0;
     std::uint64_t links_up = 0;
     std::uint64_t links_down = 0;
-    std::uint64_t dropped_malformed = 0;    ///< Inbound: not exactly one non-empty frame.
+    std::uint64_t dropped_malformed = 0;  ///< Inbound: not exactly one non-empty frame.
     std::uint64_t dropped_noise = 0;  ///< Inbound: large and no message; its connection is ended.
     std::uint64_t dropped_too_large = 0;    ///< Outbound, above kMessageBytesMax.
     std::uint64_t dropped_queue_full = 0;   ///< Outbound, the link's queue is full.
@@ -76,23 +93,42 @@ class ZmqTransport {
     std::uint64_t dropped_link_ending = 0;  ///< Sends on a link whose end is being classified.
     std::uint64_t dropped_links_full = 0;   ///< Sends beyond links_max.
     std::uint64_t closed_idle = 0;          ///< Links closed as idle.
+    std::uint64_t dropped_no_key = 0;       ///< Sends to where no key is expected, or we have none.
+    /// Inbound: nothing proves who said it, or the key is no longer admitted; its connection is
+    /// ended. Or it came on a link that we dropped.
+    std::uint64_t dropped_unproven = 0;
+    std::uint64_t dropped_keys_full = 0;  ///< Admit or Expect: one key too many, or not a key.
+    /// Inbound handshakes refused: proven, but not admitted; without keys; broken or made for
+    /// another key than ours. Whoever hangs up first is not counted.
+    std::uint64_t refused_unknown_key = 0;
+    std::uint64_t refused_no_curve = 0;
+    std::uint64_t refused_malformed = 0;
+    std::uint64_t refused_by_peer = 0;  ///< Our own dials that others do not admit.
     bool operator==(const Stats&) const = default;
   };
 
   /// kConflict: a port is taken (the text names it and what to do). kInvalid: not an address of
-  /// this host, or the socket's path is too long. kIo: no descriptors, no permission.
+  /// this host, no link keys, or the socket's path is too long. kIo: no descriptors, no permission.
   static Result<std::unique_ptr<ZmqTransport>> open(Options options);
   ~ZmqTransport();
   ZmqTransport(const ZmqTransport&) = delete;
   ZmqTransport& operator=(const ZmqTransport&) = delete;
 
-  /// Where we listen, with the real ports.
+  /// Where we listen, with the real ports; none when we do not.
   Endpoint control_endpoint() const;
   Endpoint bulk_endpoint() const;
 
   void send(const Send& send);
   void reply(const Reply& reply);
   void drop(const DropLink& drop);
+  /// At most kAdmittedKeysMax keys. The change counts for connections that are there, too. Nobody:
+  /// inbound connections of the key that spoke are ended at once, others when they speak; links to
+  /// where it was expected are dropped, and it is expected nowhere any more.
+  void admit(const Admit& admit);
+  /// At most kExpectedKeysMax endpoints. Another key than before drops the link to there.
+  void expect(const Expect& expect);
+  /// Begins with the link key. A change drops all links: the next send dials as the other one.
+  void dial_with(const DialWith& with);
 
   /// Sleeps until take_inputs() may have something, one of `extra_fds` is readable, or `timeout`
   /// has passed. True in the first two cases. Our own timers cut the sleep short.

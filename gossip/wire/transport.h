@@ -28,11 +28,30 @@ enum class LinkLoss : std::uint8_t {
   kTimeout,  ///< The dial timer ran out: silence.
 };
 
+/// A host's key for its links (X25519), or that which a ticket's secret makes; both in raw form.
+inline constexpr std::size_t kLinkKeyBytes = 32;
+
+/// Who is at the other end of a connection, as the keys of its handshake prove it.
+struct Sender {
+  enum class Kind : std::uint8_t {
+    kNobody,  ///< Nothing was proven.
+    kHost,    ///< A member: `host`.
+    kTicket,  ///< Who holds the secret of a ticket: `ticket` is its public link key.
+    kLogin,   ///< A process on this machine, of `uid`; on the socket of the CLI.
+  };
+  Kind kind = Kind::kNobody;
+  HostId host{};
+  std::string ticket{};
+  std::uint32_t uid = 0;
+  bool operator==(const Sender&) const = default;
+};
+
 struct Received {
   Route route;
   Channel channel = Channel::kControl;
   std::string bytes;
   Endpoint link = {};  ///< What was dialled, when it came in on a link of ours; else none.
+  Sender sender = {};
 };
 struct LinkUp {
   Endpoint peer;
@@ -57,6 +76,22 @@ struct Reply {
 struct DropLink {
   Endpoint peer;
 };
-using TransportOutput = std::variant<Send, Reply, DropLink>;
+/// Who proves to hold this link key comes in as `who` from now on. Nobody: it is refused, and its
+/// connections, both ways, are ended at once.
+struct Admit {
+  std::string key;
+  Sender who;
+};
+/// Who listens there proves to hold this link key, or there is no link; "" = it is not dialled.
+struct Expect {
+  Endpoint at;
+  std::string key;
+};
+/// Which key new links are dialled with.
+struct DialWith {
+  enum class Key : std::uint8_t { kLink, kTicket };
+  Key key = Key::kLink;
+};
+using TransportOutput = std::variant<Send, Reply, DropLink, Admit, Expect, DialWith>;
 
 }  // namespace muster::gossip

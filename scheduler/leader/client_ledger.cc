@@ -162,10 +162,16 @@ void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
     fence->tokens = turn.state.tokens_on(fence->host);
   }
   const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
+  std::string bytes = encode(entry, turn.unix_ms);
+  if (!decode_entry(bytes)) {
+    // A voter stops at an entry that it cannot read: none may come into the log.
+    turn.output.refuse(fact.request, ErrorCode::kInvalid, "a part of the order is too long");
+    return;
+  }
   orders_[proposal_name(entry)].push_back(fact.request);
   ++request_count_;
   // Not through Proposals: a second one of the same name is another word, not a repetition.
-  turn.output.proposals.push_back(encode(entry, turn.unix_ms));
+  turn.output.proposals.push_back(std::move(bytes));
 }
 
 void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,

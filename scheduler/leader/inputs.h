@@ -78,8 +78,13 @@ struct ClientSubmit {
 struct ClientOrder {
   std::uint64_t request = 0;
   std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
-               entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost>
+               entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
+               entry::EndTicket, entry::Admit>
       order;
+};
+/// Records of the roll that are the authority's, from wherever: the log shall hold them.
+struct RollMet {
+  std::vector<entry::Admit> records;
 };
 }  // namespace input
 

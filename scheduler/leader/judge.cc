@@ -123,13 +123,17 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
   tick_cluster_time(turn, proposals);
 }
 
+Duration Judge::tick_period(const SchedulerConfig& config, const State& state) {
+  return state.needs_time() ? config.tick_every : config.tick_for_tickets;
+}
+
 Instant Judge::next_deadline(const SchedulerConfig& config, const State& state,
                              const Proposals& proposals) const {
   const Instant look = std::min(wake_, proposals.next_look());
-  if (!state.needs_time()) {
+  if (!state.needs_time() && !state.has_open_ticket()) {
     return look;
   }
-  return std::min(look, std::max(last_tick_ + config.tick_every,
+  return std::min(look, std::max(last_tick_ + tick_period(config, state),
                                  proposals.free_at(proposal_name(entry::Tick()))));
 }
 
@@ -415,11 +419,13 @@ void Judge::expire_due(const Turn& turn, Proposals& proposals) {
 }
 
 void Judge::tick_cluster_time(const Turn& turn, Proposals& proposals) {
-  if (!turn.state.needs_time()) {
-    last_tick_ = turn.now;
-    return;
+  const bool is_seldom = !turn.state.needs_time();
+  const bool stands_still = is_seldom && !turn.state.has_open_ticket();
+  if (stands_still || (ticks_seldom_ && !is_seldom)) {
+    last_tick_ = turn.now;  // What passed before there was work is not held against it.
   }
-  if (turn.now < last_tick_ + turn.config.tick_every) {
+  ticks_seldom_ = is_seldom;
+  if (stands_still || turn.now < last_tick_ + tick_period(turn.config, turn.state)) {
     return;
   }
   const Duration elapsed = std::min<Duration>(turn.now - last_tick_, kTickMax);

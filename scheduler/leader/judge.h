@@ -72,11 +72,13 @@ class Judge {
   void judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
   void evict(const Turn& turn, Proposals& proposals, const Entry& entry);
   void expire_due(const Turn& turn, Proposals& proposals);
+  static Duration tick_period(const SchedulerConfig& config, const State& state);
   void tick_cluster_time(const Turn& turn, Proposals& proposals);
   Instant unreachable_since(const Turn& turn, const HostId& host) const;
 
   Instant ready_since_;          ///< When this leader applied its own-term entry.
   Instant last_tick_;            ///< Up to when cluster time has been proposed.
+  bool ticks_seldom_ = false;    ///< Since then only tickets have waited for it.
   Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
   std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
   bool placing_wanted_ = true;

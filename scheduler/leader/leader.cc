@@ -43,6 +43,14 @@ void Leader::on_order(const Turn& turn, input::ClientOrder& fact) {
   clients_.on_order(turn, fact);
 }
 
+void Leader::on_roll_met(const Turn& turn, const std::vector<entry::Admit>& records) {
+  for (const entry::Admit& record : records) {
+    if (turn.state.roll().is_news(record)) {
+      proposals_.propose(turn, record);
+    }
+  }
+}
+
 void Leader::tick(const Turn& turn) {
   desk_.tick(turn);
   resends_.say_due(turn);

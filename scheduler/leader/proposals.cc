@@ -37,6 +37,11 @@ std::string proposal_name(const Entry& entry) {
     std::string operator()(const entry::Drain& e) const { return e.host.hex(); }
     std::string operator()(const entry::Undrain& e) const { return e.host.hex(); }
     std::string operator()(const entry::RemoveHost& e) const { return e.host.hex(); }
+    std::string operator()(const entry::MakeTicket& e) const { return e.key; }
+    std::string operator()(const entry::EndTicket& e) const { return e.key; }
+    std::string operator()(const entry::Admit& e) const {
+      return e.host.hex() + "/" + std::to_string(e.authority) + "/" + std::to_string(e.edition);
+    }
   };
   return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
 }

@@ -59,7 +59,12 @@ void Scheduler::step(Instant now, Input input) {
                         },
                         [&](input::MajorityRound& fact) { on_majority_round(now, fact); },
                         [&](input::ClientSubmit& fact) { on_submit(now, fact); },
-                        [&](input::ClientOrder& fact) { on_order(now, fact); }},
+                        [&](input::ClientOrder& fact) { on_order(now, fact); },
+                        [&](const input::RollMet& fact) {
+                          if (leader_.has_value()) {
+                            leader_->on_roll_met(turn(now), fact.records);
+                          }
+                        }},
              input);
   if (leader_.has_value()) {
     leader_->decide(turn(now));
@@ -115,6 +120,8 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));
   }
+  output_.admitted.insert(output_.admitted.end(), result.admitted.begin(), result.admitted.end());
+  output_.tickets_changed = output_.tickets_changed || result.tickets_changed;
   Instant due = kNever;
   for (const Token& token : result.touched) {
     due = std::min(due, expire_timers_.on_touched(now, state_, token));
@@ -129,6 +136,10 @@ void Scheduler::on_restored(Instant now, input::Restored& fact) {
   lose_leadership();
   state_ = std::move(fact.state);
   expire_timers_.begin_anew(now, state_);
+  for (const auto& [host, record] : state_.roll().hosts()) {
+    output_.admitted.push_back(host);
+  }
+  output_.tickets_changed = true;
 }
 
 void Scheduler::on_leadership_changed(Instant now, const input::LeadershipChanged& fact) {

@@ -35,10 +35,11 @@ namespace muster::scheduler {
 
 class Scheduler {
  public:
-  using Input = std::variant<input::Applied, input::Restored, input::LeadershipChanged,
-                             input::AgentMessageReceived, input::HostViewChanged,
-                             input::StormChanged, input::VotersQuiet, input::WallClockSet,
-                             input::MajorityRound, input::ClientSubmit, input::ClientOrder>;
+  using Input =
+      std::variant<input::Applied, input::Restored, input::LeadershipChanged,
+                   input::AgentMessageReceived, input::HostViewChanged, input::StormChanged,
+                   input::VotersQuiet, input::WallClockSet, input::MajorityRound,
+                   input::ClientSubmit, input::ClientOrder, input::RollMet>;
   using Output = SchedulerOutput;
 
   Scheduler(SchedulerConfig config, State state, Instant now);

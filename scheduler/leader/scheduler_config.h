@@ -25,6 +25,9 @@ struct SchedulerConfig {
   /// Above `hold + grace`, for the kill itself: a hold that ran out still has to end ranks.
   Duration expire_margin = std::chrono::seconds(5);
   Duration tick_every = std::chrono::seconds(1);
+  /// The same while only tickets wait for time: an entry costs every voter a write. Higher: they
+  /// may let hosts in for so much longer.
+  Duration tick_for_tickets = std::chrono::seconds(30);
   /// A proposal not seen applied for so long is proposed again; all are idempotent.
   Duration propose_again = std::chrono::seconds(5);
   /// A round not answered for so long is asked for again.

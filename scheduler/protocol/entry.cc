@@ -1,6 +1,8 @@
 #include "scheduler/protocol/entry.h"
 
+#include <iterator>
 #include <utility>
+#include <variant>
 
 #include "scheduler/protocol/codec.h"
 
@@ -351,6 +353,16 @@ entry::Adopt read_adopt(Reader& in) {
   return fact;
 }
 
+void write_entry(Header& header, const entry::MakeTicket& fact) {
+  write(begin(header, EntryKind::kMakeTicket, kMakeTicketElements), fact);
+}
+void write_entry(Header& header, const entry::EndTicket& fact) {
+  write(begin(header, EntryKind::kEndTicket, kEndTicketElements), fact);
+}
+void write_entry(Header& header, const entry::Admit& fact) {
+  write(begin(header, EntryKind::kAdmit, kAdmitElements), fact);
+}
+
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
     case EntryKind::kRegister:
@@ -399,84 +411,32 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_host_word<entry::Undrain>(in);
     case EntryKind::kRemoveHost:
       return read_host_word<entry::RemoveHost>(in);
+    case EntryKind::kMakeTicket:
+      return read_make_ticket(in);
+    case EntryKind::kEndTicket:
+      return read_end_ticket(in);
+    case EntryKind::kAdmit:
+      return read_admit(in);
   }
   return std::nullopt;
 }
 
-constexpr EntryKind kind_for(const entry::Register&) {
-  return EntryKind::kRegister;
-}
-constexpr EntryKind kind_for(const entry::Submit&) {
-  return EntryKind::kSubmit;
-}
-constexpr EntryKind kind_for(const entry::Cancel&) {
-  return EntryKind::kCancel;
-}
-constexpr EntryKind kind_for(const entry::Observe&) {
-  return EntryKind::kObserve;
-}
-constexpr EntryKind kind_for(const entry::Tick&) {
-  return EntryKind::kTick;
-}
-constexpr EntryKind kind_for(const entry::Decide&) {
-  return EntryKind::kDecide;
-}
-constexpr EntryKind kind_for(const entry::Ready&) {
-  return EntryKind::kReady;
-}
-constexpr EntryKind kind_for(const entry::Start&) {
-  return EntryKind::kStart;
-}
-constexpr EntryKind kind_for(const entry::Stop&) {
-  return EntryKind::kStop;
-}
-constexpr EntryKind kind_for(const entry::Finish&) {
-  return EntryKind::kFinish;
-}
-constexpr EntryKind kind_for(const entry::Abort&) {
-  return EntryKind::kAbort;
-}
-constexpr EntryKind kind_for(const entry::Condemn&) {
-  return EntryKind::kCondemn;
-}
-constexpr EntryKind kind_for(const entry::Pardon&) {
-  return EntryKind::kPardon;
-}
-constexpr EntryKind kind_for(const entry::Expire&) {
-  return EntryKind::kExpire;
-}
-constexpr EntryKind kind_for(const entry::Suspend&) {
-  return EntryKind::kSuspend;
-}
-constexpr EntryKind kind_for(const entry::Resume&) {
-  return EntryKind::kResume;
-}
-constexpr EntryKind kind_for(const entry::Requeue&) {
-  return EntryKind::kRequeue;
-}
-constexpr EntryKind kind_for(const entry::Fence&) {
-  return EntryKind::kFence;
-}
-constexpr EntryKind kind_for(const entry::Adopt&) {
-  return EntryKind::kAdopt;
-}
-constexpr EntryKind kind_for(const entry::Edit&) {
-  return EntryKind::kEdit;
-}
-constexpr EntryKind kind_for(const entry::Drain&) {
-  return EntryKind::kDrain;
-}
-constexpr EntryKind kind_for(const entry::Undrain&) {
-  return EntryKind::kUndrain;
-}
-constexpr EntryKind kind_for(const entry::RemoveHost&) {
-  return EntryKind::kRemoveHost;
-}
+/// Of the alternatives of Entry, in their order.
+constexpr EntryKind kKinds[] = {
+    EntryKind::kRegister,  EntryKind::kSubmit,  EntryKind::kCancel,     EntryKind::kObserve,
+    EntryKind::kTick,      EntryKind::kDecide,  EntryKind::kReady,      EntryKind::kStart,
+    EntryKind::kStop,      EntryKind::kFinish,  EntryKind::kAbort,      EntryKind::kCondemn,
+    EntryKind::kPardon,    EntryKind::kExpire,  EntryKind::kSuspend,    EntryKind::kResume,
+    EntryKind::kRequeue,   EntryKind::kFence,   EntryKind::kAdopt,      EntryKind::kEdit,
+    EntryKind::kDrain,     EntryKind::kUndrain, EntryKind::kRemoveHost, EntryKind::kMakeTicket,
+    EntryKind::kEndTicket, EntryKind::kAdmit,
+};
+static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 
 }  // namespace
 
 EntryKind kind_of(const Entry& entry) {
-  return std::visit([](const auto& fact) { return kind_for(fact); }, entry);
+  return kKinds[entry.index()];
 }
 
 std::string encode(const Entry& entry, std::int64_t unix_ms) {

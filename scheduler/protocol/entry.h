@@ -15,6 +15,7 @@
 #include "gossip/base/result.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/roll_entries.h"
 
 namespace muster::scheduler {
 
@@ -43,13 +44,19 @@ enum class EntryKind : std::uint8_t {
   kDrain = 21,
   kUndrain = 22,
   kRemoveHost = 23,
+  kMakeTicket = 24,
+  kEndTicket = 25,
+  kAdmit = 26,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
-/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit.
-inline constexpr std::uint64_t kCommandLevel = 4;
+/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kAdmit.
+inline constexpr std::uint64_t kCommandLevel = 5;
 /// The least level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind >= EntryKind::kMakeTicket) {
+    return 5;
+  }
   if (kind >= EntryKind::kDrain || kind == EntryKind::kEdit) {
     return 4;
   }
@@ -276,12 +283,12 @@ struct RemoveHost {
 
 }  // namespace entry
 
-using Entry =
-    std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
-                 entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
-                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
-                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
-                 entry::Drain, entry::Undrain, entry::RemoveHost>;
+using Entry = std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe,
+                           entry::Tick, entry::Decide, entry::Ready, entry::Start, entry::Stop,
+                           entry::Finish, entry::Abort, entry::Condemn, entry::Pardon,
+                           entry::Expire, entry::Suspend, entry::Resume, entry::Requeue,
+                           entry::Fence, entry::Adopt, entry::Edit, entry::Drain, entry::Undrain,
+                           entry::RemoveHost, entry::MakeTicket, entry::EndTicket, entry::Admit>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

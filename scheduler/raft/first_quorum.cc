@@ -12,11 +12,11 @@ static_assert(StateMachine<FirstQuorum>);
 
 Status FirstQuorum::Config::validate() const {
   if (expect != 0 && expect != 1 && expect != 3 && expect != 5) {
-    return Error{ErrorCode::kInvalid, "bootstrap-expect must be 1, 3 or 5"};
+    return Error{ErrorCode::kInvalid, "a first quorum has 1, 3 or 5 voters"};
   }
-  if (expect != 0 && 2 * expect <= seed_count) {
+  if (expect != 0 && 2 * expect <= founder_count) {
     return Error{ErrorCode::kInvalid,
-                 "bootstrap-expect must be more than half of the seeds: otherwise two clusters "
+                 "a first quorum must be more than half of the founders: otherwise two clusters "
                  "could form"};
   }
   return ok();
@@ -57,15 +57,15 @@ void FirstQuorum::tick(Instant now) {
   }
 }
 
-void FirstQuorum::handle(Instant now, const SeedsKnown& input) {
+void FirstQuorum::handle(Instant now, const FoundersKnown& input) {
   const std::optional<std::vector<HostId>> before = best_set();
-  seeds_.clear();
-  for (const Seed& seed : input.seeds) {
-    seeds_.push_back(seed.host);
-    cluster_exists_ = cluster_exists_ || seed.has_cluster;
+  founders_.clear();
+  for (const Founder& founder : input.founders) {
+    founders_.push_back(founder.host);
+    cluster_exists_ = cluster_exists_ || founder.has_cluster;
   }
-  std::sort(seeds_.begin(), seeds_.end());
-  seeds_.erase(std::unique(seeds_.begin(), seeds_.end()), seeds_.end());
+  std::sort(founders_.begin(), founders_.end());
+  founders_.erase(std::unique(founders_.begin(), founders_.end()), founders_.end());
   if (!formed_.has_value() && !promise_.has_value() && best_set() != before) {
     plan_proposal(now);
   }
@@ -89,13 +89,13 @@ void FirstQuorum::handle(Instant now, const Persisted& input) {
   form_if_complete(now);
 }
 
-/// The lowest known seeds, if there are enough, none has a cluster and this host is among them.
+/// The lowest known founders, if there are enough, none has a cluster and this host is among them.
 std::optional<std::vector<HostId>> FirstQuorum::best_set() const {
-  if (config_.expect == 0 || cluster_exists_ || seeds_.size() < config_.expect) {
+  if (config_.expect == 0 || cluster_exists_ || founders_.size() < config_.expect) {
     return std::nullopt;
   }
-  std::vector<HostId> voters(seeds_.begin(),
-                             seeds_.begin() + static_cast<std::ptrdiff_t>(config_.expect));
+  std::vector<HostId> voters(founders_.begin(),
+                             founders_.begin() + static_cast<std::ptrdiff_t>(config_.expect));
   if (!std::binary_search(voters.begin(), voters.end(), self_)) {
     return std::nullopt;
   }

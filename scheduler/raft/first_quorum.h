@@ -1,19 +1,19 @@
 #pragma once
 // How a cluster is born exactly once (PROTOCOL.md, 10). The first voters are an exact set of
-// `expect` seeds, more than half of the seed list, under a random cluster id. The set forms when
+// `expect` founders, more than half of all there are, under a random cluster id. The set forms when
 // every member has durably promised it.
 //
-// Why two can never form: any two sets share a member, because each is more than half of the same
-// seed list; a member holds one promise at a time; and a promise is freed only when another member
-// of its set has durably refused, after which that set can never be complete.
+// Why two can never form: any two sets share a member, because each is more than half of the
+// same founders; a member holds one promise at a time; and a promise is freed only when another
+// member of its set has durably refused, after which that set can never be complete.
 //
 // Who promised is as good as the proposer: it asks the members again, forms the set when all
 // promised, and frees itself when one refused. So no step waits for a proposer that died. A member
 // that dies before it answers does block its set until it is back: nobody else can speak for it.
 //
-// The node: tells SeedsKnown whenever it learns more; lets these messages pass between agents whose
-// cluster ids differ or are missing; builds a Raft from recover_log() after Formed. When a seed has
-// a cluster already, nothing is proposed: the node joins that one.
+// The node: tells FoundersKnown whenever it learns more; lets these messages pass between agents
+// whose cluster ids differ or are missing; builds a Raft from recover_log() after Formed. When a
+// founder has a cluster already, nothing is proposed: the node joins that one.
 
 #include <cstdint>
 #include <deque>
@@ -38,8 +38,7 @@ class FirstQuorum {
  public:
   struct Config {
     std::size_t expect = 0;  ///< 1, 3 or 5 first voters; 0 = this agent only ever joins.
-    std::size_t seed_count =
-        0;  ///< Of the seed list, own address included; 2 * expect must exceed.
+    std::size_t founder_count = 0;  ///< This host included; 2 * expect must exceed it.
     /// Unanswered questions are asked again after this long.
     Duration retry = std::chrono::milliseconds(1000);
     /// The set's lowest host id proposes at once, the next after this long, and so on.
@@ -48,13 +47,13 @@ class FirstQuorum {
     Status validate() const;
   };
 
-  struct Seed {
+  struct Founder {
     HostId host;
     bool has_cluster = false;
   };
-  /// Everyone of the seed list who was heard so far, this host included if it is on the list.
-  struct SeedsKnown {
-    std::vector<Seed> seeds;
+  /// Every founder who was heard of so far, this host included if it is one.
+  struct FoundersKnown {
+    std::vector<Founder> founders;
   };
   struct PeerMessage {
     HostId from;
@@ -64,7 +63,7 @@ class FirstQuorum {
   struct Persisted {
     std::uint64_t id = 0;
   };
-  using Input = std::variant<SeedsKnown, PeerMessage, Persisted>;
+  using Input = std::variant<FoundersKnown, PeerMessage, Persisted>;
 
   struct Send {
     HostId to;
@@ -101,7 +100,7 @@ class FirstQuorum {
     Send send;
   };
 
-  void handle(Instant now, const SeedsKnown& input);
+  void handle(Instant now, const FoundersKnown& input);
   void handle(Instant now, const PeerMessage& input);
   void handle(Instant now, const Persisted& input);
   void on_message(Instant now, HostId from, const QuorumPropose& message);
@@ -129,8 +128,8 @@ class FirstQuorum {
   std::optional<QuorumProposal> promise_;
   std::vector<ClusterId> refused_;
 
-  std::vector<HostId> seeds_;    ///< Sorted; known seeds.
-  bool cluster_exists_ = false;  ///< A seed has one: join it.
+  std::vector<HostId> founders_;  ///< Sorted; the known ones.
+  bool cluster_exists_ = false;   ///< A founder has one: join it.
   std::set<HostId> agreed_;      ///< Members known to have promised, or, once formed, to know it.
   Instant deadline_ = kNever;    ///< Next proposal, or next question.
 

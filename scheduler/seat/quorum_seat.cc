@@ -30,10 +30,10 @@ FirstQuorum::Config first_quorum_config(const SeatOptions& options,
   if (recover_log(raft_records).value().seat != SeatId()) {
     return config;
   }
-  config.expect = static_cast<std::size_t>(std::max(options.bootstrap_expect, 0));
-  config.seed_count = options.seeds.empty() && config.expect == 1 ? 1 : options.seeds.size();
+  config.expect = options.founders;
+  config.founder_count = options.founders;
   if (!config.validate()) {
-    config = {};  // Checked with a message before the node is made; here it means join only.
+    config = {};  // No authority says so: here it means join only.
   }
   return config;
 }
@@ -78,7 +78,7 @@ void QuorumSeat::step(Instant now, Input fact) {
       [&](const input::LinkReset& each) {
         return raft_.has_value() && to_raft(Raft::LeaderLinkReset{each.host});
       },
-      [&](FirstQuorum::SeedsKnown& each) {
+      [&](FirstQuorum::FoundersKnown& each) {
         first_quorum_.step(now, std::move(each));
         return true;
       },
@@ -105,6 +105,7 @@ void QuorumSeat::step(Instant now, Input fact) {
       },
       [&](input::ClientSubmit& each) { return on_submit(now, each); },
       [&](input::ClientOrder& each) { return on_order(now, each); },
+      [&](input::RollMet& each) { return on_roll_met(now, each); },
       [&](const input::GiveWay&) { return leads() && to_raft(Raft::Transfer{}); },
       [&](const input::ChangeQuorum& each) {
         CHECK(raft_.has_value());
@@ -219,6 +220,16 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
   std::string why_not = leads() ? why_not_taken(now, *raft_, state(), kind) : std::string();
   if (!why_not.empty()) {
     output_.replies.push_back(refusal(fact.request, std::move(why_not)));
+    return false;
+  }
+  scheduler_.step(now, std::move(fact));
+  return true;
+}
+
+/// Voters that cannot apply it must not meet it: it is met again.
+bool QuorumSeat::on_roll_met(Instant now, input::RollMet& fact) {
+  if (fact.records.empty() || !leads() ||
+      !why_not_taken(now, *raft_, state(), EntryKind::kAdmit).empty()) {
     return false;
   }
   scheduler_.step(now, std::move(fact));
@@ -442,6 +453,8 @@ bool QuorumSeat::drain_scheduler(Instant now) {
   append(output_.events, std::move(output.events));
   output_.unanswered.insert(output_.unanswered.end(), output.unanswered.begin(),
                             output.unanswered.end());
+  output_.admitted.insert(output_.admitted.end(), output.admitted.begin(), output.admitted.end());
+  output_.tickets_changed = output_.tickets_changed || output.tickets_changed;
   if (!output.halted.empty()) {
     output_.halted = output.halted;
   }

@@ -30,9 +30,7 @@ namespace muster::scheduler {
 
 struct SeatOptions {
   HostId self;
-  int bootstrap_expect = 0;
-  std::vector<gossip::Endpoint> seeds;
-  gossip::Endpoint control;
+  std::uint64_t founders = 0;  ///< This host among them: 1, 3 or 5; 0 = it is none.
   /// The log is compacted at the multiples of this, and when it is large (kLogBytesMax). Lower:
   /// more snapshots to write; higher: a longer log to read at a start. The same at all voters: see
   /// state_hasher.h.
@@ -117,6 +115,7 @@ class QuorumSeat {
   bool on_agent_message(Instant now, input::AgentMessageReceived& fact);
   bool on_submit(Instant now, input::ClientSubmit& fact);
   bool on_order(Instant now, input::ClientOrder& fact);
+  bool on_roll_met(Instant now, input::RollMet& fact);
   bool on_epoch_met(Instant now, const ClusterEpoch& epoch);
   bool on_recover(Instant now, RecoveredLog log);
 

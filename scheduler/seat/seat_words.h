@@ -76,10 +76,10 @@ struct Recover {
 /// ClientSubmit and ClientOrder: precondition, the seat leads.
 using SeatInput =
     std::variant<input::MessageReceived, input::Persisted, input::AgentMessageReceived,
-                 input::LinkReset, FirstQuorum::SeedsKnown, input::HostViewChanged,
+                 input::LinkReset, FirstQuorum::FoundersKnown, input::HostViewChanged,
                  input::StormChanged, input::WallClockSet, input::OwnDiskLate, input::QuorumHeard,
                  input::ClientSubmit, input::ClientOrder, input::GiveWay, input::ChangeQuorum,
-                 input::HostsSeen, input::Read, input::EpochMet, input::Recover>;
+                 input::RollMet, input::HostsSeen, input::Read, input::EpochMet, input::Recover>;
 
 struct SeatSend {
   HostId to;
@@ -123,6 +123,8 @@ struct SeatOutput {
   /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
   /// which sets raft/ aside and gives the host another seat.
   bool starts_anew = false;
+  std::vector<HostId> admitted;  ///< Whose record of the roll changed in the log.
+  bool tickets_changed = false;
 
   bool has_answers() const {
     return !replies.empty() || !granted_reads.empty() || !refused_reads.empty();

@@ -16,6 +16,7 @@
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
 #include "scheduler/state/kept.h"
+#include "scheduler/state/roll_book.h"
 #include "scheduler/state/usage_book.h"
 
 namespace muster::scheduler {
@@ -29,6 +30,7 @@ struct Books {
   AttemptBook attempts;
   GpuBook gpus;  ///< Derived from the attempts.
   ClientKeys keys;
+  RollBook roll;
   UsageBook usage;
   Kept kept;  ///< Derived.
 };

@@ -27,6 +27,8 @@ enum class Section : std::uint8_t {
   kJob = 5,
   kKey = 6,
   kUsage = 7,
+  kAdmitted = 8,
+  kTicket = 9,
 };
 constexpr std::uint64_t kSnapshotVersion = 2;
 constexpr std::size_t kLengthBytes = 4;
@@ -352,7 +354,46 @@ struct Parts {
   std::map<JobId, Job> jobs;
   std::map<std::string, ClientKeys::Record> keys;
   UsageBook::Rows usage;
+  std::map<HostId, AdmittedHost> admitted;
+  std::map<std::string, Ticket> tickets;
 };
+
+Encoder encode_ticket(const std::string& key, const Ticket& ticket) {
+  Encoder out = section(Section::kTicket, 10);
+  out.bytes(key).u64(ticket.uses).duration(ticket.ends_at).boolean(ticket.may_vote);
+  out.boolean(ticket.may_vouch).text(ticket.host_name).text(ticket.by).i64(ticket.unix_ms);
+  out.text(ticket.ended_by).array(ticket.used_by.size());
+  for (const HostId host : ticket.used_by) {
+    out.id(host);
+  }
+  return out;
+}
+
+Ticket read_ticket(Reader& in) {
+  Ticket ticket;
+  ticket.uses = in.u64();
+  ticket.ends_at = in.duration();
+  ticket.may_vote = in.boolean();
+  ticket.may_vouch = in.boolean();
+  ticket.host_name = in.text();
+  ticket.by = in.text();
+  ticket.unix_ms = in.i64();
+  ticket.ended_by = in.text();
+  Reader hosts = in.array();
+  while (hosts.ok() && hosts.left() > 0) {
+    ticket.used_by.insert(hosts.id<HostId>());
+  }
+  return ticket;
+}
+
+AdmittedHost read_admitted(Reader& in) {
+  AdmittedHost host;
+  host.authority = in.u64();
+  host.edition = in.u64();
+  host.record = in.text(kRollRecordBytesMax);
+  host.signature = in.text();
+  return host;
+}
 
 void read_head(Reader& in, Parts& parts) {
   if (in.u64() != kSnapshotVersion) {
@@ -368,7 +409,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False: the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kUsage)) {
+  switch (read_enum(in, Section::kTicket)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -407,6 +448,16 @@ bool read_document(Reader& in, Parts& parts) {
       key.user = in.text();
       key.gpu_type = in.text();
       parts.usage[std::move(key)] = in.u64();
+      break;
+    }
+    case Section::kAdmitted: {
+      const HostId host = in.id<HostId>();
+      parts.admitted[host] = read_admitted(in);
+      break;
+    }
+    case Section::kTicket: {
+      std::string key = in.text();
+      parts.tickets[std::move(key)] = read_ticket(in);
       break;
     }
   }
@@ -486,6 +537,15 @@ std::string encoded(const Books& books) {
     document.i64(key.day).text(key.user).text(key.gpu_type).u64(time);
     append(out, document);
   }
+  for (const auto& [id, host] : books.roll.hosts()) {
+    Encoder document = section(Section::kAdmitted, 5);
+    document.id(id).u64(host.authority).u64(host.edition).bytes(host.record).bytes(host.signature);
+    append(out, document);
+  }
+  for (const auto& [key, ticket] : books.roll.tickets()) {
+    Encoder document = encode_ticket(key, ticket);
+    append(out, document);
+  }
   return out;
 }
 
@@ -503,6 +563,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.attempts = AttemptBook(std::move(parts->attempts));
   books.keys = ClientKeys(std::move(parts->keys));
   books.usage = UsageBook(std::move(parts->usage));
+  books.roll = RollBook(std::move(parts->admitted), std::move(parts->tickets));
   books.kept = Kept(kept_max);
   derive(books);
   return books;

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "gossip/base/check.h"
+#include "scheduler/state/admission.h"
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/decision.h"
 #include "scheduler/state/forgetting.h"
@@ -58,12 +59,18 @@ struct Hear {
   void operator()(const entry::Drain& fact) const { on_drain(step, fact); }
   void operator()(const entry::Undrain& fact) const { on_undrain(step, fact); }
   void operator()(const entry::RemoveHost& fact) const { on_remove_host(step, fact); }
+  void operator()(const entry::MakeTicket& fact) const { on_make_ticket(step, fact); }
+  void operator()(const entry::EndTicket& fact) const { on_end_ticket(step, fact); }
+  void operator()(const entry::Admit& fact) const { on_admit(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
-  std::vector<std::uint64_t> did = {result.job.value(), result.rejected.empty() ? 0U : 1U,
+  std::vector<std::uint64_t> did = {result.job.value(),
+                                    result.rejected.empty() ? 0U : 1U,
                                     static_cast<std::uint64_t>(result.rejected_as),
-                                    books.jobs.all().size(), books.attempts.live().size()};
+                                    books.jobs.all().size(),
+                                    books.attempts.live().size(),
+                                    result.admitted.size()};
   const auto add_job = [&](JobId id) {
     if (const Job* known = books.jobs.find(id); known != nullptr) {
       did.push_back(static_cast<std::uint64_t>(known->state));

@@ -103,6 +103,8 @@ class State {
     return !queue().empty() || !live().empty() || !books_.attempts.unclassed().empty() ||
            is_recovering();
   }
+  /// So do tickets, though not to the second.
+  bool has_open_ticket() const { return books_.roll.has_open_ticket(books_.cluster_time); }
   const EdgeCounts& edges() const { return books_.attempts.edges(); }
   const JobStepCounts& job_steps() const { return books_.jobs.steps(); }
   /// The highest level_needed() of what was applied here. Not part of the replicated state.
@@ -113,6 +115,7 @@ class State {
   std::uint64_t last_outcome() const { return last_outcome_; }
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
+  const RollBook& roll() const { return books_.roll; }
   const KeptBytes& kept() const { return books_.kept.bytes(); }
   /// What users used by day: GPUs that were given back; those that are held come in addition.
   const UsageBook& usage() const { return books_.usage; }

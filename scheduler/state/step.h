@@ -19,6 +19,8 @@ struct ApplyResult {
   std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
   std::vector<Token> touched;     ///< Attempts whose state or members changed.
+  std::vector<HostId> admitted;   ///< Hosts whose record changed.
+  bool tickets_changed = false;
   bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
 };
 

@@ -39,7 +39,7 @@ std::string bytes_of(const std::string& hex) {
 }
 
 std::string golden_path() {
-  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol3_disk3.txt";
+  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol4_disk4.txt";
 }
 
 /// Lines of `name = hex`.
@@ -117,6 +117,17 @@ TEST(Older, HelloAndRegisterNeedNotSayWhatIsStuckOrDenied) {
     }
   }
   EXPECT_EQ(tried, 2U);
+}
+
+TEST(Older, ARequestNeedNotNameANode) {
+  for (const Sample& sample : all_samples()) {
+    if (sample.name == "message/request") {
+      const std::string older = without(sample.bytes, Encoder().text("host-two").take());
+      EXPECT_TRUE(sample.reread(older).has_value());
+      return;
+    }
+  }
+  ADD_FAILURE() << "no request among the samples";
 }
 
 TEST(Older, AnAnswerToAVoterThatStartsNeedNotNameVoters) {

@@ -195,6 +195,7 @@ agent::Request request() {
   request.arguments = agent::encode_payload(agent::JobRef{JobId(4)});
   request.user = "alice";
   request.via = "host-one";
+  request.node = "host-two";
   return request;
 }
 

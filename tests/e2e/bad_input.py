@@ -32,7 +32,8 @@ def run_agent(agent, seconds=10, **changes):
     """(exit code, stdout, stderr) of an agent that should refuse to start."""
     try:
         done = subprocess.run(agent.command(**changes), capture_output=True, text=True,
-                              timeout=seconds, check=False, stdin=subprocess.DEVNULL)
+                              timeout=seconds, check=False, stdin=subprocess.DEVNULL,
+                              env={**os.environ, **agent.lab.own_links()})
     except subprocess.TimeoutExpired:
         raise Failure(f"an agent with {changes} started and stays") from None
     return done.returncode, done.stdout, done.stderr
@@ -77,7 +78,7 @@ def bad_gpus(agent):
 def bad_settings(agent):
     """Flags out of range: exit 2, naming the flag."""
     other = str(agent.data.parent / "flags")
-    for changes in ({"bootstrap_expect": "2"}, {"listen": "300.1.1.1:99"},
+    for changes in ({"output_keep": "soon"}, {"listen": "300.1.1.1:99"},
                     {"listen": "0.0.0.0:7450"}, {"log_level": "loud"}):
         flag = "--" + next(iter(changes)).replace("_", "-")
         expect(changes, run_agent(agent, **{"data_dir": other, **changes}), 2, flag)
@@ -172,14 +173,13 @@ def seeds_unreachable(agent):
     with Lab("z", base_port=BASE_PORT + 30) as lab:
         lab.seeds = lambda: "127.0.0.1:9,127.0.0.1:11,127.0.0.1:13"
         lab.start()
-        wait_for("a line about the seeds", lambda: "127.0.0.1:9 refused" in (
+        wait_for("a line about the seeds", lambda: "127.0.0.1:9 silent" in (
             lab["z"].data / "agent.log").read_text(), 30)
-        # Three founders are expected, and this one is among no seeds.
         for verb in ("hosts", "quorum"):
             _, out, _ = lab["z"].cli(verb)
-            if "! seed 127.0.0.1:11 does not answer: refused" not in out:
+            if "! seed 127.0.0.1:11 does not answer: silent" not in out:
                 raise Failure(f"{verb} says nothing of the seeds: {out}")
-        if "a cluster is being born: 0 of 3 founders are here" not in out:
+        if "a cluster is being born: 1 of 3 founders are here" not in out:
             raise Failure(f"quorum does not say who is missing: {out}")
 
 
@@ -189,7 +189,6 @@ def seed_without_address(agent):
         lab.seeds = lambda: lab["m"].endpoint
         lab["m"].start()
         lab.seeds = lambda: f"no..host:7450,{lab['m'].endpoint}"
-        lab["n"].flags = {"bootstrap_expect": "0"}
         lab["n"].start()
         wait_for("one cluster", lambda: {host["name"] for host in (
             lab["n"].ask("hosts") or {"hosts": []})["hosts"]} == {"m", "n"}, 15)
@@ -205,12 +204,13 @@ def seed_without_address(agent):
 
 
 def seeds_come_late(agent):
-    """Seeds that answer only after people were told that none does: the agent joins them."""
+    """An agent that is there before its ticket says what it waits for, and joins once it can."""
     with Lab("mn", base_port=BASE_PORT + 100, expect=1) as lab:
         lab.seeds = lambda: lab["m"].endpoint
         lab["n"].start()
-        wait_for("a line about the seed", lambda: "seeds_unmet" in (
+        wait_for("a word of what it waits for", lambda: "no_cluster_yet" in (
             lab["n"].data / "agent.log").read_text(), 30)
+        expect("hosts", lab["n"].cli("hosts"), 5, "muster join")
         lab["m"].start()
         wait_for("one cluster", lambda: {host["name"] for host in (
             lab["n"].ask("hosts") or {"hosts": []})["hosts"]} == {"m", "n"}, 15)
@@ -219,9 +219,11 @@ def seeds_come_late(agent):
 
 
 def nobody_there(agent):
-    """A node that does not exist: exit 1 for a question, 5 for a submit, naming the address."""
-    expect("hosts", agent.cli("hosts", "--node", "127.0.0.1:9"), 1, "127.0.0.1:9")
-    expect("submit", agent.cli("submit", "--node", "127.0.0.1:9", "--gpus", "1", "--", "true"), 5)
+    """A node that does not exist: exit 1 for a question, 5 for a submit, 6 for a host's name."""
+    expect("hosts", agent.cli("hosts", "--node", "/nowhere"), 1, "/nowhere/agent.sock")
+    expect("submit", agent.cli("submit", "--node", "/nowhere", "--gpus", "1", "--", "true"), 5)
+    expect("name", agent.cli("hosts", "--node", "nobody"), 6, "nobody")
+    expect("address", agent.cli("hosts", "--node", "127.0.0.1:9"), 2, "127.0.0.1:9", "--node NAME")
 
 
 # A disk that lies. Each works on the data of a stopped agent.
@@ -345,18 +347,19 @@ def clock_set_back(agent):
 
 
 def foreign_member(agent):
-    """A member of another cluster that dials new agents takes none in: they found their own."""
+    """A member of another cluster is no member here, whatever addresses it knows."""
     with Lab("rst", base_port=BASE_PORT + 60) as lab, \
             Lab("w", base_port=BASE_PORT + 80, expect=0) as foreign:
-        foreign.seeds = lambda: f"{agent.endpoint},{lab['r'].endpoint}"
+        foreign.seeds = lambda: lab["r"].endpoint
+        foreign.found_soon = lambda: None
+        code, ticket, err = agent.cli("ticket")
+        if code != 0:
+            raise Failure(f"ticket: {err}")
+        (foreign.directory / "hosts.ticket").write_text(ticket)
         foreign.start()
         wait_for("w is a member", lambda: any(
             host["name"] == "w" for host in (agent.ask("hosts") or {"hosts": []})["hosts"]), 15)
-        lab["r"].start()
-        wait_for("a word of the foreign member", lambda: "uninvited_cluster" in (
-            lab["r"].data / "agent.log").read_text(), 15)
-        lab["s"].start()
-        lab["t"].start()
+        lab.start()
         wait_for("a leader", lambda: (lab["s"].ask("quorum") or {}).get("leader"), 15)
         # Until all three said hello to it, it refuses a job that needs them all.
         wait_for("a job on all GPUs", lambda: submit(
@@ -379,7 +382,8 @@ def asked_node_dies(_):
         # With the leader asleep the submit is accepted by nobody and lies at the asked node.
         leader.process.send_signal(signal.SIGSTOP)
         client = subprocess.Popen([str(MUSTER), "submit", "-v", "--json", "--gpus", "1", "--name",
-                                   "once", "--node", asked.endpoint, "--", "true"], text=True,
+                                   "once", "--node", f"{asked.data},{other.data}", "--", "true"],
+                                  text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         key = client.stderr.readline()
         time.sleep(0.5)

@@ -84,6 +84,7 @@ class Swarm {
     world.invariant_stride = options.invariant_stride;
     world.racks = options.hosts >= 20 ? 8 : 0;
     world.relays_from_hosts = 20;
+    world.last_may_vote = Traitor::last_may_vote(options.profile);
     return world;
   }
 

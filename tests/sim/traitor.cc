@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "crdt/rows/roll.h"
 #include "crdt/rows/row_check.h"
 #include "gossip/base/version.h"
 #include "gossip/wire/message.h"
@@ -44,7 +45,9 @@ std::optional<crdt::RowOf> Traitor::some_row() {
 void Traitor::sign(crdt::RowOf& row, HostId as) const {
   const gossip::testing::StandInSigner signer(as);
   for (auto& [id, field] : row.row.fields) {
-    field.signature = signer.sign(crdt::signed_words(row.host, id, field.version, field.bytes));
+    field.signature = signer.sign(
+        crdt::is_of_authority(id) ? crdt::roll_words(row.host, field.version, field.bytes)
+                                  : crdt::signed_words(row.host, id, field.version, field.bytes));
   }
 }
 
@@ -61,11 +64,11 @@ crdt::RowOf Traitor::lie_about(crdt::RowOf row) {
         field.bytes += '\xff';
       }
       break;
-    case 2: {  // Newer, signed by the traitor, with the traitor's key in it.
-      auto& identity = row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)];
-      crdt::Identity said = crdt::decode_identity(identity.bytes).value_or(crdt::Identity());
-      said.key = std::string(traitor.bytes());
-      identity.bytes = crdt::encode(said);
+    case 2: {  // Newer, signed by the traitor, with the record of another host's key beside it.
+      auto& roll = row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kRoll)];
+      crdt::RollRecord said = crdt::decode_roll(roll.bytes).value_or(crdt::RollRecord());
+      said.revoked = rng_.chance(500'000);
+      roll.bytes = crdt::encode(said);
       for (auto& [id, field] : row.row.fields) {
         field.version.sequence = field.version.sequence.next();
       }
@@ -90,6 +93,22 @@ crdt::RowOf Traitor::lie_about(crdt::RowOf row) {
   return row;
 }
 
+crdt::RowOf Traitor::crown(std::uint32_t victim) {
+  const HostId traitor = traitor_of(world_);
+  crdt::QuorumView view;
+  view.term = Term(1'000'000);
+  view.leader = traitor;
+  view.voters = {traitor};
+  crdt::RowOf row{traitor, {}};
+  const crdt::Row* held = world_.node(victim).store().row(traitor);
+  const crdt::RowVersion newest = held == nullptr ? crdt::RowVersion() : held->version();
+  row.row.full_from = newest.generation;
+  row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kQuorum)] = {
+      {newest.generation, newest.sequence.next()}, crdt::encode(view)};
+  sign(row, traitor);
+  return row;
+}
+
 void Traitor::forge() {
   std::optional<crdt::RowOf> row = some_row();
   if (!row.has_value()) {
@@ -101,23 +120,33 @@ void Traitor::forge() {
   } else {
     heard_[rng_.below(heard_.size())] = *row;
   }
-  const bool is_replay = rng_.chance(200'000);
-  crdt::RowsBody body;
-  body.rows.push_back(is_replay ? heard_[rng_.below(heard_.size())] : lie_about(*std::move(row)));
   const std::uint32_t victim = static_cast<std::uint32_t>(rng_.below(world_.size() - 1));
   if (!world_.is_running(victim)) {
     return;
   }
+  const bool is_replay = rng_.chance(200'000);
+  crdt::RowsBody body;
+  const bool is_crown = !is_replay && rng_.chance(100'000);
+  body.rows.push_back(is_replay  ? heard_[rng_.below(heard_.size())]
+                      : is_crown ? crown(victim)
+                                 : lie_about(*std::move(row)));
   gossip::Envelope envelope;
   envelope.version = kProtocolVersion;
   envelope.type = gossip::MessageType::kRows;
   envelope.cluster = world_.node(victim).cluster();
   envelope.from = traitor_of(world_);
   envelope.generation = Generation(1);
-  world_.say_as_stranger(victim, gossip::encode(envelope, crdt::encode(body)));
+  if (rng_.chance(200'000)) {  // Another quorum, on its own word or on that of a founder.
+    gossip::set_epoch(envelope, {2, 4711});
+    envelope.from = rng_.chance(500'000) ? world_.id(0) : envelope.from;
+  }
+  world_.say_as_stranger(victim, traitor_of(world_), gossip::encode(envelope, crdt::encode(body)));
 }
 
 void RowsAreTheirOwners::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name == "epoch_met") {
+    world.violation(name(), "host " + std::to_string(host) + " obeys an epoch that nobody began");
+  }
   const bool is_of_itself = event.name == "own_row_ahead" || event.name == "own_row_forged";
   if (is_of_itself && world.id(host) != traitor_of(world)) {
     world.violation(name(),
@@ -138,11 +167,21 @@ void RowsAreTheirOwners::at_end(World& world) {
 }
 
 void RowsAreTheirOwners::look(World& world, std::uint32_t host) {
+  if (world.node(host).seat().known_leader() == traitor_of(world)) {
+    return world.violation(name(), "host " + std::to_string(host) + " follows the traitor");
+  }
   for (const auto& [owner, held] : world.node(host).store().rows()) {
     if (owner == traitor_of(world)) {
       continue;  // Of itself it may say what it likes.
     }
     for (const auto& [id, field] : held.row.fields) {
+      if (crdt::is_of_authority(id)) {
+        if (field.version != crdt::RowVersion{Generation(1), Sequence(1)}) {
+          return world.violation(name(), "host " + std::to_string(host) + " holds a record of " +
+                                             owner.short_hex() + " that nobody made");
+        }
+        continue;
+      }
       const std::string words = crdt::signed_words(owner, id, field.version, field.bytes);
       if (!world.signed_words().contains({owner, gossip::testing::hash_of(words, 0)})) {
         return world.violation(name(), "host " + std::to_string(host) + " holds field " +

@@ -25,11 +25,15 @@ class Traitor {
 
   /// One lie, of a kind drawn, to an agent drawn.
   void forge();
+  /// Whether the last host, which is the traitor where there is one, may be given a vote.
+  static bool last_may_vote(const SwarmProfile& profile) { return !profile.has(Fault::kForged); }
 
  private:
   /// Of some host, as some agent holds it; nothing when nobody runs.
   std::optional<crdt::RowOf> some_row();
   crdt::RowOf lie_about(crdt::RowOf row);
+  /// Its own row, newer than that victim's copy, in which it leads the quorum.
+  crdt::RowOf crown(std::uint32_t victim);
   void sign(crdt::RowOf& row, HostId as) const;
 
   World& world_;
@@ -38,6 +42,7 @@ class Traitor {
   std::vector<crdt::RowOf> heard_;  ///< To be said again when it is over; at most kHeardMax.
 };
 
+/// Nor does anybody obey an epoch that nobody began, or take the traitor for the leader.
 /// Looked at once a virtual second and at the end. Nor does anybody make an agent believe that it
 /// lived another life: disks that went back are not among the faults beside which it is checked.
 class RowsAreTheirOwners final : public Checker {

@@ -216,9 +216,7 @@ void World::drain(std::uint32_t index) {
     host.farm.command(local(index), command);
   }
   for (crdt::RowsToCheck& check : output.checks) {
-    queue_.push(now_,
-                Deliver{index, host.life,
-                        crdt::check_rows(std::move(check), gossip::testing::StandInVerifier())});
+    queue_.push(now_, Deliver{index, host.life, host.rows_checker->check(std::move(check))});
   }
   for (const agent::ReadOutput& read : output.reads) {
     queue_.push(now_, Deliver{index, host.life, agent::OutputRead{read.request, std::nullopt}});
@@ -285,17 +283,21 @@ std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
                 Deliver{index, hosts_[index]->life,
                         gossip::Received{gossip::Route(kClientRoute | client),
                                          gossip::Channel::kControl,
-                                         gossip::encode(envelope, agent::encode(request))}});
+                                         gossip::encode(envelope, agent::encode(request)),
+                                         {},
+                                         {gossip::Sender::Kind::kLogin}}});
   }
   return client;
 }
 
-void World::say_as_stranger(std::uint32_t to, std::string bytes) {
+void World::say_as_stranger(std::uint32_t to, HostId as, std::string bytes) {
   if (hosts_[to]->node != nullptr) {
-    queue_.push(now_ + network_.one_way(),
-                Deliver{to, hosts_[to]->life,
-                        gossip::Received{gossip::Route(kStrangerRoute), gossip::Channel::kControl,
-                                         std::move(bytes)}});
+    queue_.push(now_ + network_.one_way(), Deliver{to, hosts_[to]->life,
+                                                   gossip::Received{gossip::Route(kStrangerRoute),
+                                                                    gossip::Channel::kControl,
+                                                                    std::move(bytes),
+                                                                    {},
+                                                                    member(as)}});
   }
 }
 

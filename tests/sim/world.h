@@ -59,6 +59,7 @@ struct WorldOptions {
   bool check_messages = false;        ///< Checkers are shown messages, too.
   bool stop_at_violation = false;     ///< Nothing more happens once a checker has spoken.
   std::vector<HostId> ids;            ///< Empty = made of the seed.
+  bool last_may_vote = true;          ///< The last host; the others always may.
   /// Links behave as TCP's connections do (tcp_stream.h), instead of losing what is lost for good.
   /// Then nothing is doubled nor overtaken: those faults are not TCP's.
   bool tcp_links = false;
@@ -118,8 +119,8 @@ class World {
   void lose_raft(std::uint32_t host, const crdt::WriteBatch& first);
   Network& network() { return network_; }
 
-  /// A member of the cluster that says what it likes: `bytes` come in on a connection of its own.
-  void say_as_stranger(std::uint32_t to, std::string bytes);
+  /// A member of the cluster, `as`, says what it likes on a connection of its own.
+  void say_as_stranger(std::uint32_t to, HostId as, std::string bytes);
 
   // Clients. The number names the request in replies().
   std::uint64_t ask(std::uint32_t host, agent::Request request);
@@ -208,6 +209,11 @@ class World {
   void drain(std::uint32_t host);
   void carry(std::uint32_t from, gossip::Send send);
   void carry(std::uint32_t from, gossip::Reply reply);
+  void carry(std::uint32_t from, const gossip::Admit& word);
+  /// Whose key is whose is known without being told: ids are keys here.
+  void carry(std::uint32_t, const gossip::Expect&) {}
+  void carry(std::uint32_t, const gossip::DialWith&) {}
+  void end_links_between(std::uint32_t host, std::uint32_t other);
   void carry(std::uint32_t from, const gossip::DropLink& drop);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
   void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
@@ -220,6 +226,7 @@ class World {
   void lose_links_to(std::uint32_t host);
   void farm_happened(std::uint32_t host);
   void schedule(std::uint32_t host);
+  agent::Credentials credentials(std::uint32_t index, std::uint32_t founders);
   void stop_agent(std::uint32_t host);
   void note(std::uint32_t host, const Event& event);
   Instant local(std::uint32_t host) const;
@@ -239,6 +246,7 @@ class World {
   std::vector<std::unique_ptr<Checker>> checkers_;
   std::vector<Violation> violations_;
   gossip::testing::SignedWords signed_;
+  gossip::testing::StandInVerifier keys_;
   std::map<std::uint64_t, ClientReply> replies_;
   std::uint64_t next_client_ = 1;
   std::uint64_t hash_ = 0;

@@ -2,6 +2,7 @@
 
 #include "agent/node/start_record.h"
 #include "gossip/base/check.h"
+#include "tests/crdt/rows/roll_of.h"
 #include "tests/sim/raft_of_start.h"
 #include "tests/sim/world.h"
 #include "tests/sim/world_host.h"
@@ -53,18 +54,20 @@ void World::start_agent(std::uint32_t index) {
   }
   agent::NodeOptions options;
   options.self = host.id;
-  options.signer = std::make_shared<gossip::testing::StandInSigner>(host.id, &signed_);
   options.name = "h" + std::to_string(index);
   options.boot_id = "boot-" + std::to_string(host.boots);
   options.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
   options.relays_from_hosts = options_.relays_from_hosts;
   options.control = endpoint_of(index, kControlPort);
   options.bulk = endpoint_of(index, kBulkPort);
-  options.bootstrap_expect = options_.bootstrap_expect;
   const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
   for (std::uint32_t i = 0; i < std::min({seeds, kSeedsMax, options_.hosts}); ++i) {
     options.seeds.push_back(endpoint_of(i, kControlPort));
   }
+  options.credentials = credentials(index, seeds);
+  host.let_in.clear();
+  host.rows_checker =
+      std::make_unique<crdt::RowChecker>(std::string(crdt::testing::kAuthority.bytes()), keys_);
   options.compact_entries = options_.compact_entries;
   options.unix_ms = unix_ms(index);
   options.capacity.gpu_type = "H100";
@@ -88,6 +91,29 @@ void World::start_agent(std::uint32_t index) {
       feed(index, agent::SupervisorReport{std::move(found)});
     }
   }
+}
+
+/// Founders know of everyone, as those that hold the log do; the others of themselves and of them.
+agent::Credentials World::credentials(std::uint32_t index, std::uint32_t founders) {
+  agent::Credentials papers;
+  const HostId self = hosts_[index]->id;
+  papers.signer = std::make_shared<gossip::testing::StandInSigner>(self, &signed_);
+  papers.link_key = std::string(self.bytes());
+  papers.verifier = std::make_shared<gossip::testing::StandInVerifier>();
+  papers.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
+  papers.authority_secret = "the authority's secret";
+  papers.authority = std::string(crdt::testing::kAuthority.bytes());
+  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
+    if (i == index || i < founders || index < founders) {
+      const bool is_founder = options_.bootstrap_expect > 0 && i < founders;
+      papers.records.emplace_back(
+          hosts_[i]->id, crdt::testing::roll_field(
+                             hosts_[i]->id, crdt::testing::record_of(
+                                                hosts_[i]->id, is_founder ? founders : 0,
+                                                options_.last_may_vote || i + 1 < hosts_.size())));
+    }
+  }
+  return papers;
 }
 
 void World::jump_wall_clock(std::uint32_t index, Duration by) {

@@ -1,8 +1,10 @@
 #pragma once
 // A host of the World, for the files that make the World up.
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/sim/world.h"
@@ -22,6 +24,11 @@ inline gossip::Endpoint endpoint_of(std::uint32_t host, std::uint16_t port) {
                                 static_cast<std::uint8_t>(host & 255), port);
 }
 
+/// What its link proves.
+inline gossip::Sender member(HostId host) {
+  return {gossip::Sender::Kind::kHost, host};
+}
+
 struct World::Host {
   Host(HostId host_id, Rng rng) : id(host_id), farm(rng) {}
   HostId id;
@@ -35,6 +42,8 @@ struct World::Host {
   Instant frozen_at;
   Instant thawed_at{};
   std::optional<Disk> image;
+  std::map<std::string, HostId> let_in;  ///< By link key, as its agent said.
+  std::unique_ptr<crdt::RowChecker> rows_checker{};
   bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;
   Instant wake_at = kNever;

@@ -52,6 +52,12 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
     queue_.push(wanted.ready, lost);
     return false;
   }
+  if (!target.let_in.contains(std::string(hosts_[from]->id.bytes()))) {
+    LinkLost refused = lost;
+    refused.timed_out = true;  // No news of its health.
+    queue_.push(wanted.ready, refused);
+    return false;
+  }
   wanted.state = Link::State::kUp;
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
   queue_.push(wanted.ready,
@@ -105,7 +111,11 @@ void World::carry(std::uint32_t from, gossip::Send send) {
     return;
   }
   deliver(from, to, used,
-          gossip::Received{route_of(from, channel, used.epoch), channel, std::move(send.bytes)});
+          gossip::Received{route_of(from, channel, used.epoch),
+                           channel,
+                           std::move(send.bytes),
+                           {},
+                           member(hosts_[from]->id)});
 }
 
 void World::carry(std::uint32_t from, gossip::Reply reply) {
@@ -132,7 +142,36 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
   deliver(from, to, used,
           gossip::Received{gossip::Route(), channel, std::move(reply.bytes),
-                           endpoint_of(from, port)});
+                           endpoint_of(from, port), member(hosts_[from]->id)});
+}
+
+void World::carry(std::uint32_t from, const gossip::Admit& word) {
+  std::map<std::string, HostId>& let_in = hosts_[from]->let_in;
+  if (word.who.kind == gossip::Sender::Kind::kHost) {
+    let_in[word.key] = word.who.host;
+    return;
+  }
+  const auto shut_out = let_in.find(word.key);
+  if (shut_out == let_in.end()) {
+    return;
+  }
+  if (const auto other = find(shut_out->second)) {
+    end_links_between(from, *other);
+  }
+  let_in.erase(shut_out);
+}
+
+/// Both ends notice as if the other had closed.
+void World::end_links_between(std::uint32_t host, std::uint32_t other) {
+  for (const auto& [from, to] : {std::pair(host, other), std::pair(other, host)}) {
+    for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
+      const Link& lost = link(from, to, channel);
+      if (lost.state == Link::State::kUp) {
+        queue_.push(now_ + network_.one_way(),
+                    LinkLost{from, to, channel, lost.epoch, hosts_[from]->life, false});
+      }
+    }
+  }
 }
 
 void World::carry(std::uint32_t from, const gossip::DropLink& drop) {

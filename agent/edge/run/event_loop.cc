@@ -21,6 +21,8 @@ namespace {
 constexpr Duration kTurnMax = std::chrono::seconds(1);
 /// A turn that took this much longer than meant: others may not be judged by what we missed.
 constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
+/// Between two lines about who was not let in.
+constexpr Duration kRefusedPeriod = std::chrono::minutes(1);
 /// The wall clock of the node may be so far off.
 constexpr std::int64_t kWallClockOffMs = 200;
 /// The backlog of a pause is over when nothing came for kBacklogQuiet: the transport's own thread
@@ -49,6 +51,7 @@ EventLoop::End EventLoop::run() {
   while (!end_.has_value()) {
     wait(parts_.node->next_deadline());
     look_at_wall_clock();
+    tell_refused();
     if (was_paused_) {
       drain_backlog();
     } else {
@@ -114,6 +117,30 @@ void EventLoop::look_at_wall_clock() {
     told_wall_clock_ = WallClock(now, shown);
     step(WallClockSet{shown});
   }
+}
+
+/// Who is not let in: one line in kRefusedPeriod, however many they are.
+void EventLoop::tell_refused() {
+  const gossip::ZmqTransport::Stats& now = parts_.transport->stats();
+  const auto news = [&](std::uint64_t gossip::ZmqTransport::Stats::*count) {
+    return now.*count - told_refused_.*count;
+  };
+  using Stats = gossip::ZmqTransport::Stats;
+  const std::uint64_t unknown = news(&Stats::refused_unknown_key);
+  const std::uint64_t plain = news(&Stats::refused_no_curve);
+  const std::uint64_t malformed = news(&Stats::refused_malformed);
+  const std::uint64_t unproven = news(&Stats::dropped_unproven);
+  if (unknown + plain + malformed + unproven == 0 || boot_now() < tell_refused_at_) {
+    return;
+  }
+  log_event({Severity::kWarn,
+             "connections_refused",
+             {{"unknown_key", std::to_string(unknown)},
+              {"no_key", std::to_string(plain)},
+              {"malformed", std::to_string(malformed)},
+              {"no_longer_admitted", std::to_string(unproven)}}});
+  told_refused_ = now;
+  tell_refused_at_ = boot_now() + kRefusedPeriod;
 }
 
 /// What waited through a freeze is heard, all of it, before any tick judges by the clock.
@@ -199,8 +226,14 @@ void EventLoop::carry(gossip::TransportOutput& output) {
     parts_.transport->send(*send);
   } else if (const auto* reply = std::get_if<gossip::Reply>(&output)) {
     parts_.transport->reply(*reply);
+  } else if (const auto* drop = std::get_if<gossip::DropLink>(&output)) {
+    parts_.transport->drop(*drop);
+  } else if (const auto* admit = std::get_if<gossip::Admit>(&output)) {
+    parts_.transport->admit(*admit);
+  } else if (const auto* expect = std::get_if<gossip::Expect>(&output)) {
+    parts_.transport->expect(*expect);
   } else {
-    parts_.transport->drop(std::get<gossip::DropLink>(output));
+    parts_.transport->dial_with(std::get<gossip::DialWith>(output));
   }
 }
 

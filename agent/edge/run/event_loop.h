@@ -52,6 +52,7 @@ class EventLoop {
   void command(const SupervisorCommand& command);
   void notice_pause(Instant before, Duration meant);
   void look_at_wall_clock();
+  void tell_refused();
 
   LoopParts parts_;
   std::optional<End> end_;
@@ -60,6 +61,8 @@ class EventLoop {
   bool are_rows_dropped_ = false;
   Generation raise_to_;
   WallClock told_wall_clock_;
+  gossip::ZmqTransport::Stats told_refused_;  ///< As of the last line about it.
+  Instant tell_refused_at_{};
 };
 
 }  // namespace muster::agent

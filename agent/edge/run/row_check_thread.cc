@@ -1,15 +1,19 @@
 #include "agent/edge/run/row_check_thread.h"
 
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include <xxhash.h>
 
 #include "gossip/base/check.h"
 
@@ -28,16 +32,23 @@ std::size_t size_bytes_of(const crdt::RowsToCheck& rows) {
          rows.body.want.size() * sizeof(HostId);
 }
 
+std::string random_secret() {
+  constexpr std::size_t kSecretBytes = 192;
+  std::string secret(kSecretBytes, '\0');
+  CHECK(getrandom(secret.data(), secret.size(), 0) == static_cast<ssize_t>(secret.size()));
+  return secret;
+}
+
 /// Asks the other one once for each signature.
 class Remembering final : public gossip::Verifier {
  public:
   explicit Remembering(std::unique_ptr<const gossip::Verifier> verifier)
-      : verifier_(std::move(verifier)) {}
+      : verifier_(std::move(verifier)), secret_(random_secret()) {}
 
   bool verify(std::string_view public_key, std::string_view words,
               std::string_view signature) const override {
-    const auto known = good_.find(signature);
-    if (known != good_.end() && known->second.key == public_key && known->second.words == words) {
+    const Mark mark = mark_of(public_key, words, signature);
+    if (good_.contains(mark)) {
       return true;
     }
     if (!verifier_->verify(public_key, words, signature)) {
@@ -47,10 +58,8 @@ class Remembering final : public gossip::Verifier {
       good_.erase(order_.front());
       order_.pop_front();
     }
-    if (known == good_.end() && words.size() <= kWordsBytesMax) {
-      order_.emplace_back(signature);
-      good_[std::string(signature)] = {std::string(public_key), std::string(words)};
-    }
+    order_.push_back(mark);
+    good_.insert(mark);
     return true;
   }
   HostId host_of(std::string_view public_key) const override {
@@ -58,24 +67,35 @@ class Remembering final : public gossip::Verifier {
   }
 
  private:
-  struct Said {
-    std::string key;
-    std::string words;
-  };
-  /// Longer ones are looked at each time: they are rare, and memory is bounded.
-  static constexpr std::size_t kWordsBytesMax = 2048;
+  using Mark = std::pair<std::uint64_t, std::uint64_t>;
+
+  /// Nobody outside knows the secret, so nobody can make two words of one mark.
+  Mark mark_of(std::string_view public_key, std::string_view words,
+               std::string_view signature) const {
+    std::string all(public_key);
+    for (const std::string_view part : {signature, words}) {
+      all += std::to_string(part.size()) + ":";
+      all += part;
+    }
+    const XXH128_hash_t hash =
+        XXH3_128bits_withSecret(all.data(), all.size(), secret_.data(), secret_.size());
+    return {hash.high64, hash.low64};
+  }
 
   std::unique_ptr<const gossip::Verifier> verifier_;
-  mutable std::map<std::string, Said, std::less<>> good_;  ///< By signature.
-  mutable std::deque<std::string> order_;
+  const std::string secret_;
+  mutable std::set<Mark> good_;
+  mutable std::deque<Mark> order_;
 };
 
 }  // namespace
 
 class RowCheckThread::Impl {
  public:
-  explicit Impl(std::unique_ptr<const gossip::Verifier> verifier)
-      : verifier_(std::move(verifier)), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  Impl(std::string authority, std::unique_ptr<const gossip::Verifier> verifier)
+      : verifier_(std::move(verifier)),
+        checker_(std::move(authority), verifier_),
+        fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     CHECK(fd_ >= 0);
     thread_ = std::thread([this] { run(); });
   }
@@ -95,11 +115,16 @@ class RowCheckThread::Impl {
     const std::size_t size = size_bytes_of(rows);
     {
       const std::lock_guard lock(mutex_);
-      if (waiting_bytes_ + size > kRowCheckBytesMax) {
+      const auto known = waiting_.find(rows.from);
+      const std::size_t waits = known == waiting_.end() ? 0 : known->second.bytes;
+      if (waiting_bytes_ + size > kRowCheckBytesMax ||
+          (waits > 0 && waits + size > kRowCheckSenderBytesMax)) {
         return false;
       }
+      Queue& queue = waiting_[rows.from];
       waiting_bytes_ += size;
-      waiting_.emplace_back(size, std::move(rows));
+      queue.bytes += size;
+      queue.rows.emplace_back(size, std::move(rows));
     }
     wake_.notify_one();
     return true;
@@ -120,10 +145,18 @@ class RowCheckThread::Impl {
       if (stopping_) {
         return;
       }
-      auto [size, rows] = std::move(waiting_.front());
-      waiting_.pop_front();
+      // The next sender behind the one whose turn it was.
+      auto turn = waiting_.upper_bound(last_);
+      turn = turn == waiting_.end() ? waiting_.begin() : turn;
+      last_ = turn->first;
+      auto [size, rows] = std::move(turn->second.rows.front());
+      turn->second.rows.pop_front();
+      turn->second.bytes -= size;
+      if (turn->second.rows.empty()) {
+        waiting_.erase(turn);
+      }
       lock.unlock();
-      crdt::RowsChecked checked = crdt::check_rows(std::move(rows), verifier_);
+      crdt::RowsChecked checked = checker_.check(std::move(rows));
       lock.lock();
       waiting_bytes_ -= size;
       checked_.push_back(std::move(checked));
@@ -131,19 +164,28 @@ class RowCheckThread::Impl {
     }
   }
 
-  const Remembering verifier_;  ///< Of the thread alone.
+  /// Of one sender.
+  struct Queue {
+    std::deque<std::pair<std::size_t, crdt::RowsToCheck>> rows;
+    std::size_t bytes = 0;
+  };
+
+  const Remembering verifier_;  ///< Of the thread alone, as what follows.
+  crdt::RowChecker checker_;
   int fd_;
   std::mutex mutex_;  ///< Guards what follows.
   std::condition_variable wake_;
-  std::deque<std::pair<std::size_t, crdt::RowsToCheck>> waiting_;
+  std::map<HostId, Queue> waiting_;  ///< None is empty.
+  HostId last_;                      ///< Whose turn it was.
   std::size_t waiting_bytes_ = 0;
   std::vector<crdt::RowsChecked> checked_;
   bool stopping_ = false;
   std::thread thread_;
 };
 
-RowCheckThread::RowCheckThread(std::unique_ptr<const gossip::Verifier> verifier)
-    : impl_(std::make_unique<Impl>(std::move(verifier))) {}
+RowCheckThread::RowCheckThread(std::string authority,
+                               std::unique_ptr<const gossip::Verifier> verifier)
+    : impl_(std::make_unique<Impl>(std::move(authority), std::move(verifier))) {}
 
 RowCheckThread::~RowCheckThread() = default;
 

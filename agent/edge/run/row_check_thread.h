@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "crdt/rows/row_check.h"
@@ -15,14 +16,18 @@
 
 namespace muster::agent {
 
-/// Bytes of rows that wait. What comes on top is dropped: the next audit brings it again.
+/// Bytes of rows that wait, of all senders and of one. What comes on top is dropped: the next audit
+/// brings it again. Senders have their turns one after the other, so that none delays the rest by
+/// more than its share.
 inline constexpr std::size_t kRowCheckBytesMax = std::size_t{32} << 20;
+inline constexpr std::size_t kRowCheckSenderBytesMax = std::size_t{4} << 20;
 /// Signatures that are remembered as good.
-inline constexpr std::size_t kGoodSignaturesMax = 8192;
+inline constexpr std::size_t kGoodSignaturesMax = 65'536;
 
 class RowCheckThread {
  public:
-  explicit RowCheckThread(std::unique_ptr<const gossip::Verifier> verifier);
+  /// `authority`: its public key.
+  RowCheckThread(std::string authority, std::unique_ptr<const gossip::Verifier> verifier);
   ~RowCheckThread();
   RowCheckThread(const RowCheckThread&) = delete;
   RowCheckThread& operator=(const RowCheckThread&) = delete;
@@ -31,7 +36,7 @@ class RowCheckThread {
   bool submit(crdt::RowsToCheck rows);
   /// Readable while take_checked() may have something.
   int fd() const;
-  /// In the order of submit(), and makes fd() silent.
+  /// In the order of submit() of each sender, and makes fd() silent.
   std::vector<crdt::RowsChecked> take_checked();
 
  private:

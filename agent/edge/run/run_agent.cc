@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <netdb.h>
+#include <pwd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -16,7 +17,9 @@
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/event_log.h"
 #include "agent/edge/host/gpu_inventory.h"
+#include "agent/edge/join/lobby.h"
 #include "agent/edge/run/event_loop.h"
+#include "agent/edge/run/socket_links.h"
 #include "agent/edge/supervisor/supervise.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
 #include "agent/node/start_record.h"
@@ -33,6 +36,10 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitConflict = 7;
 
+std::string socket_path(const RunOptions& options) {
+  return options.data_dir + "/agent.sock";
+}
+
 int fail(const Error& error) {
   std::fprintf(stderr, "muster agent: %s\n", error.text.c_str());
   switch (error.code) {
@@ -46,6 +53,7 @@ int fail(const Error& error) {
     case ErrorCode::kIo:
     case ErrorCode::kUnavailable:
     case ErrorCode::kUnknown:
+    case ErrorCode::kDenied:
       break;
   }
   return kExitFailed;
@@ -107,23 +115,6 @@ Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>
   return endpoints;
 }
 
-Status check_expect(std::uint32_t expect, std::size_t seeds) {
-  if (expect != 0 && expect != 1 && expect != 3 && expect != 5) {
-    return Error{ErrorCode::kInvalid, "--bootstrap-expect takes 1, 3 or 5 (or 0 to join only)"};
-  }
-  if (expect > 1 && seeds < expect) {
-    return Error{ErrorCode::kInvalid, "--bootstrap-expect " + std::to_string(expect) +
-                                          " needs at least as many --seeds; they are " +
-                                          std::to_string(seeds)};
-  }
-  if (expect > 0 && seeds >= 2 * expect) {
-    return Error{ErrorCode::kInvalid,
-                 "--bootstrap-expect must be more than half of the seeds, or two clusters could "
-                 "form; give fewer --seeds"};
-  }
-  return ok();
-}
-
 std::uint64_t random_number() {
   std::uint64_t number = 0;
   std::ifstream("/dev/urandom", std::ios::binary)
@@ -141,14 +132,95 @@ void give_memory_back() {
   mallopt(M_ARENA_MAX, 2);
 }
 
-Result<std::unique_ptr<gossip::ZmqTransport>> open_transport(const RunOptions& options) {
+gossip::ZmqTransport::Options ports_of(const RunOptions& options) {
   gossip::ZmqTransport::Options ports;
   ports.control = options.listen;
   ports.bulk = options.listen;
   ports.bulk.port = options.listen.port == 0 ? std::uint16_t{0}
                                              : static_cast<std::uint16_t>(options.listen.port + 1);
-  ports.ipc_path = options.data_dir + "/agent.sock";
-  return gossip::ZmqTransport::open(ports);
+  return ports;
+}
+
+/// Whoever waits for a ticket shall hear at once that its ports are taken.
+Status try_ports(const RunOptions& options) {
+  gossip::ZmqTransport::Options ports = ports_of(options);
+  ports.link = gossip::LinkKeys::make();
+  const auto tried = gossip::ZmqTransport::open(ports);
+  return tried ? ok() : Status(tried.error());
+}
+
+Result<std::unique_ptr<gossip::ZmqTransport>> open_transport(const RunOptions& options,
+                                                             const MembershipRecord& membership) {
+  gossip::ZmqTransport::Options ports = ports_of(options);
+  ports.ipc_path = socket_path(options);
+  ports.link = gossip::LinkKeys::from_seed(membership.link_seed);
+  auto transport = gossip::ZmqTransport::open(ports);
+  for (const Contact& contact : membership.contacts) {
+    const auto at = gossip::Endpoint::parse(contact.address, kControlPort);
+    if (transport && at.has_value()) {
+      (*transport)->expect({*at, contact.link_key});
+    }
+  }
+  return transport;
+}
+
+crdt::Field field_of(const Contact& contact) {
+  return {{Generation(contact.authority), Sequence(contact.edition)},
+          contact.record,
+          contact.signature};
+}
+
+Credentials credentials_of(const HostKey& key, const MembershipRecord& membership) {
+  Credentials own;
+  own.signer = std::make_shared<HostKey>(key);
+  own.link_key = gossip::LinkKeys::from_seed(membership.link_seed).public_key;
+  own.authority = membership.authority;
+  if (!membership.authority_seed.empty()) {
+    own.authority_secret = membership.authority_seed;
+    own.authority_signer = std::make_shared<HostKey>(HostKey::from_seed(membership.authority_seed));
+  }
+  own.verifier = std::make_shared<HostKeyVerifier>();
+  own.founders = membership.founders;
+  own.founding_ticket = membership.founding_ticket;
+  own.records.emplace_back(membership.own.host, field_of(membership.own));
+  for (const Contact& contact : membership.contacts) {
+    own.records.emplace_back(contact.host, field_of(contact));
+  }
+  return own;
+}
+
+/// As it is on disk, or as it comes to be while this blocks. Nothing: asked to end meanwhile.
+Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options, const HostKey& key,
+                                                      DataDirectory& data, int stop_fd) {
+  Result<std::optional<MembershipRecord>> known = membership_in(data.recovered().id);
+  if (!known || known->has_value()) {
+    return known;
+  }
+  if (const Status free = try_ports(options); !free) {
+    return free.error();
+  }
+  LobbyOptions lobby;
+  lobby.ipc_path = socket_path(options);
+  lobby.name = options.name;
+  lobby.control = options.listen;
+  lobby.stop_fd = stop_fd;
+  lobby.ticket_path = options.ticket_path;
+  known = wait_for_membership(key, lobby);
+  if (known && known->has_value()) {
+    crdt::WriteBatch writes = writes_of(**known);
+    if (!(*known)->cluster.is_zero()) {
+      writes.push_back({std::string(kClusterKey), std::string((*known)->cluster.bytes())});
+    }
+    if (const Status done = data.commit_id(writes); !done) {
+      return done.error();
+    }
+  }
+  return known;
+}
+
+Login own_login() {
+  const passwd* entry = getpwuid(geteuid());
+  return {geteuid(), entry == nullptr ? "" : entry->pw_name};
 }
 
 /// A host without --gpus offers none; it can still vote and answer.
@@ -170,8 +242,27 @@ Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host) {
   return capacity;
 }
 
-/// One life of the agent: a new generation, a new node.
-Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
+NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& transport) {
+  NodeOptions node;
+  node.name = options.name;
+  node.boot_id = boot_id();
+  node.rack = options.rack;
+  node.control = transport.control_endpoint();
+  node.bulk = transport.bulk_endpoint();
+  node.unix_ms = unix_now_ms();
+  node.clients = {own_login(), options.output_rule};
+  node.has_namespaces = can_make_pid_namespace();
+  if (!node.has_namespaces) {
+    log_event({Severity::kWarn,
+               "no_pid_namespaces",
+               {{"advice", "denied here: this host takes only jobs with --isolation keep"}}});
+  }
+  return node;
+}
+
+/// One life of the agent: a new generation, a new node. Nothing: asked to end before it began.
+Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
+                                            int stop_fd) {
   Result<DataDirectory> data = DataDirectory::open(options.data_dir);
   if (!data) {
     return data.error();
@@ -180,11 +271,8 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (!key) {
     return key.error();
   }
-  const StartRecord start = next_start(data->recovered().id, StartId(random_number()), at_least);
-  for (const crdt::WriteBatch& writes : {key->writes(), start.writes}) {
-    if (const Status done = data->commit_id(writes); !done) {
-      return done.error();
-    }
+  if (const Status done = data->commit_id(key->writes()); !done) {
+    return done.error();
   }
   if (const Status done = data->settle(key->host_id(), SeatId(random_number() | 1U)); !done) {
     return done.error();
@@ -195,10 +283,24 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   if (!seeds || !capacity) {
     return seeds ? capacity.error() : seeds.error();
   }
-  if (const Status good = check_expect(options.bootstrap_expect, options.seeds.size()); !good) {
-    return good.error();
+  const Result<std::optional<MembershipRecord>> membership =
+      membership_of(options, *key, *data, stop_fd);
+  if (!membership) {
+    return membership.error();
   }
-  auto transport = open_transport(options);
+  if (!membership->has_value()) {
+    return std::optional<LoopParts>();
+  }
+  const StartRecord start = next_start(data->recovered().id, StartId(random_number()), at_least);
+  if (const Status done = data->commit_id(start.writes); !done) {
+    return done.error();
+  }
+  for (const Contact& contact : (*membership)->contacts) {
+    if (const auto at = gossip::Endpoint::parse(contact.address, kControlPort)) {
+      seeds->push_back(*at);
+    }
+  }
+  auto transport = open_transport(options, **membership);
   if (!transport) {
     return transport.error();
   }
@@ -206,34 +308,21 @@ Result<LoopParts> make_parts(const RunOptions& options, Generation at_least) {
   parts.transport = std::move(transport).value();
   const Recovered recovered = data->take_recovered();
   parts.storage = std::make_unique<crdt::StorageThread>(data->take_stores());
-  NodeOptions node;
+  NodeOptions node = node_options(options, *parts.transport);
   node.self = key->host_id();
-  node.signer = std::make_shared<HostKey>(*key);
+  node.credentials = credentials_of(*key, **membership);
   node.start = start.start;
-  node.name = options.name;
-  node.boot_id = boot_id();
-  node.rack = options.rack;
-  node.control = parts.transport->control_endpoint();
-  node.bulk = parts.transport->bulk_endpoint();
   node.seeds = *seeds;
-  node.bootstrap_expect = static_cast<int>(options.bootstrap_expect);
   node.capacity = *capacity;
-  node.unix_ms = unix_now_ms();
-  node.output_rule = options.output_rule;
-  node.has_namespaces = can_make_pid_namespace();
-  if (!node.has_namespaces) {
-    log_event({Severity::kWarn,
-               "no_pid_namespaces",
-               {{"advice", "denied here: this host takes only jobs with --isolation keep"}}});
-  }
   RankSupervisorsOptions supervisors;
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
   supervisors.address = node.control;
   supervisors.kept.rule = options.output_rule;
   parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
-  parts.row_check = std::make_unique<RowCheckThread>(std::make_unique<HostKeyVerifier>());
+  parts.row_check = std::make_unique<RowCheckThread>((*membership)->authority,
+                                                     std::make_unique<HostKeyVerifier>());
   parts.node = std::make_unique<Node>(std::move(node), recovered, Rng(random_number()), boot_now());
-  return parts;
+  return std::optional(std::move(parts));
 }
 
 int stop_signals() {
@@ -254,16 +343,23 @@ void raise_file_limit() {
   }
 }
 
-void warn_of_open_doors(const RunOptions& options) {
-  if (!options.listen.is_loopback()) {
-    log_event({Severity::kWarn,
-               "insecure",
-               {{"listen", options.listen.text()},
-                {"advice", "anyone who reaches this port can command this host"}}});
-  }
+void warn_of_open_doors() {
   if (geteuid() == 0) {
     log_event({Severity::kWarn, "ranks_run_as_root", {{"advice", "start the agent as a user"}}});
   }
+}
+
+/// Without links people name the data directory.
+void make_links(const RunOptions& options, SocketLinks& links) {
+  const std::string socket = std::filesystem::absolute(options.data_dir).string() + "/agent.sock";
+  if (const std::string directory = runtime_directory(); !directory.empty()) {
+    if (const Status made = links.make(directory, options.name, socket); !made) {
+      log_event({Severity::kWarn, "no_socket_link", {{"why", made.error().text}}});
+    }
+  }
+  log_event({Severity::kInfo,
+             "socket",
+             {{"path", links.paths().empty() ? socket : links.paths().back()}}});
 }
 
 }  // namespace
@@ -273,27 +369,27 @@ int run_agent(const RunOptions& options) {
       !opened) {
     return fail(opened.error());
   }
-  if (!options.listen.is_loopback() && !options.insecure) {
-    return fail({ErrorCode::kInvalid,
-                 "hosts do not authenticate each other yet: listen on loopback, or accept that "
-                 "with --insecure"});
-  }
   Result<crdt::DataLock> lock = crdt::DataLock::acquire(options.data_dir);
   if (!lock) {
     return fail(lock.error());
   }
   give_memory_back();
   raise_file_limit();
-  warn_of_open_doors(options);
+  warn_of_open_doors();
   const int stop_fd = stop_signals();
   Generation at_least;
+  SocketLinks links;
+  make_links(options, links);
   while (true) {
-    Result<LoopParts> parts = make_parts(options, at_least);
+    Result<std::optional<LoopParts>> parts = make_parts(options, at_least, stop_fd);
     if (!parts) {
       return fail(parts.error());
     }
-    parts->stop_fd = stop_fd;
-    EventLoop loop(std::move(parts).value());
+    if (!parts->has_value()) {
+      return 0;
+    }
+    (*parts)->stop_fd = stop_fd;
+    EventLoop loop(*std::move(parts).value());
     switch (loop.run()) {
       case EventLoop::End::kStopped:
         return 0;

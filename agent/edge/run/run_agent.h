@@ -18,8 +18,7 @@ struct RunOptions {
   std::string gpus;  ///< "sim:8xH100"; "" = none.
   std::string name;
   std::string rack;
-  std::uint32_t bootstrap_expect = 0;
-  bool insecure = false;
+  std::string ticket_path;  ///< A file with a ticket to join with; "" = the user will say.
   bool log_json = false;
   std::string log_level;
   std::string log_file;  ///< "" = stderr.

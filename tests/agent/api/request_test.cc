@@ -11,7 +11,8 @@ namespace muster::agent {
 namespace {
 
 TEST(Request, EnvelopesRoundTrip) {
-  const Request request{Verb::kOutput, true, cli::host_id('a'), "arguments", "ann", "host-one"};
+  const Request request{Verb::kOutput, true,       cli::host_id('a'), "arguments",
+                        "ann",         "host-one", "host-two"};
   auto document = gossip::Document::parse(encode(request));
   ASSERT_TRUE(document.has_value());
   const auto read = decode_request(document->root());
@@ -19,6 +20,7 @@ TEST(Request, EnvelopesRoundTrip) {
   EXPECT_EQ(encode(*read), encode(request));
   EXPECT_EQ(read->user, "ann");
   EXPECT_EQ(read->via, "host-one");
+  EXPECT_EQ(read->node, "host-two");
 
   const Response response{ResponseStatus::kUnknown, "text", "a", 7, "payload"};
   document = gossip::Document::parse(encode(response));

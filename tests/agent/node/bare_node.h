@@ -13,6 +13,7 @@
 #include "agent/api/request.h"
 #include "agent/node/node.h"
 #include "gossip/base/version.h"
+#include "tests/crdt/rows/roll_of.h"
 #include "tests/crdt/rows/signed_row.h"
 #include "tests/gossip/base/stand_in_keys.h"
 
@@ -55,13 +56,18 @@ class BareNode {
                     bool has_seed = false, crdt::Capacity capacity = {}) {
     NodeOptions options;
     options.self = kSelf;
-    options.signer = gossip::testing::signer_of(kSelf);
+    options.credentials.signer = gossip::testing::signer_of(kSelf);
+    options.credentials.link_key = std::string(kSelf.bytes());
+    options.credentials.verifier = std::make_shared<gossip::testing::StandInVerifier>();
+    options.credentials.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
+    options.credentials.authority_secret = "the authority's secret";
+    options.credentials.authority = std::string(crdt::testing::kAuthority.bytes());
+    options.credentials.records = {record(kSelf, expect), record(kPeer)};
     options.start = {Generation(1), StartId(11)};
     options.name = "self";
     options.boot_id = "boot";
     options.control = kSelfControl;
     options.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
-    options.bootstrap_expect = expect;
     options.capacity = std::move(capacity);
     if (has_seed) {
       options.seeds = {kPeerControl};
@@ -82,11 +88,26 @@ class BareNode {
     collect();
   }
   void receive(std::string bytes) {
-    feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes)});
+    const gossip::Sender sender = sender_of(bytes);
+    feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes), {}, sender});
+  }
+  /// Those hosts are members from now on.
+  void vouch(const std::vector<HostId>& hosts) {
+    crdt::RowsBody rows;
+    for (const HostId host : hosts) {
+      const auto [id, field] = record(host);
+      rows.rows.push_back({id, {}});
+      rows.rows[0].row.fields[static_cast<std::uint32_t>(crdt::FieldId::kRoll)] = field;
+      receive(gossip::encode(envelope(gossip::MessageType::kRows, node_->cluster()),
+                             crdt::encode(rows)));
+      rows.rows.clear();
+    }
   }
   /// On a link that the node dialled itself.
   void receive_on(const gossip::Endpoint& link, std::string bytes) {
-    feed(gossip::Received{gossip::Route(), gossip::Channel::kControl, std::move(bytes), link});
+    const gossip::Sender sender = sender_of(bytes);
+    feed(gossip::Received{gossip::Route(), gossip::Channel::kControl, std::move(bytes), link,
+                          sender});
   }
   /// It asked to end, or to be started again with a higher generation.
   bool has_exited() const { return exited_; }
@@ -161,15 +182,30 @@ class BareNode {
       }
     }
     for (crdt::RowsToCheck& check : output.checks) {
-      feed(crdt::check_rows(std::move(check), gossip::testing::StandInVerifier()));
+      feed(checker_.check(std::move(check)));
     }
     exited_ = exited_ || output.exit || output.raise_to.has_value();
     node_->check_invariants();
   }
 
+  static std::pair<HostId, crdt::Field> record(HostId host, int founders = 0) {
+    return {host, crdt::testing::roll_field(
+                      host, crdt::testing::record_of(host, static_cast<std::uint64_t>(founders)))};
+  }
+  /// As if each said whose it is on a link of its own; clients on the socket of theirs.
+  static gossip::Sender sender_of(const std::string& bytes) {
+    const Result<gossip::Message> message = gossip::decode(bytes);
+    if (!message || message->envelope().from.is_zero()) {
+      return {gossip::Sender::Kind::kLogin};
+    }
+    return {gossip::Sender::Kind::kHost, message->envelope().from};
+  }
+
   Instant now_{std::chrono::seconds(1000)};
   bool exited_ = false;
   int outputs_ = 0;
+  gossip::testing::StandInVerifier keys_;
+  crdt::RowChecker checker_{std::string(crdt::testing::kAuthority.bytes()), keys_};
   std::optional<Node> node_;
   std::map<crdt::Environment, crdt::Records> disk_;
 };

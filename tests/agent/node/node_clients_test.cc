@@ -316,15 +316,6 @@ TEST(Node, TheLogNamesTheAskerNotTheLeader) {
   EXPECT_EQ(job->submitted_by, "ann@peer");
 }
 
-TEST(Node, OtherNodesToGoOnWithAreTheLiveOnes) {
-  Forwarding bare({kPeer}, true);
-  const auto answer = bare.ask(request(Verb::kNodes));
-  ASSERT_TRUE(answer.has_value());
-  const auto list = decode_payload<NodeList>(answer->payload);
-  ASSERT_TRUE(list.has_value());
-  EXPECT_EQ(list->addresses.at(0), testing::kPeerControl.text());
-}
-
 /// The peer answers the newest probe: its row is at `sequence`.
 void acknowledge(Forwarding& bare, std::uint64_t sequence) {
   for (const gossip::TransportOutput& each : std::exchange(bare.transport, {})) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "agent/api/request.h"
@@ -25,8 +26,8 @@ class Node {
       : path_(testing::TempDir() + "muster_cli_" + std::to_string(getpid()) + ".sock"),
         answer_(std::move(answer)) {
     gossip::ZmqTransport::Options options;
-    options.control = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
-    options.bulk = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
+    options.listens = false;
+    options.link = gossip::LinkKeys::make();
     options.ipc_path = path_;
     auto transport = gossip::ZmqTransport::open(options);
     if (!transport) {
@@ -45,7 +46,6 @@ class Node {
   }
 
   std::string ipc() const { return "ipc://" + path_; }
-  std::string tcp() const { return transport_->control_endpoint().text(); }
 
  private:
   void serve() {
@@ -100,12 +100,10 @@ TEST(NodeClient, TakesTheAnswerToItsOwnQuestion) {
     EXPECT_NE(nonce, Nonce(0));
     return {response_to(nonce.next(), "another's"), "junk", response_to(nonce, "mine")};
   });
-  for (const std::string& address : {node.ipc(), node.tcp()}) {
-    const auto response = ask(address, std::chrono::seconds(10));
-    ASSERT_TRUE(response.has_value()) << response.error().text;
-    EXPECT_EQ(response->text, "mine");
-    EXPECT_EQ(response->status, agent::ResponseStatus::kNotFound);
-  }
+  const auto response = ask(node.ipc(), std::chrono::seconds(10));
+  ASSERT_TRUE(response.has_value()) << response.error().text;
+  EXPECT_EQ(response->text, "mine");
+  EXPECT_EQ(response->status, agent::ResponseStatus::kNotFound);
 }
 
 TEST(NodeClient, SilenceIsUnknownNotUnavailable) {
@@ -113,6 +111,26 @@ TEST(NodeClient, SilenceIsUnknownNotUnavailable) {
   const auto response = ask(node.ipc(), std::chrono::milliseconds(100));
   ASSERT_FALSE(response.has_value());
   EXPECT_EQ(response.error().code, ErrorCode::kUnknown);
+}
+
+TEST(NodeClient, AnAgentThatEndsIsNotWaitedFor) {
+  std::atomic<bool> was_asked = false;
+  std::optional<Node> node;
+  node.emplace([&](const gossip::Message&) {
+    was_asked = true;
+    return std::vector<std::string>();
+  });
+  const std::string address = node->ipc();
+  std::thread end([&] {
+    while (!was_asked) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    node.reset();
+  });
+  const auto response = ask(address, std::chrono::minutes(10));
+  end.join();
+  ASSERT_FALSE(response.has_value());
+  EXPECT_EQ(response.error().code, ErrorCode::kIo);
 }
 
 TEST(NodeClient, NobodyThereIsUnavailableAtOnce) {

@@ -16,9 +16,6 @@ class FakeWorld::Client final : public NodeClient {
   Client(FakeWorld& world, std::string address) : world_(world), address_(std::move(address)) {}
 
   Result<agent::Response> ask(const agent::Request& request, Duration timeout) override {
-    if (request.verb == agent::Verb::kNodes) {
-      return answer_with(agent::NodeList{world_.nodes});
-    }
     if (request.verb == agent::Verb::kHostUses) {
       return answer_with(world_.uses);
     }
@@ -27,6 +24,9 @@ class FakeWorld::Client final : public NodeClient {
     Result<agent::Response> answer = next(request);
     if (!answer && answer.error().code == ErrorCode::kUnknown) {
       world_.now_ += timeout;
+    }
+    if (!answer && answer.error().code == ErrorCode::kIo) {
+      world_.back_at_ = world_.now_ + world_.returns_after;
     }
     return answer;
   }
@@ -70,7 +70,10 @@ FakeWorld::FakeWorld() {
     if (unusable.contains(address)) {
       return Error{ErrorCode::kInvalid, "cannot use '" + address + "'"};
     }
-    if (!is_listening_ || dead.contains(address)) {
+    if (denied.contains(address)) {
+      return Error{ErrorCode::kDenied, "the agent at " + address + " answers root alone"};
+    }
+    if (!is_listening_ || dead.contains(address) || now_ < back_at_) {
       return Error{ErrorCode::kUnavailable, "no agent answers at " + address};
     }
     return std::unique_ptr<NodeClient>(std::make_unique<Client>(*this, address));
@@ -97,6 +100,14 @@ FakeWorld::FakeWorld() {
     return read_config_file(path, known);
   };
   world_.is_writable = [this](const std::string& path) { return files.contains(path); };
+  world_.tickets.make = [] { return NewTicket{"public", "secret"}; };
+  world_.tickets.line = [](const std::string& secret, const agent::TicketMade& made) {
+    return Result<std::string>("line of " + secret + " at " +
+                               (made.contacts.empty() ? "" : made.contacts[0].address));
+  };
+  world_.tickets.read = [](const std::string& path) {
+    return Result<std::string>("text of " + path);
+  };
   world_.run_agent = [this](const AgentOptions& options) {
     agents_run.push_back(options);
     return 0;

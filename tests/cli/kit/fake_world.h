@@ -46,12 +46,13 @@ class FakeWorld {
 
   /// Nobody listens there.
   std::set<std::string> dead;
+  /// After a cut() nobody listens for so long.
+  Duration returns_after{0};
+  /// Only others may ask there.
+  std::set<std::string> denied;
   /// Nothing can be connected to it.
   std::set<std::string> unusable;
-  /// What every node answers to the question for other nodes, which requests() does not count.
-  std::vector<std::string> nodes;
-
-  /// What voters say of hosts, which requests() does not count either.
+  /// What voters say of hosts, which requests() does not count.
   agent::HostUseList uses;
 
   std::map<std::string, std::string> environment;
@@ -72,6 +73,7 @@ class FakeWorld {
   std::vector<std::string> addresses_;
   std::vector<std::string> asked_;
   Instant now_;
+  Instant back_at_ = kLongAgo;
   Duration slept_{0};
   bool is_listening_ = true;
   int keys_drawn_ = 0;
@@ -91,6 +93,11 @@ inline agent::Response refusal(agent::ResponseStatus status, const std::string& 
   response.text = text;
   response.answered_by = "a";
   return response;
+}
+
+/// The agent ended while it was asked.
+inline Error cut() {
+  return {ErrorCode::kIo, "the agent ended the connection"};
 }
 
 inline Error silence() {

@@ -6,6 +6,7 @@
 
 #include "cli/kit/duration.h"
 #include "cli/kit/options.h"
+#include "cli/kit/places.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/size.h"
 #include "cli/kit/table.h"
@@ -232,8 +233,9 @@ Usage: muster jobs [JOB...] [OPTIONS]
                               but the older ended ones (default 0)
   --no-header                 Leave the line of titles out, for scripts
   -w, --watch                 Show it anew every 2 s until it is interrupted
-  --node HOST:PORT,...        Ask this node's control port, or the next one of the list when it is
-                              gone, instead of the agent on this host (MUSTER_NODE)
+  --node NAME|PATH,...        Ask the host of this name through the agent here, or the agent with
+                              this socket or data directory; of a list the next one when one is gone
+                              (MUSTER_NODE)
   --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
   --timeout DURATION          Give up after this long without an answer (default 10s)
   --json                      One JSON document on stdout, for programs
@@ -267,30 +269,87 @@ TEST(Arguments, NoVerbShowsTheOverview) {
 
 TEST(Places, ANamedNodeBeatsADirectoryBeatsTheEnvironment) {
   struct Case {
-    std::vector<std::string> args;
+    std::string node;
+    std::string data_dir;
     std::map<std::string, std::string> environment;
     std::set<std::string> files;
-    std::string address;
+    std::vector<NodePlace> places;
   };
   const std::vector<Case> cases = {
-      {{"hosts", "--node", "n:1", "--data-dir", "/d"}, {}, {}, "n:1"},
-      {{"hosts", "--data-dir", "/d"}, {{"MUSTER_NODE", "n:1"}}, {}, "ipc:///d/agent.sock"},
-      {{"hosts"}, {{"MUSTER_NODE", "n:1"}, {"MUSTER_DATA_DIR", "/d"}}, {}, "n:1"},
-      {{"hosts"}, {{"MUSTER_DATA_DIR", "/d"}}, {}, "ipc:///d/agent.sock"},
-      {{"hosts"}, {}, {"/var/lib/muster/agent.sock"}, "ipc:///var/lib/muster/agent.sock"},
-      {{"hosts"}, {{"XDG_STATE_HOME", "/s"}}, {}, "ipc:///s/muster/agent.sock"},
-      {{"hosts"}, {}, {}, "ipc:///home/ann/.local/state/muster/agent.sock"},
-      {{"hosts"}, {}, {"/var/lib"}, "ipc:///var/lib/muster/agent.sock"},
+      {"/n/agent.sock", "/d", {}, {}, {{"ipc:///n/agent.sock", ""}}},
+      {"", "/d", {{"MUSTER_NODE", "/n"}}, {}, {{"ipc:///d/agent.sock", ""}}},
+      {"",
+       "",
+       {{"MUSTER_NODE", "/n"}, {"MUSTER_DATA_DIR", "/d"}},
+       {},
+       {{"ipc:///n/agent.sock", ""}}},
+      {"", "", {{"MUSTER_DATA_DIR", "/d"}}, {}, {{"ipc:///d/agent.sock", ""}}},
+      {"", "", {}, {"/var/lib/muster/agent.sock"}, {{"ipc:///var/lib/muster/agent.sock", ""}}},
+      {"", "", {{"XDG_STATE_HOME", "/s"}}, {}, {{"ipc:///s/muster/agent.sock", ""}}},
+      {"", "", {}, {}, {{"ipc:///home/ann/.local/state/muster/agent.sock", ""}}},
+      {"", "", {}, {"/var/lib"}, {{"ipc:///var/lib/muster/agent.sock", ""}}},
+      {"", "", {}, {"/run/muster/agent.sock"}, {{"ipc:///run/muster/agent.sock", ""}}},
+      {"",
+       "",
+       {{"XDG_RUNTIME_DIR", "/x"}},
+       {"/x/muster/agent.sock"},
+       {{"ipc:///x/muster/agent.sock", ""}}},
+      {"",
+       "",
+       {{"MUSTER_RUNTIME_DIR", "/x"}},
+       {"/x/agent.sock", "/var/lib/muster/agent.sock"},
+       {{"ipc:///x/agent.sock", ""}}},
+      // Paths.
+      {"ipc:///n/x.sock,./m/,/n",
+       "",
+       {},
+       {},
+       {{"ipc:///n/x.sock", ""}, {"ipc://./m/agent.sock", ""}, {"ipc:///n/agent.sock", ""}}},
+      // Names, through the agent that is asked without them.
+      {"b", "/d", {{"MUSTER_NODE", "/n"}}, {}, {{"ipc:///d/agent.sock", "b"}}},
+      {"b",
+       "",
+       {{"MUSTER_NODE", "/n"}, {"MUSTER_DATA_DIR", "/d"}},
+       {},
+       {{"ipc:///n/agent.sock", "b"}}},
+      {"b",
+       "",
+       {{"MUSTER_NODE", "10.0.0.1:7450"}, {"MUSTER_DATA_DIR", "/d"}},
+       {},
+       {{"ipc:///d/agent.sock", "b"}}},
+      {"",
+       "",
+       {{"MUSTER_NODE", "b,rack1.gpu7"}, {"MUSTER_DATA_DIR", "/d"}},
+       {},
+       {{"ipc:///d/agent.sock", "b"}, {"ipc:///d/agent.sock", "rack1.gpu7"}}},
+      {"b,/n", "", {}, {}, {{"ipc:///n/agent.sock", "b"}, {"ipc:///n/agent.sock", ""}}},
   };
   for (const Case& tried : cases) {
     FakeWorld world;
-    world.refuses_connections();
     world.files = tried.files;
     world.environment.insert(tried.environment.begin(), tried.environment.end());
-    EXPECT_EQ(world.run(tried.args), 1);
-    EXPECT_EQ(world.addresses(), std::vector<std::string>{tried.address});
-    EXPECT_EQ(world.err(), "muster: no agent answers at " + tried.address + "\n");
+    const auto places = node_places(world.world(), tried.node, tried.data_dir);
+    ASSERT_TRUE(places.has_value()) << tried.node;
+    EXPECT_EQ(*places, tried.places) << tried.node;
   }
+}
+
+TEST(Places, AnAddressIsNone) {
+  FakeWorld world;
+  world.environment["MUSTER_NODE"] = "127.0.0.1:7450";
+  EXPECT_EQ(world.run({"hosts"}), 2);
+  EXPECT_EQ(world.err(),
+            "muster: '127.0.0.1:7450' is the address of a host, whose ports answer hosts alone: "
+            "--node NAME asks that host through the agent here, --node PATH an agent here by its "
+            "socket or data directory; from a machine without an agent: ssh HOST muster ...\n");
+  EXPECT_EQ(world.run({"agent"}), 0) << "which asks nobody";
+}
+
+TEST(Places, TheOneThatFailedIsNamed) {
+  FakeWorld world;
+  world.refuses_connections();
+  EXPECT_EQ(world.run({"hosts", "--node", "/d"}), 1);
+  EXPECT_EQ(world.err(), "muster: no agent answers at ipc:///d/agent.sock\n");
 }
 
 }  // namespace

@@ -37,8 +37,7 @@ TEST(Agent, DefaultsAreSafe) {
   EXPECT_EQ(options.data_dir, "/home/ann/.local/state/muster");
   EXPECT_EQ(options.gpus, "");
   EXPECT_EQ(options.name, "h1");
-  EXPECT_EQ(options.bootstrap_expect, 0U);
-  EXPECT_FALSE(options.insecure);
+  EXPECT_EQ(options.ticket_path, "");
   EXPECT_EQ(options.log_level, "info");
   EXPECT_EQ(options.log_file, "");
   EXPECT_EQ(options.output_keep, std::chrono::hours(14 * 24));
@@ -49,8 +48,8 @@ TEST(Agent, DefaultsAreSafe) {
 TEST(Agent, TakesEveryFlag) {
   FakeWorld world;
   EXPECT_EQ(world.run({"agent", "--listen", "10.0.0.1:0", "--seeds", "a:1, b", "--data-dir", "/d",
-                       "--gpus", "sim:8xH100", "--name", "n", "--rack", "r", "--bootstrap-expect",
-                       "3", "--insecure", "--log-json", "--log-level", "debug"}),
+                       "--gpus", "sim:8xH100", "--name", "n", "--rack", "r", "--ticket", "/t",
+                       "--log-json", "--log-level", "debug"}),
             0)
       << world.err();
   const AgentOptions& options = world.agents_run.at(0);
@@ -60,11 +59,9 @@ TEST(Agent, TakesEveryFlag) {
   EXPECT_EQ(options.gpus, "sim:8xH100");
   EXPECT_EQ(options.name, "n");
   EXPECT_EQ(options.rack, "r");
-  EXPECT_EQ(options.bootstrap_expect, 3U);
-  EXPECT_TRUE(options.insecure);
+  EXPECT_EQ(options.ticket_path, "/t");
   EXPECT_TRUE(options.log_json);
   EXPECT_EQ(options.log_level, "debug");
-  EXPECT_NE(world.err().find("warning: --insecure"), std::string::npos);
 }
 
 TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
@@ -87,7 +84,7 @@ TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
 TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
   FakeWorld world;
   const ConfigFile file(world,
-                        "name = 'f'\nrack = 'f'\ngpus = 'f'\nbootstrap_expect = 3\n"
+                        "name = 'f'\nrack = 'f'\ngpus = 'f'\nticket = '/t'\n"
                         "seeds = ['a:1', 'b:2']\nlog_json = true\n");
   world.environment["MUSTER_NAME"] = "e";
   world.environment["MUSTER_RACK"] = "e";
@@ -97,17 +94,20 @@ TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
   EXPECT_EQ(options.name, "c");
   EXPECT_EQ(options.rack, "e");
   EXPECT_EQ(options.gpus, "f");
-  EXPECT_EQ(options.bootstrap_expect, 3U);
+  EXPECT_EQ(options.ticket_path, "/t");
   EXPECT_EQ(options.seeds, (std::vector<std::string>{"a:1", "b:2"}));
   EXPECT_TRUE(options.log_json);
   EXPECT_EQ(options.config_path, file.path());
 }
 
-TEST(Agent, AnOpenPortNeedsInsecure) {
-  for (const char* address : {"0.0.0.0", "10.1.2.3:7450", "[::]:7450"}) {
+TEST(Agent, ListensWhereOthersCanDialIt) {
+  FakeWorld open;
+  EXPECT_EQ(open.run({"agent", "--listen", "10.1.2.3:7450"}), 0) << open.err();
+  for (const char* address : {"0.0.0.0", "0.0.0.0:7450", "[::]:7450"}) {
     FakeWorld world;
     EXPECT_EQ(world.run({"agent", "--listen", address}), 2);
-    EXPECT_NE(world.err().find("pass --insecure"), std::string::npos) << world.err();
+    EXPECT_NE(world.err().find("is no address that other hosts could dial"), std::string::npos)
+        << world.err();
     EXPECT_TRUE(world.agents_run.empty());
   }
 }
@@ -120,11 +120,8 @@ TEST(Agent, RefusesWrongSettingsAndSaysWhereTheyCameFrom) {
   };
   const std::vector<Case> cases = {
       {{"agent", "--listen", "localhost"}, {}, "--listen: 'localhost' is no IP[:PORT]"},
-      {{"agent", "--bootstrap-expect", "2"},
-       {},
-       "--bootstrap-expect: '2' is not one of 0, 1, 3, 5"},
       {{"agent"}, {{"MUSTER_LOG_LEVEL", "loud"}}, "MUSTER_LOG_LEVEL: 'loud' is not one of"},
-      {{"agent"}, {{"MUSTER_INSECURE", "maybe"}}, "MUSTER_INSECURE: 'maybe' is neither"},
+      {{"agent"}, {{"MUSTER_LOG_JSON", "maybe"}}, "MUSTER_LOG_JSON: 'maybe' is neither"},
       {{"agent", "--name", ""}, {}, "--name: '' is no name"},
       {{"agent", "--config", "/nowhere/muster.toml"}, {}, "/nowhere/muster.toml cannot be read"},
       {{"agent", "extra"}, {}, "extra"},

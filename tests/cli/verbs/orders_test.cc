@@ -77,9 +77,9 @@ TEST(Orders, AnUnknownOutcomeSaysHowToRepeat) {
 
 TEST(Orders, AnAddressThatCannotBeUsedSaysNothingAboutTheSilentTry) {
   FakeWorld world;
-  world.unusable = {"b:1"};
+  world.unusable = {"ipc:///b.sock"};
   world.answers_in_turn({silence()});
-  EXPECT_EQ(world.run({"suspend", "7", "--node", "a:1,b:1"}), 75);
+  EXPECT_EQ(world.run({"suspend", "7", "--node", "/a.sock,/b.sock"}), 75);
   EXPECT_NE(world.err().find("repeat with: muster suspend 7"), std::string::npos);
 }
 

@@ -11,6 +11,10 @@
 namespace muster::cli {
 namespace {
 
+constexpr char kA[] = "ipc:///a.sock";
+constexpr char kB[] = "ipc:///b.sock";
+constexpr char kC[] = "ipc:///c.sock";
+
 using agent::ResponseStatus;
 
 const std::string kFirstKey = std::string(31, 'a') + "0";
@@ -108,43 +112,57 @@ TEST(Submit, TriesAgainUnderTheSameKey) {
 
 TEST(Submit, ADeadNodeIsPassedOver) {
   FakeWorld world;
-  world.dead = {"a:1", "b:1"};
+  world.dead = {kA, kB};
   world.answers(accepted());
-  EXPECT_EQ(world.output_of({"submit", "--node", "a:1,b:1,c:1", "--", "x"}), "job 17\n");
-  EXPECT_EQ(world.asked(), std::vector<std::string>{"c:1"});
+  EXPECT_EQ(world.output_of({"submit", "--node", "/a.sock,/b.sock,/c.sock", "--", "x"}),
+            "job 17\n");
+  EXPECT_EQ(world.asked(), std::vector<std::string>{kC});
 }
 
-TEST(Submit, GoesOnThroughANodeItLearntOfUnderTheSameKey) {
+TEST(Submit, GoesOnThroughTheNextNodeUnderTheSameKey) {
   FakeWorld world;
-  world.nodes = {"10.0.0.2:7450", "10.0.0.3:7450"};
   world.answers([&world](const agent::Request&) -> Result<agent::Response> {
     if (world.requests().size() == 1) {
-      world.dead = {"a:1", "10.0.0.2:7450"};  // The asked node dies with the request in hand.
+      world.dead = {kA, kB};  // The asked node dies with the request in hand.
       return silence();
     }
     return accepted();
   });
-  EXPECT_EQ(world.output_of({"submit", "--node", "a:1", "--", "x"}), "job 17\n");
-  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "10.0.0.3:7450"}));
+  EXPECT_EQ(world.output_of({"submit", "--node", "/a.sock,/b.sock,/c.sock", "--", "x"}),
+            "job 17\n");
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{kA, kC}));
   EXPECT_EQ(submitted(world, 0).key, submitted(world, 1).key);
   EXPECT_EQ(world.err(), "") << "the key is said when it is needed";
 }
 
+TEST(Submit, GoesOnToTheNextNameWhenAHostIsOutOfReach) {
+  FakeWorld world;
+  world.answers([](const agent::Request& request) {
+    return request.node == "b" ? refusal(ResponseStatus::kNoQuorum, "host b is not reachable")
+                               : accepted();
+  });
+  EXPECT_EQ(world.output_of({"submit", "--data-dir", "/d", "--node", "b,c", "--", "x"}),
+            "job 17\n");
+  EXPECT_EQ(world.addresses(), (std::vector<std::string>(2, "ipc:///d/agent.sock")));
+  ASSERT_EQ(world.requests().size(), 2U);
+  EXPECT_EQ(world.requests().at(1).node, "c");
+}
+
 TEST(Submit, ANodeWithoutAQuorumIsLeftForTheOthersOnce) {
   FakeWorld world;
-  world.nodes = {"b:1", "c:1"};
   world.answers(refusal(ResponseStatus::kNoQuorum, "no leader"));
-  EXPECT_EQ(world.run({"submit", "--node", "a:1", "--", "x"}), 5);
-  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "b:1", "c:1"}));
+  EXPECT_EQ(world.run({"submit", "--node", "/a.sock,/b.sock,/c.sock", "--", "x"}), 5);
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{kA, kB, kC}));
   EXPECT_EQ(world.slept(), Duration(0));
 }
 
 TEST(Submit, TriesAreBoundedHoweverManyNodesAreSilent) {
   FakeWorld world;
-  world.nodes = {"b:1", "c:1", "d:1", "e:1", "f:1"};
   world.answers([](const agent::Request&) { return silence(); });
-  EXPECT_EQ(world.run({"submit", "--node", "a:1", "--timeout", "7s", "--", "x"}), 75);
-  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "b:1", "c:1"}));
+  EXPECT_EQ(world.run({"submit", "--node", "/a.sock,/b.sock,/c.sock,/d.sock,/e.sock", "--timeout",
+                       "7s", "--", "x"}),
+            75);
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{kA, kB, kC}));
 }
 
 TEST(Submit, SaysWhoAsks) {
@@ -171,19 +189,20 @@ TEST(Submit, NoQuorumAfterASilentTryIsUnknown) {
 
 TEST(Submit, AnAddressThatCannotBeUsedSaysNothingAboutTheSilentTry) {
   FakeWorld world;
-  world.unusable = {"b:1"};
+  world.unusable = {kB};
   world.answers([](const agent::Request&) { return silence(); });
-  EXPECT_EQ(world.run({"submit", "--node", "a:1,b:1", "--timeout", "3100ms", "--", "x"}), 75);
-  EXPECT_EQ(world.asked(), std::vector<std::string>{"a:1"});
+  EXPECT_EQ(world.run({"submit", "--node", "/a.sock,/b.sock", "--timeout", "3100ms", "--", "x"}),
+            75);
+  EXPECT_EQ(world.asked(), std::vector<std::string>{kA});
   EXPECT_NE(world.err().find("repeat with: muster submit --key " + kFirstKey), std::string::npos);
 }
 
 TEST(Submit, AnAddressThatCannotBeUsedIsPassedOverAfterASilentTry) {
   FakeWorld world;
-  world.unusable = {"b:1"};
+  world.unusable = {kB};
   world.answers_in_turn({silence(), accepted()});
-  EXPECT_EQ(world.output_of({"submit", "--node", "a:1,b:1", "--", "x"}), "job 17\n");
-  EXPECT_EQ(world.asked(), (std::vector<std::string>{"a:1", "a:1"}));
+  EXPECT_EQ(world.output_of({"submit", "--node", "/a.sock,/b.sock", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.asked(), (std::vector<std::string>{kA, kA}));
 }
 
 TEST(Submit, ARefusalThatIsNotAboutTheKeySaysNothingAboutTheSilentTry) {
@@ -200,18 +219,21 @@ TEST(Submit, ALeaderThatKnowsNoSuchKeyIsBelieved) {
   EXPECT_EQ(world.run({"submit", "--", "x"}), 3);
 }
 
-TEST(Submit, NothingIsSentWhenAnAddressIsNone) {
-  for (const char* list : {"a:7450,b:745O", "a:7450,b:", "a:1,:7450", "a:1,[::1]:70000"}) {
+TEST(Submit, NothingIsSentToAnAddress) {
+  for (const char* list :
+       {"a:7450", "/a.sock,b:7450", "10.0.0.7", "::1", "[::1]:7450", "tcp://a:7450", ","}) {
     FakeWorld world;
     world.answers(accepted());
     EXPECT_EQ(world.run({"submit", "--node", list, "--", "x"}), 2) << list;
     EXPECT_TRUE(world.addresses().empty()) << list;
+    EXPECT_NE(world.err().find("--node"), std::string::npos) << world.err();
   }
-  for (const char* node : {"a", "a:7450", "::1", "[::1]", "[::1]:7450"}) {
-    FakeWorld world;
-    world.answers(accepted());
-    EXPECT_EQ(world.output_of({"submit", "--node", node, "--", "x"}), "job 17\n") << node;
-  }
+}
+
+TEST(Submit, WhoMayNotAskThereIsDenied) {
+  FakeWorld world;
+  world.denied = {kA};
+  EXPECT_EQ(world.run({"submit", "--node", "/a.sock", "--", "x"}), 4);
 }
 
 TEST(Submit, NobodyThereIsSurelyNotAccepted) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "crdt/rows/roll.h"
 #include "tests/crdt/rows/signed_row.h"
 
 namespace muster::crdt {
@@ -14,6 +15,7 @@ using testing::signed_row;
 const HostId kOwner = HostId::from_bytes("owner___________");
 const HostId kThief = HostId::from_bytes("thief___________");
 constexpr auto kIdentity = static_cast<std::uint32_t>(FieldId::kIdentity);
+constexpr auto kRoll = static_cast<std::uint32_t>(FieldId::kRoll);
 constexpr auto kCapacity = static_cast<std::uint32_t>(FieldId::kCapacity);
 
 RowOf plain_row() {
@@ -31,7 +33,8 @@ RowsChecked check(RowOf row, std::string key = "") {
   rows.body.rows.push_back(std::move(row));
   rows.body.want.push_back(kOwner);
   rows.keys.push_back(std::move(key));
-  return check_rows(std::move(rows), gossip::testing::StandInVerifier());
+  const gossip::testing::StandInVerifier keys;
+  return RowChecker(std::string(testing::kAuthority.bytes()), keys).check(std::move(rows));
 }
 
 TEST(RowCheck, TheOwnersOwnWordsPassUnchanged) {
@@ -69,8 +72,10 @@ TEST(RowCheck, WhateverIsChangedLeavesItsFieldOut) {
     EXPECT_EQ(checked.forged, 1U) << kind;
     EXPECT_EQ(checked.forged_of, kOwner);
     ASSERT_EQ(checked.body.rows.size(), 1U);
-    EXPECT_EQ(checked.body.rows[0].row.fields.size(), 1U) << kind;
-    EXPECT_TRUE(checked.body.rows[0].row.fields.contains(kIdentity));
+    const auto& left = checked.body.rows[0].row.fields;
+    EXPECT_TRUE(left.contains(kIdentity)) << kind;
+    EXPECT_FALSE(left.contains(kCapacity)) << kind;
+    EXPECT_FALSE(left.contains(77)) << kind;
   }
 }
 
@@ -79,21 +84,61 @@ TEST(RowCheck, AnotherHostsRowUnderThisHostsIdIsForged) {
   row.host = kThief;
   const RowsChecked checked = check(row);
   EXPECT_TRUE(checked.body.rows.empty());
-  EXPECT_EQ(checked.keyless, std::vector<HostId>{kThief}) << "that key is not of that host";
+  EXPECT_EQ(checked.forged, 1U) << "that record is not of that host";
 }
 
-TEST(RowCheck, AKeyInTheRowCountsOnlyWhenItsHashIsTheHost) {
+TEST(RowCheck, ARecordCountsOnlyWhenTheAuthoritySignedIt) {
+  RowOf row = signed_row(plain_row());
+  Field& roll = row.row.fields[kRoll];
+  RollRecord taken_over = testing::record_of(kOwner);
+  taken_over.link_key = std::string(kThief.bytes());
+  roll = signed_roll(kOwner, {Generation(1), Sequence(2)}, taken_over,
+                     gossip::testing::StandInSigner(kThief));
+  EXPECT_EQ(check(row, std::string(kOwner.bytes())).forged, 1U);
+  EXPECT_TRUE(check(row, std::string(kOwner.bytes())).body.rows.empty());
+  roll = testing::roll_field(kOwner, taken_over, 2);
+  EXPECT_EQ(check(row).forged, 0U);
+  EXPECT_EQ(check(row).body.rows.at(0).row.fields.at(kRoll), roll);
+}
+
+TEST(RowCheck, AnotherHostsWordsBesideTheOwnersRecordAreForged) {
   const RowsChecked checked = check(signed_row(plain_row(), kThief));
-  EXPECT_TRUE(checked.body.rows.empty());
-  EXPECT_EQ(checked.keyless, std::vector<HostId>{kOwner});
-  const RowsChecked known = check(signed_row(plain_row(), kThief), std::string(kOwner.bytes()));
-  EXPECT_TRUE(known.body.rows.empty());
-  EXPECT_EQ(known.forged, 2U);
+  EXPECT_EQ(checked.forged, 1U);
+  for (const RowOf& row : checked.body.rows) {
+    EXPECT_FALSE(row.row.fields.contains(kIdentity));
+    EXPECT_FALSE(row.row.fields.contains(kCapacity));
+  }
+}
+
+TEST(RowCheck, BehindTheFirstForgedFieldNothingIsLookedAt) {
+  RowsToCheck rows;
+  RowOf forged = signed_row(plain_row());
+  forged.row.fields[kCapacity].bytes = "nine";
+  rows.body.rows = {forged, signed_row(plain_row())};
+  rows.keys = {"", ""};
+  const gossip::testing::StandInVerifier keys;
+  const RowsChecked checked =
+      RowChecker(std::string(testing::kAuthority.bytes()), keys).check(std::move(rows));
+  EXPECT_EQ(checked.forged, 1U);
+  EXPECT_EQ(checked.body.rows.size(), 1U);
+}
+
+TEST(RowCheck, AKeyThatWasProvenOnceServesTheNextMessage) {
+  const gossip::testing::StandInVerifier keys;
+  RowChecker checker(std::string(testing::kAuthority.bytes()), keys);
+  RowsToCheck whole;
+  whole.body.rows = {signed_row(plain_row())};
+  RowsToCheck news = whole;
+  news.body.rows[0].row.fields.erase(kRoll);
+  EXPECT_EQ(checker.check(news).keyless.size(), 1U);
+  EXPECT_EQ(checker.check(whole).keyless.size(), 0U);
+  EXPECT_EQ(checker.check(news).body.rows.size(), 1U);
 }
 
 TEST(RowCheck, AFieldAloneNeedsAKeyThatIsKnown) {
   RowOf row = signed_row(plain_row());
   row.row.fields.erase(kIdentity);
+  row.row.fields.erase(kRoll);
   EXPECT_EQ(check(row).keyless, std::vector<HostId>{kOwner});
   const RowsChecked known = check(row, std::string(kOwner.bytes()));
   ASSERT_EQ(known.body.rows.size(), 1U);
@@ -103,7 +148,9 @@ TEST(RowCheck, AFieldAloneNeedsAKeyThatIsKnown) {
 TEST(RowCheck, NobodyDropsWhatIsHeldByAGenerationThatNoFieldShows) {
   RowOf row = signed_row(plain_row());
   row.row.full_from = Generation(9);
-  EXPECT_EQ(check(row).body.rows.at(0).row.full_from, Generation());
+  EXPECT_EQ(check(row).body.rows.at(0).row.full_from, Generation(2));
+  row.row.full_from = Generation(1);
+  EXPECT_EQ(check(row).body.rows.at(0).row.full_from, Generation(2)) << "nor is it lowered";
   row.row.fields.clear();
   EXPECT_TRUE(check(row, std::string(kOwner.bytes())).body.rows.empty());
 }

@@ -61,7 +61,10 @@ std::vector<Entry> every_entry() {
           entry::Edit{JobId(4), -3, "bob"},
           entry::Drain{host, "bob", "disk", true, Duration(8)},
           entry::Undrain{host, "bob"},
-          entry::RemoveHost{host, "bob"}};
+          entry::RemoveHost{host, "bob"},
+          entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", "bob"},
+          entry::EndTicket{"key", "bob"},
+          entry::Admit{host, 1, 2, "record", "signature", "key", "gpu7"}};
 }
 
 std::vector<AgentMessage> every_message() {

@@ -1,6 +1,6 @@
 // Goal: a cluster is born exactly once. Method: agents with loss, late messages, crashes that lose
-// what was not synced, and different knowledge of the seeds; after every step at most one set has
-// formed, and once faults stop it forms everywhere.
+// what was not synced, and different knowledge of the founders; after every step at most one set
+// has formed, and once faults stop it forms everywhere.
 
 #include "scheduler/raft/first_quorum.h"
 
@@ -26,7 +26,7 @@ HostId founder(std::size_t number) {
 class World {
  public:
   World(std::uint64_t seed, std::size_t seeds, std::size_t expect)
-      : rng_(seed), config_{.expect = expect, .seed_count = seeds}, agents_(seeds) {
+      : rng_(seed), config_{.expect = expect, .founder_count = seeds}, agents_(seeds) {
     for (std::size_t i = 0; i < seeds; ++i) {
       start(i);
     }
@@ -91,9 +91,9 @@ class World {
     if (std::find(agent.known.begin(), agent.known.end(), other) == agent.known.end()) {
       agent.known.push_back(other);
     }
-    FirstQuorum::SeedsKnown facts;
+    FirstQuorum::FoundersKnown facts;
     for (const std::size_t seed : agent.known) {
-      facts.seeds.push_back({founder(seed), agents_[seed].machine->formed().has_value()});
+      facts.founders.push_back({founder(seed), agents_[seed].machine->formed().has_value()});
     }
     agent.machine->step(now_, facts);
     drain(i);
@@ -196,19 +196,19 @@ TEST(FirstQuorum, NeverTwoUnderFaultsAndAlwaysOneAfterThem) {
 }
 
 TEST(FirstQuorum, NobodyProposesWhenASeedHasACluster) {
-  FirstQuorum machine({.expect = 1, .seed_count = 1}, founder(0), Rng(1), {}, Instant{});
-  machine.step(Instant{}, FirstQuorum::SeedsKnown{{{founder(0), false}, {founder(1), true}}});
+  FirstQuorum machine({.expect = 1, .founder_count = 1}, founder(0), Rng(1), {}, Instant{});
+  machine.step(Instant{}, FirstQuorum::FoundersKnown{{{founder(0), false}, {founder(1), true}}});
   EXPECT_EQ(machine.next_deadline(), kNever);
 }
 
 TEST(FirstQuorum, HalfOfTheSeedsIsNotEnough) {
-  EXPECT_FALSE((FirstQuorum::Config{.expect = 3, .seed_count = 6}.validate().has_value()));
-  EXPECT_FALSE((FirstQuorum::Config{.expect = 2, .seed_count = 2}.validate().has_value()));
-  EXPECT_TRUE((FirstQuorum::Config{.expect = 3, .seed_count = 5}.validate().has_value()));
+  EXPECT_FALSE((FirstQuorum::Config{.expect = 3, .founder_count = 6}.validate().has_value()));
+  EXPECT_FALSE((FirstQuorum::Config{.expect = 2, .founder_count = 2}.validate().has_value()));
+  EXPECT_TRUE((FirstQuorum::Config{.expect = 3, .founder_count = 5}.validate().has_value()));
 }
 
 TEST(FirstQuorum, AHeldPromiseRefusesOthersDurably) {
-  FirstQuorum machine({.expect = 3, .seed_count = 3}, founder(0), Rng(1), {}, Instant{});
+  FirstQuorum machine({.expect = 3, .founder_count = 3}, founder(0), Rng(1), {}, Instant{});
   const auto ask = [&](std::string_view cluster) {
     machine.step(Instant{}, FirstQuorum::PeerMessage{
                                 founder(1), QuorumPropose{{ClusterId::from_bytes(cluster),

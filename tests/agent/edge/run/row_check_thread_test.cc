@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 
@@ -44,6 +45,22 @@ class Counting final : public gossip::Verifier {
   std::atomic<int>& count_;
 };
 
+/// Answers once it is let go.
+class Waiting final : public gossip::Verifier {
+ public:
+  explicit Waiting(std::shared_future<void> go) : go_(std::move(go)) {}
+  bool verify(std::string_view key, std::string_view words,
+              std::string_view signature) const override {
+    go_.wait();
+    return stand_in_.verify(key, words, signature);
+  }
+  HostId host_of(std::string_view key) const override { return stand_in_.host_of(key); }
+
+ private:
+  gossip::testing::StandInVerifier stand_in_;
+  std::shared_future<void> go_;
+};
+
 class RowCheckThreadTest : public ::testing::Test {
  protected:
   std::vector<crdt::RowsChecked> take(std::size_t count) {
@@ -62,7 +79,7 @@ class RowCheckThreadTest : public ::testing::Test {
   }
 
   std::atomic<int> asked_ = 0;
-  RowCheckThread thread_{std::make_unique<Counting>(asked_)};
+  RowCheckThread thread_{"authority", std::make_unique<Counting>(asked_)};
 };
 
 TEST_F(RowCheckThreadTest, AnswersInTheOrderOfTheQuestions) {
@@ -74,6 +91,30 @@ TEST_F(RowCheckThreadTest, AnswersInTheOrderOfTheQuestions) {
     EXPECT_EQ(checked.at(i - 1).body.rows.at(0).row.fields.at(4).version.sequence, Sequence(i));
     EXPECT_EQ(checked[i - 1].forged, 0U);
   }
+}
+
+TEST_F(RowCheckThreadTest, SendersHaveTheirTurnsOneAfterTheOther) {
+  std::promise<void> go;
+  RowCheckThread thread("authority", std::make_unique<Waiting>(go.get_future().share()));
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    crdt::RowsToCheck flood = rows_of(1, i);
+    flood.from = host(1);
+    ASSERT_TRUE(thread.submit(std::move(flood)));
+  }
+  crdt::RowsToCheck honest = rows_of(2, 1);
+  honest.from = host(2);
+  ASSERT_TRUE(thread.submit(std::move(honest)));
+  go.set_value();
+  std::vector<HostId> order;
+  while (order.size() < 41) {
+    pollfd entry{thread.fd(), POLLIN, 0};
+    ASSERT_GT(poll(&entry, 1, kPatienceMs), 0);
+    for (const crdt::RowsChecked& each : thread.take_checked()) {
+      order.push_back(each.from);
+    }
+  }
+  const auto place = std::find(order.begin(), order.end(), host(2)) - order.begin();
+  EXPECT_LE(place, 2) << "not behind the forty";
 }
 
 TEST_F(RowCheckThreadTest, TheSameNewsFromSixNeighboursIsLookedAtOnce) {
@@ -89,30 +130,26 @@ TEST_F(RowCheckThreadTest, TheSameNewsFromSixNeighboursIsLookedAtOnce) {
   EXPECT_EQ(asked_, 2);
 }
 
-/// Answers once it is let go.
-class Waiting final : public gossip::Verifier {
- public:
-  explicit Waiting(std::shared_future<void> go) : go_(std::move(go)) {}
-  bool verify(std::string_view key, std::string_view words,
-              std::string_view signature) const override {
-    go_.wait();
-    return stand_in_.verify(key, words, signature);
-  }
-  HostId host_of(std::string_view key) const override { return stand_in_.host_of(key); }
-
- private:
-  gossip::testing::StandInVerifier stand_in_;
-  std::shared_future<void> go_;
-};
-
 TEST(RowCheckThread, WhatIsTooMuchIsDroppedAndTheRestIsAnswered) {
   std::promise<void> go;
-  RowCheckThread thread(std::make_unique<Waiting>(go.get_future().share()));
+  RowCheckThread thread("authority", std::make_unique<Waiting>(go.get_future().share()));
   std::uint64_t taken = 0;
   while (thread.submit(rows_of(1, taken + 1, crdt::kFieldBytesMax)) && taken < 3000) {
     ++taken;
   }
-  EXPECT_GT(taken, 400U);
+  EXPECT_GT(taken, 50U);
+  EXPECT_LT(taken, 80U) << "4 MiB of 64 KiB each";
+  crdt::RowsToCheck others = rows_of(2, 1, crdt::kFieldBytesMax);
+  others.from = host(2);
+  EXPECT_TRUE(thread.submit(std::move(others))) << "one sender takes no room of another";
+  ++taken;
+  for (std::size_t sender = 3; sender < 13; ++sender) {  // Until there is no room for anybody.
+    for (std::uint64_t i = 1; i <= 70; ++i) {
+      crdt::RowsToCheck more = rows_of(sender, i, crdt::kFieldBytesMax);
+      more.from = host(sender);
+      taken += thread.submit(std::move(more)) ? 1 : 0;
+    }
+  }
   EXPECT_LT(taken, 600U) << "32 MiB of 64 KiB each";
   go.set_value();
   std::uint64_t checked = 0;

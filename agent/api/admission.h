@@ -1,0 +1,89 @@
+#pragma once
+// How a host becomes a member, and the tickets that let it. Keys are public ones, in raw form; the
+// secret of a ticket is nobody's but its holder's, and no request carries it but kEnter, meant
+// for the agent's own socket.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossip/base/ids.h"
+#include "gossip/wire/endpoint.h"
+
+namespace muster::agent {
+
+/// A member that a newcomer can speak to.
+struct Contact {
+  std::string address;  ///< Of its control port: "IP:PORT".
+  std::string link_key;
+  HostId host;  ///< Its record: what Roll says of it, signed.
+  std::uint64_t authority = 0;
+  std::uint64_t edition = 0;
+  std::string record;
+  std::string signature;
+};
+
+/// To an agent that has no cluster: found one.
+struct FoundArgs {
+  std::uint64_t founders = 1;  ///< Hosts that found it together: 1, 3 or 5.
+  std::string ticket;          ///< The others' key; "" when there are none.
+};
+/// To an agent that has no cluster: join the one of this ticket.
+struct EnterArgs {
+  std::string ticket;  ///< As people hold it: one line.
+};
+
+/// A newcomer's word to a member, on a link that its ticket's secret made.
+struct JoinArgs {
+  std::string identity_key;
+  std::string link_key;
+  std::string name;
+  std::string signature;  ///< Of the identity over join_words().
+  std::string ticket{};   ///< Its key; written by the member that the newcomer speaks to.
+};
+/// What a newcomer is given.
+struct JoinInfo {
+  ClusterId cluster;  ///< Zero: it is about to be founded.
+  std::string authority;
+  Contact own{};  ///< Its record; no address.
+  std::vector<Contact> contacts{};
+  /// The authority's, for hosts that may vote; it came over a link that the ticket's secret made.
+  std::string authority_secret{};
+};
+
+struct TicketArgs {
+  std::string key;
+  std::uint64_t uses = 1;
+  std::uint64_t ttl_ms = 0;
+  bool may_vote = false;
+  bool may_vouch = false;
+  std::string host_name;  ///< "" = any.
+};
+/// What a ticket must say besides its secret.
+struct TicketMade {
+  std::string authority;
+  std::vector<Contact> contacts{};
+};
+struct TicketRef {
+  std::string key;  ///< Or the first bytes of it, when only one begins so.
+};
+struct TicketInfo {
+  std::string key;
+  std::uint64_t uses = 0;
+  std::uint64_t used = 0;
+  std::uint64_t ends_in_ms = 0;  ///< Of cluster time; 0 = it has ended.
+  bool may_vote = false;
+  bool may_vouch = false;
+  std::string host_name;
+  std::string by;
+  std::uint64_t age_ms = 0;
+  std::string why_not;  ///< Why it lets nobody in any more; "" = it does.
+};
+struct TicketList {
+  std::vector<TicketInfo> tickets;  ///< The newest first.
+};
+
+/// The words that a newcomer's identity signs.
+std::string join_words(const JoinArgs& join);
+
+}  // namespace muster::agent

@@ -1,0 +1,170 @@
+#include "agent/edge/join/joiner.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+#include "crdt/rows/roll.h"
+#include "gossip/base/check.h"
+#include "gossip/base/version.h"
+#include "gossip/edge/boot_clock.h"
+#include "gossip/edge/ticket_line.h"
+#include "gossip/edge/zmq_transport.h"
+#include "gossip/wire/message.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr Duration kReadStep = std::chrono::milliseconds(100);
+
+std::uint64_t random_number() {
+  std::uint64_t value = 0;
+  while (value == 0) {
+    CHECK(getrandom(&value, sizeof value, 0) == sizeof value);
+  }
+  return value;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+struct Conversation {
+  gossip::TicketLine ticket;
+  std::unique_ptr<gossip::ZmqTransport> transport;
+  std::string question;
+  Nonce nonce;
+  std::string last_word{};  ///< What a member said that cannot help now.
+};
+
+void ask_all(Conversation& talk) {
+  for (const gossip::TicketLine::Door& door : talk.ticket.doors) {
+    talk.transport->send({door.at, gossip::Channel::kControl, talk.question});
+  }
+}
+
+/// An answer that ends it; nothing while there is none.
+std::optional<Result<JoinInfo>> answer_in(Conversation& talk, gossip::Received& received) {
+  const Result<gossip::Message> message = gossip::decode(std::move(received.bytes));
+  if (!message || message->envelope().nonce != talk.nonce ||
+      message->envelope().type != gossip::MessageType::kResponse) {
+    return std::nullopt;
+  }
+  const auto response = decode_response(message->body());
+  if (!response.has_value()) {
+    return std::nullopt;
+  }
+  if (response->status == ResponseStatus::kOk) {
+    auto info = decode_payload<JoinInfo>(response->payload);
+    const bool is_mine = info.has_value() && info->authority == talk.ticket.authority;
+    if (is_mine) {
+      return std::move(*info);
+    }
+    return Error{ErrorCode::kConflict, "the answer is of another cluster than the ticket"};
+  }
+  if (response->status == ResponseStatus::kNoQuorum ||
+      response->status == ResponseStatus::kUnknown) {
+    talk.last_word = response->text;
+    return std::nullopt;
+  }
+  return Error{ErrorCode::kConflict, response->text};
+}
+
+Result<JoinInfo> converse(Conversation& talk) {
+  const Instant end = boot_now() + kJoinTimeout;
+  Instant ask_at{};
+  Duration again = kJoinAskAgain;
+  while (boot_now() < end) {
+    if (boot_now() >= ask_at) {
+      ask_all(talk);
+      ask_at = boot_now() + again;
+      again = std::min(2 * again, kJoinAskAgainMax);
+    }
+    talk.transport->wait(kReadStep);
+    for (gossip::TransportInput& input : talk.transport->take_inputs()) {
+      if (auto* received = std::get_if<gossip::Received>(&input)) {
+        if (auto answer = answer_in(talk, *received)) {
+          return *std::move(answer);
+        }
+      }
+    }
+  }
+  std::string addresses;
+  for (const gossip::TicketLine::Door& door : talk.ticket.doors) {
+    addresses += (addresses.empty() ? "" : ", ") + door.at.text();
+  }
+  return Error{ErrorCode::kUnavailable,
+               talk.last_word.empty()
+                   ? "none of the ticket's addresses lets this host in (" + addresses +
+                         "): are these agents running and reachable? A ticket that nobody knows "
+                         "any more is refused without a word: make a new one there (muster ticket)"
+                   : talk.last_word};
+}
+
+}  // namespace
+
+Result<MembershipRecord> join_with(const HostKey& key, const std::string& host_name,
+                                   const std::string& ticket) {
+  Result<gossip::TicketLine> line = gossip::ticket_in(ticket);
+  if (!line) {
+    return line.error();
+  }
+  MembershipRecord record;
+  record.link_seed = random_bytes(gossip::kLinkSeedBytes);
+  const gossip::LinkKeys link = gossip::LinkKeys::from_seed(record.link_seed);
+  gossip::ZmqTransport::Options options;
+  options.listens = false;
+  options.link = link;
+  options.ticket = gossip::LinkKeys::from_seed(line->secret);
+  auto transport = gossip::ZmqTransport::open(options);
+  if (!transport) {
+    return transport.error();
+  }
+  Conversation talk{*std::move(line), std::move(transport).value(), "", Nonce(random_number())};
+  JoinArgs join;
+  join.identity_key = std::string(key.public_key());
+  join.link_key = link.public_key;
+  join.name = host_name;
+  join.ticket = options.ticket->public_key;
+  join.signature = key.sign(join_words(join));
+  Request request;
+  request.verb = Verb::kJoin;
+  request.arguments = encode_payload(join);
+  gossip::Envelope envelope;
+  envelope.version = kProtocolVersion;
+  envelope.type = gossip::MessageType::kRequest;
+  envelope.nonce = talk.nonce;
+  talk.question = gossip::encode(envelope, encode(request));
+  talk.transport->dial_with({gossip::DialWith::Key::kTicket});
+  for (const gossip::TicketLine::Door& door : talk.ticket.doors) {
+    talk.transport->expect({door.at, door.link_key});
+  }
+  Result<JoinInfo> info = converse(talk);
+  if (!info) {
+    return info.error();
+  }
+  const crdt::Field field{{Generation(info->own.authority), Sequence(info->own.edition)},
+                          info->own.record,
+                          info->own.signature};
+  const auto proven = crdt::proven_roll(key.host_id(), field, info->authority, HostKeyVerifier());
+  if (!proven.has_value() || proven->link_key != link.public_key) {
+    return Error{ErrorCode::kUnavailable,
+                 "the record that this host was given is not that of its keys: try again"};
+  }
+  record.cluster = info->cluster;
+  record.authority = std::move(info->authority);
+  record.authority_seed = std::move(info->authority_secret);
+  record.own = std::move(info->own);
+  record.contacts = std::move(info->contacts);
+  return record;
+}
+
+}  // namespace muster::agent

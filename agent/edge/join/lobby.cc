@@ -1,0 +1,235 @@
+#include "agent/edge/join/lobby.h"
+
+#include <sys/random.h>
+
+#include <fstream>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+#include "agent/edge/event_log.h"
+#include "agent/edge/join/joiner.h"
+#include "crdt/rows/roll.h"
+#include "gossip/base/check.h"
+#include "gossip/base/version.h"
+#include "gossip/edge/boot_clock.h"
+#include "gossip/wire/message.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr Duration kTurn = std::chrono::milliseconds(200);
+/// The answer to who founds or joins is the last one, and may take so long to leave.
+constexpr Duration kLastAnswers = std::chrono::seconds(1);
+/// Between two tries with the ticket of the configuration.
+constexpr Duration kTryAgain = std::chrono::seconds(5);
+
+std::string random_seed() {
+  std::string bytes(gossip::kLinkSeedBytes, '\0');
+  CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+struct Asked {
+  gossip::Route route;
+  Nonce nonce;
+  Request request;
+};
+
+std::optional<Asked> request_in(gossip::TransportInput& input) {
+  auto* received = std::get_if<gossip::Received>(&input);
+  if (received == nullptr) {
+    return std::nullopt;
+  }
+  const Result<gossip::Message> message = gossip::decode(std::move(received->bytes));
+  if (!message || message->envelope().type != gossip::MessageType::kRequest) {
+    return std::nullopt;
+  }
+  auto request = decode_request(message->body());
+  return request.has_value() ? std::optional<Asked>({received->route, message->envelope().nonce,
+                                                     *std::move(request)})
+                             : std::nullopt;
+}
+
+Response refusal(ResponseStatus status, std::string text) {
+  Response response;
+  response.status = status;
+  response.text = std::move(text);
+  return response;
+}
+
+ResponseStatus status_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalid:
+      return ResponseStatus::kUsage;
+    case ErrorCode::kUnavailable:
+      return ResponseStatus::kNoQuorum;
+    case ErrorCode::kConflict:
+      return ResponseStatus::kConflict;
+    case ErrorCode::kNotFound:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+    case ErrorCode::kUnknown:
+    case ErrorCode::kDenied:
+    case ErrorCode::kImpossible:
+      break;
+  }
+  return ResponseStatus::kFailed;
+}
+
+Contact record_of(const HostKey& host, const MembershipRecord& membership,
+                  const HostKey& authority) {
+  crdt::RollRecord record;
+  record.identity_key = std::string(host.public_key());
+  record.link_key = gossip::LinkKeys::from_seed(membership.link_seed).public_key;
+  record.founders = membership.founders;
+  record.may_vote = true;
+  record.may_vouch = true;
+  const crdt::Field field =
+      crdt::signed_roll(host.host_id(), {Generation(1), Sequence(1)}, record, authority);
+  return {"", record.link_key, host.host_id(), 1, 1, field.bytes, field.signature};
+}
+
+class Lobby {
+ public:
+  Lobby(const HostKey& key, const LobbyOptions& options,
+        std::unique_ptr<gossip::ZmqTransport> transport)
+      : key_(key), options_(options), transport_(std::move(transport)) {}
+
+  std::optional<MembershipRecord> wait() {
+    while (!membership_.has_value()) {
+      try_ticket();
+      const int fds[] = {options_.stop_fd};
+      transport_->wait(kTurn, fds);
+      if (transport_->readable(options_.stop_fd)) {
+        return std::nullopt;
+      }
+      for (gossip::TransportInput& input : transport_->take_inputs()) {
+        if (const auto asked = request_in(input)) {
+          answer(*asked, on_request(asked->request));
+        }
+      }
+    }
+    return membership_;
+  }
+
+ private:
+  void try_ticket() {
+    if (options_.ticket_path.empty() || boot_now() < try_at_) {
+      return;
+    }
+    std::string ticket;
+    std::ifstream(options_.ticket_path) >> ticket;
+    if (ticket.empty()) {
+      return;  // It may come yet.
+    }
+    Result<MembershipRecord> joined = join_with(key_, options_.name, ticket);
+    if (joined) {
+      membership_ = std::move(joined).value();
+      return;
+    }
+    try_at_ = boot_now() + kTryAgain;
+    log_event({Severity::kWarn, "not_joined", {{"why", joined.error().text}}});
+  }
+
+  Response on_request(const Request& request) {
+    if (membership_.has_value()) {
+      return refusal(ResponseStatus::kConflict, "this agent is about to become a member");
+    }
+    if (request.verb == Verb::kFound) {
+      return found(decode_payload<FoundArgs>(request.arguments).value_or(FoundArgs()));
+    }
+    if (request.verb == Verb::kEnter) {
+      return enter(decode_payload<EnterArgs>(request.arguments).value_or(EnterArgs()));
+    }
+    if (request.verb == Verb::kVersion) {
+      Response response;
+      response.payload = encode_payload(
+          VersionInfo{kProductVersion, kProtocolVersion, options_.name, key_.host_id(), {}, {}});
+      response.answered_by = options_.name;
+      return response;
+    }
+    return refusal(ResponseStatus::kNoQuorum,
+                   "the agent of host " + options_.name +
+                       " has no cluster yet: join one with `muster join TICKET` (`muster ticket` "
+                       "on a member prints it), or found one with `muster init`");
+  }
+
+  Response found(const FoundArgs& args) {
+    const bool is_alone = args.founders == 1;
+    if (!is_alone && ((args.founders != 3 && args.founders != 5) || args.ticket.empty())) {
+      return refusal(ResponseStatus::kUsage, "a cluster is founded by 1, 3 or 5 hosts");
+    }
+    if (!is_alone && options_.control.port == 0) {
+      return refusal(ResponseStatus::kUsage,
+                     "the others must know where to come: start this agent with a port "
+                     "(--listen IP:PORT)");
+    }
+    MembershipRecord record;
+    record.link_seed = random_seed();
+    record.authority_seed = random_seed();
+    const HostKey authority = HostKey::from_seed(record.authority_seed);
+    record.authority = std::string(authority.public_key());
+    record.founders = args.founders;
+    record.founding_ticket = args.ticket;
+    record.own = record_of(key_, record, authority);
+    Contact here = record.own;
+    here.address = options_.control.text();
+    Response response;
+    response.payload = encode_payload(TicketMade{record.authority, {here}});
+    response.answered_by = options_.name;
+    membership_ = std::move(record);
+    return response;
+  }
+
+  Response enter(const EnterArgs& args) {
+    Result<MembershipRecord> joined = join_with(key_, options_.name, args.ticket);
+    if (!joined) {
+      return refusal(status_of(joined.error()), joined.error().text);
+    }
+    membership_ = std::move(joined).value();
+    Response response;
+    response.answered_by = options_.name;
+    return response;
+  }
+
+  void answer(const Asked& asked, const Response& response) {
+    gossip::Envelope envelope;
+    envelope.version = kProtocolVersion;
+    envelope.type = gossip::MessageType::kResponse;
+    envelope.from = key_.host_id();
+    envelope.nonce = asked.nonce;
+    transport_->reply({asked.route, gossip::encode(envelope, encode(response))});
+  }
+
+  const HostKey& key_;
+  const LobbyOptions& options_;
+  std::unique_ptr<gossip::ZmqTransport> transport_;
+  std::optional<MembershipRecord> membership_;
+  Instant try_at_{};
+};
+
+}  // namespace
+
+Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
+                                                            const LobbyOptions& options) {
+  gossip::ZmqTransport::Options sockets;
+  sockets.listens = false;
+  sockets.ipc_path = options.ipc_path;
+  sockets.last_answers = kLastAnswers;
+  sockets.link = gossip::LinkKeys::make();
+  auto transport = gossip::ZmqTransport::open(sockets);
+  if (!transport) {
+    return transport.error();
+  }
+  log_event({Severity::kInfo,
+             "no_cluster_yet",
+             {{"socket", options.ipc_path},
+              {"advice", "found one with `muster init`, or join one with `muster join TICKET`"}}});
+  return Lobby(key, options, std::move(transport).value()).wait();
+}
+
+}  // namespace muster::agent

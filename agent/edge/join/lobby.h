@@ -1,0 +1,30 @@
+#pragma once
+// An agent that has no cluster yet waits here: it listens on its own unix socket and nowhere else,
+// until its user founds a cluster (muster init) or gives it a ticket (muster join). Then it becomes
+// a member, once and for good.
+
+#include <optional>
+#include <string>
+
+#include "agent/edge/disk/host_key.h"
+#include "agent/edge/join/membership_record.h"
+#include "gossip/base/result.h"
+#include "gossip/edge/zmq_transport.h"
+#include "gossip/wire/endpoint.h"
+
+namespace muster::agent {
+
+struct LobbyOptions {
+  std::string ipc_path;
+  std::string name;          ///< Of this host.
+  gossip::Endpoint control;  ///< Where it will listen, as others reach it.
+  int stop_fd = -1;
+  /// A file with a ticket, read once it is there and tried again and again; "" = its user will say.
+  std::string ticket_path;
+};
+
+/// Blocks. Nothing: the process was asked to end.
+Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
+                                                            const LobbyOptions& options);
+
+}  // namespace muster::agent

@@ -1,0 +1,114 @@
+#include "agent/edge/run/socket_links.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace muster::agent {
+namespace {
+
+constexpr mode_t kDirectoryMode = 0755;
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+
+/// "" when it is no link.
+std::string target_of(const std::string& link) {
+  std::array<char, 4096> target{};
+  const ssize_t size = readlink(link.c_str(), target.data(), target.size());
+  return size <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+/// Somebody listens at the socket. In doubt, as when its queue is full, somebody does.
+bool is_alive(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return false;
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int rc = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int error = errno;
+  close(fd);
+  return rc == 0 || (error != ENOENT && error != ECONNREFUSED && error != ENOTDIR);
+}
+
+Status check_directory(const std::string& directory) {
+  struct stat found {};
+  mkdir(directory.c_str(), kDirectoryMode);
+  if (lstat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
+    return Error{ErrorCode::kIo, "there is no directory " + directory};
+  }
+  if (found.st_uid != geteuid() || (found.st_mode & kOthersWrite) != 0) {
+    return Error{
+        ErrorCode::kDenied,
+        directory + " is another user's or open to others: make it this user's, mode 0755"};
+  }
+  return ok();
+}
+
+/// False: an agent that lives has it.
+bool make_link(const std::string& link, const std::string& socket) {
+  if (symlink(socket.c_str(), link.c_str()) == 0) {
+    return true;
+  }
+  const std::string target = target_of(link);
+  if (target == socket) {
+    return true;
+  }
+  if (target.empty() || is_alive(target)) {
+    return false;
+  }
+  unlink(link.c_str());
+  return symlink(socket.c_str(), link.c_str()) == 0;
+}
+
+}  // namespace
+
+std::string runtime_directory() {
+  const char* said = std::getenv("MUSTER_RUNTIME_DIR");
+  if (said != nullptr && *said != '\0') {
+    return said;
+  }
+  if (geteuid() == 0) {
+    return "/run/muster";
+  }
+  const char* of_user = std::getenv("XDG_RUNTIME_DIR");
+  return of_user == nullptr || *of_user == '\0' ? "" : std::string(of_user) + "/muster";
+}
+
+SocketLinks::~SocketLinks() {
+  for (const std::string& path : paths_) {
+    if (target_of(path) == socket_) {
+      unlink(path.c_str());
+    }
+  }
+}
+
+Status SocketLinks::make(const std::string& directory, const std::string& name,
+                         const std::string& socket) {
+  socket_ = socket;
+  if (const Status good = check_directory(directory); !good) {
+    return good;
+  }
+  const std::string first = directory + "/agent.sock";
+  if (make_link(first, socket)) {
+    paths_.push_back(first);
+  }
+  const std::string own = directory + "/" + name + ".sock";
+  if (own == first) {
+    return ok();
+  }
+  if (name.empty() || name.find('/') != std::string::npos || !make_link(own, socket)) {
+    return Error{ErrorCode::kConflict, own + " is not made: another agent has it, or nobody can"};
+  }
+  paths_.push_back(own);
+  return ok();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,32 @@
+#include "agent/front/caller.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr std::uint32_t kRoot = 0;
+
+std::string text_of(const Login& login) {
+  const std::string uid = "uid " + std::to_string(login.uid);
+  return login.name.empty() ? uid : login.name + " (" + uid + ")";
+}
+
+}  // namespace
+
+std::string why_denied(const Caller& caller, const Login& own) {
+  const std::string who_may =
+      own.uid == kRoot ? "root alone" : "the user it runs as, " + text_of(own) + ", and root";
+  switch (caller.kind) {
+    case Caller::Kind::kHost:
+      return "";
+    case Caller::Kind::kLogin:
+      return caller.uid == own.uid || caller.uid == kRoot
+                 ? ""
+                 : "this agent answers " + who_may + ", not uid " + std::to_string(caller.uid) +
+                       (own.uid == kRoot ? ": ask as root" : ": ask as one of them");
+    case Caller::Kind::kNobody:
+      break;
+  }
+  return "the ports of hosts answer hosts alone: ask on a host, whose agent answers " + who_may;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,168 @@
+#include "agent/node/join.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/api/payload.h"
+#include "agent/node/admission.h"
+#include "agent/node/founding.h"
+#include "agent/node/host_directory.h"
+#include "crdt/rows/roll.h"
+
+namespace muster::agent {
+namespace {
+
+void write_record(Contact& contact, HostId host, const crdt::Field& field) {
+  contact.host = host;
+  contact.authority = field.version.generation.value();
+  contact.edition = field.version.sequence.value();
+  contact.record = field.bytes;
+  contact.signature = field.signature;
+}
+
+}  // namespace
+
+Status check(const JoinArgs& join) {
+  const bool is_good = join.link_key.size() == gossip::kLinkKeyBytes && !join.name.empty() &&
+                       join.name.size() <= scheduler::kTicketNameBytesMax &&
+                       !join.identity_key.empty() &&
+                       join.identity_key.size() <= gossip::kPublicKeyBytesMax;
+  return is_good ? ok()
+                 : Status(Error{ErrorCode::kInvalid,
+                                "a key of the newcomer has another size than keys have, or its "
+                                "name is too long"});
+}
+
+Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join) {
+  const Credentials& own = known.options.credentials;
+  if (own.authority_signer == nullptr) {
+    return Error{ErrorCode::kUnavailable,
+                 "host " + known.options.name + " leads and has no authority: repeat"};
+  }
+  const auto host = proven_joiner(join, *own.verifier);
+  const scheduler::RollBook& book = known.seat.state().roll();
+  const scheduler::Ticket* ticket = book.ticket(join.ticket);
+  if (!host.has_value() || ticket == nullptr) {
+    return Error{ErrorCode::kInvalid, host.has_value() ? "no such ticket is known"
+                                                       : "the host does not prove its identity"};
+  }
+  const std::string why = ticket->why_not(known.seat.state().cluster_time());
+  if (!why.empty() && !ticket->used_by.contains(*host)) {
+    return Error{ErrorCode::kConflict, why};
+  }
+  if (known.admission.roll().is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
+    return Error{ErrorCode::kConflict, "the newcomer's link key is another's: start it anew"};
+  }
+  crdt::RollRecord record;
+  scheduler::entry::Admit entry;
+  entry.host = *host;
+  entry.authority = 1;
+  entry.edition = 1;
+  entry.ticket = join.ticket;
+  entry.host_name = join.name;
+  if (const scheduler::AdmittedHost* before = book.find(*host)) {
+    entry.authority = before->authority;
+    entry.edition = before->edition + 1;
+    record = crdt::decode_roll(before->record).value_or(record);
+  }
+  if (record.revoked) {
+    return Error{ErrorCode::kConflict,
+                 "this host was revoked: move its data directory away, and it joins as another"};
+  }
+  const crdt::RollRecord known_before = record;
+  record.identity_key = join.identity_key;
+  record.link_key = join.link_key;
+  record.may_vote = record.may_vote || ticket->may_vote;
+  record.may_vouch = record.may_vouch || ticket->may_vouch;
+  if (record == known_before) {
+    --entry.edition;  // Its answer was lost, and the same is said again.
+  }
+  const crdt::Field field = crdt::signed_roll(
+      *host, {Generation(entry.authority), Sequence(entry.edition)}, record, *own.authority_signer);
+  entry.record = field.bytes;
+  entry.signature = field.signature;
+  return entry;
+}
+
+JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
+  const Credentials& credentials = known.options.credentials;
+  JoinInfo info;
+  info.cluster = known.cluster;
+  info.authority = credentials.authority;
+  write_record(info.own, host, own);
+  info.contacts = contacts(known);
+  const auto record = crdt::decode_roll(own.bytes);
+  if (record.has_value() && record->may_vote) {
+    info.authority_secret = credentials.authority_secret;
+  }
+  return info;
+}
+
+JoinInfo join_info(const Known& known, const JoinArgs& join) {
+  const HostId host = known.options.credentials.verifier->host_of(join.identity_key);
+  crdt::Field field;
+  if (const scheduler::AdmittedHost* admitted = known.seat.state().roll().find(host)) {
+    field = {{Generation(admitted->authority), Sequence(admitted->edition)},
+             admitted->record,
+             admitted->signature};
+  }
+  return join_info(known, host, field);
+}
+
+std::string payload_of_done(const Known& known, const Request& request) {
+  if (request.verb == Verb::kJoin) {
+    const auto join = decode_payload<JoinArgs>(request.arguments);
+    return encode_payload(join_info(known, join.value_or(JoinArgs())));
+  }
+  if (request.verb == Verb::kMakeTicket) {
+    return encode_payload(TicketMade{known.options.credentials.authority, contacts(known)});
+  }
+  return "";
+}
+
+std::vector<Contact> contacts(const Known& known) {
+  std::vector<HostId> hosts = known.seat.known_quorum().voters;
+  if (std::find(hosts.begin(), hosts.end(), known.options.self) == hosts.end()) {
+    hosts.insert(hosts.begin(), known.options.self);
+  }
+  std::vector<Contact> found;
+  for (const HostId host : hosts) {
+    const crdt::Field* record = known.store.field(host, crdt::FieldId::kRoll);
+    const crdt::Identity* identity = known.hosts.addresses().identity(host);
+    if (record == nullptr || identity == nullptr || found.size() >= kContactsMax) {
+      continue;
+    }
+    Contact contact;
+    contact.address = identity->control.text();
+    contact.link_key = known.admission.roll().link_key(host);
+    write_record(contact, host, *record);
+    found.push_back(std::move(contact));
+  }
+  return found;
+}
+
+TicketList ticket_list(const Known& known) {
+  TicketList list;
+  const scheduler::State& state = known.seat.state();
+  const std::int64_t unix_ms = known.wall_clock.unix_ms(known.now);
+  for (const auto& [key, ticket] : state.roll().tickets()) {
+    TicketInfo info;
+    info.key = key;
+    info.uses = ticket.uses;
+    info.used = ticket.used_by.size();
+    const Duration left = std::max(ticket.ends_at - state.cluster_time(), Duration(0));
+    info.ends_in_ms = static_cast<std::uint64_t>(to_ms(left));
+    info.may_vote = ticket.may_vote;
+    info.may_vouch = ticket.may_vouch;
+    info.host_name = ticket.host_name;
+    info.by = ticket.by;
+    info.age_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(unix_ms - ticket.unix_ms, 0));
+    info.why_not = ticket.why_not(state.cluster_time());
+    list.tickets.push_back(std::move(info));
+  }
+  std::stable_sort(list.tickets.begin(), list.tickets.end(),
+                   [](const auto& a, const auto& b) { return a.age_ms < b.age_ms; });
+  return list;
+}
+
+}  // namespace muster::agent

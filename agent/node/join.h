@@ -1,0 +1,33 @@
+#pragma once
+// What a newcomer that shows a ticket is answered with, and what the log is told of it. Rules
+// without fields.
+
+#include <string>
+#include <vector>
+
+#include "agent/api/admission.h"
+#include "agent/api/request.h"
+#include "agent/node/known.h"
+#include "gossip/base/result.h"
+#include "scheduler/protocol/entry.h"
+
+namespace muster::agent {
+
+/// Contacts in one answer at most.
+inline constexpr std::size_t kContactsMax = 8;
+
+/// What a newcomer says of itself has the right sizes; it may still be a lie.
+Status check(const JoinArgs& join);
+/// The entry that admits it, signed by the authority. Precondition: this host leads.
+Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join);
+/// For a host whose record is `own`.
+JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
+/// The same when the log holds the record; nothing of the record when it does not.
+JoinInfo join_info(const Known& known, const JoinArgs& join);
+/// What an order that was carried out tells besides that.
+std::string payload_of_done(const Known& known, const Request& request);
+/// Voters, and this host, with their addresses and keys.
+std::vector<Contact> contacts(const Known& known);
+TicketList ticket_list(const Known& known);
+
+}  // namespace muster::agent

@@ -1,0 +1,20 @@
+#pragma once
+// What a client's request is about, and the log's entry for an operator's word. Rules without
+// fields; what is unreadable is about no job and no host.
+
+#include <string>
+
+#include "agent/api/request.h"
+#include "scheduler/leader/inputs.h"
+
+namespace muster::agent {
+
+JobId job_of(const Request& request);
+/// What would make a host master of the cluster, or end another's agent: a host that may not vote
+/// is not believed to say it for its people.
+bool is_for_voters(const Request& request);
+/// "USER@HOST": who asked, and where.
+std::string asker_text(const Request& request);
+decltype(scheduler::input::ClientOrder::order) order_of(const Request& request);
+
+}  // namespace muster::agent

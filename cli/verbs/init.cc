@@ -1,0 +1,95 @@
+// muster init: founds a cluster, on this host alone or together with others.
+
+#include "agent/api/admission.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds(100);
+/// Of a cluster of one host: it needs nobody.
+constexpr Duration kFoundedWithin = std::chrono::seconds(20);
+
+class Init final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.value(
+        "--expect",
+        [this](const std::string& given) -> Status {
+          expect_ = given == "1" ? 1 : given == "3" ? 3 : given == "5" ? 5 : 0;
+          return expect_ != 0 ? ok() : Status(Error{ErrorCode::kInvalid, "1, 3 or 5 is wanted"});
+        },
+        "Hosts that found it together and vote from the first day; 1 bears no failure (default: 1)",
+        "1|3|5");
+    common_.describe(options);
+    options.example("muster init --expect 3");
+  }
+
+  int run(Session& session) override {
+    const NewTicket ticket = session.world().tickets.make();
+    agent::Request request;
+    request.verb = agent::Verb::kFound;
+    request.arguments =
+        agent::encode_payload(agent::FoundArgs{expect_, expect_ == 1 ? "" : ticket.key});
+    const Reply reply = session.exchange(request);
+    if (!reply.is_ok()) {
+      return session.fail(reply);
+    }
+    const auto made = agent::decode_payload<agent::TicketMade>(reply.response.payload);
+    const Result<std::string> line =
+        session.world().tickets.line(ticket.secret, made.value_or(agent::TicketMade()));
+    if (!line) {
+      return session.fail(agent::ResponseStatus::kFailed, line.error().text);
+    }
+    if (expect_ == 1) {
+      return wait_for_quorum(session);
+    }
+    if (session.common().is_json) {
+      session.out() << founding_json(expect_, *line) << "\n";
+    } else {
+      session.out() << *line << "\n";
+      session.note("on each of the " + std::to_string(expect_ - 1) +
+                   " other founders: start the agent, put that line into a file and run muster "
+                   "join FILE; whoever has the line may found the cluster with you");
+    }
+    return 0;
+  }
+
+ private:
+  /// The agent opens its ports and founds: its socket is away for a moment.
+  int wait_for_quorum(Session& session) {
+    agent::Request question;
+    question.verb = agent::Verb::kQuorum;
+    const Instant end = session.world().clock.now() + kFoundedWithin;
+    while (session.world().clock.now() < end) {
+      session.world().clock.sleep(kLook);
+      const Reply reply = session.exchange(question);
+      const auto quorum = agent::decode_payload<agent::QuorumInfo>(reply.response.payload);
+      if (reply.is_ok() && quorum.has_value() && !quorum->leader_name.empty()) {
+        session.out() << (session.common().is_json
+                              ? founding_json(1, "")
+                              : "cluster " + quorum->cluster.short_hex() +
+                                    " is founded; `muster ticket` lets other hosts join")
+                      << "\n";
+        return 0;
+      }
+    }
+    return session.fail(agent::ResponseStatus::kFailed,
+                        "the agent has not founded the cluster yet: see its log");
+  }
+
+  std::uint64_t expect_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_init() {
+  return std::make_unique<Init>();
+}
+
+}  // namespace muster::cli

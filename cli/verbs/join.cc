@@ -1,0 +1,86 @@
+// muster join: gives the agent of this host a ticket, with which it becomes a member.
+
+#include "agent/api/admission.h"
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::string_view kTicketHead = "muster";
+constexpr Duration kLook = std::chrono::milliseconds(100);
+constexpr Duration kBackWithin = std::chrono::seconds(10);
+/// A member may be asked for so long.
+constexpr Duration kAskedFor = std::chrono::seconds(15);
+
+class Join final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.word("TICKET", ticket_,
+                 "The line that `muster ticket` or `muster init` printed, a file that holds it, or "
+                 "- for stdin, where no other user sees it");
+    common_.describe(options);
+    options.example("muster join - < ticket");
+  }
+
+  int run(Session& session) override {
+    std::string line = ticket_;
+    const bool is_line = line.starts_with(kTicketHead) && line.find('/') == std::string::npos &&
+                         !session.world().exists(line);
+    if (!is_line) {
+      Result<std::string> read = session.world().tickets.read(line);
+      if (!read) {
+        return session.fail(agent::ResponseStatus::kUsage, read.error().text);
+      }
+      line = std::move(read).value();
+    }
+    agent::Request request;
+    request.verb = agent::Verb::kEnter;
+    request.arguments = agent::encode_payload(agent::EnterArgs{line});
+    const Reply reply = session.exchange(request, kAskedFor);
+    if (!reply.is_ok()) {
+      return session.fail(reply);
+    }
+    return wait_for_agent(session);
+  }
+
+ private:
+  /// It opens its ports now: its socket is away for a moment.
+  static int wait_for_agent(Session& session) {
+    agent::Request question;
+    question.verb = agent::Verb::kVersion;
+    const Instant end = session.world().clock.now() + kBackWithin;
+    while (session.world().clock.now() < end) {
+      session.world().clock.sleep(kLook);
+      const Reply reply = session.exchange(question);
+      const auto node = agent::decode_payload<agent::VersionInfo>(reply.response.payload);
+      if (!reply.is_ok() || !node.has_value() || node->generation == Generation()) {
+        continue;  // Not back yet.
+      }
+      const std::string what = node->cluster.is_zero()
+                                   ? " is a founder of the cluster"
+                                   : " is a member of cluster " + node->cluster.short_hex();
+      session.out() << (session.common().is_json
+                            ? joined_json(node->host_name, node->host, node->cluster)
+                            : printable("host " + node->host_name + what))
+                    << "\n";
+      return 0;
+    }
+    return session.fail(agent::ResponseStatus::kFailed,
+                        "the ticket was taken, and the agent does not answer yet: see its log");
+  }
+
+  std::string ticket_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_join() {
+  return std::make_unique<Join>();
+}
+
+}  // namespace muster::cli

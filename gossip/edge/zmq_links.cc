@@ -1,0 +1,368 @@
+#include "gossip/edge/zmq_links.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "gossip/edge/boot_clock.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::gossip {
+namespace {
+
+/// A dial whose peer was just seen listening completes in about one round trip, or is gone.
+constexpr Duration kAfterKnock = std::chrono::milliseconds(250);
+/// How soon a link that libzmq has not let go of yet is looked at again.
+constexpr Duration kRecheck = std::chrono::milliseconds(1);
+/// Descriptors remembered for one link: its own and those of dials abandoned just before.
+constexpr std::size_t kLinkFdsMax = 4;
+/// How often idle links are looked for.
+constexpr Duration kIdleLookPeriod = std::chrono::seconds(1);
+/// Monitor events read from one socket in one turn.
+constexpr int kEventsPerTurn = 1024;
+constexpr Channel kLinkChannels[] = {Channel::kControl, Channel::kBulk};
+
+}  // namespace
+
+// Whom to dial, and as whom.
+
+void ZmqLinks::expect(const Expect& expect) {
+  switch (expected_.expect(expect)) {
+    case ExpectedKeys::Change::kNone:
+      return;
+    case ExpectedKeys::Change::kNew:
+      drop(expect.at);
+      return;
+    case ExpectedKeys::Change::kTooMany:
+      ++stats_.dropped_keys_full;
+      return;
+  }
+}
+
+void ZmqLinks::dial_with(const DialWith& with) {
+  if (std::exchange(dials_with_, with.key) == with.key) {
+    return;
+  }
+  while (!links_.empty()) {
+    drop(Endpoint(links_.begin()->first.second));
+  }
+}
+
+/// Null when we were given none.
+const LinkKeys* ZmqLinks::own_keys() const {
+  if (dials_with_ == DialWith::Key::kLink) {
+    return &options_.link;
+  }
+  return options_.ticket.has_value() ? &*options_.ticket : nullptr;
+}
+
+void ZmqLinks::take_out(std::string_view key) {
+  for (const Endpoint& at : expected_.take_out(key)) {
+    drop(at);
+  }
+}
+
+bool ZmqLinks::attribute(const std::string& id, Received& received) {
+  const auto dial = dialled_.find(id);
+  const auto link = dial == dialled_.end() ? links_.end() : links_.find(dial->second);
+  if (link == links_.end()) {
+    return false;
+  }
+  received.link = link->first.second;
+  link->second.used = boot_now();
+  // A link never outlives the key that it was dialled for.
+  const std::string* expected = expected_.find(received.link);
+  CHECK(expected != nullptr);
+  const auto sender = admitted_.find(*expected);
+  if (sender.has_value() && sender->kind == Sender::Kind::kHost) {
+    received.sender = *sender;
+  }
+  return true;
+}
+
+// What is said on it.
+
+void ZmqLinks::send(const Send& send) {
+  if (send.bytes.empty() || send.bytes.size() > kMessageBytesMax) {
+    ++stats_.dropped_too_large;
+    return;
+  }
+  const LinkKey key(send.channel, send.to);
+  auto link = links_.find(key);
+  if (link == links_.end()) {
+    link = dial(key);
+  }
+  if (link == links_.end()) {
+    return;
+  }
+  if (link->second.state == ZmqLink::State::kEnding) {
+    ++stats_.dropped_link_ending;
+    return;
+  }
+  switch (sockets_.send(out_of(send.channel), link->second.id, send.bytes)) {
+    case SendOutcome::kSent:
+      ++stats_.sent;
+      link->second.used = boot_now();
+      break;
+    case SendOutcome::kQueueFull:
+      ++stats_.dropped_queue_full;
+      break;
+    case SendOutcome::kUnreachable:
+      ++stats_.dropped_link_ending;
+      begin_end(link, boot_now());
+      break;
+  }
+}
+
+ZmqLinks::Links::iterator ZmqLinks::dial(const LinkKey& key) {
+  const Instant now = boot_now();
+  const LinkKeys* own = own_keys();
+  const std::string* expected = expected_.find(key.second);
+  if (own == nullptr || expected == nullptr) {
+    ++stats_.dropped_no_key;
+    return links_.end();
+  }
+  if (links_.size() >= options_.links_max && !make_room(now)) {
+    ++stats_.dropped_links_full;
+    return links_.end();
+  }
+  ZmqLink link;
+  link.id = std::to_string(++last_dial_);
+  link.used = now;
+  link.deadline = now + kDialTimeout;
+  ++stats_.dials;
+  if (!sockets_.connect(key.first, link.id, key.second, *own, *expected)) {
+    link.deadline = now;  // Reported at the next turn.
+  }
+  dialled_.emplace(link.id, key);
+  unsettled_.insert(key);
+  return links_.emplace(key, std::move(link)).first;
+}
+
+bool ZmqLinks::make_room(Instant now) {
+  auto idlest = links_.end();
+  for (auto link = links_.begin(); link != links_.end(); ++link) {
+    if (link->second.state == ZmqLink::State::kUp &&
+        (idlest == links_.end() || link->second.used < idlest->second.used)) {
+      idlest = link;
+    }
+  }
+  if (idlest == links_.end() || now - idlest->second.used < kLinkIdleMin) {
+    return false;
+  }
+  close_idle(idlest);
+  return true;
+}
+
+ZmqLinks::Links::iterator ZmqLinks::close_idle(Links::iterator link) {
+  sockets_.disconnect(link->first.first, link->first.second);
+  ++stats_.closed_idle;
+  dialled_.erase(link->second.id);
+  return links_.erase(link);
+}
+
+void ZmqLinks::drop(const Endpoint& peer) {
+  for (const Channel channel : kLinkChannels) {
+    const auto link = links_.find({channel, peer});
+    if (link != links_.end()) {
+      sockets_.disconnect(link->first.first, link->first.second);
+      dialled_.erase(link->second.id);
+      unsettled_.erase(link->first);
+      links_.erase(link);
+    }
+  }
+}
+
+// The life of a link.
+
+void ZmqLinks::begin_end(Links::iterator link, Instant now) {
+  link->second.state = ZmqLink::State::kEnding;
+  unsettled_.insert(link->first);
+  link->second.deadline = now + kKnockTimeout;
+  link->second.knock.reset();
+  if (!link->second.is_refused) {
+    link->second.knock.emplace(link->first.second);
+  }
+}
+
+void ZmqLinks::finish(Links::iterator link, LinkLoss loss) {
+  sockets_.disconnect(link->first.first, link->first.second);
+  ++stats_.links_down;
+  pending_.push_back(LinkDown{link->first.second, loss});
+  dialled_.erase(link->second.id);
+  unsettled_.erase(link->first);
+  links_.erase(link);
+}
+
+void ZmqLinks::read_monitor(Channel channel, Instant now) {
+  for (int i = 0; i < kEventsPerTurn && sockets_.may_have_events(channel); ++i) {
+    const auto event = sockets_.next_event(channel);
+    if (!event.has_value()) {
+      return;
+    }
+    on_event(channel, *event, now);
+  }
+}
+
+void ZmqLinks::on_event(Channel channel, const MonitorEvent& event, Instant now) {
+  const auto found = links_.find({channel, event.peer});
+  if (found == links_.end()) {
+    return;  // Late word of a dial that was dropped.
+  }
+  ZmqLink& link = found->second;
+  const bool is_ending = link.state == ZmqLink::State::kEnding;
+  switch (event.kind) {
+    case ZMQ_EVENT_CONNECTED:
+      if (link.fds.size() >= kLinkFdsMax) {
+        link.fds.erase(link.fds.begin());
+      }
+      link.fds.push_back(event.value);
+      break;
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      on_handshake(found);
+      break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      // Its DISCONNECTED comes next, and tells the connection.
+      link.is_refused = !link.is_proven;
+      ++stats_.refused_by_peer;
+      break;
+    case ZMQ_EVENT_DISCONNECTED:
+      // All events come from one io thread in order and a descriptor is closed after its last one:
+      // a descriptor of an older dial is never mistaken for ours.
+      if (!is_ending &&
+          std::find(link.fds.begin(), link.fds.end(), event.value) != link.fds.end()) {
+        begin_end(found, now);
+      }
+      break;
+    case ZMQ_EVENT_CLOSED:
+      on_connecter_closed(link, event.peer);
+      break;
+    default:
+      break;
+  }
+}
+
+void ZmqLinks::on_handshake(Links::iterator link) {
+  ZmqLink& dial = link->second;
+  if (dial.fds.empty()) {
+    return;  // Late word of a dial that was dropped.
+  }
+  dial.is_proven = true;
+  if (dial.state == ZmqLink::State::kDialing) {
+    dial.state = ZmqLink::State::kUp;
+    unsettled_.erase(link->first);
+    dial.deadline = kNever;
+    dial.knock.reset();
+    ++stats_.links_up;
+    pending_.push_back(LinkUp{link->first.second});
+  }
+}
+
+/// A connect attempt ended without a connection: ours was refused, or one dropped while it dialled
+/// is being cleared away. Only the knock can tell, so the dial goes on meanwhile.
+void ZmqLinks::on_connecter_closed(ZmqLink& link, const Endpoint& peer) {
+  if (link.state == ZmqLink::State::kDialing && link.fds.empty() && !link.knock.has_value()) {
+    link.knock.emplace(peer);
+  }
+}
+
+/// Up to a thousand links are up and wait for nothing: they are looked at once in a while.
+void ZmqLinks::run_timers(Instant now) {
+  const std::vector<LinkKey> unsettled(unsettled_.begin(), unsettled_.end());
+  for (const LinkKey& key : unsettled) {
+    const auto link = links_.find(key);
+    CHECK(link != links_.end() && link->second.state != ZmqLink::State::kUp);
+    if (link->second.state == ZmqLink::State::kDialing) {
+      look_at_dial(link, now);
+    } else {
+      look_at_end(link, now);
+    }
+  }
+  if (now < idle_look_at_) {
+    return;
+  }
+  idle_look_at_ = now + kIdleLookPeriod;
+  for (auto link = links_.begin(); link != links_.end();) {
+    const bool is_idle =
+        link->second.state == ZmqLink::State::kUp && now - link->second.used > kLinkIdleMax;
+    link = is_idle ? close_idle(link) : std::next(link);
+  }
+}
+
+void ZmqLinks::look_at_dial(Links::iterator link, Instant now) {
+  ZmqLink& dial = link->second;
+  if (dial.knock.has_value()) {
+    const KnockAnswer answer = dial.knock->answer();
+    if (answer == KnockAnswer::kRefused) {
+      finish(link, LinkLoss::kRefused);
+      return;
+    }
+    if (answer == KnockAnswer::kListening && dial.loss != LinkLoss::kReset) {
+      dial.deadline = std::min(dial.deadline, now + kAfterKnock);
+      dial.loss = LinkLoss::kReset;
+    }
+  }
+  if (now >= dial.deadline) {
+    finish(link, dial.loss);
+  }
+}
+
+void ZmqLinks::look_at_end(Links::iterator link, Instant now) {
+  // Whoever refuses us is there: it is not knocked at, and what it said is no more than silence.
+  const bool has_knocked = link->second.knock.has_value();
+  const KnockAnswer answer = has_knocked ? link->second.knock->answer() : KnockAnswer::kSilent;
+  const bool late = now >= link->second.deadline;
+  if (answer == KnockAnswer::kPending && !late) {
+    return;
+  }
+  // libzmq ends a lost dial by its address, a moment after it reported the loss. A new dial to that
+  // address must not exist yet, or it would be ended as well: so first see that the id is gone. (To
+  // a dead connection the empty message goes nowhere, and receivers drop empty messages.)
+  if (!late &&
+      sockets_.send(out_of(link->first.first), link->second.id, "") != SendOutcome::kUnreachable) {
+    return;
+  }
+  switch (answer) {
+    case KnockAnswer::kRefused:
+      finish(link, LinkLoss::kRefused);
+      return;
+    case KnockAnswer::kListening:
+      finish(link, link->second.is_proven ? LinkLoss::kReset : LinkLoss::kTimeout);
+      return;
+    case KnockAnswer::kSilent:
+    case KnockAnswer::kPending:
+      break;
+  }
+  finish(link, LinkLoss::kTimeout);
+}
+
+std::vector<TransportInput> ZmqLinks::take_events(Instant now) {
+  for (const Channel channel : kLinkChannels) {
+    read_monitor(channel, now);
+  }
+  run_timers(now);
+  return std::exchange(pending_, {});
+}
+
+void ZmqLinks::add_descriptors(std::vector<pollfd>& others) const {
+  for (const LinkKey& key : unsettled_) {
+    const ZmqLink& link = links_.at(key);
+    if (link.knock.has_value() && link.knock->fd() >= 0) {
+      others.push_back({link.knock->fd(), POLLOUT, 0});
+    }
+  }
+}
+
+Instant ZmqLinks::next_deadline() const {
+  Instant next = kNever;
+  for (const LinkKey& key : unsettled_) {
+    const ZmqLink& link = links_.at(key);
+    const bool answered = !link.knock.has_value() || link.knock->fd() < 0;
+    next = std::min(next, link.deadline);
+    if (link.state == ZmqLink::State::kEnding && answered) {
+      next = std::min(next, boot_now() + kRecheck);
+    }
+  }
+  return next;
+}
+
+}  // namespace muster::gossip

@@ -1,0 +1,103 @@
+#pragma once
+// The links of a ZmqTransport: whom it dials, as whom, and how each link ends. Part of
+// zmq_transport.cc and included by it alone; the rules stand in zmq_transport.h. Nothing blocks.
+
+#include <poll.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/time.h"
+#include "gossip/edge/admitted_keys.h"
+#include "gossip/edge/expected_keys.h"
+#include "gossip/edge/tcp_knock.h"
+#include "gossip/edge/zmq_sockets.h"
+#include "gossip/edge/zmq_transport.h"
+#include "gossip/wire/transport.h"
+
+namespace muster::gossip {
+
+struct ZmqLink {
+  enum class State {
+    kDialing,  ///< Until the handshake succeeded or `deadline` passed.
+    kUp,
+    kEnding,  ///< The connection ended; the knock finds out how.
+  };
+
+  std::string id;  ///< The dial's routing id.
+  State state = State::kDialing;
+  bool is_proven = false;   ///< The handshake succeeded.
+  bool is_refused = false;  ///< The peer said that it does not admit our key.
+  Instant deadline = kNever;
+  LinkLoss loss = LinkLoss::kTimeout;  ///< What the deadline means.
+  /// Connections made to this endpoint since the dial. A dial abandoned just before may still
+  /// report one: then the end of either ends the link, which costs a redial at worst.
+  std::vector<int> fds;
+  std::optional<TcpKnock> knock;
+  Instant used{};  ///< When it last carried a message, either way.
+};
+
+class ZmqLinks {
+ public:
+  /// All of them outlive this; `sockets` may be opened later.
+  ZmqLinks(const ZmqTransport::Options& options, const AdmittedKeys& admitted, ZmqSockets& sockets,
+           ZmqTransport::Stats& stats)
+      : options_(options), admitted_(admitted), sockets_(sockets), stats_(stats) {}
+
+  void send(const Send& send);
+  void drop(const Endpoint& peer);
+  /// As ZmqTransport's of the same name.
+  void expect(const Expect& expect);
+  void dial_with(const DialWith& with);
+  /// The key is nobody's any more: links to it end, and it is expected nowhere.
+  void take_out(std::string_view key);
+
+  /// Says over which link a message to this dial came, and who sent it. False when the link is not
+  /// there any more: then nothing proves who that is.
+  bool attribute(const std::string& id, Received& received);
+
+  /// LinkUp and LinkDown, since it was asked last.
+  std::vector<TransportInput> take_events(Instant now);
+  bool has_events() const { return !pending_.empty(); }
+  /// When take_events() has something to do though nothing happened.
+  Instant next_deadline() const;
+  /// Adds what take_events() waits for.
+  void add_descriptors(std::vector<pollfd>& others) const;
+
+ private:
+  using LinkKey = std::pair<Channel, Endpoint>;
+  using Links = std::map<LinkKey, ZmqLink>;
+
+  const LinkKeys* own_keys() const;
+  Links::iterator dial(const LinkKey& key);
+  bool make_room(Instant now);
+  Links::iterator close_idle(Links::iterator link);
+  void begin_end(Links::iterator link, Instant now);
+  void finish(Links::iterator link, LinkLoss loss);
+  void read_monitor(Channel channel, Instant now);
+  void on_event(Channel channel, const MonitorEvent& event, Instant now);
+  void on_handshake(Links::iterator link);
+  void on_connecter_closed(ZmqLink& link, const Endpoint& peer);
+  void run_timers(Instant now);
+  void look_at_dial(Links::iterator link, Instant now);
+  void look_at_end(Links::iterator link, Instant now);
+
+  const ZmqTransport::Options& options_;
+  const AdmittedKeys& admitted_;
+  ZmqSockets& sockets_;
+  ZmqTransport::Stats& stats_;
+  ExpectedKeys expected_;
+  DialWith::Key dials_with_ = DialWith::Key::kLink;
+  Links links_;
+  std::set<LinkKey> unsettled_;  ///< Of links_: those that are not up, and wait for something.
+  Instant idle_look_at_{};
+  std::map<std::string, LinkKey> dialled_;  ///< Of links_, by the dial's routing id.
+  std::uint64_t last_dial_ = 0;
+  std::vector<TransportInput> pending_;  ///< Link events not taken yet.
+};
+
+}  // namespace muster::gossip

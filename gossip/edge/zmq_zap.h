@@ -1,0 +1,62 @@
+#pragma once
+// Who may come in over TCP: answers libzmq's questions about handshakes (ZAP, ZeroMQ RFC 27) in a
+// thread of its own, from the keys admitted. Whoever proves an admitted key is let in, with the
+// User-Id of gossip/edge/proof_text.h; everybody else is refused. Where no ZmqZap answers, sockets
+// that enforce the domain refuse all.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "gossip/edge/admitted_keys.h"
+
+namespace muster::gossip {
+
+/// The ZAP domain of the sockets that hosts come in on.
+inline constexpr char kZapDomain[] = "muster";
+
+class ZmqZap {
+ public:
+  /// Handshakes that failed, by reason.
+  struct Refused {
+    std::uint64_t unknown_key = 0;  ///< Proven, but not admitted.
+    std::uint64_t no_curve = 0;     ///< A peer without keys: another mechanism.
+    std::uint64_t malformed = 0;    ///< Broken, or made for another key than ours.
+  };
+
+  /// One a context. `keys` outlives it; the context as well. Throws zmq::error_t.
+  ZmqZap(zmq::context_t& context, const AdmittedKeys& keys);
+  /// Ends the thread; from then on everybody is refused.
+  ~ZmqZap();
+  ZmqZap(const ZmqZap&) = delete;
+  ZmqZap& operator=(const ZmqZap&) = delete;
+
+  /// Counts the failures that libzmq decides on this socket without asking. Before start(), and
+  /// before the socket is bound. Throws zmq::error_t.
+  void watch(zmq::socket_t& listener);
+  void start();
+  Refused refused() const;
+
+ private:
+  void run();
+  bool answer_one();
+  /// The frames behind the version in an answer to these of a question.
+  std::vector<std::string> decide(const std::vector<std::string>& request);
+  bool count_one(zmq::socket_t& monitor);
+
+  zmq::context_t& context_;
+  const AdmittedKeys& keys_;
+  zmq::socket_t questions_;
+  std::vector<zmq::socket_t> monitors_;
+  std::atomic<std::uint64_t> unknown_key_ = 0;
+  std::atomic<std::uint64_t> no_curve_ = 0;
+  std::atomic<std::uint64_t> malformed_ = 0;
+  int is_over_fd_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace muster::gossip

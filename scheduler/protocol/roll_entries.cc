@@ -1,0 +1,52 @@
+#include "scheduler/protocol/roll_entries.h"
+
+#include "gossip/base/signing.h"
+
+namespace muster::scheduler {
+
+void write(gossip::Encoder& out, const entry::MakeTicket& fact) {
+  out.bytes(fact.key).u64(fact.uses).duration(fact.ttl).boolean(fact.may_vote);
+  out.boolean(fact.may_vouch).text(fact.host_name).text(fact.by);
+}
+
+entry::MakeTicket read_make_ticket(gossip::Reader& in) {
+  entry::MakeTicket fact;
+  fact.key = in.text(gossip::kPublicKeyBytesMax);
+  fact.uses = in.u64();
+  fact.ttl = in.duration();
+  fact.may_vote = in.boolean();
+  fact.may_vouch = in.boolean();
+  fact.host_name = in.text(kTicketNameBytesMax);
+  fact.by = in.text();
+  return fact;
+}
+
+void write(gossip::Encoder& out, const entry::EndTicket& fact) {
+  out.bytes(fact.key).text(fact.by);
+}
+
+entry::EndTicket read_end_ticket(gossip::Reader& in) {
+  entry::EndTicket fact;
+  fact.key = in.text(gossip::kPublicKeyBytesMax);
+  fact.by = in.text();
+  return fact;
+}
+
+void write(gossip::Encoder& out, const entry::Admit& fact) {
+  out.id(fact.host).u64(fact.authority).u64(fact.edition).bytes(fact.record);
+  out.bytes(fact.signature).bytes(fact.ticket).text(fact.host_name);
+}
+
+entry::Admit read_admit(gossip::Reader& in) {
+  entry::Admit fact;
+  fact.host = in.id<HostId>();
+  fact.authority = in.u64();
+  fact.edition = in.u64();
+  fact.record = in.text(kRollRecordBytesMax);
+  fact.signature = in.text(gossip::kSignatureBytes);
+  fact.ticket = in.text(gossip::kPublicKeyBytesMax);
+  fact.host_name = in.text(kTicketNameBytesMax);
+  return fact;
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,99 @@
+#include "scheduler/state/admission.h"
+
+#include <string>
+#include <string_view>
+
+namespace muster::scheduler {
+namespace {
+
+/// The first bytes of a key, as people see tickets.
+std::string short_name(const std::string& key) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name;
+  for (std::size_t i = 0; i < key.size() && i < 4; ++i) {
+    const auto byte = static_cast<unsigned char>(key[i]);
+    name += kDigits[byte >> 4];
+    name += kDigits[byte & 15];
+  }
+  return name;
+}
+
+/// Why this host is not let in by that ticket; "" = it is.
+std::string why_not(const Step& step, const entry::Admit& fact) {
+  const Ticket* ticket = step.books.roll.ticket(fact.ticket);
+  if (ticket == nullptr) {
+    return "no such ticket is known";
+  }
+  if (ticket->used_by.contains(fact.host)) {
+    return "";
+  }
+  if (!ticket->host_name.empty() && ticket->host_name != fact.host_name) {
+    return "the ticket is for host " + ticket->host_name;
+  }
+  return ticket->why_not(step.books.cluster_time);
+}
+
+}  // namespace
+
+void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
+  const bool is_valid = !fact.key.empty() && fact.uses > 0 && fact.uses <= kTicketUsesMax &&
+                        fact.ttl > Duration::zero() && fact.ttl <= kTicketTtlMax;
+  if (!is_valid) {
+    step.reject(ErrorCode::kInvalid, "a ticket is for 1 to " + std::to_string(kTicketUsesMax) +
+                                         " hosts and for at most a year");
+    return;
+  }
+  if (step.books.roll.ticket(fact.key) != nullptr) {
+    return;  // Said again.
+  }
+  if (!step.books.roll.make(fact, step.books.cluster_time, step.unix_ms)) {
+    step.reject(ErrorCode::kConflict,
+                std::to_string(kTicketsMax) + " tickets are open: end some (muster ticket revoke)");
+    return;
+  }
+  step.result.tickets_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "ticket_made",
+                                {{"ticket", short_name(fact.key)},
+                                 {"uses", std::to_string(fact.uses)},
+                                 {"may_vote", fact.may_vote ? "yes" : "no"},
+                                 {"by", fact.by}}});
+}
+
+void on_end_ticket(Step& step, const entry::EndTicket& fact) {
+  if (step.books.roll.ticket(fact.key) == nullptr) {
+    step.reject(ErrorCode::kNotFound, "no such ticket is known: see `muster ticket list`");
+    return;
+  }
+  step.books.roll.end(fact);
+  step.result.tickets_changed = true;
+  step.result.events.push_back(
+      {Severity::kInfo, "ticket_ended", {{"ticket", short_name(fact.key)}, {"by", fact.by}}});
+}
+
+void on_admit(Step& step, const entry::Admit& fact) {
+  RollBook& roll = step.books.roll;
+  if (!fact.ticket.empty()) {
+    if (std::string why = why_not(step, fact); !why.empty()) {
+      step.reject(ErrorCode::kConflict, std::move(why));
+      return;
+    }
+  }
+  if (!roll.is_news(fact)) {
+    return;  // Said again, or a newer one is known: that one counts.
+  }
+  if (roll.hosts().size() >= kAdmittedMax && roll.find(fact.host) == nullptr) {
+    step.reject(ErrorCode::kUnavailable, "the roll is full");
+    return;
+  }
+  const bool is_new = roll.find(fact.host) == nullptr;
+  roll.admit(fact);
+  step.result.admitted.push_back(fact.host);
+  step.result.events.push_back({Severity::kInfo,
+                                is_new ? "host_admitted" : "host_record_changed",
+                                {{"host", fact.host.short_hex()},
+                                 {"name", fact.host_name},
+                                 {"ticket", short_name(fact.ticket)}}});
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,15 @@
+#pragma once
+// Tickets are made and ended, and hosts admitted. Rules over the books; what is refused is rejected
+// with a sentence for whoever asked.
+
+#include "scheduler/protocol/roll_entries.h"
+#include "scheduler/state/step.h"
+
+namespace muster::scheduler {
+
+void on_make_ticket(Step& step, const entry::MakeTicket& fact);
+void on_end_ticket(Step& step, const entry::EndTicket& fact);
+/// A host that the ticket has let in already is answered as the first time, for nothing.
+void on_admit(Step& step, const entry::Admit& fact);
+
+}  // namespace muster::scheduler

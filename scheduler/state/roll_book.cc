@@ -1,0 +1,92 @@
+#include "scheduler/state/roll_book.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+
+namespace muster::scheduler {
+
+std::string Ticket::why_not(Duration cluster_time) const {
+  if (!ended_by.empty()) {
+    return "the ticket was ended by " + ended_by;
+  }
+  if (cluster_time >= ends_at) {
+    return "the ticket has run out";
+  }
+  if (used_by.size() >= uses) {
+    return uses == 1
+               ? "the ticket was used"
+               : "the ticket was used " + std::to_string(uses) + " times, for which it was made";
+  }
+  return "";
+}
+
+const AdmittedHost* RollBook::find(HostId host) const {
+  const auto found = hosts_.find(host);
+  return found == hosts_.end() ? nullptr : &found->second;
+}
+
+const Ticket* RollBook::ticket(const std::string& key) const {
+  const auto found = tickets_.find(key);
+  return found == tickets_.end() ? nullptr : &found->second;
+}
+
+bool RollBook::has_open_ticket(Duration cluster_time) const {
+  return std::any_of(tickets_.begin(), tickets_.end(),
+                     [&](const auto& entry) { return entry.second.is_open(cluster_time); });
+}
+
+bool RollBook::is_news(const entry::Admit& fact) const {
+  const AdmittedHost* known = find(fact.host);
+  return known == nullptr ||
+         std::pair(known->authority, known->edition) < std::pair(fact.authority, fact.edition);
+}
+
+void RollBook::admit(const entry::Admit& fact) {
+  CHECK(is_news(fact));
+  hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature};
+  if (const auto ticket = tickets_.find(fact.ticket); ticket != tickets_.end()) {
+    ticket->second.used_by.insert(fact.host);
+  }
+}
+
+bool RollBook::make(const entry::MakeTicket& fact, Duration cluster_time, std::int64_t unix_ms) {
+  CHECK(!tickets_.contains(fact.key));
+  if (tickets_.size() >= kTicketsMax) {
+    auto oldest = tickets_.end();
+    for (auto each = tickets_.begin(); each != tickets_.end(); ++each) {
+      if (!each->second.why_not(cluster_time).empty() &&
+          (oldest == tickets_.end() || each->second.ends_at < oldest->second.ends_at)) {
+        oldest = each;
+      }
+    }
+    if (oldest == tickets_.end()) {
+      return false;
+    }
+    tickets_.erase(oldest);
+  }
+  tickets_[fact.key] = {fact.uses,
+                        cluster_time + fact.ttl,
+                        fact.may_vote,
+                        fact.may_vouch,
+                        fact.host_name,
+                        fact.by,
+                        unix_ms,
+                        "",
+                        {}};
+  return true;
+}
+
+void RollBook::end(const entry::EndTicket& fact) {
+  tickets_.at(fact.key).ended_by = fact.by.empty() ? "an operator" : fact.by;
+}
+
+void RollBook::check_invariants() const {
+  CHECK(tickets_.size() <= kTicketsMax);
+  CHECK(hosts_.size() <= kAdmittedMax);
+  for (const auto& [key, ticket] : tickets_) {
+    CHECK(ticket.used_by.size() <= ticket.uses);
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,84 @@
+#pragma once
+// Who was admitted, and the tickets that let hosts join. Owned by Books; pure. That a record is the
+// authority's was checked before it was proposed; here only what the log must order is decided:
+// which record of a host is the newest, and how often a ticket was used.
+//
+// Invariants: the version of a host's record never falls; a ticket is used by at most as many hosts
+// as it was made for, each counted once.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+#include "scheduler/protocol/roll_entries.h"
+
+namespace muster::scheduler {
+
+/// Hosts that were ever admitted.
+inline constexpr std::size_t kAdmittedMax = 65'536;
+/// Tickets that are kept; the oldest that ended gives way.
+inline constexpr std::size_t kTicketsMax = 1024;
+
+struct AdmittedHost {
+  std::uint64_t authority = 0;
+  std::uint64_t edition = 0;
+  std::string record;
+  std::string signature;
+  bool operator==(const AdmittedHost&) const = default;
+};
+
+struct Ticket {
+  std::uint64_t uses = 1;  ///< As made.
+  Duration ends_at{0};     ///< Cluster time.
+  bool may_vote = false;
+  bool may_vouch = false;
+  std::string host_name;
+  std::string by;
+  std::int64_t unix_ms = 0;  ///< When it was made, for people.
+  std::string ended_by;      ///< "" = it runs on, or ran out by itself.
+  std::set<HostId> used_by;
+  bool operator==(const Ticket&) const = default;
+
+  bool is_open(Duration cluster_time) const {
+    return ended_by.empty() && cluster_time < ends_at && used_by.size() < uses;
+  }
+  /// Why it lets in no further host at this cluster time; "" = it is open.
+  std::string why_not(Duration cluster_time) const;
+};
+
+class RollBook {
+ public:
+  RollBook() = default;
+  /// Of a snapshot.
+  RollBook(std::map<HostId, AdmittedHost> hosts, std::map<std::string, Ticket> tickets)
+      : hosts_(std::move(hosts)), tickets_(std::move(tickets)) {}
+
+  const std::map<HostId, AdmittedHost>& hosts() const { return hosts_; }
+  /// By key.
+  const std::map<std::string, Ticket>& tickets() const { return tickets_; }
+  const AdmittedHost* find(HostId host) const;
+  const Ticket* ticket(const std::string& key) const;
+  /// Some ticket lets hosts in, and runs out by cluster time.
+  bool has_open_ticket(Duration cluster_time) const;
+  /// Whether the log would take that record as news.
+  bool is_news(const entry::Admit& fact) const;
+
+  /// Precondition: is_news(fact), and its ticket, if it names one, lets the host in.
+  void admit(const entry::Admit& fact);
+  /// Precondition: no such ticket. False: too many are open.
+  bool make(const entry::MakeTicket& fact, Duration cluster_time, std::int64_t unix_ms);
+  /// Precondition: there is one.
+  void end(const entry::EndTicket& fact);
+  void check_invariants() const;
+
+ private:
+  std::map<HostId, AdmittedHost> hosts_;
+  std::map<std::string, Ticket> tickets_;
+};
+
+}  // namespace muster::scheduler

@@ -1,0 +1,188 @@
+// A newcomer, its ticket and a member: what each is told, and what a ticket cannot do.
+
+#include <gtest/gtest.h>
+
+#include "agent/api/admission.h"
+#include "tests/agent/node/bare_node.h"
+
+namespace muster::agent {
+namespace {
+
+using namespace testing;  // NOLINT: the fixture's words
+
+const HostId kNewcomer = HostId::from_bytes("newcomer________");
+
+JoinArgs join_of(HostId host, const std::string& ticket) {
+  JoinArgs join;
+  join.identity_key = std::string(host.bytes());
+  join.link_key = "link of " + host.short_hex();
+  join.link_key.resize(gossip::kLinkKeyBytes, '-');
+  join.name = "new";
+  join.ticket = ticket;
+  join.signature = gossip::testing::StandInSigner(host).sign(join_words(join));
+  return join;
+}
+
+class Join : public ::testing::Test {
+ protected:
+  Join() : bare(1) { bare.pass(std::chrono::seconds(5)); }
+
+  std::optional<Response> say(const gossip::Sender& sender, Verb verb, std::string arguments) {
+    gossip::Envelope asked;
+    asked.version = kProtocolVersion;
+    asked.type = gossip::MessageType::kRequest;
+    asked.nonce = Nonce(++nonce_);
+    asked.from = sender.host;
+    bare.transport.clear();
+    bare.feed(gossip::Received{kRoute,
+                               gossip::Channel::kControl,
+                               gossip::encode(asked, encode(request(verb, std::move(arguments)))),
+                               {},
+                               sender});
+    for (const gossip::TransportOutput& each : bare.transport) {
+      const auto* reply = std::get_if<gossip::Reply>(&each);
+      if (reply != nullptr) {
+        return decode_response(gossip::decode(reply->bytes)->body());
+      }
+    }
+    return std::nullopt;
+  }
+  std::optional<Response> show(const JoinArgs& join, const std::string& ticket) {
+    return say({gossip::Sender::Kind::kTicket, {}, ticket}, Verb::kJoin, encode_payload(join));
+  }
+  void make_ticket(const std::string& key, bool may_vote = false) {
+    TicketArgs ticket{key, 1, 60'000, may_vote, false, ""};
+    const auto made = bare.ask(request(Verb::kMakeTicket, encode_payload(ticket)));
+    ASSERT_TRUE(made.has_value());
+    ASSERT_EQ(made->status, ResponseStatus::kOk) << made->text;
+    const auto info = decode_payload<TicketMade>(made->payload);
+    ASSERT_TRUE(info.has_value());
+    EXPECT_EQ(info->authority, crdt::testing::kAuthority.bytes());
+    ASSERT_EQ(info->contacts.size(), 1U);
+    EXPECT_EQ(info->contacts[0].address, kSelfControl.text());
+  }
+  bool is_let_in(const std::string& key, gossip::Sender::Kind as) {
+    bool is_in = false;
+    for (const gossip::Admit& each : admitted) {
+      is_in = each.key == key ? each.who.kind == as : is_in;
+    }
+    return is_in;
+  }
+  void note_admitted() {
+    for (const gossip::TransportOutput& each : bare.transport) {
+      if (const auto* admit = std::get_if<gossip::Admit>(&each)) {
+        admitted.push_back(*admit);
+      }
+    }
+  }
+
+  BareNode bare;
+  std::vector<gossip::Admit> admitted;
+  std::uint64_t nonce_ = 100;
+};
+
+TEST_F(Join, WithATicketAHostBecomesAMember) {
+  ASSERT_TRUE(bare.node().seat().leads());
+  make_ticket("t");
+  note_admitted();
+  EXPECT_TRUE(is_let_in("t", gossip::Sender::Kind::kTicket));
+  const auto answer = show(join_of(kNewcomer, "t"), "t");
+  note_admitted();
+  ASSERT_TRUE(answer.has_value());
+  ASSERT_EQ(answer->status, ResponseStatus::kOk) << answer->text;
+  const auto info = decode_payload<JoinInfo>(answer->payload);
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->cluster, bare.node().cluster());
+  EXPECT_EQ(info->own.host, kNewcomer);
+  const crdt::Field record{{Generation(info->own.authority), Sequence(info->own.edition)},
+                           info->own.record,
+                           info->own.signature};
+  const gossip::testing::StandInVerifier keys;
+  const auto proven = crdt::proven_roll(kNewcomer, record, crdt::testing::kAuthority.bytes(), keys);
+  ASSERT_TRUE(proven.has_value());
+  EXPECT_FALSE(proven->may_vote);
+  EXPECT_EQ(info->authority_secret, "") << "who may not vote does not get it";
+  EXPECT_TRUE(is_let_in(proven->link_key, gossip::Sender::Kind::kHost));
+  EXPECT_NE(bare.node().store().field(kNewcomer, crdt::FieldId::kRoll), nullptr);
+}
+
+TEST_F(Join, WhoMayVoteIsGivenTheAuthority) {
+  make_ticket("t", true);
+  const auto answer = show(join_of(kNewcomer, "t"), "t");
+  const auto info = decode_payload<JoinInfo>(answer->payload);
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->authority_secret, "the authority's secret");
+}
+
+TEST_F(Join, ATicketIsForJoiningAlone) {
+  make_ticket("t");
+  for (int verb = 0; verb <= static_cast<int>(kVerbLast); ++verb) {
+    if (static_cast<Verb>(verb) != Verb::kJoin) {
+      const auto answer =
+          say({gossip::Sender::Kind::kTicket, {}, "t"}, static_cast<Verb>(verb), "");
+      ASSERT_TRUE(answer.has_value()) << verb;
+      EXPECT_NE(answer->status, ResponseStatus::kOk) << verb;
+    }
+  }
+}
+
+TEST_F(Join, NobodyJoinsWithoutOne) {
+  EXPECT_NE(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
+  make_ticket("t");
+  const std::string words = encode_payload(join_of(kNewcomer, "t"));
+  EXPECT_EQ(say({gossip::Sender::Kind::kLogin}, Verb::kJoin, words)->status,
+            ResponseStatus::kDenied);
+  EXPECT_EQ(say({gossip::Sender::Kind::kNobody}, Verb::kJoin, words), std::nullopt);
+  EXPECT_EQ(bare.node().store().field(kNewcomer, crdt::FieldId::kRoll), nullptr);
+}
+
+TEST_F(Join, ASecondHostIsToldThatTheTicketWasUsed) {
+  make_ticket("t");
+  EXPECT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
+  EXPECT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk)
+      << "its answer was lost";
+  const auto second = show(join_of(HostId::from_bytes("another_________"), "t"), "t");
+  EXPECT_EQ(second->status, ResponseStatus::kConflict);
+  EXPECT_EQ(second->text, "the ticket was used");
+}
+
+TEST_F(Join, NobodyTakesAnothersLinkKey) {
+  make_ticket("t");
+  JoinArgs stolen = join_of(kNewcomer, "t");
+  stolen.link_key = std::string(kPeer.bytes());
+  stolen.signature = gossip::testing::StandInSigner(kNewcomer).sign(join_words(stolen));
+  EXPECT_EQ(show(stolen, "t")->status, ResponseStatus::kUsage) << "nor one of another size";
+  stolen = join_of(kNewcomer, "t");
+  EXPECT_EQ(show(stolen, "t")->status, ResponseStatus::kOk);
+  make_ticket("u");
+  JoinArgs thief = join_of(HostId::from_bytes("thief___________"), "u");
+  thief.link_key = stolen.link_key;
+  thief.signature = gossip::testing::StandInSigner(HostId::from_bytes("thief___________"))
+                        .sign(join_words(thief));
+  EXPECT_EQ(show(thief, "u")->status, ResponseStatus::kConflict);
+}
+
+TEST_F(Join, NobodyTakesAnothersIdentity) {
+  make_ticket("t");
+  JoinArgs stolen = join_of(kPeer, "t");
+  stolen.signature = gossip::testing::StandInSigner(kNewcomer).sign(join_words(stolen));
+  EXPECT_EQ(show(stolen, "t")->status, ResponseStatus::kUsage);
+  JoinArgs replayed = join_of(kPeer, "elsewhere");
+  EXPECT_EQ(show(replayed, "t")->status, ResponseStatus::kUsage) << "it was said of another ticket";
+}
+
+TEST_F(Join, AMessageCountsAsOfWhomItsLinkProves) {
+  const std::uint64_t dropped = bare.node().dropped_count();
+  const std::string probe = gossip::encode(
+      BareNode::envelope(gossip::MessageType::kHello, bare.node().cluster()), "\x90");
+  for (const gossip::Sender& sender :
+       {gossip::Sender{}, gossip::Sender{gossip::Sender::Kind::kLogin},
+        gossip::Sender{gossip::Sender::Kind::kTicket, {}, "t"},
+        gossip::Sender{gossip::Sender::Kind::kHost, kNewcomer}}) {
+    bare.feed(gossip::Received{kRoute, gossip::Channel::kControl, probe, {}, sender});
+  }
+  EXPECT_EQ(bare.node().dropped_count(), dropped + 4);
+}
+
+}  // namespace
+}  // namespace muster::agent

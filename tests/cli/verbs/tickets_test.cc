@@ -1,0 +1,108 @@
+// muster init, join and ticket: what they ask for, and that secrets leave this process in the
+// ticket alone.
+
+#include <gtest/gtest.h>
+
+#include "agent/api/admission.h"
+#include "agent/api/hosts.h"
+#include "agent/api/quorum.h"
+#include "tests/cli/kit/fake_world.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+agent::TicketMade made() {
+  agent::TicketMade made;
+  made.authority = "authority";
+  made.contacts.push_back({"10.0.0.1:7450", "link", {}, 1, 1, "", ""});
+  return made;
+}
+
+TEST(Ticket, IsOneLineOnStdoutAndItsSecretIsToldToNobody) {
+  FakeWorld world;
+  world.answers(answer_with(made()));
+  EXPECT_EQ(world.output_of({"ticket", "--uses", "3", "--ttl", "2h", "--may-vote"}),
+            "line of secret at 10.0.0.1:7450\n");
+  ASSERT_EQ(world.requests().size(), 1U);
+  const agent::Request& request = world.requests()[0];
+  EXPECT_EQ(request.verb, agent::Verb::kMakeTicket);
+  EXPECT_EQ(request.arguments.find("secret"), std::string::npos);
+  const auto asked = agent::decode_payload<agent::TicketArgs>(request.arguments);
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->key, "public");
+  EXPECT_EQ(asked->uses, 3U);
+  EXPECT_EQ(asked->ttl_ms, 7'200'000U);
+  EXPECT_TRUE(asked->may_vote);
+  EXPECT_NE(world.err().find("for 2h: 3 hosts"), std::string::npos) << world.err();
+}
+
+TEST(Ticket, ListSaysWhichStillLetHostsIn) {
+  FakeWorld world;
+  agent::TicketList list;
+  list.tickets.push_back({"public", 3, 1, 60'000, true, false, "", "ann@a", 0, ""});
+  list.tickets.push_back({"older!", 1, 1, 0, false, false, "gpu7", "bob@b", 0, "it was used"});
+  world.answers(answer_with(list));
+  EXPECT_EQ(world.output_of({"ticket", "list"}),
+            "TICKET        USED  OF  ENDS IN  FOR              MADE BY  STATE\n"
+            "7075626c6963     1   3       1m  any host (vote)  ann@a    open\n"
+            "6f6c64657221     1   1        -  gpu7             bob@b    it was used\n");
+}
+
+TEST(Ticket, IsRevokedByTheNameInTheList) {
+  FakeWorld world;
+  agent::TicketList list;
+  list.tickets.push_back({"public", 3, 1, 60'000, true, false, "", "ann@a", 0, ""});
+  world.answers_in_turn({answer_with(list), agent::Response{}});
+  EXPECT_NE(world.output_of({"ticket", "revoke", "7075"}).find("lets nobody in any more"),
+            std::string::npos);
+  const auto asked = agent::decode_payload<agent::TicketRef>(world.requests().at(1).arguments);
+  EXPECT_EQ(asked->key, "public");
+  FakeWorld other;
+  other.answers(answer_with(list));
+  EXPECT_EQ(other.run({"ticket", "revoke", "8"}), 6);
+}
+
+TEST(Init, OfThreePrintsTheFoundingTicket) {
+  FakeWorld world;
+  world.answers(answer_with(made()));
+  EXPECT_EQ(world.output_of({"init", "--expect", "3"}), "line of secret at 10.0.0.1:7450\n");
+  const auto asked = agent::decode_payload<agent::FoundArgs>(world.requests().at(0).arguments);
+  EXPECT_EQ(asked->founders, 3U);
+  EXPECT_EQ(asked->ticket, "public");
+  FakeWorld wrong;
+  EXPECT_EQ(wrong.run({"init", "--expect", "2"}), 2);
+}
+
+TEST(Init, AloneWaitsForTheQuorumAndMakesNoTicket) {
+  FakeWorld world;
+  agent::QuorumInfo quorum;
+  agent::QuorumInfo led;
+  led.leader_name = "a";
+  world.answers_in_turn({answer_with(made()), answer_with(quorum), answer_with(led)});
+  EXPECT_NE(world.output_of({"init"}).find("is founded"), std::string::npos);
+  const auto asked = agent::decode_payload<agent::FoundArgs>(world.requests().at(0).arguments);
+  EXPECT_EQ(asked->ticket, "");
+}
+
+TEST(Join, TakesTheTicketFromAFileFromStdinOrAsAWord) {
+  agent::VersionInfo member;
+  member.host_name = "b";
+  member.generation = Generation(1);
+  for (const char* given : {"-", "/etc/ticket", "muster1.abc"}) {
+    FakeWorld world;
+    world.answers_in_turn({agent::Response{}, answer_with(member)});
+    EXPECT_EQ(world.output_of({"join", given}), "host b is a founder of the cluster\n");
+    const auto asked = agent::decode_payload<agent::EnterArgs>(world.requests().at(0).arguments);
+    EXPECT_EQ(asked->ticket,
+              std::string(given) == "muster1.abc" ? given : "text of " + std::string(given));
+  }
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kConflict, "the ticket was used"));
+  EXPECT_EQ(world.run({"join", "-"}), 7);
+  EXPECT_NE(world.err().find("the ticket was used"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::cli

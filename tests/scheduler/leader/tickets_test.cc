@@ -1,0 +1,126 @@
+// Tickets and who comes with them, as the log orders it: one leader, scripted.
+
+#include "tests/scheduler/leader/one_leader.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;               // NOLINT: the fixture's verbs
+using namespace std::chrono_literals;  // NOLINT
+
+class Tickets : public OneLeader {
+ protected:
+  template <class T>
+  ClientReply say(T word) {
+    give(input::ClientOrder{++request, std::move(word)});
+    return replies.back();
+  }
+  ClientReply make(const std::string& key, std::uint64_t uses = 1, Duration ttl = 1h,
+                   const std::string& host_name = "") {
+    return say(entry::MakeTicket{key, uses, ttl, false, false, host_name, "ann@a"});
+  }
+  ClientReply admit(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
+                    const std::string& name = "n") {
+    return say(entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name});
+  }
+  bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
+  bool is_member(std::uint64_t host) {
+    return scheduler.state().roll().find(host_id(host)) != nullptr;
+  }
+};
+
+TEST_F(Tickets, LetInAsManyAsTheyWereMadeFor) {
+  EXPECT_TRUE(is_done(make("t", 2)));
+  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_TRUE(is_done(admit(2, "t")));
+  EXPECT_FALSE(is_done(admit(3, "t")));
+  EXPECT_EQ(replies.back().error->text, "the ticket was used 2 times, for which it was made");
+  EXPECT_TRUE(is_member(1) && is_member(2));
+  EXPECT_FALSE(is_member(3));
+}
+
+TEST_F(Tickets, ALostAnswerIsRepeatedForNothing) {
+  make("t");
+  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_EQ(scheduler.state().roll().ticket("t")->used_by.size(), 1U);
+  EXPECT_FALSE(is_done(admit(2, "t")));
+}
+
+TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {
+  make("t", 1, 60s);
+  pass(50s);
+  EXPECT_EQ(scheduler.state().roll().ticket("t")->why_not(scheduler.state().cluster_time()), "");
+  pass(20s);
+  EXPECT_FALSE(is_done(admit(1, "t")));
+  EXPECT_EQ(replies.back().error->text, "the ticket has run out");
+  EXPECT_FALSE(scheduler.state().has_open_ticket());
+}
+
+TEST_F(Tickets, OfAnIdleClusterCostFewEntriesAndWorkIsNotChargedForThem) {
+  make("t", 1, 1h);
+  const LogIndex before = scheduler.state().applied();
+  pass(10min);
+  EXPECT_LE(scheduler.state().applied().value(), before.value() + 21);
+  pass(25s);
+  const Duration idle = scheduler.state().cluster_time();
+  join(1);
+  submit(2, "gang");
+  pass(2s);
+  EXPECT_LE(scheduler.state().cluster_time(), idle + 3s) << "25 s passed before there was work";
+}
+
+TEST_F(Tickets, ThatWereEndedOrNeverMadeLetNobodyIn) {
+  make("t", 5);
+  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_TRUE(is_done(say(entry::EndTicket{"t", "bob@b"})));
+  EXPECT_FALSE(is_done(admit(2, "t")));
+  EXPECT_EQ(replies.back().error->text, "the ticket was ended by bob@b");
+  EXPECT_TRUE(is_done(admit(1, "t"))) << "whom it let in before is answered";
+  EXPECT_FALSE(is_done(admit(2, "u")));
+  EXPECT_FALSE(is_done(say(entry::EndTicket{"u", "bob@b"})));
+}
+
+TEST_F(Tickets, MayBeForOneHostByName) {
+  make("t", 1, 1h, "gpu7");
+  EXPECT_FALSE(is_done(admit(1, "t", 1, "gpu8")));
+  EXPECT_TRUE(is_done(admit(1, "t", 1, "gpu7")));
+}
+
+TEST_F(Tickets, OfNonsenseAreRefused) {
+  EXPECT_FALSE(is_done(make("t", 0)));
+  EXPECT_FALSE(is_done(make("t", kTicketUsesMax + 1)));
+  EXPECT_FALSE(is_done(make("t", 1, 0s)));
+  EXPECT_FALSE(is_done(make("t", 1, kTicketTtlMax + 1s)));
+  EXPECT_FALSE(is_done(make("")));
+  EXPECT_FALSE(is_done(make(std::string(200, 'k')))) << "no voter could read it";
+  EXPECT_FALSE(is_done(make("t", 1, 1h, std::string(300, 'n'))));
+  make("t");
+  EXPECT_FALSE(is_done(admit(1, "t", 1, std::string(300, 'n'))));
+  EXPECT_EQ(halted, "");
+  EXPECT_TRUE(is_done(admit(1, "t")));
+}
+
+TEST_F(Tickets, TheNewestRecordOfAHostCounts) {
+  make("t", 2);
+  admit(1, "t", 3);
+  admit(1, "t", 2);
+  EXPECT_EQ(scheduler.state().roll().find(host_id(1))->edition, 3U);
+  give(input::RollMet{{entry::Admit{host_id(1), 2, 1, "new", "s", "", ""},
+                       entry::Admit{host_id(2), 1, 1, "old", "s", "", ""}}});
+  EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "new") << "a later authority";
+  EXPECT_TRUE(is_member(2)) << "the log lacked it";
+}
+
+TEST_F(Tickets, OutliveASnapshot) {
+  make("t", 3);
+  admit(1, "t");
+  const Result<State> restored = State::decode(scheduler.state().encode());
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_EQ(restored->digest(), scheduler.state().digest());
+  EXPECT_EQ(*restored->roll().ticket("t"), *scheduler.state().roll().ticket("t"));
+  EXPECT_EQ(*restored->roll().find(host_id(1)), *scheduler.state().roll().find(host_id(1)));
+}
+
+}  // namespace
+}  // namespace muster::scheduler
