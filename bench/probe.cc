@@ -113,7 +113,12 @@ void look(Watched& watched, const Seen& is_seen, long long pause_ns, std::uint64
     watched.client.emplace(std::move(client).value());
   }
   auto bytes = watched.client->receive(Duration(0));
-  if (bytes && bytes->has_value()) {
+  if (!bytes) {  // It ended, as one does that becomes a member: ask it again when it is back.
+    watched.client.reset();
+    watched.nonce = 0;
+    return;
+  }
+  if (bytes->has_value()) {
     const auto response = response_in(std::move(**bytes), watched.nonce);
     if (response.has_value()) {
       watched.nonce = 0;

@@ -217,8 +217,12 @@ Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
     if (error != EAGAIN && error != EINTR) {
       return Error{ErrorCode::kIo, std::string("the connection failed: ") + zmq_strerror(error)};
     }
-    if (has_ended) {  // And all that it said before is read.
+    if (has_ended) {
       return Error{ErrorCode::kIo, "the agent ended the connection"};
+    }
+    has_ended = impl_->take_end();
+    if (has_ended) {
+      continue;  // What it said before is read first.
     }
     if (left <= Duration(0)) {
       return std::optional<std::string>();
@@ -226,7 +230,6 @@ Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
     zmq::pollitem_t items[] = {{socket, 0, ZMQ_POLLIN, 0},
                                {impl_->ends().handle(), 0, ZMQ_POLLIN, 0}};
     zmq_poll(items, std::size(items), std::chrono::ceil<milliseconds>(left).count());
-    has_ended = impl_->take_end();
   }
 }
 

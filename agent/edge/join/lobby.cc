@@ -102,6 +102,9 @@ class Lobby {
   std::optional<MembershipRecord> wait() {
     while (!membership_.has_value()) {
       try_ticket();
+      if (membership_.has_value()) {
+        break;
+      }
       const int fds[] = {options_.stop_fd};
       transport_->wait(kTurn, fds);
       if (transport_->readable(options_.stop_fd)) {
