@@ -24,7 +24,7 @@ struct VersionInfo {
 struct HostInfo {
   HostId id;
   std::string name;
-  std::string state;           ///< "alive", "suspect", "unreachable", "left"
+  std::string state;           ///< "alive", "suspect", "unreachable", "left", "revoked"
   std::string detail;          ///< "silent", "agent down", "" ...
   std::uint64_t since_ms = 0;  ///< How long it has been so, as this node saw it.
   Generation generation;

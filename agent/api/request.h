@@ -46,7 +46,8 @@ enum class Verb : std::uint8_t {
   kUndrain = 31,     ///< HostRef -> nothing; leader
   kRemoveHost = 32,  ///< HostRef -> nothing; leader
   kEdit = 33,        ///< EditArgs -> JobRef; leader
-  // 34 to 39 are kept for orders.
+  kRevokeHost = 34,  ///< HostRef -> nothing; leader
+  // 35 to 39 are kept for orders.
   kFound = 40,       ///< FoundArgs -> TicketMade; local, an agent that has no cluster
   kEnter = 41,       ///< EnterArgs -> nothing; local, an agent that has no cluster
   kJoin = 42,        ///< JoinArgs -> JoinInfo; leader: by ticket alone
@@ -62,7 +63,7 @@ inline constexpr Verb kVerbLast = Verb::kTickets;
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
          verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence) ||
-         (verb >= Verb::kDrain && verb <= Verb::kEdit) ||
+         (verb >= Verb::kDrain && verb <= Verb::kRevokeHost) ||
          (verb >= Verb::kJoin && verb <= Verb::kEndTicket);
 }
 

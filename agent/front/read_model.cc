@@ -6,6 +6,7 @@
 
 #include "agent/api/payload.h"
 #include "agent/front/use_model.h"
+#include "crdt/rows/roll.h"
 #include "membership/rings.h"
 #include "scheduler/placement/explain.h"
 #include "scheduler/placement/placement.h"
@@ -40,6 +41,12 @@ HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
   }
   if (member.doubled) {
     info.detail = info.detail.empty() ? "doubled" : info.detail + ", doubled";
+  }
+  const crdt::Field* roll = known.store.field(member.host, crdt::FieldId::kRoll);
+  const auto record = roll == nullptr ? std::nullopt : crdt::decode_roll(roll->bytes);
+  if (record.has_value() && record->revoked) {
+    info.state = "revoked";
+    info.detail.clear();
   }
   if (const crdt::Identity* identity = known.addresses.identity(member.host)) {
     info.address = identity->control.text();

@@ -256,6 +256,7 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kDrain:
     case Verb::kUndrain:
     case Verb::kRemoveHost:
+    case Verb::kRevokeHost:
     case Verb::kEdit:
     case Verb::kJoin:
     case Verb::kMakeTicket:
@@ -460,9 +461,8 @@ void ClientFront::lead(const ClientReach& reach, const ClientDesk::Open& questio
       return;
     }
     reach.seat.step(now, scheduler::input::ChangeQuorum{*number, wish->action, wish->host});
-  } else if (request.verb == Verb::kJoin) {
-    const auto join = decode_payload<JoinArgs>(request.arguments);
-    auto entry = admission_of(reach.known, join.value_or(JoinArgs()));
+  } else if (request.verb == Verb::kJoin || request.verb == Verb::kRevokeHost) {
+    auto entry = change_of_roll(reach.known, request);
     if (!entry) {
       on_seat_reply(reach, {*number, std::nullopt, false, entry.error().code, entry.error().text});
       return;

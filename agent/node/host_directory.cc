@@ -37,7 +37,7 @@ std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& member
   std::vector<scheduler::SeenHost> hosts;
   for (const auto& [host, member] : membership.members()) {
     const bool lives = member.state == membership::MemberState::kAlive && !member.doubled;
-    const bool has_left = member.state == membership::MemberState::kLeft;
+    const bool has_left = member.state == membership::MemberState::kLeft || roll.is_revoked(host);
     if ((lives && roll.may_vote(host)) || has_left) {
       hosts.push_back({host, member.rack, has_left});
     }
@@ -90,11 +90,11 @@ Duration HostDirectory::age(Instant now, const membership::Membership& membershi
 }
 
 scheduler::HostView HostDirectory::view_of(const membership::Member& member, bool answers,
-                                           const crdt::HostStore& store) {
+                                           const Roll& roll, const crdt::HostStore& store) {
   scheduler::HostView view;
   view.host = member.host;
   view.start = member.start;
-  view.verdict = verdict_of(member);
+  view.verdict = roll.is_revoked(member.host) ? scheduler::Verdict::kSilent : verdict_of(member);
   // New work goes elsewhere. On the smaller side of a cut the far hosts never get further than
   // this.
   view.degraded = !answers || member.doubled;

@@ -24,7 +24,8 @@
 
 namespace muster::agent {
 
-/// Those that could take a seat in the quorum, and those that left.
+/// Those that could take a seat in the quorum, and those that left or were revoked: theirs is taken
+/// away.
 std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership,
                                             const Roll& roll);
 
@@ -46,7 +47,8 @@ class HostDirectory {
   Duration age(Instant now, const membership::Membership& membership) const;
   /// A host as the leader's scheduler shall see it.
   /// `answers`: new work may go there, as far as this host knows (membership/reach.h).
-  scheduler::HostView view_of(const membership::Member& member, bool answers,
+  /// One that was revoked is as silent as one that is off: nobody here speaks to it.
+  scheduler::HostView view_of(const membership::Member& member, bool answers, const Roll& roll,
                               const crdt::HostStore& store);
 
   /// Whether the seat was not told this of a storm yet; it is told now.

@@ -7,6 +7,7 @@
 #include "agent/node/admission.h"
 #include "agent/node/founding.h"
 #include "agent/node/host_directory.h"
+#include "agent/node/order_words.h"
 #include "crdt/rows/roll.h"
 
 namespace muster::agent {
@@ -20,24 +21,16 @@ void write_record(Contact& contact, HostId host, const crdt::Field& field) {
   contact.signature = field.signature;
 }
 
-}  // namespace
-
-Status check(const JoinArgs& join) {
-  const bool is_good = join.link_key.size() == gossip::kLinkKeyBytes && !join.name.empty() &&
-                       join.name.size() <= scheduler::kTicketNameBytesMax &&
-                       !join.identity_key.empty() &&
-                       join.identity_key.size() <= gossip::kPublicKeyBytesMax;
-  return is_good ? ok()
-                 : Status(Error{ErrorCode::kInvalid,
-                                "a key of the newcomer has another size than keys have, or its "
-                                "name is too long"});
+Error no_authority(const Known& known) {
+  return {ErrorCode::kUnavailable,
+          "host " + known.options.name + " leads and has no authority: repeat"};
 }
 
+/// The entry that admits it.
 Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join) {
   const Credentials& own = known.options.credentials;
   if (own.authority_signer == nullptr) {
-    return Error{ErrorCode::kUnavailable,
-                 "host " + known.options.name + " leads and has no authority: repeat"};
+    return no_authority(known);
   }
   const auto host = proven_joiner(join, *own.verifier);
   const scheduler::RollBook& book = known.seat.state().roll();
@@ -82,6 +75,59 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   entry.record = field.bytes;
   entry.signature = field.signature;
   return entry;
+}
+
+/// The entry by which that host is a member no more.
+Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, std::string by) {
+  const Credentials& own = known.options.credentials;
+  const scheduler::AdmittedHost* before = known.seat.state().roll().find(host);
+  if (before == nullptr) {
+    return Error{ErrorCode::kNotFound, "no such host was admitted: see `muster hosts`"};
+  }
+  if (host == known.options.self) {
+    return Error{ErrorCode::kConflict, "host " + known.options.name +
+                                           " leads: let another one lead first, with `muster "
+                                           "quorum remove " +
+                                           known.options.name + "` or by stopping its agent"};
+  }
+  if (own.authority_signer == nullptr) {
+    return no_authority(known);
+  }
+  crdt::RollRecord record = crdt::decode_roll(before->record).value_or(crdt::RollRecord());
+  const bool is_news = !record.revoked;
+  record.revoked = true;
+  scheduler::entry::Admit entry;
+  entry.host = host;
+  entry.authority = before->authority;
+  entry.edition = before->edition + (is_news ? 1 : 0);
+  const crdt::Field field = crdt::signed_roll(
+      host, {Generation(entry.authority), Sequence(entry.edition)}, record, *own.authority_signer);
+  entry.record = field.bytes;
+  entry.signature = field.signature;
+  entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
+  entry.is_revoked = true;
+  entry.by = std::move(by);
+  return entry;
+}
+
+}  // namespace
+
+Status check(const JoinArgs& join) {
+  const bool is_good = join.link_key.size() == gossip::kLinkKeyBytes && !join.name.empty() &&
+                       join.name.size() <= scheduler::kTicketNameBytesMax &&
+                       !join.identity_key.empty() &&
+                       join.identity_key.size() <= gossip::kPublicKeyBytesMax;
+  return is_good ? ok()
+                 : Status(Error{ErrorCode::kInvalid,
+                                "a key of the newcomer has another size than keys have, or its "
+                                "name is too long"});
+}
+
+Result<scheduler::entry::Admit> change_of_roll(const Known& known, const Request& request) {
+  if (request.verb == Verb::kRevokeHost) {
+    return revocation_of(known, host_of(request), asker_text(request));
+  }
+  return admission_of(known, decode_payload<JoinArgs>(request.arguments).value_or(JoinArgs()));
 }
 
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {

@@ -18,8 +18,8 @@ inline constexpr std::size_t kContactsMax = 8;
 
 /// What a newcomer says of itself has the right sizes; it may still be a lie.
 Status check(const JoinArgs& join);
-/// The entry that admits it, signed by the authority. Precondition: this host leads.
-Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join);
+/// What a Join or a RevokeHost asks for, signed by the authority. Precondition: this host leads.
+Result<scheduler::entry::Admit> change_of_roll(const Known& known, const Request& request);
 /// For a host whose record is `own`.
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
 /// The same when the log holds the record; nothing of the record when it does not.

@@ -390,6 +390,7 @@ void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
     case crdt::FieldId::kRoll:
       admission_.roll().follow(host, store_, outbox_);
       seat_.step(now, admission_.known_founders());
+      on_view_changed(now, host);
       [[fallthrough]];
     case crdt::FieldId::kQuorum:
       epochs_.on_row(now, host, store_, admission_.roll(), seat_, writes_, outbox_);
@@ -406,17 +407,20 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
     admission_.roll().follow(host, store_, outbox_);
     hosts_.on_identity(host, *identity, outbox_);
   }
-  if (host == options_.self) {
-    return;
+  if (host != options_.self) {
+    membership_.step(now, member_in(store_, host, *identity));
   }
-  membership_.step(now, member_in(store_, host, *identity));
 }
 
 /// The leader's scheduler sees hosts as this node's membership and rows show them.
 void Node::on_view_changed(Instant now, HostId host) {
   if (const membership::Member* member = membership_.member(host)) {
     const bool answers = contact_.answers(now, *member, membership_.storm().mode);
-    seat_.step(now, scheduler::input::HostViewChanged{hosts_.view_of(*member, answers, store_)});
+    auto view = hosts_.view_of(*member, answers, admission_.roll(), store_);
+    if (scheduler::is_unreachable(view.verdict)) {
+      front_.on_host_gone(reach(now), host);
+    }
+    seat_.step(now, scheduler::input::HostViewChanged{std::move(view)});
   }
 }
 
@@ -436,10 +440,6 @@ bool Node::drain_membership(Instant now) {
   }
   for (const HostId host : output.changed) {
     on_view_changed(now, host);
-    if (const auto* member = membership_.member(host);
-        member != nullptr && member->state == membership::MemberState::kUnreachable) {
-      front_.on_host_gone(reach(now), host);
-    }
   }
   const StormMode storm = membership_.storm().mode;
   if (hosts_.is_storm_news(storm)) {

@@ -11,11 +11,6 @@
 namespace muster::agent {
 namespace {
 
-HostId host_of(const Request& request) {
-  const auto reference = decode_payload<HostRef>(request.arguments);
-  return reference.has_value() ? reference->host : HostId();
-}
-
 /// Of a client, who may say anything.
 Duration span_of(std::uint64_t ms) {
   constexpr std::uint64_t kMsMax = std::chrono::milliseconds(std::chrono::hours(24 * 366)).count();
@@ -23,6 +18,11 @@ Duration span_of(std::uint64_t ms) {
 }
 
 }  // namespace
+
+HostId host_of(const Request& request) {
+  const auto reference = decode_payload<HostRef>(request.arguments);
+  return reference.has_value() ? reference->host : HostId();
+}
 
 JobId job_of(const Request& request) {
   const auto reference = decode_payload<JobRef>(request.arguments);
@@ -35,7 +35,7 @@ bool is_for_voters(const Request& request) {
     return ticket.may_vote || ticket.may_vouch;
   }
   return request.verb == Verb::kRecover || request.verb == Verb::kLeave ||
-         request.verb == Verb::kChangeQuorum;
+         request.verb == Verb::kChangeQuorum || request.verb == Verb::kRevokeHost;
 }
 
 std::string asker_text(const Request& request) {

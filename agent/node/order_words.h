@@ -9,6 +9,7 @@
 
 namespace muster::agent {
 
+HostId host_of(const Request& request);
 JobId job_of(const Request& request);
 /// What would make a host master of the cluster, or end another's agent: a host that may not vote
 /// is not believed to say it for its people.

@@ -75,6 +75,14 @@ void Roll::follow(HostId host, const crdt::HostStore& store, Outbox& outbox) {
     now.link_key.clear();
   }
   const Known before = std::exchange(known_[host], now);
+  if (now.record.revoked && !before.record.revoked && host != self_) {
+    outbox.emit(Severity::kInfo, "host_shut_out", {{"host", host.short_hex()}});
+  } else if (now.record.revoked && !before.record.revoked) {
+    outbox.emit(Severity::kAlarm, "this_host_was_revoked",
+                {{"advice",
+                  "nobody listens to it any more; to come back it joins as another host, "
+                  "with a new data directory and a ticket"}});
+  }
   if (before.link_key != now.link_key) {
     if (!before.link_key.empty()) {
       outbox.tell(gossip::Admit{before.link_key, {}});
@@ -124,6 +132,8 @@ std::vector<scheduler::entry::Admit> Roll::unlogged(const crdt::HostStore& store
                                    field->bytes,
                                    field->signature,
                                    "",
+                                   "",
+                                   known.record.revoked,
                                    ""};
     if (book.is_news(record)) {
       records.push_back(std::move(record));

@@ -56,17 +56,18 @@ def detect_kind(five, rounds, kind, kill):
     figures(f"detect_{kind}_all", last, "s")
 
 
-def join(rounds=100, agents=12):
+def boot(rounds=100, agents=12):
     """From the last exec until every agent lists all, with what GPUs they have; each from nothing."""
     took = []
     for number in range(rounds):
-        with cluster.make(namespaces=False, names=[f"h{host}" for host in range(agents)]) as boot:
-            boot.start()
+        names = [f"h{host}" for host in range(agents)]
+        with cluster.make(namespaces=False, names=names) as whole:
+            whole.start()
             began = boot_ns()
-            cluster.await_whole(boot, VERDICT_LIMIT_S)
+            cluster.await_whole(whole, VERDICT_LIMIT_S)
             took.append((boot_ns() - began) / NS_A_SECOND)
-        print(f"# join {number} {took[-1]:.3f}", flush=True)
-    figures("join", took, "s")
+        print(f"# boot {number} {took[-1]:.3f}", flush=True)
+    figures("boot", took, "s")
 
 
 def is_drained(agent):

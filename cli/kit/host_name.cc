@@ -92,7 +92,8 @@ FoundHost find_host(Session& session, const std::string& name) {
     if (const auto uses = read_host_uses(session); uses.has_value()) {
       std::erase_if(found, [&](const agent::HostInfo& host) {
         const auto use = uses->find(host.id);
-        return use != uses->end() && (use->second.is_removed || use->second.has_left);
+        return host.state == "revoked" ||
+               (use != uses->end() && (use->second.is_removed || use->second.has_left));
       });
     }
   }

@@ -29,7 +29,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 34> kVerbs = {{
+constexpr std::array<Entry, 35> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", plain<make_init>},
     {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", plain<make_join>},
@@ -67,6 +67,8 @@ constexpr std::array<Entry, 34> kVerbs = {{
     {"hosts undrain", "NAME [OPTIONS]", "Let a host take work again.", plain<make_host_undrain>},
     {"hosts remove", "NAME [OPTIONS]", "Forget a host that is gone for good.",
      plain<make_host_remove>},
+    {"hosts revoke", "NAME [OPTIONS]", "Throw a host out for good: nobody listens to it any more.",
+     plain<make_host_revoke>},
     {"hosts fence", "NAME [OPTIONS]", "Say that a host is off, or its ranks gone.",
      plain<make_fence>},
     {"why-host", "NAME [OPTIONS]", "Say what the view of a host rests on: who hears it, who not.",

@@ -1,5 +1,5 @@
-// muster hosts drain, undrain, remove: an operator's word about a host's place in the fleet,
-// through any node. Each may be said again.
+// muster hosts drain, undrain, remove, revoke: an operator's word about a host's place in the
+// fleet, through any node. Each may be said again.
 
 #include <optional>
 
@@ -144,8 +144,30 @@ class RemoveHost final : public HostOrder {
   std::string_view done() const override { return "removed"; }
 };
 
+class RevokeHost final : public HostOrder {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host that is a member no more, for good: its name, or its id");
+    common_.describe(options);
+    options.example("muster hosts revoke gpu17");
+  }
+
+ protected:
+  agent::Verb verb() const override { return agent::Verb::kRevokeHost; }
+  std::string_view word() const override { return "revoke"; }
+  std::string_view done() const override { return "revoked"; }
+  void tell_more(Session& session, const agent::HostInfo&) const override {
+    session.note(
+        "its keys are refused; what ran there is placed again once it must have ended; to come "
+        "back it joins as another host, with a new data directory and a ticket");
+  }
+};
+
 }  // namespace
 
+std::unique_ptr<Verb> make_host_revoke() {
+  return std::make_unique<RevokeHost>();
+}
 std::unique_ptr<Verb> make_host_drain() {
   return std::make_unique<Drain>();
 }

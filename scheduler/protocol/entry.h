@@ -75,6 +75,10 @@ enum class Verdict : std::uint8_t {
   kRefused = 2,  ///< The kernel answers, the agent does not ("agent down").
   kLeft = 3,     ///< Left gracefully.
 };
+/// It did not say that it goes.
+constexpr bool is_unreachable(Verdict verdict) {
+  return verdict == Verdict::kSilent || verdict == Verdict::kRefused;
+}
 
 /// Only healthy hosts get new work. A degraded one keeps what it has: it is slow or gray, and one
 /// slow member slows its whole gang.

@@ -35,6 +35,7 @@ entry::EndTicket read_end_ticket(gossip::Reader& in) {
 void write(gossip::Encoder& out, const entry::Admit& fact) {
   out.id(fact.host).u64(fact.authority).u64(fact.edition).bytes(fact.record);
   out.bytes(fact.signature).bytes(fact.ticket).text(fact.host_name);
+  out.boolean(fact.is_revoked).text(fact.by);
 }
 
 entry::Admit read_admit(gossip::Reader& in) {
@@ -46,6 +47,8 @@ entry::Admit read_admit(gossip::Reader& in) {
   fact.signature = in.text(gossip::kSignatureBytes);
   fact.ticket = in.text(gossip::kPublicKeyBytesMax);
   fact.host_name = in.text(kTicketNameBytesMax);
+  fact.is_revoked = in.boolean();
+  fact.by = in.text();
   return fact;
 }
 

@@ -46,6 +46,8 @@ struct Admit {
   std::string signature;
   std::string ticket;     ///< Its key; "" = the leader met the record, signed already.
   std::string host_name;  ///< As the host says.
+  bool is_revoked = false;  ///< As the record says: it is a member no more.
+  std::string by;           ///< Who revoked it.
   bool operator==(const Admit&) const = default;
 };
 
@@ -54,7 +56,7 @@ struct Admit {
 /// The elements behind the header of an entry.
 inline constexpr std::size_t kMakeTicketElements = 7;
 inline constexpr std::size_t kEndTicketElements = 2;
-inline constexpr std::size_t kAdmitElements = 7;
+inline constexpr std::size_t kAdmitElements = 9;
 void write(gossip::Encoder& out, const entry::MakeTicket& fact);
 void write(gossip::Encoder& out, const entry::EndTicket& fact);
 void write(gossip::Encoder& out, const entry::Admit& fact);

@@ -89,6 +89,13 @@ void on_admit(Step& step, const entry::Admit& fact) {
   const bool is_new = roll.find(fact.host) == nullptr;
   roll.admit(fact);
   step.result.admitted.push_back(fact.host);
+  if (fact.is_revoked) {
+    step.result.events.push_back(
+        {Severity::kWarn,
+         "host_revoked",
+         {{"host", fact.host.short_hex()}, {"name", fact.host_name}, {"by", fact.by}}});
+    return;
+  }
   step.result.events.push_back({Severity::kInfo,
                                 is_new ? "host_admitted" : "host_record_changed",
                                 {{"host", fact.host.short_hex()},

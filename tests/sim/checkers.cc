@@ -7,6 +7,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "crdt/rows/roll.h"
 #include "gossip/wire/wire.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
@@ -88,6 +89,25 @@ std::size_t copies_on(World& world, const std::vector<HostId>& voters, std::uint
         return holds_entry(disk.sealed(crdt::Environment::kRaft), key, term) ||
                holds_entry(disk.lost(), key, term) || snapshot_covers(disk, index);
       }));
+}
+
+/// Hosts that some running agent knows to be members no more: nobody tells them anything.
+std::set<HostId> revoked_in(World& world) {
+  std::set<HostId> revoked;
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (!world.is_running(host)) {
+      continue;
+    }
+    const crdt::HostStore& store = world.node(host).store();
+    for (const auto& [id, slot] : store.rows()) {
+      const crdt::Field* field = store.field(id, crdt::FieldId::kRoll);
+      const auto record = field == nullptr ? std::nullopt : crdt::decode_roll(field->bytes);
+      if (record.has_value() && record->revoked) {
+        revoked.insert(id);
+      }
+    }
+  }
+  return revoked;
 }
 
 }  // namespace
@@ -383,9 +403,10 @@ void SubmitsKept::at_end(World& world) {
 }
 
 void RowsConverge::at_end(World& world) {
+  const std::set<HostId> revoked = revoked_in(world);
   std::optional<std::uint64_t> digest;
   for (std::uint32_t host = 0; host < world.size(); ++host) {
-    if (!world.is_running(host)) {
+    if (!world.is_running(host) || revoked.contains(world.id(host))) {
       continue;
     }
     const agent::Node& node = world.node(host);
@@ -395,7 +416,7 @@ void RowsConverge::at_end(World& world) {
     digest = node.store().digest();
     for (const auto& [id, member] : node.membership().members()) {
       const auto position = world.find(id);
-      if (position.has_value() && world.is_running(*position) &&
+      if (position.has_value() && world.is_running(*position) && !revoked.contains(id) &&
           member.state != membership::MemberState::kAlive) {
         world.violation(name(), where(host) + " sees " + where(*position) + " " +
                                     std::string(membership::name_of(member.state)));

@@ -7,9 +7,11 @@
 #include <cstdlib>
 
 #include "agent/api/events.h"
+#include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "crdt/rows/roll.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/swarm.h"
 
@@ -112,6 +114,27 @@ class ClusterTest : public testing::Test {
     return hosts;
   }
 
+  /// Some voter that has ranks and does not lead.
+  std::uint32_t busy_host() const {
+    std::uint32_t host = 0;
+    while (host + 1 < world_->size() &&
+           (world_->farm(host).is_idle() || !votes(host) || seat(host).leads())) {
+      ++host;
+    }
+    return host;
+  }
+  bool is_revoked_at_all_but(std::uint32_t out) const {
+    for (std::uint32_t host = 0; host < world_->size(); ++host) {
+      const crdt::Field* field =
+          world_->node(host).store().field(world_->id(out), crdt::FieldId::kRoll);
+      const auto record = field == nullptr ? std::nullopt : crdt::decode_roll(field->bytes);
+      if (host != out && !(record.has_value() && record->revoked)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /// Through any node, of the target.
   agent::Response answer_of(std::uint32_t host, agent::Request request) {
     const std::uint64_t client = world_->ask(host, std::move(request));
@@ -130,6 +153,30 @@ class ClusterTest : public testing::Test {
   std::unique_ptr<World> world_;
   SubmitsKept* submits_ = nullptr;
 };
+
+TEST_F(ClusterTest, WhoIsRevokedIsOutAndItsJobsRunElsewhere) {
+  boot_and_settle();
+  for (std::size_t jobs = 0; jobs < world_->size() - 1; ++jobs) {
+    submit(leader(), 8, 40s);
+  }
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == world_->size() - 1; }, 20s));
+  const std::uint32_t out = busy_host();
+  const bool had_a_vote = votes(out);
+
+  agent::Request request;
+  request.verb = agent::Verb::kRevokeHost;
+  request.arguments = agent::encode_payload(agent::HostRef{world_->id(out)});
+  ASSERT_EQ(answer_of(leader(), request).status, agent::ResponseStatus::kOk);
+  const Instant said = world_->now();
+  ASSERT_TRUE(world_->run_until_true([&] { return is_revoked_at_all_but(out); }, 10s));
+  EXPECT_LE(world_->now() - said, 2s);
+
+  EXPECT_TRUE(drains(300s)) << "its job runs elsewhere, once its ranks must have ended";
+  EXPECT_EQ(state().hosts().at(world_->id(out)).verdict, scheduler::Verdict::kSilent);
+  EXPECT_TRUE(had_a_vote);
+  EXPECT_FALSE(votes(out));
+  EXPECT_TRUE(world_->farm(out).is_idle()) << "nobody renewed its grants";
+}
 
 TEST_F(ClusterTest, FiveAgentsAgreeAndElect) {
   boot_and_settle();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/api/admission.h"
+#include "agent/api/hosts.h"
 #include "tests/agent/node/bare_node.h"
 
 namespace muster::agent {
@@ -112,6 +113,39 @@ TEST_F(Join, WhoMayVoteIsGivenTheAuthority) {
   const auto info = decode_payload<JoinInfo>(answer->payload);
   ASSERT_TRUE(info.has_value());
   EXPECT_EQ(info->authority_secret, "the authority's secret");
+}
+
+TEST_F(Join, WhoIsRevokedIsShutOutAndDoesNotComeBack) {
+  make_ticket("t");
+  ASSERT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
+  note_admitted();
+  const std::string link = join_of(kNewcomer, "t").link_key;
+  ASSERT_TRUE(is_let_in(link, gossip::Sender::Kind::kHost));
+  for (const char* time : {"first", "again"}) {
+    const auto said = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kNewcomer})));
+    ASSERT_TRUE(said.has_value()) << time;
+    EXPECT_EQ(said->status, ResponseStatus::kOk) << time << ": " << said->text;
+    note_admitted();
+  }
+  EXPECT_TRUE(is_let_in(link, gossip::Sender::Kind::kNobody));
+  const crdt::Field* field = bare.node().store().field(kNewcomer, crdt::FieldId::kRoll);
+  ASSERT_NE(field, nullptr);
+  EXPECT_TRUE(crdt::decode_roll(field->bytes)->revoked);
+  EXPECT_EQ(field->version.sequence, Sequence(2)) << "said again, nothing changes";
+
+  const auto back = show(join_of(kNewcomer, "t"), "t");
+  EXPECT_EQ(back->status, ResponseStatus::kConflict) << "its old ticket";
+  make_ticket("u");
+  EXPECT_EQ(show(join_of(kNewcomer, "u"), "u")->status, ResponseStatus::kConflict) << "a new one";
+}
+
+TEST_F(Join, NobodyRevokesTheLeaderNorAStranger) {
+  const auto leader = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kSelf})));
+  EXPECT_EQ(leader->status, ResponseStatus::kConflict);
+  EXPECT_NE(leader->text.find("let another one lead first"), std::string::npos) << leader->text;
+  const auto stranger = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kNewcomer})));
+  EXPECT_EQ(stranger->status, ResponseStatus::kNotFound);
+  EXPECT_EQ(bare.ask(request(Verb::kRevokeHost, "garbage"))->status, ResponseStatus::kNotFound);
 }
 
 TEST_F(Join, ATicketIsForJoiningAlone) {

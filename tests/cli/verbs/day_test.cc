@@ -160,7 +160,9 @@ TEST(HostOrders, EachNamesItsHost) {
        {std::tuple{std::vector<std::string>{"hosts", "undrain", "b"}, Verb::kUndrain,
                    "host b undrained\n"},
         std::tuple{std::vector<std::string>{"hosts", "remove", "b"}, Verb::kRemoveHost,
-                   "host b removed\n"}}) {
+                   "host b removed\n"},
+        std::tuple{std::vector<std::string>{"hosts", "revoke", "b"}, Verb::kRevokeHost,
+                   "host b revoked\n"}}) {
     FakeWorld world;
     world.answers_in_turn({answer_with(sample_hosts()), agent::Response()});
     EXPECT_EQ(world.output_of(words), said);

@@ -21,7 +21,8 @@ class Tickets : public OneLeader {
   }
   ClientReply admit(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
                     const std::string& name = "n") {
-    return say(entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name});
+    return say(
+        entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name, false, ""});
   }
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
   bool is_member(std::uint64_t host) {
@@ -106,8 +107,8 @@ TEST_F(Tickets, TheNewestRecordOfAHostCounts) {
   admit(1, "t", 3);
   admit(1, "t", 2);
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->edition, 3U);
-  give(input::RollMet{{entry::Admit{host_id(1), 2, 1, "new", "s", "", ""},
-                       entry::Admit{host_id(2), 1, 1, "old", "s", "", ""}}});
+  give(input::RollMet{{entry::Admit{host_id(1), 2, 1, "new", "s", "", "", false, ""},
+                       entry::Admit{host_id(2), 1, 1, "old", "s", "", "", false, ""}}});
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "new") << "a later authority";
   EXPECT_TRUE(is_member(2)) << "the log lacked it";
 }

@@ -64,7 +64,7 @@ std::vector<Entry> every_entry() {
           entry::RemoveHost{host, "bob"},
           entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", "bob"},
           entry::EndTicket{"key", "bob"},
-          entry::Admit{host, 1, 2, "record", "signature", "key", "gpu7"}};
+          entry::Admit{host, 1, 2, "record", "signature", "key", "gpu7", true, "ann@a"}};
 }
 
 std::vector<AgentMessage> every_message() {
