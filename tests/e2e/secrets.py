@@ -1,0 +1,202 @@
+"""Nothing that is secret is seen where it has no business: seeds of keys and secrets of tickets are
+searched for in files, logs, arguments, environments, answers and on the wire."""
+
+import base64
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
+
+from lab import MUSTER, Failure, Lab, wait_for  # noqa: E402
+
+BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7480"))
+SEED_BYTES = 32
+SUM_BYTES = 4
+#: As a job's name, it crosses the wire from one host to another.
+CANARY = "canary-5d1f0c7e2b"
+ALL_FRAMES = 0x0003
+#: What a membership record in id/ begins with, in front of the link seed; msgpack.
+RECORD_HEAD = b"\x97\x01\xc4\x20"
+#: The key of the identity's seed in id/, which LMDB keeps right in front of it.
+IDENTITY_KEY = b"key/seed"
+BYTES_HEAD = b"\xc4\x20"
+VERBS = (["hosts"], ["quorum"], ["jobs"], ["events", "-n", "1000"], ["ticket", "list"], ["version"],
+         ["show", "1"], ["why", "1"], ["usage"], ["hosts", "show", "a"], ["why-host", "a"])
+
+
+class Capture:
+    """All frames of the loopback; a context manager. `why_not` when this machine does not let us."""
+
+    def __init__(self):
+        self.frames = []
+        self.why_not = ""
+        self._ends = threading.Event()
+        self._thread = None
+        try:
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                         socket.htons(ALL_FRAMES))
+            self._socket.bind(("lo", 0))
+            self._socket.settimeout(0.1)
+        except OSError as error:
+            self.why_not = str(error)
+
+    def __enter__(self):
+        if not self.why_not:
+            self._thread = threading.Thread(target=self._read, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ends.set()
+        if self._thread:
+            self._thread.join()
+            self._socket.close()
+
+    def _read(self):
+        while not self._ends.is_set():
+            try:
+                self.frames.append(self._socket.recv(1 << 16))
+            except TimeoutError:
+                pass
+
+    def holds(self, needle):
+        return any(needle in frame for frame in list(self.frames))
+
+
+def secret_of_ticket(line):
+    """Its last 32 bytes but the checksum."""
+    letters = line.strip().partition(".")[2]
+    content = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    return content[-SUM_BYTES - SEED_BYTES:-SUM_BYTES]
+
+
+def seeds_of(agent):
+    """(identity seed, link seed, authority seed or nothing) as the host keeps them."""
+    content = (agent.data / "id" / "data.mdb").read_bytes()
+    at = content.find(IDENTITY_KEY)
+    if at < 0:
+        raise Failure(f"no identity is found in id/ of {agent.name}")
+    identity = content[at + len(IDENTITY_KEY):at + len(IDENTITY_KEY) + SEED_BYTES]
+    at = content.find(RECORD_HEAD)
+    if at < 0:
+        raise Failure(f"no membership record is found in id/ of {agent.name}")
+    at += len(RECORD_HEAD)
+    link = content[at:at + SEED_BYTES]
+    at += SEED_BYTES + len(BYTES_HEAD) + SEED_BYTES  # Behind the authority's public key.
+    has_seed = content[at:at + len(BYTES_HEAD)] == BYTES_HEAD
+    at += len(BYTES_HEAD)
+    return identity, link, content[at:at + SEED_BYTES] if has_seed else None
+
+
+def forms_of(secret):
+    """As people and programs write bytes."""
+    plain = base64.b64encode(secret).rstrip(b"=")
+    return {secret, secret.hex().encode(), secret.hex().upper().encode(), plain,
+            base64.urlsafe_b64encode(secret).rstrip(b"=")}
+
+
+def texts(lab):
+    """(where, bytes) of everything that a host keeps, says or is started with."""
+    for path in sorted(lab.directory.rglob("*")):
+        if path.is_file() and path.suffix != ".ticket":
+            yield str(path.relative_to(lab.directory)), path.read_bytes()
+    for agent in lab.live():
+        for pid in agent.pids():
+            for name in ("cmdline", "environ"):
+                yield f"{name} of {agent.name}", pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
+        for verb in VERBS:
+            for more in ([], ["--json"]):
+                _, out, err = agent.cli(*verb, *more)
+                yield f"`muster {' '.join(verb + more)}` on {agent.name}", (out + err).encode()
+
+
+def places(lab, secret, all_texts):
+    needles = forms_of(secret)
+    return [where for where, text in all_texts if any(needle in text for needle in needles)]
+
+
+def check_modes(lab):
+    """What holds secrets is its owner's alone."""
+    for agent in lab.live():
+        for path in [agent.data / "agent.sock", *(agent.data / "id").rglob("*"), agent.data / "id",
+                     agent.data / "raft", agent.data / "state", agent.data / "grants"]:
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode & 0o077:
+                raise Failure(f"{path} may be used by others: {mode:o}")
+
+
+def join_by_stdin(agent, line):
+    done = subprocess.run([str(MUSTER), "join", "-"], input=line, text=True, capture_output=True,
+                          timeout=30, env=dict(os.environ, MUSTER_DATA_DIR=str(agent.data)))
+    if done.returncode != 0:
+        raise Failure(f"join -: {done.stderr}")
+
+
+def make_cluster(lab):
+    """Three founders, one host that may not vote and joins by stdin; a job of all of them."""
+    for name in "abc":
+        lab[name].start()
+    wait_for("a leader", lambda: (lab["a"].ask("quorum") or {}).get("leader"), 30)
+    plain = wait_for("a ticket", lambda: lab["a"].cli("ticket", "--uses", "1")[1], 10)
+    lab.ticket_of = lambda name: lab.directory / "none.ticket"
+    lab["d"].start()
+    wait_for("the agent of d", lambda: (lab["d"].data / "agent.sock").exists(), 10)
+    join_by_stdin(lab["d"], plain)
+    wait_for("all four", lambda: len((lab["d"].ask("hosts") or {"hosts": []})["hosts"]) == 4, 20)
+    wait_for("a job of all of them", lambda: lab["d"].cli(
+        "submit", "--gpus", "32", "--name", CANARY, "--", "sleep", "60")[0] == 0, 20)
+    wait_for("its ranks", lambda: [job["state"] for job in (
+        lab["a"].ask("jobs") or {"jobs": []})["jobs"]] == ["running"], 20)
+    return plain
+
+
+def main():
+    seen = []
+    with Capture() as wire, Lab("abcd", base_port=BASE_PORT) as lab:
+        plain = make_cluster(lab)
+        founding = (lab.directory / "founding.ticket").read_text()
+        hosts = (lab.directory / "hosts.ticket").read_text()
+        check_modes(lab)
+        all_texts = list(texts(lab))
+        secrets = {f"the secret of the {name} ticket": (secret_of_ticket(line), set())
+                   for name, line in (("founding", founding), ("hosts'", hosts), ("one-use", plain))}
+        authority = seeds_of(lab["a"])[2]
+        for agent in lab.live():
+            identity, link, its_authority = seeds_of(agent)
+            home = {f"{agent.name}/id/data.mdb"}
+            secrets[f"the identity seed of {agent.name}"] = (identity, home)
+            secrets[f"the link seed of {agent.name}"] = (link, home)
+            if (its_authority == authority) != (agent.name != "d"):
+                raise Failure(f"the authority's secret is not with voters alone: {agent.name}")
+        secrets["the authority's seed"] = (authority, {f"{n}/id/data.mdb" for n in "abc"})
+        for what, (secret, homes) in secrets.items():
+            found = set(places(lab, secret, all_texts))
+            if not homes <= found:
+                raise Failure(f"{what} is not found where it lies: the search is blind")
+            seen += [f"{what}: {where}" for where in sorted(found - homes)]
+            seen += [f"{what}: on the wire"] if wire.holds(secret) else []
+        for line in (founding, hosts, plain):
+            seen += [f"a ticket's line: {where}" for where, text in all_texts
+                     if line.strip().encode() in text]
+        if not any(CANARY.encode() in text for _, text in all_texts):
+            raise Failure("the job's name is nowhere: the search is blind")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+            own.sendto(b"seen:" + CANARY.encode(), ("127.0.0.1", 9))
+        if wire.why_not:
+            print(f"LEFT OUT: the wire is not looked at: {wire.why_not}")
+            return 1 if os.environ.get("MUSTER_NO_SKIP") == "1" else 0
+        wait_for("our own datagram", lambda: wire.holds(b"seen:" + CANARY.encode()), 5)
+        seen += ["the name of a job: on the wire"] if any(
+            CANARY.encode() in frame and b"seen:" not in frame for frame in wire.frames) else []
+    print(f"secrets_seen {len(seen)}")
+    print("\n".join(seen))
+    return 1 if seen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
