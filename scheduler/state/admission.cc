@@ -80,7 +80,12 @@ void on_admit(Step& step, const entry::Admit& fact) {
     }
   }
   if (!roll.is_news(fact)) {
-    return;  // Said again, or a newer one is known: that one counts.
+    // Said again, or a newer one is known: that one counts. Only who threw a host out has to know.
+    const AdmittedHost* known = roll.find(fact.host);
+    if (fact.is_revoked && known->record != fact.record) {
+      step.reject(ErrorCode::kConflict, "the host's record changed in this moment: say it again");
+    }
+    return;
   }
   if (roll.hosts().size() >= kAdmittedMax && roll.find(fact.host) == nullptr) {
     step.reject(ErrorCode::kUnavailable, "the roll is full");

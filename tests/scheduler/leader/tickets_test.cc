@@ -48,6 +48,18 @@ TEST_F(Tickets, ALostAnswerIsRepeatedForNothing) {
   EXPECT_FALSE(is_done(admit(2, "t")));
 }
 
+TEST_F(Tickets, WhoThrowsAHostOutIsToldWhenItJoinedAnewInThatMoment) {
+  make("t");
+  admit(1, "t");
+  entry::Admit revoked{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"};
+  EXPECT_TRUE(is_done(admit(1, "t", 2)));
+  EXPECT_FALSE(is_done(say(revoked))) << "of the edition that the log gave to the other";
+  revoked.edition = 3;
+  EXPECT_TRUE(is_done(say(revoked)));
+  EXPECT_TRUE(is_done(say(revoked))) << "said again";
+  EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "revoked");
+}
+
 TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {
   make("t", 1, 60s);
   pass(50s);
