@@ -9,6 +9,10 @@
 namespace muster::agent {
 namespace {
 
+/// Whoever takes turns is complained about so often in a period; drops are all counted.
+constexpr std::size_t kComplaintsMax = 20;
+constexpr Duration kComplaintsPeriod = std::chrono::minutes(1);
+
 ClusterId recovered_cluster(const crdt::Records& records) {
   const auto found = records.find(std::string(kClusterKey));
   return found == records.end() ? ClusterId() : ClusterId::from_bytes(found->second);
@@ -76,6 +80,14 @@ void Admission::complain(Severity severity, std::string_view what, const gossip:
   if (complaint_about_ == envelope.from) {
     return;
   }
+  if (outbox.now() - complaints_since_ >= kComplaintsPeriod) {
+    complaints_since_ = outbox.now();
+    complaints_ = 0;
+  }
+  if (complaints_ >= kComplaintsMax) {
+    return;
+  }
+  ++complaints_;
   complaint_about_ = envelope.from;
   outbox.emit(severity, what,
               {{"host", envelope.from.short_hex()},

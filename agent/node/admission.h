@@ -82,6 +82,8 @@ class Admission {
   RowGate gate_;
   std::uint64_t dropped_count_ = 0;
   HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
+  Instant complaints_since_ = kLongAgo;
+  std::size_t complaints_ = 0;  ///< Since then.
 };
 
 }  // namespace muster::agent

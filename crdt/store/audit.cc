@@ -1,6 +1,7 @@
 #include "crdt/store/audit.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "gossip/base/check.h"
@@ -11,12 +12,14 @@ namespace {
 /// Peers whose version we lack; more wait for their next ack.
 constexpr std::size_t kBehindMax = 1024;
 
+/// Each once, however often it was asked for.
 void send_whole(HostId to, const std::vector<HostId>& hosts, const HeldRows& held,
                 std::vector<RowsMessage>& messages) {
   std::vector<RowOf> rows;
+  std::set<HostId> sent;
   for (const HostId& host : hosts) {
     const HeldRow* found = held.find(host);
-    if (found != nullptr) {
+    if (found != nullptr && sent.insert(host).second) {
       rows.push_back({host, found->row});
     }
   }

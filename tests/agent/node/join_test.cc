@@ -218,5 +218,24 @@ TEST_F(Join, AMessageCountsAsOfWhomItsLinkProves) {
   EXPECT_EQ(bare.node().dropped_count(), dropped + 4);
 }
 
+TEST_F(Join, WhoeverTakesTurnsToBeRefusedIsNotLoggedForEver) {
+  const std::uint64_t dropped = bare.node().dropped_count();
+  for (int times = 0; times < 500; ++times) {
+    for (const HostId& from : {kNewcomer, HostId::from_bytes("another_________")}) {
+      gossip::Envelope said =
+          BareNode::envelope(gossip::MessageType::kHello, bare.node().cluster());
+      said.from = from;
+      bare.feed(gossip::Received{kRoute,
+                                 gossip::Channel::kControl,
+                                 gossip::encode(said, "\x90"),
+                                 {},
+                                 {gossip::Sender::Kind::kHost, from}});
+    }
+  }
+  EXPECT_EQ(bare.node().dropped_count(), dropped + 1000) << "all are counted";
+  EXPECT_LE(bare.count("not_allowed"), 20U);
+  EXPECT_GE(bare.count("not_allowed"), 2U);
+}
+
 }  // namespace
 }  // namespace muster::agent

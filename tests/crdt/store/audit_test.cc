@@ -105,5 +105,14 @@ TEST_F(AuditTest, AnAuditIsAnsweredWithDigestsExactlyWhenTheyDiffer) {
   EXPECT_EQ(rest.rows[0].host, host('a'));
 }
 
+TEST_F(AuditTest, ARowThatIsWantedManyTimesIsSentOnce) {
+  hold(rows_, host('a'), 1);
+  RowsBody question;
+  question.want.assign(1000, host('a'));
+  question.digests.assign(1000, {host('a'), 1});
+  audit_.answer(host('b'), question, rows_, messages_);
+  EXPECT_EQ(only_body().rows.size(), 1U);
+}
+
 }  // namespace
 }  // namespace muster::crdt
