@@ -1,6 +1,5 @@
 #include "gossip/edge/tcp_knock.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,27 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include "gossip/edge/kernel_address.h"
+
 namespace muster::gossip {
 namespace {
-
-constexpr std::size_t kMappedPrefixBytes = 12;
-
-socklen_t fill_address(const Endpoint& to, sockaddr_storage& storage) {
-  if (to.is_ipv4()) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(to.port);
-    std::memcpy(&address.sin_addr, to.ip.data() + kMappedPrefixBytes, sizeof address.sin_addr);
-    std::memcpy(&storage, &address, sizeof address);
-    return sizeof address;
-  }
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_port = htons(to.port);
-  std::memcpy(&address.sin6_addr, to.ip.data(), sizeof address.sin6_addr);
-  std::memcpy(&storage, &address, sizeof address);
-  return sizeof address;
-}
 
 KnockAnswer answer_of(int error) {
   if (error == 0) {
