@@ -52,4 +52,14 @@ std::vector<ConnectionMark> RouteTable::take_out(std::string_view key) {
   return found;
 }
 
+void RouteTable::forget_proven() {
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (!entry->key.empty()) {
+      forget(entry->route);
+    }
+    entry = next;
+  }
+}
+
 }  // namespace muster::gossip

@@ -34,6 +34,8 @@ class RouteTable {
   void forget(Route route);
   /// Forgets the routes of the connections that proved this key, and says which these are.
   std::vector<ConnectionMark> take_out(std::string_view key);
+  /// Forgets the routes of all connections that proved a key.
+  void forget_proven();
   std::size_t size() const { return by_address_.size(); }
 
  private:

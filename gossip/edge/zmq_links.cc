@@ -42,9 +42,7 @@ void ZmqLinks::dial_with(const DialWith& with) {
   if (std::exchange(dials_with_, with.key) == with.key) {
     return;
   }
-  while (!links_.empty()) {
-    drop(Endpoint(links_.begin()->first.second));
-  }
+  drop_all();
 }
 
 /// Null when we were given none.
@@ -169,6 +167,12 @@ void ZmqLinks::drop(const Endpoint& peer) {
       unsettled_.erase(link->first);
       links_.erase(link);
     }
+  }
+}
+
+void ZmqLinks::drop_all() {
+  while (!links_.empty()) {
+    drop(Endpoint(links_.begin()->first.second));
   }
 }
 

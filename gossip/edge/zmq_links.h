@@ -50,6 +50,7 @@ class ZmqLinks {
 
   void send(const Send& send);
   void drop(const Endpoint& peer);
+  void drop_all();
   /// As ZmqTransport's of the same name.
   void expect(const Expect& expect);
   void dial_with(const DialWith& with);

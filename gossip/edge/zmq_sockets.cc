@@ -1,11 +1,13 @@
 #include "gossip/edge/zmq_sockets.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "gossip/base/check.h"
 #include "gossip/edge/connection_mark.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/wire.h"
@@ -27,7 +29,6 @@ constexpr int kAnswerQueue = 256;
 constexpr int kInQueue = 32;
 /// What CURVE adds to a frame. libzmq's limit of size counts it.
 constexpr std::size_t kCurveBytes = 33;
-constexpr int kBacklog = 4096;
 /// Of libzmq sockets in the context, monitors included; connections do not count.
 constexpr int kSocketsMax = 64;
 /// What comes in has an io thread of its own: its handshakes, of which anybody may ask for many and
@@ -39,6 +40,7 @@ constexpr std::uint64_t kInThread = 1 << 1;
 /// ZMQ_ZAP_ENFORCE_DOMAIN: nobody answers for the domain, nobody comes in. The header of 4.3.4
 /// hides the number as a draft; the library honours it.
 constexpr int kZapEnforceDomain = 93;
+constexpr SocketIndex kInSockets[] = {kControlIn, kBulkIn};
 /// sun_path holds 108 bytes, terminating zero included.
 constexpr std::size_t kIpcPathMax = 107;
 
@@ -58,21 +60,6 @@ std::optional<Endpoint> endpoint_of(std::string_view address) {
   return Endpoint::parse(address.substr(kScheme.size()), 0);
 }
 
-Error bind_error(int error, const Endpoint& endpoint) {
-  if (error == EADDRINUSE) {
-    return {ErrorCode::kConflict,
-            "port " + std::to_string(endpoint.port) + " on " + endpoint.ip_text() +
-                " is in use: stop the agent that holds it, or choose another one with "
-                "--listen IP:PORT (port 0 = any)"};
-  }
-  if (error == EADDRNOTAVAIL || error == ENODEV) {
-    return {ErrorCode::kInvalid, endpoint.ip_text() +
-                                     " is no address of this host: give one of its own with "
-                                     "--listen IP:PORT"};
-  }
-  return {ErrorCode::kIo, "cannot listen on " + endpoint.text() + ": " + zmq_strerror(error)};
-}
-
 /// "" when libzmq knows nothing of that name about the message.
 std::string property_of(const zmq::message_t& frame, const char* name) {
   const char* text = zmq_msg_gets(frame.handle(), name);
@@ -90,6 +77,9 @@ SocketIndex out_of(Channel channel) {
 bool is_out(std::size_t index) {
   return index == kControlOut || index == kBulkOut;
 }
+std::size_t listener_at(std::size_t index) {
+  return index == kControlIn ? 0 : 1;
+}
 Channel channel_of(std::size_t index) {
   return index == kBulkIn || index == kBulkOut ? Channel::kBulk : Channel::kControl;
 }
@@ -104,8 +94,8 @@ Status ZmqSockets::open(const ZmqTransport::Options& options, const AdmittedKeys
     sockets_[kCli].set(zmq::sockopt::linger, static_cast<int>(to_ms(options.last_answers)));
     make_monitor(kControlOut);
     make_monitor(kBulkOut);
-    zap_.emplace(context_, keys);
-    for (const SocketIndex index : {kControlIn, kBulkIn}) {
+    zap_.emplace(context_, keys, accepted_);
+    for (const SocketIndex index : kInSockets) {
       lock(index, options.link);
       zap_->watch(sockets_[index]);
     }
@@ -113,11 +103,8 @@ Status ZmqSockets::open(const ZmqTransport::Options& options, const AdmittedKeys
     for (std::size_t place = 0; place < kWaitedCount; ++place) {
       places_[place].fd = socket_at(place).get(zmq::sockopt::fd);
     }
-    Status bound = options.listens ? bind_tcp(kControlIn, options.control) : ok();
-    if (bound && options.listens) {
-      bound = bind_tcp(kBulkIn, options.bulk);
-    }
-    return bound ? bind_cli(options.ipc_path) : bound;
+    const Status listens = options.listens ? listen_on(options) : ok();
+    return listens ? bind_cli(options.ipc_path) : listens;
   } catch (const zmq::error_t& error) {
     return Error{ErrorCode::kIo, std::string("cannot open the transport: ") + error.what()};
   }
@@ -140,7 +127,6 @@ void ZmqSockets::make_socket(SocketIndex index) {
     socket.set(zmq::sockopt::connect_timeout, kConnectMs);
   } else {
     socket.set(zmq::sockopt::sndhwm, kAnswerQueue);
-    socket.set(zmq::sockopt::backlog, kBacklog);
   }
   sockets_[index] = std::move(socket);
 }
@@ -174,20 +160,57 @@ void ZmqSockets::make_monitor(SocketIndex index) {
   monitors_[monitor_of(channel_of(index)) - kSocketCount] = std::move(monitor);
 }
 
-Status ZmqSockets::bind_tcp(SocketIndex index, const Endpoint& endpoint) {
-  zmq::socket_t& socket = sockets_[index];
-  socket.set(zmq::sockopt::ipv6, !endpoint.is_ipv4());
-  try {
-    socket.bind(address_of(endpoint));
-  } catch (const zmq::error_t& error) {
-    return bind_error(error.num(), endpoint);
+Status ZmqSockets::listen_on(const ZmqTransport::Options& options) {
+  for (const SocketIndex index : kInSockets) {
+    TcpListener& listener = listeners_[listener_at(index)];
+    const Status opened = listener.open(index == kControlIn ? options.control : options.bulk);
+    if (!opened) {
+      return opened;
+    }
+    const int fd = listener.copy();
+    if (fd < 0) {
+      return Error{ErrorCode::kIo,
+                   "cannot listen on " + listener.endpoint().text() + ": no descriptor is left"};
+    }
+    bind_tcp(index, fd);
   }
-  const auto bound = endpoint_of(socket.get(zmq::sockopt::last_endpoint));
-  if (!bound.has_value()) {
-    return Error{ErrorCode::kIo, "cannot read back the port of " + endpoint.text()};
-  }
-  listening_[index] = *bound;
   return ok();
+}
+
+/// From now on libzmq accepts on `fd`, and closes it in the end. It cannot fail: there is no
+/// address to resolve or to take.
+void ZmqSockets::bind_tcp(SocketIndex index, int fd) {
+  sockets_[index].set(zmq::sockopt::use_fd, fd);
+  const std::string address = address_of(listeners_[listener_at(index)].endpoint());
+  CHECK(zmq_bind(sockets_[index].handle(), address.c_str()) == 0);
+}
+
+/// A bound socket takes a new key at its next bind only. Unbinding leaves its connections open and
+/// deaf, and its listener goes on accepting, as the old one, until the io thread closes it. Both
+/// were measured.
+bool ZmqSockets::rekey(const LinkKeys& own) {
+  std::array<int, AcceptedConnections::kListeners> fds{-1, -1};
+  const bool listens = listeners_[0].is_open();
+  for (std::size_t i = 0; i < fds.size() && listens; ++i) {
+    fds[i] = listeners_[i].copy();
+    if (fds[i] < 0) {
+      std::for_each(fds.begin(), fds.begin() + static_cast<std::ptrdiff_t>(i), close);
+      return false;
+    }
+  }
+  if (listens) {
+    accepted_.end_all();
+  }
+  for (const SocketIndex index : kInSockets) {
+    zmq::socket_t& socket = sockets_[index];
+    socket.set(zmq::sockopt::curve_secretkey, own.secret_key);
+    if (listens) {
+      const std::string bound = socket.get(zmq::sockopt::last_endpoint);
+      CHECK(zmq_unbind(socket.handle(), bound.c_str()) == 0);
+      bind_tcp(index, fds[listener_at(index)]);
+    }
+  }
+  return true;
 }
 
 Status ZmqSockets::bind_cli(const std::string& path) {

@@ -14,8 +14,10 @@
 #include <zmq.hpp>
 
 #include "gossip/base/result.h"
+#include "gossip/edge/accepted_connections.h"
 #include "gossip/edge/admitted_keys.h"
 #include "gossip/edge/link_keys.h"
+#include "gossip/edge/tcp_listener.h"
 #include "gossip/edge/zmq_transport.h"
 #include "gossip/edge/zmq_zap.h"
 #include "gossip/wire/transport.h"
@@ -29,6 +31,8 @@ inline constexpr std::size_t kWaitedCount = kSocketCount + 2;
 SocketIndex in_of(Channel channel);
 SocketIndex out_of(Channel channel);
 bool is_out(std::size_t index);
+/// Where the listener of an `in` socket stands among them.
+std::size_t listener_at(std::size_t index);
 Channel channel_of(std::size_t index);
 
 enum class SendOutcome { kSent, kQueueFull, kUnreachable };
@@ -59,7 +63,12 @@ class ZmqSockets {
   /// Makes and binds all of them; errors as ZmqTransport::open(). Lets in whom `keys` knows, which
   /// outlives this.
   Status open(const ZmqTransport::Options& options, const AdmittedKeys& keys);
-  Endpoint listening(Channel channel) const { return listening_[in_of(channel)]; }
+  Endpoint listening(Channel channel) const {
+    return listeners_[listener_at(in_of(channel))].endpoint();
+  }
+  /// Proves `own` to whoever comes in from now on, and ends all that came in. False when there is
+  /// no descriptor for it: then nothing has changed.
+  bool rekey(const LinkKeys& own);
 
   /// Dials as `own`, and only him who proves `expected`. False when libzmq refuses at once: no
   /// descriptor, no such address. `id` is never used again.
@@ -82,7 +91,8 @@ class ZmqSockets {
   void make_socket(SocketIndex index);
   void lock(SocketIndex index, const LinkKeys& own);
   void make_monitor(SocketIndex index);
-  Status bind_tcp(SocketIndex index, const Endpoint& endpoint);
+  Status listen_on(const ZmqTransport::Options& options);
+  void bind_tcp(SocketIndex index, int fd);
   Status bind_cli(const std::string& path);
   bool receive(std::size_t place, zmq::message_t& frame);
   zmq::socket_t& socket_at(std::size_t place);
@@ -96,12 +106,14 @@ class ZmqSockets {
     bool ready = true;
   };
 
+  AcceptedConnections accepted_;
   zmq::context_t context_;
   std::optional<ZmqZap> zap_;  ///< Ends after the sockets it watches, before the context.
   std::array<zmq::socket_t, kSocketCount> sockets_;
   std::array<zmq::socket_t, kWaitedCount - kSocketCount> monitors_;  ///< Of the two out sockets.
   std::array<Place, kWaitedCount> places_;
-  std::array<Endpoint, kSocketCount> listening_;
+  /// libzmq accepts on copies. They close first: nobody is kept waiting while the others end.
+  std::array<TcpListener, AcceptedConnections::kListeners> listeners_;
 };
 
 }  // namespace muster::gossip

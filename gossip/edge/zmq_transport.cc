@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "gossip/base/check.h"
 #include "gossip/edge/admitted_keys.h"
 #include "gossip/edge/boot_clock.h"
 #include "gossip/edge/connection_mark.h"
@@ -30,6 +31,7 @@ class ZmqTransport::Impl {
   ZmqLinks& links() { return links_; }
   void reply(const Reply& reply);
   void admit(const Admit& admit);
+  void rekey(LinkKeys link);
   bool wait(Duration timeout, std::span<const int> extra_fds);
   bool readable(int fd) const {
     return std::find(readable_.begin(), readable_.end(), fd) != readable_.end();
@@ -37,6 +39,8 @@ class ZmqTransport::Impl {
   std::vector<TransportInput> take_inputs();
 
  private:
+  void try_rekey();
+  Instant next_deadline() const { return std::min(links_.next_deadline(), rekey_at_); }
   bool read_message(std::size_t index, std::vector<TransportInput>& inputs,
                     std::size_t& bytes_read);
   bool attribute(std::size_t index, Incoming& message, Received& received);
@@ -50,6 +54,8 @@ class ZmqTransport::Impl {
   RouteTable routes_;
   std::size_t next_socket_ = 0;  ///< Who is read first next turn: nobody starves in a flood.
   std::vector<int> readable_;
+  std::optional<LinkKeys> next_link_;  ///< Waits for a descriptor.
+  Instant rekey_at_ = kNever;          ///< When it is tried again.
 };
 
 Status ZmqTransport::Impl::open() {
@@ -81,6 +87,26 @@ void ZmqTransport::Impl::admit(const Admit& admit) {
   links_.take_out(admit.key);
 }
 
+void ZmqTransport::Impl::rekey(LinkKeys link) {
+  CHECK(link.are_keys());
+  next_link_ = std::move(link);
+  try_rekey();
+}
+
+void ZmqTransport::Impl::try_rekey() {
+  if (!sockets_.rekey(*next_link_)) {
+    ++stats_.rekeys_put_off;
+    rekey_at_ = boot_now() + kRekeyRetry;
+    return;
+  }
+  ++stats_.rekeys;
+  rekey_at_ = kNever;
+  options_.link = std::move(*next_link_);
+  next_link_.reset();
+  routes_.forget_proven();
+  links_.drop_all();
+}
+
 void ZmqTransport::Impl::reply(const Reply& reply) {
   if (reply.bytes.empty() || reply.bytes.size() > kMessageBytesMax) {
     ++stats_.dropped_too_large;
@@ -108,7 +134,7 @@ void ZmqTransport::Impl::reply(const Reply& reply) {
 // Incoming.
 
 bool ZmqTransport::Impl::wait(Duration timeout, std::span<const int> extra_fds) {
-  const Duration until_timer = links_.next_deadline() - boot_now();
+  const Duration until_timer = next_deadline() - boot_now();
   const Duration sleep = !links_.has_events()
                              ? std::clamp(std::min(timeout, until_timer), Duration(0), timeout)
                              : Duration(0);
@@ -125,10 +151,13 @@ bool ZmqTransport::Impl::wait(Duration timeout, std::span<const int> extra_fds) 
       readable_.push_back(extra_fds[i]);
     }
   }
-  return any || links_.has_events() || boot_now() >= links_.next_deadline();
+  return any || links_.has_events() || boot_now() >= next_deadline();
 }
 
 std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
+  if (boot_now() >= rekey_at_) {
+    try_rekey();
+  }
   std::vector<TransportInput> inputs = links_.take_events(boot_now());
   std::size_t silent = 0;
   std::size_t bytes = 0;
@@ -241,6 +270,9 @@ void ZmqTransport::expect(const Expect& expect) {
 }
 void ZmqTransport::dial_with(const DialWith& with) {
   impl_->links().dial_with(with);
+}
+void ZmqTransport::rekey(LinkKeys link) {
+  impl_->rekey(std::move(link));
 }
 bool ZmqTransport::readable(int extra_fd) const {
   return impl_->readable(extra_fd);

@@ -51,6 +51,8 @@ inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
 inline constexpr Duration kLinkIdleMin = std::chrono::seconds(1);
 /// How long the knock after a lost link may stay unanswered.
 inline constexpr Duration kKnockTimeout = std::chrono::milliseconds(300);
+/// Between two tries of a rekey() that found no descriptor.
+inline constexpr Duration kRekeyRetry = std::chrono::milliseconds(50);
 /// A larger frame that begins as no message does ends its connection. Smaller ones are left to
 /// whoever decodes them: they fill no memory.
 inline constexpr std::size_t kSmallFrameBytes = 4096;
@@ -62,7 +64,7 @@ class ZmqTransport {
     Endpoint bulk;     ///< Listens here; port 0 = any.
     /// False: there is no port, nobody can come in over TCP. Links and the CLI's socket work.
     bool listens = true;
-    LinkKeys link;                   ///< What this host proves itself with, both ways.
+    LinkKeys link;                   ///< What this host proves itself with, both ways, at first.
     std::optional<LinkKeys> ticket;  ///< For DialWith{kTicket}.
     std::string ipc_path;            ///< Unix socket of the CLI, made with mode 0600. "" = none.
     /// When it is closed, answers to the CLI that are on their way may take so long.
@@ -104,6 +106,8 @@ class ZmqTransport {
     std::uint64_t refused_no_curve = 0;
     std::uint64_t refused_malformed = 0;
     std::uint64_t refused_by_peer = 0;  ///< Our own dials that others do not admit.
+    std::uint64_t rekeys = 0;
+    std::uint64_t rekeys_put_off = 0;  ///< Tries of rekey() that found no descriptor.
     bool operator==(const Stats&) const = default;
   };
 
@@ -129,6 +133,14 @@ class ZmqTransport {
   void expect(const Expect& expect);
   /// Begins with the link key. A change drops all links: the next send dials as the other one.
   void dial_with(const DialWith& with);
+  /// Proves itself with this pair (are_keys()) from now on, both ways, on the ports it had. Every
+  /// connection is ended in the same step: those that came in at once, whether or not they ever
+  /// spoke, so that their peers see an end and dial anew; links as by drop(), so that the next send
+  /// dials with the new pair. Routes to hosts do not work any more, those of the CLI do. No port is
+  /// free in between, so nobody is refused: who dials meanwhile waits and meets the new key, or, in
+  /// the first millisecond, is ended and dials once more. Where no descriptor is left for it, all
+  /// stays as it was, and is tried again every kRekeyRetry by wait() and take_inputs().
+  void rekey(LinkKeys link);
 
   /// Sleeps until take_inputs() may have something, one of `extra_fds` is readable, or `timeout`
   /// has passed. True in the first two cases. Our own timers cut the sleep short.

@@ -31,9 +31,10 @@ std::vector<std::string> reply_of(std::string request_id, const char* status, co
 
 }  // namespace
 
-ZmqZap::ZmqZap(zmq::context_t& context, const AdmittedKeys& keys)
+ZmqZap::ZmqZap(zmq::context_t& context, const AdmittedKeys& keys, AcceptedConnections& connections)
     : context_(context),
       keys_(keys),
+      connections_(connections),
       questions_(context, zmq::socket_type::rep),
       is_over_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   questions_.set(zmq::sockopt::linger, 0);
@@ -52,10 +53,11 @@ ZmqZap::~ZmqZap() {
 }
 
 void ZmqZap::watch(zmq::socket_t& listener) {
-  CHECK(!thread_.joinable());
-  const std::string address = "inproc://refusals-" + std::to_string(monitors_.size());
-  if (zmq_socket_monitor(listener.handle(), address.c_str(), ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) !=
-      0) {
+  CHECK(!thread_.joinable() && monitors_.size() < AcceptedConnections::kListeners);
+  const std::string address = "inproc://accepted-" + std::to_string(monitors_.size());
+  const int kinds = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+  if (zmq_socket_monitor(listener.handle(), address.c_str(), kinds) != 0) {
     throw zmq::error_t();
   }
   zmq::socket_t monitor(context_, zmq::socket_type::pair);
@@ -91,8 +93,8 @@ void ZmqZap::run() {
     }
     for (int i = 0; i < kPerTurn && answer_one(); ++i) {
     }
-    for (zmq::socket_t& monitor : monitors_) {
-      for (int i = 0; i < kPerTurn && count_one(monitor); ++i) {
+    for (std::size_t listener = 0; listener < monitors_.size(); ++listener) {
+      for (int i = 0; i < kPerTurn && read_event(listener); ++i) {
       }
     }
   }
@@ -142,21 +144,42 @@ std::vector<std::string> ZmqZap::decide(const std::vector<std::string>& request)
 }
 
 /// False when there is no event.
-bool ZmqZap::count_one(zmq::socket_t& monitor) {
+bool ZmqZap::read_event(std::size_t listener) {
   zmq::message_t head;
   zmq::message_t address;
-  if (zmq_msg_recv(head.handle(), monitor.handle(), ZMQ_DONTWAIT) < 0 ||
-      zmq_msg_recv(address.handle(), monitor.handle(), ZMQ_DONTWAIT) < 0) {
+  void* monitor = monitors_[listener].handle();
+  if (zmq_msg_recv(head.handle(), monitor, ZMQ_DONTWAIT) < 0 ||
+      zmq_msg_recv(address.handle(), monitor, ZMQ_DONTWAIT) < 0) {
     return false;
   }
-  std::uint32_t reason = 0;
-  constexpr std::size_t kReasonAt = sizeof(std::uint16_t);  // Behind the kind of event.
-  if (head.size() < kReasonAt + sizeof reason) {
+  std::uint16_t kind = 0;
+  std::int32_t value = 0;
+  if (head.size() < sizeof kind + sizeof value) {
     return true;
   }
-  std::memcpy(&reason, static_cast<const char*>(head.data()) + kReasonAt, sizeof reason);
-  ++(reason == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ? no_curve_ : malformed_);
+  std::memcpy(&kind, head.data(), sizeof kind);
+  std::memcpy(&value, static_cast<const char*>(head.data()) + sizeof kind, sizeof value);
+  switch (kind) {
+    case ZMQ_EVENT_ACCEPTED:
+      connections_.on_accepted(listener, value);
+      break;
+    case ZMQ_EVENT_DISCONNECTED:
+      connections_.on_ended(listener, value);
+      break;
+    case ZMQ_EVENT_CLOSED:
+      connections_.on_closed(listener);
+      break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+      count_failure(static_cast<std::uint32_t>(value));
+      break;
+    default:
+      break;
+  }
   return true;
+}
+
+void ZmqZap::count_failure(std::uint32_t reason) {
+  ++(reason == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ? no_curve_ : malformed_);
 }
 
 }  // namespace muster::gossip

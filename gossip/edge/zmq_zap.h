@@ -2,7 +2,8 @@
 // Who may come in over TCP: answers libzmq's questions about handshakes (ZAP, ZeroMQ RFC 27) in a
 // thread of its own, from the keys admitted. Whoever proves an admitted key is let in, with the
 // User-Id of gossip/edge/proof_text.h; everybody else is refused. Where no ZmqZap answers, sockets
-// that enforce the domain refuse all.
+// that enforce the domain refuse all. The same thread hears what libzmq tells of the sockets that
+// hosts come in on: a socket has one monitor.
 
 #include <atomic>
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include <zmq.hpp>
 
+#include "gossip/edge/accepted_connections.h"
 #include "gossip/edge/admitted_keys.h"
 
 namespace muster::gossip {
@@ -28,14 +30,15 @@ class ZmqZap {
     std::uint64_t malformed = 0;    ///< Broken, or made for another key than ours.
   };
 
-  /// One a context. `keys` outlives it; the context as well. Throws zmq::error_t.
-  ZmqZap(zmq::context_t& context, const AdmittedKeys& keys);
+  /// One a context. All of them outlive it. Throws zmq::error_t.
+  ZmqZap(zmq::context_t& context, const AdmittedKeys& keys, AcceptedConnections& connections);
   /// Ends the thread; from then on everybody is refused.
   ~ZmqZap();
   ZmqZap(const ZmqZap&) = delete;
   ZmqZap& operator=(const ZmqZap&) = delete;
 
-  /// Counts the failures that libzmq decides on this socket without asking. Before start(), and
+  /// Counts the failures that libzmq decides on this socket without asking, and tells the
+  /// connections of it: the first socket is their listener 0, the next one 1. Before start(), and
   /// before the socket is bound. Throws zmq::error_t.
   void watch(zmq::socket_t& listener);
   void start();
@@ -46,12 +49,14 @@ class ZmqZap {
   bool answer_one();
   /// The frames behind the version in an answer to these of a question.
   std::vector<std::string> decide(const std::vector<std::string>& request);
-  bool count_one(zmq::socket_t& monitor);
+  bool read_event(std::size_t listener);
+  void count_failure(std::uint32_t reason);
 
   zmq::context_t& context_;
   const AdmittedKeys& keys_;
+  AcceptedConnections& connections_;
   zmq::socket_t questions_;
-  std::vector<zmq::socket_t> monitors_;
+  std::vector<zmq::socket_t> monitors_;  ///< By listener.
   std::atomic<std::uint64_t> unknown_key_ = 0;
   std::atomic<std::uint64_t> no_curve_ = 0;
   std::atomic<std::uint64_t> malformed_ = 0;

@@ -92,6 +92,11 @@ struct DialWith {
   enum class Key : std::uint8_t { kLink, kTicket };
   Key key = Key::kLink;
 };
-using TransportOutput = std::variant<Send, Reply, DropLink, Admit, Expect, DialWith>;
+/// This host proves itself by the pair of this seed from now on, both ways; every connection ends
+/// and is dialled anew.
+struct Rekey {
+  std::string link_seed;
+};
+using TransportOutput = std::variant<Send, Reply, DropLink, Admit, Expect, DialWith, Rekey>;
 
 }  // namespace muster::gossip

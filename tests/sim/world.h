@@ -213,6 +213,7 @@ class World {
   /// Whose key is whose is known without being told: ids are keys here.
   void carry(std::uint32_t, const gossip::Expect&) {}
   void carry(std::uint32_t, const gossip::DialWith&) {}
+  void carry(std::uint32_t, const gossip::Rekey&) {}
   void end_links_between(std::uint32_t host, std::uint32_t other);
   void carry(std::uint32_t from, const gossip::DropLink& drop);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);

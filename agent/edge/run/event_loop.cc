@@ -232,8 +232,11 @@ void EventLoop::carry(gossip::TransportOutput& output) {
     parts_.transport->admit(*admit);
   } else if (const auto* expect = std::get_if<gossip::Expect>(&output)) {
     parts_.transport->expect(*expect);
+  } else if (const auto* with = std::get_if<gossip::DialWith>(&output)) {
+    parts_.transport->dial_with(*with);
   } else {
-    parts_.transport->dial_with(std::get<gossip::DialWith>(output));
+    const std::string& seed = std::get<gossip::Rekey>(output).link_seed;
+    parts_.transport->rekey(gossip::LinkKeys::from_seed(seed));
   }
 }
 

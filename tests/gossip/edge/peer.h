@@ -32,6 +32,8 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 inline constexpr milliseconds kPatience(5000);
+/// A refusal or an end is noticed within this: long before a dial or a handshake would time out.
+inline constexpr milliseconds kSoon(1000);
 
 inline Endpoint any_port() {
   return Endpoint::ipv4(127, 0, 0, 1, 0);
@@ -83,6 +85,11 @@ class Peer {
   /// Dials there, though nobody has the key that it expects.
   void expect_anything(const Endpoint& at) {
     transport_->expect({at, LinkKeys::make().public_key});
+  }
+  /// Proves itself with these keys from now on; nobody is told.
+  void rekey(const LinkKeys& keys) {
+    transport_->rekey(keys);
+    key_ = keys.public_key;
   }
   void revoke(const std::string& key) { transport_->admit({key, Sender()}); }
 
@@ -164,13 +171,16 @@ class RawSocket {
     const sockaddr_in address = loopback(to.port);
     EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
+  /// Waits for a first byte.
+  bool hears() {
+    char byte = 0;
+    return receive(byte) == 1;
+  }
   /// Waits for the other end to close.
   bool is_ended() {
-    timeval patience{kPatience.count() / 1000, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     char byte = 0;
     for (;;) {
-      const ssize_t got = recv(fd_, &byte, 1, 0);
+      const ssize_t got = receive(byte);
       if (got <= 0) {
         return got == 0 || errno == ECONNRESET;
       }
@@ -181,6 +191,12 @@ class RawSocket {
   }
 
  private:
+  ssize_t receive(char& byte) {
+    timeval patience{kPatience.count() / 1000, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return recv(fd_, &byte, 1, 0);
+  }
+
   int fd_;
 };
 

@@ -6,22 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/gossip/edge/socket_pair.h"
+
 namespace muster::gossip {
 namespace {
-
-/// Both ends of a connection.
-struct Pair {
-  Pair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
-  ~Pair() {
-    close(ends[0]);
-    close(ends[1]);
-  }
-  bool is_ended() const {
-    char byte = 0;
-    return recv(ends[1], &byte, 1, MSG_DONTWAIT) == 0;
-  }
-  int ends[2] = {-1, -1};
-};
 
 TEST(RouteTable, AnIdThatComesBackWithAnotherKeyIsAnotherRoute) {
   RouteTable routes(10);
@@ -46,6 +34,17 @@ TEST(RouteTable, TheConnectionsOfAKeyAreTakenOut) {
   EXPECT_NE(routes.find(kept), nullptr);
   EXPECT_TRUE(one.is_ended());
   EXPECT_FALSE(other.is_ended());
+}
+
+TEST(RouteTable, WhoProvedAKeyIsForgottenAndTheCliIsNot) {
+  RouteTable routes(10);
+  const Route host = routes.touch({0, "1"}, "a", -1);
+  const Route login = routes.touch({4, "2"}, "", -1);
+  const Route other = routes.touch({1, "3"}, "b", -1);
+  routes.forget_proven();
+  EXPECT_EQ(routes.find(host), nullptr);
+  EXPECT_EQ(routes.find(other), nullptr);
+  EXPECT_NE(routes.find(login), nullptr);
 }
 
 TEST(ConnectionMark, ADescriptorThatIsAnothersByNowIsLeftAlone) {

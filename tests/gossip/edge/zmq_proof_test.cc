@@ -3,18 +3,17 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
 #include "gossip/edge/zmq_client.h"
 #include "tests/gossip/edge/peer.h"
 
 namespace muster::gossip {
 namespace {
-
-/// Being refused is said within this: long before a dial would time out.
-constexpr milliseconds kSoon(1000);
 
 /// What every greeting of ZeroMQ begins with.
 const std::string kSignature("\xff\0\0\0\0\0\0\0\1\x7f", 10);
@@ -43,9 +42,9 @@ struct Newcomer {
   Peer peer;
 };
 
-/// Listening TCP sockets of this process.
+/// Listening TCP sockets of this process, each of which may have several descriptors.
 int listeners() {
-  int count = 0;
+  std::set<ino_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename());
     int listens = 0;
@@ -53,9 +52,12 @@ int listeners() {
     socklen_t size = sizeof listens;
     getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size);
     getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
-    count += listens != 0 && domain != AF_UNIX ? 1 : 0;
+    struct stat file {};
+    if (listens != 0 && domain != AF_UNIX && fstat(fd, &file) == 0) {
+      found.insert(file.st_ino);
+    }
   }
-  return count;
+  return static_cast<int>(found.size());
 }
 
 TEST(ZmqProof, BothEndsKnowWhoTheOtherIs) {

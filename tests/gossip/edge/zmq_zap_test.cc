@@ -15,7 +15,7 @@ namespace {
 constexpr int kPatienceMs = 5000;
 
 struct Zap {
-  Zap() : zap(context, keys), asker(context, zmq::socket_type::req) {
+  Zap() : zap(context, keys, connections), asker(context, zmq::socket_type::req) {
     asker.set(zmq::sockopt::linger, 0);
     asker.set(zmq::sockopt::rcvtimeo, kPatienceMs);
     asker.connect("inproc://zeromq.zap.01");
@@ -46,6 +46,7 @@ struct Zap {
 
   zmq::context_t context;
   AdmittedKeys keys;
+  AcceptedConnections connections;
   ZmqZap zap;
   zmq::socket_t asker;
 };
