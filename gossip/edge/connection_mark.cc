@@ -1,32 +1,59 @@
 #include "gossip/edge/connection_mark.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "gossip/edge/kernel_address.h"
 
 namespace muster::gossip {
 namespace {
 
-/// The addresses of both ends in the kernel's form; "" when it has not two.
-std::string ends_of(int fd) {
-  sockaddr_storage own{};
-  sockaddr_storage peer{};
-  socklen_t own_size = sizeof own;
-  socklen_t peer_size = sizeof peer;
-  if (fd < 0 || getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 ||
-      getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) {
+using NameOf = int (*)(int, sockaddr*, socklen_t*);
+
+/// In the kernel's form; "" when it has none.
+std::string end_of(int fd, NameOf name_of) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (fd < 0 || name_of(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     return "";
   }
-  return std::string(reinterpret_cast<const char*>(&own), own_size) +
-         std::string(reinterpret_cast<const char*>(&peer), peer_size);
+  return std::string(reinterpret_cast<const char*>(&address), size);
 }
 
 }  // namespace
 
-ConnectionMark::ConnectionMark(int fd) : fd_(fd), ends_(ends_of(fd)) {}
+ConnectionMark::ConnectionMark(int fd)
+    : fd_(fd), own_(end_of(fd, getsockname)), peer_(end_of(fd, getpeername)) {}
 
-void ConnectionMark::end() const {
-  if (!ends_.empty() && ends_of(fd_) == ends_) {
-    shutdown(fd_, SHUT_RDWR);
+bool ConnectionMark::is_there() const {
+  return !peer_.empty() && end_of(fd_, getpeername) == peer_ && end_of(fd_, getsockname) == own_;
+}
+
+bool ConnectionMark::end() const {
+  return is_there() && shutdown(fd_, SHUT_RDWR) == 0;
+}
+
+std::optional<std::uint64_t> ConnectionMark::acknowledged_bytes() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  constexpr std::size_t kNeeded =
+      offsetof(tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked;
+  if (!is_there() || getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || size < kNeeded) {
+    return std::nullopt;
   }
+  return info.tcpi_bytes_acked;
+}
+
+std::string ConnectionMark::peer_ip_text() const {
+  sockaddr_storage address{};
+  std::memcpy(&address, peer_.data(), std::min(peer_.size(), sizeof address));
+  const auto endpoint = endpoint_of(address);
+  return endpoint.has_value() ? endpoint->ip_text() : "";
 }
 
 }  // namespace muster::gossip

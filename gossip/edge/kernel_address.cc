@@ -29,4 +29,24 @@ socklen_t fill_address(const Endpoint& endpoint, sockaddr_storage& storage) {
   return sizeof address;
 }
 
+std::optional<Endpoint> endpoint_of(const sockaddr_storage& storage) {
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, &storage, sizeof address);
+    Endpoint endpoint = Endpoint::ipv4(0, 0, 0, 0, ntohs(address.sin_port));
+    std::memcpy(endpoint.ip.data() + kMappedPrefixBytes, &address.sin_addr,
+                sizeof address.sin_addr);
+    return endpoint;
+  }
+  if (storage.ss_family == AF_INET6) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, &storage, sizeof address);
+    Endpoint endpoint;
+    endpoint.port = ntohs(address.sin6_port);
+    std::memcpy(endpoint.ip.data(), &address.sin6_addr, sizeof address.sin6_addr);
+    return endpoint;
+  }
+  return std::nullopt;
+}
+
 }  // namespace muster::gossip

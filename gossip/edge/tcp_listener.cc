@@ -46,9 +46,8 @@ std::uint16_t port_of(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  sockaddr_in6 any_family{};  // The port stands where sockaddr_in has it.
-  std::memcpy(&any_family, &address, sizeof any_family);
-  return ntohs(any_family.sin6_port);
+  const auto endpoint = endpoint_of(address);
+  return endpoint.has_value() ? endpoint->port : 0;
 }
 
 }  // namespace

@@ -86,6 +86,8 @@ class ZmqSockets {
   bool may_read(std::size_t index) const { return places_[index].ready; }
   bool may_have_events(Channel channel) const;
   ZmqZap::Refused refused() const { return zap_.has_value() ? zap_->refused() : ZmqZap::Refused(); }
+  std::uint64_t ended_unfinished() const { return accepted_.ended_unfinished(); }
+  std::vector<std::string> take_plain_peers() { return zap_->take_plain_peers(); }
 
  private:
   void make_socket(SocketIndex index);

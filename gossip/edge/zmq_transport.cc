@@ -28,6 +28,7 @@ class ZmqTransport::Impl {
   Status open();
   Endpoint listening(Channel channel) const { return sockets_.listening(channel); }
   const Stats& stats();
+  std::vector<std::string> take_plain_peers() { return sockets_.take_plain_peers(); }
   ZmqLinks& links() { return links_; }
   void reply(const Reply& reply);
   void admit(const Admit& admit);
@@ -70,6 +71,8 @@ const ZmqTransport::Stats& ZmqTransport::Impl::stats() {
   stats_.refused_unknown_key = refused.unknown_key;
   stats_.refused_no_curve = refused.no_curve;
   stats_.refused_malformed = refused.malformed;
+  stats_.refused_early_tickets = refused.early_tickets;
+  stats_.ended_unfinished = sockets_.ended_unfinished();
   return stats_;
 }
 
@@ -282,6 +285,9 @@ std::vector<TransportInput> ZmqTransport::take_inputs() {
 }
 const ZmqTransport::Stats& ZmqTransport::stats() const {
   return impl_->stats();
+}
+std::vector<std::string> ZmqTransport::take_plain_peers() {
+  return impl_->take_plain_peers();
 }
 bool ZmqTransport::wait(Duration timeout, std::span<const int> extra_fds) {
   return impl_->wait(timeout, extra_fds);

@@ -19,6 +19,10 @@
 // reported once, and the next send() dials anew. Nothing blocks but wait(). A message is one frame
 // behind the routing id; anything else is dropped and counted.
 //
+// Handshakes of those who come in are done on an io thread of their own, so however many they are,
+// they keep none of our dials and probes waiting. At most kUnfinishedMax are under way
+// (accepted_connections.h); tickets are let in at a pace (join_pace.h).
+//
 // How a link ends:
 //   refused  the peer's kernel answered with a reset and nobody listens (within milliseconds)
 //   reset    an established connection ended but the peer listens: a redial will do
@@ -105,7 +109,10 @@ class ZmqTransport {
     std::uint64_t refused_unknown_key = 0;
     std::uint64_t refused_no_curve = 0;
     std::uint64_t refused_malformed = 0;
-    std::uint64_t refused_by_peer = 0;  ///< Our own dials that others do not admit.
+    std::uint64_t refused_early_tickets =
+        0;                               ///< More a second from one address than JoinPace lets in.
+    std::uint64_t ended_unfinished = 0;  ///< Handshakes beyond kUnfinishedMax.
+    std::uint64_t refused_by_peer = 0;   ///< Our own dials that others do not admit.
     std::uint64_t rekeys = 0;
     std::uint64_t rekeys_put_off = 0;  ///< Tries of rekey() that found no descriptor.
     bool operator==(const Stats&) const = default;
@@ -151,6 +158,8 @@ class ZmqTransport {
   std::vector<TransportInput> take_inputs();
 
   const Stats& stats() const;
+  /// The addresses of peers without keys, each once, and not more than PlainPeers::kNamedMax.
+  std::vector<std::string> take_plain_peers();
 
  private:
   class Impl;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "gossip/edge/boot_clock.h"
 #include "gossip/edge/proof_text.h"
 
 namespace muster::gossip {
@@ -77,7 +78,7 @@ void ZmqZap::start() {
 }
 
 ZmqZap::Refused ZmqZap::refused() const {
-  return {unknown_key_, no_curve_, malformed_};
+  return {unknown_key_, no_curve_, malformed_, early_tickets_};
 }
 
 void ZmqZap::run() {
@@ -136,9 +137,14 @@ std::vector<std::string> ZmqZap::decide(const std::vector<std::string>& request)
     ++malformed_;
     return reply_of(id, "400", "malformed", "");
   }
-  if (!keys_.find(request[kKey]).has_value()) {
+  const auto sender = keys_.find(request[kKey]);
+  if (!sender.has_value()) {
     ++unknown_key_;
     return reply_of(id, "400", "unknown key", "");
+  }
+  if (sender->kind == Sender::Kind::kTicket && !joins_.take(request[kAddress], boot_now())) {
+    ++early_tickets_;
+    return reply_of(id, "400", "too many joins", "");
   }
   return reply_of(id, "200", "", user_id_of(request[kKey]));
 }
@@ -164,13 +170,13 @@ bool ZmqZap::read_event(std::size_t listener) {
       connections_.on_accepted(listener, value);
       break;
     case ZMQ_EVENT_DISCONNECTED:
-      connections_.on_ended(listener, value);
+      on_ended(listener, value);
       break;
     case ZMQ_EVENT_CLOSED:
       connections_.on_closed(listener);
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-      count_failure(static_cast<std::uint32_t>(value));
+      on_failure(listener, static_cast<std::uint32_t>(value));
       break;
     default:
       break;
@@ -178,8 +184,16 @@ bool ZmqZap::read_event(std::size_t listener) {
   return true;
 }
 
-void ZmqZap::count_failure(std::uint32_t reason) {
-  ++(reason == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ? no_curve_ : malformed_);
+void ZmqZap::on_failure(std::size_t listener, std::uint32_t reason) {
+  is_plain_[listener] = reason == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH;
+  ++(is_plain_[listener] ? no_curve_ : malformed_);
+}
+
+void ZmqZap::on_ended(std::size_t listener, int fd) {
+  const std::string from = connections_.on_ended(listener, fd);
+  if (std::exchange(is_plain_[listener], false) && !from.empty()) {
+    plain_peers_.add(from);
+  }
 }
 
 }  // namespace muster::gossip

@@ -5,6 +5,7 @@
 // that enforce the domain refuse all. The same thread hears what libzmq tells of the sockets that
 // hosts come in on: a socket has one monitor.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -15,6 +16,8 @@
 
 #include "gossip/edge/accepted_connections.h"
 #include "gossip/edge/admitted_keys.h"
+#include "gossip/edge/join_pace.h"
+#include "gossip/edge/plain_peers.h"
 
 namespace muster::gossip {
 
@@ -28,6 +31,8 @@ class ZmqZap {
     std::uint64_t unknown_key = 0;  ///< Proven, but not admitted.
     std::uint64_t no_curve = 0;     ///< A peer without keys: another mechanism.
     std::uint64_t malformed = 0;    ///< Broken, or made for another key than ours.
+    std::uint64_t early_tickets =
+        0;  ///< Admitted, but more of them a second than JoinPace lets in.
   };
 
   /// One a context. All of them outlive it. Throws zmq::error_t.
@@ -43,6 +48,8 @@ class ZmqZap {
   void watch(zmq::socket_t& listener);
   void start();
   Refused refused() const;
+  /// The addresses of peers without keys that were not named before.
+  std::vector<std::string> take_plain_peers() { return plain_peers_.take(); }
 
  private:
   void run();
@@ -50,7 +57,8 @@ class ZmqZap {
   /// The frames behind the version in an answer to these of a question.
   std::vector<std::string> decide(const std::vector<std::string>& request);
   bool read_event(std::size_t listener);
-  void count_failure(std::uint32_t reason);
+  void on_failure(std::size_t listener, std::uint32_t reason);
+  void on_ended(std::size_t listener, int fd);
 
   zmq::context_t& context_;
   const AdmittedKeys& keys_;
@@ -60,6 +68,12 @@ class ZmqZap {
   std::atomic<std::uint64_t> unknown_key_ = 0;
   std::atomic<std::uint64_t> no_curve_ = 0;
   std::atomic<std::uint64_t> malformed_ = 0;
+  std::atomic<std::uint64_t> early_tickets_ = 0;
+  JoinPace joins_;
+  PlainPeers plain_peers_;
+  /// The connection of a listener that is told to have ended next was a plain peer's: both words
+  /// come from one step of one io thread, and only the second tells the descriptor.
+  std::array<bool, AcceptedConnections::kListeners> is_plain_{};
   int is_over_fd_ = -1;
   std::thread thread_;
 };

@@ -129,8 +129,11 @@ void EventLoop::tell_refused() {
   const std::uint64_t unknown = news(&Stats::refused_unknown_key);
   const std::uint64_t plain = news(&Stats::refused_no_curve);
   const std::uint64_t malformed = news(&Stats::refused_malformed);
+  const std::uint64_t early = news(&Stats::refused_early_tickets);
+  const std::uint64_t unfinished = news(&Stats::ended_unfinished);
   const std::uint64_t unproven = news(&Stats::dropped_unproven);
-  if (unknown + plain + malformed + unproven == 0 || boot_now() < tell_refused_at_) {
+  const std::uint64_t all = unknown + plain + malformed + early + unfinished + unproven;
+  if (all == 0 || boot_now() < tell_refused_at_) {
     return;
   }
   log_event({Severity::kWarn,
@@ -138,9 +141,16 @@ void EventLoop::tell_refused() {
              {{"unknown_key", std::to_string(unknown)},
               {"no_key", std::to_string(plain)},
               {"malformed", std::to_string(malformed)},
+              {"too_many_joins", std::to_string(early)},
+              {"unfinished", std::to_string(unfinished)},
               {"no_longer_admitted", std::to_string(unproven)}}});
   told_refused_ = now;
   tell_refused_at_ = boot_now() + kRefusedPeriod;
+  for (const std::string& address : parts_.transport->take_plain_peers()) {
+    log_event({Severity::kWarn,
+               "peer_without_keys",
+               {{"address", address}, {"hint", "only hosts that joined may speak to this port"}}});
+  }
 }
 
 /// What waited through a freeze is heard, all of it, before any tick judges by the clock.

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <string>
+
 #include "tests/gossip/edge/socket_pair.h"
 
 namespace muster::gossip {
@@ -52,6 +55,55 @@ TEST(AcceptedConnections, TheEndOfOneIsNotThatOfTheNextUnderItsNumber) {
   connections.on_ended(0, pair.ends[0]);
   connections.end_all();
   EXPECT_TRUE(pair.is_ended());
+}
+
+/// Says so much to the peer, and waits until its kernel has it.
+void say(const TcpPair& pair, std::size_t bytes) {
+  const std::string words(bytes, 'x');
+  ASSERT_EQ(send(pair.ends[0], words.data(), bytes, 0), static_cast<ssize_t>(bytes));
+  const ConnectionMark mark(pair.ends[0]);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (mark.acknowledged_bytes().value_or(0) < bytes) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit);
+  }
+}
+
+/// What a peer hears that is refused: greeting, WELCOME, ERROR.
+constexpr std::size_t kRefusedBytes = 64 + 170 + 20;
+/// ... and that is let in: READY in place of ERROR.
+constexpr std::size_t kLetInBytes = 64 + 170 + 67;
+
+TEST(AcceptedConnections, BeyondTheLimitTheOldestUnfinishedOneIsEnded) {
+  AcceptedConnections connections(2);
+  TcpPair let_in;
+  TcpPair refused;
+  TcpPair silent;
+  TcpPair last;
+  say(let_in, kLetInBytes);
+  say(refused, kRefusedBytes);
+  connections.on_accepted(0, let_in.ends[0]);
+  connections.on_accepted(1, refused.ends[0]);
+  connections.on_accepted(0, silent.ends[0]);
+  EXPECT_EQ(connections.ended_unfinished(), 0U);
+  connections.on_accepted(1, last.ends[0]);
+  EXPECT_EQ(connections.ended_unfinished(), 1U);
+  EXPECT_FALSE(silent.is_ended());
+  EXPECT_FALSE(last.is_ended());
+  connections.end_all();
+  EXPECT_TRUE(silent.is_ended());
+}
+
+TEST(AcceptedConnections, WhatHasEndedMakesRoom) {
+  AcceptedConnections connections(1);
+  TcpPair one;
+  TcpPair other;
+  connections.on_accepted(0, one.ends[0]);
+  EXPECT_EQ(connections.on_ended(0, one.ends[0]), "127.0.0.1");
+  EXPECT_EQ(connections.on_ended(0, one.ends[0]), "");
+  connections.on_accepted(0, other.ends[0]);
+  EXPECT_EQ(connections.ended_unfinished(), 0U);
+  EXPECT_FALSE(one.is_ended());
+  EXPECT_EQ(connections.size(), 1U);
 }
 
 }  // namespace

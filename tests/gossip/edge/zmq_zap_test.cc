@@ -53,8 +53,8 @@ struct Zap {
 
 const std::string kKnown(kLinkKeyBytes, 'k');
 
-std::vector<std::string> question(const std::string& key) {
-  return {"1.0", "7", kZapDomain, "10.0.0.1", "", "CURVE", key};
+std::vector<std::string> question(const std::string& key, const std::string& from = "10.0.0.1") {
+  return {"1.0", "7", kZapDomain, from, "", "CURVE", key};
 }
 
 void let_in(Zap& zap, const std::string& key) {
@@ -81,6 +81,24 @@ TEST(ZmqZap, AKeyIsRefusedUntilAndAfterItIsAdmitted) {
   zap.keys.admit({kKnown, Sender()});
   EXPECT_EQ(zap.status_of(question(kKnown)), "400");
   EXPECT_EQ(zap.zap.refused().unknown_key, 2U);
+}
+
+TEST(ZmqZap, TicketsAreLetInAtAPaceAndHostsAreNot) {
+  Zap zap;
+  let_in(zap, kKnown);
+  const std::string host_key(kLinkKeyBytes, 'h');
+  Sender host;
+  host.kind = Sender::Kind::kHost;
+  ASSERT_TRUE(zap.keys.admit({host_key, host}));
+  std::int64_t joins = 0;
+  while (joins < 1000 && zap.status_of(question(kKnown)) == "200") {
+    ++joins;
+    EXPECT_EQ(zap.status_of(question(host_key)), "200");
+  }
+  EXPECT_GE(joins, kJoinsASecond);
+  EXPECT_EQ(zap.zap.refused().early_tickets, 1U);
+  EXPECT_EQ(zap.status_of(question(kKnown, "10.0.0.2")), "200");
+  EXPECT_EQ(zap.status_of(question(host_key)), "200");
 }
 
 TEST(ZmqZap, OtherMechanismsAreRefused) {
