@@ -1,7 +1,9 @@
-# What a package of Muster holds: the program, its manual pages and what shells complete. Pages and
-# completions are printed by the program itself, so they are those of this build.
+# What a package of Muster holds: the program, its manual pages, what shells complete, and rules for
+# a packet filter. Pages and completions are printed by the program itself, so they are those of this
+# build.
 include(GNUInstallDirs)
 install(TARGETS muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES cmake/muster.nft DESTINATION ${CMAKE_INSTALL_DATADIR}/muster)
 install(CODE "
   set(muster \"\$<TARGET_FILE:muster>\")
   set(made \"${CMAKE_CURRENT_BINARY_DIR}/install\")
