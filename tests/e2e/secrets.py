@@ -1,5 +1,5 @@
 """Nothing that is secret is seen where it has no business: seeds of keys and secrets of tickets are
-searched for in files, logs, arguments, environments, answers and on the wire."""
+searched for in files, logs, snapshots, arguments, environments, answers and on the wire."""
 
 import base64
 import os
@@ -25,6 +25,8 @@ RECORD_HEAD = b"\x97\x01\xc4\x20"
 #: The key of the identity's seed in id/, which LMDB keeps right in front of it.
 IDENTITY_KEY = b"key/seed"
 BYTES_HEAD = b"\xc4\x20"
+#: Of the state in raft/; there is none before there is a snapshot.
+SNAPSHOT_KEY = b"raft/state"
 VERBS = (["hosts"], ["quorum"], ["jobs"], ["events", "-n", "1000"], ["ticket", "list"], ["version"],
          ["show", "1"], ["why", "1"], ["usage"], ["hosts", "show", "a"], ["why-host", "a"])
 
@@ -155,10 +157,36 @@ def make_cluster(lab):
     return plain
 
 
+def has_snapshot(agent):
+    """Of the whole state, the job among it."""
+    path = agent.data / "raft" / "data.mdb"
+    content = path.read_bytes() if path.exists() else b""
+    return SNAPSHOT_KEY in content and CANARY.encode() in content
+
+
+def make_snapshots(lab):
+    """Each voter comes to keep the whole state in place of a log, as after a compaction: a goes on
+    alone from one that it makes, and sends it to the others, which take new seats."""
+    if any(SNAPSHOT_KEY in (lab[name].data / "raft" / "data.mdb").read_bytes() for name in "abc"):
+        raise Failure("there is a snapshot already: the search for another one is blind")
+    for name in "bc":
+        lab[name].kill_agent()
+    wait_for("no leader", lambda: lab["a"].cli("quorum", "recover")[0] == 2, 20)
+    code, _, err = lab["a"].cli("quorum", "recover", "--yes", timeout=40)
+    if code != 0:
+        raise Failure(f"quorum recover: {err}")
+    for name in "bc":
+        lab[name].start()
+    for name in "abc":
+        wait_for(f"a snapshot at {name}", lambda name=name: has_snapshot(lab[name]), 60)
+    wait_for("answers of all", lambda: all(agent.ask("show", "1") for agent in lab.live()), 20)
+
+
 def main():
     seen = []
     with Capture() as wire, Lab("abcd", base_port=BASE_PORT) as lab:
         plain = make_cluster(lab)
+        make_snapshots(lab)
         founding = (lab.directory / "founding.ticket").read_text()
         hosts = (lab.directory / "hosts.ticket").read_text()
         check_modes(lab)
