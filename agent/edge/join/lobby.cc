@@ -12,6 +12,7 @@
 #include "agent/api/request.h"
 #include "agent/edge/event_log.h"
 #include "agent/edge/join/joiner.h"
+#include "agent/front/caller.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
@@ -36,12 +37,13 @@ std::string random_seed() {
 struct Asked {
   gossip::Route route;
   Nonce nonce;
+  std::uint32_t uid = 0;  ///< Of the login that asks.
   Request request;
 };
 
 std::optional<Asked> request_in(gossip::TransportInput& input) {
   auto* received = std::get_if<gossip::Received>(&input);
-  if (received == nullptr) {
+  if (received == nullptr || received->sender.kind != gossip::Sender::Kind::kLogin) {
     return std::nullopt;
   }
   const Result<gossip::Message> message = gossip::decode(std::move(received->bytes));
@@ -50,7 +52,7 @@ std::optional<Asked> request_in(gossip::TransportInput& input) {
   }
   auto request = decode_request(message->body());
   return request.has_value() ? std::optional<Asked>({received->route, message->envelope().nonce,
-                                                     *std::move(request)})
+                                                     received->sender.uid, *std::move(request)})
                              : std::nullopt;
 }
 
@@ -112,7 +114,7 @@ class Lobby {
       }
       for (gossip::TransportInput& input : transport_->take_inputs()) {
         if (const auto asked = request_in(input)) {
-          answer(*asked, on_request(asked->request));
+          answer(*asked, on_request(asked->uid, asked->request));
         }
       }
     }
@@ -138,7 +140,10 @@ class Lobby {
     log_event({Severity::kWarn, "not_joined", {{"why", joined.error().text}}});
   }
 
-  Response on_request(const Request& request) {
+  Response on_request(std::uint32_t uid, const Request& request) {
+    if (std::string why = why_denied({Caller::Kind::kLogin, uid}, options_.login); !why.empty()) {
+      return refusal(ResponseStatus::kDenied, std::move(why));
+    }
     if (membership_.has_value()) {
       return refusal(ResponseStatus::kConflict, "this agent is about to become a member");
     }

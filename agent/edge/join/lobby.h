@@ -8,6 +8,7 @@
 
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/join/membership_record.h"
+#include "agent/front/caller.h"
 #include "gossip/base/result.h"
 #include "gossip/edge/zmq_transport.h"
 #include "gossip/wire/endpoint.h"
@@ -18,6 +19,7 @@ struct LobbyOptions {
   std::string ipc_path;
   std::string name;          ///< Of this host.
   gossip::Endpoint control;  ///< Where it will listen, as others reach it.
+  Login login;               ///< Whom it answers, besides root: who runs the agent.
   int stop_fd = -1;
   /// A file with a ticket, read once it is there and tried again and again; "" = its user will say.
   std::string ticket_path;

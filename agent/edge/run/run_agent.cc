@@ -189,6 +189,11 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
   return own;
 }
 
+Login own_login() {
+  const passwd* entry = getpwuid(geteuid());
+  return {geteuid(), entry == nullptr ? "" : entry->pw_name};
+}
+
 /// As it is on disk, or as it comes to be while this blocks. Nothing: asked to end meanwhile.
 Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options, const HostKey& key,
                                                       DataDirectory& data, int stop_fd) {
@@ -203,6 +208,7 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   lobby.ipc_path = socket_path(options);
   lobby.name = options.name;
   lobby.control = options.listen;
+  lobby.login = own_login();
   lobby.stop_fd = stop_fd;
   lobby.ticket_path = options.ticket_path;
   known = wait_for_membership(key, lobby);
@@ -216,11 +222,6 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
     }
   }
   return known;
-}
-
-Login own_login() {
-  const passwd* entry = getpwuid(geteuid());
-  return {geteuid(), entry == nullptr ? "" : entry->pw_name};
 }
 
 /// A host without --gpus offers none; it can still vote and answer.
