@@ -104,6 +104,15 @@ Response bad(const Known& known, ResponseStatus status, std::string text) {
   return response;
 }
 
+Response not_understood(const Known& known, std::uint32_t version, bool is_ticket) {
+  if (is_ticket && version == kProtocolVersion) {
+    return bad(known, ResponseStatus::kDenied, kTicketsJoin);
+  }
+  return bad(known, ResponseStatus::kUsage,
+             "this node speaks protocol " + std::to_string(kProtocolVersion) +
+                 " and does not know that request");
+}
+
 std::optional<Response> why_not_named(const Known& known, const Request& request,
                                       bool may_forward) {
   const std::string& name = request.node;
@@ -141,8 +150,7 @@ Response why_host(const Known& known, const Request& request) {
   info->events =
       known.recent.page(known.wall_clock.unix_ms(known.now), query, names_of(known)).events;
   Response response = good(known, encode_payload(*info));
-  response.age_ms = static_cast<std::uint64_t>(
-      to_ms(known.hosts.age(known.now, known.membership)));
+  response.age_ms = static_cast<std::uint64_t>(to_ms(known.hosts.age(known.now, known.membership)));
   return response;
 }
 

@@ -17,6 +17,11 @@ Response good(const Known& known, std::string payload);
 Response done(const Known& known, std::string payload, std::string text);
 Response bad(const Known& known, ResponseStatus status, std::string text);
 
+inline constexpr char kTicketsJoin[] = "a ticket lets a host join, and nothing else";
+/// To what is no request of this protocol. Who has a ticket alone is told which protocol that is
+/// when he speaks another one, as then nobody knows whether he said Join.
+Response not_understood(const Known& known, std::uint32_t version, bool is_ticket);
+
 /// What a client hears of a request that names another node and is not passed on there; nothing
 /// when it is. `may_forward`: a client asked here, and no other host passed it on.
 std::optional<Response> why_not_named(const Known& known, const Request& request, bool may_forward);

@@ -159,10 +159,8 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
   }
   auto request = decode_request(message.body());
   if (!request.has_value() || envelope.version != kProtocolVersion) {
-    answer(reach, asker,
-           bad(reach.known, ResponseStatus::kUsage,
-               "this node speaks protocol " + std::to_string(kProtocolVersion) +
-                   " and does not know that request"));
+    const bool is_ticket = sender.kind == gossip::Sender::Kind::kTicket;
+    answer(reach, asker, not_understood(reach.known, envelope.version, is_ticket));
     return Heard::kTaken;
   }
   if (is_member && is_for_voters(*request) && !reach.admission.roll().may_vote(sender.host)) {
@@ -202,7 +200,7 @@ bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& send
   };
   auto join = decode_payload<JoinArgs>(question.request.arguments);
   if (question.request.verb != Verb::kJoin || !join.has_value()) {
-    return refused(ResponseStatus::kDenied, "a ticket lets a host join, and nothing else");
+    return refused(ResponseStatus::kDenied, kTicketsJoin);
   }
   const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
   if (is_passed_on ? !reach.admission.roll().may_vote(sender.host)

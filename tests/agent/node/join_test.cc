@@ -155,9 +155,13 @@ TEST_F(Join, ATicketIsForJoiningAlone) {
       const auto answer =
           say({gossip::Sender::Kind::kTicket, {}, "t"}, static_cast<Verb>(verb), "");
       ASSERT_TRUE(answer.has_value()) << verb;
-      EXPECT_NE(answer->status, ResponseStatus::kOk) << verb;
+      EXPECT_EQ(answer->status, ResponseStatus::kDenied) << verb;
+      EXPECT_EQ(answer->payload, "") << verb;
     }
   }
+  const auto unknown = static_cast<Verb>(static_cast<int>(kVerbLast) + 1);
+  EXPECT_EQ(say({gossip::Sender::Kind::kTicket, {}, "t"}, unknown, "")->status,
+            ResponseStatus::kDenied);
 }
 
 TEST_F(Join, NobodyJoinsWithoutOne) {
