@@ -23,6 +23,7 @@ TARGETS = {
     "restart": ["muster", "bench_age"],
     "false_verdicts": ["muster_scenario"],
     "versus_serf": ["muster", "bench_probe"],
+    "open_doors": ["muster", "bench_stranger"],
     "flipped": ["muster", "bench_probe", "bench_flip"],
 }
 

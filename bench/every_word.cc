@@ -1,0 +1,265 @@
+#include "bench/every_word.h"
+
+#include <set>
+#include <utility>
+
+#include "agent/api/admission.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/output.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
+#include "agent/edge/disk/host_key.h"
+#include "crdt/rows/codec.h"
+#include "gossip/edge/link_keys.h"
+#include "membership/codec.h"
+#include "scheduler/protocol/agent_messages.h"
+#include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
+
+namespace muster::bench {
+namespace {
+
+using agent::Verb;
+using gossip::MessageType;
+
+constexpr int kTypesMax = 256;
+/// Beyond the last verb: numbers that no request has.
+constexpr int kNoVerbs[] = {static_cast<int>(agent::kVerbLast) + 1, 99, 255};
+/// What was granted or elected so far is far below.
+constexpr std::uint64_t kHigh = 1000;
+
+std::string joining(const Stage& stage) {
+  const auto key = agent::HostKey::load_or_make({});
+  agent::JoinArgs join;
+  join.identity_key = std::string(key->public_key());
+  join.link_key = gossip::LinkKeys::make().public_key;
+  join.name = "stranger";
+  join.ticket = stage.ticket;
+  join.signature = key->sign(join_words(join));
+  return agent::encode_payload(join);
+}
+
+std::string submitting() {
+  scheduler::JobSpec spec;
+  spec.name = "stranger";
+  spec.argv = {"/bin/true"};
+  return agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
+}
+
+/// The worst that could be asked with that verb.
+std::string arguments_of(Verb verb, const Stage& stage) {
+  const HostId host = stage.hosts.front();
+  const JobId job(1);
+  switch (verb) {
+    case Verb::kSubmit:
+      return submitting();
+    case Verb::kLeave:
+      return agent::encode_payload(agent::LeaveArgs{true});
+    case Verb::kOutput:
+      return agent::encode_payload(agent::OutputQuery{Token(1)});
+    case Verb::kChangeQuorum:
+      return agent::encode_payload(agent::QuorumWish{agent::QuorumAction::kRemove, host});
+    case Verb::kRecover:
+      return agent::encode_payload(agent::RecoverArgs{});
+    case Verb::kRequeue:
+      return agent::encode_payload(agent::RequeueArgs{job});
+    case Verb::kFence:
+      return agent::encode_payload(agent::FenceArgs{host});
+    case Verb::kDrain:
+      return agent::encode_payload(agent::DrainArgs{host, "stranger"});
+    case Verb::kEdit:
+      return agent::encode_payload(agent::EditArgs{job, 9});
+    case Verb::kUsage:
+      return agent::encode_payload(agent::UsageQuery{});
+    case Verb::kFound:
+      return agent::encode_payload(agent::FoundArgs{});
+    case Verb::kEnter:
+      return agent::encode_payload(agent::EnterArgs{"muster1.nothing"});
+    case Verb::kJoin:
+      return joining(stage);
+    case Verb::kMakeTicket:
+      return agent::encode_payload(
+          agent::TicketArgs{std::string(32, 't'), 9, 600'000, true, true, ""});
+    case Verb::kEndTicket:
+      return agent::encode_payload(agent::TicketRef{stage.ticket});
+    case Verb::kWhyHost:
+    case Verb::kHostDetail:
+    case Verb::kUndrain:
+    case Verb::kRemoveHost:
+    case Verb::kRevokeHost:
+      return agent::encode_payload(agent::HostRef{host});
+    case Verb::kCancel:
+    case Verb::kShow:
+    case Verb::kWhy:
+    case Verb::kSuspend:
+    case Verb::kResume:
+      return agent::encode_payload(agent::JobRef{job});
+    case Verb::kVersion:
+    case Verb::kHosts:
+    case Verb::kQuorum:
+    case Verb::kEvents:
+    case Verb::kJobs:
+    case Verb::kHostUses:
+    case Verb::kTickets:
+      break;
+  }
+  return "";
+}
+
+Word request_of(int verb, const Stage& stage) {
+  agent::Request request;
+  request.verb = static_cast<Verb>(verb);
+  request.target = stage.hosts.front();
+  request.user = "root";
+  request.arguments = arguments_of(request.verb, stage);
+  return {"Request " + std::to_string(verb), MessageType::kRequest, encode(request),
+          request.verb == Verb::kJoin};
+}
+
+void add_requests(const Stage& stage, std::vector<Word>& words) {
+  for (int verb = 0; verb <= static_cast<int>(agent::kVerbLast); ++verb) {
+    words.push_back(request_of(verb, stage));
+    if (static_cast<Verb>(verb) == Verb::kJoin) {
+      continue;
+    }
+    agent::Request passed_on;
+    passed_on.verb = static_cast<Verb>(verb);
+    passed_on.consistent = true;
+    passed_on.arguments = arguments_of(passed_on.verb, stage);
+    passed_on.via = stage.host_name;
+    passed_on.node = stage.host_name;
+    words.push_back({"Request " + std::to_string(verb) + " for " + stage.host_name,
+                     MessageType::kRequest, encode(passed_on)});
+  }
+  for (const int verb : kNoVerbs) {
+    words.push_back(request_of(verb, stage));
+  }
+}
+
+void add_membership(const Stage& stage, std::vector<Word>& words) {
+  using membership::Body;
+  const HostId host = stage.hosts.back();
+  for (const Body& body :
+       {Body(membership::Probe{}), Body(membership::Ack{{}, Sequence(kHigh)}),
+        Body(membership::Call{host, Generation(1)}), Body(membership::Veto{host, Generation(1)}),
+        Body(membership::Accuse{Generation(1), crdt::ClaimKind::kSilent})}) {
+    words.push_back({"membership", type_of(body), encode(body)});
+  }
+}
+
+void add_rows(const Stage& stage, std::vector<Word>& words) {
+  crdt::RowsBody question;
+  question.want_all = true;
+  question.want = stage.hosts;
+  question.complete = true;
+  question.audit = 1;
+  words.push_back({"Rows, a question", MessageType::kRows, encode(question)});
+  crdt::RowsBody forged;
+  crdt::Row row;
+  row.full_from = Generation(kHigh);
+  row.fields[static_cast<std::uint32_t>(crdt::FieldId::kEvidence)] = {
+      {Generation(kHigh), Sequence(1)}, "\x91\x90", std::string(64, 's')};
+  forged.rows = {{stage.hosts.back(), row}};
+  words.push_back({"Rows, a forged one", MessageType::kRows, encode(forged)});
+}
+
+void add_raft(const Stage& stage, std::vector<Word>& words) {
+  using scheduler::RaftMessage;
+  const Term term(kHigh);
+  scheduler::VoteRequest vote;
+  vote.term = term;
+  vote.last = {LogIndex(kHigh), term};
+  vote.transfer = true;
+  scheduler::AppendRequest append;
+  append.term = term;
+  scheduler::SnapshotChunk chunk;
+  chunk.term = term;
+  scheduler::AppendReply matched;
+  matched.term = term;
+  scheduler::SnapshotAck taken;
+  taken.term = term;
+  for (const RaftMessage& message :
+       {RaftMessage(vote), RaftMessage(scheduler::VoteReply{term, false, true}),
+        RaftMessage(append), RaftMessage(matched), RaftMessage(chunk), RaftMessage(taken),
+        RaftMessage(scheduler::TimeoutNow{term})}) {
+    words.push_back({"raft", type_of(message), encode(message)});
+  }
+  const scheduler::QuorumProposal proposal{stage.cluster, {stage.hosts.front()}};
+  using scheduler::QuorumMessage;
+  for (const QuorumMessage& message :
+       {QuorumMessage(scheduler::QuorumPropose{proposal}),
+        QuorumMessage(scheduler::QuorumPromise{stage.cluster, scheduler::PromiseAnswer::kPromised}),
+        QuorumMessage(scheduler::QuorumForm{proposal})}) {
+    words.push_back({"first quorum", type_of(message), encode(message)});
+  }
+}
+
+void add_agent(const Stage& stage, std::vector<Word>& words) {
+  using scheduler::AgentMessage;
+  const Token token(kHigh);
+  scheduler::Hello hello;
+  hello.name = stage.host_name;
+  scheduler::HelloReply reply;
+  reply.kill = {Token(1)};
+  scheduler::Assign assign;
+  assign.token = token;
+  scheduler::Renew renew;
+  renew.tokens = {Token(1)};
+  const scheduler::RelayedRenew relayed{stage.hosts.front(), Nonce(1), renew};
+  for (const AgentMessage& message :
+       {AgentMessage(hello), AgentMessage(reply), AgentMessage(assign),
+        AgentMessage(scheduler::Ready{token, {}, {}}),
+        AgentMessage(scheduler::Refuse{Token(1), {}, "no"}),
+        AgentMessage(scheduler::Start{Token(1), {}, {}}),
+        AgentMessage(scheduler::Stop{Token(1), {}, {}, "no"}),
+        AgentMessage(scheduler::Finish{Token(1), {}, {}}),
+        AgentMessage(scheduler::FinishAck{Token(1)}), AgentMessage(renew),
+        AgentMessage(scheduler::RenewAck{{Token(1)}}),
+        AgentMessage(scheduler::RelayedRenews{{relayed}}),
+        AgentMessage(scheduler::RelayedAcks{{{stage.hosts.front(), Nonce(1), {{Token(1)}}}}})}) {
+    words.push_back({"agent", type_of(message), encode(message)});
+  }
+}
+
+Word asked(Verb verb) {
+  agent::Request request;
+  request.verb = verb;
+  return {"Request " + std::to_string(static_cast<int>(verb)), MessageType::kRequest,
+          encode(request)};
+}
+
+}  // namespace
+
+std::vector<Word> every_word(const Stage& stage) {
+  std::vector<Word> words;
+  add_membership(stage, words);
+  add_rows(stage, words);
+  add_raft(stage, words);
+  add_agent(stage, words);
+  add_requests(stage, words);
+  words.push_back({"Response", MessageType::kResponse, encode(agent::Response{})});
+  std::set<int> said;
+  for (const Word& word : words) {
+    said.insert(static_cast<int>(word.type));
+  }
+  for (int type = 0; type < kTypesMax; ++type) {
+    if (!said.contains(type)) {
+      words.push_back({"type " + std::to_string(type), static_cast<MessageType>(type),
+                       gossip::Encoder().array(0).take()});
+    }
+  }
+  return words;
+}
+
+std::vector<Word> harmless_words() {
+  std::vector<Word> words = {
+      {"Probe", MessageType::kProbe, encode(membership::Body(membership::Probe{}))}};
+  for (const Verb verb : {Verb::kVersion, Verb::kHosts, Verb::kJobs, Verb::kTickets}) {
+    words.push_back(asked(verb));
+  }
+  return words;
+}
+
+}  // namespace muster::bench
