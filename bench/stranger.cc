@@ -12,7 +12,7 @@
 //       host:ID      the link keys in this copy of some host's id/
 // HOW   all          each word in each envelope
 //       some         each word in an envelope of this cluster and one of a later protocol
-//       dull         as `some`, without the Join
+//       dull         as `all`, without the Join
 //       own          harmless questions under the key's own host id: who is let in is answered
 // NAME, ADDRESS (IP:PORT or a path) and ID (a copy of its id/) are of an agent that is spoken to.
 //
@@ -57,10 +57,14 @@ using std::chrono::milliseconds;
 
 /// Nothing comes any more when nothing came for so long.
 constexpr Duration kQuiet = milliseconds(250);
+/// A ticket's key hears something of each request.
+constexpr Duration kAnswered = std::chrono::seconds(3);
 /// The whole conversation with one door.
 constexpr Duration kPatience = std::chrono::seconds(20);
 /// Words on their way at once: fewer than a link's queue holds.
 constexpr std::size_t kBurst = 24;
+/// Requests without an answer, likewise.
+constexpr int kOwedMax = 24;
 
 struct Door {
   std::string name;
@@ -191,6 +195,13 @@ class Speech {
   /// Whether something is known to come back for each word.
   bool is_whole() const { return tally_.answers >= static_cast<int>(messages_.size()); }
 
+  /// Whether the answers to the first `said` words would fill a queue of who answers.
+  bool is_owed_much(std::size_t said) const {
+    return !who_.ticket.empty() && requests_before_[said] > tally_.answers + kOwedMax;
+  }
+  /// Whether a ticket's key that is let in heard all that it must.
+  bool is_answered() const { return !who_.ticket.empty() && tally_.answers >= tally_.requests; }
+
   void hear(std::string bytes) {
     ++tally_.answers;
     auto message = gossip::decode(std::move(bytes));
@@ -249,7 +260,7 @@ class Speech {
     ++envelope.version;
     say(envelope, word);
     --envelope.version;
-    if (how_ != "all") {
+    if (how_ == "some") {
       return;
     }
     set_epoch(envelope, {1000, 1});
@@ -268,6 +279,7 @@ class Speech {
   void say(gossip::Envelope envelope, const Word& word) {
     envelope.nonce = Nonce(messages_.size() + 1);
     said_[messages_.size() + 1] = {word.name, word.is_join, envelope.version != kProtocolVersion};
+    requests_before_.push_back(tally_.requests);
     tally_.requests += word.type == gossip::MessageType::kRequest ? 1 : 0;
     messages_.push_back(gossip::encode(envelope, word.body));
   }
@@ -276,6 +288,7 @@ class Speech {
   std::string how_;
   const Door& door_;
   std::vector<std::string> messages_;
+  std::vector<int> requests_before_;  ///< Among the words in front of each.
   std::map<std::uint64_t, Said> said_;
   Tally tally_;
 };
@@ -312,6 +325,7 @@ bool speak_with_keys(const Who& who, const Door& door, Speech& speech) {
   gossip::ZmqTransport& transport = **opened;
   transport.expect({*at, door.link_key});
   const Instant end = boot_now() + kPatience;
+  const Duration patience = who.ticket.empty() ? kQuiet : kAnswered;
   Instant last = boot_now();
   std::size_t next = 0;
   bool is_alive = true;
@@ -319,6 +333,9 @@ bool speak_with_keys(const Who& who, const Door& door, Speech& speech) {
     // The first one dials; nothing else is said before it is known who is let in.
     const std::size_t burst = speech.tally().is_up ? kBurst : next == 0 ? 1 : 0;
     for (std::size_t i = 0; i < burst && next < speech.messages().size(); ++i) {
+      if (speech.is_owed_much(next)) {
+        break;
+      }
       const std::uint64_t dropped = transport.stats().dropped_queue_full;
       transport.send({*at, gossip::Channel::kControl, speech.messages()[next]});
       last = boot_now();
@@ -330,7 +347,7 @@ bool speak_with_keys(const Who& who, const Door& door, Speech& speech) {
     transport.wait(milliseconds(2));
     is_alive = take(transport, speech, last);
     const bool is_said = next == speech.messages().size();
-    if (is_said && boot_now() - last > kQuiet) {
+    if (is_said && (speech.is_answered() || boot_now() - last > patience)) {
       break;
     }
   }

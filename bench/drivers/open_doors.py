@@ -141,6 +141,9 @@ class Doors:
                 continue
             words = line.split()
             found.append({key: int(value) for key, value in zip(words[4::2], words[5::2])})
+        if who.startswith("ticket:") and any(
+                door["up"] and door["answers"] < door["requests"] for door in found):
+            raise Broken(f"{who}: some answers were not heard: {found}")
         if how != "own":
             self.open += sum(door["open"] for door in found)
             self.said += sum(door["said"] for door in found)
