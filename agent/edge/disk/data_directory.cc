@@ -1,5 +1,8 @@
 #include "agent/edge/disk/data_directory.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <utility>
 
 #include "agent/edge/event_log.h"
@@ -22,11 +25,47 @@ void remember(crdt::Records& records, const crdt::WriteBatch& writes) {
   }
 }
 
+/// Of what stands at `path`; 0 when nothing does.
+mode_t mode_of(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 ? found.st_mode : 0;
+}
+
+/// The keys in id/ are this host: who could read them could be it, and who could write into the
+/// directory above could put others in their place.
+Status check_private(const std::string& path) {
+  constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
+  constexpr mode_t kOthersMay = S_IRWXG | S_IRWXO;
+  if ((mode_of(path) & kOthersMayWrite) != 0) {
+    return Error{ErrorCode::kDenied, path +
+                                         " may be written by other users of this machine, who "
+                                         "could make another host of this one: chmod go-w " +
+                                         path};
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path + "/id", error)) {
+    const std::string file = entry.path().string();
+    if ((mode_of(file) & kOthersMay) != 0) {
+      return Error{ErrorCode::kDenied,
+                   file +
+                       " holds the keys of this host and may be used by other users of this "
+                       "machine: chmod 600 " +
+                       file +
+                       "; if somebody may have read them, revoke this host (muster hosts "
+                       "revoke) and let it join as a new one"};
+    }
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<DataDirectory> DataDirectory::open(const std::string& path) {
   DataDirectory data;
   data.path_ = path;
+  if (const Status is_private = check_private(path); !is_private) {
+    return is_private.error();
+  }
   auto id = LmdbStore::open(path + "/id", Environment::kId);
   if (!id) {
     return id.error();

@@ -15,8 +15,9 @@ namespace muster::agent {
 
 class DataDirectory {
  public:
-  /// The caller holds its DataLock. kCorrupt: id/ is damaged; the text says how to go on. kIo: the
-  /// system.
+  /// The caller holds its DataLock. kCorrupt: id/ is damaged; the text says how to go on. kDenied:
+  /// other users of the machine may read its files or write into `path`; the text says which chmod
+  /// ends that. kIo: the system.
   static Result<DataDirectory> open(const std::string& path);
 
   /// Durable when it returns, and among the recovered records.

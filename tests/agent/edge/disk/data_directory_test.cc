@@ -1,4 +1,5 @@
-// What a start makes of a raft/ that is damaged, also when it crashes half way.
+// What a start makes of a raft/ that is damaged, also when it crashes half way; and of keys that
+// others may read.
 
 #include "agent/edge/disk/data_directory.h"
 
@@ -40,6 +41,30 @@ TEST_F(DataDirectoryTest, ADamagedRaftGivesWayToANewSeatAndStays) {
   EXPECT_EQ(start(SeatId(8)), SeatId(8));
   EXPECT_EQ(start(SeatId(9)), SeatId(8));
   EXPECT_TRUE(fs::exists(base_ + "/raft.lost"));
+}
+
+TEST_F(DataDirectoryTest, KeysThatOthersMayReadAreRefused) {
+  start(SeatId(7));
+  const fs::path file = fs::path(base_) / "id/data.mdb";
+  for (const fs::perms open : {fs::perms::others_read, fs::perms::group_read}) {
+    fs::permissions(file, open, fs::perm_options::add);
+    const Result<DataDirectory> refused = DataDirectory::open(base_);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kDenied);
+    EXPECT_NE(refused.error().text.find("chmod 600 " + file.string()), std::string::npos);
+    fs::permissions(file, open, fs::perm_options::remove);
+  }
+  EXPECT_EQ(start(SeatId(7)), SeatId());
+}
+
+TEST_F(DataDirectoryTest, ADirectoryThatOthersMayWriteIntoIsRefused) {
+  start(SeatId(7));
+  fs::permissions(base_, fs::perms::others_write, fs::perm_options::add);
+  const Result<DataDirectory> refused = DataDirectory::open(base_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().text.find("chmod go-w " + base_), std::string::npos);
+  fs::permissions(base_, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_EQ(start(SeatId(7)), SeatId());
 }
 
 TEST_F(DataDirectoryTest, ACrashAfterItWasSetAsideMakesNobodyAFounder) {
