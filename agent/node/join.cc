@@ -77,6 +77,24 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   return entry;
 }
 
+/// Why a voter's word cannot be spared; "" when it can.
+std::string why_needed(const Known& known, HostId host) {
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  if (std::find(quorum.voters.begin(), quorum.voters.end(), host) == quorum.voters.end()) {
+    return "";
+  }
+  const std::size_t live = live_voters(known, quorum, host);
+  if (live >= quorum.voters.size() / 2 + 1) {
+    return "";
+  }
+  const std::string name = known.hosts.addresses().name(host);
+  return "host " + name + " is a voter, and without it " + std::to_string(live) + " of " +
+         std::to_string(quorum.voters.size()) +
+         " voters would be left alive, which is no majority: start the others first, or take its "
+         "vote first (muster quorum remove " +
+         name + ")";
+}
+
 /// The entry by which that host is a member no more.
 Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, std::string by) {
   const Credentials& own = known.options.credentials;
@@ -89,6 +107,9 @@ Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, s
                                            " leads: let another one lead first, with `muster "
                                            "quorum remove " +
                                            known.options.name + "` or by stopping its agent"};
+  }
+  if (std::string why = why_needed(known, host); !why.empty()) {
+    return Error{ErrorCode::kConflict, std::move(why)};
   }
   if (own.authority_signer == nullptr) {
     return no_authority(known);
