@@ -34,7 +34,10 @@ class Join final : public Verb {
     if (!is_line) {
       Result<std::string> read = session.world().tickets.read(line);
       if (!read) {
-        return session.fail(agent::ResponseStatus::kUsage, read.error().text);
+        return session.fail(agent::ResponseStatus::kUsage,
+                            read.error().text +
+                                ", and it is no ticket either: give the line that `muster ticket` "
+                                "printed, a file that holds it, or - for stdin");
       }
       line = std::move(read).value();
     }
