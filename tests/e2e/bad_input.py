@@ -12,6 +12,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
+from bad_members import (  # noqa: E402
+    bad_tickets, needed_host_revoked, newcomer, plain_peer, readable_keys)
 from careless import BASE_PORT, LeftOut, expect, run_agent, start_job, stop, submit  # noqa: E402
 from lab import MUSTER, Failure, Lab, descendants_of, wait_for  # noqa: E402
 from noise import make_noise  # noqa: E402
@@ -281,7 +283,8 @@ def doubled_id(agent):
 
 
 def clock_set_back(agent):
-    """Wall time is display data: a clock set back a year under live agents harms nothing."""
+    """Wall time is display data: a clock wrong by ten years under live agents harms nothing, nor does
+    it let a ticket run out."""
     library = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
     if library is None:
         raise LeftOut("libfaketime is not installed")
@@ -293,13 +296,19 @@ def clock_set_back(agent):
             "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         lab.start()
         wait_for("a leader", lambda: (lab["v"].ask("quorum") or {}).get("leader"), 15)
-        clock.write_text("-365d")
+        ticket = lab["v"].cli("ticket")[1]
+        clock.write_text("-3650d")
         time.sleep(3)
         expect("job", submit(lab["v"], "--gpus", "24", "--wait", "--", "true"), 0)
         if {host["state"] for host in lab["u"].ask("hosts")["hosts"]} != {"alive"}:
             raise Failure("a clock set back made hosts look dead")
+        clock.write_text("+3650d")
+        time.sleep(1)
+        expect("a later job", submit(lab["v"], "--gpus", "24", "--wait", "--", "true"), 0)
+        with Lab("x", base_port=BASE_PORT + 160, expect=0) as late:
+            expect("join", newcomer(late, "x").cli("join", ticket), 0)
         log = (lab["v"].data / "agent.log").read_text()
-        if str(time.gmtime().tm_year - 1) not in log:
+        if str(time.gmtime().tm_year - 10) not in log:
             raise Failure("the clock was not set back: this test tests nothing")
 
 
@@ -433,6 +442,7 @@ def noisy_peers(agent):
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, key_of_another_job, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, seed_without_address, seeds_come_late,
+         bad_tickets, readable_keys, needed_host_revoked, plain_peer,
          damaged_disk, raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
          needed_voter_leaves, majority_lost, noisy_peers]
 

@@ -20,6 +20,8 @@ SUM_BYTES = 4
 #: As a job's name, it crosses the wire from one host to another.
 CANARY = "canary-5d1f0c7e2b"
 ALL_FRAMES = 0x0003
+SO_RCVBUFFORCE = 33
+BACKLOG_BYTES = 64 << 20
 #: What a membership record in id/ begins with, in front of the link seed; msgpack.
 RECORD_HEAD = b"\x97\x01\xc4\x20"
 #: The key of the identity's seed in id/, which LMDB keeps right in front of it.
@@ -42,6 +44,8 @@ class Capture:
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                                          socket.htons(ALL_FRAMES))
+            # What comes while the search reads files must not push out what is looked for.
+            self._socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BACKLOG_BYTES)
             self._socket.bind(("lo", 0))
             self._socket.settimeout(0.1)
         except OSError as error:

@@ -1,0 +1,117 @@
+"""Hosts that are let in, or are not, and hosts that are thrown out: what people are told of it."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
+
+from careless import BASE_PORT, expect, run_agent, start_job, stop, submit  # noqa: E402
+from lab import Failure, Lab, wait_for  # noqa: E402
+from noise import make_noise  # noqa: E402
+
+
+def newcomer(lab, name):
+    """An agent without a cluster, whose socket is there."""
+    agent = lab[name]
+    lab.found_soon = lambda: None
+    agent.start()
+    wait_for(f"the socket of {name}", (agent.data / "agent.sock").exists, 10)
+    return agent
+
+
+def bad_tickets(agent):
+    """A ticket that is cut off, mistyped, over, for another host, of members that are gone: why."""
+    with Lab("y", base_port=BASE_PORT + 160, expect=0) as lab, \
+            Lab("z", base_port=BASE_PORT + 180, expect=1) as gone:
+        gone.start()
+        dead = wait_for("a ticket of z", lambda: gone["z"].cli("ticket")[1], 20)
+        other = newcomer(lab, "y")
+        expect("at a member", agent.cli("join", dead), 7, "member of a cluster already: ",
+               agent.ask("quorum")["cluster"][:8])
+        gone["z"].kill_agent()
+        good = agent.cli("ticket")[1].strip()
+        expect("cut off", other.cli("join", good[:-7]), 2, "cut off or mistyped")
+        wrong = good[:40] + ("A" if good[40] != "A" else "B") + good[41:]
+        expect("mistyped", other.cli("join", wrong), 2, "cut off or mistyped", "whole line")
+        expect("a later kind", other.cli("join", good.replace("muster1.", "muster2.")), 2,
+               "version")
+        expect("no ticket", other.cli("join", "nonsense"), 2, "nonsense", "muster ticket")
+        ended = agent.ask("ticket")
+        expect("revoke", agent.cli("ticket", "revoke", ended["ticket"]), 0)
+        expect("ended", other.cli("join", ended["line"]), 7, "the ticket was ended by")
+        named = agent.cli("ticket", "--host", "somebody")[1]
+        expect("another's", other.cli("join", named), 7, "for host somebody")
+        expect("dead addresses", other.cli("join", dead, timeout=30), 5, gone["z"].endpoint)
+        brief = agent.cli("ticket", "--ttl", "1s")[1]
+        start_job(agent, "sleep", "3")  # Cluster time is told each second while a job runs.
+        wait_for("it ran out", lambda: "has run out" in agent.cli("ticket", "list")[1], 15)
+        expect("run out", other.cli("join", brief), 7, "has run out")
+        expect("still none", other.cli("hosts"), 5, "muster join")
+        expect("a good one", other.cli("join", good), 0)
+        expect("used", run_used(good), 7, "the ticket was used")
+        expect("remove", other.cli("leave", "--force"), 0)
+
+
+def run_used(ticket):
+    """What a second host hears that comes with it."""
+    with Lab("w", base_port=BASE_PORT + 200, expect=0) as second:
+        return newcomer(second, "w").cli("join", ticket)
+
+
+def readable_keys(_):
+    """Keys that others of the machine may read, or could replace: refused, with the chmod to do."""
+    with Lab("y", base_port=BASE_PORT + 40, expect=1) as lab:
+        other = lab["y"]
+        lab.start()
+        wait_for("a leader", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+        stop(other)
+        keys = other.data / "id" / "data.mdb"
+        keys.chmod(0o644)
+        got = run_agent(other)
+        expect("readable keys", got, 1, f"chmod 600 {keys}")
+        keys.chmod(0o600)
+        other.data.chmod(0o777)
+        got = run_agent(other)
+        expect("a writable directory", got, 1, f"chmod go-w {other.data}")
+        other.data.chmod(0o755)
+        other.start()
+        wait_for("a leader again", lambda: (other.ask("quorum") or {}).get("leader"), 15)
+
+
+def needed_host_revoked(_):
+    """The leader's host is not thrown out, nor one voter more than the quorum can spare."""
+    with Lab("efg", base_port=BASE_PORT + 100) as lab:
+        lab.start()
+        for name in lab.names:
+            wait_for("three voters alive", lambda name=name: (
+                lab[name].ask("quorum") or {}).get("tolerates") == 1, 20)
+        leader = lab[wait_for("a leader", lambda: (lab["e"].ask("quorum") or {}).get("leader"), 15)]
+        first, second = [agent for agent in lab.agents.values() if agent is not leader]
+        # The log has the founders a moment after they agreed.
+        wait_for("the roll in the log", lambda: first.cli(
+            "hosts", "revoke", leader.name)[0] != 6, 15)
+        expect("the leader", first.cli("hosts", "revoke", leader.name), 7, "let another one lead")
+        expect("nobody", first.cli("hosts", "revoke", "nobody"), 6, "nobody")
+        expect("one voter", leader.cli("hosts", "revoke", first.name), 0, "another host")
+        expect("one more", leader.cli("hosts", "revoke", second.name), 7,
+               "1 of 3 voters would be left", "no majority", "muster quorum remove")
+        if leader.ask("quorum")["tolerates"] != 0:
+            raise Failure("a voter that was thrown out still counts as one that lives")
+        expect("a job", submit(leader, "--gpus", "16", "--wait", "--", "true"), 0)
+
+
+def plain_peer(_):
+    """A peer without keys is refused, counted and named in one line."""
+    with Lab("h", base_port=BASE_PORT + 40, expect=1) as lab:
+        lab.start()
+        asked = lab["h"]
+        wait_for("a leader", lambda: (asked.ask("quorum") or {}).get("leader"), 15)
+        sent = make_noise(("127.0.0.1", asked.port), 3, 1, lambda: None)
+        if sent["dials"] < 3:
+            raise Failure(f"nobody dialled: {sent}")
+        wait_for("a line that counts them", lambda: "connections_refused" in
+                 asked.log.read_text(), 15)
+        lines = [line for line in asked.log.read_text().splitlines()
+                 if "connections_refused" in line]
+        if len(lines) != 1 or "no_key=0" in lines[0]:
+            raise Failure(f"plain peers are told of in {lines}")
