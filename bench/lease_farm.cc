@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -29,14 +28,6 @@ constexpr std::size_t kRowsPerMessage = 250;
 constexpr Duration kIntroducePause = std::chrono::milliseconds(200);
 constexpr Duration kTurnMax = std::chrono::milliseconds(50);
 constexpr Duration kProbePeriod = std::chrono::seconds(5);
-constexpr std::uint64_t kRowSequence = 3;
-constexpr Generation kGeneration{1};
-
-gossip::Endpoint address_of(std::size_t index, std::uint16_t port) {
-  return gossip::Endpoint::ipv4(127, static_cast<std::uint8_t>(64 + (index >> 16)),
-                                static_cast<std::uint8_t>(index >> 8 & 0xff),
-                                static_cast<std::uint8_t>(index & 0xff), port);
-}
 
 sockaddr_in socket_address(const gossip::Endpoint& endpoint) {
   sockaddr_in address{};
@@ -50,15 +41,6 @@ gossip::Endpoint endpoint_of(const sockaddr_in& address) {
   std::array<std::uint8_t, 4> ip{};
   std::memcpy(ip.data(), &address.sin_addr, ip.size());
   return gossip::Endpoint::ipv4(ip[0], ip[1], ip[2], ip[3], ntohs(address.sin_port));
-}
-
-/// The same host in every run.
-std::shared_ptr<const agent::HostKey> key_of(std::size_t index) {
-  std::string seed(agent::HostKey::kSeedBytes, 's');
-  for (std::size_t i = 0; i < sizeof index; ++i) {
-    seed[i] = static_cast<char>(index >> (8 * i));
-  }
-  return std::make_shared<agent::HostKey>(agent::HostKey::from_seed(seed));
 }
 
 }  // namespace
@@ -78,17 +60,7 @@ LeaseFarm::~LeaseFarm() {
 
 void LeaseFarm::make_host(std::size_t index, Instant now) {
   Host& host = hosts_[index];
-  char text[64];
-  std::snprintf(text, sizeof text, "sim-%05zu", index);
-  host.name = text;
-  host.key = key_of(index);
-  host.id = host.key->host_id();
-  host.start = {kGeneration, StartId(index + 1)};
-  host.control = address_of(index, options_.port);
-  for (std::size_t gpu = 0; gpu < options_.gpus; ++gpu) {
-    std::snprintf(text, sizeof text, "GPU-%024zx%08zx", index, gpu);
-    host.gpus.emplace_back(text);
-  }
+  static_cast<FarmHost&>(host) = farm_host(index, options_.port, options_.gpus);
   host.agent = std::make_unique<agent::GangAgent>(
       agent::GangAgentOptions(),
       agent::AgentIdentity{host.id, host.start, "boot-" + host.name, host.name}, crdt::Records(),
@@ -134,34 +106,8 @@ std::vector<HostId> LeaseFarm::observers_of(std::size_t index) const {
 }
 
 crdt::RowOf LeaseFarm::row_of(std::size_t index) const {
-  const Host& host = hosts_[index];
-  crdt::Identity identity;
-  identity.name = host.name;
-  identity.control = host.control;
-  identity.bulk = host.control;
-  identity.start_id = host.start.start_id;
-  identity.boot_id = "boot-" + host.name;
-  identity.rack = "rack-" + std::to_string(index / options_.rack_hosts);
-  identity.version = kProductVersion;
-  crdt::Capacity capacity;
-  capacity.gpu_type = "H100";
-  capacity.cpus = 64;
-  capacity.memory_mb = 1U << 20U;
-  for (const std::string& uuid : host.gpus) {
-    capacity.gpus.push_back({uuid, true});
-  }
-  crdt::RowOf row{host.id, {kGeneration, {}}};
-  const auto put = [&](crdt::FieldId field, std::uint64_t sequence, std::string bytes) {
-    row.row.fields[static_cast<std::uint32_t>(field)] = {{kGeneration, Sequence(sequence)},
-                                                         std::move(bytes)};
-  };
-  put(crdt::FieldId::kCapacity, 1, crdt::encode(capacity));
-  put(crdt::FieldId::kIdentity, 2, crdt::encode(identity));
-  put(crdt::FieldId::kObservers, kRowSequence, crdt::encode_observers(observers_of(index)));
-  for (auto& [id, field] : row.row.fields) {
-    field.signature = host.key->sign(crdt::signed_words(host.id, id, field.version, field.bytes));
-  }
-  return row;
+  return bench::row_of(hosts_[index], "rack-" + std::to_string(index / options_.rack_hosts),
+                       observers_of(index));
 }
 
 void LeaseFarm::introduce() {
@@ -375,7 +321,7 @@ void LeaseFarm::on_message(int fd, std::string bytes) {
   const gossip::Envelope& head = message->envelope();
   ++counts_.heard_types[head.type];
   if (head.type == gossip::MessageType::kProbe) {
-    const membership::Ack ack{kProbePeriod, Sequence(kRowSequence)};
+    const membership::Ack ack{kProbePeriod, Sequence(kFarmRowSequence)};
     reply(fd, host, gossip::MessageType::kAck, head.nonce, membership::encode(ack));
   } else if (head.type == gossip::MessageType::kRows) {
     on_rows(host, fd, *message);

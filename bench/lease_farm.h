@@ -14,12 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/edge/disk/host_key.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
+#include "bench/farm_host.h"
 #include "bench/zmtp_link.h"
 #include "crdt/rows/codec.h"
-#include "crdt/rows/row_check.h"
 #include "gossip/base/rng.h"
 #include "gossip/wire/message.h"
 
@@ -88,13 +87,7 @@ class LeaseFarm {
   Gaps gaps(Instant now) const;
 
  private:
-  struct Host {
-    std::shared_ptr<const agent::HostKey> key;
-    HostId id;  ///< Of the key.
-    AgentStart start;
-    std::string name;
-    gossip::Endpoint control;
-    std::vector<std::string> gpus;
+  struct Host : FarmHost {
     std::unique_ptr<agent::GangAgent> agent;
     std::optional<agent::RenewalRelay> relay;
     std::map<HostId, int> links;  ///< Dialled by it.
