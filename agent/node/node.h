@@ -52,6 +52,7 @@ class Node {
   const scheduler::QuorumSeat& seat() const { return seat_; }
   const GangAgent& gang_agent() const { return gang_agent_; }
   const crdt::AddressBook& addresses() const { return hosts_.addresses(); }
+  const Roll& roll() const { return admission_.roll(); }
   ClusterId cluster() const { return admission_.cluster(); }
   /// What each part waits for, in ns from now: for people who look for a spinning one.
   std::string deadlines_text() const;

@@ -7,6 +7,7 @@ import cluster
 from cluster import Broken, figures
 from lab import wait_for
 from log_tail import LogTail
+from simulated import simulated_figures
 
 LIMIT_S = 30
 SETTLE_S = 180
@@ -48,8 +49,11 @@ def throw_out(boot, leader, victim, tail):
     return last, alone
 
 
-def revoke(rounds=10, agents=20):
+def revoke(rounds=10, agents=20, simulated=0, hosts=300, loss=5, seeds=10):
     """Hosts that do not lead are thrown out one after the other, half of them at most."""
+    if simulated:
+        return simulated_figures("revoke", hosts=hosts, loss=loss, rounds=rounds,
+                                 seeds=f"1..{seeds}")
     names = [f"h{host}" for host in range(agents)]
     refused, closed = [], []
     with cluster.make(namespaces=True, names=names) as boot:

@@ -18,6 +18,13 @@ def sim_speed(hosts=100, seconds=600):
             raise Broken("a property broke in the run that was measured")
 
 
+def simulated_figures(scenario, **options):
+    """Runs that scenario of muster_sim, which prints its own lines."""
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    if subprocess.run([str(SIM_TESTS / "muster_sim"), scenario, *words]).returncode != 0:
+        raise Broken("a property broke in the run that was measured")
+
+
 def mutants():
     found, planted = 0, 0
     tests = cluster.BUILD / "tests"

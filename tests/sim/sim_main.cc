@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/drift.h"
@@ -18,6 +20,7 @@
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
+#include "tests/sim/revocation.h"
 #include "tests/sim/swarm.h"
 
 namespace {
@@ -31,6 +34,8 @@ struct Arguments {
   std::uint64_t first_seed = 1;
   std::uint64_t last_seed = 1;
   std::int64_t seconds = 600;
+  std::uint32_t loss_percent = muster::sim::RevocationOptions().loss_percent;
+  std::uint32_t rounds = muster::sim::RevocationOptions().rounds;
   bool trace = false;
   bool faults = true;
   bool twice = true;
@@ -61,6 +66,10 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.drift_permille = static_cast<std::int64_t>(number(argv[++i]));
     } else if (word == "--hosts" && has_value) {
       arguments.hosts = static_cast<std::uint32_t>(number(argv[++i]));
+    } else if (word == "--loss" && has_value) {
+      arguments.loss_percent = static_cast<std::uint32_t>(number(argv[++i]));
+    } else if (word == "--rounds" && has_value) {
+      arguments.rounds = static_cast<std::uint32_t>(number(argv[++i]));
     } else if (word == "--seconds" && has_value) {
       arguments.seconds = static_cast<std::int64_t>(number(argv[++i]));
     } else if (word == "--seed" && has_value) {
@@ -77,11 +86,13 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     }
     if (arguments.profile == nullptr) {
       std::fprintf(stderr,
-                   "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed]\n"
+                   "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed|\n"
+                   "                   revoke]\n"
                    "                  [--hosts N]\n"
                    "                  [--seed N | --seeds A..B]\n"
                    "                  [--seconds N] [--no-faults] [--once] [--hashes] [--trace]\n"
-                   "                  [--profile NAME] [--drift-permille N]\n");
+                   "                  [--profile NAME] [--drift-permille N]\n"
+                   "                  [--loss PERCENT] [--rounds N]\n");
       return false;
     }
   }
@@ -406,6 +417,53 @@ int lone_agent(const Arguments& arguments) {
   return violations == 0 ? 0 : 1;
 }
 
+double seconds_of(muster::Duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// The p99 of fewer than a hundred is the greatest.
+void print_quantiles(const std::string& name, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&values](double share) {
+    const double rank = std::ceil(share * static_cast<double>(values.size()));
+    return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  };
+  std::printf("figure %s_p50 %.3f s\n", name.c_str(), at(0.5));
+  std::printf("figure %s_p99 %.3f s\n", name.c_str(), at(0.99));
+  std::printf("figure %s_max %.3f s\n", name.c_str(), values.back());
+}
+
+/// Hosts that are thrown out while links lose packets.
+int revoke(const Arguments& arguments) {
+  std::vector<double> refused;
+  std::vector<double> out;
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    const auto result = muster::sim::run_revocations(
+        {arguments.hosts, seed, arguments.loss_percent, arguments.rounds, arguments.trace});
+    for (const muster::sim::Revocation& each : result.revocations) {
+      refused.push_back(seconds_of(each.refused));
+      out.push_back(seconds_of(each.closed));
+      std::printf("# seed %llu: a host %s: refused by all after %.3f s, no link after %.3f s\n",
+                  static_cast<unsigned long long>(seed),
+                  each.had_a_vote ? "that votes" : "without a vote", refused.back(), out.back());
+    }
+    violations += result.violations.size();
+    for (const auto& violation : result.violations) {
+      std::printf("# seed %llu: %s: %s\n", static_cast<unsigned long long>(seed),
+                  violation.checker.c_str(), violation.text.c_str());
+    }
+  }
+  if (!out.empty()) {
+    const std::string name = "revoked_" + std::to_string(arguments.hosts);
+    print_quantiles(name + "_refused", refused);
+    print_quantiles(name, out);
+  }
+  std::printf("figure revoked_violations %llu count\n",
+              static_cast<unsigned long long>(violations));
+  return violations == 0 && !out.empty() ? 0 : 1;
+}
+
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
@@ -461,13 +519,16 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "histories") {
     return histories(arguments);
   }
+  if (arguments.scenario == "revoke") {
+    return revoke(arguments);
+  }
   if (arguments.scenario == "swarm") {
     return swarm(arguments);
   }
   std::fprintf(stderr,
                "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
-               "lone_agent, drift and "
-               "sim_speed\n",
+               "lone_agent, drift, "
+               "revoke and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

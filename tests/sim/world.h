@@ -138,6 +138,10 @@ class World {
   const agent::Node& node(std::uint32_t host) const;
   const Disk& disk(std::uint32_t host) const;
   const RankFarm& farm(std::uint32_t host) const;
+  /// Its transport lets the other in.
+  bool lets_in(std::uint32_t host, std::uint32_t other) const;
+  /// One of the two holds a connection to the other, whoever dialled it.
+  bool are_linked(std::uint32_t one, std::uint32_t other) const;
   HostId id(std::uint32_t host) const;
   std::optional<std::uint32_t> find(HostId id) const;
   Rng& rng() { return rng_; }
@@ -215,6 +219,7 @@ class World {
   void carry(std::uint32_t, const gossip::DialWith&) {}
   void carry(std::uint32_t, const gossip::Rekey&) {}
   void end_links_between(std::uint32_t host, std::uint32_t other);
+  Duration time_of_last_word(std::uint32_t from, std::uint32_t to);
   void carry(std::uint32_t from, const gossip::DropLink& drop);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
   void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
@@ -234,6 +239,7 @@ class World {
   std::int64_t unix_ms(std::uint32_t host) const;
   Instant global(std::uint32_t host, Instant local) const;
   Link& link(std::uint32_t from, std::uint32_t to, gossip::Channel channel);
+  const Link& link(std::uint32_t from, std::uint32_t to, gossip::Channel channel) const;
   std::optional<std::pair<std::uint32_t, gossip::Channel>> resolve(const gossip::Endpoint&) const;
 
   WorldOptions options_;

@@ -66,6 +66,7 @@ void World::start_agent(std::uint32_t index) {
   }
   options.credentials = credentials(index, seeds);
   host.let_in.clear();
+  host.shut_out.clear();
   host.rows_checker =
       std::make_unique<crdt::RowChecker>(std::string(crdt::testing::kAuthority.bytes()), keys_);
   options.compact_entries = options_.compact_entries;

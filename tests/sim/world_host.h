@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct World::Host {
   Instant thawed_at{};
   std::optional<Disk> image;
   std::map<std::string, HostId> let_in;  ///< By link key, as its agent said.
+  std::set<HostId> shut_out;             ///< Let in once; not dialled any more, either.
   std::unique_ptr<crdt::RowChecker> rows_checker{};
   bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;

@@ -20,6 +20,11 @@ gossip::Route route_of(std::uint32_t from, gossip::Channel channel, std::uint32_
 }  // namespace
 
 World::Link& World::link(std::uint32_t from, std::uint32_t to, gossip::Channel channel) {
+  return const_cast<Link&>(std::as_const(*this).link(from, to, channel));
+}
+
+const World::Link& World::link(std::uint32_t from, std::uint32_t to,
+                               gossip::Channel channel) const {
   return links_[(std::size_t{from} * hosts_.size() + to) * 2 + static_cast<std::size_t>(channel)];
 }
 
@@ -91,7 +96,8 @@ void World::deliver(std::uint32_t from, std::uint32_t to, Link& via, gossip::Rec
 
 void World::carry(std::uint32_t from, gossip::Send send) {
   const auto target = resolve(send.to);
-  if (!target.has_value() || target->first == from) {
+  if (!target.has_value() || target->first == from ||
+      hosts_[from]->shut_out.contains(hosts_[target->first]->id)) {
     return;
   }
   const auto [to, channel] = *target;
@@ -149,6 +155,7 @@ void World::carry(std::uint32_t from, const gossip::Admit& word) {
   std::map<std::string, HostId>& let_in = hosts_[from]->let_in;
   if (word.who.kind == gossip::Sender::Kind::kHost) {
     let_in[word.key] = word.who.host;
+    hosts_[from]->shut_out.erase(word.who.host);
     return;
   }
   const auto shut_out = let_in.find(word.key);
@@ -158,20 +165,50 @@ void World::carry(std::uint32_t from, const gossip::Admit& word) {
   if (const auto other = find(shut_out->second)) {
     end_links_between(from, *other);
   }
+  hosts_[from]->shut_out.insert(shut_out->second);
   let_in.erase(shut_out);
 }
 
-/// Both ends notice as if the other had closed.
+/// How long until the other end knows that a connection was closed: what says so may be lost, and
+/// is said again as TCP does.
+Duration World::time_of_last_word(std::uint32_t from, std::uint32_t to) {
+  Duration waited{0};
+  if (!options_.tcp_links) {
+    return waited + network_.one_way();
+  }
+  for (Duration again = kResendMin; again <= kResendMax && !network_.carries(from, to);
+       again *= 2) {
+    waited += again;
+  }
+  return waited + network_.delay(from, to);
+}
+
+/// He who shuts the other out closes at once, and the other notices.
 void World::end_links_between(std::uint32_t host, std::uint32_t other) {
   for (const auto& [from, to] : {std::pair(host, other), std::pair(other, host)}) {
     for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
       const Link& lost = link(from, to, channel);
       if (lost.state == Link::State::kUp) {
-        queue_.push(now_ + network_.one_way(),
+        queue_.push(now_ + (from == host ? Duration(0) : time_of_last_word(host, other)),
                     LinkLost{from, to, channel, lost.epoch, hosts_[from]->life, false});
       }
     }
   }
+}
+
+bool World::lets_in(std::uint32_t host, std::uint32_t other) const {
+  return hosts_[host]->let_in.contains(std::string(hosts_[other]->id.bytes()));
+}
+
+bool World::are_linked(std::uint32_t one, std::uint32_t other) const {
+  for (const auto& [from, to] : {std::pair(one, other), std::pair(other, one)}) {
+    for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {
+      if (link(from, to, channel).state == Link::State::kUp) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 void World::carry(std::uint32_t from, const gossip::DropLink& drop) {
