@@ -18,6 +18,7 @@ TARGETS = {
     "mutants": ["raft_mutants", "sim_mutants", "membership_mutants"],
     "sim_speed": ["muster_sim"],
     "same_behaviour": ["muster_sim"],
+    "join": ["muster", "bench_probe", "muster_sim"],
     "revoke": ["muster", "muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],

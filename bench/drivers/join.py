@@ -3,6 +3,7 @@
 import cluster
 from cluster import Broken, figures
 from lab import wait_for
+from simulated import simulated_figures
 
 MEMBERS = "abcde"
 NS_A_SECOND = 1e9
@@ -24,8 +25,12 @@ def leave(newcomer):
     wait_for(f"the end of {newcomer.name}", lambda: not newcomer.is_running(), LIMIT_S)
 
 
-def join(rounds=100):
-    """One host after the other joins five that live, each with a ticket of many uses, and leaves."""
+def join(rounds=100, herd=0, seeds=3):
+    """One host after the other joins five that live, each with a ticket of many uses, and leaves;
+    or `herd` simulated hosts join three within a second, all on one ticket."""
+    if herd:
+        simulated_figures("herd", hosts=herd, seeds=f"1..{seeds}")
+        return
     newcomers = [f"j{number}" for number in range(rounds)]
     took = []
     with cluster.make(namespaces=False, names=[*MEMBERS, *newcomers]) as boot:

@@ -17,6 +17,7 @@
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/drift.h"
 #include "tests/sim/edges.h"
+#include "tests/sim/herd.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
@@ -87,7 +88,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     if (arguments.profile == nullptr) {
       std::fprintf(stderr,
                    "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed|\n"
-                   "                   revoke]\n"
+                   "                   revoke|herd]\n"
                    "                  [--hosts N]\n"
                    "                  [--seed N | --seeds A..B]\n"
                    "                  [--seconds N] [--no-faults] [--once] [--hashes] [--trace]\n"
@@ -464,6 +465,47 @@ int revoke(const Arguments& arguments) {
   return violations == 0 && !out.empty() ? 0 : 1;
 }
 
+/// What a herd cost whoever led; what more hosts would take is worked out from it, not run.
+void print_herd(const muster::sim::HerdResult& result, std::uint32_t hosts) {
+  constexpr double kMany = 10'000;
+  const double took = seconds_of(result.took);
+  const double handshakes = seconds_of(muster::sim::HerdOptions().handshake) *
+                            static_cast<double>(result.leader.handshakes);
+  const double cpu = handshakes + seconds_of(result.leader.cpu);
+  std::printf(
+      "# %u hosts said Join %llu times, the last was let in after %.3f s; the leader: "
+      "%llu handshakes, %.3f s; its Node, %.3f s; on another thread %llu signatures\n",
+      hosts, static_cast<unsigned long long>(result.joins_said), seconds_of(result.joined_last),
+      static_cast<unsigned long long>(result.leader.handshakes), handshakes,
+      seconds_of(result.leader.cpu), static_cast<unsigned long long>(result.leader.fields_checked));
+  std::printf("figure join_herd_s %.3f s\n", took);
+  std::printf("figure herd_leader_cpu_pct %.1f %%\n", 100 * cpu / took);
+  std::printf("figure herd_join_cost %.3f ms\n", 1000 * cpu / hosts);
+  std::printf(
+      "# worked out, of one core of the leader, all of it: so many times the cost of one\n");
+  std::printf("figure join_herd_10000_s %.1f s\n", kMany * cpu / hosts);
+}
+
+/// Hosts that all join at once.
+int herd(const Arguments& arguments) {
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
+    muster::sim::HerdOptions options;
+    options.newcomers = arguments.hosts;
+    options.seed = seed;
+    options.trace = arguments.trace;
+    const auto result = muster::sim::run_herd(options);
+    print_herd(result, arguments.hosts);
+    violations += result.violations.size();
+    for (const auto& violation : result.violations) {
+      std::printf("# seed %llu: %s: %s\n", static_cast<unsigned long long>(seed),
+                  violation.checker.c_str(), violation.text.c_str());
+    }
+  }
+  std::printf("figure herd_violations %llu count\n", static_cast<unsigned long long>(violations));
+  return violations == 0 ? 0 : 1;
+}
+
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
@@ -519,6 +561,9 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "histories") {
     return histories(arguments);
   }
+  if (arguments.scenario == "herd") {
+    return herd(arguments);
+  }
   if (arguments.scenario == "revoke") {
     return revoke(arguments);
   }
@@ -528,7 +573,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr,
                "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
                "lone_agent, drift, "
-               "revoke and sim_speed\n",
+               "revoke, herd and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

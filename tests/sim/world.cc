@@ -39,9 +39,12 @@ World::World(WorldOptions options)
     host.clock_offset = rng_.between(std::chrono::seconds(1), std::chrono::hours(24));
     host.fsync_min = options_.fsync_min;
     host.fsync_max = options_.fsync_max;
+    if (is_newcomer(i)) {
+      host.link_key.resize(gossip::kLinkKeyBytes, '-');  // Of members' no member looks at the size.
+    }
   }
   links_.resize(std::size_t{options_.hosts} * options_.hosts * 2);
-  for (std::uint32_t i = 0; i < options_.hosts; ++i) {
+  for (std::uint32_t i = 0; i < options_.hosts && !is_newcomer(i); ++i) {
     at(now_ + rng_.between(Duration(0), options_.start_spread), [this, i] { start_agent(i); });
   }
 }
@@ -132,7 +135,10 @@ void World::on(const Wake& event) {
     std::fprintf(stderr, "host %u spins: %s\n", event.host, host.node->deadlines_text().c_str());
     CHECK(host.spins <= kSpinsMax);  // A deadline that its own tick() does not move.
   }
-  host.node->tick(local(event.host));
+  {
+    const Stopwatch watch(options_.measure_cpu ? &host.cost.cpu : nullptr);
+    host.node->tick(local(event.host));
+  }
   drain(event.host);
 }
 
@@ -194,7 +200,10 @@ void World::feed(std::uint32_t index, agent::Node::Input&& input) {
       checker->on_heard(*this, index, received->bytes);
     }
   }
-  hosts_[index]->node->step(local(index), std::move(input));
+  {
+    const Stopwatch watch(options_.measure_cpu ? &hosts_[index]->cost.cpu : nullptr);
+    hosts_[index]->node->step(local(index), std::move(input));
+  }
   drain(index);
 }
 
@@ -216,6 +225,9 @@ void World::drain(std::uint32_t index) {
     host.farm.command(local(index), command);
   }
   for (crdt::RowsToCheck& check : output.checks) {
+    for (const crdt::RowOf& row : check.body.rows) {
+      host.cost.fields_checked += row.row.fields.size();
+    }
     queue_.push(now_, Deliver{index, host.life, host.rows_checker->check(std::move(check))});
   }
   for (const agent::ReadOutput& read : output.reads) {

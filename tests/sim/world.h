@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/api/admission.h"
 #include "agent/node/node.h"
 #include "gossip/base/rng.h"
 #include "tests/gossip/base/stand_in_keys.h"
@@ -65,6 +66,20 @@ struct WorldOptions {
   bool tcp_links = false;
   /// What nobody acknowledged for so long ends a connection; 0 = never. With tcp_links.
   Duration user_timeout = std::chrono::seconds(5);
+  /// The last so many hosts are no members: nobody knows them, and they start by enter().
+  std::uint32_t newcomers = 0;
+  /// CPU of each end of a new connection, one after the other at a host; 0 = it costs nothing.
+  Duration handshake{0};
+  bool measure_cpu =
+      false;  ///< Of Nodes, in real time: cost() tells, and the run does not read it.
+};
+
+/// What a host spent so far.
+struct HostCost {
+  std::uint64_t handshakes =
+      0;            ///< Either end, refused ones among them; with WorldOptions::handshake.
+  Duration cpu{0};  ///< Of its Node, in real time; with WorldOptions::measure_cpu.
+  std::uint64_t fields_checked = 0;  ///< Whose signatures its checker was given to look at.
 };
 
 struct ClientReply {
@@ -122,6 +137,16 @@ class World {
   /// A member of the cluster, `as`, says what it likes on a connection of its own.
   void say_as_stranger(std::uint32_t to, HostId as, std::string bytes);
 
+  // Newcomers.
+  /// What it says of itself to whoever knows the ticket of that key.
+  agent::JoinArgs introduction(std::uint32_t newcomer, const std::string& ticket);
+  /// A newcomer asks a member, on a connection that the ticket's secret made and that lasts until
+  /// it enters. Where the ticket is not known it is refused without a word. As ask().
+  std::uint64_t ask_with_ticket(std::uint32_t newcomer, std::uint32_t member,
+                                const std::string& ticket, Nonce nonce, agent::Request request);
+  /// It is a member by what it was given, and starts.
+  void enter(std::uint32_t newcomer, const agent::JoinInfo& info);
+
   // Clients. The number names the request in replies().
   std::uint64_t ask(std::uint32_t host, agent::Request request);
   const ClientReply* reply_to(std::uint64_t client) const;
@@ -143,6 +168,7 @@ class World {
   /// One of the two holds a connection to the other, whoever dialled it.
   bool are_linked(std::uint32_t one, std::uint32_t other) const;
   HostId id(std::uint32_t host) const;
+  const HostCost& cost(std::uint32_t host) const;
   std::optional<std::uint32_t> find(HostId id) const;
   Rng& rng() { return rng_; }
   std::uint64_t hash() const { return hash_; }
@@ -221,6 +247,8 @@ class World {
   void end_links_between(std::uint32_t host, std::uint32_t other);
   Duration time_of_last_word(std::uint32_t from, std::uint32_t to);
   void carry(std::uint32_t from, const gossip::DropLink& drop);
+  bool is_newcomer(std::uint32_t host) const;
+  Instant shake_hands(std::uint32_t from, std::uint32_t to, Instant met);
   bool dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& link);
   void deliver(std::uint32_t from, std::uint32_t to, Link& link, gossip::Received message);
   bool is_same_process(const StreamKey& key, const Link& via) const;
@@ -232,6 +260,7 @@ class World {
   void lose_links_to(std::uint32_t host);
   void farm_happened(std::uint32_t host);
   void schedule(std::uint32_t host);
+  agent::Credentials keys_of(std::uint32_t index);
   agent::Credentials credentials(std::uint32_t index, std::uint32_t founders);
   void stop_agent(std::uint32_t host);
   void note(std::uint32_t host, const Event& event);

@@ -54,19 +54,22 @@ void World::start_agent(std::uint32_t index) {
   }
   agent::NodeOptions options;
   options.self = host.id;
-  options.name = "h" + std::to_string(index);
+  options.name = name_of(index);
   options.boot_id = "boot-" + std::to_string(host.boots);
   options.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
   options.relays_from_hosts = options_.relays_from_hosts;
   options.control = endpoint_of(index, kControlPort);
   options.bulk = endpoint_of(index, kBulkPort);
   const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
-  for (std::uint32_t i = 0; i < std::min({seeds, kSeedsMax, options_.hosts}); ++i) {
+  options.seeds = host.seeds;
+  for (std::uint32_t i = 0; !is_newcomer(index) && i < std::min({seeds, kSeedsMax, options_.hosts});
+       ++i) {
     options.seeds.push_back(endpoint_of(i, kControlPort));
   }
-  options.credentials = credentials(index, seeds);
+  options.credentials = host.papers.has_value() ? *host.papers : credentials(index, seeds);
   host.let_in.clear();
   host.shut_out.clear();
+  host.tickets.clear();
   host.rows_checker =
       std::make_unique<crdt::RowChecker>(std::string(crdt::testing::kAuthority.bytes()), keys_);
   options.compact_entries = options_.compact_entries;
@@ -94,17 +97,22 @@ void World::start_agent(std::uint32_t index) {
   }
 }
 
+/// Its own, and nothing that others say.
+agent::Credentials World::keys_of(std::uint32_t index) {
+  agent::Credentials papers;
+  papers.signer = std::make_shared<gossip::testing::StandInSigner>(hosts_[index]->id, &signed_);
+  papers.link_key = hosts_[index]->link_key;
+  papers.verifier = std::make_shared<gossip::testing::StandInVerifier>();
+  return papers;
+}
+
 /// Founders know of everyone, as those that hold the log do; the others of themselves and of them.
 agent::Credentials World::credentials(std::uint32_t index, std::uint32_t founders) {
-  agent::Credentials papers;
-  const HostId self = hosts_[index]->id;
-  papers.signer = std::make_shared<gossip::testing::StandInSigner>(self, &signed_);
-  papers.link_key = std::string(self.bytes());
-  papers.verifier = std::make_shared<gossip::testing::StandInVerifier>();
+  agent::Credentials papers = keys_of(index);
   papers.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
   papers.authority_secret = "the authority's secret";
   papers.authority = std::string(crdt::testing::kAuthority.bytes());
-  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
+  for (std::uint32_t i = 0; i < hosts_.size() && !is_newcomer(i); ++i) {
     if (i == index || i < founders || index < founders) {
       const bool is_founder = options_.bootstrap_expect > 0 && i < founders;
       papers.records.emplace_back(

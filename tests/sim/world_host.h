@@ -30,8 +30,26 @@ inline gossip::Sender member(HostId host) {
   return {gossip::Sender::Kind::kHost, host};
 }
 
+/// What the agent of a host is called.
+inline std::string name_of(std::uint32_t host) {
+  return "h" + std::to_string(host);
+}
+
+/// Adds the CPU that this process spends while it lives; to null: looks at no clock.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Duration* spent);
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  Duration* spent_;
+  Duration began_{0};
+};
+
 struct World::Host {
-  Host(HostId host_id, Rng rng) : id(host_id), farm(rng) {}
+  Host(HostId host_id, Rng rng) : id(host_id), farm(rng), link_key(std::string(host_id.bytes())) {}
   HostId id;
   Disk disk;
   RankFarm farm;
@@ -44,6 +62,13 @@ struct World::Host {
   Instant thawed_at{};
   std::optional<Disk> image;
   std::map<std::string, HostId> let_in;  ///< By link key, as its agent said.
+  std::string link_key;
+  std::set<std::string> tickets{};                  ///< Whose holders are let in to say Join.
+  std::map<std::uint32_t, Instant> ticket_links{};  ///< Of a newcomer: to whom, since when.
+  std::optional<agent::Credentials> papers{};       ///< Of one that came in later.
+  std::vector<gossip::Endpoint> seeds{};            ///< The same.
+  HostCost cost{};
+  Instant hands_free{};                  ///< When its thread for handshakes has no more to do.
   std::set<HostId> shut_out;             ///< Let in once; not dialled any more, either.
   std::unique_ptr<crdt::RowChecker> rows_checker{};
   bool is_put_back = false;

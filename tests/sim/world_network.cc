@@ -57,7 +57,10 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
     queue_.push(wanted.ready, lost);
     return false;
   }
-  if (!target.let_in.contains(std::string(hosts_[from]->id.bytes()))) {
+  if (options_.handshake > Duration(0)) {
+    wanted.ready = shake_hands(from, to, wanted.ready);
+  }
+  if (!target.let_in.contains(hosts_[from]->link_key)) {
     LinkLost refused = lost;
     refused.timed_out = true;  // No news of its health.
     queue_.push(wanted.ready, refused);
@@ -158,6 +161,11 @@ void World::carry(std::uint32_t from, const gossip::Admit& word) {
     hosts_[from]->shut_out.erase(word.who.host);
     return;
   }
+  if (word.who.kind == gossip::Sender::Kind::kTicket) {
+    hosts_[from]->tickets.insert(word.key);
+    return;
+  }
+  hosts_[from]->tickets.erase(word.key);
   const auto shut_out = let_in.find(word.key);
   if (shut_out == let_in.end()) {
     return;
@@ -197,7 +205,7 @@ void World::end_links_between(std::uint32_t host, std::uint32_t other) {
 }
 
 bool World::lets_in(std::uint32_t host, std::uint32_t other) const {
-  return hosts_[host]->let_in.contains(std::string(hosts_[other]->id.bytes()));
+  return hosts_[host]->let_in.contains(hosts_[other]->link_key);
 }
 
 bool World::are_linked(std::uint32_t one, std::uint32_t other) const {
