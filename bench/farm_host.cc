@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "crdt/rows/roll.h"
 #include "crdt/rows/row_check.h"
 #include "gossip/base/version.h"
 
@@ -17,22 +18,34 @@ gossip::Endpoint address_of(std::size_t index, std::uint16_t port) {
                                 static_cast<std::uint8_t>(index & 0xff), port);
 }
 
-agent::HostKey key_of(std::size_t index) {
-  std::string seed(agent::HostKey::kSeedBytes, 's');
+static_assert(gossip::kLinkSeedBytes == agent::HostKey::kSeedBytes);
+
+std::string seed_of(std::size_t index, char purpose) {
+  std::string seed(gossip::kLinkSeedBytes, purpose);
   for (std::size_t i = 0; i < sizeof index; ++i) {
     seed[i] = static_cast<char>(index >> (8 * i));
   }
-  return agent::HostKey::from_seed(seed);
+  return seed;
 }
 
 }  // namespace
 
+agent::HostKey farm_key(std::size_t index) {
+  return agent::HostKey::from_seed(seed_of(index, 's'));
+}
+
+std::string farm_name(std::size_t index) {
+  char text[64];
+  std::snprintf(text, sizeof text, "sim-%05zu", index);
+  return text;
+}
+
 FarmHost farm_host(std::size_t index, std::uint16_t port, std::size_t gpus) {
   FarmHost host;
   char text[64];
-  std::snprintf(text, sizeof text, "sim-%05zu", index);
-  host.name = text;
-  host.key = std::make_shared<agent::HostKey>(key_of(index));
+  host.name = farm_name(index);
+  host.key = std::make_shared<agent::HostKey>(farm_key(index));
+  host.link_keys = gossip::LinkKeys::from_seed(seed_of(index, 'l'));
   host.id = host.key->host_id();
   host.start = {kGeneration, StartId(index + 1)};
   host.control = address_of(index, port);
@@ -44,7 +57,7 @@ FarmHost farm_host(std::size_t index, std::uint16_t port, std::size_t gpus) {
 }
 
 crdt::RowOf row_of(const FarmHost& host, const std::string& rack,
-                   const std::vector<HostId>& observers) {
+                   const std::vector<HostId>& observers, crdt::Field record) {
   crdt::Identity identity;
   identity.name = host.name;
   identity.control = host.control;
@@ -71,7 +84,16 @@ crdt::RowOf row_of(const FarmHost& host, const std::string& rack,
   for (auto& [id, field] : row.row.fields) {
     field.signature = host.key->sign(crdt::signed_words(host.id, id, field.version, field.bytes));
   }
+  row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kRoll)] = std::move(record);
   return row;
+}
+
+crdt::Field record_of(const FarmHost& host, std::uint64_t authority, std::uint64_t edition,
+                      const gossip::Signer& secret) {
+  crdt::RollRecord record;
+  record.identity_key = std::string(host.key->public_key());
+  record.link_key = host.link_keys.public_key;
+  return crdt::signed_roll(host.id, {Generation(authority), Sequence(edition)}, record, secret);
 }
 
 }  // namespace muster::bench

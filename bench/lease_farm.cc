@@ -24,8 +24,9 @@ constexpr int kBacklog = 4096;
 constexpr std::size_t kEventsPerTurn = 512;
 constexpr std::size_t kObservers = 10;
 constexpr std::size_t kRowsPerMessage = 250;
-/// Hosts join one by one; a leader that merges thousands of rows at a stroke misses its heartbeats.
-constexpr Duration kIntroducePause = std::chrono::milliseconds(200);
+/// Hosts join one by one; a leader that merges thousands of rows at a stroke misses its heartbeats,
+/// and each agent looks at four signatures a row, on the cores that all share.
+constexpr Duration kIntroducePause = std::chrono::milliseconds(500);
 constexpr Duration kTurnMax = std::chrono::milliseconds(50);
 constexpr Duration kProbePeriod = std::chrono::seconds(5);
 
@@ -46,7 +47,10 @@ gossip::Endpoint endpoint_of(const sockaddr_in& address) {
 }  // namespace
 
 LeaseFarm::LeaseFarm(FarmOptions options, Instant now)
-    : options_(std::move(options)), rng_(options_.port), hosts_(options_.hosts) {
+    : options_(std::move(options)),
+      authority_(agent::HostKey::from_seed(options_.membership.authority_seed)),
+      rng_(options_.port),
+      hosts_(options_.hosts) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     make_host(i, now);
@@ -61,6 +65,9 @@ LeaseFarm::~LeaseFarm() {
 void LeaseFarm::make_host(std::size_t index, Instant now) {
   Host& host = hosts_[index];
   static_cast<FarmHost&>(host) = farm_host(index, options_.port, options_.gpus);
+  if (index == 0) {
+    host.link_keys = gossip::LinkKeys::from_seed(options_.membership.link_seed);
+  }
   host.agent = std::make_unique<agent::GangAgent>(
       agent::GangAgentOptions(),
       agent::AgentIdentity{host.id, host.start, "boot-" + host.name, host.name}, crdt::Records(),
@@ -106,8 +113,11 @@ std::vector<HostId> LeaseFarm::observers_of(std::size_t index) const {
 }
 
 crdt::RowOf LeaseFarm::row_of(std::size_t index) const {
+  const agent::Contact& joined = options_.membership.own;
+  const std::uint64_t edition = index == 0 ? joined.edition + 1 : 1;  // It votes no more.
   return bench::row_of(hosts_[index], "rack-" + std::to_string(index / options_.rack_hosts),
-                       observers_of(index));
+                       observers_of(index),
+                       record_of(hosts_[index], joined.authority, edition, authority_));
 }
 
 void LeaseFarm::introduce() {
@@ -175,7 +185,9 @@ void LeaseFarm::add_link(int fd, std::size_t host, HostId peer) {
   if (links_.size() <= static_cast<std::size_t>(fd)) {
     links_.resize(static_cast<std::size_t>(fd) + 1);
   }
-  links_[static_cast<std::size_t>(fd)] = std::make_unique<Link>(fd, host, peer);
+  const RealAgent* agent = agent_of(peer);
+  CurveSession session(hosts_[host].link_keys, agent == nullptr ? "" : agent->link_key);
+  links_[static_cast<std::size_t>(fd)] = std::make_unique<Link>(fd, std::move(session), host, peer);
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT;
   event.data.fd = fd;
@@ -190,12 +202,16 @@ void LeaseFarm::drop_link(int fd) {
   ++counts_.lost_links;
 }
 
-int LeaseFarm::dial(std::size_t host, HostId to) {
+const RealAgent* LeaseFarm::agent_of(HostId host) const {
   const auto agent = std::find_if(options_.agents.begin(), options_.agents.end(),
-                                  [&](const RealAgent& each) { return each.host == to; });
-  const int fd = agent == options_.agents.end()
-                     ? -1
-                     : socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+                                  [&](const RealAgent& each) { return each.host == host; });
+  return agent == options_.agents.end() ? nullptr : &*agent;
+}
+
+int LeaseFarm::dial(std::size_t host, HostId to) {
+  const RealAgent* agent = agent_of(to);
+  const int fd =
+      agent == nullptr ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     return -1;
   }

@@ -1,10 +1,12 @@
 #pragma once
 // Ten thousand hosts with a grant each, in one process and one thread. Each has the agent's own
 // machine for grants (GangAgent: hello, fences, READY, renewals), an address of its own in
-// 127.0.0.0/8, and speaks through the real codec over TCP. What is played: its disk and its
-// supervisors answer at once, its ranks run for ever, and of gossip it answers probes and asks for
-// nothing. Who leads spreads among the hosts within `flood`, from the first that a real agent told.
-// What hosts of a rack say to their relay stays inside the process; the relay's own words do not.
+// 127.0.0.0/8, keys of its own, and speaks through the real codec over CURVE. What is played: its
+// disk and its supervisors answer at once, its ranks run for ever, and of gossip it answers probes
+// and asks for nothing. The first host was let in by a ticket and hands in the rows of all; their
+// records of the roll are signed here, with the authority's secret that came with that ticket. Who
+// leads spreads among the hosts within `flood`, from the first that a real agent told. What hosts
+// of a rack say to their relay stays inside the process; the relay's own words do not.
 
 #include <cstdint>
 #include <map>
@@ -12,8 +14,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "agent/edge/disk/host_key.h"
+#include "agent/edge/join/membership_record.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
 #include "bench/farm_host.h"
@@ -29,6 +34,7 @@ struct RealAgent {
   HostId host;
   gossip::Endpoint control;
   std::string name;
+  std::string link_key{};
 };
 
 struct FarmOptions {
@@ -40,6 +46,8 @@ struct FarmOptions {
   bool relays = true;  ///< The first host of a rack carries the renewals of the others.
   ClusterId cluster;
   std::vector<RealAgent> agents;
+  /// Of the first host, which may vote by it: so the authority's secret is in it.
+  agent::MembershipRecord membership;
 };
 
 class LeaseFarm {
@@ -100,7 +108,8 @@ class LeaseFarm {
     std::uint64_t acks = 0;
   };
   struct Link {
-    Link(int fd, std::size_t of, HostId to) : zmtp(fd), host(of), peer(to) {}
+    Link(int fd, CurveSession session, std::size_t of, HostId to)
+        : zmtp(fd, std::move(session)), host(of), peer(to) {}
     ZmtpLink zmtp;
     std::size_t host;
     HostId peer;  ///< Zero: they dialled.
@@ -122,6 +131,7 @@ class LeaseFarm {
              const std::string& body);
   void send(std::size_t host, HostId to, gossip::MessageType type, Nonce nonce,
             const std::string& body);
+  const RealAgent* agent_of(HostId host) const;
   int dial(std::size_t host, HostId to);
   std::string envelope(std::size_t host, gossip::MessageType type, Nonce nonce,
                        const std::string& body) const;
@@ -137,6 +147,7 @@ class LeaseFarm {
   void run_timers(Instant now);
 
   FarmOptions options_;
+  agent::HostKey authority_;
   Rng rng_;
   std::vector<Host> hosts_;
   std::map<gossip::Endpoint, std::size_t> by_address_;

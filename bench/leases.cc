@@ -1,9 +1,11 @@
 // Grants of many hosts through the death of a leader: three real agents, whose leader is killed,
 // and a farm of simulated hosts in this process (bench/lease_farm.h).
 //
-//   bench_leases PORT HOSTS [--flood-ms N] [--relays 0|1] [--gang N] [--join N] [--steady N]
+//   bench_leases PORT HOSTS --ticket FILE [--flood-ms N] [--relays 0|1] [--gang N] [--join N]
+//   [--steady N]
 //       [--after N] [--patience N] -- IP:PORT=PID=SOCKET...
 //
+// The ticket in FILE lets in a host that may vote: so the authority's secret comes to be here.
 // Prints `figure` lines; 1 when the hosts did not all get their grants and keep them.
 
 #include <sys/resource.h>
@@ -21,6 +23,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/edge/join/joiner.h"
 #include "bench/lease_farm.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/boot_clock.h"
@@ -45,6 +48,7 @@ struct Real {
 
 struct Plan {
   std::uint16_t port = 0;
+  std::string ticket_path;
   std::size_t hosts = 0;
   Duration flood = milliseconds(100);
   bool relays = true;
@@ -214,8 +218,36 @@ class Bench {
       options.cluster = info->cluster;
       options.agents.push_back(real.agent);
     }
+    if (!be_let_in(options)) {
+      return false;
+    }
     farm_ = std::make_unique<LeaseFarm>(options, boot_now());
     return farm_->listen();
+  }
+
+  /// The first host of the farm.
+  bool be_let_in(FarmOptions& options) const {
+    std::ifstream file(plan_.ticket_path);
+    std::string ticket;
+    std::getline(file, ticket);
+    auto joined = agent::join_with(farm_key(0), farm_name(0), ticket);
+    if (!joined || joined->authority_seed.empty()) {
+      std::fprintf(
+          stderr, "bench_leases: %s\n",
+          joined ? "the ticket is none of a host that may vote" : joined.error().text.c_str());
+      return false;
+    }
+    options.membership = *std::move(joined);
+    for (RealAgent& agent : options.agents) {
+      for (const agent::Contact& contact : options.membership.contacts) {
+        agent.link_key = contact.host == agent.host ? contact.link_key : agent.link_key;
+      }
+      if (agent.link_key.empty()) {
+        std::fprintf(stderr, "bench_leases: nobody told the key of %s\n", agent.name.c_str());
+        return false;
+      }
+    }
+    return true;
   }
 
   Real* real_of(HostId host) {
@@ -405,7 +437,9 @@ bool read_words(const std::vector<std::string>& words, Plan& plan) {
   std::size_t i = 2;
   for (; i + 1 < words.size() && words[i] != "--"; i += 2) {
     const long value = std::atol(words[i + 1].c_str());
-    if (words[i] == "--flood-ms") {
+    if (words[i] == "--ticket") {
+      plan.ticket_path = words[i + 1];
+    } else if (words[i] == "--flood-ms") {
       plan.flood = milliseconds(value);
     } else if (words[i] == "--relays") {
       plan.relays = value != 0;

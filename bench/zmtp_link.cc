@@ -4,37 +4,45 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace muster::bench {
 namespace {
 
 constexpr std::size_t kGreetingBytes = 64;
+constexpr std::size_t kRoleAt = 32;
 constexpr unsigned char kFlagLong = 0x02;
 constexpr unsigned char kFlagCommand = 0x04;
 constexpr std::size_t kShortMax = 255;
 constexpr std::size_t kMessageMax = 1 << 20;
 constexpr std::size_t kReadBytes = 1 << 16;
 
-std::string greeting_and_ready() {
+std::string greeting(bool is_server) {
   std::string bytes;
   bytes += '\xff';
   bytes.append(8, '\0');
   bytes += '\x7f';
   bytes += '\x03';
   bytes += '\0';
-  bytes += "NULL";
+  bytes += "CURVE";
+  bytes.resize(kRoleAt, '\0');
+  bytes += is_server ? '\x01' : '\0';
   bytes.resize(kGreetingBytes, '\0');
-  const std::string type = "ROUTER";
-  const std::string key = "Socket-Type";
-  std::string ready = "\x05READY";
-  ready += static_cast<char>(key.size());
-  ready += key;
-  ready.append(3, '\0');
-  ready += static_cast<char>(type.size());
-  ready += type;
-  bytes += static_cast<char>(kFlagCommand);
-  bytes += static_cast<char>(ready.size());
-  return bytes + ready;
+  return bytes;
+}
+
+std::string frame_of(unsigned char flags, std::string_view body) {
+  std::string frame;
+  if (body.size() <= kShortMax) {
+    frame += static_cast<char>(flags);
+    frame += static_cast<char>(body.size());
+  } else {
+    frame += static_cast<char>(flags | kFlagLong);
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      frame += static_cast<char>(body.size() >> shift & 0xff);
+    }
+  }
+  return frame += body;
 }
 
 std::uint64_t big_endian(std::string_view bytes) {
@@ -47,24 +55,19 @@ std::uint64_t big_endian(std::string_view bytes) {
 
 }  // namespace
 
-ZmtpLink::ZmtpLink(int fd) : fd_(fd), out_(greeting_and_ready()) {}
+ZmtpLink::ZmtpLink(int fd, CurveSession session)
+    : fd_(fd), session_(std::move(session)), out_(greeting(!session_.dials())) {}
 
 ZmtpLink::~ZmtpLink() {
   close(fd_);
 }
 
 void ZmtpLink::send(std::string_view message) {
-  std::string& to = ready_ ? out_ : held_;
-  if (message.size() <= kShortMax) {
-    to += '\0';
-    to += static_cast<char>(message.size());
+  if (session_.is_ready()) {
+    out_ += frame_of(0, session_.seal(message));
   } else {
-    to += static_cast<char>(kFlagLong);
-    for (int shift = 56; shift >= 0; shift -= 8) {
-      to += static_cast<char>(message.size() >> shift & 0xff);
-    }
+    held_.emplace_back(message);
   }
-  to += message;
 }
 
 bool ZmtpLink::flush() {
@@ -95,6 +98,9 @@ bool ZmtpLink::take_greeting() {
   greeted_ = true;
   const bool is_zmtp = in_[0] == '\xff' && in_[9] == '\x7f' && in_[10] >= 3;
   in_.erase(0, kGreetingBytes);
+  if (const std::string word = session_.begin(); !word.empty()) {
+    out_ += frame_of(kFlagCommand, word);
+  }
   return is_zmtp;
 }
 
@@ -114,17 +120,35 @@ bool ZmtpLink::take_frames(std::vector<std::string>& messages) {
     if (in_.size() - at - head < size) {
       break;
     }
-    if ((flags & kFlagCommand) == 0) {
-      messages.push_back(in_.substr(at + head, size));
-    } else if (!ready_) {
-      ready_ = true;
-      out_ += held_;
-      held_.clear();
-      held_.shrink_to_fit();
+    if (!take_frame(std::string_view(in_).substr(at + head, size), messages)) {
+      return false;
     }
     at += head + size;
   }
   in_.erase(0, at);
+  return true;
+}
+
+/// A box that does not open, or holds a command, is left out.
+bool ZmtpLink::take_frame(std::string_view frame, std::vector<std::string>& messages) {
+  if (session_.is_ready()) {
+    if (auto message = session_.open(frame)) {
+      messages.push_back(*std::move(message));
+    }
+    return true;
+  }
+  const auto answer = session_.answer(frame);
+  if (!answer.has_value()) {
+    return false;
+  }
+  if (!answer->empty()) {
+    out_ += frame_of(kFlagCommand, *answer);
+  }
+  if (session_.is_ready()) {
+    for (const std::string& message : std::exchange(held_, {})) {
+      send(message);
+    }
+  }
   return true;
 }
 
