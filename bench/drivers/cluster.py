@@ -22,6 +22,7 @@ TARGETS = {
     "revoke": ["muster", "muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
+    "handshakes": ["bench_handshakes"],
     "restart": ["muster", "bench_age"],
     "false_verdicts": ["muster_scenario"],
     "versus_serf": ["muster", "bench_probe"],
