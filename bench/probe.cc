@@ -5,6 +5,9 @@
 //                                       unreachable: "seen SOCKET NS"; 1 when one never did
 //   probe whole COUNT SECONDS SOCKET... the same for COUNT alive hosts with GPUs; an agent need not
 //                                       listen yet
+//   probe rtt SECONDS NODE SOCKET       asks NODE through that agent each 20 ms, which takes their
+//   link:
+//                                       "ms LATENCY" for each answer, "lost" for each that is none
 //   probe submit SOCKET COUNT GPUS -- ARGV...  "sent NS job N ms LATENCY" for each accepted job
 
 #include <unistd.h>
@@ -37,6 +40,7 @@ constexpr useconds_t kLookUs = 10'000;
 /// An agent of hundreds is asked less often: the questions must not be what is measured.
 constexpr long long kAskNsAnAgent = 1'000'000;
 constexpr Duration kAnswer = std::chrono::seconds(5);
+constexpr useconds_t kRttPauseUs = 20'000;
 constexpr Duration kRetry = std::chrono::milliseconds(300);
 constexpr int kSubmitTriesMax = 100;
 
@@ -73,7 +77,7 @@ std::optional<agent::Response> response_in(std::string bytes, std::uint64_t nonc
 struct Watched {
   std::string socket;
   std::optional<ZmqClient> client;  ///< None until it listens.
-  std::uint64_t nonce = 0;  ///< Of the question that is out; 0 = none.
+  std::uint64_t nonce = 0;          ///< Of the question that is out; 0 = none.
   long long asked = 0;
   bool seen = false;
 };
@@ -161,6 +165,30 @@ int watch(const Seen& is_seen, int seconds, const std::vector<std::string>& sock
   return left == 0 ? 0 : 1;
 }
 
+int rtt(int seconds, const std::string& node, const std::string& socket) {
+  auto client = ZmqClient::connect("ipc://" + socket);
+  if (!client) {
+    std::fprintf(stderr, "probe: %s\n", client.error().text.c_str());
+    return 1;
+  }
+  agent::Request request = request_of(agent::Verb::kVersion, "");
+  request.node = node;
+  const long long end = boot_ns() + static_cast<long long>(seconds) * 1'000'000'000;
+  for (std::uint64_t nonce = 1; boot_ns() < end; ++nonce) {
+    const long long sent = boot_ns();
+    (void)client->send(bytes_of(request, nonce));
+    const auto bytes = client->receive(kAnswer);
+    const auto response = bytes && bytes->has_value() ? response_in(**bytes, nonce) : std::nullopt;
+    if (response.has_value() && response->status == agent::ResponseStatus::kOk) {
+      std::printf("ms %.3f\n", static_cast<double>(boot_ns() - sent) / 1e6);
+    } else {
+      std::printf("lost\n");
+    }
+    usleep(kRttPauseUs);
+  }
+  return 0;
+}
+
 bool submit_one(ZmqClient& client, const agent::SubmitArgs& submit, std::uint64_t nonce) {
   const agent::Request request = request_of(agent::Verb::kSubmit, agent::encode_payload(submit));
   for (int i = 0; i < kSubmitTriesMax; ++i) {
@@ -222,6 +250,9 @@ int main(int argc, char** argv) {
     const long count = std::atol(words[1].c_str());
     const auto is_seen = [&](const auto& answer) { return lists_alive(answer, count); };
     return watch(is_seen, std::atoi(words[2].c_str()), {words.begin() + 3, words.end()});
+  }
+  if (words.size() == 4 && words[0] == "rtt") {
+    return rtt(std::atoi(words[1].c_str()), words[2], words[3]);
   }
   if (words.size() >= 6 && words[0] == "submit" && words[4] == "--") {
     return submit(words[1], std::atoi(words[2].c_str()),

@@ -22,6 +22,7 @@ TARGETS = {
     "revoke": ["muster", "muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
+    "flood": ["muster", "bench_probe", "bench_flood"],
     "handshakes": ["bench_handshakes"],
     "restart": ["muster", "bench_age"],
     "false_verdicts": ["muster_scenario"],
