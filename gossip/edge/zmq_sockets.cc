@@ -203,6 +203,7 @@ bool ZmqSockets::rekey(const LinkKeys& own) {
   }
   for (const SocketIndex index : kInSockets) {
     zmq::socket_t& socket = sockets_[index];
+    places_[index].touched = true;
     socket.set(zmq::sockopt::curve_secretkey, own.secret_key);
     if (listens) {
       const std::string bound = socket.get(zmq::sockopt::last_endpoint);

@@ -57,6 +57,7 @@ class ZmqTransport::Impl {
   std::vector<int> readable_;
   std::optional<LinkKeys> next_link_;  ///< Waits for a descriptor.
   Instant rekey_at_ = kNever;          ///< When it is tried again.
+  Instant rekey_after_ = kLongAgo;     ///< The next one not before.
 };
 
 Status ZmqTransport::Impl::open() {
@@ -97,12 +98,14 @@ void ZmqTransport::Impl::rekey(LinkKeys link) {
 }
 
 void ZmqTransport::Impl::try_rekey() {
-  if (!sockets_.rekey(*next_link_)) {
+  const Instant now = boot_now();
+  if (now < rekey_after_ || !sockets_.rekey(*next_link_)) {
     ++stats_.rekeys_put_off;
-    rekey_at_ = boot_now() + kRekeyRetry;
+    rekey_at_ = std::max(rekey_after_, now + kRekeyRetry);
     return;
   }
   ++stats_.rekeys;
+  rekey_after_ = now + kRekeyRetry;
   rekey_at_ = kNever;
   options_.link = std::move(*next_link_);
   next_link_.reset();

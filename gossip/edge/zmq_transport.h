@@ -55,7 +55,9 @@ inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
 inline constexpr Duration kLinkIdleMin = std::chrono::seconds(1);
 /// How long the knock after a lost link may stay unanswered.
 inline constexpr Duration kKnockTimeout = std::chrono::milliseconds(300);
-/// Between two tries of a rekey() that found no descriptor.
+/// Between two tries of a rekey() that found no descriptor, and between two rekeys: a libzmq socket
+/// that is unbound right after it was bound may forget to close the listener, which then serves on
+/// with the key it had (measured, once in some thousand times).
 inline constexpr Duration kRekeyRetry = std::chrono::milliseconds(50);
 /// A larger frame that begins as no message does ends its connection. Smaller ones are left to
 /// whoever decodes them: they fill no memory.
@@ -114,7 +116,7 @@ class ZmqTransport {
     std::uint64_t ended_unfinished = 0;  ///< Handshakes beyond kUnfinishedMax.
     std::uint64_t refused_by_peer = 0;   ///< Our own dials that others do not admit.
     std::uint64_t rekeys = 0;
-    std::uint64_t rekeys_put_off = 0;  ///< Tries of rekey() that found no descriptor.
+    std::uint64_t rekeys_put_off = 0;  ///< Tries that found no descriptor, or came too early.
     bool operator==(const Stats&) const = default;
   };
 
@@ -145,8 +147,9 @@ class ZmqTransport {
   /// spoke, so that their peers see an end and dial anew; links as by drop(), so that the next send
   /// dials with the new pair. Routes to hosts do not work any more, those of the CLI do. No port is
   /// free in between, so nobody is refused: who dials meanwhile waits and meets the new key, or, in
-  /// the first millisecond, is ended and dials once more. Where no descriptor is left for it, all
-  /// stays as it was, and is tried again every kRekeyRetry by wait() and take_inputs().
+  /// the first millisecond, is ended and dials once more. Where no descriptor is left for it, or
+  /// the last one was just before, all stays as it was, and take_inputs() tries again after
+  /// kRekeyRetry, for which wait() ends in time.
   void rekey(LinkKeys link);
 
   /// Sleeps until take_inputs() may have something, one of `extra_fds` is readable, or `timeout`

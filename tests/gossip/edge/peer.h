@@ -86,10 +86,16 @@ class Peer {
   void expect_anything(const Endpoint& at) {
     transport_->expect({at, LinkKeys::make().public_key});
   }
-  /// Proves itself with these keys from now on; nobody is told.
+  /// Proves itself with these keys from now on; nobody is told. Waits until it may.
   void rekey(const LinkKeys& keys) {
+    const std::uint64_t before = transport_->stats().rekeys;
     transport_->rekey(keys);
     key_ = keys.public_key;
+    const auto limit = Clock::now() + kPatience;
+    while (transport_->stats().rekeys == before && Clock::now() < limit) {
+      turn();
+    }
+    EXPECT_EQ(transport_->stats().rekeys, before + 1);
   }
   void revoke(const std::string& key) { transport_->admit({key, Sender()}); }
 

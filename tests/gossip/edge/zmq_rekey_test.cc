@@ -118,7 +118,7 @@ TEST(ZmqRekey, AnUnfinishedHandshakeIsEndedToo) {
 TEST(ZmqRekey, WhoDialsMeanwhileIsNeverRefused) {
   Peer a;
   Peer b;
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const LinkKeys keys = LinkKeys::make();
     a.transport().expect({b.control(), keys.public_key});
     a.say(b.control(), "is on its way");
@@ -137,7 +137,7 @@ TEST(ZmqRekey, WhoDialsMeanwhileIsNeverRefused) {
 TEST(ZmqRekey, ManyTimesLeaveNothingBehind) {
   Peer b;
   const std::size_t before = descriptors();
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 10; ++round) {
     // The listener that was left has closed: it would end what it accepts.
     ASSERT_TRUE(turn_until({&b}, [&] { return descriptors() <= before; }))
         << descriptors() << " descriptors, " << before << " before";
@@ -149,6 +149,24 @@ TEST(ZmqRekey, ManyTimesLeaveNothingBehind) {
     b.rekey(LinkKeys::make());
     ASSERT_TRUE(turn_until({&b}, [&] { return !is_up(one) && !is_up(other); })) << round;
   }
+}
+
+TEST(ZmqRekey, OfTwoInOneMomentTheSecondWaits) {
+  Peer a;
+  Peer b;
+  const LinkKeys first = LinkKeys::make();
+  const LinkKeys second = LinkKeys::make();
+  const LinkKeys last = LinkKeys::make();
+  for (const LinkKeys* keys : {&first, &second, &last}) {
+    b.transport().rekey(*keys);
+  }
+  EXPECT_EQ(b.transport().stats().rekeys, 1U);
+  ASSERT_TRUE(turn_until({&b}, [&] { return b.transport().stats().rekeys == 2; }));
+  a.transport().expect({b.control(), last.public_key});
+  ASSERT_TRUE(turn_until({&a, &b}, [&] {
+    a.say(b.control(), "to the last key");
+    return !b.received_.empty();
+  }));
 }
 
 /// Without a descriptor the listeners cannot be made anew: the old key serves until there is one.
