@@ -3,7 +3,7 @@
 namespace muster::gossip {
 namespace {
 
-/// What a peer has heard of us before the last word of a handshake (RFC 26): the greeting and
+/// What we have said to a peer before the last word of a handshake (RFC 26): the greeting and
 /// WELCOME, or ERROR behind them, which has a sentence of ours. READY has 30 bytes before the
 /// properties, which are at least 30 more for a ROUTER.
 constexpr std::uint64_t kGreetingBytes = 64;
@@ -12,7 +12,7 @@ constexpr std::uint64_t kErrorBytesMax = 48;
 
 /// Where the kernel does not say, it is believed.
 bool is_finished(const ConnectionMark& connection) {
-  return connection.acknowledged_bytes().value_or(UINT64_MAX) >
+  return connection.sent_bytes().value_or(UINT64_MAX) >
          kGreetingBytes + kWelcomeBytes + kErrorBytesMax;
 }
 

@@ -6,8 +6,8 @@
 //
 // Handshakes that are not finished are limited, for each may cost us half a millisecond and holds
 // memory: beyond the limit the oldest is ended. libzmq does not say whose handshake was finished,
-// but the kernel knows how much of ours the peer has acknowledged, and only who was let in is sent
-// as much as the last word of a handshake.
+// but the kernel knows how much was sent to whom, and only who was let in is sent the last word of
+// a handshake. (What was acknowledged would not do: that may come 40 ms later.)
 
 #include <array>
 #include <cstddef>
@@ -22,8 +22,9 @@
 
 namespace muster::gossip {
 
-/// An honest one takes a few milliseconds, and libzmq accepts one connection a round of its work: a
-/// herd of hosts does not come near it. A silent one has 3 s.
+/// An honest one takes a few milliseconds, a silent one would have 3 s. Of 300 that dial in the
+/// same moment, faster than they do their own part, the first 100 are ended (measured): whoever
+/// dials anew finds room.
 inline constexpr std::size_t kUnfinishedMax = 200;
 
 class AcceptedConnections {

@@ -38,15 +38,15 @@ bool ConnectionMark::end() const {
   return is_there() && shutdown(fd_, SHUT_RDWR) == 0;
 }
 
-std::optional<std::uint64_t> ConnectionMark::acknowledged_bytes() const {
+std::optional<std::uint64_t> ConnectionMark::sent_bytes() const {
   tcp_info info{};
   socklen_t size = sizeof info;
   constexpr std::size_t kNeeded =
-      offsetof(tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked;
+      offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans;
   if (!is_there() || getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || size < kNeeded) {
     return std::nullopt;
   }
-  return info.tcpi_bytes_acked;
+  return info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
 }
 
 std::string ConnectionMark::peer_ip_text() const {

@@ -16,9 +16,9 @@ class ConnectionMark {
   /// Shuts the connection down, both ways: libzmq notices as if the peer had closed. False when it
   /// was gone.
   bool end() const;
-  /// How many bytes of ours the peer's kernel has acknowledged. Nothing when it is gone, or the
-  /// kernel does not say.
-  std::optional<std::uint64_t> acknowledged_bytes() const;
+  /// How many bytes our kernel has sent, repetitions left out. Nothing when the connection is gone,
+  /// or the kernel does not say.
+  std::optional<std::uint64_t> sent_bytes() const;
   /// The other end's address without its port; "" when it was no TCP connection.
   std::string peer_ip_text() const;
 

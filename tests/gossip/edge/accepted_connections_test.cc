@@ -57,13 +57,13 @@ TEST(AcceptedConnections, TheEndOfOneIsNotThatOfTheNextUnderItsNumber) {
   EXPECT_TRUE(pair.is_ended());
 }
 
-/// Says so much to the peer, and waits until its kernel has it.
+/// Says so much to the peer, and waits until the kernel has sent it.
 void say(const TcpPair& pair, std::size_t bytes) {
   const std::string words(bytes, 'x');
   ASSERT_EQ(send(pair.ends[0], words.data(), bytes, 0), static_cast<ssize_t>(bytes));
   const ConnectionMark mark(pair.ends[0]);
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (mark.acknowledged_bytes().value_or(0) < bytes) {
+  while (mark.sent_bytes().value_or(0) < bytes) {
     ASSERT_LT(std::chrono::steady_clock::now(), limit);
   }
 }
