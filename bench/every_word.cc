@@ -69,6 +69,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return agent::encode_payload(agent::FenceArgs{host});
     case Verb::kDrain:
       return agent::encode_payload(agent::DrainArgs{host, "stranger"});
+    case Verb::kRotateKeys:
+      return agent::encode_payload(agent::RotateArgs{{}, true});
     case Verb::kEdit:
       return agent::encode_payload(agent::EditArgs{job, 9});
     case Verb::kUsage:
@@ -103,6 +105,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kJobs:
     case Verb::kHostUses:
     case Verb::kTickets:
+    case Verb::kKeys:
       break;
   }
   return "";

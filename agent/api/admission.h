@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gossip/base/ids.h"
+#include "gossip/wire/authority_link.h"
 #include "gossip/wire/endpoint.h"
 
 namespace muster::agent {
@@ -49,6 +50,8 @@ struct JoinInfo {
   std::vector<Contact> contacts{};
   /// The authority's, for hosts that may vote; it came over a link that the ticket's secret made.
   std::string authority_secret{};
+  /// How that authority followed the one that the ticket names.
+  std::vector<gossip::AuthorityLink> authority_links{};
 };
 
 struct TicketArgs {
@@ -82,6 +85,30 @@ struct TicketInfo {
 struct TicketList {
   std::vector<TicketInfo> tickets;  ///< The newest first.
 };
+
+struct RotateArgs {
+  HostId host;  ///< Whose link key is to be another; zero = those of all hosts.
+  bool is_authority = false;  ///< Not these, but the authority's.
+};
+/// How far a host is.
+struct HostKeys {
+  HostId host;
+  std::string name;
+  std::uint64_t authority = 0;  ///< That signed its record.
+  std::uint64_t serial = 0;     ///< Changes of its link key so far.
+  std::uint64_t round = 0;      ///< Wishes that it carried out ...
+  std::uint64_t round_wanted = 0;  ///< ... and that there were.
+  bool is_changing = false;        ///< The next key is announced.
+  bool is_reachable = false;
+};
+struct KeysInfo {
+  std::uint64_t authority = 0;       ///< The number of the one that signs.
+  std::uint64_t authority_from = 0;  ///< Records of earlier ones than this count no more.
+  std::uint64_t members = 0;
+  std::uint64_t behind = 0;     ///< Of them: what was wished for is not done yet.
+  std::vector<HostKeys> hosts;  ///< Those first, and at most kKeysHostsMax.
+};
+inline constexpr std::size_t kKeysHostsMax = 4096;
 
 /// The words that a newcomer's identity signs.
 std::string join_words(const JoinArgs& join);

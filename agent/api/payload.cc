@@ -96,7 +96,23 @@ void fields(A& a, JoinArgs& v) {
 }
 template <class A>
 void fields(A& a, JoinInfo& v) {
-  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret);
+  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret, v.authority_links);
+}
+template <class A>
+void fields(A& a, gossip::AuthorityLink& v) {
+  a(v.number, v.key, v.signature);
+}
+template <class A>
+void fields(A& a, RotateArgs& v) {
+  a(v.host, v.is_authority);
+}
+template <class A>
+void fields(A& a, HostKeys& v) {
+  a(v.host, v.name, v.authority, v.serial, v.round, v.round_wanted, v.is_changing, v.is_reachable);
+}
+template <class A>
+void fields(A& a, KeysInfo& v) {
+  a(v.authority, v.authority_from, v.members, v.behind, v.hosts);
 }
 template <class A>
 void fields(A& a, TicketArgs& v) {
@@ -408,6 +424,8 @@ MUSTER_PAYLOAD(TicketArgs);
 MUSTER_PAYLOAD(TicketMade);
 MUSTER_PAYLOAD(TicketRef);
 MUSTER_PAYLOAD(TicketList);
+MUSTER_PAYLOAD(RotateArgs);
+MUSTER_PAYLOAD(KeysInfo);
 MUSTER_PAYLOAD(WhyHostInfo);
 MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);

@@ -47,23 +47,25 @@ enum class Verb : std::uint8_t {
   kRemoveHost = 32,  ///< HostRef -> nothing; leader
   kEdit = 33,        ///< EditArgs -> JobRef; leader
   kRevokeHost = 34,  ///< HostRef -> nothing; leader
-  // 35 to 39 are kept for orders.
+  kRotateKeys = 35,  ///< RotateArgs -> nothing; leader
+  // 36 to 39 are kept for orders.
   kFound = 40,       ///< FoundArgs -> TicketMade; local, an agent that has no cluster
   kEnter = 41,       ///< EnterArgs -> nothing; local, an agent that has no cluster
   kJoin = 42,        ///< JoinArgs -> JoinInfo; leader: by ticket alone
   kMakeTicket = 43,  ///< TicketArgs -> TicketMade; leader
   kEndTicket = 44,   ///< TicketRef -> nothing; leader
   kTickets = 45,     ///< -> TicketList; any voter
+  kKeys = 46,        ///< -> KeysInfo; local
 };
 
 /// The highest number above: what is beyond is not understood.
-inline constexpr Verb kVerbLast = Verb::kTickets;
+inline constexpr Verb kVerbLast = Verb::kKeys;
 
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
          verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence) ||
-         (verb >= Verb::kDrain && verb <= Verb::kRevokeHost) ||
+         (verb >= Verb::kDrain && verb <= Verb::kRotateKeys) ||
          (verb >= Verb::kJoin && verb <= Verb::kEndTicket);
 }
 

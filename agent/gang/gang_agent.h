@@ -63,6 +63,8 @@ class GangAgent {
   std::vector<std::string> offered_gpus() const;
   /// Not yet forgotten, by token.
   std::vector<GrantView> grants() const;
+  /// For checkers: the nonces of renewals that are not answered yet.
+  std::vector<Nonce> renewals_under_way() const { return renewals_.under_way(); }
   /// The record behind a token, or nothing. Valid until the next step.
   const GrantRecord* find(Token token) const;
   /// Messages that named an unknown token, another pair or no type of ours.

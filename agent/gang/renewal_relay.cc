@@ -79,6 +79,7 @@ void RenewalRelay::acked(scheduler::RelayedAcks acks) {
     if (brought != brought_.end() && brought->second.renewal.nonce == each.nonce) {
       brought_.erase(brought);
     }
+    each.ack.proof = acks.proof;
     messages_.push_back({each.host, each.nonce, std::move(each.ack)});
   }
 }

@@ -58,6 +58,14 @@ std::optional<Renewal> Renewals::take(Nonce nonce) {
   return renewal;
 }
 
+std::vector<Nonce> Renewals::under_way() const {
+  std::vector<Nonce> nonces;
+  for (const auto& [nonce, renewal] : under_way_) {
+    nonces.push_back(nonce);
+  }
+  return nonces;
+}
+
 void Renewals::check_invariants() const {
   CHECK(under_way_.size() <= kRenewalsMax);
   CHECK(under_way_.empty() || renew_at_ != kNever);

@@ -42,6 +42,8 @@ class Renewals {
   /// The renewal that went under this nonce, which is over with it; nothing when none is under way.
   std::optional<Renewal> take(Nonce nonce);
 
+  /// The nonces of those that are not answered yet.
+  std::vector<Nonce> under_way() const;
   Instant next_deadline() const { return renew_at_; }
   void check_invariants() const;
 

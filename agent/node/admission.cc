@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/node/roll_upkeep.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
@@ -26,11 +27,17 @@ bool is_founding(gossip::MessageType type) {
 
 }  // namespace
 
+bool names_cluster(gossip::MessageType type) {
+  return type == gossip::MessageType::kRows || is_founding(type);
+}
+
 Admission::Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now)
     : self_(options.self),
       cluster_(recovered_cluster(id_records)),
       seeds_(options.seeds, options.control, now),
       roll_(options.self),
+      authority_(options.self, options.credentials, id_records),
+      keys_(options.self, options.credentials, id_records),
       founding_(options.credentials, id_records),
       gate_(options.self) {}
 
@@ -58,9 +65,13 @@ bool Admission::admits(const gossip::Envelope& envelope, const gossip::Received&
     complain(Severity::kAlarm, "not_allowed", envelope, outbox);
   } else if (envelope.from == self_) {
     complain(Severity::kAlarm, "own_id_elsewhere", envelope, outbox);
-  } else if (is_founding(envelope.type) || envelope.cluster.is_zero() ||
-             envelope.cluster == cluster_) {
+  } else if (is_founding(envelope.type)) {
     return true;
+  } else if (envelope.cluster.is_zero() || envelope.cluster == cluster_) {
+    // A founder that has no cluster yet hears of one by Form or from a seed, not from a leader.
+    const bool is_early = cluster_.is_zero() && Roll::is_word_of_quorum(envelope.type);
+    dropped_count_ += is_early ? 1 : 0;
+    return !is_early;
   } else if (!cluster_.is_zero()) {
     seeds_.on_foreign(link, SeedSilence::kOtherCluster);
     complain(Severity::kAlarm, "foreign_cluster", envelope, outbox);
@@ -94,6 +105,70 @@ void Admission::complain(Severity severity, std::string_view what, const gossip:
                {"version", std::to_string(envelope.version)},
                {"cluster", envelope.cluster.short_hex()},
                {"ours", cluster_.short_hex()}});
+}
+
+void Admission::learn_authorities(const std::vector<gossip::AuthorityLink>& links,
+                                  PendingWrites& writes, Outbox& outbox) {
+  if (authority_.learn(links, writes, outbox)) {
+    gate_.tell_authorities(authority_.links());
+  }
+}
+
+void Admission::hear_authority(const crdt::AuthorityView& view, const crdt::HostStore& store,
+                               PendingWrites& writes, Outbox& outbox) {
+  learn_authorities(view.links, writes, outbox);
+  if (view.whole <= authority_.number()) {
+    roll_.count_from(view.whole, store, outbox);
+  }
+}
+
+void Admission::follow_log(Instant now, const scheduler::SeatOutput& changes,
+                           const scheduler::RollBook& book, crdt::HostStore& store,
+                           PendingWrites& writes, Outbox& outbox) {
+  roll_.follow_log(now, changes, book, store, outbox);
+  if (changes.authority_changed || !changes.admitted.empty()) {
+    follow_authority(now, book, store, writes, outbox);
+  }
+}
+
+void Admission::on_rows_checked(Instant now, crdt::RowsChecked rows,
+                                const std::vector<HostId>& voters, Departure& departure,
+                                crdt::HostStore& store, PendingWrites& writes, Outbox& outbox) {
+  learn_authorities(rows.links, writes, outbox);
+  if (rows.lacks_authority) {  // Voters' rows tell of it; they are to come first.
+    rows.keyless.insert(rows.keyless.begin(), voters.begin(), voters.end());
+  }
+  gate_.on_checked(now, std::move(rows), departure, store, outbox);
+}
+
+void Admission::follow_authority(Instant now, const scheduler::RollBook& book,
+                                 crdt::HostStore& store, PendingWrites& writes, Outbox& outbox) {
+  const scheduler::RollKeys& keys = book.keys();
+  if (keys.links.empty()) {
+    return;
+  }
+  learn_authorities(keys.links, writes, outbox);
+  if (authority_.number() != keys.authority()) {
+    return;  // It is of another history: an audit of the voters' states says so.
+  }
+  if (authority_.authority().key != keys.links.back().key) {
+    outbox.emit(Severity::kAlarm, "authorities_differ",
+                {{"number", std::to_string(authority_.number())},
+                 {"advice", "this host believes another authority than the log names: a host that "
+                            "may vote was broken into; found a new cluster"}});
+    return;
+  }
+  authority_.open(keys.sealed, writes, outbox);
+  if (authority_.signer() == nullptr && roll_.may_vote(self_)) {
+    outbox.emit(Severity::kAlarm, "authority_missing",
+                {{"number", std::to_string(authority_.number())},
+                 {"advice", "this host may vote and has no secret to let others in with: while it "
+                            "leads nobody joins or is thrown out; `muster keys rotate --authority` "
+                            "on another leader gives it one"}});
+  }
+  const crdt::AuthorityView view{keys.links, whole_authority(book, roll_.counts_from())};
+  roll_.count_from(view.whole, store, outbox);
+  store.step(now, crdt::Publish{crdt::FieldId::kAuthority, crdt::encode(view), true});
 }
 
 void Admission::join(ClusterId cluster, PendingWrites& writes, Outbox& outbox) {

@@ -8,11 +8,14 @@
 // our address must not take us in.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/node/authority_book.h"
 #include "agent/node/founding.h"
 #include "agent/node/outbox.h"
+#include "agent/node/own_keys.h"
 #include "agent/node/pending_writes.h"
 #include "agent/node/roll.h"
 #include "agent/node/row_gate.h"
@@ -30,6 +33,10 @@
 #include "scheduler/raft/first_quorum.h"
 
 namespace muster::agent {
+
+/// Messages of this type say which cluster they are of, since who hears them may be of none yet.
+/// Between members nothing has to: their roll is one cluster's.
+bool names_cluster(gossip::MessageType type);
 
 class Admission {
  public:
@@ -49,6 +56,26 @@ class Admission {
   /// Who is a member.
   Roll& roll() { return roll_; }
   const Roll& roll() const { return roll_; }
+  /// Who signs the roll.
+  const AuthorityBook& authority() const { return authority_; }
+  /// Authorities that follow the known one, as proven by the one before each.
+  void learn_authorities(const std::vector<gossip::AuthorityLink>& links, PendingWrites& writes,
+                         Outbox& outbox);
+  /// A host that may vote says who signs the roll.
+  void hear_authority(const crdt::AuthorityView& view, const crdt::HostStore& store,
+                      PendingWrites& writes, Outbox& outbox);
+  /// What changed in the log: of records, tickets, and of who signs the roll, which this host then
+  /// publishes.
+  void follow_log(Instant now, const scheduler::SeatOutput& changes,
+                  const scheduler::RollBook& book, crdt::HostStore& store, PendingWrites& writes,
+                  Outbox& outbox);
+  /// Rows were checked. `voters`: who tells of an authority that is not known here.
+  void on_rows_checked(Instant now, crdt::RowsChecked rows, const std::vector<HostId>& voters,
+                       Departure& departure, crdt::HostStore& store, PendingWrites& writes,
+                       Outbox& outbox);
+  /// The keys of this host.
+  OwnKeys& keys() { return keys_; }
+  const OwnKeys& keys() const { return keys_; }
   /// What comes before there is a quorum.
   Founding& founding() { return founding_; }
   /// What stands between the rows in it and the store.
@@ -70,6 +97,8 @@ class Admission {
                    Outbox& outbox);
 
  private:
+  void follow_authority(Instant now, const scheduler::RollBook& book, crdt::HostStore& store,
+                        PendingWrites& writes, Outbox& outbox);
   /// One event a host in a row, whatever else it says.
   void complain(Severity severity, std::string_view what, const gossip::Envelope& envelope,
                 Outbox& outbox);
@@ -78,6 +107,8 @@ class Admission {
   ClusterId cluster_;
   SeedContact seeds_;
   Roll roll_;
+  AuthorityBook authority_;
+  OwnKeys keys_;
   Founding founding_;
   RowGate gate_;
   std::uint64_t dropped_count_ = 0;

@@ -11,6 +11,7 @@
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
 #include "agent/node/join.h"
+#include "agent/node/roll_upkeep.h"
 #include "gossip/base/version.h"
 
 namespace muster::agent {
@@ -177,6 +178,29 @@ Response uses(const Known& known, const Request& request) {
                                   "that host has not registered with the quorum yet");
 }
 
+ResponseStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return ResponseStatus::kUsage;
+    case ErrorCode::kNotFound:
+      return ResponseStatus::kNotFound;
+    case ErrorCode::kConflict:
+      return ResponseStatus::kConflict;
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+      return ResponseStatus::kFailed;
+    case ErrorCode::kUnavailable:
+      return ResponseStatus::kNoQuorum;
+    case ErrorCode::kUnknown:
+      return ResponseStatus::kUnknown;
+    case ErrorCode::kImpossible:
+      return ResponseStatus::kImpossible;
+    case ErrorCode::kDenied:
+      return ResponseStatus::kDenied;
+  }
+  return ResponseStatus::kFailed;
+}
+
 Response answer_here(const Known& known, const Request& request) {
   if (request.verb == Verb::kWhyHost) {
     return why_host(known, request);
@@ -186,6 +210,8 @@ Response answer_here(const Known& known, const Request& request) {
     payload = encode_payload(VersionInfo{kProductVersion, kProtocolVersion, known.options.name,
                                          known.options.self, known.options.start.generation,
                                          known.cluster});
+  } else if (request.verb == Verb::kKeys) {
+    payload = encode_payload(keys_info(known));
   } else if (request.verb == Verb::kHosts) {
     const auto query = decode_payload<HostsQuery>(request.arguments);
     const HostsKnown hosts = hosts_known(known);

@@ -9,6 +9,7 @@
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "agent/node/known.h"
+#include "gossip/base/result.h"
 
 namespace muster::agent {
 
@@ -34,5 +35,8 @@ Response answer_from_state(const Known& known, const Request& request,
                            const std::string& unled = "");
 /// Who votes and leads, as far as this node knows.
 QuorumInfo quorum_info(const Known& known);
+
+/// What a client is told of an error of that kind.
+ResponseStatus status_of(ErrorCode code);
 
 }  // namespace muster::agent

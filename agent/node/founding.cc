@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "crdt/rows/roll.h"
+#include "gossip/base/mutant.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::agent {
@@ -15,7 +16,8 @@ constexpr crdt::RowVersion kFirstEdition{Generation(1), Sequence(1)};
 }  // namespace
 
 std::optional<HostId> proven_joiner(const JoinArgs& join, const gossip::Verifier& verifier) {
-  if (!verifier.verify(join.identity_key, join_words(join), join.signature)) {
+  if (!verifier.verify(join.identity_key, join_words(join), join.signature) &&
+      !mutant(Mutant::kJoinUnproven)) {
     return std::nullopt;
   }
   const HostId host = verifier.host_of(join.identity_key);

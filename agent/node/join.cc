@@ -8,6 +8,7 @@
 #include "agent/node/founding.h"
 #include "agent/node/host_directory.h"
 #include "agent/node/order_words.h"
+#include "agent/node/roll_upkeep.h"
 #include "crdt/rows/roll.h"
 
 namespace muster::agent {
@@ -28,11 +29,10 @@ Error no_authority(const Known& known) {
 
 /// The entry that admits it.
 Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join) {
-  const Credentials& own = known.options.credentials;
-  if (own.authority_signer == nullptr) {
+  if (known.admission.authority().signer() == nullptr) {
     return no_authority(known);
   }
-  const auto host = proven_joiner(join, *own.verifier);
+  const auto host = proven_joiner(join, *known.options.credentials.verifier);
   const scheduler::RollBook& book = known.seat.state().roll();
   const scheduler::Ticket* ticket = book.ticket(join.ticket);
   if (!host.has_value() || ticket == nullptr) {
@@ -47,15 +47,9 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
     return Error{ErrorCode::kConflict, "the newcomer's link key is another's: start it anew"};
   }
   crdt::RollRecord record;
-  scheduler::entry::Admit entry;
-  entry.host = *host;
-  entry.authority = 1;
-  entry.edition = 1;
-  entry.ticket = join.ticket;
-  entry.host_name = join.name;
-  if (const scheduler::AdmittedHost* before = book.find(*host)) {
-    entry.authority = before->authority;
-    entry.edition = before->edition + 1;
+  record.key_round = book.keys().round;
+  const scheduler::AdmittedHost* before = book.find(*host);
+  if (before != nullptr) {
     record = crdt::decode_roll(before->record).value_or(record);
   }
   if (record.revoked) {
@@ -67,13 +61,14 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   record.link_key = join.link_key;
   record.may_vote = record.may_vote || ticket->may_vote;
   record.may_vouch = record.may_vouch || ticket->may_vouch;
-  if (record == known_before) {
-    --entry.edition;  // Its answer was lost, and the same is said again.
+  scheduler::entry::Admit entry = changed_record(known, *host, record);
+  if (record == known_before && before->authority == entry.authority) {
+    entry.edition = before->edition;  // Its answer was lost, and the same is said again.
+    entry.record = before->record;
+    entry.signature = before->signature;
   }
-  const crdt::Field field = crdt::signed_roll(
-      *host, {Generation(entry.authority), Sequence(entry.edition)}, record, *own.authority_signer);
-  entry.record = field.bytes;
-  entry.signature = field.signature;
+  entry.ticket = join.ticket;
+  entry.host_name = join.name;
   return entry;
 }
 
@@ -97,7 +92,6 @@ std::string why_needed(const Known& known, HostId host) {
 
 /// The entry by which that host is a member no more.
 Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, std::string by) {
-  const Credentials& own = known.options.credentials;
   const scheduler::AdmittedHost* before = known.seat.state().roll().find(host);
   if (before == nullptr) {
     return Error{ErrorCode::kNotFound, "no such host was admitted: see `muster hosts`"};
@@ -111,24 +105,50 @@ Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, s
   if (std::string why = why_needed(known, host); !why.empty()) {
     return Error{ErrorCode::kConflict, std::move(why)};
   }
-  if (own.authority_signer == nullptr) {
+  if (known.admission.authority().signer() == nullptr) {
     return no_authority(known);
   }
   crdt::RollRecord record = crdt::decode_roll(before->record).value_or(crdt::RollRecord());
-  const bool is_news = !record.revoked;
-  record.revoked = true;
-  scheduler::entry::Admit entry;
-  entry.host = host;
-  entry.authority = before->authority;
-  entry.edition = before->edition + (is_news ? 1 : 0);
-  const crdt::Field field = crdt::signed_roll(
-      host, {Generation(entry.authority), Sequence(entry.edition)}, record, *own.authority_signer);
-  entry.record = field.bytes;
-  entry.signature = field.signature;
-  entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
+  const bool was_revoked = std::exchange(record.revoked, true);
+  scheduler::entry::Admit entry = changed_record(known, host, record);
+  if (was_revoked) {
+    entry.authority = before->authority;
+    entry.edition = before->edition;
+    entry.record = before->record;
+    entry.signature = before->signature;
+  }
   entry.is_revoked = true;
   entry.by = std::move(by);
   return entry;
+}
+
+/// One host, all of them, or the authority itself.
+Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::string by) {
+  if (args.is_authority) {
+    auto next = next_authority(known, std::move(by));
+    return next ? Result<RollOrder>(*std::move(next)) : Result<RollOrder>(next.error());
+  }
+  if (args.host.is_zero()) {
+    return RollOrder(next_round(known, std::move(by)));
+  }
+  const scheduler::AdmittedHost* before = known.seat.state().roll().find(args.host);
+  crdt::RollRecord record;
+  if (before != nullptr) {
+    record = crdt::decode_roll(before->record).value_or(record);
+  }
+  if (before == nullptr || record.revoked) {
+    return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
+  }
+  if (known.admission.authority().signer() == nullptr) {
+    return no_authority(known);
+  }
+  ++record.key_round;
+  return RollOrder(changed_record(known, args.host, record));
+}
+
+template <class T>
+Result<RollOrder> as_order(Result<T> entry) {
+  return entry ? Result<RollOrder>(*std::move(entry)) : Result<RollOrder>(entry.error());
 }
 
 }  // namespace
@@ -144,23 +164,30 @@ Status check(const JoinArgs& join) {
                                 "name is too long"});
 }
 
-Result<scheduler::entry::Admit> change_of_roll(const Known& known, const Request& request) {
+Result<RollOrder> change_of_roll(const Known& known, const Request& request) {
   if (request.verb == Verb::kRevokeHost) {
-    return revocation_of(known, host_of(request), asker_text(request));
+    return as_order(revocation_of(known, host_of(request), asker_text(request)));
   }
-  return admission_of(known, decode_payload<JoinArgs>(request.arguments).value_or(JoinArgs()));
+  if (request.verb == Verb::kRotateKeys) {
+    return rotation_of(known,
+                       decode_payload<RotateArgs>(request.arguments).value_or(RotateArgs()),
+                       asker_text(request));
+  }
+  return as_order(
+      admission_of(known, decode_payload<JoinArgs>(request.arguments).value_or(JoinArgs())));
 }
 
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
-  const Credentials& credentials = known.options.credentials;
+  const AuthorityBook& authority = known.admission.authority();
   JoinInfo info;
   info.cluster = known.cluster;
-  info.authority = credentials.authority;
+  info.authority = authority.authority().key;
+  info.authority_links = authority.links();
   write_record(info.own, host, own);
   info.contacts = contacts(known);
   const auto record = crdt::decode_roll(own.bytes);
   if (record.has_value() && record->may_vote) {
-    info.authority_secret = credentials.authority_secret;
+    info.authority_secret = authority.secret();
   }
   return info;
 }
@@ -182,7 +209,7 @@ std::string payload_of_done(const Known& known, const Request& request) {
     return encode_payload(join_info(known, join.value_or(JoinArgs())));
   }
   if (request.verb == Verb::kMakeTicket) {
-    return encode_payload(TicketMade{known.options.credentials.authority, contacts(known)});
+    return encode_payload(TicketMade{known.admission.authority().authority().key, contacts(known)});
   }
   return "";
 }

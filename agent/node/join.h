@@ -9,6 +9,7 @@
 #include "agent/api/request.h"
 #include "agent/node/known.h"
 #include "gossip/base/result.h"
+#include "scheduler/leader/inputs.h"
 #include "scheduler/protocol/entry.h"
 
 namespace muster::agent {
@@ -18,8 +19,11 @@ inline constexpr std::size_t kContactsMax = 8;
 
 /// What a newcomer says of itself has the right sizes; it may still be a lie.
 Status check(const JoinArgs& join);
-/// What a Join or a RevokeHost asks for, signed by the authority. Precondition: this host leads.
-Result<scheduler::entry::Admit> change_of_roll(const Known& known, const Request& request);
+/// What the log is told, in the words of a client's order.
+using RollOrder = decltype(scheduler::input::ClientOrder::order);
+/// What a Join, a RevokeHost or a RotateKeys asks for, signed by the authority. Precondition: this
+/// host leads.
+Result<RollOrder> change_of_roll(const Known& known, const Request& request);
 /// For a host whose record is `own`.
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
 /// The same when the log holds the record; nothing of the record when it does not.

@@ -59,6 +59,9 @@ class LeaderContact {
   /// The connection that a host's agent spoke on lately: a leader of many hosts has no link of its
   /// own to each of them then. 0 = none.
   gossip::Route route_to(Instant now, HostId host) const;
+  /// That connection is over.
+  void forget_route(HostId host) { agent_routes_.erase(host); }
+  void forget_routes() { agent_routes_.clear(); }
 
  private:
   struct AgentRoute {

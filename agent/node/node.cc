@@ -6,7 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "agent/node/node_waiting.h"
 #include "agent/node/own_words.h"
+#include "agent/node/roll_upkeep.h"
 #include "agent/node/row_words.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
@@ -41,6 +43,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
   outbox_.expect_replay(seat_.log_end());
   outbox_.emit(start_event(options_));
   epochs_.begin(now, seat_, gang_agent_, writes_, outbox_);
+  admission_.keys().rotation().begin(now, store_);
   for (const auto& [host, slot] : store_.rows()) {
     for (const auto& [field, value] : slot.row.fields) {
       on_row_changed(now, {host, static_cast<crdt::FieldId>(field)});
@@ -51,74 +54,6 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
   admission_.begin(now, options_.credentials, store_, outbox_);
   seat_.step(now, admission_.known_founders());
   pump(now);
-}
-
-struct Node::Waiting {
-  std::string_view name;
-  Instant (*deadline)(const Node& node);
-  void (*turn)(Node& node, Instant now);
-};
-
-std::span<const Node::Waiting> Node::waiting() {
-  static constexpr Waiting kWaiting[] = {
-      {"membership", [](const Node& node) { return node.membership_.next_deadline(); },
-       [](Node& node, Instant now) { node.membership_.tick(now); }},
-      {"store", [](const Node& node) { return node.store_.next_deadline(); },
-       [](Node& node, Instant now) { node.store_.tick(now); }},
-      {"seat", [](const Node& node) { return node.seat_.next_deadline(); },
-       [](Node& node, Instant now) { node.seat_.tick(now); }},
-      // Only a leader places gangs, and wants to know which disks are slow, its own among them.
-      {"disk",
-       [](const Node& node) { return node.seat_.leads() ? node.writes_.next_look() : kNever; },
-       [](Node& node, Instant now) {
-         node.writes_.looked(now);
-         node.seat_.step(now, scheduler::input::OwnDiskLate{});
-       }},
-      // A leader looks who could vote, when the seat's own deadline has passed and it asks.
-      {"hosts",
-       [](const Node& node) {
-         return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;
-       },
-       [](Node& node, Instant now) {
-         node.seat_.step(now, scheduler::input::RollMet{node.admission_.roll().unlogged(
-                                  node.store_, node.seat_.state().roll())});
-         node.seat_.step(now, scheduler::input::HostsSeen{
-                                  seen_hosts(node.membership_, node.admission_.roll())});
-       }},
-      {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
-       [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
-      {"relay", [](const Node& node) { return node.contact_.relay().next_deadline(); },
-       [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
-      {"reach", [](const Node& node) { return node.contact_.reach().next_deadline(); },
-       [](Node& node, Instant now) { node.contact_.reach().tick(now); }},
-      {"seeds", [](const Node& node) { return node.admission_.next_deadline(); },
-       [](Node& node, Instant) {
-         node.admission_.greet_seeds(node.envelope(gossip::MessageType::kRows, Nonce()),
-                                     node.membership_, node.hosts_.addresses(), node.store_,
-                                     node.outbox_);
-       }},
-      {"desk", [](const Node& node) { return node.front_.next_deadline(); },
-       [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
-      {"goodbye", [](const Node& node) { return node.departure_.ask_at(); },
-       [](Node& node, Instant now) {
-         crdt::RowsBody question;
-         question.want.push_back(node.options_.self);
-         for (const HostId host : node.departure_.ask(now)) {
-           node.send(host, gossip::MessageType::kRows, Nonce(), crdt::encode(question));
-         }
-       }},
-      {"id_watch", [](const Node& node) { return node.id_watch_.next_deadline(); },
-       [](Node& node, Instant now) { node.id_watch_.tick(now); }},
-      {"exit",
-       [](const Node& node) {
-         return node.departure_.exit_at(node.outbox_.now(), node.seat_.leads());
-       },
-       [](Node& node, Instant) {
-         node.outbox_.exit(node.id_watch_.is_doubled());
-         node.departure_.exited();
-       }},
-  };
-  return kWaiting;
 }
 
 void Node::tick(Instant now) {
@@ -166,7 +101,8 @@ void Node::step(Instant now, Input input) {
                  },
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
                  [&](RowsChecked& each) {
-                   admission_.gate().on_checked(now, std::move(each), departure_, store_, outbox_);
+                   admission_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
+                                              departure_, store_, writes_, outbox_);
                  },
                  [&](SupervisorReport& each) { gang_agent_.step(now, std::move(each.fact)); },
              },
@@ -188,6 +124,7 @@ void Node::on_received(Instant now, gossip::Received input) {
     admission_.count_drop();
     return;
   }
+  message->complete(input.sender.host);
   const gossip::Envelope& envelope = message->envelope();
   if (envelope.type == gossip::MessageType::kRequest) {
     const ClientFront::Heard heard = front_.on_request(reach(now), *message, input);
@@ -250,8 +187,15 @@ void Node::on_message(Instant now, const gossip::Message& message) {
 /// Between them is who carries the renewals of its rack.
 void Node::on_agent_message(Instant now, HostId from, Nonce nonce,
                             scheduler::AgentMessage message) {
-  if (std::holds_alternative<scheduler::RenewAck>(message)) {
+  if (const auto* ack = std::get_if<scheduler::RenewAck>(&message)) {
+    if (!is_leaders_word(reach(now).known, *ack, from, nonce)) {
+      admission_.count_drop();
+      return;
+    }
     contact_.relay().own_acked(nonce);
+  }
+  if (auto* brought = std::get_if<scheduler::RelayedRenews>(&message)) {
+    keep_own_rack(membership_, from, *brought);
   }
   auto* renew = std::get_if<scheduler::Renew>(&message);
   if (auto* acks = std::get_if<scheduler::RelayedAcks>(&message)) {
@@ -278,8 +222,13 @@ void Node::on_link_up(Instant now, const gossip::LinkUp& input) {
 void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
   admission_.on_link_down(input);
   if (const auto host = hosts_.addresses().at(input.peer)) {
-    membership_.step(now, membership::LinkLost{*host, input.loss});
+    const bool was_announced =
+        input.loss != gossip::LinkLoss::kRefused && admission_.roll().on_link_down(*host, outbox_);
     front_.on_host_gone(reach(now), *host);
+    if (was_announced) {
+      return;  // No claim rests on it, and no leader is doubted for it.
+    }
+    membership_.step(now, membership::LinkLost{*host, input.loss});
     if (input.loss != gossip::LinkLoss::kTimeout) {
       seat_.step(now, scheduler::input::LinkReset{*host});
     }
@@ -297,6 +246,15 @@ void Node::on_persisted(Instant now, const Persisted& input) {
       return;
     case WriteOwner::kEpoch:
       epochs_.on_persisted(now, write.id, gang_agent_);
+      return;
+    case WriteOwner::kLink:
+      if (admission_.keys().rotation().on_persisted(
+              now, write.id, peers_to_tell(reach(now).known), store_, outbox_)) {
+        contact_.forget_routes();  // Every connection is over.
+        for (const auto& [host, member] : membership_.members()) {
+          front_.on_host_gone(reach(now), host);
+        }
+      }
       return;
     case WriteOwner::kNobody:
       return;
@@ -361,6 +319,7 @@ bool Node::drain_store(Instant now) {
     outbox_.persist({0, crdt::Environment::kState, std::move(output.writes)});
   }
   outbox_.emit_all(std::move(output.events));
+  admission_.keys().rotation().on_seen(output.own_link_seen);
   if (output.own_identity.has_value()) {
     id_watch_.seen(now, *output.own_identity, options_.start.start_id);
   }
@@ -387,8 +346,22 @@ void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
     case crdt::FieldId::kCapacity:
       on_view_changed(now, host);
       return;
+    case crdt::FieldId::kLink:
+      if (admission_.roll().follow(host, store_, outbox_)) {
+        contact_.forget_route(host);
+      }
+      return;
+    case crdt::FieldId::kAuthority:
+      if (const auto view = authority_view_in(store_, host);
+          view.has_value() && admission_.roll().may_vote(host)) {
+        admission_.hear_authority(*view, store_, writes_, outbox_);
+      }
+      return;
     case crdt::FieldId::kRoll:
       admission_.roll().follow(host, store_, outbox_);
+      if (const auto record = admission_.roll().record(host); host == options_.self && record) {
+        admission_.keys().rotation().on_record(*record, writes_, outbox_);
+      }
       seat_.step(now, admission_.known_founders());
       on_view_changed(now, host);
       [[fallthrough]];
@@ -466,7 +439,7 @@ bool Node::drain_seat(Instant now) {
                   outbox_);
   }
   outbox_.emit_all(std::move(output.events));
-  admission_.roll().follow_log(now, output, seat_.state().roll(), store_, outbox_);
+  admission_.follow_log(now, output, seat_.state().roll(), store_, writes_, outbox_);
   if (output.has_answers()) {
     front_.on_seat_answers(reach(now), output);
   }
@@ -502,6 +475,10 @@ bool Node::drain_seat(Instant now) {
 
 /// What a leader says to an agent goes back on the connection that the agent spoke on lately.
 void Node::send_from_seat(Instant now, const scheduler::SeatSend& message) {
+  if (message.type == gossip::MessageType::kRelayedAcks) {
+    send(message.to, message.type, message.nonce, proven_acks(options_, message.body));
+    return;
+  }
   const gossip::Route route =
       scheduler::is_for_agent(message.type) ? contact_.route_to(now, message.to) : gossip::Route();
   if (route.value() != 0) {
@@ -570,7 +547,7 @@ bool Node::drain_contact(Instant now) {
 
 void Node::drain_id_watch(Instant now) {
   for (const IdWatch::Say& say : id_watch_.take_says()) {
-    outbox_.send_back(say.to.route, say.to.link, options_.credentials.link_key,
+    outbox_.send_back(say.to.route, say.to.link, admission_.keys().rotation().link_key(),
                       gossip::encode(envelope(say.type, say.nonce), body_of(say)));
   }
   departure_.on_id_watched(now, id_watch_, outbox_);
@@ -587,8 +564,11 @@ ClientReach Node::reach(Instant now) {
           outbox_};
 }
 
+/// Only who is not sure of the other's cluster yet names it. Who says it the connection proves.
 gossip::Envelope Node::envelope(gossip::MessageType type, Nonce nonce) const {
-  gossip::Envelope envelope = envelope_of(options_, cluster(), type, nonce);
+  gossip::Envelope envelope = envelope_of(
+      options_, names_cluster(type) ? cluster() : ClusterId(), type, nonce);
+  envelope.from = {};
   gossip::set_epoch(envelope, epochs_.met());
   return envelope;
 }

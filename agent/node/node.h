@@ -51,6 +51,7 @@ class Node {
   const crdt::HostStore& store() const { return store_; }
   const scheduler::QuorumSeat& seat() const { return seat_; }
   const GangAgent& gang_agent() const { return gang_agent_; }
+  const Admission& admission() const { return admission_; }
   const crdt::AddressBook& addresses() const { return hosts_.addresses(); }
   const Roll& roll() const { return admission_.roll(); }
   ClusterId cluster() const { return admission_.cluster(); }

@@ -35,7 +35,8 @@ bool is_for_voters(const Request& request) {
     return ticket.may_vote || ticket.may_vouch;
   }
   return request.verb == Verb::kRecover || request.verb == Verb::kLeave ||
-         request.verb == Verb::kChangeQuorum || request.verb == Verb::kRevokeHost;
+         request.verb == Verb::kChangeQuorum || request.verb == Verb::kRevokeHost ||
+         request.verb == Verb::kRotateKeys;
 }
 
 std::string asker_text(const Request& request) {

@@ -14,6 +14,10 @@ JobId job_of(const Request& request);
 /// What would make a host master of the cluster, or end another's agent: a host that may not vote
 /// is not believed to say it for its people.
 bool is_for_voters(const Request& request);
+/// What the leader says of the roll, signed: it is no operator's plain word.
+constexpr bool is_of_roll(Verb verb) {
+  return verb == Verb::kJoin || verb == Verb::kRevokeHost || verb == Verb::kRotateKeys;
+}
 /// "USER@HOST": who asked, and where.
 std::string asker_text(const Request& request);
 decltype(scheduler::input::ClientOrder::order) order_of(const Request& request);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "crdt/rows/codec.h"
 #include "crdt/rows/host_state.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/version.h"
@@ -49,6 +50,12 @@ scheduler::SeatOptions seat_options(const NodeOptions& options) {
   return {options.self, founders_wanted(options), options.compact_entries, options.unix_ms};
 }
 
+std::string own_row_question(HostId self) {
+  crdt::RowsBody question;
+  question.want.push_back(self);
+  return crdt::encode(question);
+}
+
 crdt::Publish identity_field(const NodeOptions& options, bool left) {
   crdt::Identity identity;
   identity.name = options.name;
@@ -59,7 +66,6 @@ crdt::Publish identity_field(const NodeOptions& options, bool left) {
   identity.rack = options.rack;
   identity.version = kProductVersion;
   identity.left = left;
-  identity.link_key = options.credentials.link_key;
   return {crdt::FieldId::kIdentity, crdt::encode(identity), true};
 }
 

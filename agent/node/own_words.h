@@ -2,6 +2,8 @@
 // Who this host is and what it offers, from the options of its Node, in the words of each part that
 // wants to know.
 
+#include <string>
+
 #include "agent/gang/gang_agent.h"
 #include "agent/node/words.h"
 #include "crdt/store/host_store.h"
@@ -17,6 +19,8 @@ Inventory inventory_of(const NodeOptions& options);
 /// With how many this host founds a cluster, as its own record says; 0 = it came later.
 std::uint64_t founders_wanted(const NodeOptions& options);
 scheduler::SeatOptions seat_options(const NodeOptions& options);
+/// Asks a host for the row of `self` as it has it: whoever floods does not say what arrived.
+std::string own_row_question(HostId self);
 /// For the own row. `left`: it is a goodbye.
 crdt::Publish identity_field(const NodeOptions& options, bool left);
 

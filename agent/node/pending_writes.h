@@ -18,7 +18,7 @@ inline constexpr Duration kDiskLate = std::chrono::milliseconds(700);
 /// Between two looks of a leader at them.
 inline constexpr Duration kDiskLookPeriod = std::chrono::milliseconds(250);
 
-enum class WriteOwner : std::uint8_t { kSeat, kGangAgent, kEpoch, kNobody };
+enum class WriteOwner : std::uint8_t { kSeat, kGangAgent, kEpoch, kLink, kNobody };
 
 /// A write, as its owner names it.
 struct OwnedWrite {

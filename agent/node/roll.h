@@ -3,8 +3,13 @@
 // store, whose records were checked, and tells the transport whom to let in by which key and whose
 // key to expect where. The Node's.
 //
-// Invariants: the transport lets in exactly the keys of records that are not revoked; a key that a
-// newer record replaces is shut out in the same step. An address expects the key of its last row.
+// A host that changes its key announces the next one in its row (crdt/rows/link_cert.h). From then
+// on both are let in, and where a link to it ends the other one is expected: until its row says
+// which of them counts.
+//
+// Invariants: the transport lets in exactly the keys of hosts that are not revoked; a key that is
+// over is shut out in the same step. A key is let in for one host at a time. An address expects the
+// key of its last row.
 
 #include <cstdint>
 #include <map>
@@ -13,6 +18,7 @@
 #include <vector>
 
 #include "agent/node/outbox.h"
+#include "crdt/rows/link_cert.h"
 #include "crdt/rows/roll.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
@@ -28,8 +34,11 @@ class Roll {
  public:
   explicit Roll(HostId self) : self_(self) {}
 
-  /// The record or the identity of that host changed.
-  void follow(HostId host, const crdt::HostStore& store, Outbox& outbox);
+  /// The record, the identity or the link key of that host changed. True: what its links are proven
+  /// with is another key than before.
+  bool follow(HostId host, const crdt::HostStore& store, Outbox& outbox);
+  /// A link to the control port of that host ended. True: it had announced that its links would.
+  bool on_link_down(HostId host, Outbox& outbox);
 
   /// What changed in the log: records are spread, and who holds the secret of a ticket may come in
   /// to say so.
@@ -40,10 +49,26 @@ class Roll {
   std::vector<scheduler::entry::Admit> unlogged(const crdt::HostStore& store,
                                                 const scheduler::RollBook& book) const;
 
+  /// Only a quorum's voters, its leader and founders say messages of this type.
+  static bool is_word_of_quorum(gossip::MessageType type);
   /// A message of `type` that says it is of `from` came in from `sender`: whether both may be. Only
   /// who may vote says what a quorum says.
   bool allows(gossip::MessageType type, HostId from, const gossip::Sender& sender) const;
   bool is_member(HostId host) const;
+  /// Null for who is no member.
+  const crdt::RollRecord* record(HostId host) const;
+  /// The number of the authority that signed it; 0 = there is none.
+  std::uint64_t authority_of(HostId host) const;
+  /// What it says of its link key, as far as it counts.
+  crdt::LinkCert link(HostId host) const;
+  /// LinkCert::round; 0 while it says nothing.
+  std::uint64_t link_round(HostId host) const;
+  /// Records of earlier authorities than this one are nobody's, as soon as most of those that are
+  /// held here are of it: who hears it before the records would shut everybody out.
+  void count_from(std::uint64_t authority, const crdt::HostStore& store, Outbox& outbox);
+  std::uint64_t counts_from() const { return counts_from_; }
+  /// The newest authority whose secret a host may have that was revoked; 0 = none.
+  std::uint64_t revoked_authority() const { return revoked_authority_; }
   bool may_vote(HostId host) const;
   /// Nothing of it counts any more.
   bool is_revoked(HostId host) const;
@@ -62,17 +87,32 @@ class Roll {
   void follow_tickets(const scheduler::RollBook& book, Outbox& outbox);
   struct Known {
     crdt::RollRecord record;
-    std::string link_key;  ///< "" = shut out.
+    std::uint64_t authority = 0;  ///< Of who signed the record.
+    crdt::LinkCert link{};     ///< Its keys are "" where they are not let in.
+    bool expects_next = false;  ///< Whoever dials it expects the next key.
     gossip::Endpoint control{};
     gossip::Endpoint bulk{};
+    const std::string& expected() const { return expects_next ? link.next : link.key; }
   };
   const Known* find(HostId host) const;
+  bool counts(const Known& known) const;
+  void count(const Known& known, bool is_added);
+  void settle(const crdt::HostStore& store, Outbox& outbox);
+  void tell_of_revocation(HostId host, bool was_revoked, bool is_revoked, Outbox& outbox) const;
+  void let_in(HostId host, const Known& before, Known& now, Outbox& outbox);
+  void expect_at(const Known& before, const Known& now, Outbox& outbox) const;
+  std::string claimed(HostId host, const std::string& key, Outbox& outbox);
 
   static constexpr std::size_t kMetMax = 256;
 
   HostId self_;
   std::map<HostId, Known> known_;
+  std::map<std::string, HostId> owners_;  ///< Of the keys that are let in.
   std::set<std::string> tickets_;  ///< Keys that are let in.
+  std::uint64_t counts_from_ = 0;
+  std::uint64_t wanted_from_ = 0;                  ///< What counts_from_ shall come to be.
+  std::map<std::uint64_t, std::size_t> signed_by_;  ///< Records that are not revoked, by authority.
+  std::uint64_t revoked_authority_ = 0;
 };
 
 }  // namespace muster::agent

@@ -28,9 +28,9 @@ bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, const Roll&
     store.step(now, crdt::RowsReceived{from, *std::move(rows)});
     return true;
   }
-  crdt::RowsToCheck check{from, *std::move(rows), outbox.route(), {}};
+  crdt::RowsToCheck check{from, *std::move(rows), outbox.route(), {}, links_};
   for (const crdt::RowOf& row : check.body.rows) {
-    check.keys.push_back(roll.identity_key(row.host));
+    check.owners.push_back({roll.identity_key(row.host), roll.may_vote(row.host)});
   }
   outbox.check(std::move(check));
   return true;
@@ -39,6 +39,9 @@ bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, const Roll&
 void RowGate::on_checked(Instant now, crdt::RowsChecked rows, Departure& departure,
                          crdt::HostStore& store, Outbox& outbox) {
   outbox.carry_on(rows.from, rows.route);
+  if (!links_.empty() && rows.authority >= links_.back().number) {
+    links_.clear();
+  }
   forged_count_ += rows.forged;
   if (rows.forged > 0 && now >= complain_at_) {
     outbox.emit(Severity::kAlarm, "row_forged",

@@ -31,6 +31,8 @@ class RowGate {
   /// one alarm in kComplainAgain, and asks for what could not be checked.
   void on_checked(Instant now, crdt::RowsChecked rows, Departure& departure, crdt::HostStore& store,
                   Outbox& outbox);
+  /// Authorities that are known here: whoever checks is told until it knows them.
+  void tell_authorities(std::vector<gossip::AuthorityLink> links) { links_ = std::move(links); }
   /// Fields that were not their owners', since the start.
   std::uint64_t forged_count() const { return forged_count_; }
 
@@ -46,6 +48,7 @@ class RowGate {
   std::vector<HostId> to_ask(Instant now, const crdt::RowsChecked& rows);
 
   HostId self_;
+  std::vector<gossip::AuthorityLink> links_;  ///< Empty: the checker knows them.
   std::map<Asked, Instant> asked_at_;
   std::uint64_t forged_count_ = 0;
   std::uint64_t complained_count_ = 0;  ///< Of them, as of the last alarm.

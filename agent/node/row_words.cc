@@ -55,6 +55,10 @@ membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId hos
   return {host, std::move(claims).value_or(std::vector<crdt::Claim>())};
 }
 
+std::optional<crdt::AuthorityView> authority_view_in(const crdt::HostStore& store, HostId host) {
+  return crdt::decode_authority_view(bytes_of(store, host, crdt::FieldId::kAuthority));
+}
+
 std::optional<crdt::QuorumView> quorum_in(const crdt::HostStore& store, HostId host) {
   return crdt::decode_quorum_view(bytes_of(store, host, crdt::FieldId::kQuorum));
 }

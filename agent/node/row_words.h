@@ -22,5 +22,6 @@ bool are_one_member(const crdt::FieldChange& first, const crdt::FieldChange& sec
 std::vector<crdt::Publish> news_of(const membership::Membership::Output& output);
 membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId host);
 std::optional<crdt::QuorumView> quorum_in(const crdt::HostStore& store, HostId host);
+std::optional<crdt::AuthorityView> authority_view_in(const crdt::HostStore& store, HostId host);
 
 }  // namespace muster::agent

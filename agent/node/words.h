@@ -22,6 +22,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/signing.h"
 #include "gossip/base/time.h"
+#include "gossip/wire/authority_link.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/transport.h"
 #include "scheduler/seat/quorum_seat.h"
@@ -32,12 +33,17 @@ namespace muster::agent {
 struct Credentials {
   /// Of this host's identity; never null in a Node.
   std::shared_ptr<const gossip::Signer> signer{};
-  std::string link_key;   ///< Public, of its links.
+  /// Secret, of the links as they were when this host joined (LinkRecord has what came later).
+  std::string link_seed;
+  /// Never null in a Node.
+  std::shared_ptr<const gossip::KeyMaker> key_maker{};
   std::string authority;  ///< The public key of the cluster authority.
   /// The authority itself; null on hosts that may not vote.
   std::shared_ptr<const gossip::Signer> authority_signer{};
   /// The same in secret form, for hosts that come to vote; "" where the signer is null.
   std::string authority_secret{};
+  /// How that authority followed others, for hosts that know only those.
+  std::vector<gossip::AuthorityLink> authority_links{};
   /// Never null in a Node.
   std::shared_ptr<const gossip::Verifier> verifier{};
   /// This host founds a cluster of so many hosts, and those who hold this ticket's secret are the

@@ -26,6 +26,7 @@ TARGETS = {
     "handshakes": ["bench_handshakes"],
     "restart": ["muster", "bench_age"],
     "false_verdicts": ["muster_scenario"],
+    "rotate": ["muster"],
     "versus_serf": ["muster", "bench_probe"],
     "open_doors": ["muster", "bench_stranger"],
     "flipped": ["muster", "bench_probe", "bench_flip"],

@@ -22,7 +22,9 @@ DATAGRAM = "0002"
 VERBS = (("hosts",), ("jobs", "--all"), ("quorum",), ("ticket", "list"), ("ticket",), ("init",),
          ("submit", "--gpus", "1", "--", "true"), ("hosts", "drain", "a"), ("leave",))
 #: Of answers: what moves by itself.
-MOVES = re.compile(r"age|_ms$|contact|commit|applied|match|behind|since|ends_in|answered_by")
+#: A voter that gets no processor for a second is replaced as leader, whoever speaks to it.
+MOVES = re.compile(r"age|_ms$|contact|commit|applied|match|behind|since|ends_in|answered_by|"
+                   r"leader|^role$|^term$")
 
 
 # What is open.

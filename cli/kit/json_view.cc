@@ -423,6 +423,30 @@ std::string to_json(const agent::TicketList& list, const agent::Response& answer
   return dump_answer({{"tickets", tickets}}, answer);
 }
 
+std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer) {
+  Json hosts = Json::array();
+  for (const agent::HostKeys& host : keys.hosts) {
+    hosts.push_back({{"host", host.name},
+                     {"id", host.host.hex()},
+                     {"authority", host.authority},
+                     {"serial", host.serial},
+                     {"round", host.round},
+                     {"round_wanted", host.round_wanted},
+                     {"is_changing", host.is_changing},
+                     {"is_reachable", host.is_reachable}});
+  }
+  return dump_answer({{"authority", keys.authority},
+                      {"authority_from", keys.authority_from},
+                      {"members", keys.members},
+                      {"behind", keys.behind},
+                      {"hosts", hosts}},
+                     answer);
+}
+
+std::string rotated_json(const std::string& what, bool is_over) {
+  return dump({{"rotated", what}, {"is_over", is_over}});
+}
+
 std::string ticket_json(const std::string& name, const std::string& line) {
   return dump({{"ticket", name}, {"line", line.empty() ? Json(nullptr) : Json(line)}});
 }

@@ -63,6 +63,8 @@ std::string priority_json(JobId job, std::int64_t priority);
 std::string left_json(const std::string& host_name);
 std::string to_json(const agent::TicketList& list, const agent::Response& answer);
 /// `line` "" = it is not told.
+std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer);
+std::string rotated_json(const std::string& what, bool is_over);
 std::string ticket_json(const std::string& name, const std::string& line);
 std::string founding_json(std::uint64_t founders, const std::string& line);
 std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster);

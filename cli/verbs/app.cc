@@ -29,7 +29,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 35> kVerbs = {{
+constexpr std::array<Entry, 37> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", plain<make_init>},
     {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", plain<make_join>},
@@ -38,6 +38,9 @@ constexpr std::array<Entry, 35> kVerbs = {{
      plain<make_ticket_list>},
     {"ticket revoke", "TICKET [OPTIONS]", "Let nobody in with a ticket any more.",
      plain<make_ticket_revoke>},
+    {"keys", "[OPTIONS]", "List what the hosts prove themselves with.", plain<make_keys>},
+    {"keys rotate", "[NAME] [OPTIONS]", "Replace link keys, or the authority, while all goes on.",
+     plain<make_keys_rotate>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
      make_submit},
     {"jobs", "[JOB...] [OPTIONS]", "List one's own jobs, and what runs of others.",

@@ -35,6 +35,8 @@ std::unique_ptr<Verb> make_host_undrain();
 std::unique_ptr<Verb> make_init();
 std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_join();
+std::unique_ptr<Verb> make_keys();
+std::unique_ptr<Verb> make_keys_rotate();
 std::unique_ptr<Verb> make_leave();
 std::unique_ptr<Verb> make_logs();
 std::unique_ptr<Verb> make_manual();

@@ -87,15 +87,14 @@ auto decode_array(std::string_view bytes, Read read)
 
 std::string encode(const Identity& identity) {
   Encoder out;
-  out.array(9).text(identity.name);
+  out.array(8).text(identity.name);
   write(out, identity.control);
   write(out, identity.bulk);
   out.num(identity.start_id)
       .text(identity.boot_id)
       .text(identity.rack)
       .text(identity.version)
-      .boolean(identity.left)
-      .bytes(identity.link_key);
+      .boolean(identity.left);
   return out.take();
 }
 
@@ -110,7 +109,6 @@ std::optional<Identity> decode_identity(std::string_view bytes) {
     identity.rack = in.text(kWordBytesMax);
     identity.version = in.text(kWordBytesMax);
     identity.left = in.boolean();
-    identity.link_key = in.text(gossip::kLinkKeyBytes);
     return identity;
   });
 }
@@ -149,6 +147,23 @@ std::string encode(const QuorumView& view) {
   out.num(view.applied);
   out.u64(view.epoch.counter).u64(view.epoch.lineage);
   return out.take();
+}
+
+std::string encode(const AuthorityView& view) {
+  Encoder out;
+  out.array(2);
+  gossip::write(out, view.links);
+  out.u64(view.whole);
+  return out.take();
+}
+
+std::optional<AuthorityView> decode_authority_view(std::string_view bytes) {
+  return decode_array(bytes, [](Reader& in) {
+    AuthorityView view;
+    view.links = gossip::read_authority_links(in);
+    view.whole = in.u64();
+    return view;
+  });
 }
 
 std::optional<QuorumView> decode_quorum_view(std::string_view bytes) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gossip/base/ids.h"
+#include "gossip/wire/authority_link.h"
 #include "gossip/wire/endpoint.h"
 
 namespace muster::crdt {
@@ -22,6 +23,8 @@ enum class FieldId : std::uint32_t {
   kCapacity = 4,   ///< Capacity
   kQuorum = 5,     ///< QuorumView: published by voters.
   kRoll = 6,       ///< RollRecord: written by the cluster authority, not by the host.
+  kLink = 7,       ///< LinkCert: absent while the link key is that of the record.
+  kAuthority = 8,  ///< AuthorityView: published by voters once the first authority was replaced.
 };
 
 /// Who and where a host is. Name and address are data: the host id never changes with them.
@@ -34,7 +37,6 @@ struct Identity {
   std::string rack;     ///< "" = unknown.
   std::string version;  ///< Of the product.
   bool left = false;    ///< Left gracefully; stays until a newer generation says otherwise.
-  std::string link_key{};  ///< For rotation to come: what counts is its record's.
 
   bool operator==(const Identity&) const = default;
 };
@@ -79,9 +81,19 @@ struct QuorumView {
   bool operator==(const QuorumView&) const = default;
 };
 
+/// Who signs the roll, as the log has it.
+struct AuthorityView {
+  std::vector<gossip::AuthorityLink> links;
+  /// Every record of the log that counts is of this authority or a later one: earlier ones' are
+  /// nobody's.
+  std::uint64_t whole = 0;
+  bool operator==(const AuthorityView&) const = default;
+};
+
 std::string encode(const Identity& identity);
 std::string encode(const Capacity& capacity);
 std::string encode(const QuorumView& view);
+std::string encode(const AuthorityView& view);
 std::string encode_observers(const std::vector<HostId>& observers);
 std::string encode_evidence(const std::vector<Claim>& claims);
 
@@ -90,6 +102,7 @@ std::string encode_evidence(const std::vector<Claim>& claims);
 std::optional<Identity> decode_identity(std::string_view bytes);
 std::optional<Capacity> decode_capacity(std::string_view bytes);
 std::optional<QuorumView> decode_quorum_view(std::string_view bytes);
+std::optional<AuthorityView> decode_authority_view(std::string_view bytes);
 std::optional<std::vector<HostId>> decode_observers(std::string_view bytes);
 std::optional<std::vector<Claim>> decode_evidence(std::string_view bytes);
 

@@ -23,17 +23,20 @@ inline constexpr std::uint64_t kFoundersMax = 5;
 
 struct RollRecord {
   std::string identity_key;  ///< Signs the row; the host id is its hash.
-  std::string link_key;      ///< What its links are proven with.
+  /// What its links were proven with when it joined; link_cert.h says what it is now.
+  std::string link_key;
   /// How many hosts found the cluster together, this one among them; 0 = it came later.
   std::uint64_t founders = 0;
   bool may_vote = false;   ///< It may be given a seat, and is believed as voters are.
   bool may_vouch = false;  ///< It may say who its users are.
   bool revoked = false;    ///< For good: nothing of it counts any more.
+  /// Counts the wishes that its link key be another one: the host changes it when this rises.
+  std::uint64_t key_round = 0;
   bool operator==(const RollRecord&) const = default;
 };
 
-/// [identity key, link key, founders, may vote, may vouch, revoked]; unknown trailing elements are
-/// kept by whoever holds the bytes.
+/// [identity key, link key, founders, may vote, may vouch, revoked, key round]; unknown trailing
+/// elements are kept by whoever holds the bytes.
 std::string encode(const RollRecord& record);
 std::optional<RollRecord> decode_roll(std::string_view bytes);
 

@@ -5,6 +5,10 @@
 //
 // Who passes on a field that is not its owner's lies or is broken: that field and all that stands
 // behind it in the message is left out. So a flood of forgeries costs one look a message.
+//
+// Which authority signs is learned from rows as well: from hosts that may vote, signed by the
+// authority before. From then on records of earlier ones are no news: who stole an old authority's
+// secret lets nobody in.
 
 #include <cstdint>
 #include <map>
@@ -24,13 +28,21 @@ namespace muster::crdt {
 std::string signed_words(HostId host, std::uint32_t field, const RowVersion& version,
                          std::string_view bytes);
 
+/// The owner of a row, as its record says.
+struct RowOwner {
+  std::string key;  ///< Of its identity; "" = not known.
+  bool may_vote = false;
+};
+
 /// What was received and holds news.
 struct RowsToCheck {
   HostId from;
   RowsBody body;
   gossip::Route route;  ///< What they came in on: the shortest way back.
-  /// Of the owner of each row of `body`, as far as it is known here; "" = not.
-  std::vector<std::string> keys;
+  /// Of each row of `body`, as far as it is known here.
+  std::vector<RowOwner> owners{};
+  /// Authorities that are known here and that the checker may not know.
+  std::vector<gossip::AuthorityLink> links{};
 };
 
 /// The rest of it, which may be believed.
@@ -41,30 +53,46 @@ struct RowsChecked {
   std::uint64_t forged = 0;     ///< Fields left out; what stood behind them is not counted.
   HostId forged_of;             ///< The owner of the last of them.
   std::vector<HostId> keyless;  ///< Rows left out for want of a key: to be asked for as a whole.
+  std::vector<gossip::AuthorityLink> links{};  ///< Authorities that were new, from these rows.
+  std::uint64_t authority = 1;                 ///< The newest that the checker knows.
+  /// Some record is of an authority that is not known: whoever may vote can tell of it.
+  bool lacks_authority = false;
 };
+
+/// Authority::follow(), for whoever learns of authorities by rows.
+std::vector<gossip::AuthorityLink> follow(gossip::Authority& authority,
+                                          const std::vector<gossip::AuthorityLink>& links,
+                                          const gossip::Verifier& verifier);
 
 /// Looks at rows one message after the other. It remembers the keys that it met, since a message
 /// may lean on one that was checked just before. Owned by whoever checks: one thread.
 class RowChecker {
  public:
   /// Hosts whose keys are remembered; more are asked for as a whole each time.
-  static constexpr std::size_t kKeysMax = 16'384;
+  static constexpr std::size_t kOwnersMax = 16'384;
 
-  /// `authority`: its public key. `verifier` outlives this.
-  RowChecker(std::string authority, const gossip::Verifier& verifier)
+  /// `verifier` outlives this.
+  RowChecker(gossip::Authority authority, const gossip::Verifier& verifier)
       : authority_(std::move(authority)), verifier_(verifier) {}
 
   RowsChecked check(RowsToCheck rows);
 
  private:
-  /// False: the row holds a record of the roll that is none.
-  bool take_key(const RowOf& row, const std::string& known);
+  enum class Record : std::uint8_t { kNone, kGood, kForged, kOfAnotherAuthority };
+  /// What the row tells of the authority counts before its record, which may be of the new one.
+  void take_authority(const RowOf& row, RowsChecked& checked);
+  Record take_record(RowOf& row, RowsChecked& checked);
+  void remember(HostId host, RowOwner owner);
+  const RowOwner* owner_of(HostId host) const;
+  /// It names no other host's link key.
+  bool is_own_link(HostId host, const Field& field) const;
   /// Drops the first field that is not of that key and all behind it; whether there was one.
   bool drop_forged(RowOf& row, const std::string& key) const;
 
-  std::string authority_;
+  gossip::Authority authority_;
+  std::map<std::uint64_t, std::string> replaced_;  ///< Keys of authorities before it, by number.
   const gossip::Verifier& verifier_;
-  std::map<HostId, std::string> keys_;
+  std::map<HostId, RowOwner> owners_;
 };
 
 }  // namespace muster::crdt

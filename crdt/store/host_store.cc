@@ -265,6 +265,9 @@ void HostStore::on_rows(Instant now, const RowsReceived& input) {
       if (const Field* record = news.row.field(FieldId::kRoll)) {
         take_own_record(now, input.from, *record);
       }
+      if (const Field* link = news.row.field(FieldId::kLink)) {
+        output_.own_link_seen.emplace_back(input.from, link->version);
+      }
       see_own_row(news.row);
     } else if (!is_news(news)) {
       spread_.note_heard(input.from, news, *row(news.host));

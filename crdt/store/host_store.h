@@ -20,6 +20,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -104,6 +105,8 @@ struct HostStoreOutput {
   /// An identity of ours that this agent did not write: that of the life before, from the own disk,
   /// or one of this generation or a later one.
   std::optional<std::string> own_identity;
+  /// Peers that showed FieldId::kLink of the own row, and which version of it.
+  std::vector<std::pair<HostId, RowVersion>> own_link_seen;
 };
 
 class HostStore {

@@ -32,6 +32,14 @@ enum class Mutant : std::uint8_t {
   kAnyoneSpeaksForQuorum,  ///< Who may not vote is heard as if it did.
   kFullFromBelieved,       ///< A row may drop fields of generations above all that it shows.
   kOwnRowBelieved,         ///< What others say our own row is, is heard unchecked.
+  kAuthorityBelieved,      ///< Who signs the roll next is believed of whoever says it.
+  kOldAuthorityBelieved,   ///< Records of an authority that was replaced are news.
+  kTakenKeyLetIn,          ///< A host may name another's link key as its own.
+  kRelayBelieved,          ///< Acks of renewals are the leader's, whoever brings them.
+  kRevokedGoesOn,          ///< Who was revoked is a member as before.
+  kTicketMayMore,          ///< Who holds a ticket may say more than Join.
+  kTicketWithoutEnd,       ///< A ticket lets in more hosts than it was made for.
+  kJoinUnproven,           ///< A newcomer need not prove its identity.
 };
 
 struct MutantName {
@@ -54,8 +62,8 @@ inline constexpr std::array<MutantName, 11> kRaftMutants = {{
     {Mutant::kRaftSeatIgnored, "seat_ignored"},
 }};
 
-/// Of rows: found by the traitor of a swarm.
-inline constexpr std::array<MutantName, 7> kRowMutants = {{
+/// Of what hosts and strangers may say: found by the traitor of a swarm.
+inline constexpr std::array<MutantName, 15> kTraitorMutants = {{
     {Mutant::kRowsBelieved, "rows_believed"},
     {Mutant::kRollBelieved, "roll_believed"},
     {Mutant::kEpochBelieved, "epoch_believed"},
@@ -63,6 +71,14 @@ inline constexpr std::array<MutantName, 7> kRowMutants = {{
     {Mutant::kAnyoneSpeaksForQuorum, "anyone_speaks_for_quorum"},
     {Mutant::kFullFromBelieved, "full_from_believed"},
     {Mutant::kOwnRowBelieved, "own_row_believed"},
+    {Mutant::kAuthorityBelieved, "authority_believed"},
+    {Mutant::kOldAuthorityBelieved, "old_authority_believed"},
+    {Mutant::kTakenKeyLetIn, "taken_key_let_in"},
+    {Mutant::kRelayBelieved, "relay_believed"},
+    {Mutant::kRevokedGoesOn, "revoked_goes_on"},
+    {Mutant::kTicketMayMore, "ticket_may_more"},
+    {Mutant::kTicketWithoutEnd, "ticket_without_end"},
+    {Mutant::kJoinUnproven, "join_unproven"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -46,9 +46,10 @@ void ZmqLinks::dial_with(const DialWith& with) {
 }
 
 /// Null when we were given none.
-const LinkKeys* ZmqLinks::own_keys() const {
+const LinkKeys* ZmqLinks::own_keys(const Endpoint& at) const {
   if (dials_with_ == DialWith::Key::kLink) {
-    return &options_.link;
+    const bool is_previous = options_.previous_link.has_value() && knows_previous_.contains(at);
+    return is_previous ? &*options_.previous_link : &options_.link;
   }
   return options_.ticket.has_value() ? &*options_.ticket : nullptr;
 }
@@ -113,7 +114,7 @@ void ZmqLinks::send(const Send& send) {
 
 ZmqLinks::Links::iterator ZmqLinks::dial(const LinkKey& key) {
   const Instant now = boot_now();
-  const LinkKeys* own = own_keys();
+  const LinkKeys* own = own_keys(key.second);
   const std::string* expected = expected_.find(key.second);
   if (own == nullptr || expected == nullptr) {
     ++stats_.dropped_no_key;
@@ -207,6 +208,18 @@ void ZmqLinks::read_monitor(Channel channel, Instant now) {
   }
 }
 
+/// Whoever was away when our key changed knows the one before: the next dial to there tries the
+/// other of the two.
+void ZmqLinks::on_refused(Links::iterator link) {
+  link->second.is_refused = !link->second.is_proven;
+  ++stats_.refused_by_peer;
+  const Endpoint& at = link->first.second;
+  if (options_.previous_link.has_value() && knows_previous_.erase(at) == 0 &&
+      knows_previous_.size() < kExpectedKeysMax) {
+    knows_previous_.insert(at);
+  }
+}
+
 void ZmqLinks::on_event(Channel channel, const MonitorEvent& event, Instant now) {
   const auto found = links_.find({channel, event.peer});
   if (found == links_.end()) {
@@ -226,8 +239,7 @@ void ZmqLinks::on_event(Channel channel, const MonitorEvent& event, Instant now)
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       // Its DISCONNECTED comes next, and tells the connection.
-      link.is_refused = !link.is_proven;
-      ++stats_.refused_by_peer;
+      on_refused(found);
       break;
     case ZMQ_EVENT_DISCONNECTED:
       // All events come from one io thread in order and a descriptor is closed after its last one:

@@ -73,7 +73,7 @@ class ZmqLinks {
   using LinkKey = std::pair<Channel, Endpoint>;
   using Links = std::map<LinkKey, ZmqLink>;
 
-  const LinkKeys* own_keys() const;
+  const LinkKeys* own_keys(const Endpoint& at) const;
   Links::iterator dial(const LinkKey& key);
   bool make_room(Instant now);
   Links::iterator close_idle(Links::iterator link);
@@ -82,6 +82,7 @@ class ZmqLinks {
   void read_monitor(Channel channel, Instant now);
   void on_event(Channel channel, const MonitorEvent& event, Instant now);
   void on_handshake(Links::iterator link);
+  void on_refused(Links::iterator link);
   void on_connecter_closed(ZmqLink& link, const Endpoint& peer);
   void run_timers(Instant now);
   void look_at_dial(Links::iterator link, Instant now);
@@ -93,6 +94,7 @@ class ZmqLinks {
   ZmqTransport::Stats& stats_;
   ExpectedKeys expected_;
   DialWith::Key dials_with_ = DialWith::Key::kLink;
+  std::set<Endpoint> knows_previous_;  ///< Whoever listens there refused our key, not the last.
   Links links_;
   std::set<LinkKey> unsettled_;  ///< Of links_: those that are not up, and wait for something.
   Instant idle_look_at_{};

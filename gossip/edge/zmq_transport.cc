@@ -107,7 +107,7 @@ void ZmqTransport::Impl::try_rekey() {
   ++stats_.rekeys;
   rekey_after_ = now + kRekeyRetry;
   rekey_at_ = kNever;
-  options_.link = std::move(*next_link_);
+  options_.previous_link = std::exchange(options_.link, std::move(*next_link_));
   next_link_.reset();
   routes_.forget_proven();
   links_.drop_all();

@@ -71,6 +71,8 @@ class ZmqTransport {
     /// False: there is no port, nobody can come in over TCP. Links and the CLI's socket work.
     bool listens = true;
     LinkKeys link;                   ///< What this host proves itself with, both ways, at first.
+    /// What it proved itself with before: tried where `link` is refused. rekey() sets it.
+    std::optional<LinkKeys> previous_link{};
     std::optional<LinkKeys> ticket;  ///< For DialWith{kTicket}.
     std::string ipc_path;            ///< Unix socket of the CLI, made with mode 0600. "" = none.
     /// When it is closed, answers to the CLI that are on their way may take so long.

@@ -1,5 +1,7 @@
 #include "gossip/wire/message.h"
 
+#include <optional>
+
 #include "gossip/base/generation.h"
 
 namespace muster::gossip {
@@ -30,22 +32,22 @@ class Head {
     return mark >= 0xcc && mark <= 0xd3 && big_endian(std::size_t{1} << (mark % 4)) <= most;
   }
   bool id() {
-    const std::size_t size = binary_size(take());
-    const bool is_id = size == HostId::kSizeBytes && left_.size() >= size;
-    left_.remove_prefix(is_id ? size : 0);
+    const std::optional<std::size_t> size = binary_size(take());
+    const bool is_id = (size == 0 || size == HostId::kSizeBytes) && left_.size() >= *size;
+    left_.remove_prefix(is_id ? *size : 0);
     return is_id;
   }
 
  private:
   /// Strings will do for binaries.
-  std::size_t binary_size(unsigned mark) {
+  std::optional<std::size_t> binary_size(unsigned mark) {
     if (mark >= 0xc4 && mark <= 0xc6) {
       return big_endian(std::size_t{1} << (mark - 0xc4));
     }
     if (mark >= 0xd9 && mark <= 0xdb) {
       return big_endian(std::size_t{1} << (mark - 0xd9));
     }
-    return mark >= 0xa0 && mark <= 0xbf ? mark & 0x1fU : 0;
+    return mark >= 0xa0 && mark <= 0xbf ? std::optional<std::size_t>(mark & 0x1fU) : std::nullopt;
   }
   unsigned take() { return static_cast<unsigned>(big_endian(1)); }
   /// 0 when it ends before.
@@ -65,6 +67,15 @@ class Head {
   std::string_view left_;
 };
 
+template <class IdType>
+IdType read_id(Reader& in) {
+  const std::string_view bytes = in.bytes();
+  if (!bytes.empty() && bytes.size() != IdType::kSizeBytes) {
+    in.fail();
+  }
+  return bytes.empty() ? IdType() : IdType::from_bytes(bytes);
+}
+
 }  // namespace
 
 bool begins_as_message(std::string_view bytes) {
@@ -79,8 +90,8 @@ std::string encode(const Envelope& envelope, std::string_view body) {
   out.array(kEnvelopeElements + envelope.trailing_count)
       .u64(envelope.version)
       .u64(static_cast<std::uint64_t>(envelope.type))
-      .id(envelope.cluster)
-      .id(envelope.from)
+      .bytes(envelope.cluster.is_zero() ? std::string_view() : envelope.cluster.bytes())
+      .bytes(envelope.from.is_zero() ? std::string_view() : envelope.from.bytes())
       .num(envelope.generation)
       .num(envelope.nonce)
       .raw(body)
@@ -100,8 +111,8 @@ Result<Message> decode(std::string bytes) {
   Envelope envelope;
   envelope.version = static_cast<std::uint32_t>(reader.u64_at_most(UINT32_MAX));
   envelope.type = static_cast<MessageType>(reader.u64_at_most(UINT8_MAX));
-  envelope.cluster = reader.id<ClusterId>();
-  envelope.from = reader.id<HostId>();
+  envelope.cluster = read_id<ClusterId>(reader);
+  envelope.from = read_id<HostId>(reader);
   envelope.generation = Generation(reader.u64_at_most(kGenerationMax));
   envelope.nonce = reader.num<Nonce>();
   reader.array();

@@ -43,11 +43,17 @@ void Leader::on_order(const Turn& turn, input::ClientOrder& fact) {
   clients_.on_order(turn, fact);
 }
 
-void Leader::on_roll_met(const Turn& turn, const std::vector<entry::Admit>& records) {
-  for (const entry::Admit& record : records) {
+void Leader::on_roll_met(const Turn& turn, const input::RollMet& fact) {
+  for (const entry::Admit& record : fact.records) {
     if (turn.state.roll().is_news(record)) {
       proposals_.propose(turn, record);
     }
+  }
+  if (fact.rotation.has_value()) {
+    proposals_.propose(turn, *fact.rotation);
+  }
+  if (fact.authority.has_value()) {
+    proposals_.propose(turn, *fact.authority);
   }
 }
 

@@ -38,7 +38,7 @@ class Leader {
   void on_majority_round(const Turn& turn, std::uint64_t context);
   void on_submit(const Turn& turn, input::ClientSubmit& fact);
   void on_order(const Turn& turn, input::ClientOrder& fact);
-  void on_roll_met(const Turn& turn, const std::vector<entry::Admit>& records);
+  void on_roll_met(const Turn& turn, const input::RollMet& fact);
   // What is seen is in `turn.seen`; these say what to look at again.
   void on_host_view(const HostId& host) { judge_.on_host_view(host); }
   void on_storm(Instant now) { judge_.on_storm(now); }

@@ -42,6 +42,10 @@ std::string proposal_name(const Entry& entry) {
     std::string operator()(const entry::Admit& e) const {
       return e.host.hex() + "/" + std::to_string(e.authority) + "/" + std::to_string(e.edition);
     }
+    std::string operator()(const entry::RotateKeys& e) const { return std::to_string(e.round); }
+    std::string operator()(const entry::ReplaceAuthority& e) const {
+      return std::to_string(e.number);
+    }
   };
   return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
 }

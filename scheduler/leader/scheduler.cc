@@ -62,7 +62,7 @@ void Scheduler::step(Instant now, Input input) {
                         [&](input::ClientOrder& fact) { on_order(now, fact); },
                         [&](const input::RollMet& fact) {
                           if (leader_.has_value()) {
-                            leader_->on_roll_met(turn(now), fact.records);
+                            leader_->on_roll_met(turn(now), fact);
                           }
                         }},
              input);
@@ -122,6 +122,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   }
   output_.admitted.insert(output_.admitted.end(), result.admitted.begin(), result.admitted.end());
   output_.tickets_changed = output_.tickets_changed || result.tickets_changed;
+  output_.authority_changed = output_.authority_changed || result.authority_changed;
   Instant due = kNever;
   for (const Token& token : result.touched) {
     due = std::min(due, expire_timers_.on_touched(now, state_, token));
@@ -140,6 +141,7 @@ void Scheduler::on_restored(Instant now, input::Restored& fact) {
     output_.admitted.push_back(host);
   }
   output_.tickets_changed = true;
+  output_.authority_changed = true;
 }
 
 void Scheduler::on_leadership_changed(Instant now, const input::LeadershipChanged& fact) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gossip/base/generation.h"
+#include "gossip/base/signing.h"
 #include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
@@ -240,13 +241,34 @@ Renew read_renew(Reader& in) {
   return renew;
 }
 
+void write_proof(Encoder& out, const AckProof& proof) {
+  out.array(3).id(proof.leader).bytes(proof.digests).bytes(proof.signature);
+}
+
+AckProof read_proof(Reader& in) {
+  Reader elements = in.array();
+  AckProof proof;
+  proof.leader = elements.id<HostId>();
+  proof.digests = elements.text(kRelayedMax * gossip::kDigestBytes);
+  proof.signature = elements.text(gossip::kSignatureBytes);
+  return proof;
+}
+
+/// A proof is written where there is one: the leader itself needs none.
 void write_body(Encoder& out, const RenewAck& ack) {
-  out.array(1);
+  out.array(ack.proof.leader.is_zero() ? 1 : 2);
   write(out, ack.tokens);
+  if (!ack.proof.leader.is_zero()) {
+    write_proof(out, ack.proof);
+  }
 }
 
 RenewAck read_renew_ack(Reader& in) {
-  return RenewAck{read_tokens(in)};
+  RenewAck ack{read_tokens(in)};
+  if (in.left() > 0) {
+    ack.proof = read_proof(in);
+  }
+  return ack;
 }
 
 void write_body(Encoder& out, const RelayedRenews& relayed) {
@@ -272,11 +294,12 @@ RelayedRenews read_relayed_renews(Reader& in) {
 }
 
 void write_body(Encoder& out, const RelayedAcks& relayed) {
-  out.array(1).array(relayed.acks.size());
+  out.array(2).array(relayed.acks.size());
   for (const RelayedAck& each : relayed.acks) {
     out.array(3).id(each.host).num(each.nonce);
     write(out, each.ack.tokens);
   }
+  write_proof(out, relayed.proof);
 }
 
 RelayedAcks read_relayed_acks(Reader& in) {
@@ -287,9 +310,10 @@ RelayedAcks read_relayed_acks(Reader& in) {
     RelayedAck each;
     each.host = item.id<HostId>();
     each.nonce = item.num<Nonce>();
-    each.ack = read_renew_ack(item);
+    each.ack.tokens = read_tokens(item);
     relayed.acks.push_back(std::move(each));
   }
+  relayed.proof = read_proof(in);
   return relayed;
 }
 

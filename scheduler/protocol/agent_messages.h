@@ -146,9 +146,18 @@ struct Renew {
   std::optional<std::vector<Token>> unstarted = {};
   bool operator==(const Renew&) const = default;
 };
+/// That acks which a relay brings are the leader's word: one signature for all hosts of a rack. The
+/// words are opaque here (agent/gang/ack_proof.h).
+struct AckProof {
+  HostId leader;
+  std::string digests;  ///< One after the other, of each ack that was signed.
+  std::string signature;
+  bool operator==(const AckProof&) const = default;
+};
 /// The envelope's nonce is the Renew's: the agent counts `hold` from its own send of that nonce.
 struct RenewAck {
   std::vector<Token> tokens;  ///< Those renewed; condemned or ended ones are missing.
+  AckProof proof{};           ///< Of what a relay brought.
   bool operator==(const RenewAck&) const = default;
 };
 
@@ -170,10 +179,11 @@ struct RelayedAck {
   RenewAck ack;
   bool operator==(const RelayedAck&) const = default;
 };
-/// leader -> relay: each goes to its host, which counts from its own send of that nonce. So a relay
-/// can lose or delay a renewal, but never lengthen a hold.
+/// leader -> relay: each goes to its host with the proof, and the host counts from its own send of
+/// that nonce. So a relay can lose or delay a renewal, but never lengthen a hold.
 struct RelayedAcks {
-  std::vector<RelayedAck> acks;
+  std::vector<RelayedAck> acks;  ///< Without proofs of their own.
+  AckProof proof{};
   bool operator==(const RelayedAcks&) const = default;
 };
 /// More are split into several messages.

@@ -363,6 +363,13 @@ void write_entry(Header& header, const entry::Admit& fact) {
   write(begin(header, EntryKind::kAdmit, kAdmitElements), fact);
 }
 
+void write_entry(Header& header, const entry::RotateKeys& fact) {
+  write(begin(header, EntryKind::kRotateKeys, kRotateKeysElements), fact);
+}
+void write_entry(Header& header, const entry::ReplaceAuthority& fact) {
+  write(begin(header, EntryKind::kReplaceAuthority, kReplaceAuthorityElements), fact);
+}
+
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
     case EntryKind::kRegister:
@@ -417,6 +424,10 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_end_ticket(in);
     case EntryKind::kAdmit:
       return read_admit(in);
+    case EntryKind::kRotateKeys:
+      return read_rotate_keys(in);
+    case EntryKind::kReplaceAuthority:
+      return read_replace_authority(in);
   }
   return std::nullopt;
 }
@@ -429,7 +440,8 @@ constexpr EntryKind kKinds[] = {
     EntryKind::kPardon,    EntryKind::kExpire,  EntryKind::kSuspend,    EntryKind::kResume,
     EntryKind::kRequeue,   EntryKind::kFence,   EntryKind::kAdopt,      EntryKind::kEdit,
     EntryKind::kDrain,     EntryKind::kUndrain, EntryKind::kRemoveHost, EntryKind::kMakeTicket,
-    EntryKind::kEndTicket, EntryKind::kAdmit,
+    EntryKind::kEndTicket, EntryKind::kAdmit,   EntryKind::kRotateKeys,
+    EntryKind::kReplaceAuthority,
 };
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 

@@ -47,10 +47,13 @@ enum class EntryKind : std::uint8_t {
   kMakeTicket = 24,
   kEndTicket = 25,
   kAdmit = 26,
+  kRotateKeys = 27,
+  kReplaceAuthority = 28,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
-/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kAdmit.
+/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to
+/// kReplaceAuthority.
 inline constexpr std::uint64_t kCommandLevel = 5;
 /// The least level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
@@ -292,7 +295,8 @@ using Entry = std::variant<entry::Register, entry::Submit, entry::Cancel, entry:
                            entry::Finish, entry::Abort, entry::Condemn, entry::Pardon,
                            entry::Expire, entry::Suspend, entry::Resume, entry::Requeue,
                            entry::Fence, entry::Adopt, entry::Edit, entry::Drain, entry::Undrain,
-                           entry::RemoveHost, entry::MakeTicket, entry::EndTicket, entry::Admit>;
+                           entry::RemoveHost, entry::MakeTicket, entry::EndTicket, entry::Admit,
+                           entry::RotateKeys, entry::ReplaceAuthority>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

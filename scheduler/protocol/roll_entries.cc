@@ -52,4 +52,49 @@ entry::Admit read_admit(gossip::Reader& in) {
   return fact;
 }
 
+void write(gossip::Encoder& out, const entry::RotateKeys& fact) {
+  out.u64(fact.round).text(fact.by);
+}
+
+entry::RotateKeys read_rotate_keys(gossip::Reader& in) {
+  entry::RotateKeys fact;
+  fact.round = in.u64();
+  fact.by = in.text();
+  return fact;
+}
+
+void write_sealed(gossip::Encoder& out, const std::vector<std::pair<HostId, std::string>>& sealed) {
+  out.array(sealed.size());
+  for (const auto& [host, box] : sealed) {
+    out.array(2).id(host).bytes(box);
+  }
+}
+
+std::vector<std::pair<HostId, std::string>> read_sealed(gossip::Reader& in) {
+  std::vector<std::pair<HostId, std::string>> sealed;
+  gossip::Reader list = in.array_at_most(kSealedMax);
+  while (list.ok() && list.left() > 0) {
+    gossip::Reader pair = list.array();
+    const HostId host = pair.id<HostId>();
+    sealed.emplace_back(host, pair.text(kSealedBytesMax));
+  }
+  return sealed;
+}
+
+void write(gossip::Encoder& out, const entry::ReplaceAuthority& fact) {
+  out.u64(fact.number).bytes(fact.key).bytes(fact.signature);
+  write_sealed(out, fact.sealed);
+  out.text(fact.by);
+}
+
+entry::ReplaceAuthority read_replace_authority(gossip::Reader& in) {
+  entry::ReplaceAuthority fact;
+  fact.number = in.u64();
+  fact.key = in.text(gossip::kPublicKeyBytesMax);
+  fact.signature = in.text(gossip::kSignatureBytes);
+  fact.sealed = read_sealed(in);
+  fact.by = in.text();
+  return fact;
+}
+
 }  // namespace muster::scheduler

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
@@ -50,18 +52,47 @@ struct Admit {
   std::string by;           ///< Who revoked it.
   bool operator==(const Admit&) const = default;
 };
+/// All hosts shall prove their links with other keys: records of this round follow, host by host.
+struct RotateKeys {
+  std::uint64_t round = 0;  ///< RollRecord::key_round.
+  std::string by;
+  bool operator==(const RotateKeys&) const = default;
+};
+/// From here on another authority signs; records by it follow, host by host. Its secret is sealed
+/// to each host that may vote, so whoever reads the log has nothing of it.
+struct ReplaceAuthority {
+  std::uint64_t number = 0;  ///< One more than that of the last.
+  std::string key;           ///< Public.
+  std::string signature;     ///< Of the last authority over authority_words().
+  std::vector<std::pair<HostId, std::string>> sealed;  ///< At most kSealedMax.
+  std::string by;
+  bool operator==(const ReplaceAuthority&) const = default;
+};
 
 }  // namespace entry
+
+/// Hosts that one secret is sealed to; they are more than vote by far.
+inline constexpr std::size_t kSealedMax = 256;
+inline constexpr std::size_t kSealedBytesMax = 256;
 
 /// The elements behind the header of an entry.
 inline constexpr std::size_t kMakeTicketElements = 7;
 inline constexpr std::size_t kEndTicketElements = 2;
 inline constexpr std::size_t kAdmitElements = 9;
+inline constexpr std::size_t kRotateKeysElements = 2;
+inline constexpr std::size_t kReplaceAuthorityElements = 5;
 void write(gossip::Encoder& out, const entry::MakeTicket& fact);
 void write(gossip::Encoder& out, const entry::EndTicket& fact);
 void write(gossip::Encoder& out, const entry::Admit& fact);
+void write(gossip::Encoder& out, const entry::RotateKeys& fact);
+void write(gossip::Encoder& out, const entry::ReplaceAuthority& fact);
 entry::MakeTicket read_make_ticket(gossip::Reader& in);
 entry::EndTicket read_end_ticket(gossip::Reader& in);
 entry::Admit read_admit(gossip::Reader& in);
+entry::RotateKeys read_rotate_keys(gossip::Reader& in);
+entry::ReplaceAuthority read_replace_authority(gossip::Reader& in);
+/// [[host, sealed], ...]; fails the reader beyond kSealedMax.
+void write_sealed(gossip::Encoder& out, const std::vector<std::pair<HostId, std::string>>& sealed);
+std::vector<std::pair<HostId, std::string>> read_sealed(gossip::Reader& in);
 
 }  // namespace muster::scheduler

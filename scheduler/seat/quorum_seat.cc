@@ -228,7 +228,7 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
 
 /// Voters that cannot apply it must not meet it: it is met again.
 bool QuorumSeat::on_roll_met(Instant now, input::RollMet& fact) {
-  if (fact.records.empty() || !leads() ||
+  if (fact.is_empty() || !leads() ||
       !why_not_taken(now, *raft_, state(), EntryKind::kAdmit).empty()) {
     return false;
   }
@@ -455,6 +455,7 @@ bool QuorumSeat::drain_scheduler(Instant now) {
                             output.unanswered.end());
   output_.admitted.insert(output_.admitted.end(), output.admitted.begin(), output.admitted.end());
   output_.tickets_changed = output_.tickets_changed || output.tickets_changed;
+  output_.authority_changed = output_.authority_changed || output.authority_changed;
   if (!output.halted.empty()) {
     output_.halted = output.halted;
   }

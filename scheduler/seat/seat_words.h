@@ -125,6 +125,7 @@ struct SeatOutput {
   bool starts_anew = false;
   std::vector<HostId> admitted;  ///< Whose record of the roll changed in the log.
   bool tickets_changed = false;
+  bool authority_changed = false;  ///< Another one signs the roll from now on.
 
   bool has_answers() const {
     return !replies.empty() || !granted_reads.empty() || !refused_reads.empty();

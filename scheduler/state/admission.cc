@@ -73,6 +73,11 @@ void on_end_ticket(Step& step, const entry::EndTicket& fact) {
 
 void on_admit(Step& step, const entry::Admit& fact) {
   RollBook& roll = step.books.roll;
+  if (fact.authority < roll.keys().authority()) {
+    // Or who was thrown out in that moment would hold the secret of the authority that counts.
+    step.reject(ErrorCode::kUnavailable, "the authority was replaced in this moment: repeat");
+    return;
+  }
   if (!fact.ticket.empty()) {
     if (std::string why = why_not(step, fact); !why.empty()) {
       step.reject(ErrorCode::kConflict, std::move(why));
@@ -106,6 +111,31 @@ void on_admit(Step& step, const entry::Admit& fact) {
                                 {{"host", fact.host.short_hex()},
                                  {"name", fact.host_name},
                                  {"ticket", short_name(fact.ticket)}}});
+}
+
+void on_rotate_keys(Step& step, const entry::RotateKeys& fact) {
+  if (step.books.roll.rotate(fact, step.books.cluster_time)) {
+    step.result.events.push_back({Severity::kInfo,
+                                  "keys_to_rotate",
+                                  {{"round", std::to_string(fact.round)}, {"by", fact.by}}});
+  }
+}
+
+void on_replace_authority(Step& step, const entry::ReplaceAuthority& fact) {
+  const RollKeys& keys = step.books.roll.keys();
+  if (fact.number == keys.authority() && keys.links.back().key == fact.key) {
+    return;  // Said again.
+  }
+  if (fact.number != keys.authority() + 1 || fact.key.empty()) {
+    step.reject(ErrorCode::kConflict,
+                "the authority was replaced in this moment: see `muster keys`");
+    return;
+  }
+  step.books.roll.replace_authority(fact);
+  step.result.authority_changed = true;
+  step.result.events.push_back({Severity::kWarn,
+                                "authority_replaced",
+                                {{"number", std::to_string(fact.number)}, {"by", fact.by}}});
 }
 
 }  // namespace muster::scheduler

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "gossip/base/mutant.h"
 
 namespace muster::scheduler {
 
@@ -13,7 +14,7 @@ std::string Ticket::why_not(Duration cluster_time) const {
   if (cluster_time >= ends_at) {
     return "the ticket has run out";
   }
-  if (used_by.size() >= uses) {
+  if (used_by.size() >= uses && !mutant(Mutant::kTicketWithoutEnd)) {
     return uses == 1
                ? "the ticket was used"
                : "the ticket was used " + std::to_string(uses) + " times, for which it was made";
@@ -36,16 +37,17 @@ bool RollBook::has_open_ticket(Duration cluster_time) const {
                      [&](const auto& entry) { return entry.second.is_open(cluster_time); });
 }
 
-bool RollBook::is_news(const entry::Admit& fact) const {
-  const AdmittedHost* known = find(fact.host);
+bool RollBook::is_news(HostId host, std::uint64_t authority, std::uint64_t edition) const {
+  const AdmittedHost* known = find(host);
   return known == nullptr ||
-         std::pair(known->authority, known->edition) < std::pair(fact.authority, fact.edition);
+         std::pair(known->authority, known->edition) < std::pair(authority, edition);
 }
 
 void RollBook::admit(const entry::Admit& fact) {
   CHECK(is_news(fact));
   hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature};
-  if (const auto ticket = tickets_.find(fact.ticket); ticket != tickets_.end()) {
+  if (const auto ticket = tickets_.find(fact.ticket);
+      ticket != tickets_.end() && ticket->second.used_by.size() < ticket->second.uses) {
     ticket->second.used_by.insert(fact.host);
   }
 }
@@ -81,7 +83,27 @@ void RollBook::end(const entry::EndTicket& fact) {
   tickets_.at(fact.key).ended_by = fact.by.empty() ? "an operator" : fact.by;
 }
 
+bool RollBook::rotate(const entry::RotateKeys& fact, Duration cluster_time) {
+  if (fact.round <= keys_.round) {
+    return false;
+  }
+  keys_.round = fact.round;
+  keys_.round_at = cluster_time;
+  return true;
+}
+
+void RollBook::replace_authority(const entry::ReplaceAuthority& fact) {
+  CHECK(fact.number == keys_.authority() + 1);
+  keys_.links.push_back({fact.number, fact.key, fact.signature});
+  if (keys_.links.size() > gossip::kAuthorityLinksMax) {
+    keys_.links.erase(keys_.links.begin());
+  }
+  keys_.sealed = fact.sealed;
+}
+
 void RollBook::check_invariants() const {
+  CHECK(keys_.links.size() <= gossip::kAuthorityLinksMax);
+  CHECK(keys_.sealed.size() <= kSealedMax);
   CHECK(tickets_.size() <= kTicketsMax);
   CHECK(hosts_.size() <= kAdmittedMax);
   for (const auto& [key, ticket] : tickets_) {

@@ -12,9 +12,11 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "gossip/wire/authority_link.h"
 #include "scheduler/protocol/roll_entries.h"
 
 namespace muster::scheduler {
@@ -51,22 +53,40 @@ struct Ticket {
   std::string why_not(Duration cluster_time) const;
 };
 
+/// Whose keys count, and which shall be replaced.
+struct RollKeys {
+  /// Of all authorities but the first, the newest gossip::kAuthorityLinksMax; numbers rise by one.
+  std::vector<gossip::AuthorityLink> links;
+  std::vector<std::pair<HostId, std::string>> sealed;  ///< The newest one's secret, by host.
+  std::uint64_t round = 0;  ///< All hosts' link keys shall be of this round at least.
+  Duration round_at{0};     ///< Cluster time at which it was wished for.
+  bool operator==(const RollKeys&) const = default;
+
+  /// The number of the authority that signs now.
+  std::uint64_t authority() const { return links.empty() ? 1 : links.back().number; }
+};
+
 class RollBook {
  public:
   RollBook() = default;
   /// Of a snapshot.
-  RollBook(std::map<HostId, AdmittedHost> hosts, std::map<std::string, Ticket> tickets)
-      : hosts_(std::move(hosts)), tickets_(std::move(tickets)) {}
+  RollBook(std::map<HostId, AdmittedHost> hosts, std::map<std::string, Ticket> tickets,
+           RollKeys keys)
+      : hosts_(std::move(hosts)), tickets_(std::move(tickets)), keys_(std::move(keys)) {}
 
   const std::map<HostId, AdmittedHost>& hosts() const { return hosts_; }
   /// By key.
   const std::map<std::string, Ticket>& tickets() const { return tickets_; }
+  const RollKeys& keys() const { return keys_; }
   const AdmittedHost* find(HostId host) const;
   const Ticket* ticket(const std::string& key) const;
   /// Some ticket lets hosts in, and runs out by cluster time.
   bool has_open_ticket(Duration cluster_time) const;
   /// Whether the log would take that record as news.
-  bool is_news(const entry::Admit& fact) const;
+  bool is_news(const entry::Admit& fact) const {
+    return is_news(fact.host, fact.authority, fact.edition);
+  }
+  bool is_news(HostId host, std::uint64_t authority, std::uint64_t edition) const;
 
   /// Precondition: is_news(fact), and its ticket, if it names one, lets the host in.
   void admit(const entry::Admit& fact);
@@ -74,11 +94,16 @@ class RollBook {
   bool make(const entry::MakeTicket& fact, Duration cluster_time, std::int64_t unix_ms);
   /// Precondition: there is one.
   void end(const entry::EndTicket& fact);
+  /// False: that round was wished for already.
+  bool rotate(const entry::RotateKeys& fact, Duration cluster_time);
+  /// Precondition: its number follows keys().authority().
+  void replace_authority(const entry::ReplaceAuthority& fact);
   void check_invariants() const;
 
  private:
   std::map<HostId, AdmittedHost> hosts_;
   std::map<std::string, Ticket> tickets_;
+  RollKeys keys_;
 };
 
 }  // namespace muster::scheduler

@@ -12,6 +12,7 @@
 #include "gossip/wire/wire.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/roll_snapshot.h"
 
 namespace muster::scheduler {
 namespace {
@@ -29,6 +30,7 @@ enum class Section : std::uint8_t {
   kUsage = 7,
   kAdmitted = 8,
   kTicket = 9,
+  kRollKeys = 10,
 };
 constexpr std::uint64_t kSnapshotVersion = 2;
 constexpr std::size_t kLengthBytes = 4;
@@ -356,44 +358,8 @@ struct Parts {
   UsageBook::Rows usage;
   std::map<HostId, AdmittedHost> admitted;
   std::map<std::string, Ticket> tickets;
+  RollKeys roll_keys;
 };
-
-Encoder encode_ticket(const std::string& key, const Ticket& ticket) {
-  Encoder out = section(Section::kTicket, 10);
-  out.bytes(key).u64(ticket.uses).duration(ticket.ends_at).boolean(ticket.may_vote);
-  out.boolean(ticket.may_vouch).text(ticket.host_name).text(ticket.by).i64(ticket.unix_ms);
-  out.text(ticket.ended_by).array(ticket.used_by.size());
-  for (const HostId host : ticket.used_by) {
-    out.id(host);
-  }
-  return out;
-}
-
-Ticket read_ticket(Reader& in) {
-  Ticket ticket;
-  ticket.uses = in.u64();
-  ticket.ends_at = in.duration();
-  ticket.may_vote = in.boolean();
-  ticket.may_vouch = in.boolean();
-  ticket.host_name = in.text();
-  ticket.by = in.text();
-  ticket.unix_ms = in.i64();
-  ticket.ended_by = in.text();
-  Reader hosts = in.array();
-  while (hosts.ok() && hosts.left() > 0) {
-    ticket.used_by.insert(hosts.id<HostId>());
-  }
-  return ticket;
-}
-
-AdmittedHost read_admitted(Reader& in) {
-  AdmittedHost host;
-  host.authority = in.u64();
-  host.edition = in.u64();
-  host.record = in.text(kRollRecordBytesMax);
-  host.signature = in.text();
-  return host;
-}
 
 void read_head(Reader& in, Parts& parts) {
   if (in.u64() != kSnapshotVersion) {
@@ -409,7 +375,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False: the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kTicket)) {
+  switch (read_enum(in, Section::kRollKeys)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -460,6 +426,9 @@ bool read_document(Reader& in, Parts& parts) {
       parts.tickets[std::move(key)] = read_ticket(in);
       break;
     }
+    case Section::kRollKeys:
+      parts.roll_keys = read_roll_keys(in);
+      break;
   }
   return in.ok();
 }
@@ -538,12 +507,18 @@ std::string encoded(const Books& books) {
     append(out, document);
   }
   for (const auto& [id, host] : books.roll.hosts()) {
-    Encoder document = section(Section::kAdmitted, 5);
-    document.id(id).u64(host.authority).u64(host.edition).bytes(host.record).bytes(host.signature);
+    Encoder document = section(Section::kAdmitted, kAdmittedHostElements);
+    write_admitted(document, id, host);
     append(out, document);
   }
   for (const auto& [key, ticket] : books.roll.tickets()) {
-    Encoder document = encode_ticket(key, ticket);
+    Encoder document = section(Section::kTicket, kTicketElements);
+    write_ticket(document, key, ticket);
+    append(out, document);
+  }
+  if (books.roll.keys() != RollKeys()) {
+    Encoder document = section(Section::kRollKeys, kRollKeysElements);
+    write_roll_keys(document, books.roll.keys());
     append(out, document);
   }
   return out;
@@ -563,7 +538,8 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.attempts = AttemptBook(std::move(parts->attempts));
   books.keys = ClientKeys(std::move(parts->keys));
   books.usage = UsageBook(std::move(parts->usage));
-  books.roll = RollBook(std::move(parts->admitted), std::move(parts->tickets));
+  books.roll = RollBook(std::move(parts->admitted), std::move(parts->tickets),
+                        std::move(parts->roll_keys));
   books.kept = Kept(kept_max);
   derive(books);
   return books;

@@ -62,6 +62,8 @@ struct Hear {
   void operator()(const entry::MakeTicket& fact) const { on_make_ticket(step, fact); }
   void operator()(const entry::EndTicket& fact) const { on_end_ticket(step, fact); }
   void operator()(const entry::Admit& fact) const { on_admit(step, fact); }
+  void operator()(const entry::RotateKeys& fact) const { on_rotate_keys(step, fact); }
+  void operator()(const entry::ReplaceAuthority& fact) const { on_replace_authority(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {

@@ -21,6 +21,7 @@ struct ApplyResult {
   std::vector<Token> touched;     ///< Attempts whose state or members changed.
   std::vector<HostId> admitted;   ///< Hosts whose record changed.
   bool tickets_changed = false;
+  bool authority_changed = false;
   bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
 };
 

@@ -7,6 +7,7 @@
 #include "agent/gang/grant_record.h"
 #include "agent/node/start_record.h"
 #include "crdt/rows/codec.h"
+#include "crdt/rows/link_cert.h"
 #include "membership/codec.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/entry.h"
@@ -395,7 +396,9 @@ std::vector<Sample> row_samples() {
   rows.complete = true;
   rows.audit = 0x5678;
   const crdt::Identity identity{"name",  kEndpoint, kEndpoint, kStart.start_id, "boot", "rack",
-                                "0.1.0", true,      "key"};
+                                "0.1.0", true};
+  const crdt::LinkCert link{"base", 3, "key", "next", 2, {"signing key", "signature"},
+                            {"signing key 2", "signature 2"}};
   const crdt::Capacity capacity{"H100", {{"GPU-a", true}, {"GPU-b", false}}, 64, 512'000, true};
   return {
       {"message/rows", crdt::encode(rows),
@@ -413,6 +416,9 @@ std::vector<Sample> row_samples() {
       field_sample<crdt::Capacity>("capacity", capacity, crdt::decode_capacity),
       field_sample<crdt::QuorumView>("quorum", {Term(4), kHost, {kHost, kOther}, LogIndex(300)},
                                      crdt::decode_quorum_view),
+      field_sample<crdt::LinkCert>("link", link, crdt::decode_link_cert),
+      field_sample<crdt::AuthorityView>("authority", {{{2, "key", "signature"}}, 2},
+                                        crdt::decode_authority_view),
       {"row/observers", crdt::encode_observers({kHost, kOther}),
        [](const std::string& bytes) -> std::optional<std::string> {
          const auto read = crdt::decode_observers(bytes);

@@ -123,6 +123,40 @@ class ClusterTest : public testing::Test {
     }
     return host;
   }
+  void rotate(const agent::RotateArgs& args) {
+    agent::Request request;
+    request.verb = agent::Verb::kRotateKeys;
+    request.arguments = agent::encode_payload(args);
+    EXPECT_EQ(answer_of(leader(), request).status, agent::ResponseStatus::kOk);
+  }
+  std::uint64_t serial(std::uint32_t host) const {
+    return world_->is_running(host)
+               ? world_->node(host).admission().roll().link(world_->id(host)).serial
+               : 0;
+  }
+  std::uint32_t changed_keys() const {
+    std::uint32_t hosts = 0;
+    for (std::uint32_t host = 0; host < world_->size(); ++host) {
+      hosts += serial(host) > 0 ? 1U : 0U;
+    }
+    return hosts;
+  }
+  /// Hosts at which records of earlier authorities count no more, and all others are members.
+  std::uint32_t signed_by(std::uint64_t authority) const {
+    std::uint32_t hosts = 0;
+    for (std::uint32_t host = 0; host < world_->size(); ++host) {
+      const bool is_known =
+          world_->is_running(host) &&
+          world_->node(host).admission().roll().counts_from() == authority;
+      bool knows_all = true;
+      for (std::uint32_t other = 0; is_known && other < world_->size(); ++other) {
+        knows_all =
+            knows_all && world_->node(host).admission().roll().is_member(world_->id(other));
+      }
+      hosts += is_known && knows_all ? 1U : 0U;
+    }
+    return hosts;
+  }
   bool is_revoked_at_all_but(std::uint32_t out) const {
     for (std::uint32_t host = 0; host < world_->size(); ++host) {
       const crdt::Field* field =
@@ -153,6 +187,40 @@ class ClusterTest : public testing::Test {
   std::unique_ptr<World> world_;
   SubmitsKept* submits_ = nullptr;
 };
+
+TEST_F(ClusterTest, KeysAreRotatedUnderRunningJobs) {
+  boot_and_settle();
+  for (std::size_t jobs = 0; jobs < world_->size(); ++jobs) {
+    submit(leader(), 8, 60s);
+  }
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == world_->size(); }, 20s));
+  rotate({});
+  ASSERT_TRUE(world_->run_until_true([&] { return changed_keys() == world_->size(); }, 60s));
+  const std::uint32_t one = (leader() + 1) % world_->size();
+  rotate({world_->id(one), false});
+  EXPECT_TRUE(world_->run_until_true([&] { return serial(one) == 2; }, 20s));
+  rotate({{}, true});
+  EXPECT_TRUE(world_->run_until_true([&] { return signed_by(2) == world_->size(); }, 60s));
+  rotate({{}, true});
+  EXPECT_TRUE(world_->run_until_true([&] { return signed_by(3) == world_->size(); }, 60s));
+  EXPECT_TRUE(drains(120s));
+  EXPECT_EQ(job(1)->attempts, 1U) << "no rank was touched";
+}
+
+TEST_F(ClusterTest, WhoIsOffWhileKeysAreRotatedComesBack) {
+  boot_and_settle();
+  const std::uint32_t away = (leader() + 1) % world_->size();
+  world_->power_off(away);
+  world_->run_for(20s);
+  rotate({});
+  ASSERT_TRUE(world_->run_until_true([&] { return changed_keys() == world_->size() - 1; }, 60s));
+  rotate({{}, true});
+  ASSERT_TRUE(
+      world_->run_until_true([&] { return signed_by(2) == world_->size() - 1; }, 60s));
+  world_->power_on(away);
+  EXPECT_TRUE(world_->run_until_true([&] { return changed_keys() == world_->size(); }, 60s));
+  EXPECT_TRUE(world_->run_until_true([&] { return signed_by(2) == world_->size(); }, 60s));
+}
 
 TEST_F(ClusterTest, WhoIsRevokedIsOutAndItsJobsRunElsewhere) {
   boot_and_settle();

@@ -15,13 +15,13 @@ namespace {
 
 using namespace std::chrono_literals;  // NOLINT: literals only.
 
-constexpr Duration kSettleMax = std::chrono::minutes(1);
+constexpr Duration kHerdSettleMax = std::chrono::minutes(1);
 constexpr Duration kHerdMax = std::chrono::minutes(5);
 constexpr Duration kSpread = std::chrono::seconds(1);  ///< Of their starts.
-constexpr Duration kLook = std::chrono::milliseconds(1);
+constexpr Duration kHerdLook = std::chrono::milliseconds(1);
 constexpr std::uint32_t kRackHosts = 20;
-constexpr std::uint32_t kInvariantStride = 1024;
-constexpr std::uint64_t kCompactEntries = 4096;
+constexpr std::uint32_t kHerdInvariantStride = 1024;
+constexpr std::uint64_t kHerdCompactEntries = 4096;
 constexpr std::uint64_t kTicketMs = 3'600'000;
 // As agent/edge/join/joiner.h says, which the simulator, knowing no edge, cannot include.
 constexpr Duration kJoinTimeout = std::chrono::seconds(10);
@@ -100,7 +100,7 @@ class HerdRun {
   }
 
   HerdResult run() {
-    if (!world_.run_until_true([this] { return founders_see(kVoters); }, kSettleMax) ||
+    if (!world_.run_until_true([this] { return founders_see(kVoters); }, kHerdSettleMax) ||
         !make_ticket()) {
       world_.violation("herd", "there is no cluster to join");
     } else {
@@ -119,8 +119,8 @@ class HerdRun {
     world.seed = options.seed;
     world.trace = options.trace;
     world.racks = world.hosts / kRackHosts + 1;
-    world.invariant_stride = kInvariantStride;
-    world.compact_entries = kCompactEntries;
+    world.invariant_stride = kHerdInvariantStride;
+    world.compact_entries = kHerdCompactEntries;
     world.tcp_links = true;
     world.handshake = options.handshake;
     world.measure_cpu = true;
@@ -197,7 +197,7 @@ class HerdRun {
           result_.joined_last = world_.now() - first;
         }
       }
-      world_.run_for(kLook);
+      world_.run_for(kHerdLook);
       led_all_along = led_all_along && leader() == leading;
       result_.is_whole = founders_see(world_.size());
     }

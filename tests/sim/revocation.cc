@@ -20,7 +20,7 @@ constexpr Duration kSettleMax = std::chrono::minutes(2);
 constexpr Duration kOutMax = std::chrono::seconds(60);
 /// Between two of them, and how long who is out must stay out.
 constexpr Duration kRest = std::chrono::seconds(2);
-constexpr Duration kLook = std::chrono::milliseconds(1);
+constexpr Duration kRevocationLook = std::chrono::milliseconds(1);
 /// An answer may be lost with the leader that owed it.
 constexpr Duration kAskAgain = std::chrono::seconds(2);
 constexpr std::uint32_t kInvariantStride = 64;
@@ -61,7 +61,7 @@ class RevocationRun {
   }
 
   bool look_until(const std::function<bool()>& condition, Duration limit) {
-    for (const Instant end = world_.now() + limit; !condition(); world_.run_for(kLook)) {
+    for (const Instant end = world_.now() + limit; !condition(); world_.run_for(kRevocationLook)) {
       if (world_.now() >= end) {
         return false;
       }

@@ -174,7 +174,7 @@ std::vector<Planted> all_planted() {
   const auto traitor = [](std::uint64_t seed) {
     return run_swarm_once(*swarm_profile("traitor"), seed);
   };
-  for (const MutantName& each : kRowMutants) {
+  for (const MutantName& each : kTraitorMutants) {
     all.push_back(
         {std::string(each.name), {{"traitor", traitor}}, SchedulerMutant::kNone, each.mutant});
   }

@@ -1,5 +1,6 @@
 #include "tests/sim/traitor.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -7,17 +8,13 @@
 #include "crdt/rows/row_check.h"
 #include "gossip/base/version.h"
 #include "gossip/wire/message.h"
+#include "tests/crdt/rows/roll_of.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr std::size_t kHeardMax = 64;
 constexpr Duration kBetweenLooks = std::chrono::seconds(1);
-
-/// The last host.
-HostId traitor_of(const World& world) {
-  return world.id(world.size() - 1);
-}
 
 }  // namespace
 
@@ -26,6 +23,8 @@ Traitor::Traitor(World& world, const SwarmProfile& profile, Rng& rng,
     : world_(world), rng_(rng), counts_(counts) {
   if (profile.has(Fault::kForged)) {
     world.add_checker(std::make_unique<RowsAreTheirOwners>());
+    world.add_checker(std::make_unique<OnlyMembersAreIn>());
+    impostor_.emplace(world, rng, counts);
   }
 }
 
@@ -124,6 +123,9 @@ void Traitor::forge() {
   if (!world_.is_running(victim)) {
     return;
   }
+  if (rng_.chance(500'000)) {
+    return impostor_->speak(victim);
+  }
   const bool is_replay = rng_.chance(200'000);
   crdt::RowsBody body;
   const bool is_crown = !is_replay && rng_.chance(100'000);
@@ -142,6 +144,24 @@ void Traitor::forge() {
   }
   world_.say_as_stranger(victim, traitor_of(world_), gossip::encode(envelope, crdt::encode(body)));
 }
+
+namespace {
+
+/// What the World gave each host at the start, and what Nodes signed since.
+bool is_authoritys_word(World& world, std::uint32_t host, HostId owner, const crdt::Field& field) {
+  if (field.version == crdt::RowVersion{Generation(1), Sequence(1)}) {
+    return true;
+  }
+  const auto hash =
+      gossip::testing::hash_of(crdt::roll_words(owner, field.version, field.bytes), 0);
+  const auto& links = world.node(host).admission().authority().links();
+  return world.signed_words().contains({crdt::testing::kAuthority, hash}) ||
+         std::any_of(links.begin(), links.end(), [&](const gossip::AuthorityLink& link) {
+           return world.signed_words().contains({HostId::from_bytes(link.key), hash});
+         });
+}
+
+}  // namespace
 
 void RowsAreTheirOwners::on_event(World& world, std::uint32_t host, const Event& event) {
   if (event.name == "epoch_met") {
@@ -176,7 +196,7 @@ void RowsAreTheirOwners::look(World& world, std::uint32_t host) {
     }
     for (const auto& [id, field] : held.row.fields) {
       if (crdt::is_of_authority(id)) {
-        if (field.version != crdt::RowVersion{Generation(1), Sequence(1)}) {
+        if (!is_authoritys_word(world, host, owner, field)) {
           return world.violation(name(), "host " + std::to_string(host) + " holds a record of " +
                                              owner.short_hex() + " that nobody made");
         }

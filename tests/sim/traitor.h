@@ -11,6 +11,7 @@
 
 #include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
+#include "tests/sim/impostor.h"
 #include "tests/sim/profiles.h"
 #include "tests/sim/world.h"
 
@@ -39,6 +40,7 @@ class Traitor {
   World& world_;
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
+  std::optional<Impostor> impostor_;  ///< Where the profile has its lies.
   std::vector<crdt::RowOf> heard_;  ///< To be said again when it is over; at most kHeardMax.
 };
 

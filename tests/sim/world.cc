@@ -1,5 +1,6 @@
 #include "tests/sim/world.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -32,7 +33,7 @@ World::World(WorldOptions options)
     : options_(options), rng_(options.seed), network_(rng_.fork()) {
   for (std::uint32_t i = 0; i < options_.hosts; ++i) {
     const HostId id = i < options_.ids.size() ? options_.ids[i] : id_of(options_.seed, i);
-    hosts_.push_back(std::make_unique<Host>(id, rng_.fork()));
+    hosts_.push_back(std::make_unique<Host>(id, rng_.fork(), &signed_));
     Host& host = *hosts_.back();
     const auto drift = static_cast<std::uint64_t>(2 * options_.drift_ppm_max + 1);
     host.rate = kMillion - options_.drift_ppm_max + static_cast<std::int64_t>(rng_.below(drift));
@@ -40,7 +41,9 @@ World::World(WorldOptions options)
     host.fsync_min = options_.fsync_min;
     host.fsync_max = options_.fsync_max;
     if (is_newcomer(i)) {
-      host.link_key.resize(gossip::kLinkKeyBytes, '-');  // Of members' no member looks at the size.
+      // Of members' no member looks at the size.
+      host.base_link_key.resize(gossip::kLinkKeyBytes, '-');
+      host.link_key = host.base_link_key;
     }
   }
   links_.resize(std::size_t{options_.hosts} * options_.hosts * 2);
@@ -302,15 +305,43 @@ std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
   return client;
 }
 
-void World::say_as_stranger(std::uint32_t to, HostId as, std::string bytes) {
-  if (hosts_[to]->node != nullptr) {
-    queue_.push(now_ + network_.one_way(), Deliver{to, hosts_[to]->life,
-                                                   gossip::Received{gossip::Route(kStrangerRoute),
-                                                                    gossip::Channel::kControl,
-                                                                    std::move(bytes),
-                                                                    {},
-                                                                    member(as)}});
+void World::say_as_stranger(std::uint32_t to, HostId as, std::string bytes, Duration delay) {
+  const auto& known = hosts_[to]->let_in;
+  if (std::any_of(known.begin(), known.end(),
+                  [&](const auto& each) { return each.second == as; })) {
+    say_as(to, member(as), std::move(bytes), delay);
   }
+}
+
+void World::say_as(std::uint32_t to, const gossip::Sender& sender, std::string bytes,
+                   Duration delay) {
+  if (hosts_[to]->node == nullptr) {
+    return;
+  }
+  const Instant when = now_ + (delay == Duration() ? network_.one_way() : delay);
+  queue_.push(when, Deliver{to, hosts_[to]->life,
+                            gossip::Received{gossip::Route(kStrangerRoute),
+                                             gossip::Channel::kControl,
+                                             std::move(bytes),
+                                             {},
+                                             sender}});
+}
+
+const std::string& World::link_key(std::uint32_t host) const { return hosts_[host]->link_key; }
+const std::map<std::string, HostId>& World::let_in(std::uint32_t host) const {
+  return hosts_[host]->let_in;
+}
+
+/// Keys are ids, and later ones are made of them (StandInKeyMaker).
+std::optional<HostId> World::owner_of_key(const std::string& key) const {
+  constexpr std::size_t kNumberBytes = 3;
+  for (const auto& host : hosts_) {
+    if (key.size() == host->id.bytes().size() &&
+        key.substr(kNumberBytes) == host->id.bytes().substr(kNumberBytes)) {
+      return host->id;
+    }
+  }
+  return std::nullopt;
 }
 
 bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }

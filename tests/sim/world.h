@@ -135,7 +135,10 @@ class World {
   Network& network() { return network_; }
 
   /// A member of the cluster, `as`, says what it likes on a connection of its own.
-  void say_as_stranger(std::uint32_t to, HostId as, std::string bytes);
+  /// Where its key is not let in it is refused. `delay` 0 = as the network has it.
+  void say_as_stranger(std::uint32_t to, HostId as, std::string bytes, Duration delay = {});
+  /// The same of anybody, and of whatever was proven.
+  void say_as(std::uint32_t to, const gossip::Sender& sender, std::string bytes, Duration delay);
 
   // Newcomers.
   /// What it says of itself to whoever knows the ticket of that key.
@@ -168,6 +171,12 @@ class World {
   /// One of the two holds a connection to the other, whoever dialled it.
   bool are_linked(std::uint32_t one, std::uint32_t other) const;
   HostId id(std::uint32_t host) const;
+  /// What its links are proven with now.
+  const std::string& link_key(std::uint32_t host) const;
+  /// Whom its transport lets in, by link key.
+  const std::map<std::string, HostId>& let_in(std::uint32_t host) const;
+  /// Whose link key that is, or was; nothing when it is no host's.
+  std::optional<HostId> owner_of_key(const std::string& key) const;
   const HostCost& cost(std::uint32_t host) const;
   std::optional<std::uint32_t> find(HostId id) const;
   Rng& rng() { return rng_; }
@@ -184,7 +193,7 @@ class World {
     enum class State : std::uint8_t { kNone, kDialing, kUp };
     State state = State::kNone;
     std::uint32_t epoch = 0;
-    std::uint32_t target_life = 0;
+    std::uint32_t target_life = 0;  ///< Host::listening_life there.
     Instant ready;
     Instant last_arrival;
     std::uint32_t closed_epoch = 0;  ///< The dialled end gave this connection up.
@@ -240,10 +249,10 @@ class World {
   void carry(std::uint32_t from, gossip::Send send);
   void carry(std::uint32_t from, gossip::Reply reply);
   void carry(std::uint32_t from, const gossip::Admit& word);
-  /// Whose key is whose is known without being told: ids are keys here.
-  void carry(std::uint32_t, const gossip::Expect&) {}
+  void carry(std::uint32_t from, const gossip::Expect& word);
   void carry(std::uint32_t, const gossip::DialWith&) {}
-  void carry(std::uint32_t, const gossip::Rekey&) {}
+  void carry(std::uint32_t from, const gossip::Rekey& word);
+  bool are_proven(std::uint32_t from, std::uint32_t to, const gossip::Endpoint& at);
   void end_links_between(std::uint32_t host, std::uint32_t other);
   Duration time_of_last_word(std::uint32_t from, std::uint32_t to);
   void carry(std::uint32_t from, const gossip::DropLink& drop);

@@ -1,5 +1,7 @@
 // What happens to the hosts of a World: starts, and every fault as a verb.
 
+#include "agent/node/authority_book.h"
+#include "agent/node/link_record.h"
 #include "agent/node/start_record.h"
 #include "gossip/base/check.h"
 #include "tests/crdt/rows/roll_of.h"
@@ -49,6 +51,7 @@ void World::start_agent(std::uint32_t index) {
   if (host.is_frozen) {
     return at(now_ + kStartsWithin, [this, index] { start_agent(index); });
   }
+  ++host.listening_life;
   if (++host.life > kStartsMax) {
     return violation("restarts", "host " + std::to_string(index) + " starts its agent for ever");
   }
@@ -68,10 +71,18 @@ void World::start_agent(std::uint32_t index) {
   }
   options.credentials = host.papers.has_value() ? *host.papers : credentials(index, seeds);
   host.let_in.clear();
+  host.expected.clear();
+  host.dials_with_previous.clear();
+  const auto link = agent::link_record_in(host.disk.read(crdt::Environment::kId));
+  if (link.has_value()) {
+    host.link_key = host.key_maker->link_key_of(link->seed);
+    host.previous_link_key = host.key_maker->link_key_of(link->previous_seed);
+  } else {
+    host.link_key = host.base_link_key;
+    host.previous_link_key.clear();
+  }
   host.shut_out.clear();
   host.tickets.clear();
-  host.rows_checker =
-      std::make_unique<crdt::RowChecker>(std::string(crdt::testing::kAuthority.bytes()), keys_);
   options.compact_entries = options_.compact_entries;
   options.unix_ms = unix_ms(index);
   options.capacity.gpu_type = "H100";
@@ -85,6 +96,8 @@ void World::start_agent(std::uint32_t index) {
   host.disk.complete(0);  // Synced before the node is made.
   options.start = start.start;
   recovered.id = host.disk.read(crdt::Environment::kId);
+  host.rows_checker = std::make_unique<crdt::RowChecker>(
+      agent::authority_in(recovered.id, host.id, options.credentials).authority, keys_);
   recovered.raft = raft_of_start(host.disk, host.id, rng_);
   recovered.state = host.disk.read(crdt::Environment::kState);
   host.node =
@@ -101,7 +114,8 @@ void World::start_agent(std::uint32_t index) {
 agent::Credentials World::keys_of(std::uint32_t index) {
   agent::Credentials papers;
   papers.signer = std::make_shared<gossip::testing::StandInSigner>(hosts_[index]->id, &signed_);
-  papers.link_key = hosts_[index]->link_key;
+  papers.link_seed = hosts_[index]->base_link_key;
+  papers.key_maker = hosts_[index]->key_maker;
   papers.verifier = std::make_shared<gossip::testing::StandInVerifier>();
   return papers;
 }
@@ -110,7 +124,7 @@ agent::Credentials World::keys_of(std::uint32_t index) {
 agent::Credentials World::credentials(std::uint32_t index, std::uint32_t founders) {
   agent::Credentials papers = keys_of(index);
   papers.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
-  papers.authority_secret = "the authority's secret";
+  papers.authority_secret = std::string(crdt::testing::kAuthority.bytes());
   papers.authority = std::string(crdt::testing::kAuthority.bytes());
   for (std::uint32_t i = 0; i < hosts_.size() && !is_newcomer(i); ++i) {
     if (i == index || i < founders || index < founders) {

@@ -49,12 +49,24 @@ class Stopwatch {
 };
 
 struct World::Host {
-  Host(HostId host_id, Rng rng) : id(host_id), farm(rng), link_key(std::string(host_id.bytes())) {}
+  Host(HostId host_id, Rng rng, gossip::testing::SignedWords* said)
+      : id(host_id),
+        key_maker(std::make_shared<gossip::testing::StandInKeyMaker>(host_id, said)),
+        base_link_key(host_id.bytes()),
+        link_key(base_link_key),
+        farm(rng) {}
   HostId id;
+  std::shared_ptr<const gossip::KeyMaker> key_maker;
+  std::string base_link_key;  ///< Of the day it joined.
+  std::string link_key;       ///< Of its links now, as its agent said.
+  std::string previous_link_key{};
+  std::map<gossip::Endpoint, std::string> expected{};  ///< Link keys, as its agent said.
+  std::set<gossip::Endpoint> dials_with_previous{};
   Disk disk;
   RankFarm farm;
   std::unique_ptr<agent::Node> node;
   std::uint32_t life = 0;  ///< Starts of the agent: inputs of an earlier one are dropped.
+  std::uint32_t listening_life = 0;  ///< Of its sockets: connections to earlier ones are dead.
   std::uint64_t boots = 1;
   bool is_powered = true;
   bool is_frozen = false;
@@ -62,7 +74,6 @@ struct World::Host {
   Instant thawed_at{};
   std::optional<Disk> image;
   std::map<std::string, HostId> let_in;  ///< By link key, as its agent said.
-  std::string link_key;
   std::set<std::string> tickets{};                  ///< Whose holders are let in to say Join.
   std::map<std::uint32_t, Instant> ticket_links{};  ///< Of a newcomer: to whom, since when.
   std::optional<agent::Credentials> papers{};       ///< Of one that came in later.

@@ -1,5 +1,6 @@
 // The World's network: links that are dialled, break and are lost with their hosts.
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/api/request.h"
@@ -44,7 +45,7 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
       target.is_powered && !network_.is_cut(from, to) && !network_.is_cut(to, from);
   const Duration round_trip = network_.one_way() + network_.one_way();
   ++wanted.epoch;
-  wanted.target_life = target.life;
+  wanted.target_life = target.listening_life;
   wanted.last_arrival = now_;
   wanted.ready = now_ + round_trip;
   wanted.state = Link::State::kDialing;
@@ -60,17 +61,40 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
   if (options_.handshake > Duration(0)) {
     wanted.ready = shake_hands(from, to, wanted.ready);
   }
-  if (!target.let_in.contains(hosts_[from]->link_key)) {
+  const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
+  if (!are_proven(from, to, endpoint_of(to, port))) {
     LinkLost refused = lost;
     refused.timed_out = true;  // No news of its health.
     queue_.push(wanted.ready, refused);
     return false;
   }
   wanted.state = Link::State::kUp;
-  const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
   queue_.push(wanted.ready,
               Deliver{from, hosts_[from]->life, gossip::LinkUp{endpoint_of(to, port)}});
   return true;
+}
+
+/// Both ends show the key that the other asks for. As the transport does: who is refused tries its
+/// previous key next.
+bool World::are_proven(std::uint32_t from, std::uint32_t to, const gossip::Endpoint& at) {
+  Host& dialler = *hosts_[from];
+  const Host& target = *hosts_[to];
+  const auto expected = dialler.expected.find(at);
+  if (expected != dialler.expected.end() && expected->second != target.link_key) {
+    return false;
+  }
+  const bool is_previous = dialler.dials_with_previous.contains(at);
+  const auto let_in =
+      target.let_in.find(is_previous ? dialler.previous_link_key : dialler.link_key);
+  if (let_in != target.let_in.end() && let_in->second == dialler.id) {
+    return true;
+  }
+  if (is_previous) {
+    dialler.dials_with_previous.erase(at);
+  } else if (!dialler.previous_link_key.empty()) {
+    dialler.dials_with_previous.insert(at);
+  }
+  return false;
 }
 
 void World::deliver(std::uint32_t from, std::uint32_t to, Link& via, gossip::Received message) {
@@ -110,7 +134,7 @@ void World::carry(std::uint32_t from, gossip::Send send) {
     return;
   }
   const Host& host = *hosts_[to];
-  const bool is_other_process = used.target_life != host.life || host.node == nullptr;
+  const bool is_other_process = used.target_life != host.listening_life || host.node == nullptr;
   if (is_other_process && !(options_.tcp_links && !host.is_powered)) {
     const bool answers = host.is_powered && !network_.is_cut(from, to);
     if (answers) {
@@ -145,7 +169,7 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
   Link& used = link(to, from, channel);
   if (to >= hosts_.size() || used.state != Link::State::kUp ||
       used.epoch != static_cast<std::uint32_t>(reply.route.value()) ||
-      used.target_life != hosts_[from]->life || hosts_[to]->node == nullptr) {
+      used.target_life != hosts_[from]->listening_life || hosts_[to]->node == nullptr) {
     return;
   }
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
@@ -170,11 +194,34 @@ void World::carry(std::uint32_t from, const gossip::Admit& word) {
   if (shut_out == let_in.end()) {
     return;
   }
-  if (const auto other = find(shut_out->second)) {
+  const HostId whose = shut_out->second;
+  let_in.erase(shut_out);
+  const bool has_another = std::any_of(let_in.begin(), let_in.end(),
+                                       [&](const auto& each) { return each.second == whose; });
+  if (const auto other = find(whose); other.has_value() && !has_another) {
     end_links_between(from, *other);
   }
-  hosts_[from]->shut_out.insert(shut_out->second);
-  let_in.erase(shut_out);
+  if (!has_another) {
+    hosts_[from]->shut_out.insert(whose);
+  }
+}
+
+void World::carry(std::uint32_t from, const gossip::Expect& word) {
+  std::string& expected = hosts_[from]->expected[word.at];
+  if (std::exchange(expected, word.key) != word.key) {
+    carry(from, gossip::DropLink{word.at});
+  }
+}
+
+/// Its own links are gone without a word; the others notice.
+void World::carry(std::uint32_t from, const gossip::Rekey& word) {
+  Host& host = *hosts_[from];
+  const std::string key = host.key_maker->link_key_of(word.link_seed);
+  host.previous_link_key = std::exchange(host.link_key, key);
+  host.dials_with_previous.clear();
+  ++host.listening_life;
+  lose_links_of(from);
+  lose_links_to(from);
 }
 
 /// How long until the other end knows that a connection was closed: what says so may be lost, and

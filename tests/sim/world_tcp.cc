@@ -11,7 +11,7 @@ namespace muster::sim {
 /// Whether the other end is the process that this connection was made to.
 bool World::is_same_process(const StreamKey& key, const Link& via) const {
   const Host& dialled = *hosts_[key.to];
-  return via.target_life == dialled.life && dialled.node != nullptr;
+  return via.target_life == dialled.listening_life && dialled.node != nullptr;
 }
 
 /// What leaves the sender now reaches the receiver.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gossip/base/check.h"
+#include "gossip/edge/link_keys.h"
 
 namespace muster::agent {
 namespace {
@@ -82,6 +83,63 @@ HostId HostKeyVerifier::host_of(std::string_view public_key) const {
   crypto_generichash(reinterpret_cast<std::uint8_t*>(digest.data()), digest.size(), raw(public_key),
                      public_key.size(), nullptr, 0);
   return HostId::from_bytes({digest.data(), HostId::kSizeBytes});
+}
+
+std::optional<std::string> HostKey::open(std::string_view sealed) const {
+  std::array<std::uint8_t, crypto_box_PUBLICKEYBYTES> box_key{};
+  std::array<std::uint8_t, crypto_box_SECRETKEYBYTES> box_secret{};
+  if (sealed.size() < crypto_box_SEALBYTES ||
+      crypto_sign_ed25519_pk_to_curve25519(box_key.data(), public_key_.data()) != 0 ||
+      crypto_sign_ed25519_sk_to_curve25519(box_secret.data(), secret_key_.data()) != 0) {
+    return std::nullopt;
+  }
+  std::string secret(sealed.size() - crypto_box_SEALBYTES, '\0');
+  const bool is_open = crypto_box_seal_open(reinterpret_cast<std::uint8_t*>(secret.data()),
+                                            raw(sealed), sealed.size(), box_key.data(),
+                                            box_secret.data()) == 0;
+  sodium_memzero(box_secret.data(), box_secret.size());
+  return is_open ? std::optional(std::move(secret)) : std::nullopt;
+}
+
+std::string HostKeyVerifier::link_key_of(std::string_view public_key) const {
+  std::string key(gossip::kLinkKeyBytes, '\0');
+  const bool is_key = public_key.size() == HostKey::kPublicKeyBytes &&
+                      crypto_sign_ed25519_pk_to_curve25519(
+                          reinterpret_cast<std::uint8_t*>(key.data()), raw(public_key)) == 0;
+  return is_key ? key : "";
+}
+
+std::string HostKeyVerifier::digest(std::string_view words) const {
+  std::string digest(gossip::kDigestBytes, '\0');
+  crypto_generichash(reinterpret_cast<std::uint8_t*>(digest.data()), digest.size(), raw(words),
+                     words.size(), nullptr, 0);
+  return digest;
+}
+
+std::string HostKeyVerifier::seal(std::string_view public_key, std::string_view secret) const {
+  std::array<std::uint8_t, crypto_box_PUBLICKEYBYTES> box_key{};
+  std::string sealed(secret.size() + crypto_box_SEALBYTES, '\0');
+  const bool is_key =
+      public_key.size() == HostKey::kPublicKeyBytes &&
+      crypto_sign_ed25519_pk_to_curve25519(box_key.data(), raw(public_key)) == 0 &&
+      crypto_box_seal(reinterpret_cast<std::uint8_t*>(sealed.data()), raw(secret), secret.size(),
+                      box_key.data()) == 0;
+  return is_key ? sealed : std::string();
+}
+
+std::string HostKeyMaker::make_seed() const {
+  std::string seed(HostKey::kSeedBytes, '\0');
+  randombytes_buf(seed.data(), seed.size());
+  return seed;
+}
+
+std::shared_ptr<const gossip::Signer> HostKeyMaker::signer_of(std::string_view seed) const {
+  return seed.size() == HostKey::kSeedBytes ? std::make_shared<HostKey>(HostKey::from_seed(seed))
+                                            : nullptr;
+}
+
+std::string HostKeyMaker::link_key_of(std::string_view seed) const {
+  return seed.size() == gossip::kLinkSeedBytes ? gossip::LinkKeys::from_seed(seed).public_key : "";
 }
 
 crdt::WriteBatch HostKey::writes() const {

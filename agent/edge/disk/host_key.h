@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ class HostKey final : public gossip::Signer {
   HostId host_id() const { return host_id_; }
   std::string_view public_key() const override;
   std::string sign(std::string_view words) const override;
+  /// Sealed boxes of libsodium, to the X25519 form of the key.
+  std::optional<std::string> open(std::string_view sealed) const override;
 
   /// What to commit to kId before the id is told to anyone; empty when it was loaded.
   crdt::WriteBatch writes() const;
@@ -59,6 +62,18 @@ class HostKeyVerifier final : public gossip::Verifier {
   bool verify(std::string_view public_key, std::string_view words,
               std::string_view signature) const override;
   HostId host_of(std::string_view public_key) const override;
+  /// libsodium makes box and signature pairs of a seed that convert into each other.
+  std::string link_key_of(std::string_view public_key) const override;
+  std::string digest(std::string_view words) const override;
+  std::string seal(std::string_view public_key, std::string_view secret) const override;
+};
+
+/// Of seeds from the kernel's randomness, HostKey::kSeedBytes each.
+class HostKeyMaker final : public gossip::KeyMaker {
+ public:
+  std::string make_seed() const override;
+  std::shared_ptr<const gossip::Signer> signer_of(std::string_view seed) const override;
+  std::string link_key_of(std::string_view seed) const override;
 };
 
 }  // namespace muster::agent

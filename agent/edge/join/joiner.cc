@@ -45,6 +45,21 @@ struct Conversation {
   std::string last_word{};  ///< What a member said that cannot help now.
 };
 
+/// Of the authority that a ticket names, when the others followed it: a ticket says no number.
+std::uint64_t number_before(const std::vector<gossip::AuthorityLink>& links,
+                            const std::string& key) {
+  for (const gossip::AuthorityLink& link : links) {
+    if (link.key == key) {
+      return link.number;
+    }
+    if (HostKeyVerifier().verify(key, gossip::authority_words(link.number, link.key),
+                                 link.signature)) {
+      return link.number - 1;
+    }
+  }
+  return 0;
+}
+
 void ask_all(Conversation& talk) {
   for (const gossip::TicketLine::Door& door : talk.ticket.doors) {
     talk.transport->send({door.at, gossip::Channel::kControl, talk.question});
@@ -64,7 +79,12 @@ std::optional<Result<JoinInfo>> answer_in(Conversation& talk, gossip::Received& 
   }
   if (response->status == ResponseStatus::kOk) {
     auto info = decode_payload<JoinInfo>(response->payload);
-    const bool is_mine = info.has_value() && info->authority == talk.ticket.authority;
+    gossip::Authority authority{0, talk.ticket.authority};
+    if (info.has_value() && !info->authority_links.empty()) {
+      authority.number = number_before(info->authority_links, authority.key);
+      authority.follow(info->authority_links, HostKeyVerifier());
+    }
+    const bool is_mine = info.has_value() && info->authority == authority.key;
     if (is_mine) {
       return std::move(*info);
     }
@@ -162,6 +182,7 @@ Result<MembershipRecord> join_with(const HostKey& key, const std::string& host_n
   record.cluster = info->cluster;
   record.authority = std::move(info->authority);
   record.authority_seed = std::move(info->authority_secret);
+  record.authority_links = std::move(info->authority_links);
   record.own = std::move(info->own);
   record.contacts = std::move(info->contacts);
   return record;

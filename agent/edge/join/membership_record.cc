@@ -31,6 +31,7 @@ Result<std::optional<MembershipRecord>> membership_in(const crdt::Records& id_re
   record.authority = in.text();
   record.authority_seed = in.text();
   JoinInfo info = decode_payload<JoinInfo>(in.text(gossip::kMessageBytesMax)).value_or(JoinInfo());
+  record.authority_links = std::move(info.authority_links);
   record.own = std::move(info.own);
   record.contacts = std::move(info.contacts);
   record.founders = in.u64();
@@ -43,6 +44,7 @@ Result<std::optional<MembershipRecord>> membership_in(const crdt::Records& id_re
 
 crdt::WriteBatch writes_of(const MembershipRecord& record) {
   JoinInfo info;
+  info.authority_links = record.authority_links;
   info.own = record.own;
   info.contacts = record.contacts;
   gossip::Encoder out;

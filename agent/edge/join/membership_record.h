@@ -19,6 +19,8 @@ struct MembershipRecord {
   ClusterId cluster;           ///< Zero: it is about to be founded. Kept as kClusterKey.
   std::string authority;       ///< Public key of the cluster authority.
   std::string authority_seed;  ///< Of its secret; "" = this host does not vote.
+  /// How it followed others.
+  std::vector<gossip::AuthorityLink> authority_links{};
   Contact own;                 ///< Its own record; no address.
   std::vector<Contact> contacts;
   std::uint64_t founders = 0;   ///< Not 0: this host founds a cluster of so many.

@@ -65,6 +65,13 @@ class Remembering final : public gossip::Verifier {
   HostId host_of(std::string_view public_key) const override {
     return verifier_->host_of(public_key);
   }
+  std::string link_key_of(std::string_view public_key) const override {
+    return verifier_->link_key_of(public_key);
+  }
+  std::string digest(std::string_view words) const override { return verifier_->digest(words); }
+  std::string seal(std::string_view public_key, std::string_view secret) const override {
+    return verifier_->seal(public_key, secret);
+  }
 
  private:
   using Mark = std::pair<std::uint64_t, std::uint64_t>;
@@ -92,7 +99,7 @@ class Remembering final : public gossip::Verifier {
 
 class RowCheckThread::Impl {
  public:
-  Impl(std::string authority, std::unique_ptr<const gossip::Verifier> verifier)
+  Impl(gossip::Authority authority, std::unique_ptr<const gossip::Verifier> verifier)
       : verifier_(std::move(verifier)),
         checker_(std::move(authority), verifier_),
         fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
@@ -183,7 +190,7 @@ class RowCheckThread::Impl {
   std::thread thread_;
 };
 
-RowCheckThread::RowCheckThread(std::string authority,
+RowCheckThread::RowCheckThread(gossip::Authority authority,
                                std::unique_ptr<const gossip::Verifier> verifier)
     : impl_(std::make_unique<Impl>(std::move(authority), std::move(verifier))) {}
 

@@ -26,8 +26,7 @@ inline constexpr std::size_t kGoodSignaturesMax = 65'536;
 
 class RowCheckThread {
  public:
-  /// `authority`: its public key.
-  RowCheckThread(std::string authority, std::unique_ptr<const gossip::Verifier> verifier);
+  RowCheckThread(gossip::Authority authority, std::unique_ptr<const gossip::Verifier> verifier);
   ~RowCheckThread();
   RowCheckThread(const RowCheckThread&) = delete;
   RowCheckThread& operator=(const RowCheckThread&) = delete;

@@ -22,6 +22,8 @@
 #include "agent/edge/run/socket_links.h"
 #include "agent/edge/supervisor/supervise.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/node/authority_book.h"
+#include "agent/node/link_record.h"
 #include "agent/node/start_record.h"
 #include "crdt/edge/data_lock.h"
 #include "gossip/base/version.h"
@@ -149,11 +151,23 @@ Status try_ports(const RunOptions& options) {
   return tried ? ok() : Status(tried.error());
 }
 
+/// What the links of this host are proven with: those of the day it joined, until it changed them.
+LinkRecord link_of(const MembershipRecord& membership, const crdt::Records& id_records) {
+  const std::string base = gossip::LinkKeys::from_seed(membership.link_seed).public_key;
+  auto kept = link_record_in(id_records);
+  const bool counts = kept.has_value() && kept->base == base;
+  return counts ? *std::move(kept) : LinkRecord{base, 0, membership.link_seed, "", "", 0};
+}
+
 Result<std::unique_ptr<gossip::ZmqTransport>> open_transport(const RunOptions& options,
-                                                             const MembershipRecord& membership) {
+                                                             const MembershipRecord& membership,
+                                                             const LinkRecord& link) {
   gossip::ZmqTransport::Options ports = ports_of(options);
   ports.ipc_path = socket_path(options);
-  ports.link = gossip::LinkKeys::from_seed(membership.link_seed);
+  ports.link = gossip::LinkKeys::from_seed(link.seed);
+  if (link.previous_seed.size() == gossip::kLinkSeedBytes) {
+    ports.previous_link = gossip::LinkKeys::from_seed(link.previous_seed);
+  }
   auto transport = gossip::ZmqTransport::open(ports);
   for (const Contact& contact : membership.contacts) {
     const auto at = gossip::Endpoint::parse(contact.address, kControlPort);
@@ -173,13 +187,15 @@ crdt::Field field_of(const Contact& contact) {
 Credentials credentials_of(const HostKey& key, const MembershipRecord& membership) {
   Credentials own;
   own.signer = std::make_shared<HostKey>(key);
-  own.link_key = gossip::LinkKeys::from_seed(membership.link_seed).public_key;
+  own.link_seed = membership.link_seed;
+  own.key_maker = std::make_shared<HostKeyMaker>();
   own.authority = membership.authority;
   if (!membership.authority_seed.empty()) {
     own.authority_secret = membership.authority_seed;
     own.authority_signer = std::make_shared<HostKey>(HostKey::from_seed(membership.authority_seed));
   }
   own.verifier = std::make_shared<HostKeyVerifier>();
+  own.authority_links = membership.authority_links;
   own.founders = membership.founders;
   own.founding_ticket = membership.founding_ticket;
   own.records.emplace_back(membership.own.host, field_of(membership.own));
@@ -198,8 +214,17 @@ Login own_login() {
 Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options, const HostKey& key,
                                                       DataDirectory& data, int stop_fd) {
   Result<std::optional<MembershipRecord>> known = membership_in(data.recovered().id);
-  if (!known || known->has_value()) {
+  const auto link = link_record_in(data.recovered().id);
+  const bool is_damaged = link.has_value() && link->seed.size() != gossip::kLinkSeedBytes;
+  if (!known || (known->has_value() && !is_damaged)) {
     return known;
+  }
+  if (is_damaged) {
+    log_event({Severity::kAlarm,
+               "link_key_damaged",
+               {{"advice",
+                 "nobody lets this host in by another key: join once more with a ticket (muster "
+                 "ticket, muster join); it keeps its id and whatever it runs"}}});
   }
   if (const Status free = try_ports(options); !free) {
     return free.error();
@@ -214,6 +239,7 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   known = wait_for_membership(key, lobby);
   if (known && known->has_value()) {
     crdt::WriteBatch writes = writes_of(**known);
+    writes.push_back({std::string(kLinkRecord), std::nullopt});
     if (!(*known)->cluster.is_zero()) {
       writes.push_back({std::string(kClusterKey), std::string((*known)->cluster.bytes())});
     }
@@ -301,7 +327,8 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
       seeds->push_back(*at);
     }
   }
-  auto transport = open_transport(options, **membership);
+  auto transport =
+      open_transport(options, **membership, link_of(**membership, data->recovered().id));
   if (!transport) {
     return transport.error();
   }
@@ -320,8 +347,9 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   supervisors.address = node.control;
   supervisors.kept.rule = options.output_rule;
   parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
-  parts.row_check = std::make_unique<RowCheckThread>((*membership)->authority,
-                                                     std::make_unique<HostKeyVerifier>());
+  parts.row_check = std::make_unique<RowCheckThread>(
+      authority_in(recovered.id, node.self, node.credentials).authority,
+      std::make_unique<HostKeyVerifier>());
   parts.node = std::make_unique<Node>(std::move(node), recovered, Rng(random_number()), boot_now());
   return std::optional(std::move(parts));
 }

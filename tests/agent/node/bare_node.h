@@ -57,10 +57,11 @@ class BareNode {
     NodeOptions options;
     options.self = kSelf;
     options.credentials.signer = gossip::testing::signer_of(kSelf);
-    options.credentials.link_key = std::string(kSelf.bytes());
+    options.credentials.link_seed = std::string(kSelf.bytes());
+    options.credentials.key_maker = std::make_shared<gossip::testing::StandInKeyMaker>(kSelf);
     options.credentials.verifier = std::make_shared<gossip::testing::StandInVerifier>();
     options.credentials.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
-    options.credentials.authority_secret = "the authority's secret";
+    options.credentials.authority_secret = std::string(crdt::testing::kAuthority.bytes());
     options.credentials.authority = std::string(crdt::testing::kAuthority.bytes());
     options.credentials.records = {record(kSelf, expect), record(kPeer)};
     options.start = {Generation(1), StartId(11)};
@@ -205,7 +206,7 @@ class BareNode {
   bool exited_ = false;
   int outputs_ = 0;
   gossip::testing::StandInVerifier keys_;
-  crdt::RowChecker checker_{std::string(crdt::testing::kAuthority.bytes()), keys_};
+  crdt::RowChecker checker_{{1, std::string(crdt::testing::kAuthority.bytes())}, keys_};
   std::optional<Node> node_;
   std::map<crdt::Environment, crdt::Records> disk_;
 };

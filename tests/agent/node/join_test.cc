@@ -112,7 +112,7 @@ TEST_F(Join, WhoMayVoteIsGivenTheAuthority) {
   const auto answer = show(join_of(kNewcomer, "t"), "t");
   const auto info = decode_payload<JoinInfo>(answer->payload);
   ASSERT_TRUE(info.has_value());
-  EXPECT_EQ(info->authority_secret, "the authority's secret");
+  EXPECT_EQ(info->authority_secret, crdt::testing::kAuthority.bytes());
 }
 
 TEST_F(Join, WhoIsRevokedIsShutOutAndDoesNotComeBack) {

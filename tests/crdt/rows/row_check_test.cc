@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "crdt/rows/link_cert.h"
 #include "crdt/rows/roll.h"
 #include "tests/crdt/rows/signed_row.h"
 
@@ -18,6 +19,10 @@ constexpr auto kIdentity = static_cast<std::uint32_t>(FieldId::kIdentity);
 constexpr auto kRoll = static_cast<std::uint32_t>(FieldId::kRoll);
 constexpr auto kCapacity = static_cast<std::uint32_t>(FieldId::kCapacity);
 
+const gossip::Authority kFirst{1, std::string(testing::kAuthority.bytes())};
+const HostId kSecondAuthority = HostId::from_bytes("authority 2_____");
+const HostId kVoter = HostId::from_bytes("voter___________");
+
 RowOf plain_row() {
   RowOf row{kOwner, {Generation(2), {}}};
   Identity identity;
@@ -27,14 +32,43 @@ RowOf plain_row() {
   return row;
 }
 
+/// The voter's row: who signs now, signed by `by`.
+RowOf word_of_authority(HostId by, bool may_vote = true) {
+  const std::string key(kSecondAuthority.bytes());
+  const AuthorityView view{
+      {{2, key, gossip::testing::StandInSigner(by).sign(gossip::authority_words(2, key))}}, 0};
+  RowOf row{kVoter, {Generation(1), {}}};
+  row.row.fields[static_cast<std::uint32_t>(FieldId::kAuthority)] = {{Generation(1), Sequence(1)},
+                                                                     encode(view)};
+  row = signed_row(std::move(row));
+  row.row.fields[kRoll] =
+      testing::roll_field(kVoter, testing::record_of(kVoter, 0, may_vote));
+  return row;
+}
+
+/// As the second authority signs it.
+RowOf row_of_second_authority() {
+  RowOf row = signed_row(plain_row());
+  row.row.fields[kRoll] = signed_roll(kOwner, {Generation(2), Sequence(1)},
+                                      testing::record_of(kOwner),
+                                      gossip::testing::StandInSigner(kSecondAuthority));
+  return row;
+}
+
+RowsToCheck rows_to_check(std::vector<RowOf> rows) {
+  RowsToCheck check;
+  check.body.rows = std::move(rows);
+  return check;
+}
+
 RowsChecked check(RowOf row, std::string key = "") {
   RowsToCheck rows;
   rows.from = kThief;
   rows.body.rows.push_back(std::move(row));
   rows.body.want.push_back(kOwner);
-  rows.keys.push_back(std::move(key));
+  rows.owners.push_back({std::move(key)});
   const gossip::testing::StandInVerifier keys;
-  return RowChecker(std::string(testing::kAuthority.bytes()), keys).check(std::move(rows));
+  return RowChecker(kFirst, keys).check(std::move(rows));
 }
 
 TEST(RowCheck, TheOwnersOwnWordsPassUnchanged) {
@@ -115,17 +149,17 @@ TEST(RowCheck, BehindTheFirstForgedFieldNothingIsLookedAt) {
   RowOf forged = signed_row(plain_row());
   forged.row.fields[kCapacity].bytes = "nine";
   rows.body.rows = {forged, signed_row(plain_row())};
-  rows.keys = {"", ""};
+  rows.owners = {{}, {}};
   const gossip::testing::StandInVerifier keys;
   const RowsChecked checked =
-      RowChecker(std::string(testing::kAuthority.bytes()), keys).check(std::move(rows));
+      RowChecker(kFirst, keys).check(std::move(rows));
   EXPECT_EQ(checked.forged, 1U);
   EXPECT_EQ(checked.body.rows.size(), 1U);
 }
 
 TEST(RowCheck, AKeyThatWasProvenOnceServesTheNextMessage) {
   const gossip::testing::StandInVerifier keys;
-  RowChecker checker(std::string(testing::kAuthority.bytes()), keys);
+  RowChecker checker(kFirst, keys);
   RowsToCheck whole;
   whole.body.rows = {signed_row(plain_row())};
   RowsToCheck news = whole;
@@ -153,6 +187,71 @@ TEST(RowCheck, NobodyDropsWhatIsHeldByAGenerationThatNoFieldShows) {
   EXPECT_EQ(check(row).body.rows.at(0).row.full_from, Generation(2)) << "nor is it lowered";
   row.row.fields.clear();
   EXPECT_TRUE(check(row, std::string(kOwner.bytes())).body.rows.empty());
+}
+
+TEST(RowCheck, AVotersWordOfAnotherAuthorityCountsWhenTheLastOneSignedIt) {
+  const gossip::testing::StandInVerifier keys;
+  RowChecker checker(kFirst, keys);
+  const RowsChecked before = checker.check(rows_to_check({row_of_second_authority()}));
+  EXPECT_EQ(before.forged, 0U);
+  EXPECT_TRUE(before.lacks_authority);
+  EXPECT_EQ(before.keyless, std::vector<HostId>{kOwner});
+  // Who may vote is known from its record, which stands beside its word from the second time on.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(checker.check(rows_to_check({word_of_authority(kThief)})).authority, 1U);
+  }
+  const RowsChecked said = checker.check(rows_to_check({word_of_authority(testing::kAuthority)}));
+  EXPECT_EQ(said.authority, 2U);
+  ASSERT_EQ(said.links.size(), 1U);
+  EXPECT_EQ(said.links[0].key, kSecondAuthority.bytes());
+  const RowsChecked after = checker.check(rows_to_check({row_of_second_authority()}));
+  ASSERT_EQ(after.body.rows.size(), 1U);
+  EXPECT_TRUE(after.body.rows[0].row.fields.contains(kRoll));
+}
+
+TEST(RowCheck, WhoMayNotVoteIsNotHeardAboutTheAuthority) {
+  const gossip::testing::StandInVerifier keys;
+  RowChecker checker(kFirst, keys);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(
+        checker.check(rows_to_check({word_of_authority(testing::kAuthority, false)})).authority,
+        1U);
+  }
+}
+
+TEST(RowCheck, RecordsOfAnAuthorityThatWasReplacedAreNoNews) {
+  const gossip::testing::StandInVerifier keys;
+  RowChecker checker(kFirst, keys);
+  RowsToCheck told;
+  const std::string key(kSecondAuthority.bytes());
+  told.links = {{2, key,
+                 gossip::testing::StandInSigner(testing::kAuthority)
+                     .sign(gossip::authority_words(2, key))}};
+  EXPECT_EQ(checker.check(std::move(told)).authority, 2U);
+  const RowsChecked stranger = checker.check(rows_to_check({signed_row(plain_row())}));
+  EXPECT_TRUE(stranger.body.rows.empty()) << "nobody knows it by another record";
+  EXPECT_FALSE(stranger.lacks_authority);
+  RowsToCheck known = rows_to_check({signed_row(plain_row())});
+  known.owners = {{std::string(kOwner.bytes())}};
+  const RowsChecked fields = checker.check(std::move(known));
+  ASSERT_EQ(fields.body.rows.size(), 1U);
+  EXPECT_FALSE(fields.body.rows[0].row.fields.contains(kRoll));
+  EXPECT_TRUE(fields.body.rows[0].row.fields.contains(kCapacity)) << "the owner's own words";
+}
+
+TEST(RowCheck, NobodyNamesALinkKeyOfWhichItHasNoSecret) {
+  const auto row_with = [](HostId key_of, HostId signer) {
+    RowOf row = plain_row();
+    const std::string key(key_of.bytes());
+    const LinkCert cert{"base", 1, key, "", 0,
+                        proof_of(kOwner, key, gossip::testing::StandInSigner(signer)), {}};
+    row.row.fields[static_cast<std::uint32_t>(FieldId::kLink)] = {
+        {Generation(2), Sequence(3)}, encode(cert)};
+    return signed_row(std::move(row));
+  };
+  EXPECT_EQ(check(row_with(kThief, kThief)).forged, 0U);
+  EXPECT_EQ(check(row_with(kVoter, kThief)).forged, 1U) << "another's key";
+  EXPECT_EQ(check(row_with(kVoter, kVoter)).forged, 0U) << "who signs by it has its secret";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,22 @@ class StandInVerifier final : public Verifier {
   HostId host_of(std::string_view public_key) const override {
     return HostId::from_bytes(public_key);
   }
+  std::string link_key_of(std::string_view public_key) const override {
+    return std::string(public_key);
+  }
+  std::string digest(std::string_view words) const override {
+    std::string digest;
+    for (const std::uint64_t seed : {1U, 2U}) {
+      const std::uint64_t hash = hash_of(words, seed);
+      for (std::size_t i = 0; i < sizeof hash; ++i) {
+        digest += static_cast<char>(hash >> (8 * i));
+      }
+    }
+    return digest;
+  }
+  std::string seal(std::string_view public_key, std::string_view secret) const override {
+    return "to " + std::string(public_key) + ":" + std::string(secret);
+  }
 
  private:
   friend class StandInSigner;
@@ -61,6 +78,11 @@ class StandInSigner final : public Signer {
     return StandInVerifier::signature_of(key_, words);
   }
   std::string_view public_key() const override { return key_; }
+  std::optional<std::string> open(std::string_view sealed) const override {
+    const std::string head = "to " + key_ + ":";
+    return sealed.starts_with(head) ? std::optional(std::string(sealed.substr(head.size())))
+                                    : std::nullopt;
+  }
 
  private:
   HostId host_;
@@ -71,5 +93,32 @@ class StandInSigner final : public Signer {
 inline std::shared_ptr<const Signer> signer_of(HostId host) {
   return std::make_shared<StandInSigner>(host);
 }
+
+/// Seeds are numbered, under the name of their owner: sixteen bytes, the id of who signs by one.
+class StandInKeyMaker final : public KeyMaker {
+ public:
+  /// `said`: as StandInSigner, for those who sign by its seeds.
+  explicit StandInKeyMaker(HostId owner, SignedWords* said = nullptr)
+      : owner_(owner), said_(said) {}
+  std::string make_seed() const override {
+    std::string seed(owner_.bytes());
+    ++made_;
+    seed[0] = static_cast<char>(seed[0] ^ 0x55);
+    seed[1] = static_cast<char>(made_ >> 8);
+    seed[2] = static_cast<char>(made_);
+    return seed;
+  }
+  std::shared_ptr<const Signer> signer_of(std::string_view seed) const override {
+    return seed.size() == HostId::kSizeBytes
+               ? std::make_shared<StandInSigner>(HostId::from_bytes(seed), said_)
+               : nullptr;
+  }
+  std::string link_key_of(std::string_view seed) const override { return std::string(seed); }
+
+ private:
+  HostId owner_;
+  SignedWords* said_;
+  mutable unsigned made_ = 0;
+};
 
 }  // namespace muster::gossip::testing

@@ -87,6 +87,23 @@ TEST(ZmqRekey, ItsOwnLinksEndAndAreDialledWithTheNewKey) {
   c.meet(b);
   c.revoke(old_key);
   c.received_.clear();
+  b.downs_.clear();
+  b.say(c.control(), "it is me, by the old key");
+  ASSERT_TRUE(turn_until({&b, &c}, [&] { return !b.downs_.empty(); }));
+  b.say(c.control(), "it is me");
+  ASSERT_TRUE(turn_until({&b, &c}, [&] { return !c.received_.empty(); }));
+  EXPECT_EQ(c.received_[0].bytes, "it is me");
+  EXPECT_EQ(c.received_[0].sender, b.host());
+}
+
+TEST(ZmqRekey, WhoMissedTheChangeIsReachedByThePreviousKey) {
+  Peer b;
+  Peer c;
+  link_up(b, c);
+  b.rekey(LinkKeys::make());
+  c.received_.clear();
+  b.say(c.control(), "nobody knows me");
+  ASSERT_TRUE(turn_until({&b, &c}, [&] { return !b.downs_.empty(); }));
   b.say(c.control(), "it is me");
   ASSERT_TRUE(turn_until({&b, &c}, [&] { return !c.received_.empty(); }));
   EXPECT_EQ(c.received_[0].bytes, "it is me");

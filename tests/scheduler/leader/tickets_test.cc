@@ -120,17 +120,41 @@ TEST_F(Tickets, TheNewestRecordOfAHostCounts) {
   admit(1, "t", 2);
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->edition, 3U);
   give(input::RollMet{{entry::Admit{host_id(1), 2, 1, "new", "s", "", "", false, ""},
-                       entry::Admit{host_id(2), 1, 1, "old", "s", "", "", false, ""}}});
+                       entry::Admit{host_id(2), 1, 1, "old", "s", "", "", false, ""}},
+                      {},
+                      {}});
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "new") << "a later authority";
   EXPECT_TRUE(is_member(2)) << "the log lacked it";
+}
+
+TEST_F(Tickets, OneRoundOfKeysIsWishedForOnce) {
+  EXPECT_TRUE(is_done(say(entry::RotateKeys{2, "ann@a"})));
+  EXPECT_EQ(scheduler.state().roll().keys().round, 2U);
+  EXPECT_TRUE(is_done(say(entry::RotateKeys{1, "bob@b"})));
+  EXPECT_EQ(scheduler.state().roll().keys().round, 2U);
+}
+
+TEST_F(Tickets, OfTwoAuthoritiesThatFollowOneTheFirstCounts) {
+  EXPECT_TRUE(is_done(say(entry::ReplaceAuthority{2, "key", "s", {{host_id(1), "box"}}, "ann@a"})));
+  EXPECT_TRUE(is_done(say(entry::ReplaceAuthority{2, "key", "s", {}, "ann@a"}))) << "said again";
+  EXPECT_FALSE(is_done(say(entry::ReplaceAuthority{2, "rival", "s", {}, "bob@b"})));
+  EXPECT_FALSE(is_done(say(entry::ReplaceAuthority{4, "key", "s", {}, "bob@b"})));
+  const RollKeys& keys = scheduler.state().roll().keys();
+  ASSERT_EQ(keys.links.size(), 1U);
+  EXPECT_EQ(keys.links[0].key, "key");
+  EXPECT_EQ(keys.authority(), 2U);
+  EXPECT_EQ(keys.sealed.size(), 1U);
 }
 
 TEST_F(Tickets, OutliveASnapshot) {
   make("t", 3);
   admit(1, "t");
+  say(entry::RotateKeys{2, "ann@a"});
+  say(entry::ReplaceAuthority{2, "key", "s", {{host_id(1), "box"}}, "ann@a"});
   const Result<State> restored = State::decode(scheduler.state().encode());
   ASSERT_TRUE(restored.has_value());
   EXPECT_EQ(restored->digest(), scheduler.state().digest());
+  EXPECT_EQ(restored->roll().keys(), scheduler.state().roll().keys());
   EXPECT_EQ(*restored->roll().ticket("t"), *scheduler.state().roll().ticket("t"));
   EXPECT_EQ(*restored->roll().find(host_id(1)), *scheduler.state().roll().find(host_id(1)));
 }

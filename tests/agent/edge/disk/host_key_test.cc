@@ -46,5 +46,37 @@ TEST(HostKey, SignaturesVerifyAndForgeriesDoNot) {
   EXPECT_FALSE(HostKeyVerifier().verify(key.public_key(), "message", "short"));
 }
 
+TEST(HostKeyMaker, TheSeedOfALinkAlsoSignsAndShowsItsLinkKey) {
+  const HostKeyMaker maker;
+  const std::string seed = maker.make_seed();
+  EXPECT_NE(seed, maker.make_seed());
+  const auto signer = maker.signer_of(seed);
+  ASSERT_NE(signer, nullptr);
+  EXPECT_EQ(HostKeyVerifier().link_key_of(signer->public_key()), maker.link_key_of(seed));
+  EXPECT_EQ(HostKeyVerifier().link_key_of("no key"), "");
+  EXPECT_EQ(maker.signer_of("no seed"), nullptr);
+  EXPECT_EQ(maker.link_key_of("no seed"), "");
+}
+
+TEST(HostKey, OpensWhatIsSealedToItAndNobodyElse) {
+  const HostKey key = HostKey::from_seed(std::string(HostKey::kSeedBytes, 'a'));
+  const HostKey other = HostKey::from_seed(std::string(HostKey::kSeedBytes, 'b'));
+  std::string sealed = HostKeyVerifier().seal(key.public_key(), "the secret");
+  EXPECT_EQ(sealed.find("the secret"), std::string::npos);
+  EXPECT_EQ(key.open(sealed), "the secret");
+  EXPECT_FALSE(other.open(sealed).has_value());
+  sealed.back() = static_cast<char>(sealed.back() ^ 1);
+  EXPECT_FALSE(key.open(sealed).has_value());
+  EXPECT_FALSE(key.open("short").has_value());
+  EXPECT_EQ(HostKeyVerifier().seal("no key", "the secret"), "");
+}
+
+TEST(HostKeyVerifier, DigestsDifferWithTheWords) {
+  const HostKeyVerifier verifier;
+  EXPECT_EQ(verifier.digest("a").size(), gossip::kDigestBytes);
+  EXPECT_EQ(verifier.digest("a"), verifier.digest("a"));
+  EXPECT_NE(verifier.digest("a"), verifier.digest("b"));
+}
+
 }  // namespace
 }  // namespace muster::agent

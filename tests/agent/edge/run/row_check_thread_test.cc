@@ -25,7 +25,7 @@ crdt::RowsToCheck rows_of(std::size_t number, std::uint64_t sequence, std::size_
   row.row.fields[4] = {{Generation(1), Sequence(sequence)}, std::string(bytes, 'x')};
   crdt::RowsToCheck rows;
   rows.body.rows.push_back(crdt::testing::signed_row(std::move(row)));
-  rows.keys.emplace_back(host(number).bytes());
+  rows.owners.push_back({std::string(host(number).bytes())});
   return rows;
 }
 
@@ -39,6 +39,13 @@ class Counting final : public gossip::Verifier {
     return stand_in_.verify(key, words, signature);
   }
   HostId host_of(std::string_view key) const override { return stand_in_.host_of(key); }
+  std::string link_key_of(std::string_view key) const override {
+    return stand_in_.link_key_of(key);
+  }
+  std::string digest(std::string_view words) const override { return stand_in_.digest(words); }
+  std::string seal(std::string_view key, std::string_view secret) const override {
+    return stand_in_.seal(key, secret);
+  }
 
  private:
   gossip::testing::StandInVerifier stand_in_;
@@ -55,6 +62,13 @@ class Waiting final : public gossip::Verifier {
     return stand_in_.verify(key, words, signature);
   }
   HostId host_of(std::string_view key) const override { return stand_in_.host_of(key); }
+  std::string link_key_of(std::string_view key) const override {
+    return stand_in_.link_key_of(key);
+  }
+  std::string digest(std::string_view words) const override { return stand_in_.digest(words); }
+  std::string seal(std::string_view key, std::string_view secret) const override {
+    return stand_in_.seal(key, secret);
+  }
 
  private:
   gossip::testing::StandInVerifier stand_in_;
@@ -79,7 +93,7 @@ class RowCheckThreadTest : public ::testing::Test {
   }
 
   std::atomic<int> asked_ = 0;
-  RowCheckThread thread_{"authority", std::make_unique<Counting>(asked_)};
+  RowCheckThread thread_{{1, "authority"}, std::make_unique<Counting>(asked_)};
 };
 
 TEST_F(RowCheckThreadTest, AnswersInTheOrderOfTheQuestions) {
@@ -95,7 +109,7 @@ TEST_F(RowCheckThreadTest, AnswersInTheOrderOfTheQuestions) {
 
 TEST_F(RowCheckThreadTest, SendersHaveTheirTurnsOneAfterTheOther) {
   std::promise<void> go;
-  RowCheckThread thread("authority", std::make_unique<Waiting>(go.get_future().share()));
+  RowCheckThread thread({1, "authority"}, std::make_unique<Waiting>(go.get_future().share()));
   for (std::uint64_t i = 1; i <= 40; ++i) {
     crdt::RowsToCheck flood = rows_of(1, i);
     flood.from = host(1);
@@ -132,7 +146,7 @@ TEST_F(RowCheckThreadTest, TheSameNewsFromSixNeighboursIsLookedAtOnce) {
 
 TEST(RowCheckThread, WhatIsTooMuchIsDroppedAndTheRestIsAnswered) {
   std::promise<void> go;
-  RowCheckThread thread("authority", std::make_unique<Waiting>(go.get_future().share()));
+  RowCheckThread thread({1, "authority"}, std::make_unique<Waiting>(go.get_future().share()));
   std::uint64_t taken = 0;
   while (thread.submit(rows_of(1, taken + 1, crdt::kFieldBytesMax)) && taken < 3000) {
     ++taken;

@@ -1,0 +1,83 @@
+#include "agent/node/node_waiting.h"
+
+#include <algorithm>
+
+#include "agent/node/own_words.h"
+#include "agent/node/roll_upkeep.h"
+#include "agent/node/row_words.h"
+#include "crdt/rows/codec.h"
+
+namespace muster::agent {
+
+std::span<const Node::Waiting> Node::waiting() {
+  static constexpr Waiting kWaiting[] = {
+      {"membership", [](const Node& node) { return node.membership_.next_deadline(); },
+       [](Node& node, Instant now) { node.membership_.tick(now); }},
+      {"store", [](const Node& node) { return node.store_.next_deadline(); },
+       [](Node& node, Instant now) { node.store_.tick(now); }},
+      {"seat", [](const Node& node) { return node.seat_.next_deadline(); },
+       [](Node& node, Instant now) { node.seat_.tick(now); }},
+      // Only a leader places gangs, and wants to know which disks are slow, its own among them.
+      {"disk",
+       [](const Node& node) { return node.seat_.leads() ? node.writes_.next_look() : kNever; },
+       [](Node& node, Instant now) {
+         node.writes_.looked(now);
+         node.seat_.step(now, scheduler::input::OwnDiskLate{});
+       }},
+      // A leader looks who could vote, when the seat's own deadline has passed and it asks.
+      {"hosts",
+       [](const Node& node) {
+         return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;
+       },
+       [](Node& node, Instant now) {
+         if (node.seat_.leads()) {
+           node.seat_.step(now, upkeep_of_roll(node.reach(now).known));
+         }
+         node.seat_.step(now, scheduler::input::HostsSeen{
+                                  seen_hosts(node.membership_, node.admission_.roll())});
+       }},
+      {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
+       [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
+      {"relay", [](const Node& node) { return node.contact_.relay().next_deadline(); },
+       [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
+      {"reach", [](const Node& node) { return node.contact_.reach().next_deadline(); },
+       [](Node& node, Instant now) { node.contact_.reach().tick(now); }},
+      {"seeds", [](const Node& node) { return node.admission_.next_deadline(); },
+       [](Node& node, Instant) {
+         node.admission_.greet_seeds(node.envelope(gossip::MessageType::kRows, Nonce()),
+                                     node.membership_, node.hosts_.addresses(), node.store_,
+                                     node.outbox_);
+       }},
+      {"desk", [](const Node& node) { return node.front_.next_deadline(); },
+       [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
+      {"goodbye", [](const Node& node) { return node.departure_.ask_at(); },
+       [](Node& node, Instant now) {
+         for (const HostId host : node.departure_.ask(now)) {
+           node.send(host, gossip::MessageType::kRows, Nonce(),
+                     own_row_question(node.options_.self));
+         }
+       }},
+      {"keys",
+       [](const Node& node) { return node.admission_.keys().next_deadline(node.seat_.leads()); },
+       [](Node& node, Instant now) {
+         for (const crdt::RowsMessage& each :
+              node.admission_.keys().tick(now, node.seat_.leads(), node.membership_, node.store_,
+                                          node.writes_, node.outbox_)) {
+           node.send(each.to, gossip::MessageType::kRows, Nonce(), each.body);
+         }
+       }},
+      {"id_watch", [](const Node& node) { return node.id_watch_.next_deadline(); },
+       [](Node& node, Instant now) { node.id_watch_.tick(now); }},
+      {"exit",
+       [](const Node& node) {
+         return node.departure_.exit_at(node.outbox_.now(), node.seat_.leads());
+       },
+       [](Node& node, Instant) {
+         node.outbox_.exit(node.id_watch_.is_doubled());
+         node.departure_.exited();
+       }},
+  };
+  return kWaiting;
+}
+
+}  // namespace muster::agent

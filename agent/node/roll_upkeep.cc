@@ -1,0 +1,209 @@
+#include "agent/node/roll_upkeep.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "crdt/rows/roll.h"
+#include "gossip/wire/authority_link.h"
+
+namespace muster::agent {
+namespace {
+
+using scheduler::AdmittedHost;
+
+crdt::RollRecord record_in(const AdmittedHost& host) {
+  return crdt::decode_roll(host.record).value_or(crdt::RollRecord());
+}
+
+/// Of an authority that was replaced, and still to count.
+void sign_anew(const Known& known, scheduler::input::RollMet& due) {
+  const std::uint64_t number = known.admission.authority().number();
+  for (const auto& [host, admitted] : known.seat.state().roll().hosts()) {
+    if (due.records.size() >= kSignedAnewMax) {
+      return;
+    }
+    if (admitted.authority >= number) {
+      continue;
+    }
+    crdt::RollRecord record = record_in(admitted);
+    if (record.identity_key.empty()) {
+      continue;
+    }
+    if (record.revoked) {  // Told on, so that all rows are alike; and nothing more follows from it.
+      record.may_vote = false;
+      record.may_vouch = false;
+    }
+    due.records.push_back(changed_record(known, host, record));
+    due.records.back().is_revoked = record.revoked;
+  }
+}
+
+/// Hosts that are there and whose keys are older than the round that was wished for: those that
+/// were told already, and those to be told next.
+void rotate(const Known& known, scheduler::input::RollMet& due) {
+  const scheduler::RollBook& book = known.seat.state().roll();
+  const Roll& roll = known.admission.roll();
+  std::size_t changing = 0;
+  std::vector<std::tuple<std::string, HostId>> next;
+  for (const auto& [host, admitted] : book.hosts()) {
+    const crdt::RollRecord* record = roll.record(host);
+    const bool is_here = host == known.options.self || is_reachable(known.membership, host);
+    if (record == nullptr || !is_here) {
+      continue;
+    }
+    if (roll.link_round(host) < record->key_round) {
+      ++changing;
+    } else if (record->key_round < book.keys().round) {
+      const crdt::Identity* identity = known.hosts.addresses().identity(host);
+      next.emplace_back(identity == nullptr ? "" : identity->rack, host);
+    }
+  }
+  std::sort(next.begin(), next.end());
+  const std::size_t at_once = std::max(kChangingMax, book.hosts().size() / kChangingOneOf);
+  for (const auto& [rack, host] : next) {
+    if (changing >= at_once) {
+      return;
+    }
+    ++changing;
+    crdt::RollRecord record = record_in(*book.find(host));
+    record.key_round = book.keys().round;
+    due.records.push_back(changed_record(known, host, record));
+  }
+}
+
+}  // namespace
+
+scheduler::entry::Admit changed_record(const Known& known, HostId host,
+                                       const crdt::RollRecord& record) {
+  const AuthorityBook& authority = known.admission.authority();
+  const AdmittedHost* before = known.seat.state().roll().find(host);
+  const bool goes_on = before != nullptr && before->authority == authority.number();
+  scheduler::entry::Admit entry;
+  entry.host = host;
+  entry.authority = authority.number();
+  entry.edition = goes_on ? before->edition + 1 : 1;
+  const crdt::Field field = crdt::signed_roll(
+      host, {Generation(entry.authority), Sequence(entry.edition)}, record, *authority.signer());
+  entry.record = field.bytes;
+  entry.signature = field.signature;
+  entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
+  return entry;
+}
+
+scheduler::input::RollMet upkeep_of_roll(const Known& known) {
+  const scheduler::State& state = known.seat.state();
+  const scheduler::RollKeys& keys = state.roll().keys();
+  const AuthorityBook& authority = known.admission.authority();
+  scheduler::input::RollMet due;
+  due.records = known.admission.roll().unlogged(known.store, state.roll());
+  if (authority.signer() == nullptr || authority.number() != keys.authority()) {
+    return due;
+  }
+  if (known.admission.roll().revoked_authority() >= authority.number()) {
+    if (auto next = next_authority(known, "muster")) {
+      due.authority = *std::move(next);
+    }
+    return due;
+  }
+  sign_anew(known, due);
+  if (!due.records.empty()) {
+    return due;  // One change of a record at a time.
+  }
+  if (state.cluster_time() - keys.round_at >= kKeysAgeMax) {
+    due.rotation = next_round(known, "muster");
+  } else if (keys.round > 0) {
+    rotate(known, due);
+  }
+  return due;
+}
+
+Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, std::string by) {
+  const Credentials& own = known.options.credentials;
+  const AuthorityBook& authority = known.admission.authority();
+  if (authority.signer() == nullptr) {
+    return Error{ErrorCode::kUnavailable,
+                 "host " + known.options.name + " leads and has no authority: repeat"};
+  }
+  const std::string seed = own.key_maker->make_seed();
+  scheduler::entry::ReplaceAuthority next;
+  next.number = authority.number() + 1;
+  next.key = std::string(own.key_maker->signer_of(seed)->public_key());
+  next.signature = authority.signer()->sign(gossip::authority_words(next.number, next.key));
+  next.by = std::move(by);
+  const auto seal_to = [&](HostId host) {
+    const AdmittedHost* admitted = known.seat.state().roll().find(host);
+    const crdt::RollRecord record =
+        admitted == nullptr ? crdt::RollRecord() : record_in(*admitted);
+    const bool is_sealed = std::any_of(next.sealed.begin(), next.sealed.end(),
+                                       [&](const auto& each) { return each.first == host; });
+    if (record.may_vote && !record.revoked && !is_sealed &&
+        next.sealed.size() < scheduler::kSealedMax) {
+      next.sealed.emplace_back(host, own.verifier->seal(record.identity_key, seed));
+    }
+  };
+  for (const HostId voter : known.seat.known_quorum().voters) {
+    seal_to(voter);  // They need it first, should there be too many.
+  }
+  for (const auto& [host, admitted] : known.seat.state().roll().hosts()) {
+    seal_to(host);
+  }
+  return next;
+}
+
+scheduler::entry::RotateKeys next_round(const Known& known, std::string by) {
+  const scheduler::RollBook& book = known.seat.state().roll();
+  std::uint64_t round = book.keys().round;
+  for (const auto& [host, admitted] : book.hosts()) {
+    round = std::max(round, record_in(admitted).key_round);
+  }
+  return {round + 1, std::move(by)};
+}
+
+KeysInfo keys_info(const Known& known) {
+  const Roll& roll = known.admission.roll();
+  KeysInfo info;
+  info.authority = known.admission.authority().number();
+  info.authority_from = std::max<std::uint64_t>(roll.counts_from(), 1);
+  // Voters know of wishes that hosts were not told yet.
+  const std::uint64_t wanted =
+      known.seat.knows_state() ? known.seat.state().roll().keys().round : 0;
+  const auto add = [&](HostId host) {
+    const crdt::RollRecord* record = roll.record(host);
+    if (record == nullptr) {
+      return;
+    }
+    const crdt::LinkCert link = roll.link(host);
+    HostKeys keys{host, known.hosts.addresses().name(host), roll.authority_of(host), link.serial,
+                  link.round, std::max(record->key_round, wanted), !link.next.empty(),
+                  host == known.options.self || is_reachable(known.membership, host)};
+    const bool is_behind = keys.round < keys.round_wanted || keys.authority < info.authority;
+    ++info.members;
+    info.behind += is_behind ? 1 : 0;
+    if (info.hosts.size() < kKeysHostsMax) {
+      info.hosts.insert(is_behind ? info.hosts.begin() : info.hosts.end(), std::move(keys));
+    }
+  };
+  add(known.options.self);
+  for (const auto& [host, member] : known.membership.members()) {
+    if (host != known.options.self) {
+      add(host);
+    }
+  }
+  return info;
+}
+
+std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before) {
+  const std::uint64_t number = book.keys().authority();
+  if (before >= number) {
+    return before;
+  }
+  const bool is_whole =
+      std::all_of(book.hosts().begin(), book.hosts().end(), [&](const auto& entry) {
+        return entry.second.authority >= number || record_in(entry.second).identity_key.empty();
+      });
+  return is_whole ? number : before;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,188 @@
+// muster keys and keys rotate: what hosts prove themselves with, and how that is replaced.
+
+#include <algorithm>
+#include <string>
+
+#include "agent/api/admission.h"
+#include "agent/api/payload.h"
+#include "agent/api/request.h"
+#include "cli/kit/duration.h"
+#include "cli/kit/host_name.h"
+#include "cli/kit/json_view.h"
+#include "cli/kit/repeat.h"
+#include "cli/kit/table.h"
+#include "cli/kit/text.h"
+#include "cli/verbs/verb.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+constexpr Duration kLookAgain = std::chrono::milliseconds(500);
+
+std::string state_of(const agent::KeysInfo& keys, const agent::HostKeys& host) {
+  const std::string away = host.is_reachable ? "" : ", not reachable";
+  if (host.is_changing) {
+    return "changing its key" + away;
+  }
+  return (host.authority < keys.authority    ? "to be signed anew"
+          : host.round < host.round_wanted   ? "to change its key"
+                                             : "current") +
+         away;
+}
+
+class ListKeys final : public Verb {
+ public:
+  void describe(Options& options) override {
+    common_.describe(options);
+    options.example("muster keys");
+  }
+
+  int run(Session& session) override {
+    const auto keys = session.read<agent::KeysInfo>(agent::Verb::kKeys);
+    if (!keys.has_value()) {
+      return session.failed();
+    }
+    if (session.common().is_json) {
+      session.out() << to_json(*keys, session.last()) << "\n";
+      return 0;
+    }
+    Table table({{.title = "HOST", .columns_min = 8},
+                 {.title = "LINK KEY", .is_number = true},
+                 {.title = "AUTHORITY", .is_number = true},
+                 {.title = "STATE", .columns_min = 12}});
+    for (const agent::HostKeys& host : keys->hosts) {
+      table.add({host.name, std::to_string(host.serial), std::to_string(host.authority),
+                 state_of(*keys, host)});
+    }
+    session.out() << "authority " << keys->authority << ", " << keys->members
+                  << (keys->members == 1 ? " member" : " members")
+                  << (keys->behind == 0 ? ", all current"
+                                        : ", " + std::to_string(keys->behind) + " behind")
+                  << "\n"
+                  << table.text();
+    return 0;
+  }
+};
+
+class RotateKeys final : public Verb {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host that shall prove its links with another key", false);
+    options.flag("--all", all_, "All hosts, a few at a time, rack by rack");
+    options.flag("--authority", authority_,
+                 "Whoever signs the roll: its secret is made anew, and each record signed anew");
+    options.flag("--no-wait", no_wait_, "Do not wait until it is done");
+    options.duration("--patience", patience_, "How long to wait until it is done (default: 10m)",
+                     std::chrono::seconds(1));
+    common_.describe(options);
+    options.example("muster keys rotate --all");
+  }
+
+  int run(Session& session) override {
+    if ((name_.empty() ? 0 : 1) + (all_ ? 1 : 0) + (authority_ ? 1 : 0) != 1) {
+      return session.fail(ResponseStatus::kUsage,
+                          "say which: a host's NAME, --all, or --authority");
+    }
+    agent::RotateArgs args;
+    args.is_authority = authority_;
+    if (!name_.empty()) {
+      const auto found = find_host(session, name_);
+      if (!found.host.has_value()) {
+        return found.exit_code;
+      }
+      args.host = found.host->id;
+    }
+    const auto before = session.read<agent::KeysInfo>(agent::Verb::kKeys);
+    if (!before.has_value()) {
+      return session.failed();
+    }
+    agent::Request request;
+    request.verb = agent::Verb::kRotateKeys;
+    request.user = session.world().user_name();
+    request.arguments = agent::encode_payload(args);
+    const Reply reply = exchange_repeating(session, request).reply;
+    if (!reply.is_ok()) {
+      return session.fail(reply);
+    }
+    if (no_wait_) {
+      return done(session, 0, false);
+    }
+    return wait(session, args, *before);
+  }
+
+ private:
+  /// Hosts that have not done yet what was wished for. Of one host all others are no matter.
+  static std::size_t left(const agent::KeysInfo& now, const agent::RotateArgs& args,
+                          const agent::KeysInfo& before) {
+    if (args.is_authority) {
+      return now.authority_from > before.authority ? 0 : std::max<std::size_t>(now.behind, 1);
+    }
+    std::size_t count = 0;
+    for (const agent::HostKeys& host : before.hosts) {
+      const auto found = std::find_if(now.hosts.begin(), now.hosts.end(),
+                                      [&](const auto& each) { return each.host == host.host; });
+      const bool is_meant = args.host.is_zero() ? host.is_reachable : args.host == host.host;
+      count += is_meant && found != now.hosts.end() && found->serial <= host.serial ? 1 : 0;
+    }
+    return count;
+  }
+
+  int wait(Session& session, const agent::RotateArgs& args, const agent::KeysInfo& before) {
+    const WorldClock& clock = session.world().clock;
+    std::size_t open = 1;
+    std::size_t told = 0;
+    for (Duration waited{0}; waited < patience_; waited += kLookAgain) {
+      // The agent that answers may be the one whose links end: a failed look is looked at again.
+      const auto now = session.read<agent::KeysInfo>(agent::Verb::kKeys);
+      if (now.has_value()) {
+        open = left(*now, args, before);
+      }
+      if (open == 0) {
+        return done(session, 0, true);
+      }
+      if (open != told && waited >= std::chrono::seconds(2)) {
+        session.note(std::to_string(open) + (open == 1 ? " host" : " hosts") + " to go");
+        told = open;
+      }
+      clock.sleep(kLookAgain);
+    }
+    return session.fail(ResponseStatus::kUnknown,
+                        std::to_string(open) + (open == 1 ? " host" : " hosts") +
+                            " to go after " + format_duration(patience_) +
+                            ": it goes on by itself, see `muster keys`");
+  }
+
+  int done(Session& session, int code, bool is_over) const {
+    const std::string what = authority_ ? "authority" : all_ ? "all" : name_;
+    if (session.common().is_json) {
+      session.out() << rotated_json(what, is_over) << "\n";
+      return code;
+    }
+    const std::string subject = authority_ ? "the authority was" : all_ ? "all link keys were"
+                                                                        : "the link key of host " +
+                                                                              name_ + " was";
+    session.out() << printable(is_over ? subject + " replaced"
+                                       : "asked for: `muster keys` shows how far it is")
+                  << "\n";
+    return code;
+  }
+
+  std::string name_;
+  bool all_ = false;
+  bool authority_ = false;
+  bool no_wait_ = false;
+  Duration patience_ = std::chrono::minutes(10);
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_keys() {
+  return std::make_unique<ListKeys>();
+}
+std::unique_ptr<Verb> make_keys_rotate() {
+  return std::make_unique<RotateKeys>();
+}
+
+}  // namespace muster::cli

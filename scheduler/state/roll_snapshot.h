@@ -1,0 +1,24 @@
+#pragma once
+// The roll in a snapshot: the elements of its documents behind the number of their section.
+
+#include <string>
+
+#include "gossip/wire/wire.h"
+#include "scheduler/state/roll_book.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kAdmittedHostElements = 5;
+inline constexpr std::size_t kTicketElements = 10;
+inline constexpr std::size_t kRollKeysElements = 4;
+
+void write_admitted(gossip::Encoder& out, HostId id, const AdmittedHost& host);
+/// Behind the host id.
+AdmittedHost read_admitted(gossip::Reader& in);
+void write_ticket(gossip::Encoder& out, const std::string& key, const Ticket& ticket);
+/// Behind the key.
+Ticket read_ticket(gossip::Reader& in);
+void write_roll_keys(gossip::Encoder& out, const RollKeys& keys);
+RollKeys read_roll_keys(gossip::Reader& in);
+
+}  // namespace muster::scheduler
