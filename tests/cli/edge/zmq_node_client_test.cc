@@ -118,13 +118,12 @@ TEST(NodeClient, AnAgentThatEndsIsNotWaitedFor) {
   std::optional<Node> node;
   node.emplace([&](const gossip::Message&) {
     was_asked = true;
+    was_asked.notify_one();
     return std::vector<std::string>();
   });
   const std::string address = node->ipc();
   std::thread end([&] {
-    while (!was_asked) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    was_asked.wait(false);
     node.reset();
   });
   const auto response = ask(address, std::chrono::minutes(10));
