@@ -65,6 +65,12 @@ void live(sim::World& world) {
 
 }  // namespace
 
+std::string body_of(const gossip::Message& message) {
+  gossip::Reader body = message.body();
+  const std::size_t count = body.size();
+  return gossip::Encoder().array(count).raw(body.rest()).take();
+}
+
 std::vector<std::string> real_messages(std::size_t per_type) {
   std::vector<std::string> messages;
   std::set<std::string> known;
@@ -72,11 +78,12 @@ std::vector<std::string> real_messages(std::size_t per_type) {
   sim::WorldOptions options;
   options.hosts = 5;
   sim::World world(options);
-  world.network().tap = [&](std::uint32_t, std::uint32_t, const std::string& bytes) {
-    const Result<gossip::Message> message = gossip::decode(bytes);
+  world.network().tap = [&](std::uint32_t from, std::uint32_t, const std::string& bytes) {
+    Result<gossip::Message> message = gossip::decode(bytes);
     if (message && of_type[message->envelope().type] < per_type && known.insert(bytes).second) {
       ++of_type[message->envelope().type];
-      messages.push_back(bytes);
+      message->complete(world.id(from));
+      messages.push_back(gossip::encode(message->envelope(), body_of(*message)));
     }
   };
   live(world);

@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "gossip/wire/message.h"
+
 namespace muster::fuzz {
 
+/// The body of a message, encoded by itself.
+std::string body_of(const gossip::Message& message);
+
 /// Whole messages, at most `per_type` of each type, in the order in which they were first said.
-/// The same on every machine.
+/// Each names the host that said it. The same on every machine.
 std::vector<std::string> real_messages(std::size_t per_type = 40);
 
 }  // namespace muster::fuzz

@@ -92,6 +92,11 @@ class BareNode {
     const gossip::Sender sender = sender_of(bytes);
     feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes), {}, sender});
   }
+  /// On the connection of that host, whatever the bytes say.
+  void receive_from(HostId host, std::string bytes) {
+    feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes), {},
+                          {gossip::Sender::Kind::kHost, host}});
+  }
   /// Those hosts are members from now on.
   void vouch(const std::vector<HostId>& hosts) {
     crdt::RowsBody rows;
