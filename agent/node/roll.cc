@@ -167,7 +167,8 @@ void Roll::count(const Known& known, bool is_added) {
   if (known.authority == 0 || known.record.revoked) {
     return;
   }
-  signed_by_[known.authority] += is_added ? 1 : std::size_t(-1);
+  std::size_t& hosts = signed_by_[known.authority];
+  hosts = is_added ? hosts + 1 : hosts - 1;
 }
 
 void Roll::settle(const crdt::HostStore& store, Outbox& outbox) {

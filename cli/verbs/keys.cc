@@ -107,7 +107,7 @@ class RotateKeys final : public Verb {
       return session.fail(reply);
     }
     if (no_wait_) {
-      return done(session, 0, false);
+      return done(session, false);
     }
     return wait(session, args, *before);
   }
@@ -140,7 +140,7 @@ class RotateKeys final : public Verb {
         open = left(*now, args, before);
       }
       if (open == 0) {
-        return done(session, 0, true);
+        return done(session, true);
       }
       if (open != told && waited >= std::chrono::seconds(2)) {
         session.note(std::to_string(open) + (open == 1 ? " host" : " hosts") + " to go");
@@ -154,11 +154,11 @@ class RotateKeys final : public Verb {
                             ": it goes on by itself, see `muster keys`");
   }
 
-  int done(Session& session, int code, bool is_over) const {
+  int done(Session& session, bool is_over) const {
     const std::string what = authority_ ? "authority" : all_ ? "all" : name_;
     if (session.common().is_json) {
       session.out() << rotated_json(what, is_over) << "\n";
-      return code;
+      return 0;
     }
     const std::string subject = authority_ ? "the authority was" : all_ ? "all link keys were"
                                                                         : "the link key of host " +
@@ -166,7 +166,7 @@ class RotateKeys final : public Verb {
     session.out() << printable(is_over ? subject + " replaced"
                                        : "asked for: `muster keys` shows how far it is")
                   << "\n";
-    return code;
+    return 0;
   }
 
   std::string name_;
