@@ -43,13 +43,7 @@ class ClusterTest : public testing::Test {
     }
   }
 
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < world_->size() && !(world_->is_running(host) && seat(host).leads())) {
-      ++host;
-    }
-    return host;
-  }
+  std::uint32_t leader() const { return world_->leader(); }
   bool has_leader() const { return leader() < world_->size(); }
   const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
   const scheduler::State& state() const { return seat(leader()).state(); }

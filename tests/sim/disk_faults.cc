@@ -64,12 +64,8 @@ void DiskFaults::lie(std::uint32_t host) {
 }
 
 const scheduler::Raft* DiskFaults::leaders_raft() const {
-  for (std::uint32_t host = 0; host < world_.size(); ++host) {
-    if (world_.is_running(host) && world_.node(host).seat().leads()) {
-      return world_.node(host).seat().raft();
-    }
-  }
-  return nullptr;
+  const std::uint32_t leader = world_.leader();
+  return leader < world_.size() ? world_.node(leader).seat().raft() : nullptr;
 }
 
 bool DiskFaults::is_quorum_whole() const {

@@ -61,13 +61,7 @@ class Divergence : public testing::TestWithParam<std::uint64_t> {
   }
 
   const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < world_->size() && !(world_->is_running(host) && seat(host).leads())) {
-      ++host;
-    }
-    return host;
-  }
+  std::uint32_t leader() const { return world_->leader(); }
   bool until(const std::function<bool()>& condition) {
     return world_->run_until_true(condition, 90s);
   }

@@ -127,18 +127,12 @@ class HerdRun {
     return world;
   }
 
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < kVoters && !(world_.is_running(host) && world_.node(host).seat().leads())) {
-      ++host;
-    }
-    return host;
-  }
+  std::uint32_t leader() const { return world_.leader(); }
 
   /// Each founder lists so many of all hosts alive, with their rows.
   bool founders_see(std::uint32_t hosts) const {
     for (std::uint32_t founder = 0; founder < kVoters; ++founder) {
-      if (!world_.is_running(founder) || leader() == kVoters) {
+      if (!world_.is_running(founder) || leader() == world_.size()) {
         return false;
       }
       const agent::Node& node = world_.node(founder);

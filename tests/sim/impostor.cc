@@ -99,14 +99,12 @@ void Impostor::plan() {
 }
 
 void Impostor::order(agent::Verb verb, std::string arguments) {
-  for (std::uint32_t host = 0; host < world_.size(); ++host) {
-    if (world_.is_running(host) && world_.node(host).seat().leads()) {
-      agent::Request request;
-      request.verb = verb;
-      request.arguments = std::move(arguments);
-      world_.ask(host, std::move(request));
-      return;
-    }
+  const std::uint32_t leader = world_.leader();
+  if (leader < world_.size()) {
+    agent::Request request;
+    request.verb = verb;
+    request.arguments = std::move(arguments);
+    world_.ask(leader, std::move(request));
   }
 }
 

@@ -47,12 +47,8 @@ class RivalAlarm : public Checker {
 };
 
 const scheduler::State* leaders_state(const World& world) {
-  for (std::uint32_t host = 0; host < world.size(); ++host) {
-    if (world.is_running(host) && world.node(host).seat().leads()) {
-      return &world.node(host).seat().state();
-    }
-  }
-  return nullptr;
+  const std::uint32_t leader = world.leader();
+  return leader < world.size() ? &world.node(leader).seat().state() : nullptr;
 }
 
 }  // namespace

@@ -93,15 +93,9 @@ class RaceRun {
     return world;
   }
 
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < kVoters && !(world_.is_running(host) && world_.node(host).seat().leads())) {
-      ++host;
-    }
-    return host;
-  }
+  std::uint32_t leader() const { return world_.leader(); }
   const scheduler::State* state() const {
-    return leader() < kVoters ? &world_.node(leader()).seat().state() : nullptr;
+    return leader() < world_.size() ? &world_.node(leader()).seat().state() : nullptr;
   }
   const scheduler::Job* job() const {
     return state() == nullptr ? nullptr : state()->job(JobId(submits_->size()));

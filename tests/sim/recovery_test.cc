@@ -76,13 +76,7 @@ class RecoveryTest : public testing::Test {
     return options;
   }
   const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_.node(host).seat(); }
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < kHosts && !(world_.is_running(host) && seat(host).leads())) {
-      ++host;
-    }
-    return host;
-  }
+  std::uint32_t leader() const { return world_.leader(); }
   const scheduler::State& state() const { return seat(leader()).state(); }
   bool is_whole() const {
     return leader() < kHosts && state().hosts().size() == kHosts &&

@@ -66,14 +66,8 @@ class Stage {
     return true;
   }
 
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < kVoters && !(world_.is_running(host) && world_.node(host).seat().leads())) {
-      ++host;
-    }
-    return host;
-  }
-  bool has_leader() const { return leader() < kVoters; }
+  std::uint32_t leader() const { return world_.leader(); }
+  bool has_leader() const { return leader() < world_.size(); }
   const scheduler::State& state() const { return world_.node(leader()).seat().state(); }
   const scheduler::Job* newest() const {
     return has_leader() ? state().job(JobId(submits_->size())) : nullptr;

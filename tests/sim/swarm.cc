@@ -267,13 +267,7 @@ class Swarm {
   }
 
   /// world_.size() when nobody leads.
-  std::uint32_t leader() const {
-    std::uint32_t host = 0;
-    while (host < world_.size() && !(world_.is_running(host) && world_.node(host).seat().leads())) {
-      ++host;
-    }
-    return host;
-  }
+  std::uint32_t leader() const { return world_.leader(); }
 
   void kill_leader() {
     const std::uint32_t host = leader();

@@ -345,6 +345,14 @@ std::optional<HostId> World::owner_of_key(const std::string& key) const {
 }
 
 bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }
+
+std::uint32_t World::leader() const {
+  std::uint32_t host = 0;
+  while (host < size() && !(is_running(host) && node(host).seat().leads())) {
+    ++host;
+  }
+  return host;
+}
 std::uint32_t World::starts(std::uint32_t host) const { return hosts_[host]->life; }
 bool World::is_powered(std::uint32_t host) const { return hosts_[host]->is_powered; }
 bool World::is_frozen(std::uint32_t host) const { return hosts_[host]->is_frozen; }

@@ -158,6 +158,8 @@ class World {
   Instant now() const { return now_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
   bool is_running(std::uint32_t host) const;
+  /// The first running host that leads; size() when none does.
+  std::uint32_t leader() const;
   std::uint32_t starts(std::uint32_t host) const;  ///< Of its agent, so far.
   bool is_powered(std::uint32_t host) const;
   bool is_frozen(std::uint32_t host) const;
