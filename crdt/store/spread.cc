@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "crdt/rows/roll.h"
 #include "gossip/base/check.h"
 
 namespace muster::crdt {
@@ -55,7 +56,8 @@ void Spread::send(const HeldRows& rows, std::vector<RowsMessage>& messages) {
     lacking.clear();
     for (const News& each : waiting) {
       const auto& have_it = *each.have_it;
-      if (each.host != neighbour && std::count(have_it.begin(), have_it.end(), neighbour) == 0) {
+      const bool is_its_own = each.host == neighbour && !is_of_authority(each.field->first);
+      if (!is_its_own && std::count(have_it.begin(), have_it.end(), neighbour) == 0) {
         lacking.push_back(&each);
       }
     }

@@ -1,8 +1,8 @@
 #pragma once
 // Spread: the news that waits to be flooded, and who is known to have it. A part of HostStore. News
 // is a field that changed; what travels is the field as it is when it goes, so that of two changes
-// only the last one costs a message. News that waits goes to each neighbour, except the row's owner
-// and those that sent the same.
+// only the last one costs a message. News that waits goes to each neighbour, except those that sent
+// the same, and the row's owner where it wrote the field itself.
 //
 // Invariants
 // - News waits exactly when a time for it is set, kSpreadDelay at most from when it came.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "crdt/rows/host_state.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::crdt {
@@ -83,6 +84,16 @@ TEST_F(SpreadTest, AnOwnChangeGoesAtOnceAndTakesTheOthersAlong) {
   spread_.send_own(host('x'), {4}, rows_, messages_);
   EXPECT_EQ(sent(), "a1 b1 c2") << "nobody is told its own row";
   EXPECT_EQ(spread_.next_deadline(), kNever);
+}
+
+TEST_F(SpreadTest, TheOwnerHearsWhatTheAuthoritySaysOfIt) {
+  constexpr auto kRoll = static_cast<std::uint32_t>(FieldId::kRoll);
+  hold(host('b'), kRoll, "of the authority");
+  hold(host('b'), 4, "its own");
+  spread_.add(now_, host('b'), kRoll, host('a'));
+  spread_.add(now_, host('b'), 4, host('a'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "b1 c2");
 }
 
 TEST_F(SpreadTest, AFieldThatWasDroppedMeanwhileIsNoNews) {
