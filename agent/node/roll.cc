@@ -268,8 +268,8 @@ void Roll::follow_tickets(const scheduler::RollBook& book, Outbox& outbox) {
 }
 
 const Roll::Known* Roll::find(HostId host) const {
-  const auto found = known_.find(host);
-  return found == known_.end() || !counts(found->second) ? nullptr : &found->second;
+  const Known* known = recent_.find(known_, host);
+  return known == nullptr || !counts(*known) ? nullptr : known;
 }
 
 bool Roll::is_word_of_quorum(gossip::MessageType type) {

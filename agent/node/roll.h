@@ -22,6 +22,7 @@
 #include "crdt/rows/roll.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/recently_found.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transport.h"
@@ -106,7 +107,8 @@ class Roll {
   static constexpr std::size_t kMetMax = 256;
 
   HostId self_;
-  std::map<HostId, Known> known_;
+  std::map<HostId, Known> known_;  ///< Never erased from.
+  mutable RecentlyFound<Known> recent_;
   std::map<std::string, HostId> owners_;  ///< Of the keys that are let in.
   std::set<std::string> tickets_;  ///< Keys that are let in.
   std::uint64_t counts_from_ = 0;

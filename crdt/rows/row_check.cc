@@ -36,12 +36,16 @@ const RowOwner* RowChecker::owner_of(HostId host) const {
 }
 
 void RowChecker::remember(HostId host, RowOwner owner) {
-  if (const auto known = owners_.find(host); known != owners_.end() && owner.key.empty()) {
-    known->second.may_vote = false;  // It was thrown out, or is not known there yet.
+  if (const auto known = owners_.find(host); known != owners_.end()) {
+    if (owner.key.empty()) {
+      known->second.may_vote = false;  // It was thrown out, or is not known there yet.
+    } else {
+      known->second = std::move(owner);
+    }
     return;
   }
-  if (!owner.key.empty() && (owners_.size() < kOwnersMax || owners_.contains(host))) {
-    owners_[host] = std::move(owner);
+  if (!owner.key.empty() && owners_.size() < kOwnersMax) {
+    owners_.emplace(host, std::move(owner));
   }
 }
 
