@@ -403,6 +403,13 @@ void SubmitsKept::at_end(World& world) {
 }
 
 void RowsConverge::at_end(World& world) {
+  for (const std::string& what : amiss(world)) {
+    world.violation(name(), what);
+  }
+}
+
+std::vector<std::string> RowsConverge::amiss(World& world) {
+  std::vector<std::string> amiss;
   const std::set<HostId> revoked = revoked_in(world);
   std::optional<std::uint64_t> digest;
   for (std::uint32_t host = 0; host < world.size(); ++host) {
@@ -411,18 +418,19 @@ void RowsConverge::at_end(World& world) {
     }
     const agent::Node& node = world.node(host);
     if (digest.has_value() && *digest != node.store().digest()) {
-      world.violation(name(), where(host) + " holds other rows than the hosts before it");
+      amiss.push_back(where(host) + " holds other rows than the hosts before it");
     }
     digest = node.store().digest();
     for (const auto& [id, member] : node.membership().members()) {
       const auto position = world.find(id);
       if (position.has_value() && world.is_running(*position) && !revoked.contains(id) &&
           member.state != membership::MemberState::kAlive) {
-        world.violation(name(), where(host) + " sees " + where(*position) + " " +
-                                    std::string(membership::name_of(member.state)));
+        amiss.push_back(where(host) + " sees " + where(*position) + " " +
+                        std::string(membership::name_of(member.state)));
       }
     }
   }
+  return amiss;
 }
 
 void NoFalseVerdict::on_event(World& world, std::uint32_t host, const Event& event) {

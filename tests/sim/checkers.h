@@ -123,6 +123,8 @@ class RowsConverge : public Checker {
  public:
   std::string name() const override { return "rows_converge"; }
   void at_end(World& world) override;
+  /// What does not hold yet, in words.
+  static std::vector<std::string> amiss(World& world);
 };
 
 /// Faults of its own making apart, no running and connected host is called unreachable. For runs

@@ -17,6 +17,8 @@ namespace muster::sim {
 namespace {
 
 constexpr Duration kSettle = std::chrono::seconds(15);
+/// What a traitor said of others, and two different rows of its own, are over so long after.
+constexpr Duration kLiesLast = std::chrono::minutes(1);
 /// Of a quorum that is probably gone for good.
 constexpr Duration kDrainOfLost = std::chrono::seconds(60);
 constexpr Duration kBetweenJobsMin = std::chrono::seconds(1);
@@ -59,11 +61,21 @@ class Swarm {
     world_.run_until(Instant() + length_);
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
     const Duration drain_max = is_lost ? kDrainOfLost : profile_.drain_max;
-    const auto is_quiet = [this] { return are_all_awake() && is_drained(); };
+    // What stands still when the faults stop goes on when its time has come; an agent that gave its
+    // seat up is off for a moment, and then has much to hear.
+    const auto is_quiet = [this] { return world_.are_all_awake() && is_drained(); };
     world_.run_until_true(is_quiet, drain_max);
+    const std::uint64_t starts = world_.all_starts();
     world_.run_for(kSettle);
     // Who came back without its log within that time gets a new seat only some time later.
     world_.run_until_true(is_quiet, drain_max);
+    if (world_.all_starts() != starts) {
+      world_.run_for(kSettle);  // Who left as late as that has only just come back.
+    }
+    if (!Traitor::last_may_vote(profile_)) {
+      const auto agree = [this] { return RowsConverge::amiss(world_).empty(); };
+      world_.run_until_true(agree, kLiesLast);
+    }
     if (!options_.stop_at_violation || world_.violations().empty()) {
       world_.finish();
     }
@@ -86,17 +98,6 @@ class Swarm {
     world.relays_from_hosts = 20;
     world.last_may_vote = Traitor::last_may_vote(options.profile);
     return world;
-  }
-
-  /// What stands still when the faults stop goes on when its time has come; an agent that gave its
-  /// seat up is off for a moment, and then has much to hear.
-  bool are_all_awake() const {
-    for (std::uint32_t host = 0; host < options_.hosts; ++host) {
-      if (world_.is_frozen(host) || !world_.is_running(host)) {
-        return false;
-      }
-    }
-    return true;
   }
 
   bool is_drained() {

@@ -346,6 +346,20 @@ std::optional<HostId> World::owner_of_key(const std::string& key) const {
 
 bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }
 
+bool World::are_all_awake() const {
+  return std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) {
+    return !host->is_frozen && host->node != nullptr;
+  });
+}
+
+std::uint64_t World::all_starts() const {
+  std::uint64_t starts = 0;
+  for (std::uint32_t host = 0; host < size(); ++host) {
+    starts += this->starts(host);
+  }
+  return starts;
+}
+
 std::uint32_t World::leader() const {
   std::uint32_t host = 0;
   while (host < size() && !(is_running(host) && node(host).seat().leads())) {

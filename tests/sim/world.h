@@ -161,6 +161,8 @@ class World {
   /// The first running host that leads; size() when none does.
   std::uint32_t leader() const;
   std::uint32_t starts(std::uint32_t host) const;  ///< Of its agent, so far.
+  std::uint64_t all_starts() const;                ///< Of all agents.
+  bool are_all_awake() const;                      ///< All run, and none stands still.
   bool is_powered(std::uint32_t host) const;
   bool is_frozen(std::uint32_t host) const;
   Instant thawed_at(std::uint32_t host) const;  ///< Instant() = it never stood still.
