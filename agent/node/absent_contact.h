@@ -1,8 +1,9 @@
 #pragma once
 // Hosts that left may come back, and know the link keys of the day they went: who has changed his
-// since then cannot be dialled by them. So whoever leads and has another key than before dials
-// those that left, one after the other; the transport tries the previous key where the new one is
-// refused. OwnKeys'.
+// since then cannot be dialled by them. So every voter that has another key than before dials those
+// that left, one after the other; the transport tries the previous key where the new one is
+// refused. One voter is not enough: who left while the authority was replaced may lack the new
+// record of just that one. OwnKeys'.
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"

@@ -1,6 +1,7 @@
 #include "agent/node/link_rotation.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "gossip/base/check.h"
 
@@ -47,10 +48,14 @@ void LinkRotation::begin(Instant now, crdt::HostStore& store) {
   }
   publish(now, store);
   if (!record_.next_seed.empty()) {
-    step_ = Step::kTold;
-    told_until_ = now + kToldMax;
-    ask_at_ = told_until_;
+    tell(now);
   }
+}
+
+void LinkRotation::tell(Instant now) {
+  step_ = Step::kTold;
+  told_until_ = now + kToldMax;
+  ask_at_ = now + kAskPeriod;
 }
 
 void LinkRotation::publish(Instant now, crdt::HostStore& store) {
@@ -65,6 +70,8 @@ void LinkRotation::publish(Instant now, crdt::HostStore& store) {
   if (const crdt::Field* field = store.field(self_, crdt::FieldId::kLink)) {
     told_version_ = field->version;
   }
+  heard_ = {self_};
+  waits_for_.clear();
 }
 
 void LinkRotation::on_record(const crdt::RollRecord& record, PendingWrites& writes,
@@ -86,16 +93,12 @@ void LinkRotation::write(Step step, PendingWrites& writes, Outbox& outbox) {
   writes.write({WriteOwner::kLink, ++written_}, crdt::Environment::kId, writes_of(record_), outbox);
 }
 
-bool LinkRotation::on_persisted(Instant now, std::uint64_t step, std::set<HostId> peers,
-                                crdt::HostStore& store, Outbox& outbox) {
+bool LinkRotation::on_persisted(Instant now, std::uint64_t step, crdt::HostStore& store,
+                                Outbox& outbox) {
   CHECK(step == written_);
   if (step_ == Step::kMaking) {
-    step_ = Step::kTold;
     publish(now, store);
-    waits_for_ = std::move(peers);
-    waits_for_.erase(self_);
-    told_until_ = now + kToldMax;
-    ask_at_ = waits_for_.empty() ? now : now + kAskPeriod;
+    tell(now);
     return false;
   }
   CHECK(step_ == Step::kTaking);
@@ -110,8 +113,11 @@ bool LinkRotation::on_persisted(Instant now, std::uint64_t step, std::set<HostId
 
 void LinkRotation::on_seen(const std::vector<std::pair<HostId, crdt::RowVersion>>& seen) {
   for (const auto& [host, version] : seen) {
-    if (step_ == Step::kTold && version >= told_version_ && waits_for_.erase(host) != 0 &&
-        waits_for_.empty()) {
+    if (step_ != Step::kTold || version < told_version_) {
+      continue;
+    }
+    heard_.insert(host);
+    if (waits_for_.erase(host) != 0 && waits_for_.empty()) {
       ask_at_ = kLongAgo;
     }
   }
@@ -122,28 +128,50 @@ Instant LinkRotation::next_deadline() const {
   return step_ == Step::kTold ? ask_at_ : is_wished_again ? kLongAgo : kNever;
 }
 
-std::vector<HostId> LinkRotation::tick(Instant now, PendingWrites& writes, Outbox& outbox) {
+template <class Hosts>
+std::set<HostId> LinkRotation::deaf(const Hosts& hosts) const {
+  std::set<HostId> deaf;
+  std::copy_if(hosts.begin(), hosts.end(), std::inserter(deaf, deaf.end()),
+               [&](HostId host) { return !heard_.contains(host); });
+  return deaf;
+}
+
+bool LinkRotation::have_most_heard(const std::vector<HostId>& voters) const {
+  return 2 * deaf(voters).size() < voters.size();
+}
+
+std::vector<HostId> LinkRotation::tick(Instant now, const Audience& audience, PendingWrites& writes,
+                                       Outbox& outbox) {
   if (step_ == Step::kNone && wanted_round_ > record_.round) {
     make(writes, outbox);  // It was wished for once more while the last change was being written.
   }
   if (step_ != Step::kTold) {
     return {};
   }
-  if (!waits_for_.empty() && now < told_until_) {
-    ask_at_ = std::min(now + kAskPeriod, told_until_);
-    return {waits_for_.begin(), waits_for_.end()};
+  const std::set<HostId> deaf_peers = deaf(audience.peers);
+  const bool is_late = now >= told_until_;
+  if (have_most_heard(audience.voters) && (is_late || deaf_peers.empty())) {
+    if (!deaf_peers.empty()) {
+      outbox.emit(Severity::kWarn, "link_key_not_heard",
+                  {{"hosts", std::to_string(deaf_peers.size())},
+                   {"first", deaf_peers.begin()->short_hex()}});
+    }
+    take(writes, outbox);
+    return {};
   }
-  if (!waits_for_.empty()) {
-    outbox.emit(Severity::kWarn, "link_key_not_heard",
-                {{"hosts", std::to_string(waits_for_.size())},
-                 {"first", waits_for_.begin()->short_hex()}});
+  waits_for_ = is_late ? std::set<HostId>() : deaf_peers;
+  if (!have_most_heard(audience.voters)) {
+    waits_for_.merge(deaf(audience.voters));
   }
-  waits_for_.clear();
+  ask_at_ = is_late ? now + kAskVotersPeriod : std::min(now + kAskPeriod, told_until_);
+  return {waits_for_.begin(), waits_for_.end()};
+}
+
+void LinkRotation::take(PendingWrites& writes, Outbox& outbox) {
   record_.previous_seed = std::exchange(record_.seed, std::exchange(record_.next_seed, ""));
   ++record_.serial;
   record_.round = wanted_round_;
   write(Step::kTaking, writes, outbox);
-  return {};
 }
 
 }  // namespace muster::agent

@@ -248,8 +248,7 @@ void Node::on_persisted(Instant now, const Persisted& input) {
       epochs_.on_persisted(now, write.id, gang_agent_);
       return;
     case WriteOwner::kLink:
-      if (admission_.keys().rotation().on_persisted(
-              now, write.id, peers_to_tell(reach(now).known), store_, outbox_)) {
+      if (admission_.keys().rotation().on_persisted(now, write.id, store_, outbox_)) {
         contact_.forget_routes();  // Every connection is over.
         for (const auto& [host, member] : membership_.members()) {
           front_.on_host_gone(reach(now), host);

@@ -58,11 +58,10 @@ std::span<const Node::Waiting> Node::waiting() {
          }
        }},
       {"keys",
-       [](const Node& node) { return node.admission_.keys().next_deadline(node.seat_.leads()); },
+       [](const Node& node) { return node.admission_.keys().next_deadline(node.seat_.is_voter()); },
        [](Node& node, Instant now) {
          for (const crdt::RowsMessage& each :
-              node.admission_.keys().tick(now, node.seat_.leads(), node.membership_, node.store_,
-                                          node.writes_, node.outbox_)) {
+              node.admission_.keys().tick(node.reach(now).known, node.writes_, node.outbox_)) {
            node.send(each.to, gossip::MessageType::kRows, Nonce(), each.body);
          }
        }},

@@ -14,41 +14,41 @@
 
 namespace muster::agent {
 
-Instant OwnKeys::next_deadline(bool leads) const {
+Instant OwnKeys::next_deadline(bool votes) const {
   return std::min(rotation_.next_deadline(),
-                  leads && rotation_.was_changed() ? absent_.next_deadline() : kNever);
+                  votes && rotation_.was_changed() ? absent_.next_deadline() : kNever);
 }
 
-std::vector<crdt::RowsMessage> OwnKeys::tick(Instant now, bool leads,
-                                             const membership::Membership& membership,
-                                             const crdt::HostStore& store, PendingWrites& writes,
+std::vector<crdt::RowsMessage> OwnKeys::tick(const Known& known, PendingWrites& writes,
                                              Outbox& outbox) {
   std::vector<crdt::RowsMessage> messages;
-  if (rotation_.next_deadline() <= now) {
-    for (const HostId host : rotation_.tick(now, writes, outbox)) {
+  if (rotation_.next_deadline() <= known.now) {
+    for (const HostId host : rotation_.tick(known.now, audience_of(known), writes, outbox)) {
       messages.push_back({host, own_row_question(self_)});
     }
   }
-  if (leads && rotation_.was_changed() && absent_.next_deadline() <= now) {
-    if (const HostId host = absent_.next(now, membership); !host.is_zero()) {
-      messages.push_back({host, store.introduction()});
+  if (known.seat.is_voter() && rotation_.was_changed() && absent_.next_deadline() <= known.now) {
+    if (const HostId host = absent_.next(known.now, known.membership); !host.is_zero()) {
+      messages.push_back({host, known.store.introduction()});
     }
   }
   return messages;
 }
 
-std::set<HostId> peers_to_tell(const Known& known) {
-  const crdt::QuorumView quorum = known.seat.known_quorum();
-  std::set<HostId> peers(known.neighbours.begin(), known.neighbours.end());
-  peers.insert(quorum.voters.begin(), quorum.voters.end());
+Audience audience_of(const Known& known) {
+  Audience audience;
+  audience.voters = known.seat.known_quorum().voters;
+  audience.peers = {known.neighbours.begin(), known.neighbours.end()};
+  audience.peers.insert(audience.voters.begin(), audience.voters.end());
   if (const crdt::Field* watched =
           known.store.field(known.options.self, crdt::FieldId::kObservers)) {
     const auto observers =
         crdt::decode_observers(watched->bytes).value_or(std::vector<HostId>());
-    peers.insert(observers.begin(), observers.end());
+    audience.peers.insert(observers.begin(), observers.end());
   }
-  std::erase_if(peers, [&](HostId host) { return !is_reachable(known.membership, host); });
-  return peers;
+  std::erase_if(audience.peers,
+                [&](HostId host) { return !is_reachable(known.membership, host); });
+  return audience;
 }
 
 bool is_leaders_word(const Known& known, const scheduler::RenewAck& ack, HostId from,

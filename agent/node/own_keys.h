@@ -1,6 +1,6 @@
 #pragma once
 // What this host does about link keys by itself: it changes its own when that is wished for, and
-// while it leads it looks for those that were away meanwhile. Admission's.
+// while it votes it looks for those that were away meanwhile. Admission's.
 
 #include <cstdint>
 #include <set>
@@ -28,12 +28,9 @@ class OwnKeys {
 
   LinkRotation& rotation() { return rotation_; }
   const LinkRotation& rotation() const { return rotation_; }
-  Instant next_deadline(bool leads) const;
+  Instant next_deadline(bool votes) const;
   /// Rows to be sent: a body for each of these hosts.
-  std::vector<crdt::RowsMessage> tick(Instant now, bool leads,
-                                      const membership::Membership& membership,
-                                      const crdt::HostStore& store, PendingWrites& writes,
-                                      Outbox& outbox);
+  std::vector<crdt::RowsMessage> tick(const Known& known, PendingWrites& writes, Outbox& outbox);
 
  private:
   HostId self_;
@@ -41,9 +38,8 @@ class OwnKeys {
   AbsentContact absent_;
 };
 
-/// Who is to hear of the next link key before it is used: neighbours, observers and voters that are
-/// reachable.
-std::set<HostId> peers_to_tell(const Known& known);
+/// Who is to hear of the next link key before it is used: neighbours, observers and voters.
+Audience audience_of(const Known& known);
 /// Whether a host's ack is the leader's word: of who may vote, or signed by one for a relay.
 bool is_leaders_word(const Known& known, const scheduler::RenewAck& ack, HostId from, Nonce nonce);
 /// What the seat says to a relay, signed by this host.
