@@ -72,7 +72,7 @@ class Swarm {
     if (world_.all_starts() != starts) {
       world_.run_for(kSettle);  // Who left as late as that has only just come back.
     }
-    if (!Traitor::last_may_vote(profile_)) {
+    if (profile_.has(Fault::kForged)) {
       const auto agree = [this] { return RowsConverge::amiss(world_).empty(); };
       world_.run_until_true(agree, kLiesLast);
     }

@@ -149,7 +149,9 @@ namespace {
 
 /// What the World gave each host at the start, and what Nodes signed since. A host may hold records
 /// of an authority that it has yet to hear of again: which it knew last may not be on its disk.
-bool is_authoritys_word(World& world, HostId owner, const crdt::Field& field) {
+/// What the traitor knows proves nothing to others.
+bool is_authoritys_word(World& world, std::uint32_t holder, HostId owner,
+                        const crdt::Field& field) {
   if (field.version == crdt::RowVersion{Generation(1), Sequence(1)}) {
     return true;
   }
@@ -159,7 +161,8 @@ bool is_authoritys_word(World& world, HostId owner, const crdt::Field& field) {
     return true;
   }
   for (std::uint32_t host = 0; host < world.size(); ++host) {
-    if (!world.is_running(host)) {
+    const bool is_heard = host == holder || world.id(host) != traitor_of(world);
+    if (!is_heard || !world.is_running(host)) {
       continue;
     }
     for (const gossip::AuthorityLink& link : world.node(host).admission().authority().links()) {
@@ -206,7 +209,7 @@ void RowsAreTheirOwners::look(World& world, std::uint32_t host) {
     }
     for (const auto& [id, field] : held.row.fields) {
       if (crdt::is_of_authority(id)) {
-        if (!is_authoritys_word(world, owner, field)) {
+        if (!is_authoritys_word(world, host, owner, field)) {
           return world.violation(name(), "host " + std::to_string(host) + " holds a record of " +
                                              owner.short_hex() + " that nobody made");
         }
