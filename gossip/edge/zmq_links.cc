@@ -93,7 +93,7 @@ void ZmqLinks::send(const Send& send) {
   if (link == links_.end()) {
     return;
   }
-  if (link->second.state == ZmqLink::State::kEnding) {
+  if (link->second.is_over()) {
     ++stats_.dropped_link_ending;
     return;
   }
@@ -161,12 +161,25 @@ ZmqLinks::Links::iterator ZmqLinks::close_idle(Links::iterator link) {
 
 void ZmqLinks::drop(const Endpoint& peer) {
   for (const Channel channel : kLinkChannels) {
+    if (const auto link = links_.find({channel, peer}); link != links_.end()) {
+      drop(link);
+    }
+  }
+}
+
+void ZmqLinks::drop(Links::iterator link) {
+  sockets_.disconnect(link->first.first, link->first.second);
+  dialled_.erase(link->second.id);
+  unsettled_.erase(link->first);
+  links_.erase(link);
+}
+
+void ZmqLinks::give_up(const Endpoint& peer) {
+  for (const Channel channel : kLinkChannels) {
     const auto link = links_.find({channel, peer});
-    if (link != links_.end()) {
-      sockets_.disconnect(link->first.first, link->first.second);
-      dialled_.erase(link->second.id);
-      unsettled_.erase(link->first);
-      links_.erase(link);
+    if (link != links_.end() && !link->second.is_shaking_hands() &&
+        link->second.state != ZmqLink::State::kResting) {
+      drop(link);
     }
   }
 }
@@ -194,6 +207,12 @@ void ZmqLinks::finish(Links::iterator link, LinkLoss loss) {
   ++stats_.links_down;
   pending_.push_back(LinkDown{link->first.second, loss});
   dialled_.erase(link->second.id);
+  if (link->second.has_to_rest) {
+    link->second.state = ZmqLink::State::kResting;
+    link->second.deadline = boot_now() + kRefusedRest;
+    link->second.knock.reset();
+    return;
+  }
   unsettled_.erase(link->first);
   links_.erase(link);
 }
@@ -214,10 +233,11 @@ void ZmqLinks::on_refused(Links::iterator link) {
   link->second.is_refused = !link->second.is_proven;
   ++stats_.refused_by_peer;
   const Endpoint& at = link->first.second;
-  if (options_.previous_link.has_value() && knows_previous_.erase(at) == 0 &&
-      knows_previous_.size() < kExpectedKeysMax) {
+  const bool was_last = !options_.previous_link.has_value() || knows_previous_.erase(at) > 0;
+  if (!was_last && knows_previous_.size() < kExpectedKeysMax) {
     knows_previous_.insert(at);
   }
+  link->second.has_to_rest = link->second.is_refused && was_last;
 }
 
 void ZmqLinks::on_event(Channel channel, const MonitorEvent& event, Instant now) {
@@ -226,13 +246,16 @@ void ZmqLinks::on_event(Channel channel, const MonitorEvent& event, Instant now)
     return;  // Late word of a dial that was dropped.
   }
   ZmqLink& link = found->second;
-  const bool is_ending = link.state == ZmqLink::State::kEnding;
+  const bool is_ending = link.is_over();
   switch (event.kind) {
     case ZMQ_EVENT_CONNECTED:
       if (link.fds.size() >= kLinkFdsMax) {
         link.fds.erase(link.fds.begin());
       }
       link.fds.push_back(event.value);
+      if (link.state == ZmqLink::State::kDialing && !link.knock.has_value()) {
+        link.deadline = now + kHandshakeTimeout;
+      }
       break;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
       on_handshake(found);
@@ -287,11 +310,7 @@ void ZmqLinks::run_timers(Instant now) {
   for (const LinkKey& key : unsettled) {
     const auto link = links_.find(key);
     CHECK(link != links_.end() && link->second.state != ZmqLink::State::kUp);
-    if (link->second.state == ZmqLink::State::kDialing) {
-      look_at_dial(link, now);
-    } else {
-      look_at_end(link, now);
-    }
+    look_at(link, now);
   }
   if (now < idle_look_at_) {
     return;
@@ -301,6 +320,25 @@ void ZmqLinks::run_timers(Instant now) {
     const bool is_idle =
         link->second.state == ZmqLink::State::kUp && now - link->second.used > kLinkIdleMax;
     link = is_idle ? close_idle(link) : std::next(link);
+  }
+}
+
+void ZmqLinks::look_at(Links::iterator link, Instant now) {
+  switch (link->second.state) {
+    case ZmqLink::State::kDialing:
+      look_at_dial(link, now);
+      return;
+    case ZmqLink::State::kEnding:
+      look_at_end(link, now);
+      return;
+    case ZmqLink::State::kResting:
+      if (now >= link->second.deadline) {
+        unsettled_.erase(link->first);
+        links_.erase(link);
+      }
+      return;
+    case ZmqLink::State::kUp:
+      return;
   }
 }
 

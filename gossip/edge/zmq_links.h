@@ -25,13 +25,15 @@ struct ZmqLink {
   enum class State {
     kDialing,  ///< Until the handshake succeeded or `deadline` passed.
     kUp,
-    kEnding,  ///< The connection ended; the knock finds out how.
+    kEnding,   ///< The connection ended; the knock finds out how.
+    kResting,  ///< It was refused, and its end was told; at `deadline` it may be dialled anew.
   };
 
   std::string id;  ///< The dial's routing id.
   State state = State::kDialing;
-  bool is_proven = false;   ///< The handshake succeeded.
-  bool is_refused = false;  ///< The peer said that it does not admit our key.
+  bool is_proven = false;    ///< The handshake succeeded.
+  bool is_refused = false;   ///< The peer said that it does not admit our key.
+  bool has_to_rest = false;  ///< ... and we have no other that it might know.
   Instant deadline = kNever;
   LinkLoss loss = LinkLoss::kTimeout;  ///< What the deadline means.
   /// Connections made to this endpoint since the dial. A dial abandoned just before may still
@@ -39,6 +41,11 @@ struct ZmqLink {
   std::vector<int> fds;
   std::optional<TcpKnock> knock;
   Instant used{};  ///< When it last carried a message, either way.
+
+  /// The peer's kernel took the connection, and the proofs are on their way.
+  bool is_shaking_hands() const { return state == State::kDialing && !fds.empty(); }
+  /// Nothing can be said on it any more.
+  bool is_over() const { return state == State::kEnding || state == State::kResting; }
 };
 
 class ZmqLinks {
@@ -49,7 +56,10 @@ class ZmqLinks {
       : options_(options), admitted_(admitted), sockets_(sockets), stats_(stats) {}
 
   void send(const Send& send);
+  /// What rests may be dialled again.
   void drop(const Endpoint& peer);
+  /// As ZmqTransport::drop().
+  void give_up(const Endpoint& peer);
   void drop_all();
   /// As ZmqTransport's of the same name.
   void expect(const Expect& expect);
@@ -75,6 +85,7 @@ class ZmqLinks {
 
   const LinkKeys* own_keys(const Endpoint& at) const;
   Links::iterator dial(const LinkKey& key);
+  void drop(Links::iterator link);
   bool make_room(Instant now);
   Links::iterator close_idle(Links::iterator link);
   void begin_end(Links::iterator link, Instant now);
@@ -85,6 +96,7 @@ class ZmqLinks {
   void on_refused(Links::iterator link);
   void on_connecter_closed(ZmqLink& link, const Endpoint& peer);
   void run_timers(Instant now);
+  void look_at(Links::iterator link, Instant now);
   void look_at_dial(Links::iterator link, Instant now);
   void look_at_end(Links::iterator link, Instant now);
 

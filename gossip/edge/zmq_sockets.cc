@@ -15,7 +15,7 @@
 namespace muster::gossip {
 namespace {
 
-constexpr int kHandshakeMs = 3000;
+constexpr int kHandshakeMs = static_cast<int>(to_ms(kHandshakeTimeout));
 constexpr int kConnectMs = 1500;
 /// A connection that owes an acknowledgement so long ends (TCP_USER_TIMEOUT). Otherwise the kernel
 /// waits ever longer before it tries again, up to two minutes, and holds what is behind it, long

@@ -266,7 +266,7 @@ void ZmqTransport::reply(const Reply& reply) {
   impl_->reply(reply);
 }
 void ZmqTransport::drop(const DropLink& drop) {
-  impl_->links().drop(drop.peer);
+  impl_->links().give_up(drop.peer);
 }
 void ZmqTransport::admit(const Admit& admit) {
   impl_->admit(admit);

@@ -26,10 +26,9 @@
 // How a link ends:
 //   refused  the peer's kernel answered with a reset and nobody listens (within milliseconds)
 //   reset    an established connection ended but the peer listens: a redial will do
-//   timeout  no connection or no ZeroMQ handshake within kDialTimeout, or silence after an end;
-//   also,
-//            at once, when the handshake was refused: the peer does not admit our key, or has
-//            another one than expected. That is no sign of a dead host.
+//   timeout  no connection within kDialTimeout, no handshake within kHandshakeTimeout, or silence
+//            after an end; also, at once, when the handshake was refused: the peer does not admit
+//            our key, or has another one than expected. That is no sign of a dead host.
 // DropLink is not reported as LinkDown. Messages queued on a link that ends are lost.
 
 #include <cstdint>
@@ -46,8 +45,14 @@
 
 namespace muster::gossip {
 
-/// From the dial to the end of the handshake.
+/// From the dial to a connection.
 inline constexpr Duration kDialTimeout = std::chrono::milliseconds(1500);
+/// From the connection to the end of the handshake. It costs either side half a millisecond of CPU:
+/// who is dialled by many at once takes a while, and who gives up and dials anew makes it longer.
+inline constexpr Duration kHandshakeTimeout = std::chrono::seconds(3);
+/// Who does not admit our key is not dialled again for so long: it may have to hear of us first.
+/// What is said to it meanwhile is dropped. Not so when our previous key is still to be tried.
+inline constexpr Duration kRefusedRest = std::chrono::milliseconds(500);
 /// A link that carried nothing for so long is closed; the next send dials anew. Nobody is told.
 inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
 /// Beyond links_max the link that was idle longest makes room, when it was idle for this at least:
@@ -85,7 +90,7 @@ class ZmqTransport {
     /// Messages one take_inputs() returns at most, so that timers get their turn in a flood.
     std::size_t messages_per_turn = 512;
     /// ... and bytes, or one message.
-    std::size_t bytes_per_turn = 4 << 20;
+    std::size_t bytes_per_turn = 256 << 10;
   };
 
   /// Everything dropped is counted here and nowhere else.
@@ -135,6 +140,7 @@ class ZmqTransport {
 
   void send(const Send& send);
   void reply(const Reply& reply);
+  /// The next send dials anew; but a handshake that is under way goes on.
   void drop(const DropLink& drop);
   /// At most kAdmittedKeysMax keys. The change counts for connections that are there, too. Nobody:
   /// inbound connections of the key that spoke are ended at once, others when they speak; links to
