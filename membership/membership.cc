@@ -62,7 +62,7 @@ void Membership::tick(Instant now) {
   }
   watch_.tick(now);
   fire_timers(now);
-  if (now >= observers_at_) {
+  if (observers_clock_.is_due(now)) {
     refresh_observers(now);
   }
   if (now >= retry_at_) {
@@ -88,7 +88,8 @@ void Membership::finish(Instant now) {
   append(output_.events, watched.events);
   update_storm(now);
   next_deadline_ =
-      std::min({watch_.next_deadline(), observers_at_, retry_at_, storm_.next_deadline()});
+      std::min({watch_.next_deadline(), observers_clock_.deadline(), retry_at_,
+                storm_.next_deadline()});
   if (!timers_.empty()) {
     next_deadline_ = std::min(next_deadline_, timers_.begin()->first);
   }
@@ -168,7 +169,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
     set_state(now, member, MemberState::kAlive, {});
   }
   if (is_new || was_left != member.left || old_rack != member.rack) {
-    observers_at_ = std::min(observers_at_, now + kObserversDelay);
+    observers_clock_.want(now);
   }
   output_.changed.push_back(member.host);
   watch_member(now, member);
@@ -308,7 +309,7 @@ void Membership::evaluate(Instant now, Member& member) {
   judge(now, member, evidence_.tally(member.host, member.start.generation, member.observers));
   if (member.state == MemberState::kUnreachable && now - member.since >= kAbsentAfter) {
     watch_.set_absent(member.host, true);
-    observers_at_ = std::min(observers_at_, now + kObserversDelay);
+    observers_clock_.want(now);
   }
 }
 
@@ -387,7 +388,7 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
   if (before != state) {
     member.since = now;
     watch_.set_absent(member.host, false);
-    observers_at_ = std::min(observers_at_, now + kObserversDelay);
+    observers_clock_.want(now);
   }
   const bool is_overlay =
       before != state &&
@@ -474,11 +475,12 @@ std::vector<Candidate> Membership::candidates(Instant now) const {
 }
 
 void Membership::refresh_observers(Instant now) {
-  observers_at_ = kNever;
+  observers_clock_.chosen();
   std::vector<HostId> chosen = propose_observers(self_, candidates(now));
   Member& own = members_.at(self_);
   if (chosen != own.observers) {
     ++overlay_epoch_;
+    observers_clock_.changed(now);
     own.observers = chosen;
     output_.observers = std::move(chosen);
     output_.changed.push_back(self_);

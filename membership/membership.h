@@ -26,6 +26,7 @@
 #include "membership/codec.h"
 #include "membership/evidence.h"
 #include "membership/member.h"
+#include "membership/observers_clock.h"
 #include "membership/rings.h"
 #include "membership/storm.h"
 #include "membership/watch.h"
@@ -34,9 +35,6 @@ namespace muster::membership {
 
 /// An observer unreachable so long is replaced in the own list.
 inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
-/// Changes of the own observer list wait so long for company: while a cluster boots every join may
-/// move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
-inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
 /// One unreachable member, any, is tried this often, for ever.
 inline constexpr Duration kRetryPeriod = std::chrono::seconds(10);
 /// Observers that are left must agree so long before they judge alone (observers_left.h).
@@ -160,7 +158,7 @@ class Membership {
   Sequence own_sequence_;
 
   std::set<std::pair<Instant, HostId>> timers_;  ///< When to evaluate a member again.
-  Instant observers_at_ = kNever;
+  ObserversClock observers_clock_;
   Instant retry_at_ = kNever;
   Instant last_probed_ = kLongAgo;  ///< By an own observer; min = not since it was reported.
   Instant last_accused_ = kLongAgo;

@@ -18,6 +18,11 @@
 namespace muster::membership {
 
 inline constexpr Duration kAttemptTimeout = std::chrono::milliseconds(250);
+/// A subject that was never heard must be dialled, and lets us in only once it knows us. Where many
+/// meet at once both take their time. So until it answers, for this long at most, an attempt has
+/// longer and the ring is not called: calls would make more dials, and those more silence.
+inline constexpr Duration kFirstContact = std::chrono::seconds(3);
+inline constexpr Duration kFirstAttemptTimeout = std::chrono::seconds(1);
 /// After a refusal or a reset the next attempt follows this fast; also the least distance of two
 /// attempts that events trigger.
 inline constexpr Duration kRedialDelay = std::chrono::milliseconds(100);
@@ -41,6 +46,7 @@ struct SubjectProbe {
   Duration period{0};             ///< T.
   int silent_max = 0;             ///< n: so many silent attempts make a claim.
   bool is_absent = false;         ///< Unreachable for long: says nothing about our own links.
+  Instant met_at = kLongAgo;      ///< First contact is over; a time to come: it has not answered.
 
   // The running round.
   Instant round_at;             ///< When the next round begins; kNever while one runs.

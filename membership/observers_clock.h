@@ -1,0 +1,42 @@
+#pragma once
+// When the own list of observers is chosen anew. Membership's.
+
+#include <algorithm>
+
+#include "gossip/base/time.h"
+
+namespace muster::membership {
+
+/// Changes of the own observer list wait so long for company: while a cluster boots every join may
+/// move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
+inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
+/// ... and twice as long after each change, up to this, until it stayed as it was for so long.
+/// Higher: fewer lists while many come, which names better observers than those they have later.
+inline constexpr Duration kObserversDelayMax = std::chrono::seconds(4);
+inline constexpr Duration kObserversCalm = std::chrono::seconds(10);
+
+class ObserversClock {
+ public:
+  /// Something happened that may change the list.
+  void want(Instant now) {
+    if (now - changed_ > kObserversCalm) {
+      delay_ = kObserversDelay;
+    }
+    at_ = std::min(at_, now + delay_);
+  }
+  bool is_due(Instant now) const { return now >= at_; }
+  Instant deadline() const { return at_; }
+  void chosen() { at_ = kNever; }
+  /// ... and it is another one.
+  void changed(Instant now) {
+    changed_ = now;
+    delay_ = std::min(2 * delay_, kObserversDelayMax);
+  }
+
+ private:
+  Instant at_ = kNever;
+  Instant changed_ = kLongAgo;
+  Duration delay_ = kObserversDelay;
+};
+
+}  // namespace muster::membership
