@@ -99,7 +99,7 @@ Result<TicketLine> ticket_in(std::string_view line) {
   }
   ticket.authority = in.text(kLinkKeyBytes);
   ticket.secret = in.text(kSecretBytes);
-  if (!in.ok() || ticket.secret.size() != kSecretBytes) {
+  if (!in.ok() || ticket.doors.empty() || ticket.secret.size() != kSecretBytes) {
     return broken();
   }
   return ticket;

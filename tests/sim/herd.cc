@@ -25,7 +25,7 @@ constexpr std::uint64_t kHerdCompactEntries = 4096;
 constexpr std::uint64_t kTicketMs = 3'600'000;
 // As agent/edge/join/joiner.h says, which the simulator, knowing no edge, cannot include.
 constexpr Duration kJoinTimeout = std::chrono::seconds(10);
-constexpr Duration kJoinAskAgain = std::chrono::milliseconds(100);
+constexpr Duration kJoinAskAgain = std::chrono::milliseconds(250);
 constexpr Duration kJoinAskAgainMax = std::chrono::milliseconds(1500);
 
 /// One host with a ticket, until it is let in.
@@ -75,7 +75,8 @@ class Newcomer {
     agent::Request request;
     request.verb = agent::Verb::kJoin;
     request.arguments = agent::encode_payload(world.introduction(host_, ticket));
-    for (const std::uint32_t door : doors) {
+    for (std::size_t i = 0; i < (begins_anew ? 1 : doors.size()); ++i) {
+      const std::uint32_t door = doors[(host_ + i) % doors.size()];
       clients_.push_back(world.ask_with_ticket(host_, door, ticket, Nonce(host_ + 1U), request));
       ++said_;
     }

@@ -60,10 +60,8 @@ std::uint64_t number_before(const std::vector<gossip::AuthorityLink>& links,
   return 0;
 }
 
-void ask_all(Conversation& talk) {
-  for (const gossip::TicketLine::Door& door : talk.ticket.doors) {
-    talk.transport->send({door.at, gossip::Channel::kControl, talk.question});
-  }
+void ask(Conversation& talk, const gossip::TicketLine::Door& door) {
+  talk.transport->send({door.at, gossip::Channel::kControl, talk.question});
 }
 
 /// An answer that ends it; nothing while there is none.
@@ -100,16 +98,23 @@ std::optional<Result<JoinInfo>> answer_in(Conversation& talk, gossip::Received& 
 
 Result<JoinInfo> converse(Conversation& talk) {
   const Instant end = boot_now() + kJoinTimeout;
-  Instant ask_at{};
+  ask(talk, talk.ticket.doors[random_number() % talk.ticket.doors.size()]);
   Duration again = kJoinAskAgain;
+  Instant ask_at = boot_now() + again;
+  bool is_first = true;
   while (boot_now() < end) {
     if (boot_now() >= ask_at) {
-      ask_all(talk);
-      ask_at = boot_now() + again;
+      std::for_each(talk.ticket.doors.begin(), talk.ticket.doors.end(),
+                    [&](const gossip::TicketLine::Door& door) { ask(talk, door); });
+      is_first = false;
       again = std::min(2 * again, kJoinAskAgainMax);
+      ask_at = boot_now() + again;
     }
     talk.transport->wait(kReadStep);
     for (gossip::TransportInput& input : talk.transport->take_inputs()) {
+      if (is_first && std::holds_alternative<gossip::LinkDown>(input)) {
+        ask_at = boot_now();
+      }
       if (auto* received = std::get_if<gossip::Received>(&input)) {
         if (auto answer = answer_in(talk, *received)) {
           return *std::move(answer);

@@ -12,9 +12,11 @@
 namespace muster::agent {
 
 inline constexpr Duration kJoinTimeout = std::chrono::seconds(10);
-/// While none of the members answers, all of them are asked again after this, and twice as long
-/// each time up to the second: one that was just founded opens its port in a moment.
-inline constexpr Duration kJoinAskAgain = std::chrono::milliseconds(100);
+/// One of the members is asked first, for each that is asked costs it a handshake, and the leader a
+/// proof. If it does not answer within this, all of them are, again and again, twice as long after
+/// each time up to the second: one that was just founded opens its port in a moment. If it cannot
+/// be reached, they are asked at once.
+inline constexpr Duration kJoinAskAgain = std::chrono::milliseconds(250);
 inline constexpr Duration kJoinAskAgainMax = std::chrono::milliseconds(1500);
 
 /// kInvalid: that is no ticket. kConflict: a member says why it lets nobody in with it.

@@ -40,6 +40,12 @@ TEST(TicketLine, CutOffAnywhereOrMistypedItIsRefused) {
   EXPECT_FALSE(ticket_in(std::string(10'000, 'm')).has_value());
 }
 
+TEST(TicketLine, WithoutAnAddressItIsNone) {
+  TicketLine ticket = sample();
+  ticket.doors.clear();
+  EXPECT_FALSE(ticket_in(to_line(ticket)).has_value());
+}
+
 TEST(TicketLine, SaysWhatIsWrong) {
   EXPECT_NE(ticket_in("muster2.abc").error().text.find("version"), std::string::npos);
   EXPECT_NE(ticket_in("hello").error().text.find("is no ticket"), std::string::npos);
