@@ -201,9 +201,10 @@ void Admission::greet_seeds(const gossip::Envelope& greeting,
     return member != nullptr && member->state == membership::MemberState::kAlive;
   };
   const auto due = seeds_.due(outbox.now(), !cluster_.is_zero(), is_met);
-  const std::string introduction = due.empty() ? "" : store.introduction();
-  for (const gossip::Endpoint& seed : due) {
-    std::string body = introduction;
+  const std::size_t asked = due.empty() ? 0 : greetings_++ % due.size();
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    const gossip::Endpoint& seed = due[i];
+    std::string body = store.introduction(i == asked || cluster_.is_zero());
     if (is_met(seed) && cluster_.is_zero()) {
       crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
       question.want = {*addresses.at(seed)};

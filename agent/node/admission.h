@@ -106,6 +106,7 @@ class Admission {
   HostId self_;
   ClusterId cluster_;
   SeedContact seeds_;
+  std::size_t greetings_ = 0;  ///< Rounds of them. Of each one seed is asked for all that it holds.
   Roll roll_;
   AuthorityBook authority_;
   OwnKeys keys_;

@@ -19,7 +19,7 @@ void Neighbours::choose(Instant now, const membership::Membership& membership,
 
 bool Neighbours::compares_rows_with(HostId host, const membership::Membership& membership) const {
   const membership::Member* member = membership.member(host);
-  return member == nullptr || member->state != membership::MemberState::kAlive ||
+  return member == nullptr || member->state == membership::MemberState::kUnreachable ||
          membership.members().size() <= gossip::kMeshHostsMax ||
          std::binary_search(hosts_.begin(), hosts_.end(), host);
 }

@@ -75,6 +75,7 @@ void SeedContact::on_foreign(const gossip::Endpoint& from, SeedSilence why) {
 void SeedContact::greet_all(Instant now) {
   for (Seed& seed : seeds_) {
     seed.next = now;
+    seed.wait = kRetry;
     seed.is_owed = true;
   }
 }

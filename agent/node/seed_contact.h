@@ -3,6 +3,7 @@
 // for ever, so that an agent started before its seeds finds them, and halves of a split cluster
 // find each other again. People are told which seeds do not answer, and how.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -33,8 +34,10 @@ struct UnmetSeed {
 
 class SeedContact {
  public:
-  /// A seed that has not answered yet is greeted this often ...
+  /// A seed that has not answered yet is greeted again after this, and where somebody listens twice
+  /// as long after each time, up to the second: it may be slow because many greet it.
   static constexpr Duration kRetry = std::chrono::milliseconds(500);
+  static constexpr Duration kRetryMax = std::chrono::seconds(2);
   /// ... and while one was never met, people are told: at first so often,
   static constexpr Duration kTellEarly = std::chrono::seconds(5);
   /// from this age on once a minute,
@@ -60,7 +63,9 @@ class SeedContact {
       const bool met = is_met(seed.endpoint);
       seed.was_met = seed.was_met || met;
       const bool is_done = met && has_cluster;
-      seed.next = now + (is_done ? kRetryKnown : kRetry);
+      seed.next = now + (is_done ? kRetryKnown : seed.wait);
+      const bool may_be_slow = has_cluster && seed.silence != SeedSilence::kRefused;
+      seed.wait = may_be_slow ? std::min(2 * seed.wait, kRetryMax) : kRetry;
       if (std::exchange(seed.is_owed, false) || !is_done) {
         greet.push_back(seed.endpoint);
       }
@@ -87,6 +92,7 @@ class SeedContact {
   struct Seed {
     gossip::Endpoint endpoint;
     Instant next;
+    Duration wait = kRetry;
     bool is_owed = false;  ///< Greeted once more, met or not.
     bool was_met = false;
     SeedSilence silence = SeedSilence::kSilent;

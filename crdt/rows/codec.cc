@@ -12,7 +12,7 @@ using gossip::Reader;
 
 std::string encode(const RowsBody& body) {
   Encoder out;
-  out.array(6).boolean(body.want_all).array(body.want.size());
+  out.array(7).boolean(body.want_all).array(body.want.size());
   for (const HostId& host : body.want) {
     out.id(host);
   }
@@ -25,7 +25,7 @@ std::string encode(const RowsBody& body) {
   for (const RowDigest& digest : body.digests) {
     out.array(2).id(digest.host).u64(digest.digest);
   }
-  out.boolean(body.complete).u64(body.audit);
+  out.boolean(body.complete).u64(body.audit).boolean(body.compares);
   return out.take();
 }
 
@@ -52,6 +52,7 @@ std::optional<RowsBody> decode_rows(Reader in) {
   }
   body.complete = in.boolean();
   body.audit = in.u64();
+  body.compares = in.left() > 0 && in.boolean();
   if (!in.ok()) {
     return std::nullopt;
   }

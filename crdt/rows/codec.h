@@ -30,7 +30,8 @@ struct RowDigest {
   std::uint64_t digest = 0;
 };
 
-/// [want_all, [wanted ids], [[host, full_from, fields]...], [[host, digest]...], has_digests, root]
+/// [want_all, [wanted ids], [[host, full_from, fields]...], [[host, digest]...], complete, audit,
+/// compares]
 struct RowsBody {
   bool want_all = false;     ///< "Send every row you have."
   std::vector<HostId> want;  ///< "Send these rows."
@@ -42,6 +43,9 @@ struct RowsBody {
   /// Digest over all rows of the sender: a receiver that differs answers with its digests. 0 = no
   /// audit.
   std::uint64_t audit = 0;
+  /// `rows` are whole, and differ from what the receiver said it holds: it sends back what it knows
+  /// better.
+  bool compares = false;
 };
 
 std::string encode(const RowsBody& body);

@@ -11,10 +11,13 @@ namespace {
 
 /// Peers whose version we lack; more wait for their next ack.
 constexpr std::size_t kBehindMax = 1024;
+/// Hosts whose last comparison is remembered. Links to more at once compare once more than they had
+/// to.
+constexpr std::size_t kComparedMax = 4096;
 
 /// Each once, however often it was asked for.
 void send_whole(HostId to, const std::vector<HostId>& hosts, const HeldRows& held,
-                std::vector<RowsMessage>& messages) {
+                std::vector<RowsMessage>& messages, bool compares) {
   std::vector<RowOf> rows;
   std::set<HostId> sent;
   for (const HostId& host : hosts) {
@@ -23,7 +26,7 @@ void send_whole(HostId to, const std::vector<HostId>& hosts, const HeldRows& hel
       rows.push_back({host, found->row});
     }
   }
-  append_rows(to, std::move(rows), messages);
+  append_rows(to, std::move(rows), messages, compares);
 }
 
 }  // namespace
@@ -41,32 +44,68 @@ void Audit::note_version(Instant now, HostId host, RowVersion version, const Hel
 void Audit::tick(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
                  std::vector<RowsMessage>& messages) {
   if (now >= audit_at_) {
-    audit_at_ = now + kAuditPeriod;
+    audit_at_ = now + rng_.between(kAuditPeriod / 2, kAuditPeriod * 3 / 2);
     ask_neighbour(rows, neighbours, messages);
   }
   if (now >= meet_at_) {
-    meet_at_ = kNever;
-    ask_newcomers(rows, neighbours, messages);
+    ask_one(now, rows, neighbours, messages);
   }
   ask_behind(now, rows, messages);
 }
 
 void Audit::meet(Instant now, const std::vector<HostId>& newcomers) {
   newcomers_.insert(newcomers.begin(), newcomers.end());
-  meet_at_ = newcomers_.empty() ? kNever : std::min(meet_at_, now + kMeetDelay);
+  meet_at_ = newcomers_.empty() ? meet_at_ : std::min(meet_at_, now + kMeetDelay);
 }
 
-void Audit::ask_newcomers(const HeldRows& rows, const std::vector<HostId>& neighbours,
-                          std::vector<RowsMessage>& messages) {
-  RowsBody question;
-  question.audit = rows.digest();
-  const std::string bytes = encode(question);
-  for (const HostId& host : neighbours) {
-    if (newcomers_.contains(host)) {
-      messages.push_back({host, bytes});
-    }
+bool Audit::take_turn(Instant now, HostId host) {
+  const auto last = compared_.find(host);
+  if (last != compared_.end() && now - last->second < kComparePeriod) {
+    return false;
   }
-  newcomers_.clear();
+  if (now < compares_.ready_at(kComparesASecond)) {
+    return false;
+  }
+  compares_.take(now, kComparesASecond);
+  note_compared(now, host);
+  return true;
+}
+
+void Audit::note_compared(Instant now, HostId host) {
+  if (compared_.size() >= kComparedMax) {
+    std::erase_if(compared_,
+                  [now](const auto& each) { return now - each.second >= kComparePeriod; });
+  }
+  if (compared_.size() < kComparedMax) {
+    compared_.insert_or_assign(host, now);
+  }
+}
+
+void Audit::link_up(Instant now, HostId to, const HeldRows& rows,
+                    std::vector<RowsMessage>& messages) {
+  if (take_turn(now, to)) {
+    send_summary(to, rows, messages);
+  } else if (owed_.size() < kComparedMax) {
+    owed_.insert(to);
+    meet_at_ = std::min(meet_at_, now + kMeetDelay);
+  }
+}
+
+/// Of those that are to be asked: a newcomer that is a neighbour still, else who came too early.
+void Audit::ask_one(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
+                    std::vector<RowsMessage>& messages) {
+  const auto is_neighbour = [&](HostId host) {
+    return std::find(neighbours.begin(), neighbours.end(), host) != neighbours.end();
+  };
+  std::erase_if(newcomers_, [&](HostId host) { return !is_neighbour(host); });
+  std::set<HostId>& asked = newcomers_.empty() ? owed_ : newcomers_;
+  if (!asked.empty()) {
+    RowsBody question;
+    question.audit = rows.digest();
+    messages.push_back({*asked.begin(), encode(question)});
+    asked.erase(asked.begin());
+  }
+  meet_at_ = newcomers_.empty() && owed_.empty() ? kNever : now + kMeetGap;
 }
 
 Instant Audit::next_deadline() const {
@@ -80,7 +119,8 @@ Instant Audit::next_deadline() const {
 void Audit::check_invariants() const {
   CHECK(behind_.size() <= kBehindMax);
   CHECK(!behind_.contains(self_));
-  CHECK(newcomers_.empty() == (meet_at_ == kNever));
+  CHECK((newcomers_.empty() && owed_.empty()) == (meet_at_ == kNever));
+  CHECK(compared_.size() <= kComparedMax && owed_.size() <= kComparedMax);
 }
 
 void Audit::ask_neighbour(const HeldRows& rows, const std::vector<HostId>& neighbours,
@@ -126,8 +166,13 @@ std::vector<RowsBody> Audit::summary(const HeldRows& rows) const {
   return bodies;
 }
 
-std::string Audit::introduction(const HeldRows& rows) const {
-  return encode(summary(rows).back());
+std::string Audit::introduction(const HeldRows& rows, bool asks) const {
+  RowsBody body = summary(rows).back();
+  if (!asks) {
+    body.digests.clear();
+    body.complete = false;
+  }
+  return encode(body);
 }
 
 void Audit::send_summary(HostId to, const HeldRows& rows,
@@ -139,8 +184,11 @@ void Audit::send_summary(HostId to, const HeldRows& rows,
 
 // What others ask.
 
-void Audit::answer(HostId from, const RowsBody& question, const HeldRows& rows,
-                   std::vector<RowsMessage>& messages) const {
+void Audit::answer(Instant now, HostId from, const RowsBody& question, const HeldRows& rows,
+                   std::vector<RowsMessage>& messages) {
+  if (question.complete) {
+    note_compared(now, from);
+  }
   RowsBody reply;
   std::vector<HostId> send;
   if (question.want_all) {
@@ -151,17 +199,39 @@ void Audit::answer(HostId from, const RowsBody& question, const HeldRows& rows,
     send = question.want;
     compare(from, question, rows, reply.want, send);
   }
-  send_whole(from, send, rows, messages);
+  send_whole(from, send, rows, messages, !question.digests.empty());
   if (!reply.want.empty()) {
     messages.push_back({from, encode(reply)});
   }
-  if (question.audit != 0 && question.audit != rows.digest()) {
+  if (question.audit != 0 && question.audit != rows.digest() && take_turn(now, from)) {
     send_summary(from, rows, messages);
   }
 }
 
-/// Of a row that differs either side may know better: it is wanted and sent. Ours nobody knows
-/// better than we do, and the asker's came along with its digests.
+void Audit::tell_better(HostId from, const RowsBody& answer, const HeldRows& rows,
+                        std::vector<RowsMessage>& messages) const {
+  std::vector<RowOf> better;
+  for (const RowOf& theirs : answer.rows) {
+    const HeldRow* mine = answer.compares && theirs.host != from ? rows.find(theirs.host) : nullptr;
+    RowOf back{theirs.host, Row{mine == nullptr ? Generation() : mine->row.full_from, {}}};
+    if (mine == nullptr) {
+      continue;
+    }
+    for (const auto& [id, field] : mine->row.fields) {
+      const auto held = theirs.row.fields.find(id);
+      if (held == theirs.row.fields.end() || held->second < field) {
+        back.row.fields.emplace(id, field);
+      }
+    }
+    if (!back.row.fields.empty()) {
+      better.push_back(std::move(back));
+    }
+  }
+  append_rows(from, std::move(better), messages);
+}
+
+/// A row that differs is sent; who asked sends back what it knows better of it. The asker's own
+/// came along with its digests.
 void Audit::compare(HostId from, const RowsBody& question, const HeldRows& rows,
                     std::vector<HostId>& want, std::vector<HostId>& send) const {
   std::vector<HostId> named;
@@ -172,11 +242,10 @@ void Audit::compare(HostId from, const RowsBody& question, const HeldRows& rows,
     if (mine != nullptr && mine->digest == theirs.digest) {
       continue;
     }
-    if (theirs.host != self_ && theirs.host != from) {
-      want.push_back(theirs.host);
-    }
     if (mine != nullptr) {
       send.push_back(theirs.host);
+    } else if (theirs.host != self_ && theirs.host != from) {
+      want.push_back(theirs.host);
     }
   }
   if (!question.complete) {

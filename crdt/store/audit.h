@@ -8,7 +8,9 @@
 // Whoever is asked answers from what it holds at that moment and remembers nothing. A lost question
 // or answer is not repeated: the next ack, link or audit asks again.
 //
-// Invariant: at most kBehindMax hosts are remembered as behind; the others wait for their next ack.
+// Invariants
+// - At most kBehindMax hosts are remembered as behind; the others wait for their next ack.
+// - Somebody is to be asked exactly when a time for it is set.
 
 #include <cstddef>
 #include <map>
@@ -21,17 +23,28 @@
 #include "crdt/store/held_rows.h"
 #include "crdt/store/rows_message.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/pace.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 
 namespace muster::crdt {
 
+/// On the average: hosts that were started together shall not audit together.
 inline constexpr Duration kAuditPeriod = std::chrono::seconds(10);
 /// How long a flood may take before a version heard of in an ack is asked for.
 inline constexpr Duration kAskDelay = std::chrono::milliseconds(500);
 /// So long after it became a neighbour a host is asked: while it was none, it was told nothing, and
 /// told nothing. Lower: asked while the news that it missed is still on its way.
 inline constexpr Duration kMeetDelay = std::chrono::seconds(1);
+/// Two hosts compare all they hold at most once in this, either's new link counted: what they would
+/// find sooner is on its way in the flood. A link that comes up within is asked about later. Lower:
+/// where links come and go, as at a boot or a heal of many, everything is compared all the time.
+inline constexpr Duration kComparePeriod = std::chrono::seconds(1);
+/// ... and a host so often with all others together, a second's worth at once. After the first of
+/// them little is left to find: what was news is flooded on.
+inline constexpr std::int64_t kComparesASecond = 2;
+/// Hosts that are to be asked, are asked one after the other.
+inline constexpr Duration kMeetGap = std::chrono::milliseconds(250);
 
 class Audit {
  public:
@@ -41,13 +54,18 @@ class Audit {
   void note_version(Instant now, HostId host, RowVersion version, const HeldRows& rows);
   /// These are neighbours now, and were none.
   void meet(Instant now, const std::vector<HostId>& newcomers);
-  /// Digests of everything, and the own row: what the other end of a new link is sent.
-  void send_summary(HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages) const;
-  /// The last message of a summary, for a host whose id is not known yet.
-  std::string introduction(const HeldRows& rows) const;
+  /// A link to this host is new: it is sent digests of everything and the own row, or is asked a
+  /// moment later.
+  void link_up(Instant now, HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages);
+  /// The own row, for a host whose id is not known yet; with the digests of the last message of a
+  /// summary, so that it answers with what differs, or without.
+  std::string introduction(const HeldRows& rows, bool asks) const;
   /// What `from` wants, lacks and has that is different here.
-  void answer(HostId from, const RowsBody& question, const HeldRows& rows,
-              std::vector<RowsMessage>& messages) const;
+  void answer(Instant now, HostId from, const RowsBody& question, const HeldRows& rows,
+              std::vector<RowsMessage>& messages);
+  /// Of rows that `from` has otherwise, the fields that are known better here.
+  void tell_better(HostId from, const RowsBody& answer, const HeldRows& rows,
+                   std::vector<RowsMessage>& messages) const;
 
   /// Asks, where it is time.
   void tick(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
@@ -62,9 +80,13 @@ class Audit {
     Instant ask_at;
   };
 
+  /// Whether all may be compared with this host now; then it is noted.
+  bool take_turn(Instant now, HostId host);
+  void note_compared(Instant now, HostId host);
+  void send_summary(HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages) const;
   void ask_neighbour(const HeldRows& rows, const std::vector<HostId>& neighbours,
                      std::vector<RowsMessage>& messages);
-  void ask_newcomers(const HeldRows& rows, const std::vector<HostId>& neighbours,
+  void ask_one(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
                      std::vector<RowsMessage>& messages);
   void ask_behind(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   std::vector<RowsBody> summary(const HeldRows& rows) const;
@@ -76,7 +98,10 @@ class Audit {
   std::map<HostId, Behind> behind_;
   Instant audit_at_ = Instant{} + kAuditPeriod;
   std::set<HostId> newcomers_;
-  Instant meet_at_ = kNever;  ///< When they are asked.
+  std::set<HostId> owed_;     ///< Hosts whose new link came too early.
+  Instant meet_at_ = kNever;  ///< When the first of both is asked.
+  Pace compares_;
+  std::map<HostId, Instant> compared_;  ///< Of the last kComparePeriod, and some older ones.
 };
 
 }  // namespace muster::crdt

@@ -82,7 +82,7 @@ void HostStore::step(Instant now, Input input) {
                     },
                     [&](const PeerUp& up) {
                       if (up.peer != self_) {
-                        audit_.send_summary(up.peer, rows_, output_.messages);
+                        audit_.link_up(now, up.peer, rows_, output_.messages);
                       }
                     },
                     [&](const NeighboursChanged& changed) { on_neighbours(now, changed); },
@@ -95,7 +95,7 @@ void HostStore::step(Instant now, Input input) {
 
 void HostStore::tick(Instant now) {
   if (now >= publish_at_) {
-    flush_own();
+    flush_own(now);
   }
   spread_.tick(now, rows_, output_.messages);
   audit_.tick(now, rows_, spread_.neighbours(), output_.messages);
@@ -163,13 +163,13 @@ void HostStore::on_publish(Instant now, const Publish& input) {
     publish_at_ = std::min(publish_at_, now + kPublishDelay);
   }
   if (input.urgent && !unsent_.empty()) {
-    flush_own();
+    flush_own(now);
   }
 }
 
-void HostStore::flush_own() {
+void HostStore::flush_own(Instant now) {
   CHECK(!unsent_.empty());
-  spread_.send_own(self_, unsent_, rows_, output_.messages);
+  spread_.send_own(now, self_, unsent_, rows_, output_.messages);
   unsent_.clear();
   publish_at_ = kNever;
   sent_version_ = {generation_, sequence_};
@@ -186,7 +186,7 @@ void HostStore::raise_above(Generation generation, std::string why) {
   output_.raise_above = std::max(output_.raise_above.value_or(Generation()), generation);
 }
 
-void HostStore::see_own_row(const Row& seen) {
+void HostStore::see_own_row(Instant now, const Row& seen) {
   const RowVersion version = seen.version();
   const Field* said = seen.field(FieldId::kIdentity);
   const Field* own = field(self_, FieldId::kIdentity);
@@ -218,13 +218,13 @@ void HostStore::see_own_row(const Row& seen) {
   } else if (is_ahead) {
     emit(Severity::kAlarm, "own_row_ahead", self_,
          "a peer holds sequence " + std::to_string(version.sequence.value()));
-    say_again(own_row, version.sequence);
+    say_again(now, own_row, version.sequence);
   }
 }
 
 /// A restored disk: peers remember a later life of this generation. Everything is said again under
 /// sequences beyond it.
-void HostStore::say_again(HeldRow& own, Sequence beyond) {
+void HostStore::say_again(Instant now, HeldRow& own, Sequence beyond) {
   sequence_ = std::max(sequence_, beyond);
   begin_generation(own.row);
   std::vector<std::uint32_t> said_again;
@@ -239,7 +239,7 @@ void HostStore::say_again(HeldRow& own, Sequence beyond) {
   changed(self_, own, said_again);
   unsent_.insert(said_again.begin(), said_again.end());
   if (!unsent_.empty()) {
-    flush_own();
+    flush_own(now);
   }
 }
 
@@ -268,7 +268,7 @@ void HostStore::on_rows(Instant now, const RowsReceived& input) {
       if (const Field* link = news.row.field(FieldId::kLink)) {
         output_.own_link_seen.emplace_back(input.from, link->version);
       }
-      see_own_row(news.row);
+      see_own_row(now, news.row);
     } else if (!is_news(news)) {
       spread_.note_heard(input.from, news, *row(news.host));
     } else if (fits(news.host, news.row)) {
@@ -278,7 +278,8 @@ void HostStore::on_rows(Instant now, const RowsReceived& input) {
     }
   }
   rows_.write_changed(output_.writes);
-  audit_.answer(input.from, input.body, rows_, output_.messages);
+  audit_.tell_better(input.from, input.body, rows_, output_.messages);
+  audit_.answer(now, input.from, input.body, rows_, output_.messages);
 }
 
 /// Most rows that arrive are copies: this costs no allocation.

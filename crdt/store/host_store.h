@@ -139,8 +139,9 @@ class HostStore {
   std::uint64_t digest() const { return rows_.digest(); }
   /// Highest version of the own row that was sent: what probe acks carry.
   RowVersion own_version() const { return sent_version_; }
-  /// What PeerUp would send, for a seed whose host id is not known yet.
-  std::string introduction() const { return audit_.introduction(rows_); }
+  /// What PeerUp would send, for a seed whose host id is not known yet; or the own row alone, which
+  /// asks for nothing.
+  std::string introduction(bool asks = true) const { return audit_.introduction(rows_, asks); }
 
  private:
   void on_publish(Instant now, const Publish& input);
@@ -151,9 +152,9 @@ class HostStore {
   void recover(const Records& recovered);
   void begin_generation(Row& own);
   Field signed_field(std::uint32_t field, const std::string& bytes) const;
-  void flush_own();
-  void see_own_row(const Row& seen);
-  void say_again(HeldRow& own, Sequence beyond);
+  void flush_own(Instant now);
+  void see_own_row(Instant now, const Row& seen);
+  void say_again(Instant now, HeldRow& own, Sequence beyond);
   void raise_above(Generation generation, std::string why);
 
   bool fits(HostId host, const Row& news) const;

@@ -16,8 +16,10 @@ std::size_t size_bytes(const Row& row) {
   return size;
 }
 
-void append_rows(HostId to, std::vector<RowOf> rows, std::vector<RowsMessage>& messages) {
+void append_rows(HostId to, std::vector<RowOf> rows, std::vector<RowsMessage>& messages,
+                 bool compares) {
   RowsBody body;
+  body.compares = compares;
   std::size_t size = 0;
   for (RowOf& row : rows) {
     size += size_bytes(row.row);

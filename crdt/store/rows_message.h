@@ -24,7 +24,8 @@ std::size_t size_bytes(const Row& row);
 std::size_t size_bytes(const Field& field);
 
 /// Appends `rows` for `to`, in their order, in as many messages as the limits of codec.h want; none
-/// for no rows.
-void append_rows(HostId to, std::vector<RowOf> rows, std::vector<RowsMessage>& messages);
+/// for no rows. `compares`: as RowsBody's.
+void append_rows(HostId to, std::vector<RowOf> rows, std::vector<RowsMessage>& messages,
+                 bool compares = false);
 
 }  // namespace muster::crdt

@@ -8,17 +8,18 @@
 
 namespace muster::crdt {
 
-void Spread::send_own(HostId self, const std::set<std::uint32_t>& fields, const HeldRows& rows,
-                      std::vector<RowsMessage>& messages) {
+void Spread::send_own(Instant now, HostId self, const std::set<std::uint32_t>& fields,
+                      const HeldRows& rows, std::vector<RowsMessage>& messages) {
   for (const std::uint32_t field : fields) {
     waiting_[{self, field}].clear();
   }
-  send(rows, messages);
+  send_at_ = std::min(send_at_, std::max(now, pace_.ready_at(kSpreadsASecond)));
+  tick(now, rows, messages);
 }
 
 void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
   waiting_[{host, field}] = {from};
-  send_at_ = std::min(send_at_, now + kSpreadDelay);
+  send_at_ = std::min(send_at_, std::max(now + kSpreadDelay, pace_.ready_at(kSpreadsASecond)));
 }
 
 void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
@@ -36,7 +37,7 @@ void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
 
 void Spread::tick(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages) {
   if (now >= send_at_) {
-    send(rows, messages);
+    send(now, rows, messages);
   }
 }
 
@@ -46,7 +47,8 @@ void Spread::check_invariants() const {
 
 /// Sends all waiting news, to each neighbour what it is not known to have. Most neighbours lack the
 /// same: what was encoded for the one before is sent again.
-void Spread::send(const HeldRows& rows, std::vector<RowsMessage>& messages) {
+void Spread::send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages) {
+  pace_.take(now, kSpreadsASecond);
   const std::vector<News> waiting = news(rows);
   std::vector<const News*> lacking;
   std::vector<const News*> before;

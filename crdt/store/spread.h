@@ -5,7 +5,8 @@
 // the same, and the row's owner where it wrote the field itself.
 //
 // Invariants
-// - News waits exactly when a time for it is set, kSpreadDelay at most from when it came.
+// - News waits exactly when a time for it is set: kSpreadDelay at most from when it came, or when
+//   the pace allows the next message.
 // - News is of rows that are held: rows are never erased.
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "crdt/store/held_rows.h"
 #include "crdt/store/rows_message.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/pace.h"
 #include "gossip/base/time.h"
 
 namespace muster::crdt {
@@ -26,6 +28,10 @@ namespace muster::crdt {
 /// How long news waits before it travels on. Raised: fewer copies, because neighbours that sent
 /// the same news meanwhile are left out; lowered: a faster flood (a hop costs this much).
 inline constexpr Duration kSpreadDelay = std::chrono::milliseconds(5);
+/// Messages a second to each neighbour, a second's worth at once. What comes faster, as where many
+/// boot or heal, waits and travels together: each message costs either end some 0.1 ms, whatever is
+/// in it. Raised: a storm of changes floods faster and costs more; lowered: the reverse.
+inline constexpr std::int64_t kSpreadsASecond = 8;
 
 class Spread {
  public:
@@ -33,9 +39,10 @@ class Spread {
   void set_neighbours(std::vector<HostId> neighbours) { neighbours_ = std::move(neighbours); }
   const std::vector<HostId>& neighbours() const { return neighbours_; }
 
-  /// News of the own row, which nobody has: it goes at once and takes along all that waits.
-  void send_own(HostId self, const std::set<std::uint32_t>& fields, const HeldRows& rows,
-                std::vector<RowsMessage>& messages);
+  /// News of the own row, which nobody has: it goes at once if the pace allows it, and takes along
+  /// all that waits.
+  void send_own(Instant now, HostId self, const std::set<std::uint32_t>& fields,
+                const HeldRows& rows, std::vector<RowsMessage>& messages);
   /// `from` told a field that was news here; nobody else is known to have it.
   void add(Instant now, HostId host, std::uint32_t field, HostId from);
   /// `from` told `news`, of which `held` is the row as it is now: where the same waits here,
@@ -56,7 +63,7 @@ class Spread {
     const std::vector<HostId>* have_it;
   };
 
-  void send(const HeldRows& rows, std::vector<RowsMessage>& messages);
+  void send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   std::vector<News> news(const HeldRows& rows) const;
   static std::vector<RowOf> rows_of(const std::vector<const News*>& news);
 
@@ -64,6 +71,7 @@ class Spread {
   /// By host and field: the neighbours that are known to have it.
   std::map<std::pair<HostId, std::uint32_t>, std::vector<HostId>> waiting_;
   Instant send_at_ = kNever;
+  Pace pace_;
 };
 
 }  // namespace muster::crdt

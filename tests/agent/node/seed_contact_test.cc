@@ -30,8 +30,16 @@ class SeedContactTest : public ::testing::Test {
   SeedContact contact_{{kOwn, kSeed}, kOwn, now_};
 };
 
-TEST_F(SeedContactTest, AnUnmetSeedIsGreetedTwiceASecondForEver) {
+TEST_F(SeedContactTest, WhereNobodyListensASeedIsGreetedTwiceASecondForEver) {
+  contact_.on_link_down({kSeed, gossip::LinkLoss::kRefused});
   EXPECT_EQ(greetings(60s, true, kUnmet), 120);
+}
+
+TEST_F(SeedContactTest, ASeedThatMayBeSlowIsGreetedMoreAndMoreRarely) {
+  EXPECT_EQ(greetings(3500ms, true, kUnmet), 3) << "at 0, 0.5, 1.5 and 3.5 s";
+  EXPECT_EQ(greetings(60s, true, kUnmet), 30) << "every 2 s, for ever";
+  contact_.greet_all(now_);
+  EXPECT_EQ(greetings(1s, true, kUnmet), 2) << "as at first";
 }
 
 TEST_F(SeedContactTest, AMetSeedIsLeftAloneOnceItToldItsCluster) {

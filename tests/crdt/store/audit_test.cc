@@ -89,20 +89,68 @@ TEST_F(AuditTest, AnAuditIsAnsweredWithDigestsExactlyWhenTheyDiffer) {
   const RowsBody question = only_body();
   EXPECT_EQ(question.audit, rows_.digest());
 
-  const Audit other(host('b'), Rng(2));
-  other.answer(host('a'), question, rows_, messages_);
+  Audit other(host('b'), Rng(2));
+  other.answer(now_, host('a'), question, rows_, messages_);
   EXPECT_TRUE(messages_.empty()) << "the same rows";
-  other.answer(host('a'), question, theirs, messages_);
+  other.answer(now_, host('a'), question, theirs, messages_);
   const RowsBody answer = only_body();
   EXPECT_TRUE(answer.complete);
   ASSERT_EQ(answer.digests.size(), 1U);
   EXPECT_EQ(answer.digests[0].host, host('b'));
 
-  audit_.answer(host('b'), answer, rows_, messages_);
+  audit_.answer(now_, host('b'), answer, rows_, messages_);
   const RowsBody rest = only_body();
   EXPECT_TRUE(rest.want.empty()) << "the other's own row came along";
   ASSERT_EQ(rest.rows.size(), 1U);
   EXPECT_EQ(rest.rows[0].host, host('a'));
+}
+
+TEST_F(AuditTest, OfTwoLinksToOneHostTheSecondIsAskedAboutLater) {
+  hold(rows_, host('a'), 1);
+  audit_.link_up(now_, host('b'), rows_, messages_);
+  EXPECT_TRUE(only_body().complete);
+  audit_.link_up(now_, host('b'), rows_, messages_);
+  EXPECT_TRUE(messages_.empty());
+  EXPECT_EQ(audit_.next_deadline(), now_ + kMeetDelay);
+  pass(kMeetDelay);
+  EXPECT_EQ(only_body().audit, rows_.digest());
+  pass(kMeetGap);
+  EXPECT_TRUE(messages_.empty()) << "once";
+}
+
+TEST_F(AuditTest, OfManyLinksAtOnceMostAreAskedAboutOneAfterTheOther) {
+  hold(rows_, host('a'), 1);
+  for (char letter = 'c'; letter < 'i'; ++letter) {
+    audit_.link_up(now_, host(letter), rows_, messages_);
+  }
+  EXPECT_EQ(messages_.size(), static_cast<std::size_t>(kComparesASecond));
+  messages_.clear();
+  pass(kMeetDelay);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(only_body().audit, rows_.digest());
+    pass(kMeetGap);
+  }
+  EXPECT_TRUE(messages_.empty());
+}
+
+TEST_F(AuditTest, WhoIsSentARowThatDiffersSendsBackWhatItKnowsBetter) {
+  hold(rows_, host('c'), 2);
+  HeldRows theirs;
+  hold(theirs, host('c'), 1);
+  Audit other(host('b'), Rng(2));
+  audit_.link_up(now_, host('b'), rows_, messages_);
+  other.answer(now_, host('a'), only_body(), theirs, messages_);
+  const RowsBody answer = only_body();
+  EXPECT_TRUE(answer.compares);
+  EXPECT_TRUE(answer.want.empty());
+  ASSERT_EQ(answer.rows.size(), 1U);
+  audit_.tell_better(host('b'), answer, rows_, messages_);
+  const RowsBody back = only_body();
+  EXPECT_FALSE(back.compares);
+  ASSERT_EQ(back.rows.size(), 1U);
+  EXPECT_EQ(back.rows[0].row, rows_.find(host('c'))->row);
+  audit_.tell_better(host('b'), back, rows_, messages_);
+  EXPECT_TRUE(messages_.empty()) << "the end of it";
 }
 
 TEST_F(AuditTest, ARowThatIsWantedManyTimesIsSentOnce) {
@@ -110,7 +158,7 @@ TEST_F(AuditTest, ARowThatIsWantedManyTimesIsSentOnce) {
   RowsBody question;
   question.want.assign(1000, host('a'));
   question.digests.assign(1000, {host('a'), 1});
-  audit_.answer(host('b'), question, rows_, messages_);
+  audit_.answer(now_, host('b'), question, rows_, messages_);
   EXPECT_EQ(only_body().rows.size(), 1U);
 }
 

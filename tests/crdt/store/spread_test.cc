@@ -81,8 +81,27 @@ TEST_F(SpreadTest, AnOwnChangeGoesAtOnceAndTakesTheOthersAlong) {
   hold(host('b'), 4, "of a neighbour");
   hold(host('x'), 4, "own");
   spread_.add(now_, host('b'), 4, host('a'));
-  spread_.send_own(host('x'), {4}, rows_, messages_);
+  spread_.send_own(now_, host('x'), {4}, rows_, messages_);
   EXPECT_EQ(sent(), "a1 b1 c2") << "nobody is told its own row";
+  EXPECT_EQ(spread_.next_deadline(), kNever);
+}
+
+TEST_F(SpreadTest, WhatComesFasterThanThePaceTravelsTogether) {
+  for (std::uint32_t field = 1; field <= kSpreadsASecond; ++field) {
+    hold(host('x'), field, "own");
+    spread_.send_own(now_, host('x'), {field}, rows_, messages_);
+    EXPECT_EQ(sent(), "a1 b1 c1");
+  }
+  hold(host('x'), 20, "own");
+  hold(host('y'), 4, "news");
+  spread_.send_own(now_, host('x'), {20}, rows_, messages_);
+  spread_.add(now_, host('y'), 4, host('a'));
+  spread_.check_invariants();
+  EXPECT_EQ(spread_.next_deadline(), now_ + Duration(std::chrono::seconds(1)) / kSpreadsASecond);
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "");
+  pass(Duration(std::chrono::seconds(1)) / kSpreadsASecond);
+  EXPECT_EQ(sent(), "a1 b2 c2");
   EXPECT_EQ(spread_.next_deadline(), kNever);
 }
 
