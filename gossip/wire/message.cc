@@ -31,6 +31,8 @@ class Head {
     // Signed formats may hold what is not negative.
     return mark >= 0xcc && mark <= 0xd3 && big_endian(std::size_t{1} << (mark % 4)) <= most;
   }
+  /// The next number, if it is below 128; other marks are none of ours.
+  unsigned small() { return take(); }
   bool id() {
     const std::optional<std::size_t> size = binary_size(take());
     const bool is_id = (size == 0 || size == HostId::kSizeBytes) && left_.size() >= *size;
@@ -83,6 +85,18 @@ bool begins_as_message(std::string_view bytes) {
   return head.array(kEnvelopeElements) && head.u64_at_most(UINT32_MAX) &&
          head.u64_at_most(UINT8_MAX) && head.id() && head.id() &&
          head.u64_at_most(kGenerationMax) && head.u64_at_most(UINT64_MAX);
+}
+
+bool is_vital(std::string_view bytes) {
+  Head head(bytes);
+  if (!head.array(kEnvelopeElements) || !head.u64_at_most(UINT32_MAX)) {
+    return false;
+  }
+  const auto is_within = [type = head.small()](MessageType first, MessageType last) {
+    return type >= static_cast<unsigned>(first) && type <= static_cast<unsigned>(last);
+  };
+  return is_within(MessageType::kProbe, MessageType::kAccuse) ||
+         is_within(MessageType::kVoteRequest, MessageType::kTimeoutNow);
 }
 
 std::string encode(const Envelope& envelope, std::string_view body) {

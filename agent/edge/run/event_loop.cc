@@ -30,6 +30,13 @@ constexpr std::int64_t kWallClockOffMs = 200;
 constexpr Duration kBacklogQuiet = std::chrono::milliseconds(5);
 constexpr Duration kBacklogMax = std::chrono::milliseconds(250);
 
+/// Signs of life are not kept waiting by the rows that came before them: where those are many, that
+/// would be taken for death.
+bool goes_first(const gossip::TransportInput& input) {
+  const auto* received = std::get_if<gossip::Received>(&input);
+  return received == nullptr || gossip::is_vital(received->bytes);
+}
+
 std::vector<std::string> hosts_of(const Launch& launch, const crdt::AddressBook& addresses) {
   std::vector<std::string> hosts;
   for (const scheduler::Member& member : launch.record.members) {
@@ -165,9 +172,10 @@ void EventLoop::drain_backlog() {
 }
 
 bool EventLoop::take_inputs() {
-  bool has_any = false;
-  for (gossip::TransportInput& input : parts_.transport->take_inputs()) {
-    has_any = true;
+  std::vector<gossip::TransportInput> inputs = parts_.transport->take_inputs();
+  std::stable_partition(inputs.begin(), inputs.end(), goes_first);
+  bool has_any = !inputs.empty();
+  for (gossip::TransportInput& input : inputs) {
     std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
   }
   for (crdt::RowsChecked& rows : parts_.row_check->take_checked()) {

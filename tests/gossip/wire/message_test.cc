@@ -36,6 +36,20 @@ TEST(Message, RoundTrips) {
   EXPECT_TRUE(body.ok());
 }
 
+TEST(Message, WordsOfMembershipAndRaftAreVital) {
+  Envelope envelope = sample();
+  EXPECT_TRUE(is_vital(encode(envelope, sample_body())));
+  envelope.type = MessageType::kAppendReply;
+  EXPECT_TRUE(is_vital(encode(envelope, sample_body())));
+  for (const MessageType type : {MessageType::kRows, MessageType::kRequest, MessageType::kRenew}) {
+    envelope.type = type;
+    EXPECT_FALSE(is_vital(encode(envelope, sample_body())));
+  }
+  EXPECT_FALSE(is_vital(""));
+  EXPECT_FALSE(is_vital(std::string_view("\x97", 1)));
+  EXPECT_FALSE(is_vital("noise"));
+}
+
 TEST(Message, TrailingElementsOfANewerVersionSurviveReEncoding) {
   Envelope envelope = sample();
   envelope.trailing = Encoder().map(1).u64(1).text("new").u64(42).take();
