@@ -19,7 +19,9 @@ void Neighbours::choose(Instant now, const membership::Membership& membership,
 
 bool Neighbours::compares_rows_with(HostId host, const membership::Membership& membership) const {
   const membership::Member* member = membership.member(host);
-  return member == nullptr || member->state == membership::MemberState::kUnreachable ||
+  const bool is_there = member != nullptr && (member->state == membership::MemberState::kAlive ||
+                                              member->state == membership::MemberState::kSuspect);
+  return !is_there ||
          membership.members().size() <= gossip::kMeshHostsMax ||
          std::binary_search(hosts_.begin(), hosts_.end(), host);
 }

@@ -23,7 +23,7 @@ class Neighbours {
   /// Chooses anew, and tells the store when they are others now; stale no more.
   void choose(Instant now, const membership::Membership& membership, crdt::HostStore& store);
   /// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and
-  /// was not lost: commands and renewals would cost a digest of every host a link.
+  /// neither UNREACHABLE nor LEFT: commands and renewals would cost a digest of every host a link.
   bool compares_rows_with(HostId host, const membership::Membership& membership) const;
 
  private:

@@ -167,10 +167,12 @@ std::vector<RowsBody> Audit::summary(const HeldRows& rows) const {
 }
 
 std::string Audit::introduction(const HeldRows& rows, bool asks) const {
-  RowsBody body = summary(rows).back();
-  if (!asks) {
-    body.digests.clear();
-    body.complete = false;
+  if (asks) {
+    return encode(summary(rows).back());
+  }
+  RowsBody body;
+  if (const HeldRow* own = rows.find(self_)) {
+    body.rows.push_back({self_, own->row});
   }
   return encode(body);
 }
@@ -210,13 +212,17 @@ void Audit::answer(Instant now, HostId from, const RowsBody& question, const Hel
 
 void Audit::tell_better(HostId from, const RowsBody& answer, const HeldRows& rows,
                         std::vector<RowsMessage>& messages) const {
+  if (!answer.compares) {
+    return;
+  }
   std::vector<RowOf> better;
+  std::set<HostId> told;
   for (const RowOf& theirs : answer.rows) {
-    const HeldRow* mine = answer.compares && theirs.host != from ? rows.find(theirs.host) : nullptr;
-    RowOf back{theirs.host, Row{mine == nullptr ? Generation() : mine->row.full_from, {}}};
-    if (mine == nullptr) {
+    const HeldRow* mine = rows.find(theirs.host);
+    if (mine == nullptr || theirs.host == from || !told.insert(theirs.host).second) {
       continue;
     }
+    RowOf back{theirs.host, Row{mine->row.full_from, {}}};
     for (const auto& [id, field] : mine->row.fields) {
       const auto held = theirs.row.fields.find(id);
       if (held == theirs.row.fields.end() || held->second < field) {

@@ -5,8 +5,9 @@
 // rows both ways; every kAuditPeriod one random neighbour, and each new one a moment after it
 // became one, is asked whether its digest over everything is ours.
 //
-// Whoever is asked answers from what it holds at that moment and remembers nothing. A lost question
-// or answer is not repeated: the next ack, link or audit asks again.
+// Whoever is asked answers from what it holds at that moment, and remembers only when it compared
+// all with whom. A lost question or answer is not repeated, and an audit that comes before its time
+// (kComparePeriod, kComparesASecond) is not answered: the next ack, link or audit asks again.
 //
 // Invariants
 // - At most kBehindMax hosts are remembered as behind; the others wait for their next ack.
@@ -63,7 +64,8 @@ class Audit {
   /// What `from` wants, lacks and has that is different here.
   void answer(Instant now, HostId from, const RowsBody& question, const HeldRows& rows,
               std::vector<RowsMessage>& messages);
-  /// Of rows that `from` has otherwise, the fields that are known better here.
+  /// Of rows that `from` has otherwise, the fields that are known better here. Of a host that is
+  /// named more than once the first row counts: nobody makes us say a row many times.
   void tell_better(HostId from, const RowsBody& answer, const HeldRows& rows,
                    std::vector<RowsMessage>& messages) const;
 

@@ -137,7 +137,8 @@ class HostStore {
   const std::map<HostId, HeldRow>& rows() const { return rows_.all(); }
   /// Over all rows; two stores that hold the same have the same, 0 when empty.
   std::uint64_t digest() const { return rows_.digest(); }
-  /// Highest version of the own row that was sent: what probe acks carry.
+  /// Highest version of the own row that was given to the flood, which sends it as soon as its pace
+  /// allows: what probe acks carry.
   RowVersion own_version() const { return sent_version_; }
   /// What PeerUp would send, for a seed whose host id is not known yet; or the own row alone, which
   /// asks for nothing.

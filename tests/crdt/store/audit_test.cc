@@ -153,6 +153,15 @@ TEST_F(AuditTest, WhoIsSentARowThatDiffersSendsBackWhatItKnowsBetter) {
   EXPECT_TRUE(messages_.empty()) << "the end of it";
 }
 
+TEST_F(AuditTest, ARowThatIsComparedManyTimesIsSentBackOnce) {
+  hold(rows_, host('c'), 2);
+  RowsBody answer;
+  answer.compares = true;
+  answer.rows.assign(kRowsPerMessageMax, {host('c'), Row()});
+  audit_.tell_better(host('b'), answer, rows_, messages_);
+  EXPECT_EQ(only_body().rows.size(), 1U);
+}
+
 TEST_F(AuditTest, ARowThatIsWantedManyTimesIsSentOnce) {
   hold(rows_, host('a'), 1);
   RowsBody question;
