@@ -46,7 +46,7 @@ struct SubjectProbe {
   Duration period{0};             ///< T.
   int silent_max = 0;             ///< n: so many silent attempts make a claim.
   bool is_absent = false;         ///< Unreachable for long: says nothing about our own links.
-  Instant met_at = kLongAgo;      ///< First contact is over; a time to come: it has not answered.
+  Instant patient_until = kLongAgo;  ///< The end of first contact: its first Ack, or kFirstContact.
 
   // The running round.
   Instant round_at;             ///< When the next round begins; kNever while one runs.

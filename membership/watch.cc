@@ -59,7 +59,7 @@ void Watch::set_subject(Instant now, HostId subject, Generation generation,
     fresh.subject = subject;
     fresh.generation = generation;
     fresh.round_at = now + rng_.between(Duration(0), period);
-    fresh.met_at = now + kFirstContact;
+    fresh.patient_until = now + kFirstContact;
     const auto less = [](const SubjectProbe& left, HostId id) { return left.subject < id; };
     const auto place = std::lower_bound(probes_.begin(), probes_.end(), subject, less);
     probe = &*probes_.insert(place, std::move(fresh));
@@ -114,8 +114,9 @@ void Watch::begin_round(Instant now, SubjectProbe& probe) {
 }
 
 void Watch::send_attempt(Instant now, SubjectProbe& probe) {
-  const Duration timeout = now < probe.met_at ? kFirstAttemptTimeout : kAttemptTimeout;
-  const Nonce nonce = probe.attempt(now, health_.stretch(timeout), rng_);
+  const Duration timeout =
+      now < probe.patient_until ? kFirstAttemptTimeout : health_.stretch(kAttemptTimeout);
+  const Nonce nonce = probe.attempt(now, timeout, rng_);
   output_.messages.push_back({probe.subject, nonce, Probe{}});
 }
 
@@ -252,7 +253,7 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
     return false;
   }
   health_.add_success();
-  probe->met_at = std::min(probe->met_at, now);
+  probe->patient_until = std::min(probe->patient_until, now);
   if (probe->call_nonce != Nonce()) {
     probe->back_off(now);
   }
@@ -402,7 +403,7 @@ void Watch::accuse(const SubjectProbe& probe, ClaimKind kind) {
 }
 
 void Watch::call_ring(Instant now, SubjectProbe& probe) {
-  if (now < probe.call_from || now < probe.met_at || probe.is_absent) {
+  if (now < probe.call_from || now < probe.patient_until || probe.is_absent) {
     return;
   }
   probe.call_from = now + kCallPeriod;

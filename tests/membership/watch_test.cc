@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <map>
 
+#include "membership/observers_clock.h"
+
 namespace muster::membership {
 namespace {
 
@@ -186,6 +188,76 @@ TEST_F(WatchTest, WhoMissesASecondOneLooksAtAllBeforeItAccuses) {
   for (const HostId other : {host(3), host(4), host(5)}) {
     EXPECT_LE(missed - asked_.at(other).at, milliseconds(100));
   }
+}
+
+TEST_F(WatchTest, OneThatWasNeverHeardIsGivenTimeBeforeTheRingIsCalled) {
+  const std::vector<HostId> all{host(1), host(2), host(3), host(4), host(5)};
+  const auto calls = [](const Watch::Output& output) {
+    return std::count_if(output.messages.begin(), output.messages.end(), [](const auto& message) {
+      return std::holds_alternative<Call>(message.body);
+    });
+  };
+  const Instant begun = now_;
+  Instant first = kNever;
+  Instant second = kNever;
+  HostId subject;
+  while (now_ - begun < kFirstContact - milliseconds(10)) {
+    const Watch::Output output = step(all);
+    EXPECT_EQ(calls(output), 0);
+    for (const HostId each : all) {
+      if (is_asked(output, each) && first == kNever) {
+        subject = each;
+        first = now_;
+      } else if (is_asked(output, each) && each == subject && second == kNever) {
+        second = now_;
+      }
+    }
+  }
+  ASSERT_LT(first - begun, kFirstContact - 3 * kAttemptTimeout) << "else it would not call anyhow";
+  EXPECT_EQ(second - first, kFirstAttemptTimeout);
+  std::ptrdiff_t called = 0;
+  while (now_ - begun < 2 * kFirstContact) {
+    called += calls(step(all));
+  }
+  EXPECT_GT(called, 0);
+}
+
+TEST_F(WatchTest, OneThatAnsweredOnceIsGivenNoMoreTimeThanOthers) {
+  while (asked_.empty()) {
+    step({});
+  }
+  const HostId heard = asked_.begin()->first;
+  const Instant from = now_;
+  Instant missed = kNever;
+  Instant called = kNever;
+  while (now_ - from < kFirstContact * 3 && called == kNever) {
+    for (const Outgoing& message : step({heard}).messages) {
+      if (missed == kNever && message.to == heard && std::holds_alternative<Probe>(message.body)) {
+        missed = now_;
+      }
+      called = std::holds_alternative<Call>(message.body) ? now_ : called;
+    }
+  }
+  EXPECT_EQ(called - missed, 2 * kAttemptTimeout);
+}
+
+TEST(ObserversClock, WaitsLongerAfterEachChangeUntilItIsCalm) {
+  ObserversClock clock;
+  Instant now{std::chrono::hours(1)};
+  for (const Duration delay : {kObserversDelay, 2 * kObserversDelay, 4 * kObserversDelay,
+                               kObserversDelayMax, kObserversDelayMax}) {
+    clock.want(now);
+    clock.want(now + milliseconds(1));
+    EXPECT_EQ(clock.deadline(), now + delay);
+    now += delay;
+    EXPECT_TRUE(clock.is_due(now));
+    clock.chosen();
+    EXPECT_FALSE(clock.is_due(now));
+    clock.changed(now);
+  }
+  now += kObserversCalm + milliseconds(1);
+  clock.want(now);
+  EXPECT_EQ(clock.deadline(), now + kObserversDelay);
 }
 
 TEST_F(WatchTest, WhoStoodStillJudgesNobodyForASecond) {
