@@ -102,8 +102,8 @@ std::string encode(const Envelope& envelope, std::string_view body);
 /// without reading the rest. No promise that the rest is well.
 bool begins_as_message(std::string_view bytes);
 
-/// Whether the head names a word of membership or of raft. Such words wait for nothing: they are
-/// short, and whoever answers them late is taken for dead.
+/// Whether the head names a word of membership or of raft. Such words are not kept waiting by
+/// others: whoever answers them late is taken for dead.
 bool is_vital(std::string_view bytes);
 
 /// The only way in for bytes of others. Never throws; kInvalid says why the bytes are no message.

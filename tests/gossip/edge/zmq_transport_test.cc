@@ -209,6 +209,22 @@ TEST(ZmqTransport, ADroppedLinkRedialsCleanlyTwoHundredTimes) {
   EXPECT_EQ(a.transport().stats().dials, 200U);
 }
 
+TEST(ZmqTransport, AHandshakeThatIsUnderWayIsNotGivenUp) {
+  Peer a;
+  RawSocket silent;
+  const Endpoint peer = silent.bind_any();
+  silent.listen_on();
+  a.expect_anything(peer);
+  const auto never = [] { return false; };
+  for (int round = 0; round < 10; ++round) {
+    a.say(peer, "anyone?");
+    turn_until({&a}, never, milliseconds(100));
+    a.transport().drop({peer});
+  }
+  EXPECT_EQ(a.transport().stats().dials, 1U);
+  EXPECT_TRUE(a.downs_.empty());
+}
+
 TEST(ZmqTransport, ALinkDroppedWhileItDialsDoesNotEndTheNextOne) {
   Peer a;
   Peer b;
