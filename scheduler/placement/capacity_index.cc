@@ -1,0 +1,135 @@
+#include "scheduler/placement/capacity_index.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+
+namespace muster::scheduler {
+
+void CapacityIndex::seat(HostNumber number, const std::string& rack) {
+  const std::uint32_t index = index_of(number);
+  CHECK(index <= hosts_.size());
+  if (index == hosts_.size()) {
+    hosts_.emplace_back();
+    hosts_.back().rack = rack;
+    hosts_.back().position = rows_.add(number, rack);
+  } else if (hosts_[index].rack != rack) {
+    hosts_[index].rack = rack;
+    is_laid_out_ = false;
+  }
+}
+
+void CapacityIndex::set(HostNumber number, const HostSpace& space) {
+  CHECK(index_of(number) < hosts_.size());
+  IndexedHost& host = hosts_[index_of(number)];
+  if (host.is_shown && host.space == space) {
+    return;
+  }
+  forget(host);
+  host.space = space;
+  show(number);
+}
+
+void CapacityIndex::hide(HostNumber host) {
+  CHECK(index_of(host) < hosts_.size());
+  forget(hosts_[index_of(host)]);
+}
+
+bool CapacityIndex::is_hidden(HostNumber host) const {
+  return index_of(host) >= hosts_.size() || !hosts_[index_of(host)].is_shown;
+}
+
+const HostSpace* CapacityIndex::space(HostNumber host) const {
+  return is_hidden(host) ? nullptr : &hosts_[index_of(host)].space;
+}
+
+void CapacityIndex::show(HostNumber number) {
+  IndexedHost& host = hosts_[index_of(number)];
+  host.number = classes_.enter(host.space, kinds_.hash(host.space.kind), host.position);
+  host.is_shown = true;
+}
+
+void CapacityIndex::forget(IndexedHost& host) {
+  if (host.is_shown) {
+    classes_.leave(host.number, host.position);
+    host.is_shown = false;
+  }
+}
+
+/// In the order of the hosts' numbers, as if each had been in its rack from the beginning.
+void CapacityIndex::lay_out() {
+  is_laid_out_ = true;
+  classes_ = SpaceClasses();
+  rows_ = RackRows();
+  ranks_.clear();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    IndexedHost& host = hosts_[i];
+    host.position = rows_.add(static_cast<HostNumber>(i), host.rack);
+    if (host.is_shown) {
+      show(static_cast<HostNumber>(i));
+    }
+  }
+}
+
+ShapeRank& CapacityIndex::rank_of(const Shape& shape) {
+  if (!is_laid_out_) {
+    lay_out();
+  }
+  auto found = ranks_.find(shape);
+  if (found == ranks_.end()) {
+    if (ranks_.size() >= kRanksKept) {
+      ranks_.erase(std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
+        return a.second.asked < b.second.asked;
+      }));
+    }
+    found = ranks_.emplace(shape, Ranked{std::make_unique<ShapeRank>(shape), 0}).first;
+  }
+  found->second.asked = ++asked_;
+  found->second.rank->catch_up(kinds_, classes_);
+  return *found->second.rank;
+}
+
+std::vector<std::uint32_t> CapacityIndex::positions_of(std::span<const HostNumber> hosts) const {
+  std::vector<std::uint32_t> positions;
+  for (const HostNumber host : hosts) {
+    if (!is_hidden(host)) {
+      positions.push_back(hosts_[index_of(host)].position);
+    }
+  }
+  return positions;
+}
+
+std::vector<HostShare> CapacityIndex::choose(const Shape& shape,
+                                             std::span<const HostNumber> barred) {
+  ShapeRank& rank = rank_of(shape);
+  return choose_hosts(Fleet{kinds_, classes_, rows_}, rank, positions_of(barred));
+}
+
+std::uint32_t CapacityIndex::most(const Shape& shape, std::span<const HostNumber> barred) {
+  Shape boundless = shape;
+  boundless.units = kUnitsMax;
+  ShapeRank& rank = rank_of(boundless);
+  return most_units(Fleet{kinds_, classes_, rows_}, rank, positions_of(barred));
+}
+
+bool CapacityIndex::says_the_same(const CapacityIndex& other) const {
+  if (hosts_.size() != other.hosts_.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const IndexedHost& mine = hosts_[i];
+    const IndexedHost& its = other.hosts_[i];
+    if (mine.is_shown != its.is_shown || mine.rack != its.rack) {
+      return false;
+    }
+    if (mine.is_shown &&
+        (kinds_.at(mine.space.kind) != other.kinds_.at(its.space.kind) ||
+         mine.space.islands != its.space.islands || mine.space.shared != its.space.shared ||
+         mine.space.cpus != its.space.cpus || mine.space.memory_mb != its.space.memory_mb)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace muster::scheduler

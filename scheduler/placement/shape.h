@@ -1,0 +1,70 @@
+#pragma once
+// A request as placement sees it: what each of its units needs and where they may be. Jobs of one
+// shape are alike to placement, so what is found out for one (its ranking, that it does not fit)
+// holds for all of them. Pure rules over a kind and a space; nothing here knows hosts.
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/placement/host_space.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::uint32_t kUnitsMax = 1U << 20;  ///< Of one job.
+
+/// How close the units of a gang must be.
+enum class Pack : std::uint8_t {
+  kAny = 0,
+  kIsland = 1,  ///< Of each host one island; a gang of one host lies in one island.
+  kHost = 2,
+  kRack = 3,
+};
+
+/// A unit is a GPU, or a part of one, with the CPUs and memory that come with it; or, where no GPU
+/// is asked for, the CPUs and memory of a rank.
+struct Shape {
+  std::uint32_t units = 1;     ///< 1 to kUnitsMax.
+  std::uint32_t per_host = 0;  ///< Exactly so many on each host; 0 = as they fit. Divides `units`.
+  std::uint32_t share = kWholeGpu;  ///< Of a GPU, in thousandths; 0 = no GPU.
+  bool has_own_amounts = false;     ///< Else a GPU's share of the host is given with it.
+  std::uint32_t cpus = 0;           ///< Thousandths a unit.
+  std::uint64_t memory_mb = 0;      ///< A unit.
+  std::vector<std::string> types;   ///< In order of preference; empty = any, and any is as good.
+  std::vector<std::string> labels;  ///< All of them; sorted.
+  std::vector<std::string> not_labels;  ///< None of them; sorted.
+  bool takes_bare_hosts = false;        ///< Hosts without PID namespaces, too.
+  Pack pack = Pack::kAny;
+  auto operator<=>(const Shape&) const = default;
+
+  bool is_for_one_host() const {
+    return pack == Pack::kHost || (pack == Pack::kIsland && per_host == 0);
+  }
+};
+
+/// The place of the kind's GPU type among those that are asked for, 0 = best; nothing = no host of
+/// this kind will do.
+std::optional<std::uint32_t> preference(const Shape& shape, const HostKind& kind);
+
+/// How many units of the shape the space holds, at most shape.units; with `per_host` that or 0. The
+/// kind must be one that will do.
+std::uint32_t units_in(const Shape& shape, const HostKind& kind, const HostSpace& space);
+
+/// The order of spaces for `units` units of the shape (1 <= units <= units_in()): the lowest is
+/// used first. It is the specification of the packing rule, most significant first:
+///  12 bits  GPUs left free on the host: the fullest host that holds it
+///   4 bits  GPUs left in the tightest island that holds it; 15 = no single island does
+///  24 bits  CPUs left, in thousandths
+///  24 bits  memory left, in MB
+/// A number too large for its bits counts as the largest that fits.
+/// Ties: HostSpace, by hash of its content (space_classes.h); then racks and hosts by number.
+std::uint64_t fit_of(const Shape& shape, const HostKind& kind, const HostSpace& space,
+                     std::uint32_t units);
+
+/// CPUs (thousandths) and memory (MB) that a unit gets on a host of this kind.
+std::uint32_t cpus_of_unit(const Shape& shape, const HostKind& kind);
+std::uint64_t memory_of_unit(const Shape& shape, const HostKind& kind);
+
+}  // namespace muster::scheduler

@@ -1,0 +1,79 @@
+#pragma once
+// The classes of hosts that one shape can use, in the order in which it would: by GPU type, by how
+// many units a host of the class holds, and by fit_of(). It follows the births of classes when it
+// is asked, and drops the dead as it meets them; so a change of a host costs the shapes nothing
+// until they are placed. Owned by CapacityIndex; pure.
+//
+// Invariant: after catch_up() each class with hosts that holds a unit is in exactly one level.
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/placement/host_kinds.h"
+#include "scheduler/placement/shape.h"
+#include "scheduler/placement/space_classes.h"
+
+namespace muster::scheduler {
+
+/// Places of a rank beyond two for each class: then it is made anew, without the dead.
+inline constexpr std::size_t kDeadPlacesMax = 1024;
+
+class ShapeRank {
+ public:
+  explicit ShapeRank(Shape shape) : shape_(std::move(shape)) {}
+
+  const Shape& shape() const { return shape_; }
+  void catch_up(const HostKinds& kinds, const SpaceClasses& classes);
+
+  struct Place {
+    std::uint64_t fit = 0;
+    std::uint64_t hash = 0;
+    ClassNumber number{};
+    std::uint32_t life = 0;
+    std::strong_ordering operator<=>(const Place& other) const {
+      const auto by_fit = fit <=> other.fit;
+      return by_fit != std::strong_ordering::equal ? by_fit : hash <=> other.hash;
+    }
+    bool operator==(const Place& other) const = default;
+  };
+  /// A heap: the best place is its front.
+  using Level = std::vector<Place>;
+  /// By the units that a host holds, most first. Levels may hold dead places.
+  using Levels = std::map<std::uint32_t, Level, std::greater<>>;
+  struct Type {
+    std::uint32_t preferred = 0;  ///< preference()
+    std::string name;
+    Levels levels;
+  };
+  /// By HostKinds::type; one that will not do has no levels.
+  std::vector<Type>& types() { return types_; }
+
+  /// The best place of a level that has hosts; drops the dead before it. Nothing = there is none.
+  std::optional<Place> best(const SpaceClasses& classes, Level& level);
+  /// Takes the best place out, for who wants the next one; put() brings it back.
+  void take(Level& level);
+  void put(Level& level, const Place& place);
+  static bool is_live(const SpaceClasses& classes, const Place& place);
+
+ private:
+  void consider(const HostKinds& kinds, const SpaceClasses& classes, ClassNumber number);
+  std::optional<std::uint32_t> preference_of(const HostKinds& kinds, KindNumber kind);
+
+  Shape shape_;
+  std::vector<Type> types_;
+  /// By class: the life under which it is in a level; 0 = it is in none.
+  std::vector<std::uint32_t> held_;
+  /// By kind: preference() + 1; 0 = hosts of it will not do.
+  std::vector<std::uint32_t> preferences_;
+  std::size_t places_ = 0;  ///< In all levels, dead ones among them.
+  std::uint64_t seen_ = 0;  ///< Births up to here.
+  bool is_begun_ = false;
+};
+
+}  // namespace muster::scheduler
