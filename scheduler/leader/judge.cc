@@ -1,6 +1,7 @@
 #include "scheduler/leader/judge.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -66,7 +67,7 @@ std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRe
 
 Judge::Judge(const Turn& turn) : ready_since_(turn.now), last_tick_(turn.now), wake_(turn.now) {
   for (const auto& [host, record] : turn.state.hosts()) {
-    unobserved_.insert(host);
+    look_at(turn, host);
   }
 }
 
@@ -83,15 +84,15 @@ bool Judge::on_touched(const Turn& turn, const Token& token) {
 void Judge::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result) {
   placing_wanted_ = placing_wanted_ || result.capacity_changed;
   if (const auto* registered = std::get_if<entry::Register>(&entry)) {
-    unobserved_.insert(registered->host);
+    look_at(turn, registered->host);
   } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {
-    unobserved_.insert(observed->host);
+    look_at(turn, observed->host);
     wake_at(turn.now);
   } else if (std::holds_alternative<entry::Tick>(entry) ||
              std::holds_alternative<entry::Drain>(entry)) {
     wake_at(turn.now);
-  } else if (std::holds_alternative<entry::Decide>(entry)) {
-    placing_wanted_ = true;
+  } else if (const auto* decided = std::get_if<entry::Decide>(&entry)) {
+    settle(turn, decided->job);
   }
 }
 
@@ -109,8 +110,10 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
   if (woken) {
     wake_ = kNever;
     unjudged_.insert(turn.state.live().begin(), turn.state.live().end());
-    const bool was_lost = proposals.forget_lost(turn.now);
-    placing_wanted_ = placing_wanted_ || was_lost;
+    if (proposals.forget_lost(turn.now)) {
+      settle_lost(turn, proposals);
+      placing_wanted_ = true;
+    }
   }
   observe_hosts(turn, proposals);
   judge_attempts(turn, proposals);
@@ -144,6 +147,7 @@ void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
     const std::optional<entry::Observe> wanted =
         record == nullptr ? std::nullopt : wanted_observe(turn.seen, *record);
     if (!wanted.has_value()) {
+      turn.capacity.bar(turn.state, *host, quiet_.contains(*host));
       host = unobserved_.erase(host);
       placing_wanted_ = true;
       continue;
@@ -160,43 +164,52 @@ void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
   }
 }
 
-/// Hosts that get nothing now: what is still to be observed is not decided upon.
-std::set<HostId> Judge::unplaceable(const Turn& turn) const {
-  std::set<HostId> hosts = unobserved_;
-  hosts.insert(turn.seen.quiet().begin(), turn.seen.quiet().end());
-  return hosts;
+/// What is still to be observed is not decided upon.
+void Judge::look_at(const Turn& turn, const HostId& host) {
+  unobserved_.insert(host);
+  turn.capacity.bar(turn.state, host, true);
+}
+
+void Judge::bar_quiet_voters(const Turn& turn) {
+  if (quiet_ == turn.seen.quiet()) {
+    return;
+  }
+  std::set<HostId> before = turn.seen.quiet();
+  quiet_.swap(before);
+  for (const HostId& host : before) {
+    turn.capacity.bar(turn.state, host, quiet_.contains(host) || unobserved_.contains(host));
+  }
+  for (const HostId& host : quiet_) {
+    turn.capacity.bar(turn.state, host, true);
+  }
 }
 
 void Judge::place_queue(const Turn& turn, Proposals& proposals) {
-  if (!placing_wanted_ || proposals.is_deciding() || turn.state.awaits_hosts()) {
+  bar_quiet_voters(turn);
+  if (!placing_wanted_ || turn.state.awaits_hosts()) {
     return;
   }
   placing_wanted_ = false;
-  if (turn.state.queue().empty()) {
-    return;
-  }
-  FreeGpus free(turn.state, unplaceable(turn));
-  std::optional<LiveGpus> live;  // Counted once something finds no place.
-  std::size_t count = 0;
-  for (const QueueKey& place_in_queue : turn.state.queue()) {
-    const Job& job = *turn.state.job(place_in_queue.job);
-    if (live.has_value() && !live->could_hold(job.spec)) {
+  wake_pending(turn);
+  for (std::optional<JobId> first = turn.pending.first();
+       first.has_value() && turn.capacity.asked_count() < kDecidesMax;
+       first = turn.pending.first()) {
+    const Job& job = *turn.state.job(*first);
+    if (turn.pending.is_blocked(job.id)) {
+      return;
+    }
+    std::optional<Placement> placement = turn.capacity.place(turn.state, job);
+    if (!placement.has_value() && turn.capacity.could_hold(job.spec)) {
+      turn.pending.block(job.id);
+      return;
+    }
+    if (!placement.has_value()) {
+      turn.pending.set_aside(job.id);  // It is first again when its hosts are back.
       continue;
     }
-    std::optional<Placement> placement = place(free, job);
-    if (!placement.has_value()) {
-      if (!live.has_value()) {
-        live.emplace(turn.state);
-      }
-      if (!live->could_hold(job.spec)) {
-        continue;  // It steps aside, and is first again when its hosts are back.
-      }
-      break;
+    if (!may_begin(turn, job)) {
+      return;
     }
-    if (++count > kDecidesMax || !may_begin(turn, job)) {
-      break;
-    }
-    free.take(placement->type, placement->members);
     entry::Decide fact;
     fact.job = job.id;
     fact.attempt = job.attempts + 1;
@@ -205,6 +218,38 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
     fact.deadline = turn.config.reserve_deadline;
     fact.members = std::move(placement->members);
     proposals.propose(turn, fact);
+    turn.pending.hide(job.id);
+    turn.capacity.ask(turn.state, fact.job, std::move(fact.members));
+  }
+}
+
+/// Tries again what can use what became free.
+void Judge::wake_pending(const Turn& turn) {
+  turn.pending.wake_alone();
+  const auto gains = turn.capacity.take_gains();
+  if (!gains.has_value()) {
+    turn.pending.reopen();
+    return;
+  }
+  for (const auto& [kind, space] : *gains) {
+    turn.pending.wake(kind, space);
+  }
+}
+
+/// What was asked for is in the log, or counts as lost.
+void Judge::settle(const Turn& turn, JobId job) {
+  turn.capacity.settle(turn.state, job);
+  turn.pending.show(job);
+  placing_wanted_ = true;
+}
+
+void Judge::settle_lost(const Turn& turn, const Proposals& proposals) {
+  for (const JobId job : turn.capacity.asked()) {
+    entry::Decide fact;
+    fact.job = job;
+    if (proposals.free_at(proposal_name(fact)) <= turn.now) {
+      settle(turn, job);
+    }
   }
 }
 
@@ -247,15 +292,18 @@ void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {
 /// Whether the gang fits on what is free and what it holds itself, `gone` left out.
 bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
                          const Job& job) const {
-  const FreeGpus free(turn.state, unplaceable(turn));
-  std::set<HostId> without = barred_hosts(free, job);
-  without.insert(gone);
-  std::size_t count = 0;
-  for (const MemberRecord& record : attempt.members) {
-    count += without.count(record.member.host) == 0 ? record.member.gpus.size() : 0;
-  }
   const HostRecord* host = turn.state.host(gone);
-  return host != nullptr && count + free.count(host->gpu_type, without) >= job.spec.gpus;
+  if (host == nullptr) {
+    return false;
+  }
+  std::size_t count = turn.capacity.free_for(job, host->gpu_type, std::span(&gone, 1));
+  for (const MemberRecord& record : attempt.members) {
+    const HostId& member = record.member.host;
+    const bool is_left_out = std::any_of(job.left_out.begin(), job.left_out.end(),
+                                         [&](const LeftOut& out) { return out.host == member; });
+    count += member != gone && !is_left_out ? record.member.gpus.size() : 0;
+  }
+  return count >= job.spec.gpus;
 }
 
 void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt& attempt,
@@ -342,8 +390,7 @@ bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, cons
 void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
   const bool is_cut = turn.seen.storm() == StormMode::kPartitionSuspected &&
                       !mutant(SchedulerMutant::kEvictInStorm);
-  if (is_cut ||
-      proposals.free_at(proposal_name(entry)) > turn.now) {
+  if (is_cut || proposals.free_at(proposal_name(entry)) > turn.now) {
     return;  // It is looked at again when that is over.
   }
   const std::int64_t a_second =

@@ -7,9 +7,9 @@
 // A step looks only at what something happened to, and at everything once the moment has come at
 // which time alone changes a judgement.
 //
-// Invariants: what is still to be observed is not placed on; an attempt is in reserved_since_
-// exactly while it is RESERVED. A new leader counts every patience anew: it has not watched longer
-// than it leads.
+// Invariants: what is still to be observed, and voters that are quiet, are barred in Capacity; an
+// attempt is in reserved_since_ exactly while it is RESERVED. A new leader counts every patience
+// anew: it has not watched longer than it leads.
 
 #include <cstddef>
 #include <map>
@@ -26,7 +26,7 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kDecidesMax = 64;    ///< Proposed in one go.
+inline constexpr std::size_t kDecidesMax = 256;   ///< On their way at once.
 inline constexpr std::size_t kObservesMax = 512;  ///< On their way at once.
 /// Gangs stopped and hosts condemned for silence; a tenth of it in StormMode::kPartial, none while
 /// a cut is suspected.
@@ -44,7 +44,7 @@ class Judge {
   /// this leader looked last, and is so no more.
   bool on_touched(const Turn& turn, const Token& token);
   void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
-  void on_host_view(const HostId& host) { unobserved_.insert(host); }
+  void on_host_view(const Turn& turn, const HostId& host) { look_at(turn, host); }
   void on_storm(Instant now) { wake_at(now); }
   void on_voters_quiet(Instant now);
   /// From `when` on time alone may change a judgement.
@@ -58,9 +58,13 @@ class Judge {
 
  private:
   void observe_hosts(const Turn& turn, Proposals& proposals);
-  std::set<HostId> unplaceable(const Turn& turn) const;
+  void look_at(const Turn& turn, const HostId& host);
+  void bar_quiet_voters(const Turn& turn);
   bool may_begin(const Turn& turn, const Job& job);
   void place_queue(const Turn& turn, Proposals& proposals);
+  static void wake_pending(const Turn& turn);
+  void settle(const Turn& turn, JobId job);
+  void settle_lost(const Turn& turn, const Proposals& proposals);
   void judge_attempts(const Turn& turn, Proposals& proposals);
   bool fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
                     const Job& job) const;
@@ -81,10 +85,11 @@ class Judge {
   bool ticks_seldom_ = false;    ///< Since then only tickets have waited for it.
   Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
   std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
+  std::set<HostId> quiet_;       ///< SeenHosts::quiet() as it was when they were barred.
   bool placing_wanted_ = true;
-  Pace evictions_;  ///< What silence ends.
-  Pace retries_;    ///< Jobs placed anew while something looks like a cut, or did.
-  std::set<Token> unjudged_;                 ///< Attempts something happened to.
+  Pace evictions_;            ///< What silence ends.
+  Pace retries_;              ///< Jobs placed anew while something looks like a cut, or did.
+  std::set<Token> unjudged_;  ///< Attempts something happened to.
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
 };
 

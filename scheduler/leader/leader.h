@@ -40,7 +40,7 @@ class Leader {
   void on_order(const Turn& turn, input::ClientOrder& fact);
   void on_roll_met(const Turn& turn, const input::RollMet& fact);
   // What is seen is in `turn.seen`; these say what to look at again.
-  void on_host_view(const HostId& host) { judge_.on_host_view(host); }
+  void on_host_view(const Turn& turn, const HostId& host) { judge_.on_host_view(turn, host); }
   void on_storm(Instant now) { judge_.on_storm(now); }
   void on_voters_quiet(Instant now) { judge_.on_voters_quiet(now); }
   /// An expire timer that was begun now will be due then.

@@ -92,12 +92,6 @@ Instant Proposals::free_at(const std::string& name) const {
   return on_its_way == again_at_.end() ? Instant::min() : on_its_way->second;
 }
 
-bool Proposals::is_deciding() const {
-  const std::string prefix = std::to_string(static_cast<int>(EntryKind::kDecide)) + "/";
-  const auto first = again_at_.lower_bound(prefix);
-  return first != again_at_.end() && first->first.starts_with(prefix);
-}
-
 bool Proposals::is_registering(const HostId& host) {
   const std::string prefix =
       std::to_string(static_cast<int>(EntryKind::kRegister)) + "/" + host.hex() + "/";

@@ -33,7 +33,6 @@ class Proposals {
 
   /// When one of that name may be proposed; Instant::min() = none is on its way.
   Instant free_at(const std::string& name) const;
-  bool is_deciding() const;
   /// Its Register says what is quarantined; an Observe that is made before it is applied, and
   /// logged after it, would write back what was. While it is so, next_look() is no later than the
   /// moment at which that Register counts as lost.

@@ -37,7 +37,11 @@ std::vector<Stop> ends_of_unknown(const State& state, const AgentMessage& messag
 static_assert(StateMachine<Scheduler>);
 
 Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
-    : config_(config), state_(std::move(state)), expire_timers_(config.expire_margin) {
+    : config_(config),
+      state_(std::move(state)),
+      expire_timers_(config.expire_margin),
+      capacity_(state_),
+      pending_(state_) {
   CHECK(config_.validate().has_value());
   expire_timers_.begin_anew(now, state_);
 }
@@ -95,6 +99,14 @@ void Scheduler::check_invariants() const {
   }
   seen_.check_invariants();
   state_.check_invariants();
+  // One host after the other, as entries are applied.
+  CHECK(capacity_.is_right(state_, state_.applied().value()));
+}
+
+void Scheduler::check_everything() const {
+  state_.check_everything();
+  CHECK(capacity_.is_right(state_));
+  CHECK(pending_.is_right(state_));
 }
 
 void Scheduler::on_applied(Instant now, input::Applied& fact) {
@@ -123,6 +135,12 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   output_.admitted.insert(output_.admitted.end(), result.admitted.begin(), result.admitted.end());
   output_.tickets_changed = output_.tickets_changed || result.tickets_changed;
   output_.authority_changed = output_.authority_changed || result.authority_changed;
+  for (const HostId& host : result.hosts_changed) {
+    capacity_.on_changed(state_, host);
+  }
+  for (const JobId job : result.jobs_moved) {
+    pending_.on_changed(state_, job);
+  }
   Instant due = kNever;
   for (const Token& token : result.touched) {
     due = std::min(due, expire_timers_.on_touched(now, state_, token));
@@ -136,6 +154,8 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
 void Scheduler::on_restored(Instant now, input::Restored& fact) {
   lose_leadership();
   state_ = std::move(fact.state);
+  capacity_.begin_anew(state_);
+  pending_.begin_anew(state_);
   expire_timers_.begin_anew(now, state_);
   for (const auto& [host, record] : state_.roll().hosts()) {
     output_.admitted.push_back(host);
@@ -167,6 +187,8 @@ void Scheduler::lose_leadership() {
   last_round_ = leader_->last_round();
   dropped_ += leader_->dropped_count();
   leader_.reset();
+  capacity_.forget_leader(state_);
+  pending_.forget_leader();
 }
 
 void Scheduler::on_agent_message(Instant now, input::AgentMessageReceived& fact) {
@@ -186,7 +208,7 @@ void Scheduler::on_host_view_changed(Instant now, input::HostViewChanged& fact) 
   const HostId host = fact.view.host;
   seen_.on_view(now, std::move(fact.view));
   if (leader_.has_value()) {
-    leader_->on_host_view(host);
+    leader_->on_host_view(turn(now), host);
   }
 }
 

@@ -29,6 +29,8 @@
 #include "scheduler/leader/scheduler_config.h"
 #include "scheduler/leader/seen_hosts.h"
 #include "scheduler/leader/turn.h"
+#include "scheduler/placement/capacity.h"
+#include "scheduler/placement/pending_index.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -49,6 +51,8 @@ class Scheduler {
   Instant next_deadline() const;
   Output take_output();
   void check_invariants() const;
+  /// Everything, in O(state), for tests.
+  void check_everything() const;
 
   /// The replicated state: read model of the CLI and content of snapshots (State::encode).
   const State& state() const { return state_; }
@@ -75,7 +79,9 @@ class Scheduler {
   void on_order(Instant now, input::ClientOrder& fact);
   void lose_leadership();
   Turn turn(Instant now) {
-    return Turn{now, config_, state_, seen_, expire_timers_, output_, wall_clock_.unix_ms(now)};
+    return Turn{now,      config_,        state_,
+                seen_,    expire_timers_, capacity_,
+                pending_, output_,        wall_clock_.unix_ms(now)};
   }
 
   SchedulerConfig config_;
@@ -87,6 +93,8 @@ class Scheduler {
   std::uint64_t last_round_ = 0;  ///< The last context that earlier leaderships used.
   SeenHosts seen_;
   ExpireTimers expire_timers_;
+  Capacity capacity_;
+  PendingIndex pending_;
   std::optional<Leader> leader_;
 };
 

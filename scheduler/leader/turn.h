@@ -7,6 +7,8 @@
 #include "scheduler/leader/outputs.h"
 #include "scheduler/leader/scheduler_config.h"
 #include "scheduler/leader/seen_hosts.h"
+#include "scheduler/placement/capacity.h"
+#include "scheduler/placement/pending_index.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -17,6 +19,8 @@ struct Turn {
   const State& state;
   const SeenHosts& seen;
   const ExpireTimers& expire_timers;
+  Capacity& capacity;
+  PendingIndex& pending;
   SchedulerOutput& output;
   std::int64_t unix_ms = 0;  ///< What entries say of the wall clock.
 };

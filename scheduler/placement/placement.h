@@ -1,15 +1,6 @@
 #pragma once
-// Where a gang goes: all of its GPUs or none, one GPU type, as few hosts as possible.
-// Reads log state only; scores are integers and ties are broken by host id, so that the same
-// log gives the same decisions.
-//
-// Rule: a gang that fits on one host gets the fullest host that fits (best fit). A larger one takes
-// the hosts with the most free GPUs first, whole hosts before broken ones, and its remainder is
-// placed by best fit again. Between GPU types: fewer hosts, then less left over, then the name.
-//
-// The queue is strict: priority, then submission. There is no backfill: a job that does not fit
-// blocks every job behind it, so that a large gang is never starved by small ones. Only one that
-// the hosts that are up could not hold at all steps aside until they could (LiveGpus).
+// What is free and what is up, counted anew by a walk over all hosts and their GPUs: for explain.h
+// and for tests. The leader asks Capacity, which knows without a walk.
 
 #include <map>
 #include <optional>
@@ -21,7 +12,7 @@
 
 namespace muster::scheduler {
 
-/// What is free, by type and host: a working copy, from which several jobs are placed in one go.
+/// What is free, by type and host.
 class FreeGpus {
  public:
   /// Of all hosts that take work, without those in `excluded`. A uuid offered twice counts once,
@@ -40,7 +31,6 @@ class FreeGpus {
   const std::set<HostId>& without_namespaces() const { return without_namespaces_; }
   /// Free GPUs of the type that are not on a host in `without`.
   std::uint32_t count(const std::string& type, const std::set<HostId>& without) const;
-  void take(const std::string& type, const std::vector<Member>& members);
 
  private:
   std::map<std::string, ByHost> types_;
@@ -64,14 +54,6 @@ class LiveGpus {
   };
   std::map<std::string, Count> types_;
 };
-
-struct Placement {
-  std::string type;
-  std::vector<Member> members;  ///< In rank order.
-};
-
-/// Nothing when it does not fit now. Hosts the job must not get are not used.
-std::optional<Placement> place(const FreeGpus& free, const Job& job);
 
 /// The hosts `job` must not get now: those it leaves out, and those that cannot end its ranks.
 std::set<HostId> barred_hosts(const FreeGpus& free, const Job& job);

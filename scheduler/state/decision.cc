@@ -105,6 +105,7 @@ void bind(Step& step, Job& owner, Attempt attempt) {
     }
     step.books.hosts.raise_floor(record.member.host, attempt.token);
     step.books.gpus.grant(attempt.token, record.member);
+    step.result.hosts_changed.push_back(record.member.host);
   }
   owner.attempts = attempt.number;
   owner.current = attempt.token;

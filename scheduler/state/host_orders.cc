@@ -99,6 +99,7 @@ void on_drain(Step& step, const entry::Drain& fact) {
   if (!mutant(SchedulerMutant::kDrainIgnored)) {
     step.books.hosts.drain(fact.host, std::move(drain));
   }
+  step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
   tell(step, Severity::kInfo, "host_drained", fact.host,
        {{"by", fact.by},
@@ -112,6 +113,7 @@ void on_undrain(Step& step, const entry::Undrain& fact) {
     return;
   }
   step.books.hosts.drain(fact.host, std::nullopt);
+  step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
   tell(step, Severity::kInfo, "host_undrained", fact.host, {{"by", fact.by}});
 }
@@ -141,6 +143,7 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
     return;
   }
   step.books.hosts.remove(fact.host);
+  step.result.hosts_changed.push_back(fact.host);
   tell(step, Severity::kInfo, "host_removed", fact.host, {{"name", host->name}, {"by", fact.by}});
 }
 

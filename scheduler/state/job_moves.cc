@@ -49,6 +49,7 @@ Event told_of(const Job& job, std::string cause, const Token& token, LogIndex in
 void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Token& token) {
   Books& books = step.books;
   books.jobs.move(job, event);
+  step.result.jobs_moved.push_back(job.id);
   job.reason = cause;
   books.kept.note(
       job, Transition{job.state, cause, books.cluster_time, step.index, token, step.unix_ms});

@@ -128,6 +128,7 @@ void on_edit(Step& step, const entry::Edit& fact) {
     return;
   }
   step.books.jobs.set_priority(*job, fact.priority);
+  step.result.jobs_moved.push_back(job->id);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,
                                 "job_priority",

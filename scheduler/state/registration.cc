@@ -59,6 +59,7 @@ void on_register(Step& step, const entry::Register& fact) {
     end_earlier_grants(step, fact, changed.is_rebooted);
     step.books.jobs.let_in(fact.host);
   }
+  step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,
                                 "host_registered",
@@ -74,6 +75,7 @@ void on_observe(Step& step, const entry::Observe& fact) {
     step.reject(ErrorCode::kNotFound, "host is not registered");
     return;
   }
+  step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,
                                 "host_observed",

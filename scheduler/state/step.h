@@ -22,6 +22,9 @@ struct ApplyResult {
   std::vector<HostId> admitted;   ///< Hosts whose record changed.
   bool tickets_changed = false;
   bool authority_changed = false;
+  /// Hosts whose record changed, or what is held of their GPUs; some of them perhaps twice.
+  std::vector<HostId> hosts_changed;
+  std::vector<JobId> jobs_moved;  ///< Into or out of the queue, or within it; perhaps twice.
   bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
 };
 

@@ -55,7 +55,7 @@ class OneLeader : public ::testing::Test {
       const std::string bytes = pending.front();
       pending.erase(pending.begin());
       scheduler.step(now, input::Applied{next_index(), bytes});
-      scheduler.state().check_everything();
+      scheduler.check_everything();
     }
   }
   void pass(Duration time) {

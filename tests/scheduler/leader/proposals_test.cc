@@ -15,12 +15,15 @@ using namespace std::chrono_literals;  // NOLINT
 class ProposalsTest : public ::testing::Test {
  protected:
   bool propose(const Entry& entry) {
-    return proposals.propose(Turn{now, config, state, seen, timers, output}, entry);
+    return proposals.propose(Turn{now, config, state, seen, timers, capacity, pending, output},
+                             entry);
   }
 
   Instant now{1h};
   SchedulerConfig config;
   State state;
+  Capacity capacity{state};
+  PendingIndex pending{state};
   SeenHosts seen;
   ExpireTimers timers{config.expire_margin};
   SchedulerOutput output;

@@ -1,6 +1,6 @@
 // Placement and "why" against brute force on small random clusters.
 
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/capacity.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/placement/explain.h"
+#include "scheduler/placement/placement.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {
@@ -16,6 +17,16 @@ namespace {
 using namespace testing;  // NOLINT: the fixture's verbs
 
 constexpr int kClusters = 200;
+
+/// By a capacity that is made anew.
+std::optional<Placement> place_in(const State& state, const Job& job,
+                                  const std::vector<HostId>& barred = {}) {
+  Capacity capacity(state);
+  for (const HostId& host : barred) {
+    capacity.bar(state, host, true);
+  }
+  return capacity.place(state, job);
+}
 
 /// Up to six hosts of two types, some silent, with jobs placed until one does not fit.
 class RandomCluster {
@@ -59,7 +70,7 @@ class RandomCluster {
 
  private:
   void start(JobId id) {
-    const std::optional<Placement> placement = place(FreeGpus(log.state, {}), *log.state.job(id));
+    const std::optional<Placement> placement = place_in(log.state, *log.state.job(id));
     if (placement.has_value()) {
       ASSERT_FALSE(log.decide(id, placement->members).is_none()) << "rejected at apply: overlap";
     }
@@ -102,8 +113,7 @@ TEST(Placement, IsAllOrNothingOnTheFewestHostsOfOneType) {
   for (std::uint64_t seed = 1; seed <= kClusters; ++seed) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     RandomCluster cluster(seed);
-    const std::optional<Placement> placement =
-        place(FreeGpus(cluster.log.state, {}), cluster.job());
+    const std::optional<Placement> placement = place_in(cluster.log.state, cluster.job());
     ASSERT_EQ(placement.has_value(), fits(cluster.free(), cluster.job().spec.gpus));
     if (!placement.has_value()) {
       continue;
@@ -122,9 +132,9 @@ TEST(Placement, SmallGangsTakeTheFullestHostThatFits) {
   log.apply(registration(2, 3));
   log.apply(registration(3, 2));
   const JobId two = log.submit(2);
-  EXPECT_EQ(place(FreeGpus(log.state, {}), *log.state.job(two))->members[0].host, host_id(3));
+  EXPECT_EQ(place_in(log.state, *log.state.job(two))->members[0].host, host_id(3));
   const JobId ten = log.submit(10);
-  const std::optional<Placement> gang = place(FreeGpus(log.state, {}), *log.state.job(ten));
+  const std::optional<Placement> gang = place_in(log.state, *log.state.job(ten));
   ASSERT_EQ(gang->members.size(), 2U);
   EXPECT_EQ(gang->members[0].host, host_id(1)) << "whole hosts first";
   EXPECT_EQ(gang->members[1].host, host_id(3)) << "the rest by best fit";
@@ -136,10 +146,10 @@ TEST(Placement, LeavesOutRefusersAndExcludedHosts) {
   Job job;
   job.spec = spec_of(1);
   job.left_out = {{host_id(1), std::chrono::seconds(60)}};
-  EXPECT_FALSE(place(FreeGpus(log.state, {}), job).has_value());
+  EXPECT_FALSE(place_in(log.state, job).has_value());
   job.left_out.clear();
-  EXPECT_TRUE(place(FreeGpus(log.state, {}), job).has_value());
-  EXPECT_FALSE(place(FreeGpus(log.state, {host_id(1)}), job).has_value());
+  EXPECT_TRUE(place_in(log.state, job).has_value());
+  EXPECT_FALSE(place_in(log.state, job, {host_id(1)}).has_value());
 }
 
 /// The smallest set of jobs whose end makes the waiting one fit: (count, GPUs), over all sets.
@@ -242,14 +252,14 @@ TEST(Placement, AHostWithoutNamespacesTakesOnlyJobsThatSilenceNeverEnds) {
   EXPECT_EQ(log.state.largest_possible("", true), 6U);
   log.run(log.submit(2), {member_of(1, 0, 2)});
   const JobId waits = log.submit(1);
-  EXPECT_FALSE(place(FreeGpus(log.state, {}), *log.state.job(waits)).has_value());
+  EXPECT_FALSE(place_in(log.state, *log.state.job(waits)).has_value());
   EXPECT_TRUE(log.decide(waits, {member_of(2, 0, 1)}).is_none()) << "not checked again at apply";
   EXPECT_NE(why(log.state, waits)->text().find("4 more take only --isolation keep"),
             std::string::npos);
   entry::Submit kept = submission("kept", 4);
   kept.spec.keep_when_isolated = true;
   const Job& job = *log.state.job(log.apply(kept).job);
-  const std::optional<Placement> placement = place(FreeGpus(log.state, {}), job);
+  const std::optional<Placement> placement = place_in(log.state, job);
   ASSERT_TRUE(placement.has_value());
   EXPECT_EQ(placement->members[0].host, host_id(2));
   Result<State> copy = State::decode(log.state.encode());

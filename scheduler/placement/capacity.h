@@ -1,0 +1,98 @@
+#pragma once
+// What placement knows of the fleet: an index of what is free, and one of what the hosts have that
+// are up, whoever holds it. Both follow from the log's state; every voter keeps them beside it, so
+// that a new leader begins with them. A leader adds what is not in the log yet: hosts on which it
+// places nothing for now, and GPUs that it asked for. Owned by Scheduler; pure.
+//
+// A GPU that several hosts offer is counted for the one with the lowest number that takes work.
+// Hosts are numbered as they are met: by id when it begins anew, then as they register.
+//
+// Invariant: on_changed() was said of each host whose record, or whose grants, changed; then both
+// say what they would if they had begun anew (is_right()).
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/placement/capacity_index.h"
+#include "scheduler/placement/gpu_offers.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+struct Placement {
+  std::string type;
+  std::vector<Member> members;  ///< In rank order.
+};
+
+/// What placement is asked for by this job. Its left out hosts are not part of it.
+Shape shape_of(const JobSpec& spec);
+
+/// Hosts on which something became free that are remembered one by one.
+inline constexpr std::size_t kGainsMax = 1024;
+
+class Capacity {
+ public:
+  explicit Capacity(const State& state) { begin_anew(state); }
+
+  /// The state was replaced; nothing is barred or asked for.
+  void begin_anew(const State& state);
+  void on_changed(const State& state, const HostId& host);
+
+  /// Hosts on which something became free since this was called last; nothing = too many to tell,
+  /// or something else of hosts changed than what is free: all is to be tried again.
+  std::optional<std::vector<std::pair<HostKind, HostSpace>>> take_gains();
+
+  // Of a leader.
+  /// Nothing is placed on the host from here on, or it is no longer so. Unknown hosts: remembered.
+  void bar(const State& state, const HostId& host, bool is_barred);
+  /// These GPUs were asked for; they are free for nobody until settle().
+  void ask(const State& state, JobId job, std::vector<Member> members);
+  void settle(const State& state, JobId job);
+  /// Jobs for which something was asked.
+  std::vector<JobId> asked() const;
+  std::size_t asked_count() const { return asked_.size(); }
+  /// The leadership is over.
+  void forget_leader(const State& state);
+
+  /// Nothing when it does not fit now. All of its GPUs or none, of one type.
+  std::optional<Placement> place(const State& state, const Job& job);
+  /// The most GPUs of a type that the job could get now, without these hosts besides.
+  std::uint32_t free_for(const Job& job, const std::string& gpu_type,
+                         std::span<const HostId> without);
+  /// The most GPUs that the hosts which are up have for it, held or not: a job that asks for more
+  /// waits for hosts, however many jobs end.
+  std::uint32_t live_for(const JobSpec& spec);
+  bool could_hold(const JobSpec& spec) { return live_for(spec) >= spec.gpus; }
+
+  /// In O(fleet), for tests; of one host, any number, for every step.
+  bool is_right(const State& state) const;
+  bool is_right(const State& state, std::uint64_t which) const;
+
+ private:
+  Capacity() = default;
+  HostNumber number_of(const HostId& host);
+  void look(const State& state, HostNumber number);
+  bool is_given(const State& state, HostNumber host, const std::string& uuid) const;
+  std::vector<std::string> free_gpus(const State& state, HostNumber number) const;
+  std::optional<HostSpace> free_space(const State& state, HostNumber number, KindNumber kind) const;
+  std::vector<HostNumber> numbers_of(const Job& job, std::span<const HostId> more) const;
+  std::vector<Member> members(const State& state, const std::vector<HostShare>& shares) const;
+  void look_at(const State& state, const std::vector<Member>& members);
+
+  CapacityIndex free_;
+  CapacityIndex live_;
+  GpuOffers offers_;
+  std::map<HostId, HostNumber> numbers_;
+  std::vector<HostId> hosts_;  ///< By number.
+  std::set<HostId> barred_;
+  std::map<JobId, std::vector<Member>> asked_;
+  std::set<std::string> asked_gpus_;
+  std::set<HostNumber> gained_;
+  bool is_other_ = true;  ///< More changed than `gained_` says.
+};
+
+}  // namespace muster::scheduler
