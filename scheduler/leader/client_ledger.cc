@@ -30,17 +30,6 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   return one == other ? "" : "other options";
 }
 
-/// Of the hosts that have not left.
-std::set<std::string> gpu_types(const State& state) {
-  std::set<std::string> types;
-  for (const auto& [id, host] : state.hosts()) {
-    if (host.verdict != Verdict::kLeft && !host.is_removed && !host.gpus.empty()) {
-      types.insert(host.gpu_type);
-    }
-  }
-  return types;
-}
-
 /// The first few, for one line.
 std::string listed(const std::set<std::string>& types) {
   constexpr std::size_t kNamedMax = 8;
@@ -84,7 +73,7 @@ std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) 
       (is_young && turn.seen.has_unregistered(turn.state))) {
     return "";
   }
-  if (const std::set<std::string> types = gpu_types(turn.state);
+  if (const std::set<std::string> types = turn.state.host_lists().gpu_types();
       !spec.gpu_type.empty() && !types.contains(spec.gpu_type)) {
     return "no host has GPUs of type " + spec.gpu_type + "; there are: " + listed(types);
   }

@@ -87,7 +87,9 @@ void Judge::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& 
     look_at(turn, registered->host);
   } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {
     look_at(turn, observed->host);
-    wake_at(turn.now);
+    unjudged_hosts_.insert(observed->host);
+    const std::vector<Token> tokens = turn.state.tokens_on(observed->host);
+    unjudged_.insert(tokens.begin(), tokens.end());
   } else if (std::holds_alternative<entry::Tick>(entry) ||
              std::holds_alternative<entry::Drain>(entry)) {
     wake_at(turn.now);
@@ -110,6 +112,8 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
   if (woken) {
     wake_ = kNever;
     unjudged_.insert(turn.state.live().begin(), turn.state.live().end());
+    const std::set<HostId>& unreachable = turn.state.host_lists().unreachable();
+    unjudged_hosts_.insert(unreachable.begin(), unreachable.end());
     if (proposals.forget_lost(turn.now)) {
       settle_lost(turn, proposals);
       placing_wanted_ = true;
@@ -119,7 +123,9 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
   judge_attempts(turn, proposals);
   if (woken) {
     requeue_drained(turn, proposals);
-    judge_hosts(turn, proposals, desk);
+  }
+  judge_hosts(turn, proposals, desk);
+  if (woken) {
     expire_due(turn, proposals);
   }
   place_queue(turn, proposals);
@@ -405,9 +411,10 @@ void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
 
 /// Of hosts that are drained with a deadline, what is left when it has come.
 void Judge::requeue_drained(const Turn& turn, Proposals& proposals) {
-  for (const auto& [id, record] : turn.state.hosts()) {
+  for (const HostId& id : turn.state.host_lists().drained()) {
+    const HostRecord& record = *turn.state.host(id);
     const std::optional<HostDrain>& drain = record.drain;
-    if (!drain.has_value() || !drain->requeues || turn.state.cluster_time() < drain->requeue_at) {
+    if (!drain->requeues || turn.state.cluster_time() < drain->requeue_at) {
       continue;
     }
     for (const Token& token : turn.state.tokens_on(id)) {
@@ -425,34 +432,41 @@ void Judge::requeue_drained(const Turn& turn, Proposals& proposals) {
 }
 
 void Judge::judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk) {
-  for (const auto& [id, record] : turn.state.hosts()) {
-    if (record.is_reachable()) {
-      continue;
+  std::set<HostId> hosts;
+  hosts.swap(unjudged_hosts_);
+  for (const HostId& host : hosts) {
+    const HostRecord* record = turn.state.host(host);
+    if (record != nullptr && !record->is_reachable()) {
+      judge_host(turn, proposals, desk, *record);
     }
-    // An agent that is down renews as little as one that is silent, and the sooner its time runs
-    // the sooner its GPUs are free; one that is started again in time is pardoned.
-    Instant due = unreachable_since(turn, id) + turn.config.condemn_after;
-    // Others may not hear it for long though it is heard here: it would be condemned and pardoned
-    // in turn, and none of its renewals acknowledged.
-    if (const std::optional<Instant> renewed = desk.renewed_at(id)) {
-      due = std::max(due, *renewed + turn.config.condemn_after);
-    }
-    entry::Condemn condemn{id, {}};
-    for (const Token& token : turn.state.tokens_on(id)) {
-      const Attempt* attempt = turn.state.attempt(token);
-      if (!attempt->keep && attempt->find(id)->condemned == LogIndex()) {
-        condemn.tokens.push_back(token);
-      }
-    }
-    if (condemn.tokens.empty()) {
-      continue;
-    }
-    if (turn.now < due) {
-      wake_at(due);
-      continue;
-    }
-    evict(turn, proposals, condemn);
   }
+}
+
+void Judge::judge_host(const Turn& turn, Proposals& proposals, const AgentDesk& desk,
+                       const HostRecord& record) {
+  // An agent that is down renews as little as one that is silent, and the sooner its time runs the
+  // sooner its GPUs are free; one that is started again in time is pardoned.
+  Instant due = unreachable_since(turn, record.id) + turn.config.condemn_after;
+  // Others may not hear it for long though it is heard here: it would be condemned and pardoned in
+  // turn, and none of its renewals acknowledged.
+  if (const std::optional<Instant> renewed = desk.renewed_at(record.id)) {
+    due = std::max(due, *renewed + turn.config.condemn_after);
+  }
+  entry::Condemn condemn{record.id, {}};
+  for (const Token& token : turn.state.tokens_on(record.id)) {
+    const Attempt* attempt = turn.state.attempt(token);
+    if (!attempt->keep && attempt->find(record.id)->condemned == LogIndex()) {
+      condemn.tokens.push_back(token);
+    }
+  }
+  if (condemn.tokens.empty()) {
+    return;
+  }
+  if (turn.now < due) {
+    wake_at(due);
+    return;
+  }
+  evict(turn, proposals, condemn);
 }
 
 void Judge::expire_due(const Turn& turn, Proposals& proposals) {

@@ -74,6 +74,8 @@ class Judge {
   bool is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job);
   void requeue_drained(const Turn& turn, Proposals& proposals);
   void judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
+  void judge_host(const Turn& turn, Proposals& proposals, const AgentDesk& desk,
+                  const HostRecord& record);
   void evict(const Turn& turn, Proposals& proposals, const Entry& entry);
   void expire_due(const Turn& turn, Proposals& proposals);
   static Duration tick_period(const SchedulerConfig& config, const State& state);
@@ -85,7 +87,8 @@ class Judge {
   bool ticks_seldom_ = false;    ///< Since then only tickets have waited for it.
   Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
   std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
-  std::set<HostId> quiet_;       ///< SeenHosts::quiet() as it was when they were barred.
+  std::set<HostId> unjudged_hosts_;  ///< Whose verdict was logged since decide().
+  std::set<HostId> quiet_;           ///< SeenHosts::quiet() as it was when they were barred.
   bool placing_wanted_ = true;
   Pace evictions_;            ///< What silence ends.
   Pace retries_;              ///< Jobs placed anew while something looks like a cut, or did.

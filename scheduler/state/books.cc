@@ -74,6 +74,7 @@ void check_everything(const Books& books) {
   books.jobs.check_everything();
   books.attempts.check();
   books.gpus.check();
+  books.hosts.check();
   books.roll.check_invariants();
   CHECK(held_by(books.attempts) == books.gpus);
   for (const auto& [id, job] : books.jobs.all()) {

@@ -34,7 +34,18 @@ void set_verdict(HostRecord& record, Verdict verdict, std::int64_t unix_ms) {
 
 }  // namespace
 
-HostBook::HostBook(std::map<HostId, HostRecord> hosts) : hosts_(std::move(hosts)) {}
+HostBook::HostBook(std::map<HostId, HostRecord> hosts) : hosts_(std::move(hosts)) {
+  for (const auto& [id, host] : hosts_) {
+    lists_.put(host);
+  }
+}
+
+template <class Change>
+void HostBook::change(HostRecord& host, Change change) {
+  lists_.take(host);
+  change(host);
+  lists_.put(host);
+}
 
 const HostRecord* HostBook::find(const HostId& id) const {
   const auto found = hosts_.find(id);
@@ -52,11 +63,7 @@ std::string HostBook::why_not(const entry::Register& fact) const {
   }
   const HostRecord* known = find(fact.host);
   // One that is known holds grants by its pair: a start that is refused would cost them.
-  const bool is_taken =
-      known == nullptr && !fact.name.empty() && std::ranges::any_of(hosts_, [&](const auto& item) {
-        return item.second.name == fact.name && item.second.is_reachable();
-      });
-  if (is_taken) {
+  if (known == nullptr && lists_.is_taken(fact.name)) {
     return "host name is taken";
   }
   if (known != nullptr && known->start != fact.start &&
@@ -67,32 +74,9 @@ std::string HostBook::why_not(const entry::Register& fact) const {
   return "";
 }
 
-bool HostBook::awaits_any() const {
-  return std::any_of(hosts_.begin(), hosts_.end(), [](const auto& item) {
-    const HostRecord& host = item.second;
-    return host.is_reachable() && (host.awaits_hello || !host.unadopted.empty());
-  });
-}
-
 std::optional<std::uint32_t> HostBook::largest_possible(const std::string& gpu_type,
                                                         bool is_kept) const {
-  if (hosts_.empty()) {
-    return std::nullopt;
-  }
-  std::map<std::string, std::uint32_t> by_type;
-  for (const auto& [id, record] : hosts_) {
-    if (record.verdict != Verdict::kLeft && !record.is_removed &&
-        (is_kept || record.has_namespaces)) {
-      by_type[record.gpu_type] += static_cast<std::uint32_t>(record.gpus.size());
-    }
-  }
-  std::uint32_t largest = 0;
-  for (const auto& [type, count] : by_type) {
-    if (gpu_type.empty() || gpu_type == type) {
-      largest = std::max(largest, count);
-    }
-  }
-  return largest;
+  return hosts_.empty() ? std::nullopt : std::optional(lists_.largest(gpu_type, is_kept));
 }
 
 HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::int64_t unix_ms) {
@@ -101,6 +85,9 @@ HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::i
   const Registered changed{is_first || record.start != fact.start || record.awaits_hello,
                            !is_first && record.boot_id != fact.boot_id,
                            record.quarantined != fact.stuck};
+  if (!is_first) {
+    lists_.take(record);
+  }
   take_over(record, fact);
   if (changed.is_new_pair) {
     // A hello with a higher generation clears the verdict about the one before at once.
@@ -109,6 +96,7 @@ HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::i
   }
   record.unix_ms = is_first ? unix_ms : record.unix_ms;
   record.is_removed = false;
+  lists_.put(record);
   return changed;
 }
 
@@ -117,13 +105,14 @@ bool HostBook::on_observed(const entry::Observe& fact, std::int64_t unix_ms) {
   if (found == hosts_.end()) {
     return false;
   }
-  HostRecord& record = found->second;
-  record.seen = fact.start;
-  set_verdict(record, fact.verdict, unix_ms);
-  record.is_removed = record.is_removed && fact.verdict != Verdict::kAlive;
-  record.health = fact.health;
-  record.unhealthy_gpus = fact.unhealthy_gpus;
-  record.quarantined = fact.quarantined;
+  change(found->second, [&](HostRecord& record) {
+    record.seen = fact.start;
+    set_verdict(record, fact.verdict, unix_ms);
+    record.is_removed = record.is_removed && fact.verdict != Verdict::kAlive;
+    record.health = fact.health;
+    record.unhealthy_gpus = fact.unhealthy_gpus;
+    record.quarantined = fact.quarantined;
+  });
   return true;
 }
 
@@ -136,27 +125,37 @@ void HostBook::raise_floor(const HostId& id, const Token& token) {
 void HostBook::drain(const HostId& id, std::optional<HostDrain> drain) {
   const auto found = hosts_.find(id);
   CHECK(found != hosts_.end());
-  found->second.drain = std::move(drain);
+  change(found->second, [&](HostRecord& host) { host.drain = std::move(drain); });
 }
 
 void HostBook::remove(const HostId& id) {
   const auto found = hosts_.find(id);
   CHECK(found != hosts_.end());
-  found->second.is_removed = true;
-  found->second.drain.reset();
+  change(found->second, [](HostRecord& host) {
+    host.is_removed = true;
+    host.drain.reset();
+  });
 }
 
 void HostBook::await_all() {
   for (auto& [id, host] : hosts_) {
-    host.awaits_hello = true;
-    host.unadopted.clear();
+    change(host, [](HostRecord& record) {
+      record.awaits_hello = true;
+      record.unadopted.clear();
+    });
   }
 }
 
 void HostBook::forget_unadopted(const Token& token) {
   for (auto& [id, host] : hosts_) {
-    std::erase(host.unadopted, token);
+    if (!host.unadopted.empty()) {
+      change(host, [&](HostRecord& record) { std::erase(record.unadopted, token); });
+    }
   }
+}
+
+void HostBook::check() const {
+  CHECK(HostBook(hosts_).lists_ == lists_);
 }
 
 }  // namespace muster::scheduler

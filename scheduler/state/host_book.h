@@ -11,6 +11,7 @@
 #include <string>
 
 #include "scheduler/protocol/entry.h"
+#include "scheduler/state/host_lists.h"
 #include "scheduler/state/job_record.h"
 
 namespace muster::scheduler {
@@ -27,11 +28,9 @@ class HostBook {
   const HostRecord* find(const HostId& id) const;
   /// Why the log would reject that registration; "" = it would not.
   std::string why_not(const entry::Register& fact) const;
-  /// Some host that lives has not said yet, since the epoch began, what it runs, or runs something
-  /// that waits to be adopted.
-  bool awaits_any() const;
-  /// The GPUs of the best single type, or of the type named, that all hosts together have, healthy
-  /// or not; nothing before the first registration. `is_kept`: hosts without PID namespaces count.
+  /// What is asked of all of them.
+  const HostLists& lists() const { return lists_; }
+  /// HostLists::largest(); nothing before the first registration.
   std::optional<std::uint32_t> largest_possible(const std::string& gpu_type, bool is_kept) const;
 
   /// What a registration changed.
@@ -53,9 +52,16 @@ class HostBook {
   void await_all();
   /// It is adopted: nobody waits for it.
   void forget_unadopted(const Token& token);
+  /// In O(hosts).
+  void check() const;
 
  private:
+  /// Lets `change` change the record of a host that is known.
+  template <class Change>
+  void change(HostRecord& host, Change change);
+
   std::map<HostId, HostRecord> hosts_;
+  HostLists lists_;  ///< Derived.
 };
 
 }  // namespace muster::scheduler

@@ -13,6 +13,9 @@ JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std
       queue_.insert({job.priority, id});
     }
     suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
+    if (!job.left_out.empty()) {
+      picky_.insert(id);
+    }
     if (job.has_ended()) {
       ended_.insert({job.ended_index, id});
     }
@@ -88,19 +91,36 @@ void JobBook::forget_first_ended() {
   jobs_.erase(id);
 }
 
-void JobBook::let_in(const HostId& host) {
-  for (auto& [id, job] : jobs_) {
-    std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == host; });
+void JobBook::leave_out(Job& job, const LeftOut& out) {
+  std::erase_if(job.left_out, [&](const LeftOut& known) { return known.host == out.host; });
+  job.left_out.push_back(out);
+  if (job.left_out.size() > kLeftOutMax) {
+    job.left_out.erase(job.left_out.begin());
   }
+  picky_.insert(job.id);
+}
+
+void JobBook::let_in(const HostId& host) {
+  std::erase_if(picky_, [&](JobId id) {
+    Job* job = find(id);
+    if (job != nullptr) {
+      std::erase_if(job->left_out, [&](const LeftOut& out) { return out.host == host; });
+    }
+    return job == nullptr || job->left_out.empty();
+  });
 }
 
 bool JobBook::let_in_until(Duration cluster_time) {
   bool has_let_in = false;
-  for (const QueueKey& place : queue_) {
-    Job& job = jobs_.at(place.job);
-    has_let_in |= std::erase_if(job.left_out,
-                                [&](const LeftOut& out) { return out.until <= cluster_time; }) != 0;
-  }
+  std::erase_if(picky_, [&](JobId id) {
+    Job* job = find(id);
+    if (job != nullptr && job->state == JobState::kQueued) {
+      has_let_in |= std::erase_if(job->left_out, [&](const LeftOut& out) {
+                      return out.until <= cluster_time;
+                    }) != 0;
+    }
+    return job == nullptr || job->left_out.empty();
+  });
   return has_let_in;
 }
 
@@ -119,6 +139,7 @@ void JobBook::check_everything() const {
     CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
     queued += job.state == JobState::kQueued ? 1U : 0U;
     suspended += job.state == JobState::kSuspended ? 1U : 0U;
+    CHECK(job.left_out.empty() || picky_.contains(id));
     ended += job.has_ended() ? 1U : 0U;
   }
   CHECK(queued == queue_.size());

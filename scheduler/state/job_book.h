@@ -20,6 +20,7 @@ namespace muster::scheduler {
 
 inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
 inline constexpr std::size_t kJobsEndedKept = 10'000;
+inline constexpr std::size_t kLeftOutMax = 64;  ///< Hosts that one job leaves out.
 
 class JobBook {
  public:
@@ -57,6 +58,8 @@ class JobBook {
   void count(const Job& job, JobEvent event) { steps_.add(job.state, event); }
   /// Precondition: some job ended.
   void forget_first_ended();
+  /// The job's next attempts avoid the host; the oldest of kLeftOutMax is let in.
+  void leave_out(Job& job, const LeftOut& out);
   /// The host registered anew: no job leaves it out any more.
   void let_in(const HostId& host);
   /// Hosts that queued jobs leave out no longer. False: there was none.
@@ -73,6 +76,7 @@ class JobBook {
   // Derived.
   Queue queue_;
   std::size_t suspended_ = 0;
+  std::set<JobId> picky_;  ///< Jobs that leave hosts out, and perhaps such that did.
   std::set<std::pair<LogIndex, JobId>> ended_;  ///< By end, for forgetting the oldest.
   JobStepCounts steps_;
 };

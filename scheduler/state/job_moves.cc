@@ -88,12 +88,4 @@ void queue_again(Step& step, Job& job, const Token& token, std::string cause) {
   move_job(step, job, JobEvent::kQueuedAgain, std::move(cause), token);
 }
 
-void leave_out(Job& job, const HostId& host, Duration cluster_time) {
-  std::erase_if(job.left_out, [&](const LeftOut& out) { return out.host == host; });
-  job.left_out.push_back(LeftOut{host, cluster_time + kLeftOutFor});
-  if (job.left_out.size() > kLeftOutMax) {
-    job.left_out.erase(job.left_out.begin());
-  }
-}
-
 }  // namespace muster::scheduler

@@ -9,7 +9,6 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kLeftOutMax = 64;
 inline constexpr Duration kLeftOutFor = std::chrono::seconds(60);
 
 inline constexpr std::int32_t kExitTimeLimit = 124;
@@ -25,7 +24,5 @@ Job& add_job(Step& step, Job job, std::string cause);
 void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason);
 /// It has no attempt any more, and waits for another one.
 void queue_again(Step& step, Job& job, const Token& token, std::string cause);
-/// The job's next attempts avoid the host for kLeftOutFor; the oldest of kLeftOutMax is let in.
-void leave_out(Job& job, const HostId& host, Duration cluster_time);
 
 }  // namespace muster::scheduler

@@ -96,7 +96,7 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
     const auto fault = std::find_if(record.results.begin(), record.results.end(), is_host_fault);
     if (fault != record.results.end()) {
       has_host_fault = true;
-      leave_out(job, record.member.host, step.books.cluster_time);
+      step.books.jobs.leave_out(job, {record.member.host, step.books.cluster_time + kLeftOutFor});
       host_cause = "rank " + std::to_string(fault->rank) +
                    " could not be started by its host: " + fault->detail;
     }
@@ -144,7 +144,7 @@ void conclude(Step& step, Job& job, const Attempt& attempt) {
                                    {"cause", std::string(text_of(attempt.cause))},
                                    {"index", std::to_string(step.index.value())}}});
     if (!attempt.blamed.is_zero()) {
-      leave_out(job, attempt.blamed, step.books.cluster_time);
+      step.books.jobs.leave_out(job, {attempt.blamed, step.books.cluster_time + kLeftOutFor});
     }
   }
   const bool by_order = attempt.cause == Cause::kSuspended || attempt.cause == Cause::kRequeued;

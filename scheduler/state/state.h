@@ -67,6 +67,7 @@ class State {
   const std::set<Token>& live() const { return books_.attempts.live(); }
 
   const Job* job(JobId id) const { return books_.jobs.find(id); }
+  const HostLists& host_lists() const { return books_.hosts.lists(); }
   const HostRecord* host(const HostId& id) const { return books_.hosts.find(id); }
   const Attempt* attempt(const Token& token) const { return books_.attempts.find(token); }
   /// The job a client key was answered with, if it is still remembered.
@@ -89,7 +90,7 @@ class State {
   std::string why_not(const entry::Register& fact) const { return books_.hosts.why_not(fact); }
   /// After a recovery: the queue waits, for at most kAdoptionWindow, for hosts that live and have
   /// not said yet what they run.
-  bool awaits_hosts() const { return is_recovering() && books_.hosts.awaits_any(); }
+  bool awaits_hosts() const { return is_recovering() && !host_lists().awaited().empty(); }
   /// The largest gang of this type ("" = the best single type) that all registered hosts together
   /// could ever run, healthy or not. Nothing before the first registration. `is_kept`: under
   /// isolation `keep`, which hosts without PID namespaces ask for.
