@@ -103,7 +103,7 @@ void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& o
   const Duration hold = assign.hold;
   Grant grant;
   grant.record = {token,       GrantState::kReady,        assign.job, assign.attempt,
-                  assign.spec, std::move(assign.members), hold,       {}};
+                  assign.spec, assign.members.list(), hold,       {}};
   const auto [it, is_new] = grants_.emplace(token, std::move(grant));
   CHECK(is_new);
   Grant& stored = it->second;

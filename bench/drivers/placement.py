@@ -1,14 +1,20 @@
-"""Placement alone, on one core: no log, no state, no agents."""
+"""Placement and the scheduler's core, each on one core: no disk, no peers, no agents."""
 
 import subprocess
 
 import cluster
 from cluster import Broken
 
-PLACEMENT = cluster.BUILD / "bench" / "bench_placement"
+
+def run_alone(name, jobs):
+    """The executable prints its own figures."""
+    if subprocess.run([str(cluster.BUILD / "bench" / name), str(jobs)]).returncode != 0:
+        raise Broken(f"{name} ended with an error")
 
 
 def placement(jobs=300000):
-    """The executable prints its own figures."""
-    if subprocess.run([str(PLACEMENT), str(jobs)]).returncode != 0:
-        raise Broken("placement: it ended with an error")
+    run_alone("bench_placement", jobs)
+
+
+def core(jobs=30000):
+    run_alone("bench_core", jobs)

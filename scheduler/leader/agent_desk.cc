@@ -395,7 +395,8 @@ void AgentDesk::answer_renewal(const Turn& turn, Proposals& proposals, Resends& 
     resends.on_renewed(turn, key, *attempt, renew);
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
       // A host that was cut off renews first; its next resend may be many seconds away.
-      turn.output.say(caller.host, Nonce(), *wanted_message(state, *attempt, *record));
+      MemberList members;
+      turn.output.say(caller.host, Nonce(), *wanted_message(state, *attempt, *record, members));
     }
     if (record->condemned != LogIndex()) {
       condemned.push_back(token);

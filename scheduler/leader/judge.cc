@@ -312,6 +312,18 @@ bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& at
   return count >= job.spec.gpus;
 }
 
+/// The first that is not ready and will hardly be; zero = none. Most often all hosts are well.
+HostId Judge::gone_member(const Turn& turn, const Attempt& attempt) {
+  if (turn.state.host_lists().are_all_well() && !turn.seen.is_any_late()) {
+    return HostId();
+  }
+  return unready_member(attempt, [&](const HostId& id) {
+    const HostRecord* host = turn.state.host(id);
+    return turn.seen.is_late(id) ||
+           (host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded));
+  });
+}
+
 void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt& attempt,
                            const Job& job) {
   if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
@@ -322,11 +334,7 @@ void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt
     proposals.propose(turn, entry::Start{attempt.token});
     return;
   }
-  const HostId gone = unready_member(attempt, [&](const HostId& id) {
-    const HostRecord* host = turn.state.host(id);
-    return turn.seen.is_late(id) ||
-           (host != nullptr && (!host->is_reachable() || host->health == Health::kDegraded));
-  });
+  const HostId gone = gone_member(turn, attempt);
   if (!gone.is_zero() && fits_without(turn, gone, attempt, job)) {
     // Nothing would come of waiting, and elsewhere the gang starts at once.
     proposals.propose(turn, entry::Abort{attempt.token, Cause::kDeadline, gone});

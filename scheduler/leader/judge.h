@@ -68,6 +68,7 @@ class Judge {
   void judge_attempts(const Turn& turn, Proposals& proposals);
   bool fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
                     const Job& job) const;
+  static HostId gone_member(const Turn& turn, const Attempt& attempt);
   void judge_reserved(const Turn& turn, Proposals& proposals, const Attempt& attempt,
                       const Job& job);
   Cause stop_cause(const Turn& turn, const Attempt& attempt, const Job& job);

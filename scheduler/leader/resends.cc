@@ -27,24 +27,38 @@ void tell_aborted(const Attempt& attempt, SchedulerOutput& output) {
   }
 }
 
+MemberList members_of(const Attempt& attempt) {
+  std::vector<Member> members;
+  for (const MemberRecord& record : attempt.members) {
+    members.push_back(record.member);
+  }
+  return members;
+}
+
+bool wants_message(const State& state, const Attempt& attempt, const MemberRecord& record) {
+  if (record.end != MemberEnd::kNone || attempt.state == AttemptState::kEnded) {
+    return false;
+  }
+  return attempt.state != AttemptState::kReserved ||
+         (!record.ready && state.job(attempt.job) != nullptr);
+}
+
 }  // namespace
 
 std::optional<AgentMessage> wanted_message(const State& state, const Attempt& attempt,
-                                           const MemberRecord& record) {
-  const Job* job = state.job(attempt.job);
-  if (record.end != MemberEnd::kNone) {
+                                           const MemberRecord& record, MemberList& members) {
+  if (!wants_message(state, attempt, record)) {
     return std::nullopt;
   }
   switch (attempt.state) {
     case AttemptState::kReserved: {
-      if (record.ready || job == nullptr) {
-        return std::nullopt;
-      }
-      Assign assign{attempt.token, record.member.start, attempt.job, attempt.number, job->spec, {},
+      Assign assign{attempt.token,
+                    record.member.start,
+                    attempt.job,
+                    attempt.number,
+                    state.job(attempt.job)->spec,
+                    members.size() == 0 ? members = members_of(attempt) : members,
                     attempt.hold};
-      for (const MemberRecord& other : attempt.members) {
-        assign.members.push_back(other.member);
-      }
       return assign;
     }
     case AttemptState::kStarted:
@@ -67,8 +81,9 @@ void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved
     drop_attempt(token);
     return;
   }
+  MemberList members;
   for (const MemberRecord& record : attempt->members) {
-    follow_member(turn, *attempt, record);
+    follow_member(turn, *attempt, record, members);
   }
 }
 
@@ -82,10 +97,10 @@ void Resends::drop_attempt(const Token& token) {
   std::erase_if(running_, [&](const MemberKey& key) { return key.first == token; });
 }
 
-void Resends::follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record) {
+void Resends::follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record,
+                            MemberList& members) {
   const MemberKey key{attempt.token, record.member.host};
-  std::optional<AgentMessage> message = wanted_message(turn.state, attempt, record);
-  if (!message.has_value()) {
+  if (!wants_message(turn.state, attempt, record)) {
     drop(key);
     return;
   }
@@ -96,7 +111,8 @@ void Resends::follow_member(const Turn& turn, const Attempt& attempt, const Memb
   }
   const Duration first = turn.config.resend_first;
   schedule(key, Resend{turn.now + first, first, attempt.state, record.member.start});
-  turn.output.say(record.member.host, Nonce(), std::move(*message));
+  turn.output.say(record.member.host, Nonce(),
+                  *wanted_message(turn.state, attempt, record, members));
 }
 
 void Resends::schedule(const MemberKey& key, const Resend& resend) {
@@ -149,7 +165,8 @@ void Resends::say_due(const Turn& turn) {
     CHECK(attempt != nullptr);
     const MemberRecord* record = attempt->find(key.second);
     CHECK(record != nullptr);
-    std::optional<AgentMessage> message = wanted_message(turn.state, *attempt, *record);
+    MemberList members;
+    std::optional<AgentMessage> message = wanted_message(turn.state, *attempt, *record, members);
     if (!message.has_value()) {
       drop(key);
       continue;

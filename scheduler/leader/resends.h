@@ -20,8 +20,9 @@
 namespace muster::scheduler {
 
 /// What the log wants this member of an attempt to do now; nothing = it did, or its share is over.
+/// `members`: those of the attempt, or none; then they are put there for the next message of it.
 std::optional<AgentMessage> wanted_message(const State& state, const Attempt& attempt,
-                                           const MemberRecord& record);
+                                           const MemberRecord& record, MemberList& members);
 
 class Resends {
  public:
@@ -47,7 +48,8 @@ class Resends {
     AgentStart start;  ///< The pair it was said to; a re-keyed grant is told anew.
   };
 
-  void follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record);
+  void follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record,
+                     MemberList& members);
   void schedule(const MemberKey& key, const Resend& resend);
   void drop(const MemberKey& key);
   void drop_attempt(const Token& token);

@@ -32,6 +32,7 @@ class SeenHosts {
   StormMode storm() const { return storm_; }
   /// Voters that do not answer, the late ones among them.
   const std::set<HostId>& quiet() const { return quiet_; }
+  bool is_any_late() const { return !late_.empty(); }
   bool is_late(const HostId& host) const { return late_.contains(host); }
   /// Some host is alive that the log does not know: it may be about to register.
   bool has_unregistered(const State& state) const;

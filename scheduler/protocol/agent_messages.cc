@@ -125,9 +125,11 @@ Assign read_assign(Reader& in) {
   assign.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
   assign.spec = read_job_spec(in);
   Reader members = in.array();
+  std::vector<Member> list;
   while (members.ok() && members.left() > 0) {
-    assign.members.push_back(read_member(members));
+    list.push_back(read_member(members));
   }
+  assign.members = std::move(list);
   assign.hold = in.duration();
   return assign;
 }

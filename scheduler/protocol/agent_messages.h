@@ -14,24 +14,10 @@
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/message.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/member.h"
+#include "scheduler/protocol/member_list.h"
 
 namespace muster::scheduler {
-
-/// A place of one GPU. Slot 0 is the whole device; slots 1.. are its slices (MIG).
-struct GpuSlot {
-  std::string uuid;
-  std::uint32_t slot = 0;
-  auto operator<=>(const GpuSlot&) const = default;
-};
-
-/// One host's share of an attempt.
-struct Member {
-  HostId host;
-  AgentStart start;  ///< The registered pair the log binds this grant to.
-  std::vector<GpuSlot> gpus;
-  std::uint32_t first_rank = 0;  ///< Its ranks are first_rank .. first_rank + gpus.size() - 1.
-  bool operator==(const Member&) const = default;
-};
 
 /// What an agent durably knows of a token.
 enum class GrantState : std::uint8_t {
@@ -97,7 +83,7 @@ struct Assign {
   JobId job;
   std::uint32_t attempt = 1;
   JobSpec spec;
-  std::vector<Member> members;
+  MemberList members;
   Duration hold{0};
   bool operator==(const Assign&) const = default;
 };

@@ -23,6 +23,9 @@ void HostLists::put(const HostRecord& host) {
   } else {
     ++names_[host.name];
   }
+  if (host.health == Health::kDegraded) {
+    degraded_.insert(host.id);
+  }
   if (host.drain.has_value()) {
     drained_.insert(host.id);
   }
@@ -40,6 +43,7 @@ void HostLists::put(const HostRecord& host) {
 
 void HostLists::take(const HostRecord& host) {
   unreachable_.erase(host.id);
+  degraded_.erase(host.id);
   drained_.erase(host.id);
   awaited_.erase(host.id);
   if (host.is_reachable()) {

@@ -21,6 +21,8 @@ class HostLists {
 
   /// Silent, agent down, or left.
   const std::set<HostId>& unreachable() const { return unreachable_; }
+  /// Nobody is unreachable or degraded.
+  bool are_all_well() const { return unreachable_.empty() && degraded_.empty(); }
   const std::set<HostId>& drained() const { return drained_; }
   /// Hosts that live and have not said yet, since the epoch began, what they run, or run something
   /// that waits to be adopted.
@@ -43,6 +45,7 @@ class HostLists {
   };
 
   std::set<HostId> unreachable_;
+  std::set<HostId> degraded_;
   std::set<HostId> drained_;
   std::set<HostId> awaited_;
   std::map<std::string, std::uint32_t> names_;  ///< Of reachable hosts, how many bear it.

@@ -1,0 +1,198 @@
+// The scheduler's core as in production, on one core: the leader's machine with its state, its
+// entries encoded, applied and hashed, and its messages made; no disk, no peers, no agents. 12,500
+// hosts of 8 GPUs, jobs that come and go.
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/grant_load.h"
+#include "gossip/base/rng.h"
+#include "scheduler/leader/scheduler.h"
+
+namespace muster::bench {
+namespace {
+
+using namespace scheduler;  // NOLINT
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kHosts = 12'500;
+constexpr std::uint32_t kHostsARack = 32;
+constexpr std::uint32_t kAllGpus = kHosts * 8;
+
+double us_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+double percentile(std::vector<double>& times, double part) {
+  std::sort(times.begin(), times.end());
+  const auto place = static_cast<std::size_t>(part * static_cast<double>(times.size()));
+  return times.empty() ? 0 : times[std::min(times.size() - 1, place)];
+}
+
+template <class E>
+E entry_of(std::string bytes) {
+  return std::get<E>(decode_entry(std::move(bytes)).value().entry);
+}
+
+class Core {
+ public:
+  Core() : scheduler_(SchedulerConfig(), State(), now_), rng_(1) {
+    GrantLoad hosts(kAllGpus);
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+      auto fact = entry_of<entry::Register>(*hosts.next_host());
+      fact.gpu_type = std::string(1, static_cast<char>('A' + host / kHostsARack % 3));
+      apply(encode(fact));
+    }
+    scheduler_.step(now_, input::LeadershipChanged{true, true});
+    settle();
+  }
+
+  /// The GPUs asked for, and how long the submit took until its Decide was applied.
+  std::pair<std::uint32_t, double> submit() {
+    auto fact = entry_of<entry::Submit>(GrantLoad::submit(++submits_));
+    JobSpec& spec = fact.spec;
+    const std::uint64_t draw = rng_.below(100);
+    spec.gpus = draw < 48   ? 1
+                : draw < 68 ? 2
+                : draw < 88 ? 4
+                : draw < 98 ? 8
+                            : static_cast<std::uint32_t>(8 * (8 + rng_.below(57)));
+    spec.gpu_type =
+        rng_.below(4) == 0 ? "" : std::string(1, static_cast<char>('A' + rng_.below(3)));
+    const std::uint32_t gpus = spec.gpus;
+    const Clock::time_point begin = Clock::now();
+    scheduler_.step(now_, input::ClientSubmit{submits_, fact.key, std::move(spec), "alice"});
+    settle();
+    return {gpus, us_since(begin)};
+  }
+
+  /// All that was decided since the last call becomes ready and starts.
+  void start_all() {
+    for (const Token& token : std::exchange(decided_, {})) {
+      const Attempt* attempt = scheduler_.state().attempt(token);
+      std::vector<Member> members;
+      std::uint32_t gpus = 0;
+      for (const MemberRecord& record : attempt->members) {
+        members.push_back(record.member);
+        gpus += static_cast<std::uint32_t>(record.member.gpus.size());
+      }
+      for (const Member& member : members) {
+        apply(encode(entry::Ready{token, member.host, member.start, {}}));
+      }
+      settle();
+      used_ += gpus;
+      running_.push_back({token, std::move(members), gpus});
+    }
+  }
+
+  void end_one() {
+    std::swap(running_[rng_.below(running_.size())], running_.back());
+    const Running job = std::move(running_.back());
+    running_.pop_back();
+    used_ -= job.gpus;
+    for (const Member& member : job.members) {
+      entry::Finish fact{job.token, member.host, member.start, {}, true};
+      for (std::uint32_t i = 0; i < member.gpus.size(); ++i) {
+        RankResult result;
+        result.rank = member.first_rank + i;
+        fact.results.push_back(result);
+      }
+      apply(encode(fact));
+    }
+    settle();
+  }
+
+  double load() const { return static_cast<double>(used_) / kAllGpus; }
+  std::size_t running() const { return running_.size(); }
+  std::size_t pending() const { return scheduler_.state().queue().size(); }
+  std::uint64_t entries() const { return index_.value(); }
+
+ private:
+  struct Running {
+    Token token;
+    std::vector<Member> members;
+    std::uint32_t gpus = 0;
+  };
+
+  void apply(std::string bytes) {
+    index_ = index_.next();
+    const std::size_t live = scheduler_.state().live().size();
+    scheduler_.step(now_, input::Applied{index_, std::move(bytes)});
+    hash_ = mix64(hash_ ^ scheduler_.state().last_outcome());
+    if (scheduler_.state().live().size() > live) {
+      decided_.push_back(Token{scheduler_.state().epoch(), index_.value()});
+    }
+  }
+  /// Applies what is proposed until nothing is.
+  void settle() {
+    for (Scheduler::Output output = scheduler_.take_output(); !output.proposals.empty();
+         output = scheduler_.take_output()) {
+      for (std::string& bytes : output.proposals) {
+        apply(std::move(bytes));
+      }
+    }
+  }
+
+  Instant now_{std::chrono::hours(1)};
+  Scheduler scheduler_;
+  Rng rng_;
+  LogIndex index_;
+  std::uint64_t hash_ = 0;
+  std::uint64_t submits_ = 0;
+  std::vector<Token> decided_;
+  std::vector<Running> running_;
+  std::uint32_t used_ = 0;
+};
+
+void run(double load, const std::string& name, int jobs) {
+  Core core;
+  while (core.load() < load && core.pending() == 0) {
+    core.submit();
+    core.start_all();
+  }
+  std::vector<double> small;
+  std::vector<double> a_gpu;
+  double longest = 0;
+  const std::uint64_t entries = core.entries();
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < jobs; ++i) {
+    const auto [gpus, took] = core.submit();
+    longest = std::max(longest, took);
+    (gpus <= 8 ? small : a_gpu).push_back(gpus <= 8 ? took : took / gpus);
+    core.start_all();
+    while (core.load() > load || (core.pending() > 0 && core.running() > 0)) {
+      core.end_one();
+      core.start_all();
+    }
+  }
+  const double seconds = us_since(begin) / 1e6;
+  std::printf("figure decisions_per_s_%s %.0f 1/s\n", name.c_str(), jobs / seconds);
+  std::printf("figure decision_p50_us_%s %.1f us\n", name.c_str(), percentile(small, 0.5));
+  std::printf("figure decision_p99_us_%s %.1f us\n", name.c_str(), percentile(small, 0.99));
+  std::printf("figure gang_us_a_gpu_%s %.2f us\n", name.c_str(), percentile(a_gpu, 0.99));
+  std::printf("figure decision_max_us_%s %.0f us\n", name.c_str(), longest);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("figure core_rss_mb_%s %.0f MB\n", name.c_str(),
+              static_cast<double>(usage.ru_maxrss) / 1024);
+  std::printf("# %s: %zu running, %.1f entries a job\n", name.c_str(), core.running(),
+              static_cast<double>(core.entries() - entries) / jobs);
+}
+
+}  // namespace
+}  // namespace muster::bench
+
+int main(int argc, char** argv) {
+  const int jobs = argc > 1 ? std::atoi(argv[1]) : 30'000;
+  muster::bench::run(0.7, "70", jobs);
+  muster::bench::run(0.95, "95", jobs);
+  return 0;
+}
