@@ -79,8 +79,10 @@ TEST(ZmqProof, AnUnknownKeyIsRefusedAndThatIsNoSignOfDeath) {
     const auto start = Clock::now();
     stranger.say(b.control(), "let me in");
     ASSERT_TRUE(turn_until({&stranger, &b}, [&] { return stranger.downs_.size() == round; }));
+    // A refusal that comes between the dial and the first send has dropped that one, too.
+    const auto dropped = stranger.transport().stats().dropped_link_ending;
     stranger.say(b.control(), "let me in at once");
-    EXPECT_EQ(stranger.transport().stats().dropped_link_ending, round) << "it rests";
+    EXPECT_EQ(stranger.transport().stats().dropped_link_ending, dropped + 1) << "it rests";
     const auto rested = Clock::now() + kRefusedRest + std::chrono::milliseconds(20);
     ASSERT_TRUE(turn_until({&stranger, &b}, [&] { return Clock::now() > rested; }));
     EXPECT_EQ(stranger.transport().stats().dials, round);
