@@ -60,14 +60,16 @@ class Core {
     auto fact = entry_of<entry::Submit>(GrantLoad::submit(++submits_));
     JobSpec& spec = fact.spec;
     const std::uint64_t draw = rng_.below(100);
-    spec.gpus = draw < 48   ? 1
-                : draw < 68 ? 2
-                : draw < 88 ? 4
-                : draw < 98 ? 8
-                            : static_cast<std::uint32_t>(8 * (8 + rng_.below(57)));
-    spec.gpu_type =
-        rng_.below(4) == 0 ? "" : std::string(1, static_cast<char>('A' + rng_.below(3)));
-    const std::uint32_t gpus = spec.gpus;
+    spec.request.gpus = draw < 48   ? 1
+                        : draw < 68 ? 2
+                        : draw < 88 ? 4
+                        : draw < 98 ? 8
+                                    : static_cast<std::uint32_t>(8 * (8 + rng_.below(57)));
+    spec.request.gpu_types.clear();
+    if (rng_.below(4) != 0) {
+      spec.request.gpu_types.emplace_back(1, static_cast<char>('A' + rng_.below(3)));
+    }
+    const std::uint32_t gpus = spec.request.gpus;
     const Clock::time_point begin = Clock::now();
     scheduler_.step(now_, input::ClientSubmit{submits_, fact.key, std::move(spec), "alice"});
     settle();

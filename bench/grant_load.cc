@@ -56,7 +56,7 @@ entry::Submit submission(std::uint64_t job) {
   fact.key = key;
   fact.spec.name = "train";
   fact.spec.user = "alice";
-  fact.spec.gpus = 1;
+  fact.spec.request.gpus = 1;
   fact.spec.argv = {"python3", "train.py", "--epochs", "90"};
   fact.spec.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/alice"};
   fact.spec.directory = "/home/alice/experiments/resnet";

@@ -300,7 +300,7 @@ class Bench {
         args.spec.name = "lease";
         args.spec.user = "bench";
         const std::size_t hosts = std::min(plan_.gang_hosts, plan_.hosts - sent * plan_.gang_hosts);
-        args.spec.gpus = static_cast<std::uint32_t>(hosts * FarmOptions().gpus);
+        args.spec.request.gpus = static_cast<std::uint32_t>(hosts * FarmOptions().gpus);
         args.spec.argv = {"/bin/sleep", "3600"};
         args.spec.directory = "/";
         asker.send(agent::Verb::kSubmit, agent::encode_payload(args));

@@ -54,7 +54,7 @@ class Fleet {
       spaces_[host].kind = index.kind(kind);
       spaces_[host].islands = {4, 4};
       spaces_[host].cpus = kHostCpus;
-      index.seat(HostNumber(host), "rack" + std::to_string(host / kHostsARack));
+      index.seat(HostNumber(host), {"", "rack" + std::to_string(host / kHostsARack)});
       tell(host);
     }
   }
@@ -68,7 +68,6 @@ class Fleet {
                   : draw < 98 ? 8
                               : static_cast<std::uint32_t>(8 * (8 + rng_.below(57)));
     static constexpr std::array<std::uint32_t, 4> kCpus = {12'000, 8'000, 4'000, 1'000};
-    shape.has_own_amounts = true;
     shape.cpus = kCpus[rng_.below(kCpus.size())];
     if (rng_.below(4) != 0) {
       shape.types = {std::string(1, static_cast<char>('A' + rng_.below(3)))};
@@ -108,7 +107,7 @@ class Fleet {
  private:
   void give(std::uint32_t host, const Shape& shape, std::uint32_t gpus) {
     HostSpace& space = spaces_[host];
-    space.cpus -= shape.cpus * gpus;
+    space.cpus -= *shape.cpus * gpus;
     std::uint16_t& small = space.islands[1];
     std::uint16_t& large = space.islands[0];
     std::uint16_t& first = small >= gpus ? small : large;
@@ -120,7 +119,7 @@ class Fleet {
   }
   void take_back(std::uint32_t host, const Shape& shape, std::uint32_t gpus) {
     HostSpace& space = spaces_[host];
-    space.cpus += shape.cpus * gpus;
+    space.cpus += *shape.cpus * gpus;
     const std::uint32_t to_first = std::min<std::uint32_t>(4U - space.islands[0], gpus);
     space.islands[0] = static_cast<std::uint16_t>(space.islands[0] + to_first);
     space.islands[1] = static_cast<std::uint16_t>(space.islands[1] + gpus - to_first);
@@ -181,7 +180,7 @@ void run_gang(bool is_scattered) {
   const char* name = is_scattered ? "scattered" : "open";
   Shape gang;
   gang.units = 4096;
-  gang.has_own_amounts = true;
+  gang.cpus = 0;
   if (is_scattered) {
     // Squatters of one GPU on whole hosts, until few are left.
     Rng rng(3);

@@ -222,7 +222,7 @@ int submit(const std::string& socket, int count, unsigned gpus, std::vector<std:
   agent::SubmitArgs args;
   args.spec.name = "bench";
   args.spec.user = "bench";
-  args.spec.gpus = gpus;
+  args.spec.request.gpus = gpus;
   args.spec.argv = std::move(argv);
   args.spec.directory = "/";
   for (int i = 0; i < count; ++i) {

@@ -72,7 +72,7 @@ class Worker {
     args.key = storm_.prefix + number;
     args.spec.name = "storm";
     args.spec.user = "bench";
-    args.spec.gpus = 1;
+    args.spec.request.gpus = 1;
     args.spec.argv = storm_.argv;
     args.spec.directory = "/";
     const auto began = Clock::now();

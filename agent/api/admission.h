@@ -87,16 +87,16 @@ struct TicketList {
 };
 
 struct RotateArgs {
-  HostId host;  ///< Whose link key is to be another; zero = those of all hosts.
+  HostId host;                ///< Whose link key is to be another; zero = those of all hosts.
   bool is_authority = false;  ///< Not these, but the authority's.
 };
 /// How far a host is.
 struct HostKeys {
   HostId host;
   std::string name;
-  std::uint64_t authority = 0;  ///< That signed its record.
-  std::uint64_t serial = 0;     ///< Changes of its link key so far.
-  std::uint64_t round = 0;      ///< Wishes that it carried out ...
+  std::uint64_t authority = 0;     ///< That signed its record.
+  std::uint64_t serial = 0;        ///< Changes of its link key so far.
+  std::uint64_t round = 0;         ///< Wishes that it carried out ...
   std::uint64_t round_wanted = 0;  ///< ... and that there were.
   bool is_changing = false;        ///< The next key is announced.
   bool is_reachable = false;

@@ -9,12 +9,12 @@ namespace muster::agent {
 
 /// Which events of the target host, or of the node asked.
 struct EventsQuery {
-  std::uint64_t after = 0;   ///< Sequence number; 0 = from the oldest kept.
-  std::uint64_t newest = 0;  ///< Only so many, the last ones that fit the rest; 0 = all.
-  std::uint64_t since_ms = 0;         ///< Only those no older than this; 0 = of any age.
-  std::string severity{};             ///< "info", "warn", "alarm": it and what is worse; "" = all.
-  std::vector<std::string> names{};   ///< Only events of these names; none = of any.
-  std::string about{};                ///< Only events about the host of this short id; "" = all.
+  std::uint64_t after = 0;           ///< Sequence number; 0 = from the oldest kept.
+  std::uint64_t newest = 0;          ///< Only so many, the last ones that fit the rest; 0 = all.
+  std::uint64_t since_ms = 0;        ///< Only those no older than this; 0 = of any age.
+  std::string severity{};            ///< "info", "warn", "alarm": it and what is worse; "" = all.
+  std::vector<std::string> names{};  ///< Only events of these names; none = of any.
+  std::string about{};               ///< Only events about the host of this short id; "" = all.
 };
 
 struct EventInfo {

@@ -127,7 +127,10 @@ struct HostUse {
   bool is_removed = false;  ///< An operator said that it will not come back.
   bool is_drained = false;
   DrainInfo drain{};        ///< Counts when it is drained.
-  std::vector<JobId> jobs;  ///< Which hold GPUs there.
+  std::vector<JobId> jobs;  ///< Which hold something there.
+  // Given with GPUs or to ranks, and counted, not enforced.
+  std::uint64_t cpus_used = 0;  ///< Thousandths.
+  std::uint64_t memory_mb_used = 0;
 };
 
 struct HostUseList {
@@ -149,6 +152,9 @@ struct GpuInfo {
 struct HostDetail {
   HostUse use;
   std::vector<GpuInfo> gpus;  ///< In the agent's order.
+  std::vector<std::string> labels;
+  std::string spine;                   ///< "" = not known.
+  std::vector<std::uint64_t> islands;  ///< Of each GPU; empty = one island.
 };
 
 }  // namespace muster::agent

@@ -34,7 +34,7 @@ struct JobSummary {
   std::string user;
   std::string state;
   std::uint64_t gpus = 0;
-  std::string gpu_type;
+  std::string gpu_type;  ///< "" = any; several by preference, "H100|A100".
   std::uint64_t attempt = 0;
   std::int64_t priority = 0;
   std::int64_t exit_code = 0;      ///< Of an ended job, as `submit --wait` exits.
@@ -50,6 +50,7 @@ struct JobSummary {
   std::uint64_t gpu_ms = 0;  ///< GPU time that all its attempts took, so far.
   bool is_doubtful = false;  ///< It counts as running, and some of its hosts do not answer.
   std::string reason{};      ///< For people: what it waits for, what is wrong, how it ended.
+  std::uint64_t ranks = 0;   ///< Of a job without GPUs.
 };
 
 struct EditArgs {
@@ -104,6 +105,8 @@ struct MemberInfo {
   std::string host_state;           ///< HostInfo::state
   std::string host_detail;          ///< HostInfo::detail
   std::uint64_t host_since_ms = 0;  ///< How long it has been so.
+  std::uint64_t cpus = 0;           ///< Thousandths, given with its ranks.
+  std::uint64_t memory_mb = 0;
 };
 
 struct AttemptInfo {

@@ -62,8 +62,8 @@ void fields(A& a, VoterInfo& v) {
 template <class A>
 void fields(A& a, QuorumInfo& v) {
   a(v.cluster, v.role, v.term, v.leader, v.leader_name, v.commit, v.applied, v.tolerates, v.voters,
-    trailing(v.wanted), trailing(v.epoch), trailing(v.founders_wanted),
-    trailing(v.founders_met), trailing(v.seeds_unmet));
+    trailing(v.wanted), trailing(v.epoch), trailing(v.founders_wanted), trailing(v.founders_met),
+    trailing(v.seeds_unmet));
 }
 template <class A>
 void fields(A& a, EventsQuery& v) {
@@ -182,7 +182,7 @@ void fields(A& a, DrainInfo& v) {
 template <class A>
 void fields(A& a, HostUse& v) {
   a(v.id, v.name, v.gpu_type, v.gpus, v.gpus_used, v.gpus_free, v.since_ms, v.has_left,
-    v.is_removed, v.is_drained, v.drain, v.jobs);
+    v.is_removed, v.is_drained, v.drain, v.jobs, v.cpus_used, v.memory_mb_used);
 }
 template <class A>
 void fields(A& a, HostUseList& v) {
@@ -194,7 +194,7 @@ void fields(A& a, GpuInfo& v) {
 }
 template <class A>
 void fields(A& a, HostDetail& v) {
-  a(v.use, v.gpus);
+  a(v.use, v.gpus, v.labels, v.spine, v.islands);
 }
 template <class A>
 void fields(A& a, EditArgs& v) {
@@ -226,7 +226,7 @@ void fields(A& a, JobSummary& v) {
   a(v.id, v.name, v.user, v.state, v.gpus, v.gpu_type, v.attempt, v.priority, v.exit_code, v.cause,
     v.hosts, trailing(v.submit_unix_ms), trailing(v.start_unix_ms), trailing(v.end_unix_ms),
     trailing(v.age_ms), trailing(v.run_ms), trailing(v.gpu_ms), trailing(v.is_doubtful),
-    trailing(v.reason));
+    trailing(v.reason), trailing(v.ranks));
 }
 template <class A>
 void fields(A& a, JobList& v) {
@@ -243,7 +243,7 @@ void fields(A& a, RankInfo& v) {
 template <class A>
 void fields(A& a, MemberInfo& v) {
   a(v.host, v.host_name, v.first_rank, v.gpus, v.state, v.ranks, trailing(v.host_state),
-    trailing(v.host_detail), trailing(v.host_since_ms));
+    trailing(v.host_detail), trailing(v.host_since_ms), trailing(v.cpus), trailing(v.memory_mb));
 }
 template <class A>
 void fields(A& a, AttemptInfo& v) {

@@ -19,8 +19,8 @@ constexpr std::size_t kFieldsMax = 16;
 constexpr std::string_view kIndexKey = "index";
 
 std::uint64_t severity_of(std::string_view name) {
-  return static_cast<std::uint64_t>(
-      std::find(kSeverities.begin(), kSeverities.end(), name) - kSeverities.begin());
+  return static_cast<std::uint64_t>(std::find(kSeverities.begin(), kSeverities.end(), name) -
+                                    kSeverities.begin());
 }
 
 std::string_view cut(std::string_view text) {
@@ -95,10 +95,9 @@ bool fits(std::int64_t unix_ms, const EventsQuery& query, const Read& event) {
   const std::uint64_t least = query.severity.empty() ? 0 : severity_of(query.severity);
   const bool is_named = query.names.empty() || std::find(query.names.begin(), query.names.end(),
                                                          event.name) != query.names.end();
-  const bool is_about =
-      query.about.empty() ||
-      std::any_of(event.fields.begin(), event.fields.end(),
-                  [&](const auto& field) { return field.second == query.about; });
+  const bool is_about = query.about.empty() ||
+                        std::any_of(event.fields.begin(), event.fields.end(),
+                                    [&](const auto& field) { return field.second == query.about; });
   return is_named && is_about && event.severity >= least && least != kNoSuchSeverity &&
          (query.since_ms == 0 || age_ms(unix_ms, event) <= query.since_ms);
 }
@@ -161,9 +160,8 @@ EventsPage EventRing::page(std::int64_t unix_ms, const EventsQuery& query,
   if (!kept_.empty() && query.after > 0 && kept_.front().sequence > query.after + 1) {
     page.lost = kept_.front().sequence - query.after - 1;
   }
-  auto first = std::partition_point(kept_.begin(), kept_.end(), [&](const Kept& each) {
-    return each.sequence <= query.after;
-  });
+  auto first = std::partition_point(kept_.begin(), kept_.end(),
+                                    [&](const Kept& each) { return each.sequence <= query.after; });
   if (query.newest > 0) {
     std::uint64_t wanted = query.newest;
     auto from = kept_.end();

@@ -9,7 +9,6 @@
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
 #include "scheduler/placement/explain.h"
-#include "scheduler/placement/placement.h"
 #include "scheduler/protocol/host_fault.h"
 
 namespace muster::agent {
@@ -125,9 +124,14 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
   }
   info.first_rank = record.member.first_rank;
   info.state = text_of_member(attempt, record);
+  info.cpus = record.member.cpus;
+  info.memory_mb = record.member.memory_mb;
   for (const scheduler::GpuSlot& gpu : record.member.gpus) {
+    info.gpus.push_back(gpu.uuid);
+  }
+  for (std::uint32_t local = 0; local < record.member.rank_count(); ++local) {
     RankInfo rank;
-    rank.rank = info.first_rank + info.gpus.size();
+    rank.rank = info.first_rank + local;
     rank.state = info.state;
     for (const RankResult& result : record.results) {
       if (result.rank == rank.rank) {
@@ -137,7 +141,6 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
       }
     }
     info.ranks.push_back(std::move(rank));
-    info.gpus.push_back(gpu.uuid);
   }
   return info;
 }
@@ -168,13 +171,14 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
 /// Of jobs that wait: what each waits for, as far as the queue alone says it.
 class Waits {
  public:
-  explicit Waits(const scheduler::State& state) : live_(state) {
+  Waits(const scheduler::State& state, scheduler::Capacity& capacity) {
     for (const scheduler::QueueKey& key : state.queue()) {
-      const scheduler::JobSpec& spec = state.job(key.job)->spec;
-      const bool is_aside = !live_.could_hold(spec);
-      texts_[key.job] = is_aside ? aside_text(spec)
+      const scheduler::Job& job = *state.job(key.job);
+      const std::uint32_t live = capacity.live_for(job);
+      const bool is_aside = live < job.spec.request.units();
+      texts_[key.job] = is_aside ? aside_text(job.spec.request, live)
                         : ahead_ == 0
-                            ? "first in the queue, waits for GPUs"
+                            ? first_text(job.spec.request)
                             : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
       ahead_ += is_aside ? 0 : 1;
     }
@@ -185,12 +189,18 @@ class Waits {
   }
 
  private:
-  std::string aside_text(const scheduler::JobSpec& spec) const {
-    return "needs " + std::to_string(spec.gpus) + " GPUs, the hosts that are up have " +
-           std::to_string(live_.largest(spec));
+  static std::string what(const scheduler::Request& request) {
+    return request.gpus != 0 ? "GPUs" : "CPUs";
+  }
+  static std::string first_text(const scheduler::Request& request) {
+    return "first in the queue, waits for " + what(request);
+  }
+  static std::string aside_text(const scheduler::Request& request, std::uint32_t live) {
+    return "needs " + std::to_string(request.units()) + (request.gpus != 0 ? " GPUs" : " ranks") +
+           ", the hosts that are up have " + (request.gpus != 0 ? "" : "room for ") +
+           std::to_string(live);
   }
 
-  scheduler::LiveGpus live_;
   std::size_t ahead_ = 0;
   std::map<JobId, std::string> texts_;
 };
@@ -242,8 +252,11 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   summary.name = job.spec.name;
   summary.user = job.spec.user;
   summary.state = scheduler::text_of(job.state);
-  summary.gpus = job.spec.gpus;
-  summary.gpu_type = job.spec.gpu_type;
+  summary.gpus = job.spec.request.gpus;
+  summary.ranks = job.spec.request.ranks;
+  for (const std::string& type : job.spec.request.gpu_types) {
+    summary.gpu_type += (summary.gpu_type.empty() ? "" : "|") + type;
+  }
   summary.attempt = job.attempts;
   summary.priority = job.priority;
   summary.exit_code = job.exit_code;
@@ -376,9 +389,10 @@ std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host) {
   return info;
 }
 
-JobList jobs_page(const scheduler::State& state, const HostViews& hosts, JobId after) {
+JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after) {
+  const scheduler::State& state = known.state;
   JobList list;
-  const Waits waits(state);
+  const Waits waits(state, known.capacity);
   std::size_t size = 0;
   auto job = state.jobs().upper_bound(after);
   for (; job != state.jobs().end() && list.jobs.size() < kJobsListedMax && size < kJobsPageBytes;
@@ -392,9 +406,10 @@ JobList jobs_page(const scheduler::State& state, const HostViews& hosts, JobId a
   return list;
 }
 
-JobList newest_jobs(const scheduler::State& state, const HostViews& hosts) {
+JobList newest_jobs(const JobsKnown& known, const HostViews& hosts) {
+  const scheduler::State& state = known.state;
   JobList list;
-  const Waits waits(state);
+  const Waits waits(state, known.capacity);
   const std::size_t count = state.jobs().size();
   auto job = state.jobs().begin();
   std::advance(job, count - std::min(count, kJobsListedMax));
@@ -404,8 +419,8 @@ JobList newest_jobs(const scheduler::State& state, const HostViews& hosts) {
   return list;
 }
 
-std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
-                                    JobId id) {
+std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hosts, JobId id) {
+  const scheduler::State& state = known.state;
   const scheduler::Job* job = state.job(id);
   if (job == nullptr) {
     return std::nullopt;
@@ -413,7 +428,7 @@ std::optional<JobDetail> job_detail(const scheduler::State& state, const HostVie
   JobDetail detail;
   std::optional<Waits> waits;
   if (job->state == scheduler::JobState::kQueued) {
-    waits.emplace(state);
+    waits.emplace(state, known.capacity);
   }
   detail.summary = summary_of(state, *job, hosts, waits.has_value() ? &*waits : nullptr);
   detail.spec = job->spec;
@@ -434,17 +449,18 @@ std::optional<JobDetail> job_detail(const scheduler::State& state, const HostVie
   return detail;
 }
 
-WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId id) {
+WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
+  const scheduler::State& state = known.state;
   WhyInfo info;
   info.job = id;
-  const auto why = scheduler::why(state, id, doubts_of(state, hosts));
+  const auto why = scheduler::why(state, known.capacity, id, doubts_of(state, hosts));
   const scheduler::Job* job = state.job(id);
   if (!why.has_value() || job == nullptr) {
     return info;
   }
   info.state = scheduler::text_of(why->state);
   info.headline = headline_of(state, *job, *why, hosts);
-  info.wanted = why->is_queued ? job->spec.gpus : 0;
+  info.wanted = why->is_queued ? job->spec.request.units() : 0;
   info.free = why->free_gpus;
   info.lacking = why->lacking_gpus;
   info.ahead = why->ahead;

@@ -15,6 +15,7 @@
 #include "crdt/store/host_store.h"
 #include "gossip/base/time.h"
 #include "membership/membership.h"
+#include "scheduler/placement/capacity.h"
 #include "scheduler/state/state.h"
 
 namespace muster::agent {
@@ -28,6 +29,11 @@ struct HostsKnown {
   crdt::QuorumView quorum;
   Instant now;
   membership::StormStatus storm = {};
+};
+/// What a voter knows of jobs, and where they could go.
+struct JobsKnown {
+  const scheduler::State& state;
+  scheduler::Capacity& capacity;  ///< Of that state.
 };
 /// In words for people and programs.
 StormInfo storm_info(const membership::StormStatus& storm, Instant now);
@@ -44,18 +50,17 @@ inline constexpr std::size_t kJobsListedMax = 3000;
 /// A page ends behind the job that fills it so far.
 inline constexpr std::size_t kJobsPageBytes = 512 << 10;
 /// The newest, for who does not ask for pages.
-JobList newest_jobs(const scheduler::State& state, const HostViews& hosts);
-JobList jobs_page(const scheduler::State& state, const HostViews& hosts, JobId after);
+JobList newest_jobs(const JobsKnown& known, const HostViews& hosts);
+JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after);
 /// What all of a job's answer takes at most, a little for the envelope left: the members of its
 /// attempts are listed, those of the newest first, until it is reached.
 inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);
 /// Nothing for an unknown or forgotten job.
-std::optional<JobDetail> job_detail(const scheduler::State& state, const HostViews& hosts,
-                                    JobId job);
+std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hosts, JobId job);
 /// Holders in one answer at most, and it ends behind the one that fills it so far.
 inline constexpr std::size_t kHoldersListedMax = 256;
 inline constexpr std::size_t kHoldersBytes = 512 << 10;
 /// Precondition: the job is known.
-WhyInfo why_info(const scheduler::State& state, const HostViews& hosts, JobId job);
+WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId job);
 
 }  // namespace muster::agent

@@ -53,6 +53,9 @@ HostUse host_use(const State& state, const HostRecord& record, const crdt::Addre
     use.gpus_used += attempt->find(record.id)->member.gpus.size();
     jobs.insert(attempt->job);
   }
+  const scheduler::HeldAmounts held = state.held_on(record.id);
+  use.cpus_used = held.cpus;
+  use.memory_mb_used = held.memory_mb;
   use.jobs.assign(jobs.begin(), jobs.end());
   use.jobs.resize(std::min(use.jobs.size(), kUseJobsMax));
   return use;
@@ -73,13 +76,11 @@ void add_holder(const State& state, const HostRecord& record, GpuInfo& info) {
     info.state = "used";
     info.job = attempt->job;
     info.token = grant.token;
-    info.rank = member->member.first_rank;
-    for (const scheduler::GpuSlot& gpu : member->member.gpus) {
-      if (gpu.uuid == info.uuid) {
-        break;
-      }
-      ++info.rank;
-    }
+    const scheduler::Member& share = member->member;
+    const auto gpu = std::find_if(share.gpus.begin(), share.gpus.end(),
+                                  [&](const auto& each) { return each.uuid == info.uuid; });
+    const auto place = static_cast<std::uint64_t>(gpu - share.gpus.begin());
+    info.rank = share.first_rank + place * share.rank_count() / share.gpus.size();
     if (const Job* job = state.job(attempt->job); job != nullptr) {
       info.job_name = job->spec.name;
       info.user = job->spec.user;
@@ -173,6 +174,9 @@ std::optional<HostDetail> host_detail(const State& state, const crdt::AddressBoo
   }
   HostDetail detail;
   detail.use = host_use(state, *record, addresses, now_unix_ms);
+  detail.labels = record->traits.labels;
+  detail.spine = record->traits.spine;
+  detail.islands.assign(record->traits.islands.begin(), record->traits.islands.end());
   std::set<std::string> free;
   if (record->takes_work()) {
     const std::vector<std::string> list = state.free_gpus(*record);

@@ -18,6 +18,8 @@
 namespace muster::agent {
 
 inline constexpr std::string_view kFenceTable = "fence/";
+/// The place of grants without GPUs. No uuid looks like it.
+inline constexpr std::string_view kNoGpu = "no gpu";
 
 /// True when both cannot be granted at once.
 bool overlaps(const scheduler::GpuSlot& a, const scheduler::GpuSlot& b);

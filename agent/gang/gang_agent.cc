@@ -18,6 +18,13 @@ namespace {
 
 constexpr std::size_t kGrantsMax = 256;  // 16 slices on each of 16 GPUs.
 
+/// The places whose tokens say whether an Assign is late. Shares without GPUs have one in common:
+/// of them a lower token than the last is refused, and the job is tried again.
+std::vector<scheduler::GpuSlot> fenced_places(const scheduler::Member& member) {
+  return member.gpus.empty() ? std::vector{scheduler::GpuSlot{std::string(kNoGpu), 0}}
+                             : member.gpus;
+}
+
 }  // namespace
 
 GangAgent::GangAgent(GangAgentOptions options, AgentIdentity identity, const crdt::Records& records,
@@ -83,10 +90,21 @@ void GangAgent::check_invariants() const {
 }
 
 std::vector<std::string> GangAgent::offered_gpus() const {
-  std::vector<std::string> offered;
-  for (const std::string& uuid : inventory_.gpus) {
-    if (fence_.knows(uuid)) {
-      offered.push_back(uuid);
+  return offer().gpus;
+}
+
+/// What of the inventory may be given away: GPUs whose fence is known, each with its island.
+Inventory GangAgent::offer() const {
+  Inventory offered = inventory_;
+  offered.gpus.clear();
+  offered.traits.islands.clear();
+  for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
+    if (!fence_.knows(inventory_.gpus[i])) {
+      continue;
+    }
+    offered.gpus.push_back(inventory_.gpus[i]);
+    if (!inventory_.traits.islands.empty()) {
+      offered.traits.islands.push_back(inventory_.traits.islands[i]);
     }
   }
   return offered;
@@ -229,10 +247,12 @@ void GangAgent::send_hello(Instant now) {
   hello.start = identity_.start;
   hello.boot_id = identity_.boot_id;
   hello.name = identity_.name;
-  hello.gpu_type = inventory_.gpu_type;
-  hello.gpus = offered_gpus();
-  hello.cpus = inventory_.cpus;
-  hello.memory_mb = inventory_.memory_mb;
+  Inventory offered = offer();
+  hello.gpu_type = offered.gpu_type;
+  hello.gpus = std::move(offered.gpus);
+  hello.cpus = offered.cpus;
+  hello.memory_mb = offered.memory_mb;
+  hello.traits = std::move(offered.traits);
   hello.stuck = stuck_.withheld();
   hello.has_namespaces = inventory_.has_namespaces;
   hello.grants = grants_.reports(registration_.epoch());
@@ -261,7 +281,9 @@ void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloR
 /// floor may name an attempt whose Assign is still on its way here.
 void GangAgent::raise_floor(Instant now, Token floor) {
   crdt::WriteBatch batch;
-  for (const std::string& uuid : inventory_.gpus) {
+  std::vector<std::string> fenced = inventory_.gpus;
+  fenced.emplace_back(kNoGpu);
+  for (const std::string& uuid : fenced) {
     if (!fence_.knows(uuid)) {
       fence_.raise({uuid, 0}, floor, batch);
     }
@@ -276,7 +298,8 @@ void GangAgent::on_assign(Instant now, scheduler::Assign assign) {
   const auto member =
       std::find_if(assign.members.begin(), assign.members.end(),
                    [&](const scheduler::Member& one) { return one.host == identity_.host; });
-  if (assign.start != identity_.start || member == assign.members.end() || member->gpus.empty()) {
+  if (assign.start != identity_.start || member == assign.members.end() ||
+      member->rank_count() == 0) {
     drop("assign", assign.token);
     return;
   }
@@ -308,7 +331,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
       return "gpu withheld";  // Decided before our hello said so.
     }
   }
-  if (!fence_.admits(member.gpus, assign.token)) {
+  if (!fence_.admits(fenced_places(member), assign.token)) {
     return "stale token";
   }
   if (grants_.all().size() >= kGrantsMax) {
@@ -323,7 +346,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
 void GangAgent::accept(Instant now, scheduler::Assign assign, const scheduler::Member& member) {
   grants_.revoke_older(assign.token, member, now, out_);
   crdt::WriteBatch batch;
-  for (const scheduler::GpuSlot& place : member.gpus) {
+  for (const scheduler::GpuSlot& place : fenced_places(member)) {
     fence_.raise(place, assign.token, batch);
   }
   grants_.add(std::move(assign), std::move(batch), out_);

@@ -71,6 +71,7 @@ class GangAgent {
   std::uint64_t dropped_count() const { return dropped_count_; }
 
  private:
+  Inventory offer() const;
   void hear(Instant now, Input input);
   void on_leader_message(Instant now, LeaderMessage input);
   void on_leader_changed(Instant now, const LeaderChanged& input);

@@ -93,7 +93,7 @@ bool GrantRecord::has_first_rank(HostId host) const {
 std::vector<RankResult> results_of_all(const Member& member, RankResult::Kind kind,
                                        const std::string& detail) {
   std::vector<RankResult> results;
-  for (std::uint32_t i = 0; i < member.gpus.size(); ++i) {
+  for (std::uint32_t i = 0; i < member.rank_count(); ++i) {
     RankResult result;
     result.rank = member.first_rank + i;
     result.kind = kind;

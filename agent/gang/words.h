@@ -41,7 +41,8 @@ struct Inventory {
   std::vector<std::string> gpus;  ///< uuids.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
-  bool has_namespaces = true;  ///< As probed at the start, or shown by a supervisor since.
+  bool has_namespaces = true;      ///< As probed at the start, or shown by a supervisor since.
+  scheduler::HostTraits traits{};  ///< Islands of all of its GPUs.
   bool operator==(const Inventory&) const = default;
 };
 

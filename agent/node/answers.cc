@@ -290,10 +290,11 @@ Response answer_from_state(const Known& known, const Request& request, const std
                         : is_led       ? ""
                                        : kNoLeader,
                         known.wall_clock.unix_ms(known.now)};
+  const JobsKnown jobs{state, known.seat.capacity()};
   if (request.verb == Verb::kJobs) {
     const auto query = decode_payload<JobsQuery>(request.arguments);
-    return good(known, encode_payload(query.has_value() ? jobs_page(state, hosts, query->after)
-                                                        : newest_jobs(state, hosts)));
+    return good(known, encode_payload(query.has_value() ? jobs_page(jobs, hosts, query->after)
+                                                        : newest_jobs(jobs, hosts)));
   }
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
   if (state.job(job) == nullptr) {
@@ -302,11 +303,11 @@ Response answer_from_state(const Known& known, const Request& request, const std
         "there is no job " + std::to_string(job.value()) + "; `muster jobs --all` lists them");
   }
   if (request.verb == Verb::kShow) {
-    JobDetail detail = *job_detail(state, hosts, job);
+    JobDetail detail = *job_detail(jobs, hosts, job);
     detail.output_rule = known.options.clients.output;
     return good(known, encode_payload(detail));
   }
-  WhyInfo why = why_info(state, hosts, job);
+  WhyInfo why = why_info(jobs, hosts, job);
   why.storm = storm_info(known.membership.storm(), known.now);
   return good(known, encode_payload(why));
 }

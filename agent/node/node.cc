@@ -28,7 +28,7 @@ constexpr int kPumpRoundsMax = 64;
 Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now)
     : options_(std::move(options)),
       admission_(options_, recovered.id, now),
-      membership_(options_.self, options_.start, options_.rack, rng.fork(), now),
+      membership_(options_.self, options_.start, options_.traits.rack, rng.fork(), now),
       store_(options_.self, options_.start.generation, recovered.state, rng.fork(),
              options_.credentials.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
@@ -565,8 +565,8 @@ ClientReach Node::reach(Instant now) {
 
 /// Only who is not sure of the other's cluster yet names it. Who says it the connection proves.
 gossip::Envelope Node::envelope(gossip::MessageType type, Nonce nonce) const {
-  gossip::Envelope envelope = envelope_of(
-      options_, names_cluster(type) ? cluster() : ClusterId(), type, nonce);
+  gossip::Envelope envelope =
+      envelope_of(options_, names_cluster(type) ? cluster() : ClusterId(), type, nonce);
   envelope.from = {};
   gossip::set_epoch(envelope, epochs_.met());
   return envelope;

@@ -26,12 +26,18 @@ Inventory inventory_of(const NodeOptions& options) {
   const crdt::Capacity& capacity = options.capacity;
   Inventory inventory;
   inventory.has_namespaces = options.has_namespaces;
+  inventory.traits = options.traits;
   inventory.gpu_type = capacity.gpu_type;
   inventory.cpus = capacity.cpus;
   inventory.memory_mb = capacity.memory_mb;
-  for (const crdt::Gpu& gpu : capacity.gpus) {
-    if (gpu.healthy) {
-      inventory.gpus.push_back(gpu.uuid);
+  inventory.traits.islands.clear();
+  for (std::size_t i = 0; i < capacity.gpus.size(); ++i) {
+    if (!capacity.gpus[i].healthy) {
+      continue;
+    }
+    inventory.gpus.push_back(capacity.gpus[i].uuid);
+    if (!options.traits.islands.empty()) {
+      inventory.traits.islands.push_back(options.traits.islands[i]);
     }
   }
   return inventory;
@@ -63,7 +69,7 @@ crdt::Publish identity_field(const NodeOptions& options, bool left) {
   identity.bulk = options.bulk;
   identity.start_id = options.start.start_id;
   identity.boot_id = options.boot_id;
-  identity.rack = options.rack;
+  identity.rack = options.traits.rack;
   identity.version = kProductVersion;
   identity.left = left;
   return {crdt::FieldId::kIdentity, crdt::encode(identity), true};

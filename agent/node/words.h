@@ -68,7 +68,7 @@ struct NodeOptions {
   AgentStart start;     ///< The generation is durable before the Node is made.
   std::string name;     ///< Unique in the cluster; a second claimant shows as an alarm.
   std::string boot_id;  ///< Of the kernel: a new one proves that earlier ranks are gone.
-  std::string rack;
+  scheduler::HostTraits traits;
   gossip::Endpoint control;  ///< Where this agent listens, as others dial it.
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
@@ -76,7 +76,7 @@ struct NodeOptions {
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
   ClientRules clients{};       ///< Of this host.
   Credentials credentials{};
-  std::int64_t unix_ms = 0;    ///< What the wall clock shows at the start; 0 = not said.
+  std::int64_t unix_ms = 0;  ///< What the wall clock shows at the start; 0 = not said.
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
   /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
   /// steps and a second longer; higher: a leader with more links, at most so many.

@@ -11,7 +11,7 @@ int run_agent(const AgentOptions& options) {
   run.data_dir = options.data_dir;
   run.gpus = options.gpus;
   run.name = options.name;
-  run.rack = options.rack;
+  run.traits = options.traits;
   run.ticket_path = options.ticket_path;
   run.log_json = options.log_json;
   run.log_level = options.log_level;

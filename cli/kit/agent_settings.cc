@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "cli/kit/duration.h"
+#include "cli/kit/label.h"
 #include "cli/kit/options.h"
 #include "cli/kit/places.h"
 #include "cli/kit/size.h"
@@ -13,6 +14,8 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::size_t kPlaceBytesMax = 64;   ///< Of the name of a rack or spine.
+constexpr std::size_t kLabelsGivenMax = 48;  ///< The kernel's facts come in addition.
 /// `submit --wait` and scripts read the output of what has just ended.
 constexpr Duration kOutputKeepMin = std::chrono::minutes(1);
 
@@ -154,12 +157,33 @@ bool is_plain_name(const std::string& name) {
   });
 }
 
+void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
+  traits.rack = lookup.text("rack");
+  traits.spine = lookup.text("spine");
+  for (const std::string name : {"rack", "spine"}) {
+    const Value value = lookup.value(name, "");
+    if (!is_plain_name(value.text) || value.text.size() > kPlaceBytesMax) {
+      lookup.refuse(value, "is no name for a " + name + ": no blanks, commas or slashes, at most " +
+                               std::to_string(kPlaceBytesMax) + " bytes");
+    }
+  }
+  const Value labels = lookup.value("labels", "");
+  traits.labels = parts_of(labels.text);
+  std::sort(traits.labels.begin(), traits.labels.end());
+  traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());
+  const bool are_labels = std::all_of(traits.labels.begin(), traits.labels.end(), is_label);
+  if (!are_labels || traits.labels.size() > kLabelsGivenMax) {
+    lookup.refuse(labels, "is no list of at most " + std::to_string(kLabelsGivenMax) +
+                              " labels: write key=value or key, of letters, digits and ._-/");
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& agent_setting_names() {
   static const std::vector<std::string> names = {
-      "listen", "seeds",    "ticket",    "data_dir", "gpus",        "name",
-      "rack",   "log_json", "log_level", "log_file", "output_keep", "output_max"};
+      "listen", "seeds",  "ticket",   "data_dir",  "gpus",     "name",        "rack",
+      "spine",  "labels", "log_json", "log_level", "log_file", "output_keep", "output_max"};
   return names;
 }
 
@@ -184,16 +208,13 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   }
   options.gpus = lookup.text("gpus");
   options.name = lookup.text("name", world.host_name());
-  options.rack = lookup.text("rack");
+  read_traits(lookup, options.traits);
   options.log_json = lookup.truth("log_json");
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
   options.log_file = lookup.text("log_file");
   read_output_rule(lookup, options);
   if (options.name.empty() || !is_plain_name(options.name)) {
     lookup.refuse(lookup.value("name", ""), "is no name for a host: no blanks, commas or slashes");
-  }
-  if (!is_plain_name(options.rack)) {
-    lookup.refuse(lookup.value("rack", ""), "is no name for a rack: no blanks, commas or slashes");
   }
   if (!lookup.error().empty()) {
     return invalid(lookup.error());

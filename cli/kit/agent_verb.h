@@ -7,6 +7,7 @@
 
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
+#include "scheduler/protocol/host_traits.h"
 
 namespace muster::cli {
 
@@ -14,16 +15,16 @@ struct AgentOptions {
   gossip::Endpoint listen;         ///< Control port; port 0 = any, the agent prints it.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each; the edge resolves names once, at start.
   std::string data_dir;            ///< Made with mode 0700 when missing.
-  std::string gpus;                ///< "sim:8xH100"; "" = none.
+  std::string gpus;                ///< As gpu_inventory.h reads it; "" = none.
   std::string name;                ///< Unique in the cluster.
-  std::string rack;                ///< "" = unknown.
+  scheduler::HostTraits traits;    ///< Labels, rack and spine.
   std::string ticket_path;         ///< A file that holds a ticket to join with; "" = none.
   bool log_json = false;
-  std::string log_level;    ///< "debug", "info", "warn" or "error".
-  std::string log_file;     ///< Instead of stderr; "" = stderr.
-  Duration output_keep{};   ///< How long the output of what ended is kept.
+  std::string log_level;         ///< "debug", "info", "warn" or "error".
+  std::string log_file;          ///< Instead of stderr; "" = stderr.
+  Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
-  std::string config_path;  ///< The file that was read; "" = none.
+  std::string config_path;       ///< The file that was read; "" = none.
 };
 
 }  // namespace muster::cli

@@ -69,6 +69,8 @@ void add_use(Json& json, const agent::HostUse* use) {
   }
   json["gpus_used"] = use == nullptr ? Json(nullptr) : Json(use->gpus_used);
   json["gpus_free"] = use == nullptr ? Json(nullptr) : Json(use->gpus_free);
+  json["cpu_thousandths_used"] = use == nullptr ? Json(nullptr) : Json(use->cpus_used);
+  json["memory_mb_used"] = use == nullptr ? Json(nullptr) : Json(use->memory_mb_used);
   json["jobs"] = use == nullptr ? Json(nullptr) : jobs;
   json["drain"] = use == nullptr || !use->is_drained ? Json(nullptr) : view(use->drain);
   json["removed"] = use == nullptr ? Json(nullptr) : Json(use->is_removed);
@@ -136,6 +138,7 @@ Json view(const agent::JobSummary& job) {
           {"user", job.user},
           {"state", job.state},
           {"gpus", job.gpus},
+          {"ranks", job.ranks},
           {"gpu_type", job.gpu_type},
           {"attempt", job.attempt},
           {"priority", job.priority},
@@ -152,8 +155,25 @@ Json view(const agent::JobSummary& job) {
           {"gpu_ms", job.gpu_ms}};
 }
 
+Json view(const scheduler::Request& request) {
+  return {{"gpus", request.gpus},
+          {"gpus_per_host", request.gpus_per_host},
+          {"ranks", request.ranks},
+          {"ranks_per_host", request.ranks_per_host},
+          {"cpu_thousandths", request.cpus.has_value() ? Json(*request.cpus) : Json(nullptr)},
+          {"memory_mb", request.memory_mb.has_value() ? Json(*request.memory_mb) : Json(nullptr)},
+          {"gpu_types", request.gpu_types},
+          {"labels", request.labels},
+          {"not_labels", request.not_labels},
+          {"hosts", request.hosts},
+          {"not_hosts", request.not_hosts},
+          {"pack", text_of(request.pack)},
+          {"pack_wait_ms", to_ms(request.pack_wait)}};
+}
+
 Json view(const scheduler::JobSpec& spec) {
-  return {{"argv", spec.argv},
+  return {{"request", view(spec.request)},
+          {"argv", spec.argv},
           {"environment", spec.environment},
           {"directory", spec.directory},
           {"retries", spec.retries},
@@ -209,6 +229,8 @@ Json view(const agent::MemberInfo& member) {
           {"host", member.host_name},
           {"first_rank", member.first_rank},
           {"gpus", member.gpus},
+          {"cpu_thousandths", member.cpus},
+          {"memory_mb", member.memory_mb},
           {"state", member.state},
           {"ranks", views(member.ranks)},
           {"host_state", member.host_state},
@@ -246,6 +268,9 @@ std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail
                     const agent::Response& answer) {
   Json json = view(host);
   add_use(json, &detail.use);
+  json["labels"] = detail.labels;
+  json["spine"] = detail.spine;
+  json["islands"] = detail.islands;
   json["gpu_list"] = views(detail.gpus);
   return dump_answer(std::move(json), answer);
 }

@@ -23,9 +23,18 @@ class Agent final : public Verb {
             "Where to keep identity, log and state (default "
             "/var/lib/muster, or $XDG_STATE_HOME/muster)",
             "DIR");
-    setting(options, "gpus", "GPUs to offer: sim:8xH100 simulates eight (default none)", "GPUS");
+    setting(options, "gpus",
+            "What to offer: sim:8xH100 simulates eight GPUs; behind commas cpus=96, mem=1T, "
+            "island=4+4 (GPUs that share a switch) instead of this machine's; cpus=16 alone: a "
+            "host without GPUs (default none)",
+            "GPUS");
     setting(options, "name", "Unique name (default the short hostname)", "NAME");
     setting(options, "rack", "Rack, for placement and voters", "RACK");
+    setting(options, "spine", "What the rack hangs on in the network, for --pack spine", "SPINE");
+    options.list(
+        "--label", labels_,
+        "A label that jobs may ask for; may be repeated; the kernel adds arch= and kernel=",
+        "KEY[=VALUE]");
     options.flag("--log-json", log_json_, "Log lines as JSON");
     setting(options, "log_level", "debug, info, warn or error (default info)", "LEVEL");
     setting(options, "log_file",
@@ -44,6 +53,10 @@ class Agent final : public Verb {
   int run(Session& session) override {
     if (log_json_) {
       flags_["log_json"] = "true";
+    }
+    for (const std::string& label : labels_) {
+      std::string& all = flags_["labels"];
+      all += (all.empty() ? "" : ",") + label;
     }
     const Result<AgentOptions> options = agent_options(session.world(), flags_, config_path_);
     if (!options) {
@@ -69,6 +82,7 @@ class Agent final : public Verb {
   }
 
   Settings flags_;
+  std::vector<std::string> labels_;
   std::string config_path_;
   bool log_json_ = false;
 };

@@ -155,8 +155,7 @@ std::size_t distance(std::string_view one, std::string_view other) {
         continue;
       }
       const std::size_t change = one[i - 1] == other[j - 1] ? 0 : 1;
-      cost[i][j] =
-          std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
       if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
         cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
       }

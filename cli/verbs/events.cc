@@ -218,8 +218,8 @@ class Events final : public Verb {
                                                 : session.world().clock.local_time(event.unix_ms);
     const std::string severity = printable(event.severity);
     return when + "  " + severity +
-           std::string(kSeverityColumns - std::min(kSeverityColumns, severity.size()), ' ') +
-           "  " + printable(event.text);
+           std::string(kSeverityColumns - std::min(kSeverityColumns, severity.size()), ' ') + "  " +
+           printable(event.text);
   }
 
   bool follow_ = false;

@@ -93,9 +93,9 @@ class Drain final : public HostOrder {
                : ok();
   }
   std::string arguments(const agent::HostInfo& host) const override {
-    return agent::encode_payload(agent::DrainArgs{
-        host.id, why_, requeue_ || deadline_.has_value(),
-        static_cast<std::uint64_t>(to_ms(deadline_.value_or(Duration(0))))});
+    return agent::encode_payload(
+        agent::DrainArgs{host.id, why_, requeue_ || deadline_.has_value(),
+                         static_cast<std::uint64_t>(to_ms(deadline_.value_or(Duration(0))))});
   }
   void tell_more(Session& session, const agent::HostInfo& host) const override {
     if (host.is_voter) {

@@ -9,6 +9,7 @@
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/drain_text.h"
+#include "cli/verbs/request_options.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -61,9 +62,13 @@ class HostShow final : public Verb {
         line("state", (use.is_removed ? "removed" : host.state + detail_text) + ", for " +
                           format_age(use.since_ms == 0 ? host.since_ms : use.since_ms)) +
         line("drained", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
-        line("rack", host.rack) + line("quorum", role_text(host)) + line("version", host.version) +
-        line("cpus", std::to_string(host.cpus)) +
-        line("memory", std::to_string(host.memory_mb >> 10) + " GiB") +
+        line("rack", host.rack) + line("spine", detail.spine) +
+        line("labels", join(detail.labels)) + line("quorum", role_text(host)) +
+        line("version", host.version) +
+        line("cpus", std::to_string(host.cpus) + ", " + format_cpus(use.cpus_used) +
+                         " given to jobs (counted, not enforced yet)") +
+        line("memory", format_memory(host.memory_mb) + ", " + format_memory(use.memory_mb_used) +
+                           " given to jobs (counted, not enforced yet)") +
         line("gpus", std::to_string(use.gpus) + (use.gpu_type.empty() ? "" : " x " + use.gpu_type) +
                          ", " + std::to_string(use.gpus_used) + " used, " +
                          std::to_string(use.gpus_free) + " free");
@@ -71,17 +76,19 @@ class HostShow final : public Verb {
       return text;
     }
     Table table({{.title = "GPU", .columns_min = 12},
+                 {.title = "ISLAND", .is_number = true},
                  {.title = "STATE"},
                  {.title = "JOB", .is_number = true},
                  {.title = "NAME", .columns_min = 12},
                  {.title = "USER"},
                  {.title = "RANK", .is_number = true},
                  {.title = "TOKEN"}});
-    for (const agent::GpuInfo& gpu : detail.gpus) {
+    for (std::size_t i = 0; i < detail.gpus.size(); ++i) {
+      const agent::GpuInfo& gpu = detail.gpus[i];
       const bool is_used = gpu.state == "used";
-      table.add({gpu.uuid, gpu.state, is_used ? std::to_string(gpu.job.value()) : "-", gpu.job_name,
-                 gpu.user, is_used ? std::to_string(gpu.rank) : "-",
-                 is_used ? gpu.token.text() : ""});
+      table.add({gpu.uuid, i < detail.islands.size() ? std::to_string(detail.islands[i]) : "0",
+                 gpu.state, is_used ? std::to_string(gpu.job.value()) : "-", gpu.job_name, gpu.user,
+                 is_used ? std::to_string(gpu.rank) : "-", is_used ? gpu.token.text() : ""});
     }
     return text + "\n" + table.text();
   }

@@ -27,6 +27,9 @@ constexpr Duration kWatchInterval = std::chrono::seconds(2);
 constexpr char kClearScreen[] = "\x1b[H\x1b[2J";
 
 std::string gpus_text(const JobSummary& job) {
+  if (job.gpus == 0) {
+    return std::to_string(job.ranks) + " ranks";
+  }
   return std::to_string(job.gpus) + (job.gpu_type.empty() ? "" : "x" + job.gpu_type);
 }
 

@@ -26,9 +26,9 @@ std::string state_of(const agent::KeysInfo& keys, const agent::HostKeys& host) {
   if (host.is_changing) {
     return "changing its key" + away;
   }
-  return (host.authority < keys.authority    ? "to be signed anew"
-          : host.round < host.round_wanted   ? "to change its key"
-                                             : "current") +
+  return (host.authority < keys.authority  ? "to be signed anew"
+          : host.round < host.round_wanted ? "to change its key"
+                                           : "current") +
          away;
 }
 
@@ -148,10 +148,10 @@ class RotateKeys final : public Verb {
       }
       clock.sleep(kLookAgain);
     }
-    return session.fail(ResponseStatus::kUnknown,
-                        std::to_string(open) + (open == 1 ? " host" : " hosts") +
-                            " to go after " + format_duration(patience_) +
-                            ": it goes on by itself, see `muster keys`");
+    return session.fail(ResponseStatus::kUnknown, std::to_string(open) +
+                                                      (open == 1 ? " host" : " hosts") +
+                                                      " to go after " + format_duration(patience_) +
+                                                      ": it goes on by itself, see `muster keys`");
   }
 
   int done(Session& session, bool is_over) const {
@@ -160,9 +160,9 @@ class RotateKeys final : public Verb {
       session.out() << rotated_json(what, is_over) << "\n";
       return 0;
     }
-    const std::string subject = authority_ ? "the authority was" : all_ ? "all link keys were"
-                                                                        : "the link key of host " +
-                                                                              name_ + " was";
+    const std::string subject = authority_ ? "the authority was"
+                                : all_     ? "all link keys were"
+                                           : "the link key of host " + name_ + " was";
     session.out() << printable(is_over ? subject + " replaced"
                                        : "asked for: `muster keys` shows how far it is")
                   << "\n";

@@ -190,7 +190,7 @@ class Logs final : public Verb {
   std::vector<RankOutput> ranks_of(JobId job, const agent::AttemptInfo& attempt) const {
     std::vector<RankOutput> outputs;
     for (const agent::MemberInfo& member : attempt.members) {
-      for (std::uint64_t local = 0; local < member.gpus.size(); ++local) {
+      for (std::uint64_t local = 0; local < member.ranks.size(); ++local) {
         const std::uint64_t rank = member.first_rank + local;
         if (is_wanted(rank)) {
           RankSource source{job,

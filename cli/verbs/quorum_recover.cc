@@ -151,9 +151,8 @@ class QuorumRecover final : public Verb {
   /// What an operator must know before saying yes.
   std::string consequences(const RecoveryInfo& chosen) const {
     const std::string last = std::to_string(chosen.last.value());
-    std::string text = chosen.has_rival
-                           ? "The quorum was recovered twice under one epoch: this ends both.\n"
-                           : "";
+    std::string text =
+        chosen.has_rival ? "The quorum was recovered twice under one epoch: this ends both.\n" : "";
     text +=
         "The quorum would go on from " + chosen.host_name + ", whose log ends at " + last + ".\n";
     const std::uint64_t unsure = chosen.last.value() - chosen.commit.value();

@@ -13,6 +13,7 @@
 #include "cli/kit/size.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/request_options.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -60,6 +61,14 @@ std::string missing_hosts_text(const std::vector<agent::AttemptInfo>& attempts) 
   return text.empty() ? "" : " (" + text + ")";
 }
 
+std::string request_lines_text(const scheduler::Request& request) {
+  std::string text;
+  for (const auto& [name, value] : request_lines(request)) {
+    text += name + std::string(kTextColumn - name.size(), ' ') + value + "\n";
+  }
+  return text;
+}
+
 std::string summary_text(const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
   const std::string& said = job.reason.empty() ? job.cause : job.reason;
@@ -67,9 +76,9 @@ std::string summary_text(const agent::JobDetail& detail) {
                      "state      " + job.state + (job.is_doubtful ? "?" : "") +
                      (said.empty() || said == job.state ? "" : ": " + said) +
                      missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" +
-                     "gpus       " + std::to_string(job.gpus) +
-                     (job.gpu_type.empty() ? " of any type" : " x " + job.gpu_type) + "\n" +
-                     "priority   " + std::to_string(job.priority) + "\n";
+                     "gpus       " + request_text(detail.spec.request) + "\n" +
+                     request_lines_text(detail.spec.request) + "priority   " +
+                     std::to_string(job.priority) + "\n";
   if (!job.hosts.empty()) {
     text += "hosts      " + join(job.hosts) + "\n";
   }
@@ -88,9 +97,9 @@ std::string spec_text(const scheduler::JobSpec& spec) {
                      "directory  " + spec.directory + "\n";
   for (const std::string& variable : spec.environment) {
     const bool is_first = &variable == &spec.environment.front();
-    text += truncate((is_first ? "env        " : std::string(kTextColumn, ' ')) +
-                         shell_quoted(variable),
-                     kScreenColumns) +
+    text += truncate(
+                (is_first ? "env        " : std::string(kTextColumn, ' ')) + shell_quoted(variable),
+                kScreenColumns) +
             "\n";
   }
   return text + "retries    " + std::to_string(spec.retries) + "\n" + "isolation  " + hold + "\n" +
@@ -112,6 +121,15 @@ std::string short_gpu(const std::string& uuid) {
   return uuid.size() <= kGpuColumns ? uuid : uuid.substr(0, kGpuColumns - 1) + "~";
 }
 
+/// The rank's own, or how many its host's ranks have together.
+std::string gpu_text(const agent::MemberInfo& member, const agent::RankInfo& rank) {
+  const std::uint64_t local = rank.rank - member.first_rank;
+  if (member.gpus.size() == member.ranks.size() && local < member.gpus.size()) {
+    return short_gpu(member.gpus[local]);
+  }
+  return member.gpus.empty() ? "none" : "all " + std::to_string(member.gpus.size());
+}
+
 std::string attempt_text(const agent::AttemptInfo& attempt) {
   Table table({{.title = "RANK", .is_number = true},
                {.title = "HOST"},
@@ -123,10 +141,8 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
     const std::string missing = missing_text(member);
     const std::string state = member.state + (missing.empty() ? "" : ", " + missing);
     for (const agent::RankInfo& rank : member.ranks) {
-      const std::uint64_t local = rank.rank - member.first_rank;
-      table.add({std::to_string(rank.rank), member.host_name,
-                 local < member.gpus.size() ? short_gpu(member.gpus[local]) : "", state, rank.state,
-                 rank.detail});
+      table.add({std::to_string(rank.rank), member.host_name, gpu_text(member, rank), state,
+                 rank.state, rank.detail});
     }
     if (member.ranks.empty()) {
       table.add({std::to_string(member.first_rank), member.host_name, join(member.gpus, ","), state,

@@ -30,8 +30,8 @@ std::string storm_banner(const agent::StormInfo& storm) {
 std::string seeds_banner(const std::vector<agent::SeedInfo>& seeds) {
   std::string text;
   for (const agent::SeedInfo& seed : seeds) {
-    text += "! seed " + printable(seed.address) + " does not answer: " + printable(seed.silence) +
-            "\n";
+    text +=
+        "! seed " + printable(seed.address) + " does not answer: " + printable(seed.silence) + "\n";
   }
   return text;
 }

@@ -101,8 +101,7 @@ std::string name_of_command(const std::vector<std::string>& argv) {
 }  // namespace
 
 void SubmitOptions::describe(Options& options) {
-  options.number("-g,--gpus", gpus_, "GPUs of the gang, one rank each");
-  options.text("--gpu-type", spec_.gpu_type, "GPU type, as `muster hosts` shows it; else any", "T");
+  request_.describe(options);
   options.text("--name", name_, "Name for people; else that of the script or command", "NAME");
   options.number("--retries", retries_, "New attempts after failures of the program");
   options.integer("--priority", priority_, "Higher goes first");
@@ -165,10 +164,6 @@ Status SubmitOptions::check() const {
   if (argv_.empty() || argv_.front().empty()) {
     return invalid("no command: muster submit [OPTIONS] -- COMMAND [ARGS]");
   }
-  if (gpus_ < 1 || gpus_ > kGpusMax) {
-    return invalid("--gpus: " + std::to_string(gpus_) + " is not between 1 and " +
-                   std::to_string(kGpusMax));
-  }
   if (retries_ > std::numeric_limits<std::uint32_t>::max()) {
     return invalid("--retries: " + std::to_string(retries_) + " is too many");
   }
@@ -184,9 +179,8 @@ Status SubmitOptions::check() const {
       return status;
     }
   }
-  if (name_.size() > kNameBytesMax || spec_.gpu_type.size() > kNameBytesMax) {
-    return invalid("--name and --gpu-type have at most " + std::to_string(kNameBytesMax) +
-                   " bytes");
+  if (name_.size() > kNameBytesMax) {
+    return invalid("--name has at most " + std::to_string(kNameBytesMax) + " bytes");
   }
   if (!key_.empty() && !is_key(key_)) {
     return invalid("--key: '" + key_ + "' is not 32 digits of 0-9 and a-f");
@@ -255,12 +249,16 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   if (const Status status = check_command(*variables); !status) {
     return status.error();
   }
+  Result<scheduler::Request> request = request_.request();
+  if (!request) {
+    return request.error();
+  }
   agent::SubmitArgs submit;
   submit.key = key_.empty() ? world.random_key() : key_;
   submit.spec = spec_;
   submit.spec.name = name_.empty() ? name_of_command(argv_).substr(0, kNameBytesMax) : name_;
   submit.spec.user = world.user_name();
-  submit.spec.gpus = static_cast<std::uint32_t>(gpus_);
+  submit.spec.request = *std::move(request);
   submit.spec.argv = argv_;
   submit.spec.environment = *std::move(variables);
   submit.spec.directory = world.working_directory();

@@ -7,15 +7,15 @@
 #include "agent/api/jobs.h"
 #include "cli/kit/options.h"
 #include "cli/kit/world.h"
+#include "cli/verbs/request_options.h"
 
 namespace muster::cli {
 
 /// Words of command and environment together: what a codec of the cluster reads back.
 inline constexpr std::size_t kCommandWordsMax = 4096;
-/// Of a job's name and GPU type; longer ones help nobody in a table.
+/// Of a job's name; a longer one helps nobody in a table.
 inline constexpr std::size_t kNameBytesMax = 255;
 inline constexpr std::size_t kDirectoryBytesMax = 4095;  ///< PATH_MAX.
-inline constexpr std::uint64_t kGpusMax = 1'000'000;
 inline constexpr std::size_t kKeyDigits = 32;
 
 class SubmitOptions {
@@ -37,7 +37,7 @@ class SubmitOptions {
   std::vector<std::string> environment_;  ///< As given: NAME or NAME=VALUE.
   bool env_all_ = false;
   bool env_none_ = false;
-  std::uint64_t gpus_ = 1;
+  RequestOptions request_;
   std::uint64_t retries_ = 0;
   std::int64_t priority_ = 0;
   std::string name_;

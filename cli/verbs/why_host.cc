@@ -41,8 +41,7 @@ std::string tally_text(const agent::WhyHostInfo& why) {
 
 /// A verdict outlasts its claims a little.
 std::string ending_text(const agent::WhyHostInfo& why) {
-  const bool is_ending =
-      why.host.state == "unreachable" && why.claims.size() < why.suspect_from;
+  const bool is_ending = why.host.state == "unreachable" && why.claims.size() < why.suspect_from;
   return is_ending ? "; it is alive again once that has lasted 3 s, longer if it comes and goes"
                    : "";
 }
@@ -88,9 +87,8 @@ class WhyHost final : public Verb {
     const agent::HostInfo& host = why.host;
     session.out() << storm_banner(why.storm)
                   << printable_lines("host " + host.name + " (" + host.id.short_hex() + ") is " +
-                                     state_text(host) + ", as host " +
-                                     session.last().answered_by + " sees it\n" + tally_text(why) +
-                                     ending_text(why));
+                                     state_text(host) + ", as host " + session.last().answered_by +
+                                     " sees it\n" + tally_text(why) + ending_text(why));
     Table table({{.title = "OBSERVER"},
                  {.title = "CLAIM", .columns_min = 12},
                  {.title = "SINCE", .is_number = true}});

@@ -24,7 +24,7 @@ std::vector<RankResult> own_results(const Member& member, const std::vector<Rank
   std::set<std::uint32_t> ranks;
   for (const RankResult& result : results) {
     const bool in_range =
-        result.rank >= member.first_rank && result.rank - member.first_rank < member.gpus.size();
+        result.rank >= member.first_rank && result.rank - member.first_rank < member.rank_count();
     if (in_range && ranks.insert(result.rank).second) {
       own.push_back(result);
     }

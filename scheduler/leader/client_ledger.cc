@@ -1,12 +1,12 @@
 #include "scheduler/leader/client_ledger.h"
 
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "gossip/base/check.h"
+#include "scheduler/placement/impossible.h"
 
 namespace muster::scheduler {
 namespace {
@@ -17,8 +17,8 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   if (one.argv != other.argv) {
     return "another command";
   }
-  if (one.gpus != other.gpus || one.gpu_type != other.gpu_type) {
-    return "other GPUs";
+  if (one.request != other.request) {
+    return "another request of GPUs or hosts";
   }
   if (one.directory != other.directory) {
     return "another working directory";
@@ -28,20 +28,6 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   }
   other.user = one.user;
   return one == other ? "" : "other options";
-}
-
-/// The first few, for one line.
-std::string listed(const std::set<std::string>& types) {
-  constexpr std::size_t kNamedMax = 8;
-  std::string text = types.empty() ? "none" : "";
-  std::size_t named = 0;
-  for (const std::string& type : types) {
-    if (named == kNamedMax) {
-      return text + " and " + std::to_string(types.size() - named) + " more";
-    }
-    text += (named++ == 0 ? "" : ", ") + type;
-  }
-  return text;
 }
 
 }  // namespace
@@ -66,22 +52,11 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
 
 /// "" when the cluster could run it some day, or may be able to once all its hosts registered.
 std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) const {
-  const std::optional<std::uint32_t> largest =
-      turn.state.largest_possible(spec.gpu_type, spec.keep_when_isolated);
   const bool is_young = turn.now < ready_since_ + kRegistrationWait;
-  if (!largest.has_value() || spec.gpus <= *largest ||
-      (is_young && turn.seen.has_unregistered(turn.state))) {
+  if (is_young && turn.seen.has_unregistered(turn.state)) {
     return "";
   }
-  if (const std::set<std::string> types = turn.state.host_lists().gpu_types();
-      !spec.gpu_type.empty() && !types.contains(spec.gpu_type)) {
-    return "no host has GPUs of type " + spec.gpu_type + "; there are: " + listed(types);
-  }
-  const bool keep_helps = spec.gpus <= *turn.state.largest_possible(spec.gpu_type);
-  return "the job asks for " + std::to_string(spec.gpus) +
-         (spec.gpu_type.empty() ? "" : " " + spec.gpu_type) +
-         " GPUs, and the largest that could ever run has " + std::to_string(*largest) +
-         (keep_helps ? "; hosts without PID namespaces take only --isolation keep" : "");
+  return scheduler::why_impossible(turn.state, turn.capacity, spec);
 }
 
 void ClientLedger::on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "scheduler/placement/placement.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
@@ -205,7 +204,7 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
       return;
     }
     std::optional<Placement> placement = turn.capacity.place(turn.state, job);
-    if (!placement.has_value() && turn.capacity.could_hold(job.spec)) {
+    if (!placement.has_value() && turn.capacity.could_hold(job)) {
       turn.pending.block(job.id);
       return;
     }
@@ -307,9 +306,11 @@ bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& at
     const HostId& member = record.member.host;
     const bool is_left_out = std::any_of(job.left_out.begin(), job.left_out.end(),
                                          [&](const LeftOut& out) { return out.host == member; });
-    count += member != gone && !is_left_out ? record.member.gpus.size() : 0;
+    count += member == gone || is_left_out ? 0
+             : job.spec.request.gpus == 0  ? record.member.ranks
+                                           : record.member.gpus.size();
   }
-  return count >= job.spec.gpus;
+  return count >= job.spec.request.units();
 }
 
 /// The first that is not ready and will hardly be; zero = none. Most often all hosts are well.

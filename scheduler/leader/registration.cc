@@ -34,6 +34,7 @@ entry::Register register_of(const State& state, const HostId& host, const Hello&
   fact.memory_mb = hello.memory_mb;
   fact.stuck = hello.stuck;
   fact.has_namespaces = hello.has_namespaces;
+  fact.traits = hello.traits;
   for (const GrantReport& grant : hello.grants) {
     if (grant.state != GrantState::kAborted) {
       fact.live.push_back({grant.token, grant.state == GrantState::kEnded});
@@ -64,7 +65,8 @@ bool is_registered_as(const HostRecord& record, const entry::Register& wanted) {
          record.name == wanted.name && record.gpu_type == wanted.gpu_type &&
          record.gpus == wanted.gpus && record.cpus == wanted.cpus &&
          record.memory_mb == wanted.memory_mb && record.quarantined == wanted.stuck &&
-         record.unadopted == wanted.adoptable && record.has_namespaces == wanted.has_namespaces;
+         record.unadopted == wanted.adoptable && record.has_namespaces == wanted.has_namespaces &&
+         record.traits == wanted.traits;
 }
 
 }  // namespace muster::scheduler

@@ -56,6 +56,8 @@ class Scheduler {
 
   /// The replicated state: read model of the CLI and content of snapshots (State::encode).
   const State& state() const { return state_; }
+  /// Of that state; for who explains. Asking changes only what it remembers of its answers.
+  Capacity& capacity() const { return capacity_; }
   /// Leads and applied its own-term entry: it may speak and decide.
   bool is_ready() const { return leader_.has_value(); }
   bool is_halted() const { return halted_; }
@@ -93,7 +95,7 @@ class Scheduler {
   std::uint64_t last_round_ = 0;  ///< The last context that earlier leaderships used.
   SeenHosts seen_;
   ExpireTimers expire_timers_;
-  Capacity capacity_;
+  mutable Capacity capacity_;  ///< capacity()
   PendingIndex pending_;
   std::optional<Leader> leader_;
 };

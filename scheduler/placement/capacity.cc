@@ -1,6 +1,9 @@
 #include "scheduler/placement/capacity.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <tuple>
 #include <utility>
 
 #include "gossip/base/check.h"
@@ -9,35 +12,78 @@ namespace muster::scheduler {
 namespace {
 
 HostKind kind_of(const HostRecord& record) {
-  return HostKind{record.gpu_type, {}, record.has_namespaces, 0, 0};
-}
-
-/// A host without islands is one.
-HostSpace space_of(KindNumber kind, std::size_t free) {
-  HostSpace space;
-  space.kind = kind;
-  space.islands.front() = static_cast<std::uint16_t>(free);
-  return space;
-}
-
-std::size_t offered(const HostRecord& record) {
-  if (record.unhealthy_gpus.empty() && record.quarantined.empty()) {
-    return record.gpus.size();
+  HostKind kind;
+  kind.gpu_type = folded(record.gpu_type);
+  kind.labels = record.traits.labels;
+  kind.has_namespaces = record.has_namespaces;
+  if (const std::size_t gpus = record.gpus.size(); gpus != 0) {
+    kind.cpus_a_gpu = static_cast<std::uint32_t>(std::uint64_t{record.cpus} * kOneCpu / gpus);
+    kind.memory_mb_a_gpu = record.memory_mb / gpus;
   }
-  return static_cast<std::size_t>(
-      std::count_if(record.gpus.begin(), record.gpus.end(),
-                    [&](const std::string& uuid) { return record.offers(uuid); }));
+  if (record.cpus != 0) {
+    kind.cpus_a_rank = kOneCpu;
+    kind.memory_mb_a_rank = record.memory_mb / record.cpus;
+  }
+  return kind;
+}
+
+/// More islands than placement knows are taken as one.
+void count_in(std::array<std::uint16_t, kIslandsMax>& islands, std::uint32_t island) {
+  ++islands[island < kIslandsMax ? island : 0];
+}
+
+/// What is left of so much; nothing of what somebody holds more than there is.
+std::uint64_t left_of(std::uint64_t all, std::uint64_t held) {
+  return all - std::min(all, held);
+}
+
+/// The GPUs that a member gets: of the island that is left with the fewest, if one holds them all;
+/// else island by island, the fullest first.
+std::vector<GpuSlot> picked(std::vector<FreeGpu> free, std::uint32_t count) {
+  std::map<std::uint32_t, std::uint32_t> islands;
+  for (const FreeGpu& gpu : free) {
+    ++islands[gpu.island];
+  }
+  const auto key = [&](const FreeGpu& gpu) {
+    const std::uint32_t left = islands.at(gpu.island);
+    const bool holds = left >= count;
+    return std::tuple(!holds, holds ? left : UINT32_MAX - left, gpu.island);
+  };
+  std::stable_sort(free.begin(), free.end(),
+                   [&](const FreeGpu& a, const FreeGpu& b) { return key(a) < key(b); });
+  CHECK(free.size() >= count);
+  std::vector<GpuSlot> slots;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    slots.push_back(GpuSlot{std::move(free[i].uuid), 0});
+  }
+  return slots;
 }
 
 }  // namespace
 
 Shape shape_of(const JobSpec& spec) {
+  const Request& request = spec.request;
   Shape shape;
-  shape.units = std::min(spec.gpus, kUnitsMax);
-  if (!spec.gpu_type.empty()) {
-    shape.types.push_back(spec.gpu_type);
+  shape.units = std::min(request.units(), kUnitsMax);
+  shape.per_host = request.units_per_host();
+  shape.share = request.gpus == 0 ? 0 : kWholeGpu;
+  shape.cpus = request.cpus;
+  shape.memory_mb = request.memory_mb;
+  for (const std::string& type : request.gpu_types) {
+    shape.types.push_back(folded(type));
   }
+  shape.labels = request.labels;
+  shape.not_labels = request.not_labels;
+  shape.hosts = request.hosts;
+  shape.not_hosts = request.not_hosts;
   shape.takes_bare_hosts = spec.keep_when_isolated;
+  shape.pack = request.pack;
+  return shape;
+}
+
+Shape shape_of(const Job& job) {
+  Shape shape = shape_of(job.spec);
+  shape.pack = job.is_relaxed ? Pack::kAny : shape.pack;
   return shape;
 }
 
@@ -53,8 +99,6 @@ HostNumber Capacity::number_of(const HostId& host) {
   const auto [place, is_new] = numbers_.try_emplace(host, next);
   if (is_new) {
     hosts_.push_back(host);
-    free_.seat(next, "");
-    live_.seat(next, "");
   }
   return place->second;
 }
@@ -65,6 +109,11 @@ void Capacity::on_changed(const State& state, const HostId& host) {
     return;
   }
   const HostNumber number = number_of(host);
+  const RackName rack{record->traits.spine, record->traits.rack};
+  for (CapacityIndex* index : {&free_, &live_, &ever_}) {
+    index->seat(number, rack);
+  }
+  name(number, *record);
   std::set<HostNumber> others = offers_.sharers(number);
   offers_.set(number, record->gpus);
   others.merge(offers_.sharers(number));
@@ -81,7 +130,8 @@ void Capacity::look(const State& state, HostNumber number) {
   if (const auto free = free_space(state, number, free_.kind(kind))) {
     const HostSpace* before = free_.space(number);
     if (before == nullptr || before->kind != free->kind ||
-        free->free_gpus() > before->free_gpus()) {
+        free->free_gpus() > before->free_gpus() || free->cpus > before->cpus ||
+        free->memory_mb > before->memory_mb || free->islands > before->islands) {
       gained_.insert(number);
     }
     free_.set(number, *free);
@@ -90,12 +140,38 @@ void Capacity::look(const State& state, HostNumber number) {
   }
   const bool was_up = !live_.is_hidden(number);
   if (record->is_up()) {
-    const HostSpace now = space_of(live_.kind(kind), offered(*record));
+    const HostSpace now = whole_space(*record, live_.kind(kind), false);
     is_other_ = is_other_ || !was_up || *live_.space(number) != now;
     live_.set(number, now);
   } else {
     is_other_ = is_other_ || was_up;
     live_.hide(number);
+  }
+  if (record->verdict == Verdict::kLeft || record->is_removed) {
+    ever_.hide(number);
+  } else {
+    ever_.set(number, whole_space(*record, ever_.kind(kind), true));
+  }
+}
+
+/// Under which names a job may ask for the host.
+void Capacity::name(HostNumber number, const HostRecord& record) {
+  const std::array<std::string, 3> names = {record.name, record.id.short_hex(), record.id.hex()};
+  if (index_of(number) < names_.size()) {
+    if (names_[index_of(number)] == record.name) {
+      return;
+    }
+    for (const std::string& text : {names_[index_of(number)], names[1], names[2]}) {
+      const auto known = named_.find(text);
+      if (known != named_.end() && known->second.erase(number) != 0 && known->second.empty()) {
+        named_.erase(known);
+      }
+    }
+  }
+  names_.resize(std::max<std::size_t>(names_.size(), index_of(number) + 1));
+  names_[index_of(number)] = record.name;
+  for (const std::string& text : names) {
+    named_[text].insert(number);
   }
 }
 
@@ -126,12 +202,13 @@ bool Capacity::is_given(const State& state, HostNumber host, const std::string& 
   });
 }
 
-std::vector<std::string> Capacity::free_gpus(const State& state, HostNumber number) const {
+std::vector<FreeGpu> Capacity::free_gpus(const State& state, HostNumber number) const {
   const HostRecord* record = state.host(hosts_[index_of(number)]);
-  std::vector<std::string> free;
-  for (const std::string& uuid : record->gpus) {
+  std::vector<FreeGpu> free;
+  for (std::size_t i = 0; i < record->gpus.size(); ++i) {
+    const std::string& uuid = record->gpus[i];
     if (record->offers(uuid) && !is_given(state, number, uuid)) {
-      free.push_back(uuid);
+      free.push_back({uuid, record->traits.islands.empty() ? 0 : record->traits.islands[i]});
     }
   }
   return free;
@@ -140,10 +217,40 @@ std::vector<std::string> Capacity::free_gpus(const State& state, HostNumber numb
 std::optional<HostSpace> Capacity::free_space(const State& state, HostNumber number,
                                               KindNumber kind) const {
   const HostId& id = hosts_[index_of(number)];
-  if (!state.host(id)->takes_work() || barred_.contains(id)) {
+  const HostRecord& record = *state.host(id);
+  if (!record.takes_work() || barred_.contains(id)) {
     return std::nullopt;
   }
-  return space_of(kind, free_gpus(state, number).size());
+  HostSpace space;
+  space.kind = kind;
+  for (const FreeGpu& gpu : free_gpus(state, number)) {
+    count_in(space.islands, gpu.island);
+  }
+  std::sort(space.islands.begin(), space.islands.end(), std::greater<>());
+  HeldAmounts held = state.held_on(id);
+  if (const auto asked = asked_amounts_.find(id); asked != asked_amounts_.end()) {
+    held.cpus += asked->second.cpus;
+    held.memory_mb += asked->second.memory_mb;
+  }
+  space.cpus = static_cast<std::uint32_t>(left_of(std::uint64_t{record.cpus} * kOneCpu, held.cpus));
+  space.memory_mb = left_of(record.memory_mb, held.memory_mb);
+  return space;
+}
+
+/// Whoever holds it; `is_ever`: in whatever state its GPUs are.
+HostSpace Capacity::whole_space(const HostRecord& record, KindNumber kind, bool is_ever) const {
+  HostSpace space;
+  space.kind = kind;
+  const bool are_all = is_ever || (record.unhealthy_gpus.empty() && record.quarantined.empty());
+  for (std::size_t i = 0; i < record.gpus.size(); ++i) {
+    if (are_all || record.offers(record.gpus[i])) {
+      count_in(space.islands, record.traits.islands.empty() ? 0 : record.traits.islands[i]);
+    }
+  }
+  std::sort(space.islands.begin(), space.islands.end(), std::greater<>());
+  space.cpus = record.cpus * kOneCpu;
+  space.memory_mb = record.memory_mb;
+  return space;
 }
 
 void Capacity::bar(const State& state, const HostId& host, bool is_barred) {
@@ -165,6 +272,9 @@ void Capacity::ask(const State& state, JobId job, std::vector<Member> members) {
     for (const GpuSlot& gpu : member.gpus) {
       asked_gpus_.insert(gpu.uuid);
     }
+    HeldAmounts& amounts = asked_amounts_[member.host];
+    amounts.cpus += member.cpus;
+    amounts.memory_mb += member.memory_mb;
   }
   look_at(state, members);
   asked_.emplace(job, std::move(members));
@@ -178,6 +288,15 @@ void Capacity::settle(const State& state, JobId job) {
   for (const Member& member : asked.mapped()) {
     for (const GpuSlot& gpu : member.gpus) {
       asked_gpus_.erase(gpu.uuid);
+    }
+    const auto amounts = asked_amounts_.find(member.host);
+    if (amounts == asked_amounts_.end()) {
+      continue;  // Nothing but GPUs was asked for there.
+    }
+    amounts->second.cpus -= member.cpus;
+    amounts->second.memory_mb -= member.memory_mb;
+    if (amounts->second == HeldAmounts()) {
+      asked_amounts_.erase(amounts);
     }
   }
   look_at(state, asked.mapped());
@@ -200,11 +319,27 @@ void Capacity::forget_leader(const State& state) {
   }
 }
 
-std::vector<HostNumber> Capacity::numbers_of(const Job& job, std::span<const HostId> more) const {
-  std::vector<HostNumber> numbers;
+HostChoice Capacity::choice(const Request& request) const {
+  HostChoice hosts;
+  const auto add = [&](const std::vector<std::string>& names, std::vector<HostNumber>& numbers) {
+    for (const std::string& text : names) {
+      if (const auto known = named_.find(text); known != named_.end()) {
+        numbers.insert(numbers.end(), known->second.begin(), known->second.end());
+      }
+    }
+  };
+  if (!request.hosts.empty()) {
+    add(request.hosts, hosts.only.emplace());
+  }
+  add(request.not_hosts, hosts.barred);
+  return hosts;
+}
+
+HostChoice Capacity::choice(const Job& job, std::span<const HostId> more) const {
+  HostChoice hosts = choice(job.spec.request);
   const auto add = [&](const HostId& host) {
     if (const auto known = numbers_.find(host); known != numbers_.end()) {
-      numbers.push_back(known->second);
+      hosts.barred.push_back(known->second);
     }
   };
   for (const LeftOut& left_out : job.left_out) {
@@ -213,45 +348,64 @@ std::vector<HostNumber> Capacity::numbers_of(const Job& job, std::span<const Hos
   for (const HostId& host : more) {
     add(host);
   }
-  return numbers;
+  return hosts;
 }
 
-std::vector<Member> Capacity::members(const State& state,
-                                      const std::vector<HostShare>& shares) const {
-  std::vector<Member> members;
-  std::uint32_t rank = 0;
-  for (const HostShare& share : shares) {
-    std::vector<std::string> free = free_gpus(state, share.host);
-    CHECK(free.size() >= share.units);
-    const HostRecord& record = *state.host(hosts_[index_of(share.host)]);
-    Member member{record.id, record.start, {}, rank};
-    for (std::uint32_t i = 0; i < share.units; ++i) {
-      member.gpus.push_back(GpuSlot{std::move(free[i]), 0});
-    }
-    rank += share.units;
-    members.push_back(std::move(member));
+Member Capacity::member(const State& state, const Request& request, const HostShare& share) const {
+  const HostRecord& record = *state.host(hosts_[index_of(share.host)]);
+  Member member;
+  member.host = record.id;
+  member.start = record.start;
+  Shape of_unit;
+  of_unit.share = request.gpus == 0 ? 0 : kWholeGpu;
+  of_unit.cpus = request.cpus;
+  of_unit.memory_mb = request.memory_mb;
+  const HostKind kind = kind_of(record);
+  member.cpus = cpus_of_unit(of_unit, kind) * share.units;
+  member.memory_mb = memory_of_unit(of_unit, kind) * share.units;
+  if (request.gpus == 0) {
+    member.ranks = share.units;
+  } else {
+    member.gpus = picked(free_gpus(state, share.host), share.units);
+    member.ranks = request.ranks_per_host;
   }
-  return members;
+  return member;
 }
 
 std::optional<Placement> Capacity::place(const State& state, const Job& job) {
-  const std::vector<HostShare> shares = free_.choose(shape_of(job.spec), numbers_of(job, {}));
+  const std::vector<HostShare> shares = free_.choose(shape_of(job), choice(job, {}));
   if (shares.empty()) {
     return std::nullopt;
   }
-  std::vector<Member> chosen = members(state, shares);
-  return Placement{state.host(chosen.front().host)->gpu_type, std::move(chosen)};
+  Placement placement;
+  std::uint32_t rank = 0;
+  for (const HostShare& share : shares) {
+    placement.members.push_back(member(state, job.spec.request, share));
+    placement.members.back().first_rank = rank;
+    rank += placement.members.back().rank_count();
+  }
+  placement.type = state.host(placement.members.front().host)->gpu_type;
+  return placement;
 }
 
 std::uint32_t Capacity::free_for(const Job& job, const std::string& gpu_type,
                                  std::span<const HostId> without) {
-  Shape shape = shape_of(job.spec);
-  shape.types = {gpu_type};
-  return free_.most(shape, numbers_of(job, without));
+  Shape shape = shape_of(job);
+  if (shape.share != 0) {
+    shape.types = {folded(gpu_type)};
+  }
+  return free_.most(shape, choice(job, without));
 }
 
-std::uint32_t Capacity::live_for(const JobSpec& spec) {
-  return live_.most(shape_of(spec));
+std::uint32_t Capacity::live_for(const Job& job) {
+  return live_.most(shape_of(job), choice(job.spec.request));
+}
+
+std::uint32_t Capacity::ever_for(const Shape& shape) {
+  Request named;
+  named.hosts = shape.hosts;
+  named.not_hosts = shape.not_hosts;
+  return ever_.most(shape, choice(named));
 }
 
 bool Capacity::is_right(const State& state) const {
@@ -269,14 +423,20 @@ bool Capacity::is_right(const State& state, std::uint64_t which) const {
   }
   const auto number = static_cast<HostNumber>(which % hosts_.size());
   const HostRecord& record = *state.host(hosts_[index_of(number)]);
-  const HostSpace* free = free_.space(number);
-  const HostSpace* live = live_.space(number);
-  const auto counted = free_space(state, number, free == nullptr ? KindNumber() : free->kind);
-  return (free == nullptr) == !counted.has_value() && (free == nullptr || *free == *counted) &&
-         (free == nullptr || free_.kind_of(free->kind) == kind_of(record)) &&
-         (live == nullptr) == !record.is_up() &&
-         (live == nullptr ||
-          (live->free_gpus() == offered(record) && live_.kind_of(live->kind) == kind_of(record)));
+  const HostKind kind = kind_of(record);
+  const auto says = [&](const CapacityIndex& index, std::optional<HostSpace> counted) {
+    const HostSpace* space = index.space(number);
+    if (space == nullptr || !counted.has_value()) {
+      return space == nullptr && !counted.has_value();
+    }
+    counted->kind = space->kind;
+    return *space == *counted && index.kind_of(space->kind) == kind;
+  };
+  const auto whole = [&](bool is_ever) { return whole_space(record, KindNumber(), is_ever); };
+  const bool has_left = record.verdict == Verdict::kLeft || record.is_removed;
+  return says(free_, free_space(state, number, KindNumber())) &&
+         says(live_, record.is_up() ? std::optional(whole(false)) : std::nullopt) &&
+         says(ever_, has_left ? std::nullopt : std::optional(whole(true)));
 }
 
 }  // namespace muster::scheduler

@@ -1,13 +1,14 @@
 #pragma once
-// What placement knows of the fleet: an index of what is free, and one of what the hosts have that
-// are up, whoever holds it. Both follow from the log's state; every voter keeps them beside it, so
-// that a new leader begins with them. A leader adds what is not in the log yet: hosts on which it
-// places nothing for now, and GPUs that it asked for. Owned by Scheduler; pure.
+// What placement knows of the fleet: an index of what is free, one of what the hosts have that are
+// up, whoever holds it, and one of all that the hosts have that have not left. They follow from the
+// log's state; every voter keeps them beside it, so that a new leader begins with them. A leader
+// adds what is not in the log yet: hosts on which it places nothing for now, and GPUs that it asked
+// for. Owned by Scheduler; pure.
 //
 // A GPU that several hosts offer is counted for the one with the lowest number that takes work.
 // Hosts are numbered as they are met: by id when it begins anew, then as they register.
 //
-// Invariant: on_changed() was said of each host whose record, or whose grants, changed; then both
+// Invariant: on_changed() was said of each host whose record, or whose grants, changed; then they
 // say what they would if they had begun anew (is_right()).
 
 #include <map>
@@ -23,12 +24,20 @@
 
 namespace muster::scheduler {
 
+/// One GPU that may be given away.
+struct FreeGpu {
+  std::string uuid;
+  std::uint32_t island = 0;
+};
+
 struct Placement {
   std::string type;
   std::vector<Member> members;  ///< In rank order.
 };
 
 /// What placement is asked for by this job. Its left out hosts are not part of it.
+Shape shape_of(const Job& job);
+/// The same while its pack is not relaxed.
 Shape shape_of(const JobSpec& spec);
 
 /// Hosts on which something became free that are remembered one by one.
@@ -60,13 +69,18 @@ class Capacity {
 
   /// Nothing when it does not fit now. All of its GPUs or none, of one type.
   std::optional<Placement> place(const State& state, const Job& job);
-  /// The most GPUs of a type that the job could get now, without these hosts besides.
+  /// The most units of a type that the job could get now, without these hosts besides.
   std::uint32_t free_for(const Job& job, const std::string& gpu_type,
                          std::span<const HostId> without);
-  /// The most GPUs that the hosts which are up have for it, held or not: a job that asks for more
+  /// The most units that the hosts which are up have for it, held or not: a job that asks for more
   /// waits for hosts, however many jobs end.
-  std::uint32_t live_for(const JobSpec& spec);
-  bool could_hold(const JobSpec& spec) { return live_for(spec) >= spec.gpus; }
+  std::uint32_t live_for(const Job& job);
+  bool could_hold(const Job& job) { return live_for(job) >= job.spec.request.units(); }
+  /// The most units that all hosts which have not left have for such a job, whatever state they are
+  /// in.
+  std::uint32_t ever_for(const Shape& shape);
+  /// Some host that was met bears the name, or has this id, whole or in short.
+  bool knows_host(const std::string& name) const { return named_.contains(name); }
 
   /// In O(fleet), for tests; of one host, any number, for every step.
   bool is_right(const State& state) const;
@@ -77,20 +91,27 @@ class Capacity {
   HostNumber number_of(const HostId& host);
   void look(const State& state, HostNumber number);
   bool is_given(const State& state, HostNumber host, const std::string& uuid) const;
-  std::vector<std::string> free_gpus(const State& state, HostNumber number) const;
+  std::vector<FreeGpu> free_gpus(const State& state, HostNumber number) const;
   std::optional<HostSpace> free_space(const State& state, HostNumber number, KindNumber kind) const;
-  std::vector<HostNumber> numbers_of(const Job& job, std::span<const HostId> more) const;
-  std::vector<Member> members(const State& state, const std::vector<HostShare>& shares) const;
+  HostSpace whole_space(const HostRecord& record, KindNumber kind, bool is_ever) const;
+  void name(HostNumber number, const HostRecord& record);
+  HostChoice choice(const Request& request) const;
+  HostChoice choice(const Job& job, std::span<const HostId> more) const;
+  Member member(const State& state, const Request& request, const HostShare& share) const;
   void look_at(const State& state, const std::vector<Member>& members);
 
   CapacityIndex free_;
   CapacityIndex live_;
+  CapacityIndex ever_;
   GpuOffers offers_;
   std::map<HostId, HostNumber> numbers_;
-  std::vector<HostId> hosts_;  ///< By number.
+  std::vector<HostId> hosts_;                          ///< By number.
+  std::vector<std::string> names_;                     ///< By number, as each is in `named_`.
+  std::map<std::string, std::set<HostNumber>> named_;  ///< By name, by id, and by that in short.
   std::set<HostId> barred_;
   std::map<JobId, std::vector<Member>> asked_;
   std::set<std::string> asked_gpus_;
+  std::map<HostId, HeldAmounts> asked_amounts_;
   std::set<HostNumber> gained_;
   bool is_other_ = true;  ///< More changed than `gained_` says.
 };

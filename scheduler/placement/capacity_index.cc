@@ -6,7 +6,7 @@
 
 namespace muster::scheduler {
 
-void CapacityIndex::seat(HostNumber number, const std::string& rack) {
+void CapacityIndex::seat(HostNumber number, const RackName& rack) {
   const std::uint32_t index = index_of(number);
   CHECK(index <= hosts_.size());
   if (index == hosts_.size()) {
@@ -89,27 +89,33 @@ ShapeRank& CapacityIndex::rank_of(const Shape& shape) {
   return *found->second.rank;
 }
 
-std::vector<std::uint32_t> CapacityIndex::positions_of(std::span<const HostNumber> hosts) const {
-  std::vector<std::uint32_t> positions;
-  for (const HostNumber host : hosts) {
-    if (!is_hidden(host)) {
-      positions.push_back(hosts_[index_of(host)].position);
+OpenPositions CapacityIndex::positions_of(const HostChoice& hosts) const {
+  const auto positions = [&](const std::vector<HostNumber>& numbers) {
+    std::vector<std::uint32_t> found;
+    for (const HostNumber host : numbers) {
+      if (!is_hidden(host)) {
+        found.push_back(hosts_[index_of(host)].position);
+      }
     }
+    return found;
+  };
+  OpenPositions open{positions(hosts.barred), std::nullopt};
+  if (hosts.only.has_value()) {
+    open.only = positions(*hosts.only);
   }
-  return positions;
+  return open;
 }
 
-std::vector<HostShare> CapacityIndex::choose(const Shape& shape,
-                                             std::span<const HostNumber> barred) {
+std::vector<HostShare> CapacityIndex::choose(const Shape& shape, const HostChoice& hosts) {
   ShapeRank& rank = rank_of(shape);
-  return choose_hosts(Fleet{kinds_, classes_, rows_}, rank, positions_of(barred));
+  return choose_hosts(Fleet{kinds_, classes_, rows_}, rank, positions_of(hosts));
 }
 
-std::uint32_t CapacityIndex::most(const Shape& shape, std::span<const HostNumber> barred) {
+std::uint32_t CapacityIndex::most(const Shape& shape, const HostChoice& hosts) {
   Shape boundless = shape;
   boundless.units = kUnitsMax;
   ShapeRank& rank = rank_of(boundless);
-  return most_units(Fleet{kinds_, classes_, rows_}, rank, positions_of(barred));
+  return most_units(Fleet{kinds_, classes_, rows_}, rank, positions_of(hosts));
 }
 
 bool CapacityIndex::says_the_same(const CapacityIndex& other) const {

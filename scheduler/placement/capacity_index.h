@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +28,15 @@ namespace muster::scheduler {
 /// made anew in O(classes) when it is wanted again.
 inline constexpr std::size_t kRanksKept = 1024;
 
+/// Which hosts a job may get, by name. In any order.
+struct HostChoice {
+  std::vector<HostNumber> barred;
+  std::optional<std::vector<HostNumber>> only;  ///< Nothing: any that is not barred.
+};
+
 /// A host of the index: where it stands, and under which class while it is shown.
 struct IndexedHost {
-  std::string rack;
+  RackName rack;
   std::uint32_t position = kNoPosition;
   bool is_shown = false;
   ClassNumber number{};
@@ -40,9 +46,9 @@ struct IndexedHost {
 class CapacityIndex {
  public:
   KindNumber kind(const HostKind& kind) { return kinds_.number_of(kind); }
-  /// The host stands in that rack, "" = in none. Hosts are numbered by who calls, from 0, without
+  /// The host stands in that rack. Hosts are numbered by who calls, from 0, without
   /// gaps; a new one is hidden.
-  void seat(HostNumber host, const std::string& rack);
+  void seat(HostNumber host, const RackName& rack);
   /// What is free on the host from here on; `space.kind` by kind(). A host without anything free is
   /// told as well. Precondition of this and of hide(): it has its seat.
   void set(HostNumber host, const HostSpace& space);
@@ -52,11 +58,11 @@ class CapacityIndex {
   const HostSpace* space(HostNumber host) const;
   const HostKind& kind_of(KindNumber number) const { return kinds_.at(number); }
 
-  /// See host_choice.h. `barred`: hosts that this job must not get, in any order.
-  std::vector<HostShare> choose(const Shape& shape, std::span<const HostNumber> barred = {});
+  /// See host_choice.h.
+  std::vector<HostShare> choose(const Shape& shape, const HostChoice& hosts = {});
   /// The most units a job of this shape, of any number of units, could get now.
-  std::uint32_t most(const Shape& shape, std::span<const HostNumber> barred = {});
-  /// Racks that were named, "" among them.
+  std::uint32_t most(const Shape& shape, const HostChoice& hosts = {});
+  /// Racks, that of the hosts which name none among them.
   std::uint32_t racks() const { return rows_.racks(); }
   std::size_t classes() const { return classes_.live(); }
   /// Of two that were told the same. In O(hosts): for tests.
@@ -67,7 +73,7 @@ class CapacityIndex {
   void show(HostNumber host);
   void forget(IndexedHost& host);
   ShapeRank& rank_of(const Shape& shape);
-  std::vector<std::uint32_t> positions_of(std::span<const HostNumber> hosts) const;
+  OpenPositions positions_of(const HostChoice& hosts) const;
 
   HostKinds kinds_;
   SpaceClasses classes_;

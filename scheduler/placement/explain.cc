@@ -10,14 +10,14 @@ namespace {
 
 /// Holders of GPUs that a job could use once they are given back: of the type, on hosts that take
 /// work and are not in `without`, healthy, not quarantined.
-std::vector<Holder> holders_of(const State& state, const std::set<HostId>& without,
-                               const std::string& type) {
+std::vector<Holder> holders_of(const State& state, const JobSpec& spec,
+                               const std::set<HostId>& without, const std::string& type) {
   std::map<JobId, Holder> by_job;
   for (const auto& [uuid, slots] : state.grants()) {
     for (const auto& [slot, grant] : slots) {
       const HostRecord* host = state.host(grant.host);
       const Attempt* attempt = state.attempt(grant.token);
-      if (host == nullptr || attempt == nullptr || host->gpu_type != type ||
+      if (host == nullptr || attempt == nullptr || host->gpu_type != type || !host->suits(spec) ||
           without.count(grant.host) != 0 || !host->takes_work() || !host->offers(uuid)) {
         continue;
       }
@@ -48,9 +48,15 @@ struct Offer {
   std::uint32_t cover_gpus = 0;
 };
 
-Offer offer_of(const State& state, const FreeGpus& free, const std::set<HostId>& without,
-               std::uint32_t wanted, const std::string& type) {
-  Offer offer{type, free.count(type, without), holders_of(state, without, type), {}, 0};
+Offer offer_of(const State& state, Capacity& capacity, const Job& job,
+               const std::set<HostId>& without, const std::string& type) {
+  const std::vector<HostId> barred(without.begin(), without.end());
+  const std::uint32_t wanted = job.spec.request.units();
+  Offer offer{type,
+              capacity.free_for(job, type, barred),
+              holders_of(state, job.spec, without, type),
+              {},
+              0};
   const std::uint32_t need = wanted > offer.free ? wanted - offer.free : 0;
   std::vector<std::uint32_t> sizes;
   for (const Holder& holder : offer.holders) {
@@ -84,18 +90,22 @@ bool is_better(const Offer& a, const Offer& b, std::uint32_t wanted) {
 std::set<std::string> types_for(const State& state, const Job& job) {
   std::set<std::string> types;
   for (const auto& [id, host] : state.hosts()) {
-    if (!host.is_removed && (job.spec.gpu_type.empty() || job.spec.gpu_type == host.gpu_type)) {
+    if (!host.is_removed && host.suits(job.spec)) {
       types.insert(host.gpu_type);
     }
   }
   return types;
 }
 
+/// Of hosts that would do under isolation `keep`.
 std::uint32_t barred_gpus(const State& state, const Job& job) {
   std::uint32_t count = 0;
+  JobSpec kept = job.spec;
+  kept.keep_when_isolated = true;
   for (const auto& [id, host] : state.hosts()) {
-    const bool has_type = job.spec.gpu_type.empty() || job.spec.gpu_type == host.gpu_type;
-    count += has_type && !host.suits(job.spec) ? static_cast<std::uint32_t>(host.gpus.size()) : 0;
+    count += !host.suits(job.spec) && host.suits(kept)
+                 ? static_cast<std::uint32_t>(host.gpus.size())
+                 : 0;
   }
   return count;
 }
@@ -141,12 +151,12 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
   return withheld;
 }
 
-void list_ahead(const State& state, const LiveGpus& live, const Job& job, Why& answer) {
+void list_ahead(const State& state, Capacity& capacity, const Job& job, Why& answer) {
   for (const QueueKey& key : state.queue()) {
     if (key.job == job.id) {
       break;
     }
-    if (!live.could_hold(state.job(key.job)->spec)) {
+    if (!capacity.could_hold(*state.job(key.job))) {
       continue;
     }
     ++answer.ahead_count;
@@ -222,7 +232,7 @@ std::vector<std::size_t> smallest_cover(const std::vector<std::uint32_t>& sizes,
   return chosen;
 }
 
-std::optional<Why> why(const State& state, JobId id, const HostDoubts& doubts) {
+std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const HostDoubts& doubts) {
   const Job* job = state.job(id);
   if (job == nullptr) {
     return std::nullopt;
@@ -235,16 +245,14 @@ std::optional<Why> why(const State& state, JobId id, const HostDoubts& doubts) {
   if (!answer.is_queued) {
     return answer;
   }
-  const std::optional<std::uint32_t> largest =
-      state.largest_possible(job->spec.gpu_type, job->spec.keep_when_isolated);
+  const std::uint32_t units = job->spec.request.units();
   answer.barred_gpus = barred_gpus(state, *job);
-  answer.is_impossible = largest.has_value() && job->spec.gpus > *largest;
-  answer.gpus = job->spec.gpus;
-  answer.lacking_gpus = job->spec.gpus;
-  const LiveGpus live(state);
-  answer.live_gpus = live.largest(job->spec);
-  answer.is_aside = !answer.is_impossible && !live.could_hold(job->spec);
-  list_ahead(state, live, *job, answer);
+  answer.is_impossible = !state.hosts().empty() && units > capacity.ever_for(shape_of(*job));
+  answer.gpus = units;
+  answer.lacking_gpus = units;
+  answer.live_gpus = capacity.live_for(*job);
+  answer.is_aside = !answer.is_impossible && !capacity.could_hold(*job);
+  list_ahead(state, capacity, *job, answer);
   for (const LeftOut& left_out : job->left_out) {
     answer.left_out.push_back(left_out.host);
   }
@@ -253,22 +261,21 @@ std::optional<Why> why(const State& state, JobId id, const HostDoubts& doubts) {
   for (const auto& [host, reason] : doubts) {
     doubted.insert(host);
   }
-  const FreeGpus free(state, doubted);
-  std::set<HostId> without = barred_hosts(free, *job);
-  without.merge(doubted);
+  std::set<HostId> without = doubted;
+  without.insert(answer.left_out.begin(), answer.left_out.end());
   std::optional<Offer> best;
   for (const std::string& type : types_for(state, *job)) {
-    Offer offer = offer_of(state, free, without, job->spec.gpus, type);
+    Offer offer = offer_of(state, capacity, *job, without, type);
     answer.largest_now = std::max(answer.largest_now, offer.free);
-    if (!best.has_value() || is_better(offer, *best, job->spec.gpus)) {
+    if (!best.has_value() || is_better(offer, *best, units)) {
       best = std::move(offer);
     }
   }
   if (best.has_value()) {
     answer.gpu_type = best->type;
     answer.free_gpus = best->free;
-    answer.fits_now = best->free >= job->spec.gpus;
-    answer.lacking_gpus = answer.fits_now ? 0 : job->spec.gpus - best->free;
+    answer.fits_now = best->free >= units;
+    answer.lacking_gpus = answer.fits_now ? 0 : units - best->free;
     for (const std::size_t i : best->cover) {
       answer.smallest_end.push_back(best->holders[i].job);
     }
@@ -313,9 +320,8 @@ std::string Why::text() const {
   }
   if (!fits_now) {
     return text + "it lacks " + std::to_string(lacking_gpus) +
-           (lacking_gpus == 1 ? " GPU, " : " GPUs, ") +
-           std::to_string(free_gpus) + (free_gpus == 1 ? " is free" : " are free") +
-           barred(barred_gpus);
+           (lacking_gpus == 1 ? " GPU, " : " GPUs, ") + std::to_string(free_gpus) +
+           (free_gpus == 1 ? " is free" : " are free") + barred(barred_gpus);
   }
   return text + (ahead_count == 0
                      ? "it fits and starts now"

@@ -1,13 +1,14 @@
 #pragma once
 // "Why is my job pending?": what it lacks, who holds it, who is ahead, and the
-// smallest change that would start it now. Reads State only; nothing here decides anything.
+// smallest change that would start it now. Reads what placement reads; nothing here decides
+// anything.
 
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "scheduler/placement/placement.h"
+#include "scheduler/placement/capacity.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -36,12 +37,12 @@ struct Why {
   bool is_queued = false;      ///< Otherwise only `state` and `reason` are set.
   bool is_impossible = false;  ///< More GPUs than all registered hosts have.
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
-  bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (LiveGpus).
+  bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
   std::uint32_t live_gpus = 0;  ///< What it could get of them, if nobody held any.
-  bool awaits_hosts = false;   ///< The queue stands still: State::awaits_hosts().
-  std::string reason;          ///< The job's own last word: "submitted", "host_lost", ...
-  std::string gpu_type;        ///< The type the numbers speak of: the one that lacks least.
-  std::uint32_t gpus = 0;      ///< Asked for.
+  bool awaits_hosts = false;    ///< The queue stands still: State::awaits_hosts().
+  std::string reason;           ///< The job's own last word: "submitted", "host_lost", ...
+  std::string gpu_type;         ///< The type the numbers speak of: the one that lacks least.
+  std::uint32_t gpus = 0;       ///< Asked for.
   std::uint32_t free_gpus = 0;
   std::uint32_t lacking_gpus = 0;
   /// Queued before it, best first, at most kWhyAheadMax; those that stepped aside are not.
@@ -69,7 +70,9 @@ inline constexpr std::size_t kWhyExactJobsMax = 64;
 inline constexpr std::uint32_t kWhyExactGpusMax = 1024;
 
 /// Nothing when the job is unknown.
-std::optional<Why> why(const State& state, JobId job, const HostDoubts& doubts = {});
+/// `capacity` is of that state.
+std::optional<Why> why(const State& state, Capacity& capacity, JobId job,
+                       const HostDoubts& doubts = {});
 
 /// The smallest set, by count then sum, of `sizes` whose sum reaches `need`; indexes into `sizes`,
 /// ascending. Empty when even all do not suffice, or nothing is needed.

@@ -26,10 +26,10 @@ struct Plan {
   std::string type;
 };
 
-/// Hosts of one rack by the units that each holds, most first.
-using RackOffer = std::map<std::uint32_t, std::uint32_t, std::greater<>>;
+/// Hosts of one rack, or spine, by the units that each holds, most first.
+using GroupOffer = std::map<std::uint32_t, std::uint32_t, std::greater<>>;
 
-std::uint64_t units_of(const RackOffer& offer) {
+std::uint64_t units_of(const GroupOffer& offer) {
   std::uint64_t units = 0;
   for (const auto& [held, hosts] : offer) {
     units += std::uint64_t{held} * hosts;
@@ -37,8 +37,8 @@ std::uint64_t units_of(const RackOffer& offer) {
   return units;
 }
 
-/// How many hosts of the rack so many units take; they must fit.
-std::uint32_t hosts_for(const RackOffer& offer, std::uint32_t wanted) {
+/// How many of its hosts so many units take; they must fit.
+std::uint32_t hosts_for(const GroupOffer& offer, std::uint32_t wanted) {
   std::uint32_t used = 0;
   for (const auto& [held, hosts] : offer) {
     const std::uint32_t count = std::min(hosts, (wanted + held - 1) / held);
@@ -61,9 +61,15 @@ std::uint32_t lowest(std::uint32_t bits) {
 
 class Choice {
  public:
-  Choice(const Fleet& fleet, ShapeRank& rank, std::span<const std::uint32_t> barred)
+  Choice(const Fleet& fleet, ShapeRank& rank, const OpenPositions& open)
       : fleet_(fleet), rank_(rank) {
-    for (const std::uint32_t position : barred) {
+    if (open.only.has_value()) {
+      masks_.assign(fleet_.rows.rows(), ~std::uint32_t{0});
+      for (const std::uint32_t position : *open.only) {
+        masks_[position / kRowBits] &= ~(std::uint32_t{1} << position % kRowBits);
+      }
+    }
+    for (const std::uint32_t position : open.barred) {
       mask(position);
     }
   }
@@ -92,13 +98,16 @@ class Choice {
   std::optional<Chosen> on_one_host(std::uint32_t preferred);
   std::optional<Plan> on_many(std::uint32_t preferred);
   std::optional<Plan> on_many(Levels& levels);
-  std::optional<std::uint32_t> best_rack(const Levels& levels) const;
-  void mask_all_but(std::uint32_t rack);
+  bool is_in_group() const {
+    return rank_.shape().pack == Pack::kRack || rank_.shape().pack == Pack::kSpine;
+  }
+  std::optional<std::uint32_t> best_group(const Levels& levels) const;
+  void mask_all_but(std::uint32_t group);
   void choose(const Level& level, std::uint32_t units, std::uint32_t count, Plan& plan);
   bool choose_last(const Levels& levels, std::uint32_t units, Plan& plan);
   void add(std::uint32_t position, std::uint32_t units, Plan& plan);
   std::vector<std::uint32_t> racks_of(const Plan& plan) const;
-  std::vector<RackOffer> offers(const Levels& levels) const;
+  std::vector<GroupOffer> offers(const Levels& levels) const;
 
   const Fleet& fleet_;
   ShapeRank& rank_;
@@ -241,14 +250,16 @@ bool Choice::choose_last(const Levels& levels, std::uint32_t units, Plan& plan) 
   return true;
 }
 
-std::vector<RackOffer> Choice::offers(const Levels& levels) const {
-  std::vector<RackOffer> offers(fleet_.rows.racks());
+/// By number of the rack, or spine.
+std::vector<GroupOffer> Choice::offers(const Levels& levels) const {
+  std::vector<GroupOffer> offers(fleet_.rows.groups());
   for (const auto& [units, level] : levels) {
     for (const Place& place : level) {
       if (ShapeRank::is_live(fleet_.classes, place)) {
         for_each_row(place.number, [&](std::uint32_t row, std::uint32_t bits) {
-          offers[fleet_.rows.rack_of_row(row)][units] +=
-              static_cast<std::uint32_t>(std::popcount(bits));
+          if (const auto group = fleet_.rows.group_of_row(row, rank_.shape().pack)) {
+            offers[*group][units] += static_cast<std::uint32_t>(std::popcount(bits));
+          }
         });
       }
     }
@@ -256,39 +267,40 @@ std::vector<RackOffer> Choice::offers(const Levels& levels) const {
   return offers;
 }
 
-std::optional<std::uint32_t> Choice::best_rack(const Levels& levels) const {
+std::optional<std::uint32_t> Choice::best_group(const Levels& levels) const {
   const std::uint32_t wanted = rank_.shape().units;
-  const std::vector<RackOffer> by_rack = offers(levels);
+  const std::vector<GroupOffer> by_group = offers(levels);
   std::optional<std::uint32_t> best;
   std::pair<std::uint32_t, std::uint64_t> best_key;
-  for (std::uint32_t rack = 0; rack < by_rack.size(); ++rack) {
-    const std::uint64_t units = units_of(by_rack[rack]);
+  for (std::uint32_t group = 0; group < by_group.size(); ++group) {
+    const std::uint64_t units = units_of(by_group[group]);
     if (units < wanted) {
       continue;
     }
-    const std::pair key(hosts_for(by_rack[rack], wanted), units);
+    const std::pair key(hosts_for(by_group[group], wanted), units);
     if (!best.has_value() || key < best_key) {
-      best = rack;
+      best = group;
       best_key = key;
     }
   }
   return best;
 }
 
-void Choice::mask_all_but(std::uint32_t rack) {
+void Choice::mask_all_but(std::uint32_t group) {
   masks_.resize(fleet_.rows.rows(), 0);
   for (std::uint32_t row = 0; row < masks_.size(); ++row) {
-    masks_[row] |= fleet_.rows.rack_of_row(row) == rack ? 0 : ~std::uint32_t{0};
+    masks_[row] |=
+        fleet_.rows.group_of_row(row, rank_.shape().pack) == group ? 0 : ~std::uint32_t{0};
   }
 }
 
 std::optional<Plan> Choice::on_many(Levels& levels) {
-  if (rank_.shape().pack == Pack::kRack) {
-    const std::optional<std::uint32_t> rack = best_rack(levels);
-    if (!rack.has_value()) {
+  if (is_in_group()) {
+    const std::optional<std::uint32_t> group = best_group(levels);
+    if (!group.has_value()) {
       return std::nullopt;
     }
-    mask_all_but(*rack);
+    mask_all_but(*group);
   }
   std::uint32_t wanted = rank_.shape().units;
   Plan plan;
@@ -362,8 +374,9 @@ std::uint32_t Choice::most() {
       all += std::uint64_t{hosts} * units;
       on_one = std::max<std::uint64_t>(on_one, hosts == 0 ? 0 : units);
     }
-    if (shape.pack == Pack::kRack) {
-      for (const RackOffer& offer : offers(type.levels)) {
+    if (is_in_group()) {
+      most = std::max(most, on_one);
+      for (const GroupOffer& offer : offers(type.levels)) {
         most = std::max(most, units_of(offer));
       }
     } else {
@@ -376,13 +389,12 @@ std::uint32_t Choice::most() {
 }  // namespace
 
 std::vector<HostShare> choose_hosts(const Fleet& fleet, ShapeRank& rank,
-                                    std::span<const std::uint32_t> barred) {
-  return Choice(fleet, rank, barred).hosts();
+                                    const OpenPositions& open) {
+  return Choice(fleet, rank, open).hosts();
 }
 
-std::uint32_t most_units(const Fleet& fleet, ShapeRank& rank,
-                         std::span<const std::uint32_t> barred) {
-  return Choice(fleet, rank, barred).most();
+std::uint32_t most_units(const Fleet& fleet, ShapeRank& rank, const OpenPositions& open) {
+  return Choice(fleet, rank, open).most();
 }
 
 }  // namespace muster::scheduler

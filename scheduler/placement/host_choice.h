@@ -8,11 +8,13 @@
 // - Else a type at a time: hosts that hold most units are taken whole, most first, until what is
 //   left fits on one host; that is the best place for it, in a rack that is used if it has one.
 //   Of types: fewer hosts, then fewer units left free on the last one, then the name.
-// - With Pack::kRack the same within one rack: of all racks the one with fewest hosts used, then
+// - Without GPUs the hosts of all types are as of one.
+// - With Pack::kRack the same within one rack, with Pack::kSpine within the racks of one spine, and
+//   hosts that name none are in none: of all racks the one with fewest hosts used, then
 //   with fewest units that it could give, then the lowest number.
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "scheduler/placement/host_kinds.h"
@@ -35,14 +37,17 @@ struct Fleet {
   const RackRows& rows;
 };
 
-/// By rack, then position; empty = it does not fit now. The rank must have caught up. `barred`:
-/// positions of hosts that it must not get though their class would do.
-std::vector<HostShare> choose_hosts(const Fleet& fleet, ShapeRank& rank,
-                                    std::span<const std::uint32_t> barred);
+/// Positions of hosts that a job may get, if their class will do.
+struct OpenPositions {
+  std::vector<std::uint32_t> barred;
+  std::optional<std::vector<std::uint32_t>> only;  ///< Nothing: all that are not barred.
+};
+
+/// By rack, then position; empty = it does not fit now. The rank must have caught up.
+std::vector<HostShare> choose_hosts(const Fleet& fleet, ShapeRank& rank, const OpenPositions& open);
 
 /// The most units of one type that a job of this shape, but of any number of units, could get now.
 /// The shape's own number only bounds what is counted of each host.
-std::uint32_t most_units(const Fleet& fleet, ShapeRank& rank,
-                         std::span<const std::uint32_t> barred);
+std::uint32_t most_units(const Fleet& fleet, ShapeRank& rank, const OpenPositions& open);
 
 }  // namespace muster::scheduler

@@ -16,6 +16,7 @@ std::uint64_t hash_of(const HostKind& kind) {
   }
   text += kind.has_namespaces ? '1' : '0';
   text += std::to_string(kind.cpus_a_gpu) + "/" + std::to_string(kind.memory_mb_a_gpu);
+  text += "/" + std::to_string(kind.cpus_a_rank) + "/" + std::to_string(kind.memory_mb_a_rank);
   return XXH3_64bits(text.data(), text.size());
 }
 

@@ -31,12 +31,15 @@ inline constexpr std::uint32_t kWholeGpu = 1000;  ///< Thousandths.
 
 /// What a host is, whatever is given away of it.
 struct HostKind {
-  std::string gpu_type;             ///< "" = has none.
+  std::string gpu_type;             ///< Folded; "" = has none.
   std::vector<std::string> labels;  ///< Sorted, "key=value".
   bool has_namespaces = true;       ///< False: takes only jobs that silence never ends.
   // A GPU's share of the host: what is given with each GPU unless other amounts are asked for.
   std::uint32_t cpus_a_gpu = 0;  ///< Thousandths.
   std::uint64_t memory_mb_a_gpu = 0;
+  // What a rank without GPUs is given, unless other amounts are asked for.
+  std::uint32_t cpus_a_rank = 0;  ///< Thousandths.
+  std::uint64_t memory_mb_a_rank = 0;
   auto operator<=>(const HostKind&) const = default;
 };
 

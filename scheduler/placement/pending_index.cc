@@ -85,7 +85,7 @@ void PendingIndex::on_changed(const State& state, JobId id) {
     return;
   }
   const QueueKey place{job->priority, id};
-  const RingKey key(shape_of(job->spec), job->left_out.empty() ? JobId() : id);
+  const RingKey key(shape_of(*job), job->left_out.empty() ? JobId() : id);
   if (known != jobs_.end()) {
     if (known->second.place == place && *rings_[known->second.ring].key == key) {
       return;

@@ -5,22 +5,38 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scheduler/placement/host_bits.h"
 #include "scheduler/placement/host_space.h"
+#include "scheduler/protocol/request.h"
 
 namespace muster::scheduler {
 
+/// Where a host stands. "" = it names none.
+struct RackName {
+  std::string spine;  ///< Racks of one name under different spines are different racks.
+  std::string rack;
+  auto operator<=>(const RackName&) const = default;
+};
+
 class RackRows {
  public:
-  /// Precondition: the host is not there yet. "" is a rack of its own: of hosts that name none.
-  std::uint32_t add(HostNumber host, const std::string& rack);
+  /// Precondition: the host is not there yet. Hosts that name no rack share one here.
+  std::uint32_t add(HostNumber host, const RackName& name);
   HostNumber host_at(std::uint32_t position) const { return hosts_[position]; }
-  std::uint32_t rack_of_row(std::uint32_t row) const { return rack_of_row_[row]; }
+  std::uint32_t rack_of_row(std::uint32_t row) const { return row_[row].rack; }
+  /// The row's rack, or its spine, if it is named.
+  std::optional<std::uint32_t> group_of_row(std::uint32_t row, Pack pack) const {
+    const Row& its = row_[row];
+    return pack == Pack::kSpine ? its.spine : its.named_rack;
+  }
+  /// Numbers of racks and of spines are below it.
+  std::uint32_t groups() const { return racks(); }
   std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }
-  std::uint32_t rows() const { return static_cast<std::uint32_t>(rack_of_row_.size()); }
+  std::uint32_t rows() const { return static_cast<std::uint32_t>(row_.size()); }
 
  private:
   struct Rack {
@@ -29,8 +45,15 @@ class RackRows {
     std::uint32_t used = 0;  ///< Positions of that row.
   };
 
-  std::map<std::string, Rack> racks_;
-  std::vector<std::uint32_t> rack_of_row_;
+  struct Row {
+    std::uint32_t rack = 0;
+    std::optional<std::uint32_t> named_rack;
+    std::optional<std::uint32_t> spine;
+  };
+
+  std::map<RackName, Rack> racks_;
+  std::map<std::string, std::uint32_t> spines_;  ///< Not more than racks.
+  std::vector<Row> row_;
   std::vector<HostNumber> hosts_;  ///< By position.
 };
 

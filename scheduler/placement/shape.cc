@@ -69,13 +69,19 @@ std::optional<std::uint32_t> preference(const Shape& shape, const HostKind& kind
 }
 
 std::uint32_t cpus_of_unit(const Shape& shape, const HostKind& kind) {
-  return shape.has_own_amounts
-             ? shape.cpus
+  if (shape.cpus.has_value()) {
+    return *shape.cpus;
+  }
+  return shape.share == 0
+             ? kind.cpus_a_rank
              : static_cast<std::uint32_t>(std::uint64_t{kind.cpus_a_gpu} * shape.share / kWholeGpu);
 }
 
 std::uint64_t memory_of_unit(const Shape& shape, const HostKind& kind) {
-  return shape.has_own_amounts ? shape.memory_mb : kind.memory_mb_a_gpu * shape.share / kWholeGpu;
+  if (shape.memory_mb.has_value()) {
+    return *shape.memory_mb;
+  }
+  return shape.share == 0 ? kind.memory_mb_a_rank : kind.memory_mb_a_gpu * shape.share / kWholeGpu;
 }
 
 std::uint32_t units_in(const Shape& shape, const HostKind& kind, const HostSpace& space) {

@@ -10,18 +10,11 @@
 #include <vector>
 
 #include "scheduler/placement/host_space.h"
+#include "scheduler/protocol/request.h"
 
 namespace muster::scheduler {
 
 inline constexpr std::uint32_t kUnitsMax = 1U << 20;  ///< Of one job.
-
-/// How close the units of a gang must be.
-enum class Pack : std::uint8_t {
-  kAny = 0,
-  kIsland = 1,  ///< Of each host one island; a gang of one host lies in one island.
-  kHost = 2,
-  kRack = 3,
-};
 
 /// A unit is a GPU, or a part of one, with the CPUs and memory that come with it; or, where no GPU
 /// is asked for, the CPUs and memory of a rank.
@@ -29,13 +22,17 @@ struct Shape {
   std::uint32_t units = 1;     ///< 1 to kUnitsMax.
   std::uint32_t per_host = 0;  ///< Exactly so many on each host; 0 = as they fit. Divides `units`.
   std::uint32_t share = kWholeGpu;  ///< Of a GPU, in thousandths; 0 = no GPU.
-  bool has_own_amounts = false;     ///< Else a GPU's share of the host is given with it.
-  std::uint32_t cpus = 0;           ///< Thousandths a unit.
-  std::uint64_t memory_mb = 0;      ///< A unit.
-  std::vector<std::string> types;   ///< In order of preference; empty = any, and any is as good.
-  std::vector<std::string> labels;  ///< All of them; sorted.
+  /// Of a unit. Nothing: of a GPU its share of the host, of a rank one CPU and that CPU's share.
+  std::optional<std::uint32_t> cpus;  ///< Thousandths.
+  std::optional<std::uint64_t> memory_mb;
+  /// Folded, in order of preference; empty = any, and any is as good.
+  std::vector<std::string> types;
+  std::vector<std::string> labels;      ///< All of them; sorted.
   std::vector<std::string> not_labels;  ///< None of them; sorted.
-  bool takes_bare_hosts = false;        ///< Hosts without PID namespaces, too.
+  // Names, sorted: who places resolves them, and they are no part of what holds a unit.
+  std::vector<std::string> hosts;  ///< Empty = any.
+  std::vector<std::string> not_hosts;
+  bool takes_bare_hosts = false;  ///< Hosts without PID namespaces, too.
   Pack pack = Pack::kAny;
   auto operator<=>(const Shape&) const = default;
 

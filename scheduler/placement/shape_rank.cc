@@ -41,13 +41,14 @@ void ShapeRank::consider(const HostKinds& kinds, const SpaceClasses& classes, Cl
   if (units == 0) {
     return;
   }
-  const std::uint32_t type = kinds.type(known.space.kind);
+  const bool is_bare = shape_.share == 0;  // Without GPUs hosts of all types are alike.
+  const std::uint32_t type = is_bare ? 0 : kinds.type(known.space.kind);
   if (type >= types_.size()) {
     types_.resize(type + 1);
   }
   Type& its = types_[type];
-  its.preferred = *preferred;
-  its.name = kind.gpu_type;
+  its.preferred = is_bare ? 0 : *preferred;
+  its.name = is_bare ? "" : kind.gpu_type;
   const std::uint64_t fit = fit_of(shape_, kind, known.space, units);
   put(its.levels[units], Place{fit, known.hash, number, known.life});
 }

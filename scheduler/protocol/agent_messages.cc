@@ -40,7 +40,7 @@ void read_details(Reader in, std::vector<GrantReport>& grants) {
 }
 
 void write_body(Encoder& out, const Hello& hello) {
-  out.array(11);
+  out.array(12);
   write(out, hello.start);
   out.text(hello.boot_id).text(hello.name).text(hello.gpu_type);
   write(out, hello.gpus);
@@ -52,6 +52,7 @@ void write_body(Encoder& out, const Hello& hello) {
   write(out, hello.stuck);
   out.boolean(hello.has_namespaces);
   write_details(out, hello.grants);
+  write(out, hello.traits);
 }
 
 Hello read_hello(Reader& in) {
@@ -73,13 +74,10 @@ Hello read_hello(Reader& in) {
     grant.results = read_rank_results(item);
     hello.grants.push_back(std::move(grant));
   }
-  if (in.left() > 0) {
-    hello.stuck = read_texts(in, kUuidBytesMax);
-    hello.has_namespaces = in.boolean();
-  }
-  if (in.left() > 0) {
-    read_details(in.array(), hello.grants);
-  }
+  hello.stuck = read_texts(in, kUuidBytesMax);
+  hello.has_namespaces = in.boolean();
+  read_details(in.array(), hello.grants);
+  hello.traits = read_host_traits(in);
   return hello;
 }
 

@@ -13,6 +13,7 @@
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/message.h"
+#include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/protocol/member.h"
 #include "scheduler/protocol/member_list.h"
@@ -64,6 +65,7 @@ struct Hello {
   /// False: nothing here surely ends ranks when their supervisor is gone, so this host takes no
   /// work that silence ends (PROTOCOL.md, 5).
   bool has_namespaces = true;
+  HostTraits traits{};
   bool operator==(const Hello&) const = default;
 };
 /// leader -> agent, only by a leader that applied its own-term entry and confirmed leadership.

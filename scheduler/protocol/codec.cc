@@ -8,7 +8,8 @@ namespace muster::scheduler {
 namespace {
 
 constexpr std::size_t kIpBytes = 16;
-constexpr std::size_t kSpecElements = 15;
+constexpr std::size_t kSpecElements = 14;
+constexpr std::size_t kRequestElements = 13;
 constexpr std::size_t kResultElements = 6;
 
 std::uint32_t read_u32(gossip::Reader& in) {
@@ -84,8 +85,69 @@ std::vector<RankResult> read_rank_results(gossip::Reader& in) {
   return results;
 }
 
+/// An amount that may be left to the host is written as itself plus 1; 0 = left to it.
+void write(gossip::Encoder& out, const Request& request) {
+  out.array(kRequestElements)
+      .u64(request.gpus)
+      .u64(request.gpus_per_host)
+      .u64(request.ranks)
+      .u64(request.ranks_per_host)
+      .u64(request.cpus.has_value() ? std::uint64_t{*request.cpus} + 1 : 0)
+      .u64(request.memory_mb.has_value() ? *request.memory_mb + 1 : 0);
+  for (const auto* names : {&request.gpu_types, &request.labels, &request.not_labels,
+                            &request.hosts, &request.not_hosts}) {
+    write(out, *names);
+  }
+  out.u64(static_cast<std::uint64_t>(request.pack)).duration(request.pack_wait);
+}
+
+Request read_request(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  Request request;
+  request.gpus = read_u32(in);
+  request.gpus_per_host = read_u32(in);
+  request.ranks = read_u32(in);
+  request.ranks_per_host = read_u32(in);
+  if (const std::uint64_t cpus = in.u64_at_most(std::uint64_t{kCpusMax} + 1); cpus != 0) {
+    request.cpus = static_cast<std::uint32_t>(cpus - 1);
+  }
+  if (const std::uint64_t memory_mb = in.u64_at_most(kMemoryMbMax + 1); memory_mb != 0) {
+    request.memory_mb = memory_mb - 1;
+  }
+  for (auto* names : {&request.gpu_types, &request.labels, &request.not_labels, &request.hosts,
+                      &request.not_hosts}) {
+    *names = read_texts(in, kNameBytesMax);
+  }
+  request.pack = static_cast<Pack>(in.u64_at_most(static_cast<std::uint64_t>(kPackLast)));
+  request.pack_wait = read_span(in);
+  return request;
+}
+
+void write(gossip::Encoder& out, const HostTraits& traits) {
+  out.array(4).array(traits.islands.size());
+  for (const std::uint32_t island : traits.islands) {
+    out.u64(island);
+  }
+  write(out, traits.labels);
+  out.text(traits.rack).text(traits.spine);
+}
+
+HostTraits read_host_traits(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  HostTraits traits;
+  gossip::Reader islands = in.array_at_most(kHostUnitsMax);
+  while (islands.ok() && islands.left() > 0) {
+    traits.islands.push_back(read_u32(islands));
+  }
+  traits.labels = read_texts(in, kNameBytesMax);
+  traits.rack = in.text();
+  traits.spine = in.text();
+  return traits;
+}
+
 void write(gossip::Encoder& out, const JobSpec& spec) {
-  out.array(kSpecElements).text(spec.name).text(spec.user).u64(spec.gpus).text(spec.gpu_type);
+  out.array(kSpecElements).text(spec.name).text(spec.user);
+  write(out, spec.request);
   write(out, spec.argv);
   write(out, spec.environment);
   out.text(spec.directory)
@@ -104,8 +166,7 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   JobSpec spec;
   spec.name = in.text();
   spec.user = in.text();
-  spec.gpus = read_u32(in);
-  spec.gpu_type = in.text();
+  spec.request = read_request(in);
   spec.argv = read_texts(in, kCommandBytesMax);
   spec.environment = read_texts(in, kCommandBytesMax);
   spec.directory = in.text();
@@ -145,13 +206,13 @@ RankResult read_rank_result(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const Member& member) {
-  out.array(4).id(member.host);
+  out.array(7).id(member.host);
   write(out, member.start);
   out.array(member.gpus.size() * 2);
   for (const GpuSlot& gpu : member.gpus) {
     out.text(gpu.uuid).u64(gpu.slot);
   }
-  out.u64(member.first_rank);
+  out.u64(member.first_rank).u64(member.ranks).u64(member.cpus).u64(member.memory_mb);
 }
 
 Member read_member(gossip::Reader& outer) {
@@ -167,6 +228,9 @@ Member read_member(gossip::Reader& outer) {
     member.gpus.push_back(std::move(gpu));
   }
   member.first_rank = read_u32(in);
+  member.ranks = read_u32(in);
+  member.cpus = read_u32(in);
+  member.memory_mb = in.u64_at_most(kMemoryMbMax);
   return member;
 }
 

@@ -3,6 +3,7 @@
 
 #include "gossip/wire/wire.h"
 #include "scheduler/protocol/agent_messages.h"
+#include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
 
 namespace muster::scheduler {
@@ -13,6 +14,8 @@ inline constexpr std::size_t kUuidBytesMax = 128;
 /// Times in a specification lie between 0 and this; sums of them never overflow.
 inline constexpr Duration kSpanMax = std::chrono::hours(24 * 366);
 
+void write(gossip::Encoder& out, const Request& request);
+void write(gossip::Encoder& out, const HostTraits& traits);
 void write(gossip::Encoder& out, const JobSpec& spec);
 void write(gossip::Encoder& out, const RankResult& result);
 void write(gossip::Encoder& out, const Member& member);
@@ -24,6 +27,8 @@ void write(gossip::Encoder& out, const std::vector<std::string>& texts);
 void write(gossip::Encoder& out, const std::vector<Token>& tokens);
 void write(gossip::Encoder& out, const std::vector<RankResult>& results);
 
+Request read_request(gossip::Reader& in);
+HostTraits read_host_traits(gossip::Reader& in);
 JobSpec read_job_spec(gossip::Reader& in);
 RankResult read_rank_result(gossip::Reader& in);
 Member read_member(gossip::Reader& in);

@@ -27,7 +27,7 @@ Encoder& begin(Header& out, EntryKind kind, std::size_t fields) {
 }
 
 void write_entry(Header& header, const entry::Register& fact) {
-  Encoder& out = begin(header, EntryKind::kRegister, 12).id(fact.host);
+  Encoder& out = begin(header, EntryKind::kRegister, 13).id(fact.host);
   write(out, fact.start);
   out.text(fact.boot_id).text(fact.name).text(fact.gpu_type);
   write(out, fact.gpus);
@@ -38,6 +38,7 @@ void write_entry(Header& header, const entry::Register& fact) {
   write(out, fact.stuck);
   out.boolean(fact.has_namespaces);
   write(out, fact.adoptable);
+  write(out, fact.traits);
 }
 
 entry::Register read_register(Reader& in) {
@@ -57,13 +58,10 @@ entry::Register read_register(Reader& in) {
     grant.ended = live.boolean();
     fact.live.push_back(grant);
   }
-  if (in.left() > 0) {
-    fact.stuck = read_texts(in, kUuidBytesMax);
-    fact.has_namespaces = in.boolean();
-  }
-  if (in.left() > 0) {
-    fact.adoptable = read_tokens(in);
-  }
+  fact.stuck = read_texts(in, kUuidBytesMax);
+  fact.has_namespaces = in.boolean();
+  fact.adoptable = read_tokens(in);
+  fact.traits = read_host_traits(in);
   return fact;
 }
 
@@ -434,14 +432,20 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
 
 /// Of the alternatives of Entry, in their order.
 constexpr EntryKind kKinds[] = {
-    EntryKind::kRegister,  EntryKind::kSubmit,  EntryKind::kCancel,     EntryKind::kObserve,
-    EntryKind::kTick,      EntryKind::kDecide,  EntryKind::kReady,      EntryKind::kStart,
-    EntryKind::kStop,      EntryKind::kFinish,  EntryKind::kAbort,      EntryKind::kCondemn,
-    EntryKind::kPardon,    EntryKind::kExpire,  EntryKind::kSuspend,    EntryKind::kResume,
-    EntryKind::kRequeue,   EntryKind::kFence,   EntryKind::kAdopt,      EntryKind::kEdit,
-    EntryKind::kDrain,     EntryKind::kUndrain, EntryKind::kRemoveHost, EntryKind::kMakeTicket,
-    EntryKind::kEndTicket, EntryKind::kAdmit,   EntryKind::kRotateKeys,
-    EntryKind::kReplaceAuthority,
+    EntryKind::kRegister,   EntryKind::kSubmit,
+    EntryKind::kCancel,     EntryKind::kObserve,
+    EntryKind::kTick,       EntryKind::kDecide,
+    EntryKind::kReady,      EntryKind::kStart,
+    EntryKind::kStop,       EntryKind::kFinish,
+    EntryKind::kAbort,      EntryKind::kCondemn,
+    EntryKind::kPardon,     EntryKind::kExpire,
+    EntryKind::kSuspend,    EntryKind::kResume,
+    EntryKind::kRequeue,    EntryKind::kFence,
+    EntryKind::kAdopt,      EntryKind::kEdit,
+    EntryKind::kDrain,      EntryKind::kUndrain,
+    EntryKind::kRemoveHost, EntryKind::kMakeTicket,
+    EntryKind::kEndTicket,  EntryKind::kAdmit,
+    EntryKind::kRotateKeys, EntryKind::kReplaceAuthority,
 };
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 

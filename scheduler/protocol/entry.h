@@ -66,8 +66,9 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
   return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
-/// 2: the leader's wall clock is in each header. Entries of version 1 are not read any more.
-inline constexpr std::uint64_t kEntryVersion = 2;
+/// 3: requests and members name CPUs, memory and ranks, hosts their traits. Entries of earlier
+/// versions are not read any more.
+inline constexpr std::uint64_t kEntryVersion = 3;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;
 
@@ -134,6 +135,7 @@ struct Register {
   std::vector<std::string> stuck;  ///< Hello::stuck. Replaces what was quarantined.
   bool has_namespaces = true;      ///< Hello::has_namespaces.
   std::vector<Token> adoptable{};  ///< Of `live`: launched, and not known to the leader's log.
+  HostTraits traits{};
   bool operator==(const Register&) const = default;
 };
 struct Submit {
@@ -290,13 +292,13 @@ struct RemoveHost {
 
 }  // namespace entry
 
-using Entry = std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe,
-                           entry::Tick, entry::Decide, entry::Ready, entry::Start, entry::Stop,
-                           entry::Finish, entry::Abort, entry::Condemn, entry::Pardon,
-                           entry::Expire, entry::Suspend, entry::Resume, entry::Requeue,
-                           entry::Fence, entry::Adopt, entry::Edit, entry::Drain, entry::Undrain,
-                           entry::RemoveHost, entry::MakeTicket, entry::EndTicket, entry::Admit,
-                           entry::RotateKeys, entry::ReplaceAuthority>;
+using Entry =
+    std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
+                 entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
+                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
+                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
+                 entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
+                 entry::EndTicket, entry::Admit, entry::RotateKeys, entry::ReplaceAuthority>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

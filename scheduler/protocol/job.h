@@ -8,6 +8,7 @@
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "scheduler/protocol/request.h"
 
 namespace muster::scheduler {
 
@@ -23,8 +24,7 @@ enum class OnLostHost : std::uint8_t {
 struct JobSpec {
   std::string name;
   std::string user;
-  std::uint32_t gpus = 1;  ///< One rank each; >= 1.
-  std::string gpu_type;    ///< "" = any.
+  Request request;
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< "KEY=VALUE".
   std::string directory;                 ///< Working directory of every rank.
@@ -38,6 +38,16 @@ struct JobSpec {
   Duration time_limit{0};  ///< 0 = none.
   bool operator==(const JobSpec&) const = default;
 };
+
+inline constexpr Duration kHoldOneHost = std::chrono::minutes(2);
+inline constexpr Duration kHoldGang = std::chrono::minutes(10);
+/// How long a host keeps the ranks of an attempt alive without word from the quorum.
+inline Duration hold_of(const JobSpec& spec, std::size_t host_count) {
+  if (spec.hold > Duration::zero()) {
+    return spec.hold;
+  }
+  return host_count > 1 ? kHoldGang : kHoldOneHost;
+}
 
 enum class JobState : std::uint8_t {
   kQueued = 0,     ///< Also between two attempts ("retrying").

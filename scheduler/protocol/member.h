@@ -23,8 +23,16 @@ struct Member {
   HostId host;
   AgentStart start;  ///< The registered pair the log binds this grant to.
   std::vector<GpuSlot> gpus;
-  std::uint32_t first_rank = 0;  ///< Its ranks are first_rank .. first_rank + gpus.size() - 1.
+  std::uint32_t first_rank = 0;  ///< Its ranks are first_rank .. first_rank + rank_count() - 1.
+  std::uint32_t ranks = 0;       ///< 0 = one a GPU.
+  // What is given with them, of all its ranks together.
+  std::uint32_t cpus = 0;  ///< Thousandths.
+  std::uint64_t memory_mb = 0;
   bool operator==(const Member&) const = default;
+
+  std::uint32_t rank_count() const {
+    return ranks != 0 ? ranks : static_cast<std::uint32_t>(gpus.size());
+  }
 };
 
 }  // namespace muster::scheduler

@@ -88,6 +88,7 @@ class QuorumSeat {
   LogIndex log_end() const { return raft_.has_value() ? raft_->last_index() : LogIndex(); }
   const Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const State& state() const { return scheduler_.state(); }
+  Capacity& capacity() const { return scheduler_.capacity(); }
   /// Where this leader places nothing now, and why; empty on others.
   std::map<HostId, std::string> left_out() const {
     return leads() ? scheduler_.left_out() : std::map<HostId, std::string>();

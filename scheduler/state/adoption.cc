@@ -30,18 +30,22 @@ std::string adopted_as(JobId id) {
 bool is_whole(const entry::Adopt& fact) {
   std::set<HostId> hosts;
   std::set<GpuSlot> gpus;
+  std::size_t given = 0;
   std::uint32_t ranks = 0;
   for (const Member& member : fact.detail.members) {
-    if (member.first_rank != ranks || member.gpus.empty() || member.gpus.size() > kHostGpusMax) {
+    if (member.first_rank != ranks || member.rank_count() == 0 ||
+        member.rank_count() > kHostUnitsMax || member.gpus.size() > kHostGpusMax) {
       return false;
     }
-    ranks += static_cast<std::uint32_t>(member.gpus.size());
+    ranks += member.rank_count();
+    given += member.gpus.size();
     hosts.insert(member.host);
     gpus.insert(member.gpus.begin(), member.gpus.end());
   }
   const GrantDetail& detail = fact.detail;
   return validate(detail.spec).has_value() && detail.job != JobId() && detail.attempt > 0 &&
-         ranks == detail.spec.gpus && gpus.size() == ranks &&
+         given == detail.spec.request.gpus && gpus.size() == given &&
+         (given != 0 || ranks == detail.spec.request.ranks) &&
          hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
 }
 

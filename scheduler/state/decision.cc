@@ -18,11 +18,16 @@ std::string why_not_member(const Books& books, const JobSpec& spec, const Member
   if (record == nullptr || record->start != member.start) {
     return "a member's pair is not registered";
   }
-  if (!record->takes_work() || member.gpus.empty()) {
+  if (!record->takes_work() || member.rank_count() == 0) {
     return "a member takes no work";
   }
   if (!record->suits(spec)) {
-    return "a member has no PID namespaces";
+    return "a member is of another kind";
+  }
+  const HeldAmounts held = books.gpus.held_on(member.host);
+  if (held.cpus + member.cpus > std::uint64_t{record->cpus} * kOneCpu ||
+      held.memory_mb + member.memory_mb > record->memory_mb) {
+    return "a member has too few CPUs or too little memory free";
   }
   const std::vector<std::string> free = books.gpus.free_on(*record);
   for (const GpuSlot& gpu : member.gpus) {
@@ -32,6 +37,17 @@ std::string why_not_member(const Books& books, const JobSpec& spec, const Member
     }
   }
   return "";
+}
+
+/// As many GPUs and ranks as one host may have of it.
+bool is_as_asked(const Request& request, const Member& member) {
+  if (request.gpus == 0) {
+    return member.gpus.empty() &&
+           (request.ranks_per_host == 0 || member.ranks == request.ranks_per_host);
+  }
+  return member.ranks == request.ranks_per_host &&
+         (request.gpus_per_host == 0 ? !member.gpus.empty()
+                                     : member.gpus.size() == request.gpus_per_host);
 }
 
 /// RESERVED, as the leader decided.
@@ -66,20 +82,27 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
   }
   std::set<HostId> hosts;
   std::set<GpuSlot> gpus;
+  std::size_t given = 0;
+  const Request& request = wanted->spec.request;
   std::uint32_t ranks = 0;
   for (const Member& member : fact.members) {
     if (member.first_rank != ranks) {
       return "ranks are not in order";
     }
+    if (!is_as_asked(request, member)) {
+      return "a member has not what was asked for";
+    }
     const std::string why = why_not_member(books, wanted->spec, member);
     if (!why.empty()) {
       return why;
     }
-    ranks += static_cast<std::uint32_t>(member.gpus.size());
+    ranks += member.rank_count();
+    given += member.gpus.size();
     hosts.insert(member.host);
     gpus.insert(member.gpus.begin(), member.gpus.end());
   }
-  if (hosts.size() != fact.members.size() || gpus.size() != ranks || ranks != wanted->spec.gpus) {
+  if (hosts.size() != fact.members.size() || gpus.size() != given || given != request.gpus ||
+      (request.gpus == 0 && ranks != request.ranks)) {
     return "the gang is not whole";
   }
   return "";

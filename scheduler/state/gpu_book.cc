@@ -9,7 +9,12 @@ std::vector<Token> GpuBook::tokens_on(const HostId& host) const {
   if (found == live_on_.end()) {
     return {};
   }
-  return {found->second.begin(), found->second.end()};
+  return {found->second.tokens.begin(), found->second.tokens.end()};
+}
+
+HeldAmounts GpuBook::held_on(const HostId& host) const {
+  const auto found = live_on_.find(host);
+  return found == live_on_.end() ? HeldAmounts() : found->second.amounts;
 }
 
 std::vector<std::string> GpuBook::free_on(const HostRecord& host) const {
@@ -31,7 +36,11 @@ bool GpuBook::is_free_at(const GpuSlot& gpu) const {
 }
 
 void GpuBook::grant(const Token& token, const Member& member) {
-  live_on_[member.host].insert(token);
+  OnHost& there = live_on_[member.host];
+  if (there.tokens.insert(token).second) {
+    there.amounts.cpus += member.cpus;
+    there.amounts.memory_mb += member.memory_mb;
+  }
   for (const GpuSlot& gpu : member.gpus) {
     grants_[gpu.uuid][gpu.slot] = Grant{token, member.host};
   }
@@ -47,11 +56,12 @@ void GpuBook::free(const Token& token, const Member& member) {
       }
     }
   }
-  const auto tokens = live_on_.find(member.host);
-  if (tokens != live_on_.end()) {
-    tokens->second.erase(token);
-    if (tokens->second.empty()) {
-      live_on_.erase(tokens);
+  const auto there = live_on_.find(member.host);
+  if (there != live_on_.end() && there->second.tokens.erase(token) != 0) {
+    there->second.amounts.cpus -= member.cpus;
+    there->second.amounts.memory_mb -= member.memory_mb;
+    if (there->second.tokens.empty()) {
+      live_on_.erase(there);
     }
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Who holds which GPUs, as the log has it. Owned by Books; pure. It follows from the attempts: of
-// each that is not ENDED, the members whose share is not over, and nobody else, hold their GPUs.
+// Who holds which GPUs, and how much else of each host, as the log has it. Owned by Books; pure. It
+// follows from the attempts: of each that is not ENDED, the members whose share is not over, and
+// nobody else, hold their GPUs.
 //
 // Invariants: a (GPU uuid, slot) has at most one grant, and none that overlaps it (slot 0 is the
 // whole device), as long as nobody is granted what is_free_at() denies; a GPU without a grant and
@@ -27,6 +28,13 @@ struct Grant {
 /// uuid -> slot -> grant.
 using Grants = std::map<std::string, std::map<std::uint32_t, Grant>>;
 
+/// What attempts hold of a host beside GPUs.
+struct HeldAmounts {
+  std::uint64_t cpus = 0;  ///< Thousandths.
+  std::uint64_t memory_mb = 0;
+  bool operator==(const HeldAmounts&) const = default;
+};
+
 class GpuBook {
  public:
   const Grants& grants() const { return grants_; }
@@ -34,6 +42,7 @@ class GpuBook {
   std::vector<Token> tokens_on(const HostId& host) const;
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_on(const HostRecord& host) const;
+  HeldAmounts held_on(const HostId& host) const;
   bool is_held(const std::string& uuid) const { return grants_.contains(uuid); }
   /// No grant is there, and none that overlaps it.
   bool is_free_at(const GpuSlot& gpu) const;
@@ -49,7 +58,12 @@ class GpuBook {
 
  private:
   Grants grants_;
-  std::map<HostId, std::set<Token>> live_on_;
+  struct OnHost {
+    std::set<Token> tokens;
+    HeldAmounts amounts;
+    bool operator==(const OnHost&) const = default;
+  };
+  std::map<HostId, OnHost> live_on_;
 };
 
 }  // namespace muster::scheduler

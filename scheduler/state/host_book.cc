@@ -19,6 +19,7 @@ void take_over(HostRecord& record, const entry::Register& fact) {
   record.gpus = fact.gpus;
   record.cpus = fact.cpus;
   record.memory_mb = fact.memory_mb;
+  record.traits = fact.traits;
   record.has_namespaces = fact.has_namespaces;
   record.awaits_hello = false;
   record.unadopted = fact.adoptable;
@@ -57,6 +58,12 @@ std::string HostBook::why_not(const entry::Register& fact) const {
       fact.stuck.size() > kHostGpusMax) {
     return "malformed registration";
   }
+  const HostTraits& traits = fact.traits;
+  if (traits.labels.size() > kLabelsMax ||
+      !std::is_sorted(traits.labels.begin(), traits.labels.end()) ||
+      (!traits.islands.empty() && traits.islands.size() != fact.gpus.size())) {
+    return "malformed traits";
+  }
   std::set<std::string> uuids(fact.gpus.begin(), fact.gpus.end());
   if (uuids.size() != fact.gpus.size() || uuids.count("") != 0) {
     return "gpu uuids are not unique";
@@ -72,11 +79,6 @@ std::string HostBook::why_not(const entry::Register& fact) const {
     return "generation is not above the registered one";
   }
   return "";
-}
-
-std::optional<std::uint32_t> HostBook::largest_possible(const std::string& gpu_type,
-                                                        bool is_kept) const {
-  return hosts_.empty() ? std::nullopt : std::optional(lists_.largest(gpu_type, is_kept));
 }
 
 HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::int64_t unix_ms) {

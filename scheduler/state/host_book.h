@@ -30,8 +30,6 @@ class HostBook {
   std::string why_not(const entry::Register& fact) const;
   /// What is asked of all of them.
   const HostLists& lists() const { return lists_; }
-  /// HostLists::largest(); nothing before the first registration.
-  std::optional<std::uint32_t> largest_possible(const std::string& gpu_type, bool is_kept) const;
 
   /// What a registration changed.
   struct Registered {

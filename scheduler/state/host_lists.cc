@@ -15,6 +15,22 @@ bool is_awaited(const HostRecord& host) {
   return host.is_reachable() && (host.awaits_hello || !host.unadopted.empty());
 }
 
+void drop_one(std::map<std::string, std::uint32_t>& counts, const std::string& key) {
+  const auto known = counts.find(key);
+  CHECK(known != counts.end());
+  if (--known->second == 0) {
+    counts.erase(known);
+  }
+}
+
+std::set<std::string> keys_of(const std::map<std::string, std::uint32_t>& counts) {
+  std::set<std::string> keys;
+  for (const auto& [key, count] : counts) {
+    keys.insert(key);
+  }
+  return keys;
+}
+
 }  // namespace
 
 void HostLists::put(const HostRecord& host) {
@@ -33,11 +49,12 @@ void HostLists::put(const HostRecord& host) {
     awaited_.insert(host.id);
   }
   if (counts(host)) {
-    const auto gpus = static_cast<std::uint32_t>(host.gpus.size());
-    Gpus& sum = gpus_[host.gpu_type];
-    sum.all += gpus;
-    sum.with_namespaces += host.has_namespaces ? gpus : 0;
-    ++sum.hosts;
+    if (!host.gpus.empty()) {
+      ++types_[host.gpu_type];
+    }
+    for (const std::string& label : host.traits.labels) {
+      ++labels_[label];
+    }
   }
 }
 
@@ -47,20 +64,14 @@ void HostLists::take(const HostRecord& host) {
   drained_.erase(host.id);
   awaited_.erase(host.id);
   if (host.is_reachable()) {
-    const auto name = names_.find(host.name);
-    CHECK(name != names_.end());
-    if (--name->second == 0) {
-      names_.erase(name);
-    }
+    drop_one(names_, host.name);
   }
   if (counts(host)) {
-    const auto gpus = static_cast<std::uint32_t>(host.gpus.size());
-    const auto sum = gpus_.find(host.gpu_type);
-    CHECK(sum != gpus_.end());
-    sum->second.all -= gpus;
-    sum->second.with_namespaces -= host.has_namespaces ? gpus : 0;
-    if (--sum->second.hosts == 0) {
-      gpus_.erase(sum);
+    if (!host.gpus.empty()) {
+      drop_one(types_, host.gpu_type);
+    }
+    for (const std::string& label : host.traits.labels) {
+      drop_one(labels_, label);
     }
   }
 }
@@ -69,24 +80,12 @@ bool HostLists::is_taken(const std::string& name) const {
   return !name.empty() && names_.contains(name);
 }
 
-std::uint32_t HostLists::largest(const std::string& gpu_type, bool is_kept) const {
-  std::uint32_t largest = 0;
-  for (const auto& [type, gpus] : gpus_) {
-    if (gpu_type.empty() || gpu_type == type) {
-      largest = std::max(largest, is_kept ? gpus.all : gpus.with_namespaces);
-    }
-  }
-  return largest;
+std::set<std::string> HostLists::gpu_types() const {
+  return keys_of(types_);
 }
 
-std::set<std::string> HostLists::gpu_types() const {
-  std::set<std::string> types;
-  for (const auto& [type, gpus] : gpus_) {
-    if (gpus.all != 0) {
-      types.insert(type);
-    }
-  }
-  return types;
+std::set<std::string> HostLists::labels() const {
+  return keys_of(labels_);
 }
 
 }  // namespace muster::scheduler

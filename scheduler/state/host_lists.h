@@ -29,27 +29,22 @@ class HostLists {
   const std::set<HostId>& awaited() const { return awaited_; }
   /// Some reachable host has this name.
   bool is_taken(const std::string& name) const;
-  /// The GPUs of the best single type, or of the type named, that hosts which have not left have
-  /// together, healthy or not. `is_kept`: hosts without PID namespaces count.
-  std::uint32_t largest(const std::string& gpu_type, bool is_kept) const;
   /// Of hosts that have not left and have GPUs.
   std::set<std::string> gpu_types() const;
+  /// Of hosts that have not left.
+  std::set<std::string> labels() const;
   bool operator==(const HostLists&) const = default;
 
  private:
-  struct Gpus {
-    std::uint32_t all = 0;
-    std::uint32_t with_namespaces = 0;
-    std::uint32_t hosts = 0;
-    bool operator==(const Gpus&) const = default;
-  };
+  using Counts = std::map<std::string, std::uint32_t>;
 
   std::set<HostId> unreachable_;
   std::set<HostId> degraded_;
   std::set<HostId> drained_;
   std::set<HostId> awaited_;
-  std::map<std::string, std::uint32_t> names_;  ///< Of reachable hosts, how many bear it.
-  std::map<std::string, Gpus> gpus_;
+  Counts names_;   ///< Of reachable hosts, how many bear it.
+  Counts types_;   ///< Of hosts that have not left, how many have GPUs of it.
+  Counts labels_;  ///< The same of labels.
 };
 
 }  // namespace muster::scheduler

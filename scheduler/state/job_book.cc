@@ -1,16 +1,28 @@
 #include "scheduler/state/job_book.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
+namespace {
+
+/// When the job's pack is relaxed; nothing = never, or it is already.
+std::optional<Duration> relaxed_at(const Job& job) {
+  const Request& request = job.spec.request;
+  const bool is_bound =
+      request.pack != Pack::kAny && request.pack_wait > Duration::zero() && !job.is_relaxed;
+  return is_bound ? std::optional(job.submitted_at + request.pack_wait) : std::nullopt;
+}
+
+}  // namespace
 
 JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std::move(jobs)) {
   for (const auto& [id, job] : jobs_) {
     if (job.state == JobState::kQueued) {
-      queue_.insert({job.priority, id});
+      enter_queue(job);
     }
     suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
     if (!job.left_out.empty()) {
@@ -20,6 +32,30 @@ JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std
       ended_.insert({job.ended_index, id});
     }
   }
+}
+
+void JobBook::enter_queue(const Job& job) {
+  queue_.insert({job.priority, job.id});
+  if (const auto when = relaxed_at(job)) {
+    packed_.insert({*when, job.id});
+  }
+}
+
+void JobBook::leave_queue(const Job& job) {
+  queue_.erase({job.priority, job.id});
+  if (const auto when = relaxed_at(job)) {
+    packed_.erase({*when, job.id});
+  }
+}
+
+std::vector<JobId> JobBook::relax_until(Duration cluster_time) {
+  std::vector<JobId> relaxed;
+  while (!packed_.empty() && packed_.begin()->first <= cluster_time) {
+    relaxed.push_back(packed_.begin()->second);
+    packed_.erase(packed_.begin());
+    at(relaxed.back()).is_relaxed = true;
+  }
+  return relaxed;
 }
 
 const Job* JobBook::find(JobId id) const {
@@ -54,7 +90,7 @@ void JobBook::leave_out_numbers(std::uint64_t count) {
 
 Job& JobBook::add(Job job) {
   CHECK(job.state == JobState::kQueued);
-  queue_.insert({job.priority, job.id});
+  enter_queue(job);
   const JobId id = job.id;
   return jobs_[id] = std::move(job);
 }
@@ -64,9 +100,9 @@ void JobBook::move(Job& job, JobEvent event) {
   CHECK(rule == JobRule::kMove || is_mutant_planted());
   steps_.add(job.state, event);
   if (to == JobState::kQueued && job.state != JobState::kQueued) {
-    queue_.insert({job.priority, job.id});
+    enter_queue(job);
   } else if (to != JobState::kQueued && job.state == JobState::kQueued) {
-    queue_.erase({job.priority, job.id});
+    leave_queue(job);
   }
   suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
   suspended_ += to == JobState::kSuspended ? 1U : 0U;
@@ -134,17 +170,20 @@ void JobBook::check_everything() const {
   std::size_t queued = 0;
   std::size_t suspended = 0;
   std::size_t ended = 0;
+  std::size_t packed = 0;
   for (const auto& [id, job] : jobs_) {
     CHECK(queue_.contains({job.priority, id}) == (job.state == JobState::kQueued));
     CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
     queued += job.state == JobState::kQueued ? 1U : 0U;
     suspended += job.state == JobState::kSuspended ? 1U : 0U;
     CHECK(job.left_out.empty() || picky_.contains(id));
+    packed += job.state == JobState::kQueued && relaxed_at(job).has_value() ? 1U : 0U;
     ended += job.has_ended() ? 1U : 0U;
   }
   CHECK(queued == queue_.size());
   CHECK(suspended == suspended_);
   CHECK(ended == ended_.size());
+  CHECK(packed == packed_.size());
 }
 
 }  // namespace muster::scheduler

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "scheduler/state/job_life.h"
 #include "scheduler/state/job_record.h"
@@ -64,6 +65,8 @@ class JobBook {
   void let_in(const HostId& host);
   /// Hosts that queued jobs leave out no longer. False: there was none.
   bool let_in_until(Duration cluster_time);
+  /// Queued jobs whose pack is only preferred from here on, as they waited long enough for it.
+  std::vector<JobId> relax_until(Duration cluster_time);
 
   /// Cheap, for every step.
   void check() const;
@@ -71,11 +74,15 @@ class JobBook {
   void check_everything() const;
 
  private:
+  void enter_queue(const Job& job);
+  void leave_queue(const Job& job);
+
   JobId last_;
   std::map<JobId, Job> jobs_;
   // Derived.
   Queue queue_;
   std::size_t suspended_ = 0;
+  std::set<std::pair<Duration, JobId>> packed_;  ///< Queued, by when their pack is relaxed.
   std::set<JobId> picky_;  ///< Jobs that leave hosts out, and perhaps such that did.
   std::set<std::pair<LogIndex, JobId>> ended_;  ///< By end, for forgetting the oldest.
   JobStepCounts steps_;

@@ -81,6 +81,24 @@ void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string 
   keep_ended(step.books, job);
 }
 
+void relax_packs(Step& step) {
+  Books& books = step.books;
+  for (const JobId id : books.jobs.relax_until(books.cluster_time)) {
+    Job& job = books.jobs.at(id);
+    const std::string pack(text_of(job.spec.request.pack));
+    step.result.jobs_moved.push_back(id);
+    step.result.capacity_changed = true;
+    job.reason = "pack " + pack + " relaxed";
+    books.kept.note(job, Transition{job.state, job.reason, books.cluster_time, step.index, Token(),
+                                    step.unix_ms});
+    step.result.events.push_back({Severity::kInfo,
+                                  "job_pack_relaxed",
+                                  {{"job", std::to_string(id.value())},
+                                   {"pack", pack},
+                                   {"index", std::to_string(step.index.value())}}});
+  }
+}
+
 void queue_again(Step& step, Job& job, const Token& token, std::string cause) {
   job.current = Token();
   job.forget_order();

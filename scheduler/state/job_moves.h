@@ -22,6 +22,8 @@ void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Tok
 Job& add_job(Step& step, Job job, std::string cause);
 /// For good. Precondition: it has not ended.
 void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason);
+/// Jobs that waited long enough for their pack may be placed without it.
+void relax_packs(Step& step);
 /// It has no attempt any more, and waits for another one.
 void queue_again(Step& step, Job& job, const Token& token, std::string cause);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/protocol/entry.h"
+#include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/state/job_life.h"
 
@@ -62,6 +63,7 @@ struct Job {
   Token current;                      ///< Its newest attempt while that is not settled; else none.
   std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
   std::vector<LeftOut> left_out;
+  bool is_relaxed = false;  ///< Its pack is only preferred by now: Request::pack_wait is over.
   std::deque<Transition> history;  ///< The newest, at most kTransitionsKept.
   bool operator==(const Job&) const = default;
 
@@ -96,11 +98,12 @@ struct HostRecord {
   std::vector<std::string> gpus;  ///< In the agent's order.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
+  HostTraits traits;
   bool has_namespaces = true;  ///< False: takes only jobs that silence never ends.
-  bool awaits_hello = false;  ///< The epoch began anew, and it has not registered since.
+  bool awaits_hello = false;   ///< The epoch began anew, and it has not registered since.
   /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
   std::vector<Token> unadopted;
-  Token highest;               ///< The floor: the highest token ever granted here.
+  Token highest;  ///< The floor: the highest token ever granted here.
   // As last observed (entry::Observe).
   AgentStart seen;
   Verdict verdict = Verdict::kAlive;
@@ -127,7 +130,8 @@ struct HostRecord {
     };
     return contains(gpus) && !contains(unhealthy_gpus) && !contains(quarantined);
   }
-  bool suits(const JobSpec& spec) const { return has_namespaces || spec.keep_when_isolated; }
+  /// Of its kind, whatever is free on it; by name is another question.
+  bool suits(const JobSpec& spec) const;
   bool takes_work() const { return is_up() && !is_superseded() && !awaits_hello; }
   /// It may get work, now or when its agent has said what it runs.
   bool is_up() const { return is_reachable() && health == Health::kHealthy && !drain.has_value(); }

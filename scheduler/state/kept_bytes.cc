@@ -7,10 +7,10 @@ namespace {
 
 // Lengths, ids, times and numbers as they are encoded (snapshot.cc), rounded up; of a job its
 // reason and the tokens of its attempts among them, of a rank how it may end.
-constexpr std::size_t kJobBytes = 460;
+constexpr std::size_t kJobBytes = 540;
 constexpr std::size_t kTextBytes = 3;
 constexpr std::size_t kAttemptBytes = 140;
-constexpr std::size_t kMemberBytes = 121;
+constexpr std::size_t kMemberBytes = 140;
 constexpr std::size_t kRankBytes = 58 + kDetailBytesMax;
 constexpr std::size_t kTransitionBytes = 45;
 constexpr std::size_t kKeyBytes = 28;
@@ -19,7 +19,14 @@ constexpr std::size_t kKeyBytes = 28;
 
 std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const std::string& by) {
   std::size_t bytes = kJobBytes + key.size() + by.size() + spec.name.size() + spec.user.size() +
-                      spec.gpu_type.size() + spec.directory.size();
+                      spec.directory.size();
+  const Request& request = spec.request;
+  for (const auto* names : {&request.gpu_types, &request.labels, &request.not_labels,
+                            &request.hosts, &request.not_hosts}) {
+    for (const std::string& name : *names) {
+      bytes += kTextBytes + name.size();
+    }
+  }
   for (const std::string& text : spec.argv) {
     bytes += kTextBytes + text.size();
   }
@@ -32,9 +39,9 @@ std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const
 std::size_t kept_bytes(const Attempt& attempt) {
   std::size_t bytes = kAttemptBytes;
   for (const MemberRecord& record : attempt.members) {
-    bytes += kMemberBytes;
+    bytes += kMemberBytes + kRankBytes * record.member.rank_count();
     for (const GpuSlot& gpu : record.member.gpus) {
-      bytes += kRankBytes + gpu.uuid.size();
+      bytes += kTextBytes + gpu.uuid.size();
     }
   }
   return bytes;

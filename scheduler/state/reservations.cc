@@ -148,7 +148,7 @@ void merge_failures(MemberRecord& record, const std::vector<RankResult>& results
   for (const RankResult& result : results) {
     const bool known = std::any_of(record.results.begin(), record.results.end(),
                                    [&](const RankResult& old) { return old.rank == result.rank; });
-    if (!known && record.results.size() < record.member.gpus.size()) {
+    if (!known && record.results.size() < record.member.rank_count()) {
       record.results.push_back(result);
     }
   }
@@ -347,7 +347,7 @@ std::string_view text_of(Edge edge) {
 }
 
 bool MemberRecord::succeeded() const {
-  if (end != MemberEnd::kFinished || results.size() != member.gpus.size()) {
+  if (end != MemberEnd::kFinished || results.size() != member.rank_count()) {
     return false;
   }
   // Rank by rank and in order, so that one good rank reported twice never hides a bad one.

@@ -32,7 +32,7 @@ enum class Section : std::uint8_t {
   kTicket = 9,
   kRollKeys = 10,
 };
-constexpr std::uint64_t kSnapshotVersion = 2;
+constexpr std::uint64_t kSnapshotVersion = 3;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
@@ -89,7 +89,7 @@ std::optional<HostDrain> read_drain(Reader list) {
 }
 
 Encoder encode_host(const HostRecord& host) {
-  Encoder out = section(Section::kHost, 21);
+  Encoder out = section(Section::kHost, 22);
   out.id(host.id);
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
@@ -103,6 +103,7 @@ Encoder encode_host(const HostRecord& host) {
   write(out, host.unadopted);
   out.i64(host.unix_ms).boolean(host.is_removed);
   write_drain(out, host.drain);
+  write(out, host.traits);
   return out;
 }
 
@@ -128,6 +129,7 @@ HostRecord read_host(Reader& in) {
   host.unix_ms = in.i64();
   host.is_removed = in.boolean();
   host.drain = read_drain(in.array());
+  host.traits = read_host_traits(in);
   return host;
 }
 
@@ -229,7 +231,7 @@ std::deque<Transition> read_history(Reader& in) {
 }
 
 Encoder encode_job(const Job& job) {
-  Encoder out = section(Section::kJob, 26);
+  Encoder out = section(Section::kJob, 27);
   out.num(job.id);
   write(out, job.spec);
   out.text(job.key)
@@ -257,7 +259,8 @@ Encoder encode_job(const Job& job) {
       .i64(job.submitted_unix_ms)
       .i64(job.started_unix_ms)
       .i64(job.ended_unix_ms)
-      .u64(job.gpu_ms);
+      .u64(job.gpu_ms)
+      .boolean(job.is_relaxed);
   return out;
 }
 
@@ -292,6 +295,7 @@ Job read_job(Reader& in) {
   job.started_unix_ms = in.i64();
   job.ended_unix_ms = in.i64();
   job.gpu_ms = in.u64();
+  job.is_relaxed = in.boolean();
   return job;
 }
 
@@ -538,8 +542,8 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.attempts = AttemptBook(std::move(parts->attempts));
   books.keys = ClientKeys(std::move(parts->keys));
   books.usage = UsageBook(std::move(parts->usage));
-  books.roll = RollBook(std::move(parts->admitted), std::move(parts->tickets),
-                        std::move(parts->roll_keys));
+  books.roll =
+      RollBook(std::move(parts->admitted), std::move(parts->tickets), std::move(parts->roll_keys));
   books.kept = Kept(kept_max);
   derive(books);
   return books;

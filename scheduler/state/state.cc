@@ -11,6 +11,7 @@
 #include "scheduler/state/decision.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/host_orders.h"
+#include "scheduler/state/job_moves.h"
 #include "scheduler/state/orders.h"
 #include "scheduler/state/outcomes.h"
 #include "scheduler/state/registration.h"
@@ -29,6 +30,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   step.result.capacity_changed |= books.epochs.is_recovering(books.cluster_time);
   forget_old_keys(books);
   settle_unclassed(step);
+  relax_packs(step);
   step.result.capacity_changed |= books.jobs.let_in_until(books.cluster_time);
 }
 

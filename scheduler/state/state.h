@@ -74,6 +74,7 @@ class State {
   std::optional<JobId> job_of_key(const std::string& key) const { return books_.keys.find(key); }
   /// Tokens of the live attempts whose share on `host` is not over.
   std::vector<Token> tokens_on(const HostId& host) const { return books_.gpus.tokens_on(host); }
+  HeldAmounts held_on(const HostId& host) const { return books_.gpus.held_on(host); }
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_gpus(const HostRecord& host) const {
     return books_.gpus.free_on(host);
@@ -91,13 +92,6 @@ class State {
   /// After a recovery: the queue waits, for at most kAdoptionWindow, for hosts that live and have
   /// not said yet what they run.
   bool awaits_hosts() const { return is_recovering() && !host_lists().awaited().empty(); }
-  /// The largest gang of this type ("" = the best single type) that all registered hosts together
-  /// could ever run, healthy or not. Nothing before the first registration. `is_kept`: under
-  /// isolation `keep`, which hosts without PID namespaces ask for.
-  std::optional<std::uint32_t> largest_possible(const std::string& gpu_type,
-                                                bool is_kept = true) const {
-    return books_.hosts.largest_possible(gpu_type, is_kept);
-  }
   /// Something waits for cluster time: a time limit, a deadline, a host left out, a failure to be
   /// classed. Client keys may well live longer in a cluster that does nothing.
   bool needs_time() const {

@@ -17,8 +17,8 @@ Status validate(const JobSpec& spec) {
     command_bytes += text.size();
   }
   const auto invalid = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
-  if (spec.gpus < 1 || spec.gpus > kGangGpusMax) {
-    return invalid("gpus must be 1 to " + std::to_string(kGangGpusMax));
+  if (Status request = validate(spec.request); !request) {
+    return request;
   }
   if (spec.argv.empty()) {
     return invalid("no command");
@@ -28,8 +28,8 @@ Status validate(const JobSpec& spec) {
     return invalid("command and environment exceed " + std::to_string(kCommandBytesMax) + " bytes");
   }
   if (spec.name.size() > kTextBytesMax || spec.user.size() > kTextBytesMax ||
-      spec.gpu_type.size() > kTextBytesMax || spec.directory.size() > kDirectoryBytesMax) {
-    return invalid("name, user, type or directory is too long");
+      spec.directory.size() > kDirectoryBytesMax) {
+    return invalid("name, user or directory is too long");
   }
   for (const Duration span : {spec.hold, spec.grace, spec.patience, spec.time_limit}) {
     if (span < Duration::zero() || span > kSpanMax) {

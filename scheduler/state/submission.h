@@ -12,8 +12,6 @@
 
 namespace muster::scheduler {
 
-/// More, each on a host of its own, would not fit into one entry (kEntryBytesMax).
-inline constexpr std::uint32_t kGangGpusMax = 4096;
 /// Words of a command, variables of its environment.
 inline constexpr std::size_t kTextsMax = 4096;
 inline constexpr std::size_t kTextBytesMax = 256;        ///< Of names, users and types.

@@ -39,7 +39,7 @@ std::string bytes_of(const std::string& hex) {
 }
 
 std::string golden_path() {
-  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol5_disk5.txt";
+  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol6_disk6.txt";
 }
 
 /// Lines of `name = hex`.
@@ -100,23 +100,6 @@ std::string without(std::string array, const std::string& last) {
   EXPECT_TRUE(array.ends_with(last));
   array[0] = static_cast<char>(array[0] - 1);
   return array.substr(0, array.size() - last.size());
-}
-
-TEST(Older, HelloAndRegisterNeedNotSayWhatIsStuckOrDenied) {
-  std::size_t tried = 0;
-  const std::string nothing_stuck = Encoder().array(0).take();
-  const std::string nothing_adoptable = nothing_stuck;
-  const std::string has_namespaces = Encoder().boolean(true).take();
-  for (const Sample& sample : all_samples()) {
-    if (sample.name.ends_with("hello") || sample.name.ends_with("register")) {
-      ++tried;
-      const std::string first = without(sample.bytes, nothing_adoptable);
-      const auto read = sample.reread(without(without(first, has_namespaces), nothing_stuck));
-      ASSERT_TRUE(read.has_value()) << sample.name;
-      EXPECT_EQ(hex_of(*read), hex_of(sample.bytes)) << sample.name;
-    }
-  }
-  EXPECT_EQ(tried, 2U);
 }
 
 TEST(Older, ARequestNeedNotNameANode) {

@@ -35,8 +35,15 @@ scheduler::JobSpec spec() {
   scheduler::JobSpec spec;
   spec.name = "train";
   spec.user = "alice";
-  spec.gpus = 3;
-  spec.gpu_type = "H100";
+  spec.request.gpus = 3;
+  spec.request.gpu_types = {"H100", "A100"};
+  spec.request.cpus = 12'000;
+  spec.request.labels = {"zone=a"};
+  spec.request.not_labels = {"old"};
+  spec.request.hosts = {"one", "two"};
+  spec.request.not_hosts = {"three"};
+  spec.request.pack = scheduler::Pack::kRack;
+  spec.request.pack_wait = 600s;
   spec.argv = {"python", "train.py"};
   spec.environment = {"A=1"};
   spec.directory = "/data";
@@ -50,8 +57,8 @@ scheduler::JobSpec spec() {
 }
 
 std::vector<Member> members() {
-  return {Member{kHost, kStart, {{"GPU-a", 0}, {"GPU-b", 2}}, 0},
-          Member{kOther, {Generation(1), StartId(7)}, {{"GPU-c", 0}}, 2}};
+  return {Member{kHost, kStart, {{"GPU-a", 0}, {"GPU-b", 2}}, 0, 0, 24'000, 200'000},
+          Member{kOther, {Generation(1), StartId(7)}, {{"GPU-c", 0}}, 2, 1, 500, 0}};
 }
 
 std::vector<RankResult> results() {
@@ -177,6 +184,7 @@ scheduler::Hello stuck_hello() {
   hello.gpus = {"GPU-a", "GPU-b"};
   hello.stuck = {"GPU-b"};
   hello.has_namespaces = false;
+  hello.traits = {{0}, {"arch=x86_64", "zone=a"}, "r1", "s1"};
   return hello;
 }
 
@@ -187,6 +195,7 @@ entry::Register stuck_register() {
   fact.gpus = {"GPU-a", "GPU-b"};
   fact.stuck = {"GPU-b"};
   fact.has_namespaces = false;
+  fact.traits = {{0}, {"arch=x86_64", "zone=a"}, "r1", "s1"};
   return fact;
 }
 
@@ -295,11 +304,15 @@ std::vector<Sample> message_samples() {
               2,
               scheduler::Answer{position, true, {Term(4), position, true}, {kHost}, {kOther}},
               {}}),
-      raft_sample(
-          "append_request_agreed",
-          scheduler::AppendRequest{
-              Term(5), 9, 2, position, LogIndex(299), {}, LogIndex(298), {1, LogIndex(200), 77},
-              LogIndex(301)}),
+      raft_sample("append_request_agreed", scheduler::AppendRequest{Term(5),
+                                                                    9,
+                                                                    2,
+                                                                    position,
+                                                                    LogIndex(299),
+                                                                    {},
+                                                                    LogIndex(298),
+                                                                    {1, LogIndex(200), 77},
+                                                                    LogIndex(301)}),
       raft_sample(
           "append_reply_state",
           scheduler::AppendReply{
@@ -371,7 +384,7 @@ std::vector<Sample> state_samples() {
   entry::Register host{kHost, kStart,  "boot", "name", "H100", {"GPU-a"},
                        64,    512'000, {},     {},     true,   {}};
   entry::Submit submitted{"key", spec(), "host-one"};
-  submitted.spec.gpus = 1;
+  submitted.spec.request.gpus = 1;
   entry::Decide decided{JobId(1), 1, {{kHost, kStart, {{"GPU-a", 0}}, 0}}, 180s, 10s, 10s};
   scheduler::State state;
   state.apply(LogIndex(1), host);
@@ -395,10 +408,10 @@ std::vector<Sample> row_samples() {
   rows.digests = {{kHost, 0x1234}};
   rows.complete = true;
   rows.audit = 0x5678;
-  const crdt::Identity identity{"name",  kEndpoint, kEndpoint, kStart.start_id, "boot", "rack",
-                                "0.1.0", true};
-  const crdt::LinkCert link{"base", 3, "key", "next", 2, {"signing key", "signature"},
-                            {"signing key 2", "signature 2"}};
+  const crdt::Identity identity{"name", kEndpoint, kEndpoint, kStart.start_id,
+                                "boot", "rack",    "0.1.0",   true};
+  const crdt::LinkCert link{
+      "base", 3, "key", "next", 2, {"signing key", "signature"}, {"signing key 2", "signature 2"}};
   const crdt::Capacity capacity{"H100", {{"GPU-a", true}, {"GPU-b", false}}, 64, 512'000, true};
   return {
       {"message/rows", crdt::encode(rows),

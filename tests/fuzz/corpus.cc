@@ -15,7 +15,7 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 agent::Request submit_request(const std::string& key, std::uint32_t gpus, bool fails) {
   scheduler::JobSpec spec;
   spec.name = "corpus";
-  spec.gpus = gpus;
+  spec.request.gpus = gpus;
   spec.argv = {"sim", "run_ms=8000"};
   if (fails) {
     spec.argv.push_back("fail_rank=0");

@@ -297,7 +297,7 @@ agent::Response ClusterScript::submit(std::uint32_t host, const std::string& key
   agent::Request request;
   request.verb = agent::Verb::kSubmit;
   request.arguments = agent::encode_payload(agent::SubmitArgs{key, spec});
-  return ask(host, "submit key=" + key + " gpus=" + std::to_string(spec.gpus), request);
+  return ask(host, "submit key=" + key + " gpus=" + std::to_string(spec.request.gpus), request);
 }
 
 agent::Response ClusterScript::cancel(std::uint32_t host, std::uint64_t id) {
@@ -320,7 +320,7 @@ std::string ClusterScript::time() const {
 scheduler::JobSpec job_of(std::uint32_t gpus, Duration run, const std::vector<std::string>& more) {
   scheduler::JobSpec spec;
   spec.name = "story";
-  spec.gpus = gpus;
+  spec.request.gpus = gpus;
   spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
   spec.argv.insert(spec.argv.end(), more.begin(), more.end());
   spec.hold = std::chrono::seconds(30);

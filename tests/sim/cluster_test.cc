@@ -90,7 +90,7 @@ class ClusterTest : public testing::Test {
   void submit(std::uint32_t host, std::uint32_t gpus, Duration run) {
     scheduler::JobSpec spec;
     spec.name = "test";
-    spec.gpus = gpus;
+    spec.request.gpus = gpus;
     spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
     spec.hold = 30s;
     spec.grace = 2s;
@@ -139,13 +139,11 @@ class ClusterTest : public testing::Test {
   std::uint32_t signed_by(std::uint64_t authority) const {
     std::uint32_t hosts = 0;
     for (std::uint32_t host = 0; host < world_->size(); ++host) {
-      const bool is_known =
-          world_->is_running(host) &&
-          world_->node(host).admission().roll().counts_from() == authority;
+      const bool is_known = world_->is_running(host) &&
+                            world_->node(host).admission().roll().counts_from() == authority;
       bool knows_all = true;
       for (std::uint32_t other = 0; is_known && other < world_->size(); ++other) {
-        knows_all =
-            knows_all && world_->node(host).admission().roll().is_member(world_->id(other));
+        knows_all = knows_all && world_->node(host).admission().roll().is_member(world_->id(other));
       }
       hosts += is_known && knows_all ? 1U : 0U;
     }
@@ -209,8 +207,7 @@ TEST_F(ClusterTest, WhoIsOffWhileKeysAreRotatedComesBack) {
   rotate({});
   ASSERT_TRUE(world_->run_until_true([&] { return changed_keys() == world_->size() - 1; }, 60s));
   rotate({{}, true});
-  ASSERT_TRUE(
-      world_->run_until_true([&] { return signed_by(2) == world_->size() - 1; }, 60s));
+  ASSERT_TRUE(world_->run_until_true([&] { return signed_by(2) == world_->size() - 1; }, 60s));
   world_->power_on(away);
   EXPECT_TRUE(world_->run_until_true([&] { return changed_keys() == world_->size(); }, 60s));
   EXPECT_TRUE(world_->run_until_true([&] { return signed_by(2) == world_->size(); }, 60s));

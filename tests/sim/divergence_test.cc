@@ -75,7 +75,7 @@ class Divergence : public testing::TestWithParam<std::uint64_t> {
   }
   void submit(std::uint32_t gpus) {
     scheduler::JobSpec spec;
-    spec.gpus = gpus;
+    spec.request.gpus = gpus;
     spec.argv = {"sim", "run_ms=2000"};
     spec.hold = 30s;
     spec.grace = 2s;

@@ -84,7 +84,7 @@ class DriftRun : private Stage {
   void submit_gang(Duration hold) {
     scheduler::JobSpec spec;
     spec.name = "drift";
-    spec.gpus = kGpusOfAll;
+    spec.request.gpus = kGpusOfAll;
     spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(hold * 3)), "ignore_term=1"};
     spec.hold = hold;
     spec.grace = std::chrono::seconds(5);

@@ -195,7 +195,7 @@ class HistoryRun {
     Rng drawn(world_seed_ ^ static_cast<std::uint64_t>(key.back()));
     scheduler::JobSpec spec;
     spec.name = key;
-    spec.gpus = static_cast<std::uint32_t>(1 + drawn.below(12));
+    spec.request.gpus = static_cast<std::uint32_t>(1 + drawn.below(12));
     spec.argv = {"sim", "run_ms=" + std::to_string(200 + drawn.below(6'000))};
     if (drawn.below(6) == 0) {
       spec.argv.push_back("fail_rank=0");

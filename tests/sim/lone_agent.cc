@@ -109,7 +109,7 @@ class LoneAgent {
     assign.job = JobId(last_token_);
     assign.attempt = 1;
     assign.spec.argv = {"sim", "run_ms=" + std::to_string(100 + rng_.below(8'000))};
-    assign.spec.gpus = 1;
+    assign.spec.request.gpus = 1;
     assign.spec.grace = 1s;
     assign.members = {member};
     assign.hold = 5s;

@@ -109,7 +109,7 @@ class RaceRun {
               Duration time_limit = 0s) {
     scheduler::JobSpec spec;
     spec.name = "race";
-    spec.gpus = gpus;
+    spec.request.gpus = gpus;
     spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
     spec.argv.insert(spec.argv.end(), more.begin(), more.end());
     spec.hold = 15s;

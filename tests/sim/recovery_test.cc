@@ -87,7 +87,7 @@ class RecoveryTest : public testing::Test {
   std::uint64_t submit(std::uint32_t gpus, Duration run) {
     agent::SubmitArgs arguments;
     arguments.key = "key" + std::to_string(++submits_);
-    arguments.spec.gpus = gpus;
+    arguments.spec.request.gpus = gpus;
     arguments.spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
     arguments.spec.hold = 120s;
     agent::Request request;

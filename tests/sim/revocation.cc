@@ -118,7 +118,7 @@ class RevocationRun {
   void submit() {
     scheduler::JobSpec spec;
     spec.name = "busy";
-    spec.gpus = WorldOptions().gpus_per_host;
+    spec.request.gpus = WorldOptions().gpus_per_host;
     spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(std::chrono::hours(1)))};
     submits_->submit(world_, leader(), spec);
   }

@@ -103,7 +103,7 @@ class Stage {
               const std::vector<std::string>& more = {}, bool keep = false) {
     scheduler::JobSpec spec;
     spec.name = "act";
-    spec.gpus = gpus;
+    spec.request.gpus = gpus;
     spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
     spec.argv.insert(spec.argv.end(), more.begin(), more.end());
     spec.hold = hold;

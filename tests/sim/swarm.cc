@@ -133,7 +133,7 @@ class Swarm {
     static constexpr std::uint32_t kSizes[] = {1, 1, 2, 4, 8, 8, 16, 16, 24, 32};
     scheduler::JobSpec spec;
     spec.name = "swarm";
-    spec.gpus = std::min(
+    spec.request.gpus = std::min(
         {kSizes[rng_.below(std::size(kSizes))], options_.hosts * 8 / 2, profile_.gpus_max});
     const auto run_ms = static_cast<std::uint64_t>(profile_.run_ms_max - profile_.run_ms_min);
     spec.argv = {"sim", "run_ms=" + std::to_string(profile_.run_ms_min +
@@ -150,7 +150,7 @@ class Swarm {
     spec.keep_when_isolated = profile_.keep > 0 && rng_.chance(profile_.keep);
     const std::uint64_t kind = rng_.below(10);
     if (kind == 0) {
-      spec.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.gpus)));
+      spec.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.request.gpus)));
     } else if (kind == 1) {
       spec.argv.push_back("ignore_term=1");
     } else if (kind == 2) {

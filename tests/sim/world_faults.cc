@@ -59,7 +59,7 @@ void World::start_agent(std::uint32_t index) {
   options.self = host.id;
   options.name = name_of(index);
   options.boot_id = "boot-" + std::to_string(host.boots);
-  options.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
+  options.traits.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
   options.relays_from_hosts = options_.relays_from_hosts;
   options.control = endpoint_of(index, kControlPort);
   options.bulk = endpoint_of(index, kBulkPort);

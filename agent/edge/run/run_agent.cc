@@ -17,6 +17,7 @@
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/event_log.h"
 #include "agent/edge/host/gpu_inventory.h"
+#include "agent/edge/host/kernel_labels.h"
 #include "agent/edge/join/lobby.h"
 #include "agent/edge/run/event_loop.h"
 #include "agent/edge/run/socket_links.h"
@@ -250,8 +251,10 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   return known;
 }
 
-/// A host without --gpus offers none; it can still vote and answer.
-Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host) {
+/// What the host offers, and of its traits the islands of its GPUs. Without --gpus it offers none;
+/// it can still vote and answer.
+Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host,
+                                     scheduler::HostTraits& traits) {
   crdt::Capacity capacity;
   if (gpus.empty()) {
     return capacity;
@@ -266,14 +269,25 @@ Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host) {
   for (const std::string& uuid : inventory->gpus) {
     capacity.gpus.push_back({uuid, true});
   }
+  traits.islands = std::move(inventory->traits.islands);
   return capacity;
+}
+
+/// As given, and what the kernel says.
+scheduler::HostTraits traits_of(const RunOptions& options) {
+  scheduler::HostTraits traits = options.traits;
+  for (std::string& fact : kernel_labels()) {
+    traits.labels.push_back(std::move(fact));
+  }
+  std::sort(traits.labels.begin(), traits.labels.end());
+  traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());
+  return traits;
 }
 
 NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& transport) {
   NodeOptions node;
   node.name = options.name;
   node.boot_id = boot_id();
-  node.rack = options.rack;
   node.control = transport.control_endpoint();
   node.bulk = transport.bulk_endpoint();
   node.unix_ms = unix_now_ms();
@@ -306,7 +320,8 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(
       options.seeds, options.listen, data->recovered().id.contains(std::string(kClusterKey)));
-  Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id());
+  scheduler::HostTraits traits = traits_of(options);
+  Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id(), traits);
   if (!seeds || !capacity) {
     return seeds ? capacity.error() : seeds.error();
   }
@@ -342,6 +357,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   node.start = start.start;
   node.seeds = *seeds;
   node.capacity = *capacity;
+  node.traits = std::move(traits);
   RankSupervisorsOptions supervisors;
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
   supervisors.address = node.control;

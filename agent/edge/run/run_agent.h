@@ -8,6 +8,7 @@
 
 #include "agent/api/output.h"
 #include "gossip/wire/endpoint.h"
+#include "scheduler/protocol/host_traits.h"
 
 namespace muster::agent {
 
@@ -15,10 +16,10 @@ struct RunOptions {
   gossip::Endpoint listen;         ///< Control port; the bulk port is the next one. 0 = any two.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each, resolved once.
   std::string data_dir;
-  std::string gpus;  ///< "sim:8xH100"; "" = none.
+  std::string gpus;  ///< gpu_inventory.h; "" = none.
   std::string name;
-  std::string rack;
-  std::string ticket_path;  ///< A file with a ticket to join with; "" = the user will say.
+  scheduler::HostTraits traits;  ///< Labels, rack and spine.
+  std::string ticket_path;       ///< A file with a ticket to join with; "" = the user will say.
   bool log_json = false;
   std::string log_level;
   std::string log_file;  ///< "" = stderr.

@@ -38,7 +38,7 @@ void add_gang(Environment& environment, const Launch& launch,
   std::size_t world_size = 0;
   std::size_t node_rank = 0;
   for (std::size_t i = 0; i < launch.record.members.size(); ++i) {
-    world_size += launch.record.members[i].gpus.size();
+    world_size += launch.record.members[i].rank_count();
     node_rank = launch.record.members[i].host == launch.member.host ? i : node_rank;
   }
   std::vector<std::string> gpus;
@@ -48,7 +48,7 @@ void add_gang(Environment& environment, const Launch& launch,
   environment["MASTER_ADDR"] = launch.master.ip_text();
   environment["MASTER_PORT"] = std::to_string(launch.master.port);
   environment["WORLD_SIZE"] = std::to_string(world_size);
-  environment["LOCAL_WORLD_SIZE"] = std::to_string(launch.member.gpus.size());
+  environment["LOCAL_WORLD_SIZE"] = std::to_string(launch.member.rank_count());
   environment["NODE_RANK"] = std::to_string(node_rank);
   environment["CUDA_VISIBLE_DEVICES"] = joined(gpus);
   environment["MUSTER_JOB_ID"] = std::to_string(launch.record.job.value());
@@ -74,7 +74,7 @@ LaunchOrder order_of(const Launch& launch, const std::vector<std::string>& hosts
   for (const auto& [name, value] : environment) {
     order.environment.push_back(name + "=" + value);
   }
-  for (std::uint32_t local = 0; local < launch.member.gpus.size(); ++local) {
+  for (std::uint32_t local = 0; local < launch.member.rank_count(); ++local) {
     const std::uint32_t rank = launch.member.first_rank + local;
     order.ranks.push_back(
         {rank, {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(local)}});

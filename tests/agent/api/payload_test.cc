@@ -52,15 +52,15 @@ TEST(Payload, TrailingElementsOfANewerVersionAreIgnored) {
 TEST(Payload, TrailingElementsThatAnOlderVersionDoesNotSendAreDefaults) {
   const std::string bytes = encode_payload(cli::sample_detail());
   std::string shortened = bytes;
-  // The member's three trailing elements are "", "" and 0 here: take them off its array.
-  const std::string trailing = std::string("\xc4\x00\xc4\x00\x00", 5);
+  // The member's five trailing elements are "", "", 0, 0 and 0 here: take them off its array.
+  const std::string trailing = std::string("\xc4\x00\xc4\x00\x00\x00\x00", 7);
   for (std::size_t at = shortened.find(trailing); at != std::string::npos;
        at = shortened.find(trailing)) {
     shortened.erase(at, trailing.size());
   }
   ASSERT_LT(shortened.size(), bytes.size());
   for (char& byte : shortened) {
-    byte = byte == '\x99' ? '\x96' : byte;
+    byte = byte == '\x9b' ? '\x96' : byte;
   }
   const auto read = decode_payload<JobDetail>(shortened);
   ASSERT_TRUE(read.has_value());

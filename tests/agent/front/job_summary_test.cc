@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include <map>
 
 #include "agent/api/jobs.h"
@@ -29,7 +31,11 @@ class JobSummaryTest : public ::testing::Test {
                             return found == members_.end() ? nullptr : &found->second;
                           },
                           Instant()};
-    return job_detail(log_.state, views, job)->summary;
+    return job_detail(known(), views, job)->summary;
+  }
+  JobsKnown known() {
+    capacity_.emplace(log_.state);
+    return {log_.state, *capacity_};
   }
   void pass(Duration time) { log_.apply(scheduler::entry::Tick{time}); }
   void stop(const Token& token, scheduler::Cause cause) {
@@ -42,6 +48,7 @@ class JobSummaryTest : public ::testing::Test {
   }
 
   Log log_;
+  std::optional<scheduler::Capacity> capacity_;
   crdt::AddressBook addresses_;
   std::map<HostId, membership::Member> members_;
   const std::vector<Member> gang_ = {member_of(1, 0, 4), member_of(2, 0, 4, 4)};

@@ -26,7 +26,7 @@ using namespace scheduler::testing;  // NOLINT: hosts, jobs and entries in one l
 
 class ReadModelTest : public testing::Test {
  protected:
-  WhyInfo why_of(JobId job) { return why_info(log_.state, views(), job); }
+  WhyInfo why_of(JobId job) { return why_info(known(), views(), job); }
   HostViews views() {
     return {addresses_,
             [this](HostId host) -> const membership::Member* {
@@ -38,6 +38,10 @@ class ReadModelTest : public testing::Test {
   void see(std::uint64_t host, membership::MemberState state) {
     members_[host_id(host)].state = state;
   }
+  JobsKnown known() {
+    capacity_.emplace(log_.state);
+    return {log_.state, *capacity_};
+  }
   std::uint64_t withheld(const WhyInfo& why, const std::string& reason) const {
     for (const WithheldInfo& each : why.withheld) {
       if (each.reason == reason) {
@@ -48,6 +52,7 @@ class ReadModelTest : public testing::Test {
   }
 
   Log log_;
+  std::optional<scheduler::Capacity> capacity_;
   crdt::AddressBook addresses_;
   std::map<HostId, membership::Member> members_;
 };
@@ -61,17 +66,17 @@ TEST_F(ReadModelTest, WhyAHostIsSeenAsItIsSaysWhoHearsIt) {
   for (std::uint64_t observer = 2; observer <= 6; ++observer) {
     member.observers.push_back(host_id(observer));
   }
-  HostsKnown known{members_,
-                   [](HostId) {
-                     return std::vector<membership::Accusation>{
-                         {host_id(3), crdt::ClaimKind::kSilent, false, Instant()},
-                         {host_id(5), crdt::ClaimKind::kRefused, true,
-                          Instant() + std::chrono::seconds(3)}};
-                   },
-                   store,
-                   addresses_,
-                   {},
-                   Instant() + std::chrono::seconds(5)};
+  HostsKnown known{
+      members_,
+      [](HostId) {
+        return std::vector<membership::Accusation>{
+            {host_id(3), crdt::ClaimKind::kSilent, false, Instant()},
+            {host_id(5), crdt::ClaimKind::kRefused, true, Instant() + std::chrono::seconds(3)}};
+      },
+      store,
+      addresses_,
+      {},
+      Instant() + std::chrono::seconds(5)};
   const std::optional<WhyHostInfo> why = why_host_info(known, host_id(1));
   ASSERT_TRUE(why.has_value());
   EXPECT_EQ(why->host.state, "suspect");
@@ -99,7 +104,7 @@ TEST_F(ReadModelTest, WhyNamesWhatTheLeaderLeavesOut) {
   EXPECT_NE(why_of(job).headline.find("it fits and starts now"), std::string::npos);
   HostViews seen = views();
   seen.left_out_by_leader[host_id(2)] = "a voter that is silent";
-  const WhyInfo why = why_info(log_.state, seen, job);
+  const WhyInfo why = why_info(known(), seen, job);
   EXPECT_NE(why.headline.find("it lacks 8 GPUs, 8 are free"), std::string::npos) << why.headline;
   EXPECT_EQ(withheld(why, "a voter that is silent"), 8U);
 }
@@ -113,11 +118,11 @@ TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
   EXPECT_EQ(why_of(job).would_start, std::vector<JobId>{holder});
   HostViews seen = views();
   seen.unled = "no leader is known";
-  const WhyInfo why = why_info(log_.state, seen, job);
+  const WhyInfo why = why_info(known(), seen, job);
   EXPECT_EQ(why.headline, "submitted; no leader is known");
   EXPECT_TRUE(why.would_start.empty());
   EXPECT_EQ(why.fits_now, 0U);
-  EXPECT_EQ(why_info(log_.state, seen, holder).headline, why_of(holder).headline)
+  EXPECT_EQ(why_info(known(), seen, holder).headline, why_of(holder).headline)
       << "one that has its GPUs waits for no placement";
 }
 
@@ -130,7 +135,7 @@ TEST_F(ReadModelTest, WithoutALeaderNobodyIsSaidToGiveAGangUp) {
       << why_of(job).headline;
   HostViews seen = views();
   seen.unled = "no leader is known";
-  EXPECT_EQ(why_info(log_.state, seen, job).headline,
+  EXPECT_EQ(why_info(known(), seen, job).headline,
             "some of its hosts do not answer; no leader is known");
 }
 
@@ -293,7 +298,7 @@ TEST_F(ReadModelTest, OfEightLargeAttemptsTheNewestAreListedAsFarAsTheyFit) {
       log_.apply(scheduler::entry::Abort{token, scheduler::Cause::kDeadline, host_id(1)});
     }
   }
-  const std::string bytes = encode_payload(*job_detail(log_.state, views(), job));
+  const std::string bytes = encode_payload(*job_detail(known(), views(), job));
   EXPECT_LT(bytes.size(), gossip::kMessageBytesMax - 1024);
   const auto detail = decode_payload<JobDetail>(bytes);
   ASSERT_TRUE(detail.has_value());

@@ -86,15 +86,16 @@ inline agent::JobDetail sample_detail() {
   detail.summary.gpus = 2;
   detail.spec.name = "llama";
   detail.spec.user = "ann";
-  detail.spec.gpus = 2;
+  detail.spec.request.gpus = 2;
+  detail.spec.request.gpu_types = {"H100"};
   detail.spec.argv = {"python", "train.py", "--note", "it's fine"};
   detail.spec.environment = {"EPOCHS=3"};
   detail.spec.directory = "/home/ann";
   detail.spec.retries = 2;
-  agent::MemberInfo first{
-      host_id('a'), "a", 0, {"GPU-1"}, "ready", {{0, "running", ""}}, "", "", 0};
-  agent::MemberInfo second{
-      host_id('b'), "b", 1, {"GPU-2"}, "ready", {{1, "lost", "host silent"}}, "", "", 0};
+  agent::MemberInfo first{host_id('a'),         "a", 0,  {"GPU-1"}, "ready",
+                          {{0, "running", ""}}, "",  "", 0};
+  agent::MemberInfo second{host_id('b'), "b", 1, {"GPU-2"}, "ready", {{1, "lost", "host silent"}},
+                           "",           "",  0};
   detail.attempts = {{1, Token{0, 41}, "started", "all ranks ready", {first, second}}};
   detail.transitions = {{LogIndex(40), 5000, "queued", "submitted"},
                         {LogIndex(43), 6500, "running", "all ranks ready"}};

@@ -53,9 +53,9 @@ TEST(Duration, AgesHaveOneUnit) {
 
 TEST(Duration, WhatHasPassedIsCutToWhatIsSeen) {
   const std::pair<int, const char*> table[] = {
-      {-1, "0"},           {0, "0"},            {4, "4ms"},        {999, "999ms"},
-      {1000, "1.0s"},      {5004, "5.0s"},      {59'999, "59.9s"}, {60'000, "1m"},
-      {125'999, "2m5s"},   {3'600'000, "1h"},   {3'605'000, "1h"}, {11'520'000, "3h12m"},
+      {-1, "0"},           {0, "0"},          {4, "4ms"},        {999, "999ms"},
+      {1000, "1.0s"},      {5004, "5.0s"},    {59'999, "59.9s"}, {60'000, "1m"},
+      {125'999, "2m5s"},   {3'600'000, "1h"}, {3'605'000, "1h"}, {11'520'000, "3h12m"},
       {90'061'001, "1d1h"}};
   for (const auto& [ms, text] : table) {
     EXPECT_EQ(format_after(milliseconds(ms)), text) << ms;
@@ -160,8 +160,25 @@ TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
       {{"submit"}, "no command"},
       {{"submit", "--"}, "no command"},
       {{"submit", "python", "x.py"}, "put -- before the command"},
-      {{"submit", "--gpus", "0", "--", "x"}, "--gpus: 0 is not between"},
-      {{"submit", "--gpus", "010x", "--", "x"}, "'010x' is no whole number"},
+      {{"submit", "--gpus", "0", "--", "x"}, "say with --ranks how many"},
+      {{"submit", "--gpus", "010x", "--", "x"}, "'010x' is no count: write 16, or 2x8"},
+      {{"submit", "--gpus", "0x8", "--", "x"}, "'0x8' has no GPUs"},
+      {{"submit", "--gpus", "4096x4096", "--", "x"}, "is more than 4096 GPUs"},
+      {{"submit", "--gpus", "99999999999999999999", "--", "x"}, "is no count"},
+      {{"submit", "--gpus", "3", "--ranks", "2", "--", "x"}, "with GPUs there is one rank each"},
+      {{"submit", "--gpus", "3", "--ranks-per-host", "1", "--", "x"}, "say on how many hosts"},
+      {{"submit", "--gpus", "0", "--ranks", "3", "--ranks-per-host", "2", "--", "x"},
+       "3 ranks are no multiple of 2"},
+      {{"submit", "--cpus", "1.2345", "--", "x"}, "is no number of CPUs: write 12, 0.5 or 12/gpu"},
+      {{"submit", "--gpus", "0", "--ranks", "2", "--cpus", "2/gpu", "--", "x"}, "leave out /gpu"},
+      {{"submit", "--mem", "5k", "--", "x"}, "is less than 1M"},
+      {{"submit", "--mem", "lots", "--", "x"}, "is no size"},
+      {{"submit", "--label", "a=b=c", "--", "x"}, "'a=b=c' is no label"},
+      {{"submit", "--host", "a,,b", "--", "x"}, "has an empty or very long name in it"},
+      {{"submit", "--pack", "room", "--", "x"}, "none of island, host, rack, spine and any"},
+      {{"submit", "--pack", "rack@soon", "--", "x"}, "'soon' is no duration"},
+      {{"submit", "--pack", "any@5m", "--", "x"}, "waits for nothing"},
+      {{"submit", "--gpus", "2x4", "--pack", "host", "--", "x"}, "one host was asked for"},
       {{"submit", "--env", "EPOCHS", "--", "x"}, "EPOCHS is not set here"},
       {{"submit", "--env", "=3", "--", "x"}, "is neither NAME nor NAME=VALUE"},
       {{"submit", "--env-all", "--env-none", "--", "x"}, "choose one"},

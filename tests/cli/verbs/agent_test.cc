@@ -58,7 +58,7 @@ TEST(Agent, TakesEveryFlag) {
   EXPECT_EQ(options.data_dir, "/d");
   EXPECT_EQ(options.gpus, "sim:8xH100");
   EXPECT_EQ(options.name, "n");
-  EXPECT_EQ(options.rack, "r");
+  EXPECT_EQ(options.traits.rack, "r");
   EXPECT_EQ(options.ticket_path, "/t");
   EXPECT_TRUE(options.log_json);
   EXPECT_EQ(options.log_level, "debug");
@@ -92,7 +92,7 @@ TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
   EXPECT_EQ(world.run({"agent", "--name", "c"}), 0) << world.err();
   const AgentOptions& options = world.agents_run.at(0);
   EXPECT_EQ(options.name, "c");
-  EXPECT_EQ(options.rack, "e");
+  EXPECT_EQ(options.traits.rack, "e");
   EXPECT_EQ(options.gpus, "f");
   EXPECT_EQ(options.ticket_path, "/t");
   EXPECT_EQ(options.seeds, (std::vector<std::string>{"a:1", "b:2"}));

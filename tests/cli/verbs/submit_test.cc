@@ -65,8 +65,8 @@ TEST(Submit, SendsWhatWasAskedFor) {
   scheduler::JobSpec wanted;
   wanted.name = "train";
   wanted.user = "ann";
-  wanted.gpus = 16;
-  wanted.gpu_type = "H100";
+  wanted.request.gpus = 16;
+  wanted.request.gpu_types = {"H100"};
   wanted.argv = {"bin/train", "--env", "--", "x"};
   wanted.environment = {"A=1", "B=x=y", "HOME=/home/ann"};
   wanted.directory = "/home/ann/runs";
@@ -306,8 +306,7 @@ TEST(SubmitWait, ExitsAsTheJobDid) {
         {accepted(), in_state("queued"), in_state("running"), in_state(end.state, end.exit_code)});
     EXPECT_EQ(world.run({"submit", "--wait", "--", "x"}), end.wanted);
     EXPECT_EQ(world.out(), "job 17\n");
-    const std::string why =
-        end.state == "completed" ? "" : " (" + end.state + ": all ranks ready)";
+    const std::string why = end.state == "completed" ? "" : " (" + end.state + ": all ranks ready)";
     EXPECT_EQ(world.err(), "job 17 queued\njob 17 running on a,b\njob 17 exited " +
                                std::to_string(end.wanted) + why + "\n");
   }
@@ -319,10 +318,9 @@ TEST(SubmitWait, SitsOutAnOutageOfTheNode) {
                          in_state("running"), silence(),
                          refusal(ResponseStatus::kNoQuorum, "no leader"), in_state("failed", 4)});
   EXPECT_EQ(world.run({"submit", "--wait", "--json", "--", "x"}), 4);
-  EXPECT_EQ(world.out(),
-            R"({"job":17,"key":")" + kFirstKey +
-                R"(","state":"failed","cause":"all ranks ready","exit_code":4})"
-                "\n")
+  EXPECT_EQ(world.out(), R"({"job":17,"key":")" + kFirstKey +
+                             R"(","state":"failed","cause":"all ranks ready","exit_code":4})"
+                             "\n")
       << "one document";
   EXPECT_NE(world.err().find("job 17\n"), std::string::npos) << "for who ends it before";
 }

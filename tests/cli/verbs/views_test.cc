@@ -39,7 +39,8 @@ TEST(Hosts, Json) {
       R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
       R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
-      R"("claimed_by":["a","c"],"gpus_used":8,"gpus_free":0,"jobs":[7,9],"drain":null,)"
+      R"("claimed_by":["a","c"],"gpus_used":8,"gpus_free":0,)"
+      R"("cpu_thousandths_used":0,"memory_mb_used":0,"jobs":[7,9],"drain":null,)"
       R"("removed":false,"cluster_since_ms":7200000}],)"
       R"("storm":{"mode":"normal","since_ms":0,"reason":""},)"
       R"("seeds_unmet":[],"answered_by":"a","age_ms":0})"
@@ -179,8 +180,8 @@ TEST(Hosts, SeedsThatWereNeverMetStandAboveTheTable) {
   agent::HostList list = sample_hosts();
   list.seeds_unmet = {{"10.0.0.2:7450", "other cluster"}};
   world.answers(answer_with(list));
-  EXPECT_TRUE(world.output_of({"hosts"})
-                  .starts_with("! seed 10.0.0.2:7450 does not answer: other cluster\nNAME"));
+  EXPECT_TRUE(world.output_of({"hosts"}).starts_with(
+      "! seed 10.0.0.2:7450 does not answer: other cluster\nNAME"));
 }
 
 TEST(Jobs, Table) {
@@ -206,14 +207,15 @@ TEST(Jobs, Table) {
 TEST(Jobs, Json) {
   FakeWorld world;
   world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
-  EXPECT_EQ(world.output_of({"jobs", "--json"}),
-            R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,)"
-            R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
-            R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
-            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-            R"("run_ms":null,"gpu_ms":0}],"hidden":0,)"
-            R"("answered_by":"a","age_ms":0})"
-            "\n");
+  EXPECT_EQ(
+      world.output_of({"jobs", "--json"}),
+      R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":0,)"
+      R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
+      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
+      R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+      R"("run_ms":null,"gpu_ms":0}],"hidden":0,)"
+      R"("answered_by":"a","age_ms":0})"
+      "\n");
 }
 
 TEST(Jobs, OnlyTheLast20EndedOnesAreShownUnlessAllAreWanted) {
@@ -324,19 +326,22 @@ TEST(Show, Json) {
   detail.transitions.pop_back();
   world.answers(answer_with(detail));
   EXPECT_EQ(world.output_of({"show", "17", "--json"}),
-            R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,)"
+            R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":0,)"
             R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
             R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
             R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
             R"("run_ms":null,"gpu_ms":0},)"
-            R"("spec":{"argv":["python","train.py","--note","it's fine"],)"
+            R"("spec":{"request":{"gpus":2,"gpus_per_host":0,"ranks":0,"ranks_per_host":0,)"
+            R"("cpu_thousandths":null,"memory_mb":null,"gpu_types":["H100"],"labels":[],)"
+            R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":0},)"
+            R"("argv":["python","train.py","--note","it's fine"],)"
             R"("environment":["EPOCHS=3"],"directory":"/home/ann","retries":2,"hold_ms":0,)"
             R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
             R"("on_lost_host":"requeue","time_limit_ms":0},)"
             R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
             R"("cause":"all ranks ready","members":[)"
             R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
-            R"("gpus":["GPU-1"],"state":"ready","ranks":[)"
+            R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
             R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
             R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
             R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
@@ -471,12 +476,12 @@ TEST(Version, OfBothSides) {
   FakeWorld text;
   text.answers(answer_with(node));
   EXPECT_EQ(text.output_of({"version"}),
-            "muster 0.1.0 (protocol 5)\n"
+            "muster 0.1.0 (protocol 6)\n"
             "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
   FakeWorld json;
   json.answers(answer_with(node));
   EXPECT_EQ(json.output_of({"version", "--json"}),
-            R"({"product":"0.1.0","protocol":5,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
+            R"({"product":"0.1.0","protocol":6,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
             R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
             "\n");
 }
@@ -484,7 +489,7 @@ TEST(Version, OfBothSides) {
 TEST(Version, WithoutANodeIsStillAnswered) {
   FakeWorld world;
   world.refuses_connections();
-  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 5)\n");
+  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 6)\n");
   EXPECT_EQ(world.err(), "muster: no agent answers at ipc:///n.sock\n");
 }
 

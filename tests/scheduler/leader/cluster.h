@@ -50,7 +50,7 @@ inline entry::Register registration(std::uint64_t host, std::uint32_t gpus,
 inline JobSpec spec_of(std::uint32_t gpus) {
   JobSpec spec;
   spec.name = "job";
-  spec.gpus = gpus;
+  spec.request.gpus = gpus;
   spec.argv = {"train"};
   return spec;
 }

@@ -109,7 +109,7 @@ TEST_F(Drains, OnlyAHostThatIsGoneAndHoldsNothingIsRemoved) {
   say(entry::Fence{host_id(2), "ann", false, {}});
   EXPECT_TRUE(is_done(say(entry::RemoveHost{host_id(2), "ann"})));
   EXPECT_TRUE(host(2).is_removed);
-  EXPECT_EQ(scheduler.state().largest_possible("H100"), 4U);
+  EXPECT_EQ(scheduler.capacity().ever_for(Shape()), 4U);
   see(2, Verdict::kAlive);
   EXPECT_FALSE(host(2).is_removed) << "it is back";
 }
@@ -124,7 +124,7 @@ TEST_F(Drains, AHeadThatNoLiveHostsCanHoldLetsOthersPass) {
   const JobId small = submit(2, "small");
   EXPECT_EQ(state_of(large), "queued");
   EXPECT_EQ(state_of(small), "scheduled");
-  const auto told = why(scheduler.state(), large);
+  const auto told = why(scheduler.state(), scheduler.capacity(), large);
   EXPECT_TRUE(told->is_aside);
   EXPECT_NE(told->text().find("it needs 8 GPUs"), std::string::npos) << told->text();
   ready(1);
@@ -142,7 +142,7 @@ TEST_F(Drains, AHeadThatOnlyWaitsForRunningOnesKeepsItsPlace) {
   const JobId large = submit(8, "large");
   EXPECT_EQ(state_of(large), "queued");
   EXPECT_EQ(state_of(submit(1, "behind")), "queued");
-  EXPECT_FALSE(why(scheduler.state(), large)->is_aside);
+  EXPECT_FALSE(why(scheduler.state(), scheduler.capacity(), large)->is_aside);
   drain(2);
   EXPECT_EQ(state_of(JobId(3)), "scheduled") << "drained hosts do not count";
 }

@@ -445,7 +445,7 @@ TEST_F(OneLeader, AnUnknownTypeNamesThoseThereAre) {
   join(1);
   const std::string type = scheduler.state().host(host_id(1))->gpu_type;
   entry::Submit wrong = submission("typo", 1);
-  wrong.spec.gpu_type = type + "x";
+  wrong.spec.request.gpu_types = {type + "x"};
   give(input::ClientSubmit{++request, "typo", wrong.spec, "alice"});
   ASSERT_TRUE(replies.back().error.has_value());
   EXPECT_EQ(replies.back().error->code, ErrorCode::kImpossible);
@@ -536,7 +536,7 @@ TEST_F(OneLeader, AKeyOfAnotherJobIsRefusedAndTheJobNamed) {
   EXPECT_EQ(replies.back().error->code, ErrorCode::kConflict);
   EXPECT_NE(replies.back().error->text.find("job " + std::to_string(first.value())),
             std::string::npos);
-  EXPECT_NE(replies.back().error->text.find("with other GPUs"), std::string::npos)
+  EXPECT_NE(replies.back().error->text.find("with another request of"), std::string::npos)
       << replies.back().error->text;
   EXPECT_EQ(submit(1, "key"), first);
   JobSpec same = spec_of(1);

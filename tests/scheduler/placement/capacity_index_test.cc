@@ -22,7 +22,7 @@ constexpr int kChanges = 60;
 struct HostWord {
   HostKind kind;
   HostSpace space;
-  std::string rack;
+  RackName rack;
   bool is_shown = true;
 };
 
@@ -40,7 +40,7 @@ class RandomFleet {
     if (rng_.below(5) == 0) {
       hosts[i].is_shown = false;
     } else {
-      const std::string rack = hosts[i].rack;
+      const RackName rack = hosts[i].rack;
       hosts[i] = random_host();
       hosts[i].rack = rng_.below(10) == 0 ? hosts[i].rack : rack;
     }
@@ -61,9 +61,12 @@ class RandomFleet {
     shape.units = static_cast<std::uint32_t>(1 + rng_.below(rng_.below(2) == 0 ? 4 : 24)) *
                   std::max(1U, shape.per_host);
     shape.share = rng_.below(5) != 0 ? kWholeGpu : rng_.below(2) == 0 ? 0 : 300;
-    shape.has_own_amounts = shape.share == 0 || rng_.below(2) == 0;
-    shape.cpus = static_cast<std::uint32_t>(rng_.below(3) * 2000 + (shape.share == 0 ? 1000 : 0));
-    shape.memory_mb = rng_.below(3) * 1000;
+    if (rng_.below(2) == 0) {
+      shape.cpus = static_cast<std::uint32_t>(rng_.below(3) * 2000 + (shape.share == 0 ? 1000 : 0));
+    }
+    if (rng_.below(2) == 0) {
+      shape.memory_mb = rng_.below(3) * 1000;
+    }
     if (rng_.below(2) == 0) {
       shape.types =
           rng_.below(2) == 0 ? std::vector<std::string>{"B", "A"} : std::vector<std::string>{"A"};
@@ -72,22 +75,30 @@ class RandomFleet {
       (rng_.below(2) == 0 ? shape.labels : shape.not_labels) = {"fast=yes"};
     }
     shape.takes_bare_hosts = rng_.below(2) == 0;
-    shape.pack = static_cast<Pack>(rng_.below(4));
+    shape.pack = static_cast<Pack>(rng_.below(5));
     return shape;
   }
 
-  std::vector<HostNumber> barred() {
-    std::vector<HostNumber> some;
-    for (std::size_t i = 0; i < host_count_ && rng_.below(2) == 0; ++i) {
-      some.push_back(static_cast<HostNumber>(rng_.below(host_count_)));
+  HostChoice choice() {
+    HostChoice choice;
+    choice.barred = some();
+    if (rng_.below(4) == 0) {
+      choice.only = some();
     }
-    return some;
+    return choice;
   }
 
   CapacityIndex index;
   std::vector<HostWord> hosts;
 
  private:
+  std::vector<HostNumber> some() {
+    std::vector<HostNumber> some;
+    for (std::size_t i = 0; i < host_count_ && rng_.below(3) != 0; ++i) {
+      some.push_back(static_cast<HostNumber>(rng_.below(host_count_)));
+    }
+    return some;
+  }
   HostWord random_host() {
     HostWord host;
     host.kind.gpu_type = rng_.below(3) == 0 ? "A" : "B";
@@ -97,13 +108,16 @@ class RandomFleet {
     }
     host.kind.cpus_a_gpu = 1500;
     host.kind.memory_mb_a_gpu = 900;
+    host.kind.cpus_a_rank = 1000;
+    host.kind.memory_mb_a_rank = 700;
     host.space.islands = {static_cast<std::uint16_t>(rng_.below(5)),
                           static_cast<std::uint16_t>(rng_.below(5))};
     std::sort(host.space.islands.begin(), host.space.islands.end(), std::greater<>());
     host.space.shared = {static_cast<std::uint16_t>(rng_.below(1000))};
     host.space.cpus = static_cast<std::uint32_t>(rng_.below(20) * 1000);
     host.space.memory_mb = rng_.below(20) * 500;
-    host.rack = std::string(1, static_cast<char>('x' + rng_.below(3)));
+    static const std::vector<RackName> kRacks = {{"s", "x"}, {"s", "y"}, {"t", "x"}, {"", "z"}, {}};
+    host.rack = kRacks[rng_.below(kRacks.size())];
     return host;
   }
   void tell(std::size_t i, CapacityIndex& to) {
@@ -126,10 +140,11 @@ std::uint32_t units_by_hand(const Shape& shape, const HostWord& host) {
   HostSpace space = host.space;
   std::uint64_t cpus = space.cpus;
   std::uint64_t memory_mb = space.memory_mb;
-  const std::uint64_t unit_cpus =
-      shape.has_own_amounts ? shape.cpus : host.kind.cpus_a_gpu * shape.share / 1000;
-  const std::uint64_t unit_memory =
-      shape.has_own_amounts ? shape.memory_mb : host.kind.memory_mb_a_gpu * shape.share / 1000;
+  const HostKind& kind = host.kind;
+  const std::uint64_t unit_cpus = shape.cpus.value_or(
+      shape.share == 0 ? kind.cpus_a_rank : kind.cpus_a_gpu * shape.share / 1000);
+  const std::uint64_t unit_memory = shape.memory_mb.value_or(
+      shape.share == 0 ? kind.memory_mb_a_rank : kind.memory_mb_a_gpu * shape.share / 1000);
   std::vector<std::uint32_t> gpus;
   for (std::size_t i = 0; i < (shape.pack == Pack::kIsland ? 1U : kIslandsMax); ++i) {
     gpus.insert(gpus.end(), space.islands[i], 1000);
@@ -166,12 +181,16 @@ bool will_do(const Shape& shape, const HostWord& host) {
 /// What the hosts of this set, all of one type, hold together; 0 = not allowed.
 class BruteForce {
  public:
-  BruteForce(const RandomFleet& fleet, const Shape& shape, const std::vector<HostNumber>& barred)
+  BruteForce(const RandomFleet& fleet, const Shape& shape, const HostChoice& choice)
       : fleet_(fleet), shape_(shape) {
     for (std::size_t i = 0; i < fleet.hosts.size(); ++i) {
-      const bool is_barred =
-          std::find(barred.begin(), barred.end(), static_cast<HostNumber>(i)) != barred.end();
-      const bool is_fit = !is_barred && will_do(shape, fleet.hosts[i]);
+      const auto names = [i](const std::vector<HostNumber>& numbers) {
+        return std::find(numbers.begin(), numbers.end(), static_cast<HostNumber>(i)) !=
+               numbers.end();
+      };
+      const bool is_open =
+          !names(choice.barred) && (!choice.only.has_value() || names(*choice.only));
+      const bool is_fit = is_open && will_do(shape, fleet.hosts[i]);
       units_.push_back(is_fit ? units_by_hand(shape, fleet.hosts[i]) : 0);
       if (shape.per_host != 0) {
         units_.back() = units_.back() >= shape.per_host ? shape.per_host : 0;
@@ -179,13 +198,19 @@ class BruteForce {
     }
   }
   std::uint32_t units(std::size_t host) const { return units_[host]; }
+  /// Without GPUs all are of one.
+  std::string type(std::size_t host) const {
+    return shape_.share == 0 ? "" : fleet_.hosts[host].kind.gpu_type;
+  }
   bool is_allowed(std::uint32_t set) const {
     std::set<std::string> types;
-    std::set<std::string> racks;
+    std::set<RackName> racks;
+    std::set<std::string> spines;
     for (std::size_t i = 0; i < units_.size(); ++i) {
       if ((set >> i & 1) != 0) {
-        types.insert(fleet_.hosts[i].kind.gpu_type);
+        types.insert(type(i));
         racks.insert(fleet_.hosts[i].rack);
+        spines.insert(fleet_.hosts[i].rack.spine);
         if (units_[i] == 0) {
           return false;
         }
@@ -193,8 +218,11 @@ class BruteForce {
     }
     const bool is_for_one =
         shape_.pack == Pack::kHost || (shape_.pack == Pack::kIsland && shape_.per_host == 0);
-    return types.size() == 1 && (shape_.pack != Pack::kRack || racks.size() == 1) &&
-           (!is_for_one || std::popcount(set) == 1);
+    const bool is_alone = std::popcount(set) == 1;
+    const bool is_one_rack = racks.size() == 1 && !racks.begin()->rack.empty();
+    const bool is_one_spine = spines.size() == 1 && !spines.begin()->empty();
+    return types.size() == 1 && (shape_.pack != Pack::kRack || is_alone || is_one_rack) &&
+           (shape_.pack != Pack::kSpine || is_alone || is_one_spine) && (!is_for_one || is_alone);
   }
   std::uint32_t held(std::uint32_t set) const {
     std::uint32_t sum = 0;
@@ -207,8 +235,7 @@ class BruteForce {
   std::optional<int> fewest(const std::string& type) const {
     std::optional<int> fewest;
     for (std::uint32_t set = 1; set < std::uint32_t{1} << units_.size(); ++set) {
-      const std::string& of =
-          fleet_.hosts[static_cast<std::size_t>(std::countr_zero(set))].kind.gpu_type;
+      const std::string of = this->type(static_cast<std::size_t>(std::countr_zero(set)));
       if (is_allowed(set) && of == type && held(set) >= shape_.units) {
         fewest = std::min(fewest.value_or(64), std::popcount(set));
       }
@@ -229,10 +256,10 @@ class BruteForce {
   std::vector<std::uint32_t> units_;
 };
 
-void expect_right(RandomFleet& fleet, const Shape& shape, const std::vector<HostNumber>& barred) {
-  const std::vector<HostShare> chosen = fleet.index.choose(shape, barred);
-  const BruteForce brute(fleet, shape, barred);
-  const std::optional<int> of_a = brute.fewest("A");
+void expect_right(RandomFleet& fleet, const Shape& shape, const HostChoice& choice) {
+  const std::vector<HostShare> chosen = fleet.index.choose(shape, choice);
+  const BruteForce brute(fleet, shape, choice);
+  const std::optional<int> of_a = brute.fewest(shape.share == 0 ? "" : "A");
   const std::optional<int> of_b = brute.fewest("B");
   ASSERT_EQ(chosen.empty(), !of_a.has_value() && !of_b.has_value());
   if (chosen.empty()) {
@@ -250,10 +277,10 @@ void expect_right(RandomFleet& fleet, const Shape& shape, const std::vector<Host
   }
   EXPECT_EQ(units, shape.units);
   EXPECT_TRUE(brute.is_allowed(set));
-  const std::string type = fleet.hosts[index_of(chosen.front().host)].kind.gpu_type;
+  const std::string type = brute.type(index_of(chosen.front().host));
   const int hosts = static_cast<int>(chosen.size());
-  EXPECT_EQ(hosts, type == "A" ? of_a : of_b);
-  if (shape.types.size() == 2) {
+  EXPECT_EQ(hosts, type == "B" ? of_b : of_a);
+  if (shape.types.size() == 2 && shape.share != 0) {
     EXPECT_EQ(type == "B", of_b.has_value()) << "B is preferred";
   } else {
     EXPECT_LE(hosts, std::min(of_a.value_or(64), of_b.value_or(64)));
@@ -267,7 +294,7 @@ TEST(CapacityIndex, AgreesWithBruteForce) {
     for (int i = 0; i < kChanges && !testing::Test::HasFailure(); ++i) {
       fleet.change();
       const Shape shape = fleet.shape();
-      const std::vector<HostNumber> barred = fleet.barred();
+      const HostChoice barred = fleet.choice();
       expect_right(fleet, shape, barred);
       Shape boundless = shape;
       boundless.units = kUnitsMax;
@@ -289,7 +316,7 @@ TEST(CapacityIndex, FollowsFromTheLastWordOfEachHost) {
       CapacityIndex anew = fleet.made_anew();
       ASSERT_TRUE(fleet.index.says_the_same(anew));
       const Shape shape = fleet.shape();
-      const std::vector<HostNumber> barred = fleet.barred();
+      const HostChoice barred = fleet.choice();
       ASSERT_EQ(fleet.index.choose(shape, barred), anew.choose(shape, barred));
       ASSERT_EQ(fleet.index.most(shape, barred), anew.most(shape, barred));
     }
@@ -298,7 +325,7 @@ TEST(CapacityIndex, FollowsFromTheLastWordOfEachHost) {
 
 HostSpace with_gpus(CapacityIndex& index, std::uint16_t first, std::uint16_t second = 0) {
   HostSpace space;
-  space.kind = index.kind(HostKind{"H100", {}, true, 0, 0});
+  space.kind = index.kind(HostKind{"H100", {}, true, 0, 0, 0, 0});
   space.islands = {first, second};
   return space;
 }
@@ -311,8 +338,8 @@ Shape gpus(std::uint32_t units) {
 
 TEST(CapacityIndex, KeepsIslandsWhole) {
   CapacityIndex index;
-  index.seat(HostNumber(0), "r1");
-  index.seat(HostNumber(1), "r1");
+  index.seat(HostNumber(0), {"", "r1"});
+  index.seat(HostNumber(1), {"", "r1"});
   index.set(HostNumber(0), with_gpus(index, 3, 1));
   index.set(HostNumber(1), with_gpus(index, 2, 2));
   EXPECT_EQ(index.choose(gpus(2)), (std::vector<HostShare>{{HostNumber(1), 2}}));
@@ -329,7 +356,7 @@ TEST(CapacityIndex, AGangTakesTheFewestRacks) {
   std::uint32_t host = 0;
   for (const auto& [rack, hosts] : {std::pair("a", 3), std::pair("b", 5), std::pair("c", 4)}) {
     for (int i = 0; i < hosts; ++i) {
-      index.seat(HostNumber(host), rack);
+      index.seat(HostNumber(host), {"", rack});
       index.set(HostNumber(host++), with_gpus(index, 8));
     }
   }
@@ -350,15 +377,14 @@ TEST(CapacityIndex, AGangTakesTheFewestRacks) {
 
 TEST(CapacityIndex, ForgetsShapesAndClassesBeyondItsLimits) {
   CapacityIndex index;
-  index.seat(HostNumber(0), "r");
+  index.seat(HostNumber(0), {"", "r"});
   for (std::uint32_t i = 0; i < 3 * kEmptyClassesKept; ++i) {
     HostSpace space = with_gpus(index, 4);
     space.cpus = i;
     index.set(HostNumber(0), space);
     Shape shape = gpus(1);
-    shape.has_own_amounts = true;
     shape.cpus = i % (2 * kRanksKept);
-    ASSERT_EQ(index.choose(shape).empty(), shape.cpus > i);
+    ASSERT_EQ(index.choose(shape).empty(), *shape.cpus > i);
   }
   EXPECT_EQ(index.classes(), 1U);
 }

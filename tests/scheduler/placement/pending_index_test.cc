@@ -115,8 +115,9 @@ TEST_F(Pending, AgreesWithAWalkOverTheQueue) {
       for (auto gpus = aside.begin();
            gpus != aside.end();) {  // The last of a shape takes it along.
         const bool is_left = std::any_of(
-            log.state.queue().begin(), log.state.queue().end(),
-            [&](const QueueKey& key) { return log.state.job(key.job)->spec.gpus == *gpus; });
+            log.state.queue().begin(), log.state.queue().end(), [&](const QueueKey& key) {
+              return log.state.job(key.job)->spec.request.gpus == *gpus;
+            });
         gpus = is_left ? std::next(gpus) : aside.erase(gpus);
       }
     } else if (what < 8) {
@@ -132,14 +133,14 @@ TEST_F(Pending, AgreesWithAWalkOverTheQueue) {
     } else if (what == 10) {
       const JobId job = random_job();
       pending.set_aside(job);
-      aside.insert(log.state.job(job)->spec.gpus);
+      aside.insert(log.state.job(job)->spec.request.gpus);
     } else if (rng.below(4) == 0) {
       pending.reopen();
       aside.clear();
     }
     std::optional<JobId> first;
     for (const QueueKey& key : log.state.queue()) {
-      if (!hidden.contains(key.job) && !aside.contains(log.state.job(key.job)->spec.gpus)) {
+      if (!hidden.contains(key.job) && !aside.contains(log.state.job(key.job)->spec.request.gpus)) {
         first = key.job;
         break;
       }

@@ -8,7 +8,6 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/placement/explain.h"
-#include "scheduler/placement/placement.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {
@@ -17,6 +16,11 @@ namespace {
 using namespace testing;  // NOLINT: the fixture's verbs
 
 constexpr int kClusters = 200;
+
+std::optional<Why> why(const State& state, JobId job) {
+  Capacity capacity(state);
+  return scheduler::why(state, capacity, job);
+}
 
 /// By a capacity that is made anew.
 std::optional<Placement> place_in(const State& state, const Job& job,
@@ -114,11 +118,12 @@ TEST(Placement, IsAllOrNothingOnTheFewestHostsOfOneType) {
     SCOPED_TRACE("seed=" + std::to_string(seed));
     RandomCluster cluster(seed);
     const std::optional<Placement> placement = place_in(cluster.log.state, cluster.job());
-    ASSERT_EQ(placement.has_value(), fits(cluster.free(), cluster.job().spec.gpus));
+    ASSERT_EQ(placement.has_value(), fits(cluster.free(), cluster.job().spec.request.gpus));
     if (!placement.has_value()) {
       continue;
     }
-    EXPECT_EQ(placement->members.size(), fewest_hosts(cluster.free(), cluster.job().spec.gpus));
+    EXPECT_EQ(placement->members.size(),
+              fewest_hosts(cluster.free(), cluster.job().spec.request.gpus));
     for (const Member& member : placement->members) {
       EXPECT_EQ(cluster.log.state.host(member.host)->gpu_type, placement->type);
     }
@@ -165,7 +170,7 @@ std::pair<std::size_t, std::size_t> brute_force_change(const RandomCluster& clus
         gpus += all[i].gpus;
       }
     }
-    if (fits(cluster.free(ended), cluster.job().spec.gpus)) {
+    if (fits(cluster.free(ended), cluster.job().spec.request.gpus)) {
       best = std::min(best, {ended.size(), gpus});
     }
   }
@@ -195,7 +200,7 @@ TEST(Why, NamesTheSmallestChange) {
     RandomCluster cluster(seed);
     const std::optional<Why> answer = why(cluster.log.state, cluster.waiting);
     ASSERT_TRUE(answer.has_value());
-    EXPECT_EQ(answer->fits_now, fits(cluster.free(), cluster.job().spec.gpus));
+    EXPECT_EQ(answer->fits_now, fits(cluster.free(), cluster.job().spec.request.gpus));
     EXPECT_TRUE(answer->largest_now == 0 || fits(cluster.free(), answer->largest_now));
     EXPECT_FALSE(fits(cluster.free(), answer->largest_now + 1));
     EXPECT_FALSE(answer->text().empty());
@@ -207,7 +212,7 @@ TEST(Why, NamesTheSmallestChange) {
     ++explained;
     EXPECT_EQ(answer->smallest_end.size(), best.first);
     const std::set<JobId> ended(answer->smallest_end.begin(), answer->smallest_end.end());
-    EXPECT_TRUE(fits(cluster.free(ended), cluster.job().spec.gpus));
+    EXPECT_TRUE(fits(cluster.free(ended), cluster.job().spec.request.gpus));
   }
   EXPECT_GT(explained, kClusters / 10) << "the clusters say too little";
 }
@@ -242,14 +247,34 @@ TEST(Why, CoverIsSmallestByCountThenSum) {
   }
 }
 
+TEST(Placement, WhatCouldEverBeCountsEveryHostThatHasNotLeft) {
+  Log log;
+  Shape any;
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 0U);
+  log.apply(registration(1, 4));
+  log.apply(registration(2, 4));
+  log.apply(registration(3, 2, 1, "A100"));
+  log.observe(1, Verdict::kSilent);
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 8U);
+  any.types = {"a100"};
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 2U);
+  any.types = {"b200"};
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 0U);
+  any.types.clear();
+  log.observe(1, Verdict::kLeft);
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 4U) << "who left does not come back";
+}
+
 TEST(Placement, AHostWithoutNamespacesTakesOnlyJobsThatSilenceNeverEnds) {
   Log log;
   log.apply(registration(1, 2));
   entry::Register without = registration(2, 4);
   without.has_namespaces = false;
   log.apply(without);
-  EXPECT_EQ(log.state.largest_possible("", false), 2U);
-  EXPECT_EQ(log.state.largest_possible("", true), 6U);
+  Shape any;
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 2U);
+  any.takes_bare_hosts = true;
+  EXPECT_EQ(Capacity(log.state).ever_for(any), 6U);
   log.run(log.submit(2), {member_of(1, 0, 2)});
   const JobId waits = log.submit(1);
   EXPECT_FALSE(place_in(log.state, *log.state.job(waits)).has_value());

@@ -119,21 +119,21 @@ TEST(Entries, RoundTrip) {
 
 TEST(Entries, UnknownKindOrVersionSaysSo) {
   using gossip::Encoder;
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(2).u64(0).u64(0).take()).has_value());
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(3).u64(0).u64(0).take()).has_value());
-  const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(1).u64(0).take());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(3).u64(0).u64(0).take()).has_value());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(4).u64(0).u64(0).take()).has_value());
+  const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(2).u64(0).take());
   ASSERT_FALSE(earlier.has_value());
   EXPECT_NE(earlier.error().text.find("start with an empty data directory"), std::string::npos);
   EXPECT_TRUE(
-      decode_entry(Encoder().array(5).u64(6).u64(2).u64(0).u64(0).text("new").take()).has_value())
+      decode_entry(Encoder().array(5).u64(6).u64(3).u64(0).u64(0).text("new").take()).has_value())
       << "trailing elements of a newer writer";
 }
 
 /// Every number and text of it as long as it may be.
 JobSpec longest_spec() {
   JobSpec spec = full_spec();
-  spec.gpus = kGangGpusMax;
-  for (std::string* text : {&spec.name, &spec.user, &spec.gpu_type}) {
+  spec.request.gpus = kGangUnitsMax;
+  for (std::string* text : {&spec.name, &spec.user}) {
     *text = std::string(kTextBytesMax, 'x');
   }
   spec.directory = std::string(kDirectoryBytesMax, '/');
@@ -153,7 +153,7 @@ JobSpec longest_spec() {
 /// A host for each GPU.
 std::vector<Member> longest_members() {
   std::vector<Member> members;
-  for (std::uint32_t rank = 0; rank < kGangGpusMax; ++rank) {
+  for (std::uint32_t rank = 0; rank < kGangUnitsMax; ++rank) {
     Member member;
     member.host = host_id(rank);
     member.start = {Generation(kGenerationMax), StartId(UINT64_MAX - rank)};

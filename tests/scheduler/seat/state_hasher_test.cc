@@ -89,7 +89,7 @@ class Voter {
 entry::Submit submit(std::uint64_t number, std::size_t bytes) {
   entry::Submit entry;
   entry.key = "key" + std::to_string(number);
-  entry.spec.gpus = 1;
+  entry.spec.request.gpus = 1;
   entry.spec.argv = {std::string(bytes, 'x')};
   entry.submitted_by = "ann";
   return entry;

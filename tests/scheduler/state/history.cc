@@ -170,7 +170,7 @@ Entry History::draw_decide(const State& state) {
   const Job& job = *state.job(nth(state.queue(), rng_.below(state.queue().size()))->job);
   entry::Decide fact{job.id,         job.attempts + 1,        {}, std::chrono::minutes(2),
                      job.spec.grace, std::chrono::seconds(10)};
-  std::uint32_t left = job.spec.gpus;
+  std::uint32_t left = job.spec.request.gpus;
   std::uint32_t first_rank = 0;
   for (const auto& [id, host] : state.hosts()) {
     std::vector<std::string> free = one_in(20) ? host.gpus : state.free_gpus(host);

@@ -24,7 +24,7 @@ entry::Submit largest(std::uint64_t number) {
   fact.submitted_by = std::string(kTextBytesMax, 'b');
   fact.spec.name = std::string(kTextBytesMax, 'n');
   fact.spec.user = std::string(kTextBytesMax, 'u');
-  fact.spec.gpu_type = std::string(kTextBytesMax, 't');
+  fact.spec.request.gpu_types = {std::string(kNameBytesMax, 't')};
   fact.spec.directory = std::string(kDirectoryBytesMax, 'd');
   fact.spec.argv = {std::string(kCommandBytesMax, 'x')};
   return fact;
@@ -123,9 +123,9 @@ TEST(KeptBytes, KeysAreForgottenFromTheOldestOnWhenTheyTakeTooMuch) {
 
 TEST(KeptBytes, AllLimitsTogetherFitIntoASnapshot) {
   const KeptBytesMax all;
-  EXPECT_LE(all.unfinished_jobs + all.ended_jobs + all.earlier_attempts + all.histories +
-                all.client_keys,
-            kSnapshotBytesMax - (std::size_t{56} << 20));
+  EXPECT_LE(
+      all.unfinished_jobs + all.ended_jobs + all.earlier_attempts + all.histories + all.client_keys,
+      kSnapshotBytesMax - (std::size_t{56} << 20));
 }
 
 }  // namespace

@@ -141,7 +141,9 @@ TEST_F(Orders, ASuspendedJobIsQueuedAgainAtItsOldPlace) {
   say(early, JobEvent::kSuspend);
   EXPECT_EQ(log.state.queue().size(), 1U);
   EXPECT_EQ(job(early).reason, "suspended by alice@a");
-  EXPECT_EQ(why(log.state, early)->text(), "suspended by alice@a; it waits for `muster resume 1`");
+  Capacity capacity(log.state);
+  EXPECT_EQ(why(log.state, capacity, early)->text(),
+            "suspended by alice@a; it waits for `muster resume 1`");
   say(early, JobEvent::kResume);
   EXPECT_EQ(log.state.queue().begin()->job, early);
   EXPECT_EQ(std::next(log.state.queue().begin())->job, late);

@@ -336,16 +336,5 @@ TEST_F(GangOfTwo, DamagedSnapshotsAreRefused) {
   }
 }
 
-TEST_F(GangOfTwo, LargestPossibleCountsEveryRegisteredHost) {
-  EXPECT_EQ(State().largest_possible(""), std::nullopt);
-  log.apply(registration(3, 2, 1, "A100"));
-  log.observe(1, Verdict::kSilent);
-  EXPECT_EQ(log.state.largest_possible(""), 8U);
-  EXPECT_EQ(log.state.largest_possible("A100"), 2U);
-  EXPECT_EQ(log.state.largest_possible("B200"), 0U);
-  log.observe(1, Verdict::kLeft);
-  EXPECT_EQ(log.state.largest_possible(""), 4U) << "who left does not come back";
-}
-
 }  // namespace
 }  // namespace muster::scheduler

@@ -52,7 +52,10 @@ class Recorder : public Checker {
     if (!is_on_ || event.severity == Severity::kDebug) {
       return;
     }
-    Told told{world.now() - began_, static_cast<std::int32_t>(host), std::string(event.name), {},
+    Told told{world.now() - began_,
+              static_cast<std::int32_t>(host),
+              std::string(event.name),
+              {},
               event.severity >= Severity::kWarn};
     for (const auto& [key, value] : event.fields) {
       told.fields.emplace(std::string(key), key == "host"  ? name_of_host(value)
@@ -101,17 +104,15 @@ class Player {
     recorder_ = recorder.get();
     world_.add_checker(std::move(recorder));
     for (const Act& act : scenario.acts) {
-      for (const std::uint32_t host : act.verb == Verb::kClockRate
-                                          ? resolve(act.who, scenario)
-                                          : std::vector<std::uint32_t>()) {
+      for (const std::uint32_t host : act.verb == Verb::kClockRate ? resolve(act.who, scenario)
+                                                                   : std::vector<std::uint32_t>()) {
         world_.set_drift_ppm(host, act.number);
       }
     }
   }
 
   Played play() {
-    const bool is_whole =
-        world_.run_until_true([this] { return is_cluster_whole(); }, kBootMax);
+    const bool is_whole = world_.run_until_true([this] { return is_cluster_whole(); }, kBootMax);
     if (!is_whole) {
       world_.violation("boot", "the cluster was not whole within two minutes");
     }
@@ -199,8 +200,9 @@ class Player {
   }
 
   void perform(const Act& act) {
-    recorder_->tell(world_, "act", {{"line", std::to_string(act.line)},
-                                    {"verb", std::string(row_of(act.verb).words)}});
+    recorder_->tell(
+        world_, "act",
+        {{"line", std::to_string(act.line)}, {"verb", std::string(row_of(act.verb).words)}});
     const Roles now = roles();
     const std::vector<std::uint32_t> who = resolve(act.who, scenario_, now);
     const std::vector<std::uint32_t> other = resolve(act.other, scenario_, now, who);
@@ -246,8 +248,7 @@ class Player {
       case Verb::kFreeDisk:
         return;
       case Verb::kClockJump:
-        return each(
-            [this, &act](std::uint32_t host) { world_.jump_wall_clock(host, act.time); });
+        return each([this, &act](std::uint32_t host) { world_.jump_wall_clock(host, act.time); });
     }
   }
 
@@ -368,7 +369,7 @@ class Player {
   void submit(const Act& act, const Roles& now) {
     scheduler::JobSpec spec;
     spec.name = act.name;
-    spec.gpus = static_cast<std::uint32_t>(act.number);
+    spec.request.gpus = static_cast<std::uint32_t>(act.number);
     spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(act.time))};
     if (act.length > Duration(0)) {
       spec.hold = act.length;
@@ -386,8 +387,8 @@ class Player {
   void lead(std::uint32_t host) {
     agent::Request request;
     request.verb = agent::Verb::kChangeQuorum;
-    request.arguments = agent::encode_payload(
-        agent::QuorumWish{agent::QuorumAction::kTransfer, world_.id(host)});
+    request.arguments =
+        agent::encode_payload(agent::QuorumWish{agent::QuorumAction::kTransfer, world_.id(host)});
     world_.ask(door(roles()), std::move(request));
   }
 

@@ -1,0 +1,18 @@
+#include "scheduler/state/job_record.h"
+
+namespace muster::scheduler {
+
+bool HostRecord::suits(const JobSpec& spec) const {
+  const Request& request = spec.request;
+  const auto has = [&](const std::string& label) {
+    return std::binary_search(traits.labels.begin(), traits.labels.end(), label);
+  };
+  const auto is_type = [&](const std::string& type) { return folded(type) == folded(gpu_type); };
+  return (has_namespaces || spec.keep_when_isolated) &&
+         (request.gpu_types.empty() ||
+          std::any_of(request.gpu_types.begin(), request.gpu_types.end(), is_type)) &&
+         std::all_of(request.labels.begin(), request.labels.end(), has) &&
+         std::none_of(request.not_labels.begin(), request.not_labels.end(), has);
+}
+
+}  // namespace muster::scheduler
