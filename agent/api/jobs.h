@@ -140,11 +140,23 @@ struct HolderInfo {
   std::string name;
   std::uint64_t gpus = 0;
   std::vector<std::string> hosts;
+  std::uint64_t cpus = 0;  ///< Thousandths, there.
 };
 
 struct WithheldInfo {
   std::string reason;  ///< "quarantined", "unhealthy", "host suspect", "host cordoned", ...
   std::uint64_t gpus = 0;
+};
+
+/// Hosts that can hold nothing of the job now, by the first thing that stands against them.
+struct WhyFilter {
+  std::string reason;
+  std::uint64_t hosts = 0;
+};
+
+struct WhyLevel {
+  std::string level;  ///< "island", "host", "rack", "spine", "any"
+  std::uint64_t units = 0;
 };
 
 struct WhyInfo {
@@ -164,7 +176,12 @@ struct WhyInfo {
   std::vector<WithheldInfo> withheld{};  ///< GPUs of its type that no end of a job frees for it.
   bool awaits_hosts = false;             ///< After a recovery the queue waits for hosts.
   std::uint64_t holders_more = 0;        ///< Not listed; none has more GPUs than those that are.
-  StormInfo storm{};  ///< What silent hosts look like: it says what their silence may end.
+  StormInfo storm{};     ///< What silent hosts look like: it says what their silence may end.
+  bool has_gpus = true;  ///< Else the numbers are ranks.
+  std::uint64_t open_hosts = 0;          ///< That can hold some of it now.
+  std::vector<WhyFilter> filters{};      ///< The other hosts, most first.
+  std::vector<WhyLevel> largest{};       ///< That would fit now, the closest level first.
+  std::vector<std::string> would_fit{};  ///< With what, asked for instead, it fits now.
 };
 
 }  // namespace muster::agent

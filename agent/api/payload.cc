@@ -263,17 +263,26 @@ void fields(A& a, JobDetail& v) {
 }
 template <class A>
 void fields(A& a, HolderInfo& v) {
-  a(v.job, v.name, v.gpus, v.hosts);
+  a(v.job, v.name, v.gpus, v.hosts, v.cpus);
 }
 template <class A>
 void fields(A& a, WithheldInfo& v) {
   a(v.reason, v.gpus);
 }
 template <class A>
+void fields(A& a, WhyFilter& v) {
+  a(v.reason, v.hosts);
+}
+template <class A>
+void fields(A& a, WhyLevel& v) {
+  a(v.level, v.units);
+}
+template <class A>
 void fields(A& a, WhyInfo& v) {
   a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
     v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
-    trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm));
+    trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm), v.has_gpus, v.open_hosts,
+    v.filters, v.largest, v.would_fit);
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {

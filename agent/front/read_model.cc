@@ -476,6 +476,15 @@ WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
   for (const scheduler::Withheld& withheld : why->withheld) {
     info.withheld.push_back({withheld.reason, withheld.gpus});
   }
+  info.has_gpus = why->has_gpus;
+  info.open_hosts = why->open_hosts;
+  for (const scheduler::Filtered& filtered : why->filtered) {
+    info.filters.push_back({filtered.reason, filtered.hosts});
+  }
+  for (const auto& [pack, units] : why->largest) {
+    info.largest.push_back({std::string(scheduler::text_of(pack)), units});
+  }
+  info.would_fit = why->would_fit_with;
   std::size_t size = 0;
   for (const scheduler::Holder& holder : why->holders) {
     if (info.holders.size() >= kHoldersListedMax || size >= kHoldersBytes) {
@@ -487,6 +496,7 @@ WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
     const scheduler::Job* held_by = state.job(holder.job);
     entry.name = held_by == nullptr ? "" : held_by->spec.name;
     entry.gpus = holder.gpus;
+    entry.cpus = holder.cpus;
     for (const HostId host : holder.hosts) {
       entry.hosts.push_back(hosts.addresses.name(host));
     }

@@ -204,11 +204,20 @@ Json view(const agent::HolderInfo& holder) {
   return {{"job", holder.job.value()},
           {"name", holder.name},
           {"gpus", holder.gpus},
+          {"cpu_thousandths", holder.cpus},
           {"hosts", holder.hosts}};
 }
 
 Json view(const agent::WithheldInfo& withheld) {
   return {{"reason", withheld.reason}, {"gpus", withheld.gpus}};
+}
+
+Json view(const agent::WhyFilter& filter) {
+  return {{"reason", filter.reason}, {"hosts", filter.hosts}};
+}
+
+Json view(const agent::WhyLevel& level) {
+  return {{"level", level.level}, {"units", level.units}};
 }
 
 // Declared before `views`: name lookup does not find them in this namespace later.
@@ -354,6 +363,11 @@ std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
                       {"withheld", views(why.withheld)},
                       {"awaits_hosts", why.awaits_hosts},
                       {"holders_more", why.holders_more},
+                      {"has_gpus", why.has_gpus},
+                      {"open_hosts", why.open_hosts},
+                      {"filters", views(why.filters)},
+                      {"largest", views(why.largest)},
+                      {"would_fit_with", why.would_fit},
                       {"storm", view(why.storm)}},
                      answer);
 }

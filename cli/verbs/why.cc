@@ -7,6 +7,7 @@
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/request_options.h"
 #include "cli/verbs/storm_banner.h"
 #include "cli/verbs/verb.h"
 
@@ -28,8 +29,9 @@ std::string need_text(const agent::WhyInfo& why) {
   if (why.wanted == 0) {
     return "";
   }
-  return "gpus     " + std::to_string(why.wanted) + " wanted, " + std::to_string(why.free) +
-         " free, " + std::to_string(why.lacking) + " lacking\n";
+  return (why.has_gpus ? "gpus     " : "ranks    ") + std::to_string(why.wanted) + " wanted, " +
+         std::to_string(why.free) + (why.has_gpus ? " free, " : " fit, ") +
+         std::to_string(why.lacking) + " lacking\n";
 }
 
 /// The queue is strict: nothing but the start of those ahead brings it nearer.
@@ -51,6 +53,24 @@ std::string withheld_text(const agent::WhyInfo& why) {
          (why.left_out.empty() ? "" : "left out " + join(why.left_out) + ": refused it, or late\n");
 }
 
+/// Which hosts can hold some of it now, and what stands against the others.
+std::string hosts_text(const agent::WhyInfo& why) {
+  if (why.wanted == 0 || why.lacking == 0) {
+    return "";
+  }
+  std::vector<std::string> parts = {std::to_string(why.open_hosts) + " could hold some of it"};
+  for (const agent::WhyFilter& filter : why.filters) {
+    parts.push_back(std::to_string(filter.hosts) + " " + filter.reason);
+  }
+  std::string text = "hosts    " + join(parts) + "\n";
+  std::vector<std::string> levels;
+  for (const agent::WhyLevel& level : why.largest) {
+    levels.push_back(std::to_string(level.units) +
+                     (level.level == "any" ? " at all" : " in one " + level.level));
+  }
+  return text + (levels.empty() ? "" : "largest  " + join(levels) + "\n");
+}
+
 std::string change_text(const agent::WhyInfo& why) {
   // An older node gives no count, and one that waits for hosts starts nothing.
   const std::uint64_t ahead = std::max<std::uint64_t>(why.ahead_count, why.ahead.size());
@@ -62,7 +82,8 @@ std::string change_text(const agent::WhyInfo& why) {
     text += "starts   now, if " + names_of(why.would_start) + " ended\n";
   }
   if (why.fits_now > 0 && why.fits_now < why.wanted) {
-    text += "fits     with " + std::to_string(why.fits_now) + " GPUs it would start now\n";
+    text += "fits     with " + std::to_string(why.fits_now) + (why.has_gpus ? " GPUs" : " ranks") +
+            " it would start now\n";
   }
   return text;
 }
@@ -74,10 +95,11 @@ std::string holders_text(const agent::WhyInfo& why) {
   Table table({{.title = "HOLDER", .is_number = true},
                {.title = "NAME", .columns_min = 12},
                {.title = "GPUS", .is_number = true},
+               {.title = "CPUS", .is_number = true},
                {.title = "HOSTS", .columns_min = 12}});
   for (const agent::HolderInfo& holder : why.holders) {
     table.add({std::to_string(holder.job.value()), holder.name, std::to_string(holder.gpus),
-               join(holder.hosts, ",")});
+               format_cpus(holder.cpus), join(holder.hosts, ",")});
   }
   return "\n" + table.text() +
          (why.holders_more == 0
@@ -106,8 +128,8 @@ class Why final : public Verb {
     }
     const std::string text = printable_lines("job " + std::to_string(why->job.value()) + " is " +
                                              why->state + ": " + why->headline) +
-                             need_text(*why) + printable_lines(withheld_text(*why)) +
-                             change_text(*why);
+                             need_text(*why) + printable_lines(hosts_text(*why)) +
+                             printable_lines(withheld_text(*why)) + change_text(*why);
     session.out() << storm_banner(why->storm) << fitted(text, kTextColumn) << holders_text(*why);
     return 0;
   }

@@ -81,6 +81,12 @@ Shape shape_of(const JobSpec& spec) {
   return shape;
 }
 
+Shape relaxed_shape_of(const JobSpec& spec) {
+  Shape shape = shape_of(spec);
+  shape.pack = spec.request.pack_wait > Duration::zero() ? Pack::kAny : shape.pack;
+  return shape;
+}
+
 Shape shape_of(const Job& job) {
   Shape shape = shape_of(job.spec);
   shape.pack = job.is_relaxed ? Pack::kAny : shape.pack;
@@ -94,7 +100,7 @@ void Capacity::begin_anew(const State& state) {
   }
 }
 
-HostNumber Capacity::number_of(const HostId& host) {
+HostNumber Capacity::number(const HostId& host) {
   const auto next = static_cast<HostNumber>(hosts_.size());
   const auto [place, is_new] = numbers_.try_emplace(host, next);
   if (is_new) {
@@ -108,7 +114,7 @@ void Capacity::on_changed(const State& state, const HostId& host) {
   if (record == nullptr) {
     return;
   }
-  const HostNumber number = number_of(host);
+  const HostNumber number = this->number(host);
   const RackName rack{record->traits.spine, record->traits.rack};
   for (CapacityIndex* index : {&free_, &live_, &ever_}) {
     index->seat(number, rack);
@@ -127,7 +133,7 @@ void Capacity::look(const State& state, HostNumber number) {
   const HostRecord* record = state.host(hosts_[index_of(number)]);
   CHECK(record != nullptr);
   const HostKind kind = kind_of(*record);
-  if (const auto free = free_space(state, number, free_.kind(kind))) {
+  if (const auto free = free_space(state, number, free_.kind(kind), {})) {
     const HostSpace* before = free_.space(number);
     if (before == nullptr || before->kind != free->kind ||
         free->free_gpus() > before->free_gpus() || free->cpus > before->cpus ||
@@ -188,8 +194,14 @@ std::optional<std::vector<std::pair<HostKind, HostSpace>>> Capacity::take_gains(
   return is_other ? std::nullopt : std::optional(std::move(gains));
 }
 
-bool Capacity::is_given(const State& state, HostNumber host, const std::string& uuid) const {
-  if (state.grants().contains(uuid) || asked_gpus_.contains(uuid)) {
+bool Capacity::is_given(const State& state, HostNumber host, const std::string& uuid,
+                        const std::set<Token>& ended) const {
+  const auto slots = state.grants().find(uuid);
+  const bool is_granted =
+      slots != state.grants().end() &&
+      std::any_of(slots->second.begin(), slots->second.end(),
+                  [&](const auto& slot) { return !ended.contains(slot.second.token); });
+  if (is_granted || asked_gpus_.contains(uuid)) {
     return true;
   }
   if (!offers_.is_any_shared()) {
@@ -202,12 +214,13 @@ bool Capacity::is_given(const State& state, HostNumber host, const std::string& 
   });
 }
 
-std::vector<FreeGpu> Capacity::free_gpus(const State& state, HostNumber number) const {
+std::vector<FreeGpu> Capacity::free_gpus(const State& state, HostNumber number,
+                                         const std::set<Token>& ended) const {
   const HostRecord* record = state.host(hosts_[index_of(number)]);
   std::vector<FreeGpu> free;
   for (std::size_t i = 0; i < record->gpus.size(); ++i) {
     const std::string& uuid = record->gpus[i];
-    if (record->offers(uuid) && !is_given(state, number, uuid)) {
+    if (record->offers(uuid) && !is_given(state, number, uuid, ended)) {
       free.push_back({uuid, record->traits.islands.empty() ? 0 : record->traits.islands[i]});
     }
   }
@@ -215,7 +228,7 @@ std::vector<FreeGpu> Capacity::free_gpus(const State& state, HostNumber number) 
 }
 
 std::optional<HostSpace> Capacity::free_space(const State& state, HostNumber number,
-                                              KindNumber kind) const {
+                                              KindNumber kind, const std::set<Token>& ended) const {
   const HostId& id = hosts_[index_of(number)];
   const HostRecord& record = *state.host(id);
   if (!record.takes_work() || barred_.contains(id)) {
@@ -223,11 +236,19 @@ std::optional<HostSpace> Capacity::free_space(const State& state, HostNumber num
   }
   HostSpace space;
   space.kind = kind;
-  for (const FreeGpu& gpu : free_gpus(state, number)) {
+  for (const FreeGpu& gpu : free_gpus(state, number, ended)) {
     count_in(space.islands, gpu.island);
   }
   std::sort(space.islands.begin(), space.islands.end(), std::greater<>());
   HeldAmounts held = state.held_on(id);
+  for (const Token& token : ended) {
+    const Attempt* attempt = state.attempt(token);
+    const MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(id);
+    if (member != nullptr && member->end == MemberEnd::kNone) {
+      held.cpus -= member->member.cpus;
+      held.memory_mb -= member->member.memory_mb;
+    }
+  }
   if (const auto asked = asked_amounts_.find(id); asked != asked_amounts_.end()) {
     held.cpus += asked->second.cpus;
     held.memory_mb += asked->second.memory_mb;
@@ -235,6 +256,13 @@ std::optional<HostSpace> Capacity::free_space(const State& state, HostNumber num
   space.cpus = static_cast<std::uint32_t>(left_of(std::uint64_t{record.cpus} * kOneCpu, held.cpus));
   space.memory_mb = left_of(record.memory_mb, held.memory_mb);
   return space;
+}
+
+std::optional<HostSpace> Capacity::free_without(const State& state, const HostId& host,
+                                                const std::set<Token>& ended) const {
+  const HostNumber number = number_of(host);
+  const HostSpace* now = free_.space(number);
+  return now == nullptr ? std::nullopt : free_space(state, number, now->kind, ended);
 }
 
 /// Whoever holds it; `is_ever`: in whatever state its GPUs are.
@@ -366,7 +394,7 @@ Member Capacity::member(const State& state, const Request& request, const HostSh
   if (request.gpus == 0) {
     member.ranks = share.units;
   } else {
-    member.gpus = picked(free_gpus(state, share.host), share.units);
+    member.gpus = picked(free_gpus(state, share.host, {}), share.units);
     member.ranks = request.ranks_per_host;
   }
   return member;
@@ -434,7 +462,7 @@ bool Capacity::is_right(const State& state, std::uint64_t which) const {
   };
   const auto whole = [&](bool is_ever) { return whole_space(record, KindNumber(), is_ever); };
   const bool has_left = record.verdict == Verdict::kLeft || record.is_removed;
-  return says(free_, free_space(state, number, KindNumber())) &&
+  return says(free_, free_space(state, number, KindNumber(), {})) &&
          says(live_, record.is_up() ? std::optional(whole(false)) : std::nullopt) &&
          says(ever_, has_left ? std::nullopt : std::optional(whole(true)));
 }

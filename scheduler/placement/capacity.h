@@ -39,6 +39,8 @@ struct Placement {
 Shape shape_of(const Job& job);
 /// The same while its pack is not relaxed.
 Shape shape_of(const JobSpec& spec);
+/// The same once all that waiting relaxes is relaxed.
+Shape relaxed_shape_of(const JobSpec& spec);
 
 /// Hosts on which something became free that are remembered one by one.
 inline constexpr std::size_t kGainsMax = 1024;
@@ -72,6 +74,12 @@ class Capacity {
   /// The most units of a type that the job could get now, without these hosts besides.
   std::uint32_t free_for(const Job& job, const std::string& gpu_type,
                          std::span<const HostId> without);
+  /// The most units that fit now on these hosts.
+  std::uint32_t free_for(const Shape& shape, const HostChoice& hosts) {
+    return free_.most(shape, hosts);
+  }
+  /// Hosts that the job may get as far as names go, without those it leaves out and `more`.
+  HostChoice choice(const Job& job, std::span<const HostId> more) const;
   /// The most units that the hosts which are up have for it, held or not: a job that asks for more
   /// waits for hosts, however many jobs end.
   std::uint32_t live_for(const Job& job);
@@ -82,21 +90,34 @@ class Capacity {
   /// Some host that was met bears the name, or has this id, whole or in short.
   bool knows_host(const std::string& name) const { return named_.contains(name); }
 
+  // For who explains.
+  CapacityIndex copy_of_free() const { return free_.copy(); }
+  /// Precondition of these three: it is a host of that state.
+  HostNumber number_of(const HostId& host) const { return numbers_.at(host); }
+  /// What is free there; null = nothing is placed there now.
+  const HostSpace* free_on(const HostId& host) const { return free_.space(numbers_.at(host)); }
+  const HostKind& kind_on(const HostSpace& free) const { return free_.kind_of(free.kind); }
+  /// What would be free if these attempts had ended; nothing = nothing is placed there.
+  std::optional<HostSpace> free_without(const State& state, const HostId& host,
+                                        const std::set<Token>& ended) const;
+
   /// In O(fleet), for tests; of one host, any number, for every step.
   bool is_right(const State& state) const;
   bool is_right(const State& state, std::uint64_t which) const;
 
  private:
   Capacity() = default;
-  HostNumber number_of(const HostId& host);
+  HostNumber number(const HostId& host);
   void look(const State& state, HostNumber number);
-  bool is_given(const State& state, HostNumber host, const std::string& uuid) const;
-  std::vector<FreeGpu> free_gpus(const State& state, HostNumber number) const;
-  std::optional<HostSpace> free_space(const State& state, HostNumber number, KindNumber kind) const;
+  bool is_given(const State& state, HostNumber host, const std::string& uuid,
+                const std::set<Token>& ended) const;
+  std::vector<FreeGpu> free_gpus(const State& state, HostNumber number,
+                                 const std::set<Token>& ended) const;
+  std::optional<HostSpace> free_space(const State& state, HostNumber number, KindNumber kind,
+                                      const std::set<Token>& ended) const;
   HostSpace whole_space(const HostRecord& record, KindNumber kind, bool is_ever) const;
   void name(HostNumber number, const HostRecord& record);
   HostChoice choice(const Request& request) const;
-  HostChoice choice(const Job& job, std::span<const HostId> more) const;
   Member member(const State& state, const Request& request, const HostShare& share) const;
   void look_at(const State& state, const std::vector<Member>& members);
 

@@ -118,6 +118,21 @@ std::uint32_t CapacityIndex::most(const Shape& shape, const HostChoice& hosts) {
   return most_units(Fleet{kinds_, classes_, rows_}, rank, positions_of(hosts));
 }
 
+CapacityIndex CapacityIndex::copy() const {
+  CapacityIndex other;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    other.kind(kinds_.at(static_cast<KindNumber>(i)));  // Under the same numbers.
+  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const auto number = static_cast<HostNumber>(i);
+    other.seat(number, hosts_[i].rack);
+    if (hosts_[i].is_shown) {
+      other.set(number, hosts_[i].space);
+    }
+  }
+  return other;
+}
+
 bool CapacityIndex::says_the_same(const CapacityIndex& other) const {
   if (hosts_.size() != other.hosts_.size()) {
     return false;

@@ -62,6 +62,8 @@ class CapacityIndex {
   std::vector<HostShare> choose(const Shape& shape, const HostChoice& hosts = {});
   /// The most units a job of this shape, of any number of units, could get now.
   std::uint32_t most(const Shape& shape, const HostChoice& hosts = {});
+  /// One that says the same: for who asks what would be. O(hosts).
+  CapacityIndex copy() const;
   /// Racks, that of the hosts which name none among them.
   std::uint32_t racks() const { return rows_.racks(); }
   std::size_t classes() const { return classes_.live(); }

@@ -1,31 +1,57 @@
 #include "scheduler/placement/explain.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
+#include <set>
 
-#include "gossip/base/check.h"
+#include "scheduler/placement/what_if.h"
 
 namespace muster::scheduler {
 namespace {
 
-/// Holders of GPUs that a job could use once they are given back: of the type, on hosts that take
-/// work and are not in `without`, healthy, not quarantined.
-std::vector<Holder> holders_of(const State& state, const JobSpec& spec,
-                               const std::set<HostId>& without, const std::string& type) {
+/// Where the job could be, whoever holds what: hosts of a kind that will do, and named or not as it
+/// says, that take work.
+class Usable {
+ public:
+  Usable(const State& state, const Capacity& capacity, const Job& job, const HostChoice& choice)
+      : state_(state), capacity_(capacity), job_(job), choice_(choice) {}
+
+  bool is_open(const HostId& host) const {
+    const auto names = [&](const std::vector<HostNumber>& numbers) {
+      return std::find(numbers.begin(), numbers.end(), capacity_.number_of(host)) != numbers.end();
+    };
+    return !names(choice_.barred) && (!choice_.only.has_value() || names(*choice_.only));
+  }
+  bool holds(const HostRecord& host) const {
+    return host.takes_work() && host.suits(job_.spec) && is_open(host.id);
+  }
+
+ private:
+  const State& state_;
+  const Capacity& capacity_;
+  const Job& job_;
+  const HostChoice& choice_;
+};
+
+/// Who holds something that the job could use once it is given back. `type`: of GPUs, "" = all.
+std::vector<Holder> holders_of(const State& state, const Usable& usable, const std::string& type) {
   std::map<JobId, Holder> by_job;
-  for (const auto& [uuid, slots] : state.grants()) {
-    for (const auto& [slot, grant] : slots) {
-      const HostRecord* host = state.host(grant.host);
-      const Attempt* attempt = state.attempt(grant.token);
-      if (host == nullptr || attempt == nullptr || host->gpu_type != type || !host->suits(spec) ||
-          without.count(grant.host) != 0 || !host->takes_work() || !host->offers(uuid)) {
+  for (const Token& token : state.live()) {
+    const Attempt& attempt = *state.attempt(token);
+    for (const MemberRecord& record : attempt.members) {
+      const HostRecord* host = state.host(record.member.host);
+      if (record.end != MemberEnd::kNone || host == nullptr || !usable.holds(*host) ||
+          (!type.empty() && host->gpu_type != type)) {
         continue;
       }
-      Holder& holder = by_job[attempt->job];
-      holder.job = attempt->job;
-      ++holder.gpus;
-      if (std::find(holder.hosts.begin(), holder.hosts.end(), grant.host) == holder.hosts.end()) {
-        holder.hosts.push_back(grant.host);
+      Holder& holder = by_job[attempt.job];
+      holder.job = attempt.job;
+      holder.cpus += record.member.cpus;
+      holder.gpus += static_cast<std::uint32_t>(
+          std::count_if(record.member.gpus.begin(), record.member.gpus.end(),
+                        [&](const GpuSlot& gpu) { return host->offers(gpu.uuid); }));
+      if (std::find(holder.hosts.begin(), holder.hosts.end(), host->id) == holder.hosts.end()) {
+        holder.hosts.push_back(host->id);
       }
     }
   }
@@ -34,60 +60,17 @@ std::vector<Holder> holders_of(const State& state, const JobSpec& spec,
     std::sort(holder.hosts.begin(), holder.hosts.end());
     holders.push_back(std::move(holder));
   }
-  std::stable_sort(holders.begin(), holders.end(),
-                   [](const Holder& a, const Holder& b) { return a.gpus > b.gpus; });
+  std::stable_sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
+    return std::pair(a.gpus, a.cpus) > std::pair(b.gpus, b.cpus);
+  });
   return holders;
 }
 
-/// What one GPU type could do for the job.
-struct Offer {
-  std::string type;
-  std::uint32_t free = 0;
-  std::vector<Holder> holders;
-  std::vector<std::size_t> cover;  ///< Indexes into holders.
-  std::uint32_t cover_gpus = 0;
-};
-
-Offer offer_of(const State& state, Capacity& capacity, const Job& job,
-               const std::set<HostId>& without, const std::string& type) {
-  const std::vector<HostId> barred(without.begin(), without.end());
-  const std::uint32_t wanted = job.spec.request.units();
-  Offer offer{type,
-              capacity.free_for(job, type, barred),
-              holders_of(state, job.spec, without, type),
-              {},
-              0};
-  const std::uint32_t need = wanted > offer.free ? wanted - offer.free : 0;
-  std::vector<std::uint32_t> sizes;
-  for (const Holder& holder : offer.holders) {
-    sizes.push_back(holder.gpus);
-  }
-  offer.cover = smallest_cover(sizes, need);
-  for (const std::size_t i : offer.cover) {
-    offer.cover_gpus += sizes[i];
-  }
-  return offer;
-}
-
-/// A type that fits now beats all; then one that some ends make fit, by the smaller change; then
-/// the one that lacks least.
-bool is_better(const Offer& a, const Offer& b, std::uint32_t wanted) {
-  const auto rank = [wanted](const Offer& offer) {
-    return offer.free >= wanted ? 0 : offer.cover.empty() ? 2 : 1;
-  };
-  if (rank(a) != rank(b)) {
-    return rank(a) < rank(b);
-  }
-  if (rank(a) == 1 && a.cover.size() != b.cover.size()) {
-    return a.cover.size() < b.cover.size();
-  }
-  if (rank(a) == 1 && a.cover_gpus != b.cover_gpus) {
-    return a.cover_gpus < b.cover_gpus;
-  }
-  return a.free > b.free;
-}
-
+/// GPU types of hosts that would do; "" stands for all where no GPUs are asked for.
 std::set<std::string> types_for(const State& state, const Job& job) {
+  if (job.spec.request.gpus == 0) {
+    return {""};
+  }
   std::set<std::string> types;
   for (const auto& [id, host] : state.hosts()) {
     if (!host.is_removed && host.suits(job.spec)) {
@@ -125,6 +108,118 @@ std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
     return doubt->second;
   }
   return host.takes_work() ? "" : "host registers anew";
+}
+
+/// Of a host that takes work: what of its kind does not suit the job; "" = it does.
+std::string reason_of_kind(const HostRecord& host, const JobSpec& spec) {
+  const Request& request = spec.request;
+  const auto has = [&](const std::string& label) {
+    return std::binary_search(host.traits.labels.begin(), host.traits.labels.end(), label);
+  };
+  const auto is_type = [&](const std::string& type) {
+    return folded(type) == folded(host.gpu_type);
+  };
+  if (!request.gpu_types.empty() &&
+      std::none_of(request.gpu_types.begin(), request.gpu_types.end(), is_type)) {
+    return host.gpus.empty() ? "no GPUs" : "other GPU type";
+  }
+  if (!std::all_of(request.labels.begin(), request.labels.end(), has)) {
+    return "label missing";
+  }
+  if (std::any_of(request.not_labels.begin(), request.not_labels.end(), has)) {
+    return "label not wanted";
+  }
+  return host.has_namespaces || spec.keep_when_isolated ? "" : "no PID namespaces";
+}
+
+/// What is too little on it for one unit, or for the units of one host; "" = nothing.
+std::string reason_of_space(const Shape& shape, const HostKind& kind, const HostSpace& space) {
+  Shape less = shape;
+  less.cpus = 0;
+  less.memory_mb = 0;
+  if (units_in(less, kind, space) == 0) {
+    return kind.gpu_type.empty() ? "no GPUs" : "too few GPUs free";
+  }
+  less.cpus = shape.cpus;
+  if (units_in(less, kind, space) == 0) {
+    return "too few CPUs free";
+  }
+  return units_in(shape, kind, space) == 0 ? "too little memory free" : "";
+}
+
+void count_hosts(const State& state, const Capacity& capacity, const Job& job, const Usable& usable,
+                 const HostDoubts& doubts, Why& answer) {
+  std::map<std::string, std::uint32_t> by_reason;
+  const Shape shape = shape_of(job);
+  for (const auto& [id, host] : state.hosts()) {
+    if (host.is_removed || host.verdict == Verdict::kLeft) {
+      continue;
+    }
+    std::string reason = reason_of_kind(host, job.spec);
+    const bool is_left_out = std::any_of(job.left_out.begin(), job.left_out.end(),
+                                         [&](const LeftOut& out) { return out.host == host.id; });
+    if (reason.empty() && !usable.is_open(id) && !doubts.contains(id)) {
+      reason = is_left_out ? "refused it, or late" : "not among those named";
+    }
+    reason = reason.empty() ? reason_of(host, doubts) : reason;
+    const HostSpace* free = reason.empty() ? capacity.free_on(id) : nullptr;
+    if (reason.empty()) {
+      reason = free == nullptr ? "not known well enough yet"
+                               : reason_of_space(shape, capacity.kind_on(*free), *free);
+    }
+    if (reason.empty()) {
+      ++answer.open_hosts;
+    } else {
+      ++by_reason[reason];
+    }
+  }
+  for (const auto& [reason, hosts] : by_reason) {
+    answer.filtered.push_back({reason, hosts});
+  }
+  std::stable_sort(answer.filtered.begin(), answer.filtered.end(),
+                   [](const Filtered& a, const Filtered& b) { return a.hosts > b.hosts; });
+}
+
+/// What alone, asked for otherwise, makes it fit.
+std::vector<std::string> would_fit_with(Capacity& capacity, const Job& job,
+                                        const std::vector<HostId>& without) {
+  const Shape asked = shape_of(job);
+  const HostChoice named = capacity.choice(job, without);
+  std::vector<std::string> ways;
+  const auto attempt = [&](bool is_asked, const Shape& shape, const HostChoice& hosts,
+                           const std::string& way) {
+    if (is_asked && capacity.free_for(shape, hosts) >= asked.units) {
+      ways.push_back(way);
+    }
+  };
+  Shape other = asked;
+  other.cpus = 0;
+  attempt(true, other, named, "fewer CPUs");
+  other = asked;
+  other.memory_mb = 0;
+  attempt(true, other, named, "less memory");
+  other.cpus = 0;
+  attempt(ways.empty(), other, named, "fewer CPUs and less memory");
+  other = asked;
+  other.pack = Pack::kAny;
+  attempt(asked.pack != Pack::kAny, other, named, "--pack any");
+  other = asked;
+  other.per_host = 0;
+  attempt(asked.per_host != 0, other, named, "any number of GPUs a host");
+  other = asked;
+  other.types.clear();
+  attempt(!asked.types.empty(), other, named, "GPUs of any type");
+  other = asked;
+  other.labels.clear();
+  other.not_labels.clear();
+  attempt(!asked.labels.empty() || !asked.not_labels.empty(), other, named, "any labels");
+  if (!asked.hosts.empty() || !asked.not_hosts.empty()) {
+    Job unnamed = job;
+    unnamed.spec.request.hosts.clear();
+    unnamed.spec.request.not_hosts.clear();
+    attempt(true, asked, capacity.choice(unnamed, without), "any hosts");
+  }
+  return ways;
 }
 
 std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts,
@@ -166,71 +261,34 @@ void list_ahead(const State& state, Capacity& capacity, const Job& job, Why& ans
   }
 }
 
-using Reachable = std::vector<std::vector<bool>>;  ///< [jobs taken][their GPUs]
-
-/// One more job of `size` may be taken; counts and sums downwards, so that it is taken once.
-void add_job(Reachable& can, std::uint32_t size) {
-  for (std::size_t count = can.size() - 1; count > 0; --count) {
-    for (std::size_t sum = can[count].size(); sum-- > size;) {
-      if (can[count - 1][sum - size]) {
-        can[count][sum] = true;
-      }
+/// The type whose numbers are told, and what would make the job fit.
+void tell_change(const State& state, Capacity& capacity, const Job& job, const Usable& usable,
+                 const std::vector<HostId>& without, Why& answer) {
+  WhatIf what_if(state, capacity, capacity.choice(job, without));
+  std::vector<std::pair<JobId, std::uint32_t>> candidates;
+  for (const Holder& holder : holders_of(state, usable, "")) {
+    candidates.emplace_back(holder.job, holder.gpus);
+  }
+  answer.smallest_end = what_if.smallest_end(shape_of(job), candidates);
+  std::pair<bool, std::uint32_t> most{false, 0};
+  for (const std::string& type : types_for(state, job)) {
+    const std::uint32_t free = capacity.free_for(job, type, without);
+    answer.largest_now = std::max(answer.largest_now, free);
+    Shape of_type = shape_of(job);
+    if (of_type.share != 0) {
+      of_type.types = {folded(type)};
+    }
+    const bool fits =
+        !answer.smallest_end.empty() && what_if.fits_without(of_type, answer.smallest_end);
+    if (answer.gpu_type.empty() || std::pair(fits, free) > most) {
+      most = {fits, free};
+      answer.gpu_type = type;
+      answer.free_gpus = free;
     }
   }
-}
-
-/// Of the sets of exactly `count` jobs the one with the smallest sum that reaches `need`. One
-/// exists: `count` is what the largest jobs need, so the sum stays below need + the largest.
-std::vector<std::size_t> exact_cover(const std::vector<std::uint32_t>& sizes, std::uint32_t need,
-                                     std::size_t count) {
-  const std::size_t sums = need + *std::max_element(sizes.begin(), sizes.end()) + 1;
-  Reachable can(count + 1, std::vector<bool>(sums, false));
-  can[0][0] = true;
-  std::vector<Reachable> before;
-  for (const std::uint32_t size : sizes) {
-    before.push_back(can);
-    add_job(can, size);
-  }
-  std::size_t sum = need;
-  while (!can[count][sum]) {
-    ++sum;
-    CHECK(sum < sums);
-  }
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = sizes.size(); i > 0; --i) {
-    if (!before[i - 1][count][sum]) {
-      chosen.push_back(i - 1);
-      sum -= sizes[i - 1];
-      --count;
-    }
-  }
-  std::reverse(chosen.begin(), chosen.end());
-  return chosen;
 }
 
 }  // namespace
-
-std::vector<std::size_t> smallest_cover(const std::vector<std::uint32_t>& sizes,
-                                        std::uint32_t need) {
-  std::vector<std::size_t> order(sizes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return sizes[a] > sizes[b]; });
-  std::vector<std::size_t> chosen;
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < order.size() && sum < need; ++i) {
-    chosen.push_back(order[i]);
-    sum += sizes[order[i]];
-  }
-  if (sum < need || need == 0) {
-    return {};
-  }
-  if (sizes.size() <= kWhyExactJobsMax && need <= kWhyExactGpusMax) {
-    return exact_cover(sizes, need, chosen.size());
-  }
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
-}
 
 std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const HostDoubts& doubts) {
   const Job* job = state.job(id);
@@ -247,7 +305,9 @@ std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const H
   }
   const std::uint32_t units = job->spec.request.units();
   answer.barred_gpus = barred_gpus(state, *job);
-  answer.is_impossible = !state.hosts().empty() && units > capacity.ever_for(shape_of(*job));
+  answer.is_impossible =
+      !state.hosts().empty() && units > capacity.ever_for(relaxed_shape_of(job->spec));
+  answer.has_gpus = job->spec.request.gpus != 0;
   answer.gpus = units;
   answer.lacking_gpus = units;
   answer.live_gpus = capacity.live_for(*job);
@@ -257,30 +317,27 @@ std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const H
     answer.left_out.push_back(left_out.host);
   }
   answer.awaits_hosts = state.awaits_hosts();
-  std::set<HostId> doubted;
+  std::vector<HostId> without;
   for (const auto& [host, reason] : doubts) {
-    doubted.insert(host);
+    without.push_back(host);
   }
-  std::set<HostId> without = doubted;
-  without.insert(answer.left_out.begin(), answer.left_out.end());
-  std::optional<Offer> best;
-  for (const std::string& type : types_for(state, *job)) {
-    Offer offer = offer_of(state, capacity, *job, without, type);
-    answer.largest_now = std::max(answer.largest_now, offer.free);
-    if (!best.has_value() || is_better(offer, *best, units)) {
-      best = std::move(offer);
-    }
+  const HostChoice choice = capacity.choice(*job, without);
+  const Usable usable(state, capacity, *job, choice);
+  tell_change(state, capacity, *job, usable, without, answer);
+  answer.fits_now = answer.largest_now >= units;
+  answer.lacking_gpus = answer.fits_now ? 0 : units - answer.free_gpus;
+  answer.holders = holders_of(state, usable, answer.gpu_type);
+  if (answer.has_gpus) {
+    answer.withheld = withheld_gpus(state, doubts, answer.gpu_type);
   }
-  if (best.has_value()) {
-    answer.gpu_type = best->type;
-    answer.free_gpus = best->free;
-    answer.fits_now = best->free >= units;
-    answer.lacking_gpus = answer.fits_now ? 0 : units - best->free;
-    for (const std::size_t i : best->cover) {
-      answer.smallest_end.push_back(best->holders[i].job);
-    }
-    answer.holders = std::move(best->holders);
-    answer.withheld = withheld_gpus(state, doubts, best->type);
+  count_hosts(state, capacity, *job, usable, doubts, answer);
+  Shape shape = shape_of(*job);
+  for (const Pack pack : {Pack::kIsland, Pack::kHost, Pack::kRack, Pack::kSpine, Pack::kAny}) {
+    shape.pack = pack;
+    answer.largest.emplace_back(pack, capacity.free_for(shape, choice));
+  }
+  if (!answer.fits_now && !answer.is_impossible) {
+    answer.would_fit_with = would_fit_with(capacity, *job, without);
   }
   return answer;
 }
@@ -293,11 +350,34 @@ std::string barred(std::uint32_t gpus) {
                          " more take only --isolation keep, as their hosts have no PID namespaces";
 }
 
+std::string counted(std::uint32_t units, bool are_gpus) {
+  return std::to_string(units) + (are_gpus ? " GPU" : " rank") + (units == 1 ? "" : "s");
+}
+
 std::string jobs_ahead(std::size_t count) {
   return count == 1 ? "1 job is" : std::to_string(count) + " jobs are";
 }
 
 }  // namespace
+
+/// Where other amounts would do, they are what it lacks, and not GPUs.
+std::string Why::lack_text() const {
+  if (would_fit_with.empty()) {
+    return "it lacks " + counted(lacking_gpus, has_gpus) + ", " + std::to_string(free_gpus) +
+           (free_gpus == 1 ? " is free" : " are free");
+  }
+  const std::string& first = would_fit_with.front();
+  const std::string lack = first == "fewer CPUs"    ? "CPUs"
+                           : first == "less memory" ? "memory"
+                           : first == "fewer CPUs and less memory"
+                               ? "CPUs and memory"
+                               : "a place as close or of the kind that it asks for";
+  std::string text = "it lacks " + lack + ": it would fit now with ";
+  for (const std::string& way : would_fit_with) {
+    text += (&way == &first ? "" : ", or ") + way;
+  }
+  return text;
+}
 
 std::string Why::text() const {
   if (state == JobState::kSuspended) {
@@ -308,20 +388,19 @@ std::string Why::text() const {
   }
   std::string text = reason + "; ";
   if (is_impossible) {
-    return text + "it asks for more GPUs than all registered hosts have" + barred(barred_gpus);
+    return text + "it asks for more than all registered hosts could ever hold" +
+           barred(barred_gpus);
   }
   if (awaits_hosts) {
     return text + "after the recovery the queue waits for hosts to say what they run";
   }
   if (is_aside) {
-    return text + "it needs " + std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs") +
-           " and the hosts that are up have " + std::to_string(live_gpus) +
+    return text + "it needs " + counted(gpus, has_gpus) + " and the hosts that are up have " +
+           (has_gpus ? "" : "room for ") + std::to_string(live_gpus) +
            ", free or not; others pass it meanwhile" + barred(barred_gpus);
   }
   if (!fits_now) {
-    return text + "it lacks " + std::to_string(lacking_gpus) +
-           (lacking_gpus == 1 ? " GPU, " : " GPUs, ") + std::to_string(free_gpus) +
-           (free_gpus == 1 ? " is free" : " are free") + barred(barred_gpus);
+    return text + lack_text() + barred(barred_gpus);
   }
   return text + (ahead_count == 0
                      ? "it fits and starts now"

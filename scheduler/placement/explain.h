@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/placement/capacity.h"
@@ -16,6 +17,7 @@ namespace muster::scheduler {
 struct Holder {
   JobId job;
   std::uint32_t gpus = 0;  ///< Of the type, where this job could use them.
+  std::uint64_t cpus = 0;  ///< Thousandths, there.
   std::vector<HostId> hosts;
   bool operator==(const Holder&) const = default;
 };
@@ -27,6 +29,13 @@ struct Withheld {
   bool operator==(const Withheld&) const = default;
 };
 
+/// Hosts that can hold no unit of it now, by the first thing that stands against each.
+struct Filtered {
+  std::string reason;
+  std::uint32_t hosts = 0;
+  bool operator==(const Filtered&) const = default;
+};
+
 /// Hosts that take work by the log, but not as whoever asks sees them, and how he calls that. The
 /// leader places nothing there either until the log says the same.
 using HostDoubts = std::map<HostId, std::string>;
@@ -35,7 +44,8 @@ struct Why {
   JobId job;
   JobState state = JobState::kQueued;
   bool is_queued = false;      ///< Otherwise only `state` and `reason` are set.
-  bool is_impossible = false;  ///< More GPUs than all registered hosts have.
+  bool is_impossible = false;  ///< More than all hosts that have not left could hold.
+  bool has_gpus = true;        ///< It asks for some; else the numbers are ranks.
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
   bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
   std::uint32_t live_gpus = 0;  ///< What it could get of them, if nobody held any.
@@ -49,34 +59,33 @@ struct Why {
   std::vector<JobId> ahead;
   std::size_t ahead_count = 0;
   std::vector<Holder> holders;  ///< By GPUs held, most first.
-  /// The smallest set of jobs whose end would make it fit: fewest jobs, then fewest GPUs. Empty
-  /// when it fits now or when no end of jobs is enough. The queue is strict: it starts then only if
-  /// nothing is ahead.
+  /// The smallest set of jobs whose end would make it fit (what_if.h). Empty when it fits now or
+  /// when no end of jobs is enough. The queue is strict: it starts then only if nothing is ahead.
   std::vector<JobId> smallest_end;
-  /// The largest gang of its type that would fit now; 0 = none.
+  /// The largest gang of its shape that would fit now; 0 = none.
   std::uint32_t largest_now = 0;
+  /// The same as close together as each level says, closest first.
+  std::vector<std::pair<Pack, std::uint32_t>> largest;
+  std::vector<Filtered> filtered;  ///< Most hosts first.
+  std::uint32_t open_hosts = 0;    ///< That can hold some of it now.
+  /// What it could ask for otherwise so that it fits now, each alone: "fewer CPUs", "--pack any".
+  std::vector<std::string> would_fit_with;
   std::vector<HostId> left_out;    ///< Hosts that refused it or were late.
   std::vector<Withheld> withheld;  ///< Of `gpu_type`, by reason.
   /// GPUs of its type on hosts without PID namespaces, which take it only under isolation `keep`.
   std::uint32_t barred_gpus = 0;
 
+  /// What is missing now, in words.
+  std::string lack_text() const;
   /// One plain line for a person: why, and what is lacking. Who and what else: the fields above.
   std::string text() const;
 };
 
 inline constexpr std::size_t kWhyAheadMax = 16;
-/// Above these the choice among equally many jobs is greedy (fewest jobs still, GPUs perhaps not).
-inline constexpr std::size_t kWhyExactJobsMax = 64;
-inline constexpr std::uint32_t kWhyExactGpusMax = 1024;
 
 /// Nothing when the job is unknown.
 /// `capacity` is of that state.
 std::optional<Why> why(const State& state, Capacity& capacity, JobId job,
                        const HostDoubts& doubts = {});
-
-/// The smallest set, by count then sum, of `sizes` whose sum reaches `need`; indexes into `sizes`,
-/// ascending. Empty when even all do not suffice, or nothing is needed.
-std::vector<std::size_t> smallest_cover(const std::vector<std::uint32_t>& sizes,
-                                        std::uint32_t need);
 
 }  // namespace muster::scheduler

@@ -68,7 +68,7 @@ std::string counted(std::uint32_t units, const Request& request) {
 
 std::string why_impossible(const State& state, Capacity& capacity, const JobSpec& spec) {
   const Request& request = spec.request;
-  const Shape asked = shape_of(spec);
+  const Shape asked = relaxed_shape_of(spec);
   const std::uint32_t largest = capacity.ever_for(asked);
   if (largest >= asked.units || state.hosts().empty()) {
     return "";

@@ -19,7 +19,7 @@ bool contains_any(const std::vector<std::string>& all, const std::vector<std::st
 /// Units that the GPUs alone hold.
 std::uint64_t gpu_units(const Shape& shape, const HostSpace& space) {
   if (shape.share == 0) {
-    return shape.units;
+    return std::min(shape.units, kHostUnitsMax);
   }
   if (shape.share == kWholeGpu) {
     return shape.pack == Pack::kIsland ? space.islands.front() : space.free_gpus();

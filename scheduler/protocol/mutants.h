@@ -27,6 +27,7 @@ enum class SchedulerMutant : std::uint8_t {
   kEvictInStorm,             ///< Silence ends gangs while a cut is suspected.
   kDiskNotCompared,          ///< A voter starts from its disk, whatever others heard of it.
   kDrainIgnored,             ///< New attempts are placed on hosts that are drained.
+  kAmountsForgotten,         ///< What attempts hold of CPUs and memory is not counted.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
@@ -40,7 +41,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 20> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 21> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -61,6 +62,7 @@ inline constexpr std::array<SchedulerMutantName, 20> kSchedulerMutants = {{
     {SchedulerMutant::kLateStartObeyed, "late_start_obeyed"},
     {SchedulerMutant::kFenceWithoutSlots, "fence_without_slots"},
     {SchedulerMutant::kDrainIgnored, "drain_ignored"},
+    {SchedulerMutant::kAmountsForgotten, "amounts_forgotten"},
 }};
 
 #ifdef MUSTER_MUTANTS

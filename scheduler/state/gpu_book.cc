@@ -1,6 +1,7 @@
 #include "scheduler/state/gpu_book.h"
 
 #include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
 
@@ -37,7 +38,7 @@ bool GpuBook::is_free_at(const GpuSlot& gpu) const {
 
 void GpuBook::grant(const Token& token, const Member& member) {
   OnHost& there = live_on_[member.host];
-  if (there.tokens.insert(token).second) {
+  if (there.tokens.insert(token).second && !mutant(SchedulerMutant::kAmountsForgotten)) {
     there.amounts.cpus += member.cpus;
     there.amounts.memory_mb += member.memory_mb;
   }
@@ -58,8 +59,10 @@ void GpuBook::free(const Token& token, const Member& member) {
   }
   const auto there = live_on_.find(member.host);
   if (there != live_on_.end() && there->second.tokens.erase(token) != 0) {
-    there->second.amounts.cpus -= member.cpus;
-    there->second.amounts.memory_mb -= member.memory_mb;
+    if (!mutant(SchedulerMutant::kAmountsForgotten)) {
+      there->second.amounts.cpus -= member.cpus;
+      there->second.amounts.memory_mb -= member.memory_mb;
+    }
     if (there->second.tokens.empty()) {
       live_on_.erase(there);
     }

@@ -155,6 +155,20 @@ def one_launcher_a_host_sees_all_its_gpus(lab):
             raise Failure(f"it wrote {out}")
 
 
+def cpus_can_be_what_is_missing(lab):
+    """CPUs are counted: `why` names them when GPUs are free and CPUs are not."""
+    eater = submit(lab["a"], "--gpus", "0", "--ranks", "1", "--cpus", "15", "--host", "a", "--",
+                   "sleep", "1000")
+    wait_state(lab["a"], eater, "running")
+    number = submit(lab["a"], "--gpus", "4", "--host", "a", "--", "true")
+    time.sleep(1)
+    code, out, _ = lab["a"].cli("why", number)
+    if code != 0 or "CPUs" not in out or detail(lab["a"], number)["job"]["state"] != "queued":
+        raise Failure(f"why says {out}")
+    cancel(lab["a"], eater)
+    wait_state(lab["a"], number, "completed")
+
+
 def labels_types_and_lists_choose_hosts(lab):
     """Labels, types in order of preference, and host lists."""
     for arguments, hosts in ((("--label", "zone=a", "--gpus", "16"), ["a", "b"]),
@@ -186,7 +200,8 @@ def what_cannot_be_is_refused_at_once(lab):
 def main():
     cases = [hosts_show_what_they_are, a_gang_stays_in_its_rack, an_island_is_kept_whole,
              ranks_without_gpus_run, one_launcher_a_host_sees_all_its_gpus,
-             labels_types_and_lists_choose_hosts, a_pack_that_waits_is_relaxed_and_says_so, what_cannot_be_is_refused_at_once]
+             labels_types_and_lists_choose_hosts, cpus_can_be_what_is_missing,
+             a_pack_that_waits_is_relaxed_and_says_so, what_cannot_be_is_refused_at_once]
     broken = 0
     with Lab("abcde", base_port=BASE_PORT) as lab:
         for name, flags in FLAGS.items():

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "agent/api/jobs.h"
@@ -447,6 +448,30 @@ void NobodyDiverges::on_event(World& world, std::uint32_t host, const Event& eve
   }
 }
 
+void AmountsHold::on_event(World& world, std::uint32_t host, const Event& event) {
+  if (event.name != "job_scheduled" || !world.is_running(host)) {
+    return;
+  }
+  const scheduler::State& state = world.node(host).seat().state();
+  std::map<HostId, std::pair<std::uint64_t, std::uint64_t>> held;
+  for (const Token& token : state.live()) {
+    for (const scheduler::MemberRecord& record : state.attempt(token)->members) {
+      if (record.end == scheduler::MemberEnd::kNone) {
+        held[record.member.host].first += record.member.cpus;
+        held[record.member.host].second += record.member.memory_mb;
+      }
+    }
+  }
+  for (const auto& [id, amounts] : held) {
+    const scheduler::HostRecord& record = *state.host(id);
+    if (amounts.first > std::uint64_t{record.cpus} * scheduler::kOneCpu ||
+        amounts.second > record.memory_mb) {
+      world.violation(name(), where(host) + "'s log gives " + std::to_string(amounts.first) +
+                                  " thousandths of a CPU of " + id.short_hex());
+    }
+  }
+}
+
 void DrainHolds::on_event(World&, std::uint32_t, const Event& event) {
   const bool is_drained = event.name == "host_drained";
   if (is_drained || event.name == "host_undrained" || event.name == "host_removed") {
@@ -481,6 +506,7 @@ Checkers add_checkers(World& world) {
   world.add_checker(std::make_unique<RowsConverge>());
   world.add_checker(std::make_unique<NobodyDiverges>());
   world.add_checker(std::make_unique<DrainHolds>());
+  world.add_checker(std::make_unique<AmountsHold>());
   add_log_checkers(world);
   return checkers;
 }

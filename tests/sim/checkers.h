@@ -142,6 +142,13 @@ class NobodyDiverges : public Checker {
   void on_event(World& world, std::uint32_t host, const Event& event) override;
 };
 
+/// No voter's log gives more CPUs or memory of a host than it has.
+class AmountsHold : public Checker {
+ public:
+  std::string name() const override { return "amounts_hold"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+};
+
 /// No rank is launched on a host by an attempt that was decided while the log had it drained.
 class DrainHolds : public Checker {
  public:

@@ -53,8 +53,8 @@ agent::JoinArgs join_of(HostId identity, HostId signer) {
 void sign(crdt::RowOf& row, HostId as) {
   for (auto& [id, field] : row.row.fields) {
     if (!crdt::is_of_authority(id)) {
-      field.signature = StandInSigner(as).sign(
-          crdt::signed_words(row.host, id, field.version, field.bytes));
+      field.signature =
+          StandInSigner(as).sign(crdt::signed_words(row.host, id, field.version, field.bytes));
     }
   }
 }
@@ -92,8 +92,7 @@ void Impostor::plan() {
   if (rng_.chance(400'000)) {
     at(10, 20, [this] {
       ++counts_["revoked"];
-      order(agent::Verb::kRevokeHost,
-            agent::encode_payload(agent::HostRef{traitor_of(world_)}));
+      order(agent::Verb::kRevokeHost, agent::encode_payload(agent::HostRef{traitor_of(world_)}));
     });
   }
 }
@@ -201,8 +200,8 @@ void Impostor::acknowledge(std::uint32_t victim) {
     ++counts_["acks_made_up"];
     world_.at(world_.now() + 2 * kNear, [this, victim, before, holds_of] {
       if (world_.is_running(victim) && holds_of(victim) > before) {
-        world_.violation("only_members_are_in", "host " + std::to_string(victim) +
-                                                    " holds on by an ack that nobody gave");
+        world_.violation("only_members_are_in",
+                         "host " + std::to_string(victim) + " holds on by an ack that nobody gave");
       }
     });
   }
@@ -331,8 +330,8 @@ void OnlyMembersAreIn::look(World& world, std::uint32_t host) {
     const crdt::Field* roll = held.row.field(crdt::FieldId::kRoll);
     const auto record = roll == nullptr ? std::nullopt : crdt::decode_roll(roll->bytes);
     if (record.has_value() && !is_stranger(owner) && record->link_key != owner.bytes()) {
-      return world.violation(name(), here + " has a record of " + owner.short_hex() +
-                                         " with a key that it never had");
+      return world.violation(
+          name(), here + " has a record of " + owner.short_hex() + " with a key that it never had");
     }
     if (owner == stranger(200)) {
       return world.violation(name(), here + " lets in whom a replaced authority let in");
@@ -357,8 +356,8 @@ void OnlyMembersAreIn::look_at_keys(World& world, std::uint32_t host) {
                                          whose->short_hex() + " in as " + who.short_hex());
     }
     if (is_out && who == traitor) {
-      return world.violation(name(), "host " + std::to_string(host) +
-                                         " lets in whom it knows to be thrown out");
+      return world.violation(
+          name(), "host " + std::to_string(host) + " lets in whom it knows to be thrown out");
     }
   }
 }

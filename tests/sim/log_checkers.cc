@@ -191,7 +191,7 @@ bool RerunOnlyBroken::is_broken(const World& world, const scheduler::Attempt& at
         }
         // A disk that was put back knows of no success.
         return record.end != scheduler::MemberEnd::kFinished ||
-               share.successes < record.member.gpus.size() || world.was_put_back(*host);
+               share.successes < record.member.rank_count() || world.was_put_back(*host);
       });
 }
 

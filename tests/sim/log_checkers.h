@@ -102,7 +102,7 @@ class StatesAgree : public Checker {
   void on_event(World& world, std::uint32_t host, const Event& event) override;
 
  private:
-  std::map<std::uint64_t, std::uint64_t> digests_;  ///< Applied index -> digest.
+  std::map<std::uint64_t, std::uint64_t> digests_;              ///< Applied index -> digest.
   std::pair<std::uint32_t, std::uint64_t> looked_at_ = {0, 0};  ///< Host and step of the world.
 };
 

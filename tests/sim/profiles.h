@@ -77,6 +77,7 @@ struct SwarmProfile {
   Duration between_images_max = std::chrono::seconds(40);
   Duration between_jobs_max = std::chrono::seconds(12);
   std::uint32_t gpus_max = 1'000;
+  std::uint32_t requests = 300'000;  ///< Jobs that ask for more than a number of GPUs.
   std::int64_t run_ms_min = 0;
   std::int64_t run_ms_max = 30'000;
   Duration hold_min = std::chrono::seconds(15);

@@ -76,7 +76,7 @@ void RankFarm::on(Instant now, const agent::Launch& launch) {
   supervisor.is_launched = true;
   supervisor.record = launch.record;
   supervisor.member = launch.member;
-  for (std::uint32_t i = 0; i < launch.member.gpus.size(); ++i) {
+  for (std::uint32_t i = 0; i < launch.member.rank_count(); ++i) {
     start_rank(now, supervisor, launch.member.first_rank + i);
   }
   fact(FarmFact::Kind::kLaunched, launch.record.token, supervisor);
@@ -96,8 +96,8 @@ void RankFarm::signal_ranks(Instant now, Supervisor& supervisor, Duration grace)
     }
     rank.result.signalled_by_us = true;
     const std::int64_t exit_on_term = word(argv, "exit_on_term", -1);
-    rank.result.kind = !ignores && exit_on_term >= 0 ? RankResult::Kind::kExited
-                                                     : RankResult::Kind::kSignalled;
+    rank.result.kind =
+        !ignores && exit_on_term >= 0 ? RankResult::Kind::kExited : RankResult::Kind::kSignalled;
     rank.result.code = ignores             ? kSigKill
                        : exit_on_term >= 0 ? static_cast<std::int32_t>(exit_on_term)
                                            : kSigTerm;
@@ -111,8 +111,7 @@ void RankFarm::on(Instant now, const agent::Terminate& terminate) {
   const auto found = supervisors_.find(terminate.token);
   if (found == supervisors_.end() || !found->second.is_alive) {
     reports_.push_back(agent::SupervisorGone{
-        terminate.token,
-        found == supervisors_.end() ? std::nullopt : found->second.evidence});
+        terminate.token, found == supervisors_.end() ? std::nullopt : found->second.evidence});
     return;
   }
   if (!found->second.is_launched) {
@@ -207,8 +206,8 @@ std::vector<agent::GangAgentInput> RankFarm::scan(Instant) {
   reports_.clear();
   for (const auto& [token, supervisor] : supervisors_) {
     if (supervisor.is_alive) {
-      found.push_back(agent::SupervisorAdopted{token, supervisor.is_launched,
-                                               supervisor.hold_until, supervisor.master});
+      found.push_back(agent::SupervisorAdopted{token, supervisor.is_launched, supervisor.hold_until,
+                                               supervisor.master});
     } else {
       found.push_back(agent::SupervisorGone{token, supervisor.evidence});
     }
@@ -221,7 +220,9 @@ std::vector<agent::GangAgentInput> RankFarm::take_reports() {
   return std::exchange(reports_, {});
 }
 
-std::vector<FarmFact> RankFarm::take_facts() { return std::exchange(facts_, {}); }
+std::vector<FarmFact> RankFarm::take_facts() {
+  return std::exchange(facts_, {});
+}
 
 void RankFarm::lose_power() {
   for (auto& [token, supervisor] : supervisors_) {
@@ -274,7 +275,7 @@ void RankFarm::fact(FarmFact::Kind kind, Token token, const Supervisor& supervis
   happened.attempt = supervisor.record.attempt;
   happened.member = supervisor.member;
   for (const scheduler::Member& member : supervisor.record.members) {
-    happened.ranks_of_job += static_cast<std::uint32_t>(member.gpus.size());
+    happened.ranks_of_job += member.rank_count();
   }
   happened.result = std::move(result);
   facts_.push_back(std::move(happened));

@@ -182,13 +182,14 @@ void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t
 /// What two builds that behave alike agree on: every event with its time, and how much was said and
 /// done for it.
 void print_hash(const SwarmResult& result, std::uint64_t seed) {
-  std::printf("seed %llu hash %016llx messages %llu bytes %llu steps %llu "
-              "launches %llu\n",
-              static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash),
-              static_cast<unsigned long long>(result.network.sent),
-              static_cast<unsigned long long>(result.network.bytes),
-              static_cast<unsigned long long>(result.steps),
-              static_cast<unsigned long long>(result.launches));
+  std::printf(
+      "seed %llu hash %016llx messages %llu bytes %llu steps %llu "
+      "launches %llu\n",
+      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash),
+      static_cast<unsigned long long>(result.network.sent),
+      static_cast<unsigned long long>(result.network.bytes),
+      static_cast<unsigned long long>(result.steps),
+      static_cast<unsigned long long>(result.launches));
 }
 
 int swarm(const Arguments& arguments) {

@@ -70,6 +70,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kGenerationReused:
     case SchedulerMutant::kReadFromFollower:
     case SchedulerMutant::kEvictInStorm:
+    case SchedulerMutant::kAmountsForgotten:
     case SchedulerMutant::kFenceWithoutSlots:
       return "usual";
   }

@@ -11,6 +11,7 @@
 #include "tests/sim/checkers.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/lost_quorum.h"
+#include "tests/sim/mixed_requests.h"
 #include "tests/sim/operators.h"
 
 namespace muster::sim {
@@ -34,7 +35,10 @@ constexpr Duration kRemovalTakes = std::chrono::seconds(15);
 class Swarm {
  public:
   explicit Swarm(const SwarmOptions& options)
-      : options_(options), rng_(options.seed ^ 0x5eedU), world_(world_options(options)) {
+      : options_(options),
+        rng_(options.seed ^ 0x5eedU),
+        requests_(options.seed ^ 0xa5cU),
+        world_(world_options(options)) {
     const Checkers checkers =
         LostQuorum::is_in(profile_) ? LostQuorum::add_checkers(world_) : add_checkers(world_);
     submits_ = checkers.submits == nullptr ? &submits_tried_ : checkers.submits;
@@ -158,6 +162,7 @@ class Swarm {
     } else if (kind == 3) {
       spec.time_limit = seconds(5, 20);
     }
+    ask_for_more(spec.request, requests_, profile_.requests);
     return spec;
   }
 
@@ -572,6 +577,7 @@ class Swarm {
   const SwarmProfile& profile_ = options_.profile;
   const Duration length_ = std::max(options_.length, profile_.length_min);
   Rng rng_;
+  Rng requests_;  ///< What jobs ask for: apart, so that a schedule of faults stays as it is.
   World world_;
   SubmitsKept submits_tried_;  ///< Of runs that do not ask whether they were kept.
   SubmitsKept* submits_ = nullptr;

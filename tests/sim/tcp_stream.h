@@ -30,10 +30,10 @@ struct StreamKey {
 };
 
 struct TcpStream {
-  std::uint32_t epoch = 0;                ///< Of the connection.
+  std::uint32_t epoch = 0;  ///< Of the connection.
   Instant unacknowledged_since;
   Duration resend_after = kResendMin;
-  std::deque<gossip::Received> waiting;   ///< Did not arrive yet, in order.
+  std::deque<gossip::Received> waiting;  ///< Did not arrive yet, in order.
 };
 
 }  // namespace muster::sim

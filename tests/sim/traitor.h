@@ -41,7 +41,7 @@ class Traitor {
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
   std::optional<Impostor> impostor_;  ///< Where the profile has its lies.
-  std::vector<crdt::RowOf> heard_;  ///< To be said again when it is over; at most kHeardMax.
+  std::vector<crdt::RowOf> heard_;    ///< To be said again when it is over; at most kHeardMax.
 };
 
 /// Nor does anybody obey an epoch that nobody began, or take the traitor for the leader.

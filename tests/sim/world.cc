@@ -29,8 +29,7 @@ HostId id_of(std::uint64_t seed, std::uint32_t host) {
 
 }  // namespace
 
-World::World(WorldOptions options)
-    : options_(options), rng_(options.seed), network_(rng_.fork()) {
+World::World(WorldOptions options) : options_(options), rng_(options.seed), network_(rng_.fork()) {
   for (std::uint32_t i = 0; i < options_.hosts; ++i) {
     const HostId id = i < options_.ids.size() ? options_.ids[i] : id_of(options_.seed, i);
     hosts_.push_back(std::make_unique<Host>(id, rng_.fork(), &signed_));
@@ -191,7 +190,9 @@ void World::on(const Thaw& event) {
   schedule(event.host);
 }
 
-void World::on(const Action& event) { event.run(); }
+void World::on(const Action& event) {
+  event.run();
+}
 
 // ---- the node and its surroundings ----
 
@@ -216,8 +217,8 @@ void World::drain(std::uint32_t index) {
   for (agent::Persist& persist : output.persists) {
     host.disk.submit(persist.id, persist.environment, std::move(persist.writes));
     if (persist.id != 0) {
-      host.disk_free = std::max(host.disk_free, now_) +
-                       rng_.between(host.fsync_min, host.fsync_max);
+      host.disk_free =
+          std::max(host.disk_free, now_) + rng_.between(host.fsync_min, host.fsync_max);
       queue_.push(host.disk_free, DiskDone{index, host.life, persist.id});
     }
   }
@@ -327,7 +328,9 @@ void World::say_as(std::uint32_t to, const gossip::Sender& sender, std::string b
                                              sender}});
 }
 
-const std::string& World::link_key(std::uint32_t host) const { return hosts_[host]->link_key; }
+const std::string& World::link_key(std::uint32_t host) const {
+  return hosts_[host]->link_key;
+}
 const std::map<std::string, HostId>& World::let_in(std::uint32_t host) const {
   return hosts_[host]->let_in;
 }
@@ -344,12 +347,13 @@ std::optional<HostId> World::owner_of_key(const std::string& key) const {
   return std::nullopt;
 }
 
-bool World::is_running(std::uint32_t host) const { return hosts_[host]->node != nullptr; }
+bool World::is_running(std::uint32_t host) const {
+  return hosts_[host]->node != nullptr;
+}
 
 bool World::are_all_awake() const {
-  return std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) {
-    return !host->is_frozen && host->node != nullptr;
-  });
+  return std::all_of(hosts_.begin(), hosts_.end(),
+                     [](const auto& host) { return !host->is_frozen && host->node != nullptr; });
 }
 
 std::uint64_t World::all_starts() const {
@@ -367,20 +371,36 @@ std::uint32_t World::leader() const {
   }
   return host;
 }
-std::uint32_t World::starts(std::uint32_t host) const { return hosts_[host]->life; }
-bool World::is_powered(std::uint32_t host) const { return hosts_[host]->is_powered; }
-bool World::is_frozen(std::uint32_t host) const { return hosts_[host]->is_frozen; }
+std::uint32_t World::starts(std::uint32_t host) const {
+  return hosts_[host]->life;
+}
+bool World::is_powered(std::uint32_t host) const {
+  return hosts_[host]->is_powered;
+}
+bool World::is_frozen(std::uint32_t host) const {
+  return hosts_[host]->is_frozen;
+}
 
 const agent::Node& World::node(std::uint32_t host) const {
   CHECK(is_running(host));
   return *hosts_[host]->node;
 }
 
-Instant World::thawed_at(std::uint32_t host) const { return hosts_[host]->thawed_at; }
-bool World::was_put_back(std::uint32_t host) const { return hosts_[host]->is_put_back; }
-const Disk& World::disk(std::uint32_t host) const { return hosts_[host]->disk; }
-const RankFarm& World::farm(std::uint32_t host) const { return hosts_[host]->farm; }
-HostId World::id(std::uint32_t host) const { return hosts_[host]->id; }
+Instant World::thawed_at(std::uint32_t host) const {
+  return hosts_[host]->thawed_at;
+}
+bool World::was_put_back(std::uint32_t host) const {
+  return hosts_[host]->is_put_back;
+}
+const Disk& World::disk(std::uint32_t host) const {
+  return hosts_[host]->disk;
+}
+const RankFarm& World::farm(std::uint32_t host) const {
+  return hosts_[host]->farm;
+}
+HostId World::id(std::uint32_t host) const {
+  return hosts_[host]->id;
+}
 
 std::optional<std::uint32_t> World::find(HostId wanted) const {
   for (std::uint32_t i = 0; i < hosts_.size(); ++i) {

@@ -48,19 +48,19 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   int bootstrap_expect = 3;
   std::uint32_t gpus_per_host = 8;
-  std::uint32_t racks = 0;            ///< 0 = no rack is known.
+  std::uint32_t racks = 0;  ///< 0 = no rack is known.
   std::size_t relays_from_hosts = agent::NodeOptions().relays_from_hosts;
-  std::int64_t drift_ppm_max = 0;     ///< Each host's clock runs this much too fast or too slow.
+  std::int64_t drift_ppm_max = 0;  ///< Each host's clock runs this much too fast or too slow.
   Duration fsync_min = std::chrono::microseconds(100);
   Duration fsync_max = std::chrono::milliseconds(2);
   Duration start_spread = std::chrono::seconds(1);  ///< Agents start within this.
   std::uint64_t compact_entries = 150;  ///< Low, so that snapshots are made and installed.
-  bool trace = false;                 ///< Print every event as it happens.
-  std::uint32_t invariant_stride = 1; ///< check_invariants() after every n-th step of a host.
-  bool check_messages = false;        ///< Checkers are shown messages, too.
-  bool stop_at_violation = false;     ///< Nothing more happens once a checker has spoken.
-  std::vector<HostId> ids;            ///< Empty = made of the seed.
-  bool last_may_vote = true;          ///< The last host; the others always may.
+  bool trace = false;                   ///< Print every event as it happens.
+  std::uint32_t invariant_stride = 1;   ///< check_invariants() after every n-th step of a host.
+  bool check_messages = false;          ///< Checkers are shown messages, too.
+  bool stop_at_violation = false;       ///< Nothing more happens once a checker has spoken.
+  std::vector<HostId> ids;              ///< Empty = made of the seed.
+  bool last_may_vote = true;            ///< The last host; the others always may.
   /// Links behave as TCP's connections do (tcp_stream.h), instead of losing what is lost for good.
   /// Then nothing is doubled nor overtaken: those faults are not TCP's.
   bool tcp_links = false;

@@ -15,8 +15,24 @@ namespace {
 /// Of one agent in a run. What starts so often would never do anything else.
 constexpr std::uint32_t kStartsMax = 1000;
 constexpr std::uint32_t kSeedsMax = 5;
+/// Of every host; eight GPUs share them.
+constexpr std::uint32_t kHostCpus = 16;
 /// How soon after it thawed a host starts an agent that was to start meanwhile.
 constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
+
+/// What the host has: GPUs in two islands, and a label on every second one.
+void equip(agent::NodeOptions& options, std::uint32_t index, std::uint32_t gpus) {
+  options.capacity.gpu_type = "H100";
+  options.capacity.cpus = kHostCpus;
+  options.capacity.memory_mb = kHostCpus << 12;
+  if (index % 2 == 1) {
+    options.traits.labels = {"odd"};
+  }
+  for (std::uint32_t i = 0; i < gpus; ++i) {
+    options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
+    options.traits.islands.push_back(2 * i / gpus);
+  }
+}
 
 }  // namespace
 
@@ -85,10 +101,7 @@ void World::start_agent(std::uint32_t index) {
   host.tickets.clear();
   options.compact_entries = options_.compact_entries;
   options.unix_ms = unix_ms(index);
-  options.capacity.gpu_type = "H100";
-  for (std::uint32_t i = 0; i < options_.gpus_per_host; ++i) {
-    options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
-  }
+  equip(options, index, options_.gpus_per_host);
   agent::Recovered recovered;
   const agent::StartRecord start =
       agent::next_start(host.disk.read(crdt::Environment::kId), StartId(rng_.next()));

@@ -65,7 +65,7 @@ struct World::Host {
   Disk disk;
   RankFarm farm;
   std::unique_ptr<agent::Node> node;
-  std::uint32_t life = 0;  ///< Starts of the agent: inputs of an earlier one are dropped.
+  std::uint32_t life = 0;            ///< Starts of the agent: inputs of an earlier one are dropped.
   std::uint32_t listening_life = 0;  ///< Of its sockets: connections to earlier ones are dead.
   std::uint64_t boots = 1;
   bool is_powered = true;
@@ -73,14 +73,14 @@ struct World::Host {
   Instant frozen_at;
   Instant thawed_at{};
   std::optional<Disk> image;
-  std::map<std::string, HostId> let_in;  ///< By link key, as its agent said.
+  std::map<std::string, HostId> let_in;             ///< By link key, as its agent said.
   std::set<std::string> tickets{};                  ///< Whose holders are let in to say Join.
   std::map<std::uint32_t, Instant> ticket_links{};  ///< Of a newcomer: to whom, since when.
   std::optional<agent::Credentials> papers{};       ///< Of one that came in later.
   std::vector<gossip::Endpoint> seeds{};            ///< The same.
   HostCost cost{};
-  Instant hands_free{};                  ///< When its thread for handshakes has no more to do.
-  std::set<HostId> shut_out;             ///< Let in once; not dialled any more, either.
+  Instant hands_free{};       ///< When its thread for handshakes has no more to do.
+  std::set<HostId> shut_out;  ///< Let in once; not dialled any more, either.
   std::unique_ptr<crdt::RowChecker> rows_checker{};
   bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;

@@ -14,8 +14,8 @@ namespace {
 constexpr Duration kDialTimeout = std::chrono::milliseconds(1500);
 
 gossip::Route route_of(std::uint32_t from, gossip::Channel channel, std::uint32_t epoch) {
-  return gossip::Route((std::uint64_t{from} + 1) << 33 |
-                       static_cast<std::uint64_t>(channel) << 32 | epoch);
+  return gossip::Route((std::uint64_t{from} + 1) << 33 | static_cast<std::uint64_t>(channel) << 32 |
+                       epoch);
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ std::optional<std::pair<std::uint32_t, gossip::Channel>> World::resolve(
   if (index >= hosts_.size()) {
     return std::nullopt;
   }
-  return std::pair(index, endpoint.port == kBulkPort ? gossip::Channel::kBulk
-                                                     : gossip::Channel::kControl);
+  return std::pair(index,
+                   endpoint.port == kBulkPort ? gossip::Channel::kBulk : gossip::Channel::kControl);
 }
 
 bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& wanted) {

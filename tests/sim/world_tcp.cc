@@ -16,8 +16,7 @@ bool World::is_same_process(const StreamKey& key, const Link& via) const {
 
 /// What leaves the sender now reaches the receiver.
 bool World::carries(const StreamKey& key) {
-  return hosts_[key.receiver()]->is_powered &&
-         network_.carries(key.sender(), key.receiver());
+  return hosts_[key.receiver()]->is_powered && network_.carries(key.sender(), key.receiver());
 }
 
 void World::hand_over(const StreamKey& key, Link& via, gossip::Received message) {
@@ -61,9 +60,9 @@ void World::send_over_tcp(const StreamKey& key, Link& via, gossip::Received mess
 }
 
 void World::lose_link(const StreamKey& key, Link& via, bool timed_out) {
-  queue_.push(now_ + (timed_out ? Duration(0) : network_.one_way() + network_.one_way()),
-              LinkLost{key.from, key.to, key.channel, via.epoch, hosts_[key.from]->life,
-                       timed_out});
+  queue_.push(
+      now_ + (timed_out ? Duration(0) : network_.one_way() + network_.one_way()),
+      LinkLost{key.from, key.to, key.channel, via.epoch, hosts_[key.from]->life, timed_out});
 }
 
 void World::on(const Resend& event) {

@@ -128,11 +128,14 @@ inline agent::WhyInfo sample_why() {
   why.wanted = 16;
   why.free = 6;
   why.lacking = 10;
-  why.holders = {{JobId(12), "eval", 8, {"a"}}, {JobId(13), "llama", 8, {"b", "c"}}};
+  why.holders = {{JobId(12), "eval", 8, {"a"}, 96'000}, {JobId(13), "llama", 8, {"b", "c"}, 500}};
   why.would_start = {JobId(12)};
   why.fits_now = 6;
   why.left_out = {"d"};
   why.withheld = {{"host suspect", 8}, {"quarantined", 2}};
+  why.open_hosts = 1;
+  why.filters = {{"too few GPUs free", 3}, {"host unreachable", 1}};
+  why.largest = {{"island", 4}, {"any", 6}};
   return why;
 }
 

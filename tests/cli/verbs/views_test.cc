@@ -397,14 +397,16 @@ TEST(Why, Text) {
   world.answers(answer_with(sample_why()));
   EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
 gpus     16 wanted, 6 free, 10 lacking
+hosts    1 could hold some of it, 3 too few GPUs free, 1 host unreachable
+largest  4 in one island, 6 at all
 withheld 8 (host suspect), 2 (quarantined)
 left out d: refused it, or late
 starts   now, if job 12 ended
 fits     with 6 GPUs it would start now
 
-HOLDER  NAME   GPUS  HOSTS
-    12  eval      8  a
-    13  llama     8  b,c
+HOLDER  NAME   GPUS  CPUS  HOSTS
+    12  eval      8    96  a
+    13  llama     8   0.5  b,c
 )");
 }
 
@@ -413,7 +415,7 @@ TEST(Why, HoldersThatAreNotListedAreCounted) {
   why.holders_more = 9'999;
   FakeWorld world;
   world.answers(answer_with(why));
-  EXPECT_NE(world.output_of({"why", "18"}).find("b,c\nand 9999 more, none with more GPUs\n"),
+  EXPECT_NE(world.output_of({"why", "18"}).find("b,c\nand 9999 more, none with"),
             std::string::npos);
 }
 
@@ -423,11 +425,14 @@ TEST(Why, Json) {
   EXPECT_EQ(world.output_of({"why", "18", "--json"}),
             R"({"job":18,"state":"queued","headline":"16 x H100 are wanted and 6 are free",)"
             R"("wanted":16,"free":6,"lacking":10,"ahead":[],)"
-            R"("holders":[{"job":12,"name":"eval","gpus":8,"hosts":["a"]},)"
-            R"({"job":13,"name":"llama","gpus":8,"hosts":["b","c"]}],)"
+            R"("holders":[{"job":12,"name":"eval","gpus":8,"cpu_thousandths":96000,"hosts":["a"]},)"
+            R"({"job":13,"name":"llama","gpus":8,"cpu_thousandths":500,"hosts":["b","c"]}],)"
             R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
             R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
-            R"("awaits_hosts":false,"holders_more":0,)"
+            R"("awaits_hosts":false,"holders_more":0,"has_gpus":true,"open_hosts":1,)"
+            R"("filters":[{"reason":"too few GPUs free","hosts":3},)"
+            R"({"reason":"host unreachable","hosts":1}],"largest":[{"level":"island","units":4},)"
+            R"({"level":"any","units":6}],"would_fit_with":[],)"
             R"("storm":{"mode":"normal","since_ms":0,"reason":""},"answered_by":"a","age_ms":0})"
             "\n");
 }
@@ -441,6 +446,8 @@ TEST(Why, BehindOthersNothingWouldStartItNow) {
   world.answers(answer_with(why));
   EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
 gpus     16 wanted, 6 free, 10 lacking
+hosts    1 could hold some of it, 3 too few GPUs free, 1 host unreachable
+largest  4 in one island, 6 at all
 withheld 8 (host suspect), 2 (quarantined)
 left out d: refused it, or late
 ahead    jobs 15, 16 and 28 more
@@ -450,10 +457,8 @@ turn     it is tried once the 30 jobs ahead of it have started
   why.ahead = {JobId(15)};
   FakeWorld older;
   older.answers(answer_with(why));
-  EXPECT_NE(
-      older.output_of({"why", "18"})
-          .find("ahead    job 15\nturn     it is tried once the job ahead of it has started\n"),
-      std::string::npos);
+  const std::string turn = "turn     it is tried once the job ahead of it has started\n";
+  EXPECT_NE(older.output_of({"why", "18"}).find("ahead    job 15\n" + turn), std::string::npos);
 }
 
 TEST(Why, AJobThatTheNodeHasNotHeardOfIsAskedOfTheLeader) {

@@ -217,36 +217,6 @@ TEST(Why, NamesTheSmallestChange) {
   EXPECT_GT(explained, kClusters / 10) << "the clusters say too little";
 }
 
-TEST(Why, CoverIsSmallestByCountThenSum) {
-  Rng rng(5);
-  for (int round = 0; round < 500; ++round) {
-    std::vector<std::uint32_t> sizes(rng.below(9));
-    for (std::uint32_t& size : sizes) {
-      size = static_cast<std::uint32_t>(rng.below(9));
-    }
-    const auto need = static_cast<std::uint32_t>(1 + rng.below(30));
-    std::pair<std::size_t, std::uint32_t> best{SIZE_MAX, 0};
-    for (std::uint32_t subset = 0; subset < 1U << sizes.size(); ++subset) {
-      std::uint32_t sum = 0;
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        sum += (subset >> i & 1) != 0 ? sizes[i] : 0;
-      }
-      if (sum >= need) {
-        best = std::min(best, {static_cast<std::size_t>(std::popcount(subset)), sum});
-      }
-    }
-    const std::vector<std::size_t> cover = smallest_cover(sizes, need);
-    std::uint32_t sum = 0;
-    for (const std::size_t i : cover) {
-      sum += sizes[i];
-    }
-    ASSERT_EQ(cover.empty(), best.first == SIZE_MAX);
-    if (!cover.empty()) {
-      EXPECT_EQ(std::pair(cover.size(), sum), best);
-    }
-  }
-}
-
 TEST(Placement, WhatCouldEverBeCountsEveryHostThatHasNotLeft) {
   Log log;
   Shape any;

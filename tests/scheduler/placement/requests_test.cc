@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "gossip/base/rng.h"
 #include "scheduler/placement/capacity.h"
+#include "scheduler/placement/explain.h"
 #include "scheduler/placement/impossible.h"
 #include "tests/scheduler/leader/cluster.h"
 
@@ -223,6 +226,118 @@ TEST(Requests, WhatIsPlacedIsAsItWasAskedForAndTheLogTakesIt) {
   EXPECT_GT(placed, kFleets * 5) << "the fleets hold too little";
 }
 
+/// What is left of the state when these jobs ended.
+State without(const State& state, const std::set<JobId>& ended) {
+  State copy = State::decode(state.encode()).value();
+  LogIndex index = copy.applied();
+  for (const Token& token : std::set<Token>(copy.live())) {
+    if (ended.contains(copy.attempt(token)->job)) {
+      index = index.next();
+      copy.apply(index, entry::Abort{token, Cause::kCancelled, HostId()});
+    }
+  }
+  return copy;
+}
+
+bool fits(const State& state, const Job& job) {
+  return Capacity(state).place(state, job).has_value();
+}
+
+/// The fewest jobs whose end makes it fit, over all sets of them; 0 = none does.
+std::size_t fewest_ends(const State& state, const Job& job) {
+  std::set<JobId> all;
+  for (const Token& token : state.live()) {
+    all.insert(state.attempt(token)->job);
+  }
+  const std::vector<JobId> jobs(all.begin(), all.end());
+  std::size_t fewest = 0;
+  for (std::uint32_t set = 1; set < std::uint32_t{1} << jobs.size(); ++set) {
+    const auto count = static_cast<std::size_t>(std::popcount(set));
+    if (fewest != 0 && count >= fewest) {
+      continue;
+    }
+    std::set<JobId> ended;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if ((set >> i & 1) != 0) {
+        ended.insert(jobs[i]);
+      }
+    }
+    fewest = fits(without(state, ended), job) ? count : fewest;
+  }
+  return fewest;
+}
+
+constexpr std::uint32_t kUnitsByHand = 40;
+
+/// How many units would fit, asked one number after the other; at most kUnitsByHand.
+std::uint32_t largest_by_hand(const State& state, Job job) {
+  Request& request = job.spec.request;
+  const std::uint32_t step = std::max(1U, request.units_per_host());
+  std::uint32_t largest = 0;
+  for (std::uint32_t units = step; units <= kUnitsByHand; units += step) {
+    (request.gpus != 0 ? request.gpus : request.ranks) = units;
+    largest = fits(state, job) ? units : largest;
+  }
+  return largest;
+}
+
+/// Ranks that ask for no CPU and no memory fit without end.
+std::uint32_t bounded(std::uint32_t units, const Job& job) {
+  const std::uint32_t step = std::max(1U, job.spec.request.units_per_host());
+  return std::min(units, kUnitsByHand / step * step);
+}
+
+void expect_why_is_right(const State& state, Capacity& capacity, JobId id) {
+  const Job& job = *state.job(id);
+  const Why answer = *why(state, capacity, id);
+  EXPECT_EQ(answer.fits_now, fits(state, job));
+  EXPECT_EQ(bounded(answer.largest_now, job), largest_by_hand(state, job));
+  std::uint32_t hosts = answer.open_hosts;
+  for (const Filtered& filtered : answer.filtered) {
+    hosts += filtered.hosts;
+  }
+  EXPECT_EQ(hosts, state.hosts().size());
+  std::uint32_t open = 0;
+  for (const auto& [host, record] : state.hosts()) {
+    const auto& named = job.spec.request.hosts;
+    Job alone = job;
+    Request& request = alone.spec.request;
+    (request.gpus != 0 ? request.gpus : request.ranks) = std::max(1U, request.units_per_host());
+    request.hosts = {record.name};
+    const bool is_named = named.empty() || std::count(named.begin(), named.end(), record.name) == 1;
+    open += is_named && fits(state, alone) ? 1 : 0;
+  }
+  EXPECT_EQ(answer.open_hosts, open);
+  for (const auto& [pack, units] : answer.largest) {
+    Job packed = job;
+    packed.spec.request.pack = pack;
+    packed.is_relaxed = false;
+    EXPECT_EQ(bounded(units, job), largest_by_hand(state, packed)) << text_of(pack);
+  }
+  EXPECT_EQ(answer.smallest_end.size(), answer.fits_now ? 0 : fewest_ends(state, job));
+  const std::set<JobId> ended(answer.smallest_end.begin(), answer.smallest_end.end());
+  EXPECT_TRUE(ended.empty() || fits(without(state, ended), job));
+  EXPECT_FALSE(answer.text().empty());
+}
+
+TEST(Why, SaysWhatBruteForceSays) {
+  const char* wanted = std::getenv("MUSTER_WHY_STATES");
+  const int states = wanted == nullptr ? 300 : std::atoi(wanted);
+  int asked = 0;
+  for (std::uint64_t seed = 1; asked < states && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomFleet fleet(seed + 1'000'000);
+    for (int i = 0; i < kSteps && !::testing::Test::HasFailure(); ++i) {
+      fleet.change();
+      const State& state = fleet.log.state;
+      if (i % 10 == 9 && !state.queue().empty() && state.live().size() <= 6) {
+        ++asked;
+        expect_why_is_right(state, fleet.capacity, std::prev(state.queue().end())->job);
+      }
+    }
+  }
+}
+
 TEST(Requests, AGpuTakesItsShareOfTheHost) {
   Fleet fleet;
   fleet.apply(machine(1, 4, 10, 4000));
@@ -310,6 +425,8 @@ TEST(Requests, WhatCanNeverBeIsSaidWithTheReason) {
   request = Request{.gpus = 16};
   request.pack = Pack::kRack;
   says(request, "16 GPUs in one rack, and the largest has 8 GPUs; --pack any would be possible");
+  request.pack_wait = 1min;
+  EXPECT_EQ(fleet.why_not(request), "") << "it is relaxed some day";
   request = Request{.gpus = 32, .gpus_per_host = 16};
   says(request, "16 GPUs of a host, and the largest has 8 for it");
   request = Request{.gpus = 8, .cpus = 9000};

@@ -1,0 +1,44 @@
+#include "tests/sim/mixed_requests.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace muster::sim {
+
+void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance) {
+  if (!rng.chance(chance)) {
+    return;
+  }
+  const auto few = [&rng](std::uint64_t most) {
+    return static_cast<std::uint32_t>(1 + rng.below(most));
+  };
+  switch (rng.below(6)) {
+    case 0:
+      request.ranks = few(8);
+      request.gpus = 0;
+      break;
+    case 1:
+      request.gpus_per_host = few(4);
+      request.gpus = request.gpus_per_host * few(3);
+      request.ranks_per_host = rng.below(2) == 0 ? 1 : 0;
+      break;
+    case 2:
+      request.cpus = few(4) * 1'000;
+      request.gpus = std::min(request.gpus, few(8));
+      break;
+    case 3:
+      request.labels = {"odd"};
+      request.gpus = std::min(request.gpus, few(8));
+      break;
+    case 4:
+      request.pack = rng.below(2) == 0 ? scheduler::Pack::kIsland : scheduler::Pack::kHost;
+      request.gpus = few(4);
+      break;
+    default:
+      request.pack = scheduler::Pack::kRack;
+      request.pack_wait = std::chrono::seconds(few(10));
+      break;
+  }
+}
+
+}  // namespace muster::sim

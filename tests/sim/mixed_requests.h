@@ -1,0 +1,13 @@
+#pragma once
+// What jobs ask for beside a number of GPUs, drawn.
+
+#include "gossip/base/rng.h"
+#include "scheduler/protocol/request.h"
+
+namespace muster::sim {
+
+/// Of the kinds that a user may mix, with this chance in millionths; what five simulated hosts
+/// could not hold is left out.
+void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance);
+
+}  // namespace muster::sim
