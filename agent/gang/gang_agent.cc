@@ -93,9 +93,11 @@ std::vector<std::string> GangAgent::offered_gpus() const {
   return offer().gpus;
 }
 
-/// What of the inventory may be given away: GPUs whose fence is known, each with its island.
+/// What of the inventory may be given away: GPUs whose fence is known, each with its island, and
+/// CPUs once that of ranks without GPUs is.
 Inventory GangAgent::offer() const {
   Inventory offered = inventory_;
+  offered.cpus = fence_.knows(kNoGpu) ? offered.cpus : 0;
   offered.gpus.clear();
   offered.traits.islands.clear();
   for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
@@ -344,7 +346,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
 }
 
 void GangAgent::accept(Instant now, scheduler::Assign assign, const scheduler::Member& member) {
-  grants_.revoke_older(assign.token, member, now, out_);
+  grants_.revoke_older(assign, member, now, out_);
   crdt::WriteBatch batch;
   for (const scheduler::GpuSlot& place : fenced_places(member)) {
     fence_.raise(place, assign.token, batch);

@@ -19,7 +19,7 @@ std::uint64_t GangOutbox::persist(crdt::WriteBatch batch) {
 }
 
 void GangOutbox::emit(Severity severity, std::string_view name, Token token,
-                  const std::string& detail) {
+                      const std::string& detail) {
   Event event{severity, name, {}};
   if (!token.is_none()) {
     event.fields.emplace_back("token", token.text());

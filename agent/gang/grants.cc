@@ -102,7 +102,7 @@ void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& o
   const Token token = assign.token;
   const Duration hold = assign.hold;
   Grant grant;
-  grant.record = {token,       GrantState::kReady,        assign.job, assign.attempt,
+  grant.record = {token,       GrantState::kReady,    assign.job, assign.attempt,
                   assign.spec, assign.members.list(), hold,       {}};
   const auto [it, is_new] = grants_.emplace(token, std::move(grant));
   CHECK(is_new);
@@ -122,14 +122,22 @@ void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {
   }
 }
 
+/// An older grant that has to end first: one on its GPUs; of shares without GPUs that of the same
+/// job.
+bool Grants::hinders(const Grant& older, JobId job, const scheduler::Member& member) const {
+  const std::vector<scheduler::GpuSlot>& places = member_of(older).gpus;
+  return overlaps(places, member.gpus) ||
+         (places.empty() && member.gpus.empty() && older.record.job == job);
+}
+
 /// The log gave the place away, so an older record that is ABORTED already has nothing left to
 /// answer.
-void Grants::revoke_older(Token newer, const scheduler::Member& member, Instant now,
-                          GangOutbox& out) {
+void Grants::revoke_older(const scheduler::Assign& newer, const scheduler::Member& member,
+                          Instant now, GangOutbox& out) {
   crdt::WriteBatch forgotten;
-  for (auto it = grants_.begin(); it != grants_.end() && it->first < newer;) {
+  for (auto it = grants_.begin(); it != grants_.end() && it->first < newer.token;) {
     Grant& older = it->second;
-    const bool is_in_the_way = overlaps(member_of(older).gpus, member.gpus);
+    const bool is_in_the_way = hinders(older, newer.job, member);
     if (is_in_the_way && older.state() == GrantState::kAborted) {
       forgotten.push_back({key_of_grant(it->first), std::nullopt});
       it = grants_.erase(it);
@@ -454,7 +462,7 @@ Grants::Way Grants::way_for(const Grant& grant) const {
     if (token >= grant.record.token) {
       break;
     }
-    if (!other.has_ranks() || !overlaps(member_of(other).gpus, member_of(grant).gpus)) {
+    if (!other.has_ranks() || !hinders(other, grant.record.job, member_of(grant))) {
       continue;
     }
     if (other.is_stuck) {

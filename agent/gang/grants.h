@@ -56,7 +56,8 @@ class Grants {
   /// The stored answer. A repeated Assign does not restart the hold.
   void on_repeated_assign(const Grant& grant, GangOutbox& out);
   /// Stops whatever was granted the same place under a lower token than `newer`.
-  void revoke_older(Token newer, const scheduler::Member& member, Instant now, GangOutbox& out);
+  void revoke_older(const scheduler::Assign& newer, const scheduler::Member& member, Instant now,
+                    GangOutbox& out);
   void on_start(Instant now, Grant& grant, const scheduler::Start& start, GangOutbox& out);
   void on_stop(Instant now, Grant& grant, const scheduler::Stop& stop, GangOutbox& out);
   /// The log is over with it: it is forgotten, as soon as no ranks are left.
@@ -102,6 +103,7 @@ class Grants {
   void check_invariants(const Fence& fence) const;
 
  private:
+  bool hinders(const Grant& older, JobId job, const scheduler::Member& member) const;
   enum class Way { kFree, kBlocked, kStuck };
 
   void tick_one(Instant now, Grant& grant, GangOutbox& out);

@@ -137,7 +137,8 @@ void RequestOptions::describe(Options& options) {
   options.value(
       "--pack", [this](const std::string& text) { return accept_pack(text); },
       "How close the gang must be: island (of each host GPUs that share a switch), host, rack, "
-      "spine or any; with @10m it is taken without after ten minutes in the queue (default any: "
+      "spine or any; with @10m it is taken without once the submit is ten minutes old (default "
+      "any: "
       "as close as it can be)",
       "LEVEL[@WAIT]");
 }
@@ -206,13 +207,17 @@ Status RequestOptions::add_names(std::vector<std::string>& names, const std::str
 }
 
 /// An amount of a rank is shared by its GPUs.
-Result<std::uint64_t> RequestOptions::per_unit(const Amount& amount,
-                                               const std::string& option) const {
+Result<std::uint64_t> RequestOptions::per_unit(const Amount& amount, const std::string& option,
+                                               bool is_rounded_up) const {
   if (amount.is_per_gpu && gpus_ == 0) {
     return invalid(option + ": a job without GPUs has none to give it to: leave out /gpu");
   }
   const bool is_shared = !amount.is_per_gpu && gpus_ != 0 && ranks_per_host_ != 0;
-  return is_shared ? amount.value * ranks_per_host_ / gpus_ : amount.value;
+  if (!is_shared) {
+    return amount.value;
+  }
+  const std::uint64_t all = amount.value * ranks_per_host_;
+  return is_rounded_up ? (all + gpus_ - 1) / gpus_ : all / gpus_;
 }
 
 Result<Request> RequestOptions::request() const {
@@ -240,14 +245,14 @@ Result<Request> RequestOptions::request() const {
   request.ranks = static_cast<std::uint32_t>(ranks_);
   request.ranks_per_host = static_cast<std::uint32_t>(ranks_per_host_);
   if (cpus_.is_given) {
-    const Result<std::uint64_t> cpus = per_unit(cpus_, "--cpus");
+    const Result<std::uint64_t> cpus = per_unit(cpus_, "--cpus", false);
     if (!cpus) {
       return cpus.error();
     }
     request.cpus = static_cast<std::uint32_t>(*cpus);
   }
   if (memory_mb_.is_given) {
-    const Result<std::uint64_t> memory_mb = per_unit(memory_mb_, "--mem");
+    const Result<std::uint64_t> memory_mb = per_unit(memory_mb_, "--mem", true);
     if (!memory_mb) {
       return memory_mb.error();
     }

@@ -25,7 +25,9 @@ class RequestOptions {
   Status accept_gpus(const std::string& text);
   Status accept_pack(const std::string& text);
   Status add_names(std::vector<std::string>& names, const std::string& text, bool are_labels);
-  Result<std::uint64_t> per_unit(const Amount& amount, const std::string& option) const;
+  /// CPUs are rounded down, so that those of a whole host fit it; thousandths are lost.
+  Result<std::uint64_t> per_unit(const Amount& amount, const std::string& option,
+                                 bool is_rounded_up) const;
 
   std::uint64_t hosts_ = 0;  ///< Of HOSTSxGPUS; 0 = as they fit.
   std::uint64_t gpus_ = 1;   ///< Of each of those hosts, else of all.

@@ -298,8 +298,8 @@ void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {
 bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
                          const Job& job) const {
   const HostRecord* host = turn.state.host(gone);
-  if (host == nullptr) {
-    return false;
+  if (host == nullptr || shape_of(job).pack != Pack::kAny) {
+    return false;  // What is free elsewhere need not be close to what it holds.
   }
   std::size_t count = turn.capacity.free_for(job, host->gpu_type, std::span(&gone, 1));
   for (const MemberRecord& record : attempt.members) {

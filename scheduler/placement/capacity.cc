@@ -117,7 +117,7 @@ void Capacity::on_changed(const State& state, const HostId& host) {
   const HostNumber number = this->number(host);
   const RackName rack{record->traits.spine, record->traits.rack};
   for (CapacityIndex* index : {&free_, &live_, &ever_}) {
-    index->seat(number, rack);
+    is_other_ = index->seat(number, rack) || is_other_;
   }
   name(number, *record);
   std::set<HostNumber> others = offers_.sharers(number);
@@ -176,6 +176,7 @@ void Capacity::name(HostNumber number, const HostRecord& record) {
   }
   names_.resize(std::max<std::size_t>(names_.size(), index_of(number) + 1));
   names_[index_of(number)] = record.name;
+  is_other_ = true;
   for (const std::string& text : names) {
     named_[text].insert(number);
   }
@@ -245,13 +246,18 @@ std::optional<HostSpace> Capacity::free_space(const State& state, HostNumber num
     const Attempt* attempt = state.attempt(token);
     const MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(id);
     if (member != nullptr && member->end == MemberEnd::kNone) {
+      --held.grants;
       held.cpus -= member->member.cpus;
       held.memory_mb -= member->member.memory_mb;
     }
   }
   if (const auto asked = asked_amounts_.find(id); asked != asked_amounts_.end()) {
+    held.grants += asked->second.grants;
     held.cpus += asked->second.cpus;
     held.memory_mb += asked->second.memory_mb;
+  }
+  if (held.grants >= kHostGrantsMax) {
+    return std::nullopt;
   }
   space.cpus = static_cast<std::uint32_t>(left_of(std::uint64_t{record.cpus} * kOneCpu, held.cpus));
   space.memory_mb = left_of(record.memory_mb, held.memory_mb);
@@ -301,6 +307,7 @@ void Capacity::ask(const State& state, JobId job, std::vector<Member> members) {
       asked_gpus_.insert(gpu.uuid);
     }
     HeldAmounts& amounts = asked_amounts_[member.host];
+    ++amounts.grants;
     amounts.cpus += member.cpus;
     amounts.memory_mb += member.memory_mb;
   }
@@ -318,9 +325,8 @@ void Capacity::settle(const State& state, JobId job) {
       asked_gpus_.erase(gpu.uuid);
     }
     const auto amounts = asked_amounts_.find(member.host);
-    if (amounts == asked_amounts_.end()) {
-      continue;  // Nothing but GPUs was asked for there.
-    }
+    CHECK(amounts != asked_amounts_.end());
+    --amounts->second.grants;
     amounts->second.cpus -= member.cpus;
     amounts->second.memory_mb -= member.memory_mb;
     if (amounts->second == HeldAmounts()) {

@@ -6,7 +6,7 @@
 
 namespace muster::scheduler {
 
-void CapacityIndex::seat(HostNumber number, const RackName& rack) {
+bool CapacityIndex::seat(HostNumber number, const RackName& rack) {
   const std::uint32_t index = index_of(number);
   CHECK(index <= hosts_.size());
   if (index == hosts_.size()) {
@@ -16,7 +16,9 @@ void CapacityIndex::seat(HostNumber number, const RackName& rack) {
   } else if (hosts_[index].rack != rack) {
     hosts_[index].rack = rack;
     is_laid_out_ = false;
+    return true;
   }
+  return false;
 }
 
 void CapacityIndex::set(HostNumber number, const HostSpace& space) {

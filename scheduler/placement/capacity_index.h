@@ -48,7 +48,8 @@ class CapacityIndex {
   KindNumber kind(const HostKind& kind) { return kinds_.number_of(kind); }
   /// The host stands in that rack. Hosts are numbered by who calls, from 0, without
   /// gaps; a new one is hidden.
-  void seat(HostNumber host, const RackName& rack);
+  /// True: it stood in another one.
+  bool seat(HostNumber host, const RackName& rack);
   /// What is free on the host from here on; `space.kind` by kind(). A host without anything free is
   /// told as well. Precondition of this and of hide(): it has its seat.
   void set(HostNumber host, const HostSpace& space);

@@ -193,7 +193,7 @@ bool PendingIndex::is_right(const State& state) const {
     const Job* job = state.job(id);
     if (job == nullptr || job->state != JobState::kQueued ||
         known.place != QueueKey{job->priority, id} ||
-        rings_[known.ring].key->first != shape_of(job->spec)) {
+        rings_[known.ring].key->first != shape_of(*job)) {
       return false;
     }
     shown += rings_[known.ring].waiting.contains(known.place) ? 1 : 0;

@@ -16,10 +16,10 @@ bool contains_any(const std::vector<std::string>& all, const std::vector<std::st
   });
 }
 
-/// Units that the GPUs alone hold.
-std::uint64_t gpu_units(const Shape& shape, const HostSpace& space) {
+/// Units that the GPUs alone hold. A host that offers no CPUs holds no ranks without GPUs.
+std::uint64_t gpu_units(const Shape& shape, const HostKind& kind, const HostSpace& space) {
   if (shape.share == 0) {
-    return std::min(shape.units, kHostUnitsMax);
+    return kind.cpus_a_rank == 0 ? 0 : std::min(shape.units, kHostUnitsMax);
   }
   if (shape.share == kWholeGpu) {
     return shape.pack == Pack::kIsland ? space.islands.front() : space.free_gpus();
@@ -85,7 +85,7 @@ std::uint64_t memory_of_unit(const Shape& shape, const HostKind& kind) {
 }
 
 std::uint32_t units_in(const Shape& shape, const HostKind& kind, const HostSpace& space) {
-  std::uint64_t units = std::min<std::uint64_t>(gpu_units(shape, space), shape.units);
+  std::uint64_t units = std::min<std::uint64_t>(gpu_units(shape, kind, space), shape.units);
   if (const std::uint32_t cpus = cpus_of_unit(shape, kind); cpus != 0) {
     units = std::min<std::uint64_t>(units, space.cpus / cpus);
   }

@@ -7,7 +7,8 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kLabelsMax = 64;  ///< Of one host.
+inline constexpr std::size_t kLabelsMax = 64;        ///< Of one host.
+inline constexpr std::uint32_t kHostIslandsMax = 8;  ///< Their numbers are below it.
 
 struct HostTraits {
   /// Of each GPU, in their order, the island it is in, from 0: GPUs that reach each other without

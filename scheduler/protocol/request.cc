@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 
 namespace muster::scheduler {
@@ -28,6 +29,10 @@ Status check_counts(const Request& request) {
   }
   if (request.gpus != 0 && request.ranks_per_host != 0 && request.gpus_per_host == 0) {
     return invalid("ranks for each host need GPUs for each host");
+  }
+  if (request.gpus != 0 && request.ranks_per_host != 0 &&
+      std::uint64_t{units / request.gpus_per_host} * request.ranks_per_host > kGangUnitsMax) {
+    return invalid("more than " + std::to_string(kGangUnitsMax) + " ranks");
   }
   if (request.pack == Pack::kHost && request.units_per_host() != 0 &&
       units != request.units_per_host()) {
@@ -69,6 +74,12 @@ Status validate(const Request& request) {
         std::pair(&request.not_hosts, "hosts")}) {
     if (const Status status = check_names(*names, what); !status) {
       return status;
+    }
+  }
+  for (const auto* names :
+       {&request.labels, &request.not_labels, &request.hosts, &request.not_hosts}) {
+    if (std::adjacent_find(names->begin(), names->end(), std::greater_equal<>()) != names->end()) {
+      return invalid("labels and hosts are named in order, each once");
     }
   }
   return ok();

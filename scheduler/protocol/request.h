@@ -51,7 +51,7 @@ struct Request {
   std::vector<std::string> hosts{};       ///< Only on these, by name or id; sorted; empty = any.
   std::vector<std::string> not_hosts{};   ///< Not on these; sorted.
   Pack pack = Pack::kAny;
-  Duration pack_wait{0};  ///< After so long in the queue `pack` is only preferred; 0 = never.
+  Duration pack_wait{0};  ///< So long after the submit `pack` is only preferred; 0 = never.
   bool operator==(const Request&) const = default;
 
   std::uint32_t units() const { return gpus != 0 ? gpus : ranks; }

@@ -46,8 +46,8 @@ struct Admit {
   std::uint64_t edition = 0;    ///< Of the record, from 1.
   std::string record;
   std::string signature;
-  std::string ticket;     ///< Its key; "" = the leader met the record, signed already.
-  std::string host_name;  ///< As the host says.
+  std::string ticket;       ///< Its key; "" = the leader met the record, signed already.
+  std::string host_name;    ///< As the host says.
   bool is_revoked = false;  ///< As the record says: it is a member no more.
   std::string by;           ///< Who revoked it.
   bool operator==(const Admit&) const = default;

@@ -37,7 +37,7 @@ inline constexpr std::size_t kRefusalsMax = 256;
 class FirstQuorum {
  public:
   struct Config {
-    std::size_t expect = 0;  ///< 1, 3 or 5 first voters; 0 = this agent only ever joins.
+    std::size_t expect = 0;         ///< 1, 3 or 5 first voters; 0 = this agent only ever joins.
     std::size_t founder_count = 0;  ///< This host included; 2 * expect must exceed it.
     /// Unanswered questions are asked again after this long.
     Duration retry = std::chrono::milliseconds(1000);
@@ -130,8 +130,8 @@ class FirstQuorum {
 
   std::vector<HostId> founders_;  ///< Sorted; the known ones.
   bool cluster_exists_ = false;   ///< A founder has one: join it.
-  std::set<HostId> agreed_;      ///< Members known to have promised, or, once formed, to know it.
-  Instant deadline_ = kNever;    ///< Next proposal, or next question.
+  std::set<HostId> agreed_;       ///< Members known to have promised, or, once formed, to know it.
+  Instant deadline_ = kNever;     ///< Next proposal, or next question.
 
   std::uint64_t last_batch_ = 0;
   std::uint64_t durable_batch_ = 0;

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-
 namespace muster::scheduler {
 
 void Raft::handle(Instant, Hashed input) {

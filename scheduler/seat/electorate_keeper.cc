@@ -6,7 +6,6 @@
 
 namespace muster::scheduler {
 
-
 void ElectorateKeeper::wish(Instant now, const Raft& raft, std::uint64_t request,
                             QuorumAction action, HostId host) {
   if (wish_.has_value()) {
@@ -50,8 +49,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
         Configuration next = current.with_learner({wish_->host, seat->second});
         // One more than were wanted, unless a place stood empty that nobody else is to fill.
         const bool is_free = current.voters.size() + current.learners.size() < current.target;
-        next.target =
-            is_free ? current.target : std::min(current.target + 1, kVotersMax);
+        next.target = is_free ? current.target : std::min(current.target + 1, kVotersMax);
         change(now, raft, std::move(next));
       } else {
         invite(now, wish_->host);
@@ -163,7 +161,7 @@ void ElectorateKeeper::look(Instant now, const Raft& raft, const std::vector<See
 }
 
 ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
-                                                 const std::vector<SeenHost>& hosts) {
+                                      const std::vector<SeenHost>& hosts) {
   ElectorateView view;
   view.now = raft.configuration();
   view.is_calm = is_calm_;

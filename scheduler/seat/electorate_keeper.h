@@ -46,8 +46,7 @@ class ElectorateKeeper {
   };
 
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
-  void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action,
-            HostId host);
+  void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action, HostId host);
   void seat_heard(const Seat& seat) {
     seats_[seat.host] = seat.id;
     setbacks_.erase(seat.host);
@@ -73,8 +72,7 @@ class ElectorateKeeper {
     Instant until;   ///< Of what needs an answer first.
   };
 
-  ElectorateView view(Instant now, const Raft& raft,
-                                 const std::vector<SeenHost>& hosts);
+  ElectorateView view(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts);
   void pursue(Instant now, const Raft& raft);
   void invite(Instant now, HostId host);
   void change(Instant now, const Raft& raft, Configuration next);

@@ -8,8 +8,7 @@ void VoterPace::own_disk_is_late(Instant now, const Raft& raft) {
   }
 }
 
-bool VoterPace::is_late(Instant now, const Raft& raft,
-                        const MemberLag& voter) {
+bool VoterPace::is_late(Instant now, const Raft& raft, const MemberLag& voter) {
   Pace& pace = paces_.try_emplace(voter.host, Pace{raft.commit(), now, now}).first->second;
   if (voter.match >= pace.target) {
     pace.target = raft.commit();
@@ -20,9 +19,7 @@ bool VoterPace::is_late(Instant now, const Raft& raft,
   return now < pace.late_until;
 }
 
-std::optional<input::VotersQuiet> VoterPace::look(Instant now,
-                                                             const Raft& raft,
-                                                             HostId self) {
+std::optional<input::VotersQuiet> VoterPace::look(Instant now, const Raft& raft, HostId self) {
   input::VotersQuiet news;
   const std::vector<MemberLag> lag = raft.lag(now);
   if (lag.empty()) {

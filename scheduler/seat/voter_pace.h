@@ -21,8 +21,7 @@ class VoterPace {
   /// while the others' disks keep the log waiting as well.
   void own_disk_is_late(Instant now, const Raft& raft);
   /// What the scheduler should know, when it is another thing than last time.
-  std::optional<input::VotersQuiet> look(Instant now, const Raft& raft,
-                                                    HostId self);
+  std::optional<input::VotersQuiet> look(Instant now, const Raft& raft, HostId self);
 
  private:
   struct Pace {

@@ -18,15 +18,18 @@ std::string why_not_member(const Books& books, const JobSpec& spec, const Member
   if (record == nullptr || record->start != member.start) {
     return "a member's pair is not registered";
   }
-  if (!record->takes_work() || member.rank_count() == 0) {
-    return "a member takes no work";
+  const bool offers_ranks = spec.request.gpus != 0 || record->cpus != 0;
+  if (!record->takes_work() || member.rank_count() == 0 || !offers_ranks ||
+      member.rank_count() > kHostUnitsMax) {
+    return "a member takes no such work";
   }
   if (!record->suits(spec)) {
     return "a member is of another kind";
   }
   const HeldAmounts held = books.gpus.held_on(member.host);
-  if (held.cpus + member.cpus > std::uint64_t{record->cpus} * kOneCpu ||
-      held.memory_mb + member.memory_mb > record->memory_mb) {
+  // A host that has less than it had may hold more than it has: who asks for nothing of it fits.
+  if ((member.cpus != 0 && held.cpus + member.cpus > std::uint64_t{record->cpus} * kOneCpu) ||
+      (member.memory_mb != 0 && held.memory_mb + member.memory_mb > record->memory_mb)) {
     return "a member has too few CPUs or too little memory free";
   }
   const std::vector<std::string> free = books.gpus.free_on(*record);

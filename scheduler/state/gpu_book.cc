@@ -39,6 +39,7 @@ bool GpuBook::is_free_at(const GpuSlot& gpu) const {
 void GpuBook::grant(const Token& token, const Member& member) {
   OnHost& there = live_on_[member.host];
   if (there.tokens.insert(token).second && !mutant(SchedulerMutant::kAmountsForgotten)) {
+    ++there.amounts.grants;
     there.amounts.cpus += member.cpus;
     there.amounts.memory_mb += member.memory_mb;
   }
@@ -60,6 +61,7 @@ void GpuBook::free(const Token& token, const Member& member) {
   const auto there = live_on_.find(member.host);
   if (there != live_on_.end() && there->second.tokens.erase(token) != 0) {
     if (!mutant(SchedulerMutant::kAmountsForgotten)) {
+      --there->second.amounts.grants;
       there->second.amounts.cpus -= member.cpus;
       there->second.amounts.memory_mb -= member.memory_mb;
     }

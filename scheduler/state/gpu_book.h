@@ -28,8 +28,12 @@ struct Grant {
 /// uuid -> slot -> grant.
 using Grants = std::map<std::string, std::map<std::uint32_t, Grant>>;
 
+/// An agent keeps some more: those that ended, until that is known.
+inline constexpr std::uint32_t kHostGrantsMax = 192;
+
 /// What attempts hold of a host beside GPUs.
 struct HeldAmounts {
+  std::uint32_t grants = 0;
   std::uint64_t cpus = 0;  ///< Thousandths.
   std::uint64_t memory_mb = 0;
   bool operator==(const HeldAmounts&) const = default;

@@ -1,6 +1,7 @@
 #include "scheduler/state/host_book.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -58,9 +59,16 @@ std::string HostBook::why_not(const entry::Register& fact) const {
       fact.stuck.size() > kHostGpusMax) {
     return "malformed registration";
   }
+  if (fact.cpus > kHostCpusMax || fact.memory_mb > kMemoryMbMax) {
+    return "no machine has so many CPUs or so much memory";
+  }
   const HostTraits& traits = fact.traits;
   if (traits.labels.size() > kLabelsMax ||
-      !std::is_sorted(traits.labels.begin(), traits.labels.end()) ||
+      std::adjacent_find(traits.labels.begin(), traits.labels.end(), std::greater_equal<>()) !=
+          traits.labels.end() ||
+      traits.rack.size() > kNameBytesMax || traits.spine.size() > kNameBytesMax ||
+      std::any_of(traits.islands.begin(), traits.islands.end(),
+                  [](std::uint32_t island) { return island >= kHostIslandsMax; }) ||
       (!traits.islands.empty() && traits.islands.size() != fact.gpus.size())) {
     return "malformed traits";
   }

@@ -17,6 +17,7 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kHostGpusMax = 1024;
+inline constexpr std::uint32_t kHostCpusMax = 1'000'000;  ///< Thousandths of them fit 32 bits.
 
 class HostBook {
  public:

@@ -18,8 +18,8 @@ struct ApplyResult {
                          ///< An operator's word: the job it is about.
   std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
-  std::vector<Token> touched;     ///< Attempts whose state or members changed.
-  std::vector<HostId> admitted;   ///< Hosts whose record changed.
+  std::vector<Token> touched;    ///< Attempts whose state or members changed.
+  std::vector<HostId> admitted;  ///< Hosts whose record changed.
   bool tickets_changed = false;
   bool authority_changed = false;
   /// Hosts whose record changed, or what is held of their GPUs; some of them perhaps twice.

@@ -342,7 +342,7 @@ TEST(Requests, AGpuTakesItsShareOfTheHost) {
   Fleet fleet;
   fleet.apply(machine(1, 4, 10, 4000));
   ASSERT_TRUE(fleet.start(fleet.submit({.gpus = 3})));
-  EXPECT_EQ(fleet.log.state.held_on(host_id(1)), (HeldAmounts{7500, 3000}));
+  EXPECT_EQ(fleet.log.state.held_on(host_id(1)), (HeldAmounts{1, 7500, 3000}));
   EXPECT_TRUE(fleet.place(fleet.submit({.gpus = 1})).has_value());
   EXPECT_FALSE(fleet.place(fleet.submit({.gpus = 1, .cpus = 2501})).has_value());
   EXPECT_TRUE(fleet.place(fleet.submit({.gpus = 0, .ranks = 2})).has_value());
@@ -361,6 +361,68 @@ TEST(Requests, TheLogRejectsMoreThanTheHostHas) {
   EXPECT_FALSE(fleet.decide(job, members).rejected.empty());
   members[0].memory_mb = 4000;
   EXPECT_EQ(fleet.decide(job, members).rejected, "");
+}
+
+TEST(Requests, NoHostAndNoJobIsTakenThatCannotBe) {
+  Fleet fleet;
+  const auto rejects = [&](entry::Register fact) {
+    return !fleet.apply(fact).rejected.empty() && fleet.log.state.hosts().empty();
+  };
+  entry::Register fact = machine(1, 4, kHostCpusMax + 1, 0);
+  EXPECT_TRUE(rejects(fact));
+  fact = machine(1, 4, 1, kMemoryMbMax + 1);
+  EXPECT_TRUE(rejects(fact));
+  fact = machine(1, 4, 1, 1);
+  fact.traits.islands = {0, 0, 1};
+  EXPECT_TRUE(rejects(fact)) << "of four GPUs";
+  fact.traits.islands.clear();
+  fact.traits.labels = {"b", "a"};
+  EXPECT_TRUE(rejects(fact)) << "not sorted";
+  const auto is_taken = [&](Request request) { return fleet.submit(request) != JobId(); };
+  EXPECT_TRUE(is_taken({.gpus = 4, .gpus_per_host = 2, .ranks_per_host = 1}));
+  EXPECT_FALSE(is_taken({.gpus = 0}));
+  EXPECT_FALSE(is_taken({.gpus = 5, .gpus_per_host = 2}));
+  EXPECT_FALSE(is_taken({.gpus = 4, .ranks = 1}));
+  EXPECT_FALSE(is_taken({.gpus = 4, .ranks_per_host = 1}));
+  EXPECT_FALSE(is_taken({.gpus = kGangUnitsMax + 1}));
+  EXPECT_FALSE(is_taken({.gpus = 1, .cpus = kCpusMax + 1}));
+  EXPECT_FALSE(is_taken({.gpus = 1, .labels = {"b", "a"}}));
+  EXPECT_FALSE(is_taken({.gpus = 1, .labels = {"a", "a"}}));
+  EXPECT_FALSE(is_taken({.gpus = 4096, .gpus_per_host = 1, .ranks_per_host = 2}));
+  EXPECT_FALSE(is_taken({.gpus = 1, .hosts = {""}}));
+}
+
+TEST(Requests, RanksWithoutGpusGoWhereCpusAreOffered) {
+  Fleet fleet;
+  fleet.apply(machine(1, 0, 0, 0));
+  EXPECT_FALSE(fleet.place(fleet.submit({.gpus = 0, .ranks = 1})).has_value());
+  EXPECT_FALSE(fleet.place(fleet.submit({.gpus = 0, .ranks = 1, .cpus = 0})).has_value());
+  fleet.apply(machine(2, 0, 1, 0));
+  for (std::uint32_t i = 0; i < kHostGrantsMax; ++i) {
+    ASSERT_TRUE(fleet.start(fleet.submit({.gpus = 0, .ranks = 1, .cpus = 0}))) << i;
+  }
+  EXPECT_FALSE(fleet.place(fleet.submit({.gpus = 0, .ranks = 1, .cpus = 0})).has_value())
+      << "its agent keeps so many grants";
+}
+
+TEST(Requests, AHostThatShrankStillGivesWhatItHas) {
+  Fleet fleet;
+  fleet.apply(machine(1, 2, 8, 0));
+  ASSERT_TRUE(fleet.start(fleet.submit({.gpus = 1, .cpus = 8000})));
+  entry::Register less = machine(1, 2, 4, 0);
+  less.start = pair_of(1);
+  fleet.apply(less);
+  EXPECT_TRUE(fleet.start(fleet.submit({.gpus = 1, .cpus = 0})));
+}
+
+TEST(Requests, AJobThatIsAsideIsTriedAgainWhenARackIsNamed) {
+  Fleet fleet;
+  fleet.apply(machine(1, 2, 0, 0));
+  fleet.apply(machine(2, 2, 0, 0));
+  fleet.capacity.take_gains();
+  entry::Register named = machine(1, 2, 0, 0, "r1");
+  fleet.apply(named);
+  EXPECT_FALSE(fleet.capacity.take_gains().has_value()) << "all is to be tried again";
 }
 
 TEST(Requests, OneRankAHostHasAllOfItsGpus) {
