@@ -418,3 +418,17 @@ def wait_for(what, condition, timeout):
         if time.monotonic() > deadline:
             raise Failure(f"not within {timeout} s: {what}")
         time.sleep(0.05)
+
+
+def play(cases, *arguments):
+    """Plays each case, a function whose docstring is its promise; how many were broken."""
+    broken = 0
+    for case in cases:
+        began = time.monotonic()
+        try:
+            case(*arguments)
+            print(f"ok      {case.__name__} {time.monotonic() - began:.1f} s", flush=True)
+        except Failure as failure:
+            broken += 1
+            print(f"BROKEN  {case.__name__}: {case.__doc__}\n        {failure}", flush=True)
+    return broken

@@ -8,7 +8,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
-from lab import Failure, Lab, can_use_namespaces, descendants_of, wait_for  # noqa: E402
+from lab import Failure, Lab, can_use_namespaces, descendants_of, play, wait_for  # noqa: E402
 
 BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7480"))
 GPUS = 2  # Of each of the five hosts.
@@ -153,14 +153,7 @@ def main():
         wait_for("a leader", lambda: (lab["a"].ask("quorum") or {}).get("leader"), 20)
         wait_for("its GPUs", lambda: lab["a"].cli("submit", "--gpus", str(5 * GPUS), "--wait", "--",
                                                   "true", timeout=30)[0] == 0, 60)
-        for case in cases:
-            began = time.monotonic()
-            try:
-                case(lab)
-                print(f"ok      {case.__name__} {time.monotonic() - began:.1f} s", flush=True)
-            except Failure as failure:
-                broken += 1
-                print(f"BROKEN  {case.__name__}: {case.__doc__}\n        {failure}", flush=True)
+        broken += play(cases, lab)
     return 1 if broken else 0
 
 

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
-from lab import Agent, Failure, Lab, wait_for  # noqa: E402
+from lab import Agent, Failure, Lab, play, wait_for  # noqa: E402
 
 BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7480"))
 SKIPPED = 77
@@ -136,14 +136,7 @@ def main():
         lab.start()
         wait_for("a leader", lambda: (agent.ask("quorum") or {}).get("leader"), 15)
         wait_for("its GPUs", lambda: agent.cli("submit", *KEPT, "--wait", "--", "true")[0] == 0, 20)
-        for case in CASES:
-            began = time.monotonic()
-            try:
-                case(agent)
-                print(f"ok      {case.__name__} {time.monotonic() - began:.1f} s", flush=True)
-            except Failure as failure:
-                broken += 1
-                print(f"BROKEN  {case.__name__}: {case.__doc__}\n        {failure}", flush=True)
+        broken += play(CASES, agent)
     return 1 if broken else 0
 
 

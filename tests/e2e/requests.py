@@ -9,7 +9,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
-from lab import Failure, Lab, wait_for  # noqa: E402
+from lab import Failure, Lab, play, wait_for  # noqa: E402
 
 BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "7480"))
 MACHINE = "sim:8xH100,cpus=16,mem=64G,island=4+4"
@@ -212,14 +212,7 @@ def main():
                                                   "--wait", "--", "true", timeout=30)[0] == 0, 60)
         wait_for("the last hosts", lambda: lab["a"].cli("hosts", "show", "e")[0] == 0 and
                  lab["a"].cli("hosts", "show", "d")[0] == 0, 30)
-        for case in cases:
-            began = time.monotonic()
-            try:
-                case(lab)
-                print(f"ok      {case.__name__} {time.monotonic() - began:.1f} s", flush=True)
-            except Failure as failure:
-                broken += 1
-                print(f"BROKEN  {case.__name__}: {case.__doc__}\n        {failure}", flush=True)
+        broken += play(cases, lab)
     return 1 if broken else 0
 
 
