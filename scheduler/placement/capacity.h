@@ -2,8 +2,8 @@
 // What placement knows of the fleet: an index of what is free, one of what the hosts have that are
 // up, whoever holds it, and one of all that the hosts have that have not left. They follow from the
 // log's state; every voter keeps them beside it, so that a new leader begins with them. A leader
-// adds what is not in the log yet: hosts on which it places nothing for now, and GPUs that it asked
-// for. Owned by Scheduler; pure.
+// adds what is not in the log yet: hosts that it bars (bar()), and GPUs, CPUs and memory that it
+// asked for (ask()). Owned by Scheduler; pure.
 //
 // A GPU that several hosts offer is counted for the one with the lowest number that takes work.
 // Hosts are numbered as they are met: by id when it begins anew, then as they register.
@@ -60,7 +60,7 @@ class Capacity {
   // Of a leader.
   /// Nothing is placed on the host from here on, or it is no longer so. Unknown hosts: remembered.
   void bar(const State& state, const HostId& host, bool is_barred);
-  /// These GPUs were asked for; they are free for nobody until settle().
+  /// What these members name was asked for; it is free for nobody until settle().
   void ask(const State& state, JobId job, std::vector<Member> members);
   void settle(const State& state, JobId job);
   /// Jobs for which something was asked.
