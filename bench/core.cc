@@ -57,8 +57,8 @@ class Core {
 
   /// The GPUs asked for, and how long the submit took until its Decide was applied.
   std::pair<std::uint32_t, double> submit() {
-    auto fact = entry_of<entry::Submit>(GrantLoad::submit(++submits_));
-    JobSpec& spec = fact.spec;
+    ++submits_;
+    JobSpec spec = plain_.spec;
     const std::uint64_t draw = rng_.below(100);
     spec.request.gpus = draw < 48   ? 1
                         : draw < 68 ? 2
@@ -70,8 +70,9 @@ class Core {
       spec.request.gpu_types.emplace_back(1, static_cast<char>('A' + rng_.below(3)));
     }
     const std::uint32_t gpus = spec.request.gpus;
+    std::string key = plain_.key + std::to_string(submits_);
     const Clock::time_point begin = Clock::now();
-    scheduler_.step(now_, input::ClientSubmit{submits_, fact.key, std::move(spec), "alice"});
+    scheduler_.step(now_, input::ClientSubmit{submits_, std::move(key), std::move(spec), "alice"});
     settle();
     return {gpus, us_since(begin)};
   }
@@ -95,8 +96,24 @@ class Core {
     }
   }
 
+  /// Jobs whose specs are small, so that as many wait as may.
+  void say_little() {
+    plain_.spec.environment.clear();
+    plain_.spec.argv.resize(1);
+    plain_.spec.directory.clear();
+  }
   void end_one() {
     std::swap(running_[rng_.below(running_.size())], running_.back());
+    end_last();
+  }
+  /// One of at most 8 GPUs.
+  void end_small() {
+    do {
+      std::swap(running_[rng_.below(running_.size())], running_.back());
+    } while (running_.back().gpus > 8);
+    end_last();
+  }
+  void end_last() {
     const Running job = std::move(running_.back());
     running_.pop_back();
     used_ -= job.gpus;
@@ -116,6 +133,7 @@ class Core {
   std::size_t running() const { return running_.size(); }
   std::size_t pending() const { return scheduler_.state().queue().size(); }
   std::uint64_t entries() const { return index_.value(); }
+  std::uint64_t tried() const { return scheduler_.capacity().tried(); }
 
  private:
   struct Running {
@@ -149,6 +167,7 @@ class Core {
   LogIndex index_;
   std::uint64_t hash_ = 0;
   std::uint64_t submits_ = 0;
+  entry::Submit plain_ = entry_of<entry::Submit>(GrantLoad::submit(0));
   std::vector<Token> decided_;
   std::vector<Running> running_;
   std::uint32_t used_ = 0;
@@ -189,6 +208,53 @@ void run(double load, const std::string& name, int jobs) {
               static_cast<double>(core.entries() - entries) / jobs);
 }
 
+struct Depth {
+  double tried = 0;  ///< Placements an event.
+  double us = 0;     ///< An event.
+};
+
+/// Until so many jobs wait.
+void fill(Core& core, std::size_t pending) {
+  for (std::size_t refused = 0; core.pending() < pending;) {
+    const std::uint64_t entries = core.entries();
+    core.submit();
+    core.start_all();
+    refused += core.entries() == entries ? 1 : 0;
+    if (refused > 100) {
+      std::fprintf(stderr, "core: only %zu jobs may wait\n", core.pending());
+      std::exit(1);
+    }
+  }
+}
+
+/// A full fleet, so many jobs pending: a job of at most 8 GPUs ends, and the queue is tried.
+Depth depth(std::size_t pending, int events) {
+  Core core;
+  core.say_little();
+  fill(core, pending);
+  Depth seen;
+  for (int i = 0; i < events; ++i) {
+    const std::uint64_t tried = core.tried();
+    const Clock::time_point begin = Clock::now();
+    core.end_small();
+    seen.us += us_since(begin) / events;
+    seen.tried += static_cast<double>(core.tried() - tried) / events;
+    core.start_all();
+    fill(core, pending);
+  }
+  std::printf("# depth %zu: %.2f placements and %.1f us an event\n", core.pending(), seen.tried,
+              seen.us);
+  return seen;
+}
+
+void run_depth(int events) {
+  const Depth shallow = depth(100, events);
+  const Depth deep = depth(kJobsQueuedMax - 100, events);
+  std::printf("figure depth_attempts_ratio %.2f\n", deep.tried / shallow.tried);
+  std::printf("figure depth_us %.1f us\n", deep.us);
+  std::printf("figure depth_us_ratio %.2f\n", deep.us / shallow.us);
+}
+
 }  // namespace
 }  // namespace muster::bench
 
@@ -196,5 +262,6 @@ int main(int argc, char** argv) {
   const int jobs = argc > 1 ? std::atoi(argv[1]) : 30'000;
   muster::bench::run(0.7, "70", jobs);
   muster::bench::run(0.95, "95", jobs);
+  muster::bench::run_depth(2'000);
   return 0;
 }

@@ -127,7 +127,7 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
   info.cpus = record.member.cpus;
   info.memory_mb = record.member.memory_mb;
   for (const scheduler::GpuSlot& gpu : record.member.gpus) {
-    info.gpus.push_back(gpu.uuid);
+    info.gpus.push_back(gpu.uuid.text());
   }
   for (std::uint32_t local = 0; local < record.member.rank_count(); ++local) {
     RankInfo rank;
@@ -168,18 +168,22 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
   return info;
 }
 
-/// Of jobs that wait: what each waits for, as far as the queue alone says it.
+/// Of jobs that wait, from one number to another: what each waits for, as far as the queue alone
+/// says it. Looks at the queue once.
 class Waits {
  public:
-  Waits(const scheduler::State& state, scheduler::Capacity& capacity) {
+  Waits(const scheduler::State& state, scheduler::Capacity& capacity, JobId first, JobId last)
+      : capacity_(capacity) {
     for (const scheduler::QueueKey& key : state.queue()) {
       const scheduler::Job& job = *state.job(key.job);
-      const std::uint32_t live = capacity.live_for(job);
+      const std::uint32_t live = live_for(job);
       const bool is_aside = live < job.spec.request.units();
-      texts_[key.job] = is_aside ? aside_text(job.spec.request, live)
-                        : ahead_ == 0
-                            ? first_text(job.spec.request)
-                            : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
+      if (first <= key.job && key.job <= last) {
+        texts_[key.job] =
+            is_aside      ? aside_text(job.spec.request, live)
+            : ahead_ == 0 ? first_text(job.spec.request)
+                          : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
+      }
       ahead_ += is_aside ? 0 : 1;
     }
   }
@@ -201,6 +205,28 @@ class Waits {
            std::to_string(live);
   }
 
+  /// Most jobs of a long queue ask for what one before them asked for.
+  std::uint32_t live_for(const scheduler::Job& job) {
+    for (const auto& [other, live] : asked_) {
+      if (other->spec.request == job.spec.request && other->is_relaxed == job.is_relaxed &&
+          other->spec.keep_when_isolated == job.spec.keep_when_isolated) {
+        return live;
+      }
+    }
+    const std::uint32_t live = capacity_.live_for(job);
+    if (asked_.size() < kAskedKept) {
+      asked_.emplace_back(&job, live);
+    } else {
+      asked_[next_++ % kAskedKept] = {&job, live};
+    }
+    return live;
+  }
+
+  static constexpr std::size_t kAskedKept = 16;
+
+  scheduler::Capacity& capacity_;
+  std::vector<std::pair<const scheduler::Job*, std::uint32_t>> asked_;
+  std::size_t next_ = 0;
   std::size_t ahead_ = 0;
   std::map<JobId, std::string> texts_;
 };
@@ -392,9 +418,14 @@ std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host) {
 JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after) {
   const scheduler::State& state = known.state;
   JobList list;
-  const Waits waits(state, known.capacity);
   std::size_t size = 0;
   auto job = state.jobs().upper_bound(after);
+  auto last = job;
+  for (std::size_t i = 0; i < kJobsListedMax && last != state.jobs().end(); ++i) {
+    ++last;
+  }
+  const Waits waits(state, known.capacity, after.next(),
+                    last == state.jobs().end() ? JobId(UINT64_MAX) : last->first);
   for (; job != state.jobs().end() && list.jobs.size() < kJobsListedMax && size < kJobsPageBytes;
        ++job) {
     list.jobs.push_back(summary_of(state, job->second, hosts, &waits));
@@ -409,10 +440,12 @@ JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after) {
 JobList newest_jobs(const JobsKnown& known, const HostViews& hosts) {
   const scheduler::State& state = known.state;
   JobList list;
-  const Waits waits(state, known.capacity);
-  const std::size_t count = state.jobs().size();
-  auto job = state.jobs().begin();
-  std::advance(job, count - std::min(count, kJobsListedMax));
+  auto job = state.jobs().end();
+  for (std::size_t i = 0; i < kJobsListedMax && job != state.jobs().begin(); ++i) {
+    --job;
+  }
+  const Waits waits(state, known.capacity, job == state.jobs().end() ? JobId() : job->first,
+                    JobId(UINT64_MAX));
   for (; job != state.jobs().end(); ++job) {
     list.jobs.push_back(summary_of(state, job->second, hosts, &waits));
   }
@@ -428,7 +461,7 @@ std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hos
   JobDetail detail;
   std::optional<Waits> waits;
   if (job->state == scheduler::JobState::kQueued) {
-    waits.emplace(state, known.capacity);
+    waits.emplace(state, known.capacity, id, id);
   }
   detail.summary = summary_of(state, *job, hosts, waits.has_value() ? &*waits : nullptr);
   detail.spec = job->spec;

@@ -63,11 +63,7 @@ HostUse host_use(const State& state, const HostRecord& record, const crdt::Addre
 
 /// Who holds the GPU, if somebody does.
 void add_holder(const State& state, const HostRecord& record, GpuInfo& info) {
-  const auto slots = state.grants().find(info.uuid);
-  if (slots == state.grants().end()) {
-    return;
-  }
-  for (const auto& [slot, grant] : slots->second) {
+  for (const auto& [slot, grant] : state.gpus().grants_of(info.uuid)) {
     const Attempt* attempt = state.attempt(grant.token);
     const MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(record.id);
     if (member == nullptr || grant.host != record.id) {

@@ -11,7 +11,7 @@ namespace {
 using scheduler::GpuSlot;
 
 std::string key_of(const GpuSlot& place) {
-  return crdt::key_of(std::string(kFenceTable) + place.uuid + "/", place.slot);
+  return crdt::key_of(std::string(kFenceTable) + place.uuid.text() + "/", place.slot);
 }
 
 std::string encode(const GpuSlot& place, Token token) {
@@ -36,7 +36,7 @@ std::optional<Record> decode(const std::string& bytes) {
   while (in.ok() && in.left() > 0) {
     const std::uint64_t key = in.u64();
     if (key == 1) {
-      record.place.uuid = in.text();
+      record.place.uuid = in.text(scheduler::kUuidBytesMax);
     } else if (key == 2) {
       record.place.slot = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
     } else if (key == 3) {
@@ -96,8 +96,8 @@ bool Fence::admits(const std::vector<GpuSlot>& places, Token token) const {
 }
 
 bool Fence::knows(std::string_view uuid) const {
-  const auto it = tokens_.lower_bound({std::string(uuid), 0});
-  return it != tokens_.end() && it->first.uuid == uuid;
+  const auto it = tokens_.lower_bound({uuid, 0});
+  return it != tokens_.end() && it->first.uuid.view() == uuid;
 }
 
 void Fence::raise(const GpuSlot& place, Token token, crdt::WriteBatch& batch) {

@@ -329,7 +329,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
         inventory_.gpus.end()) {
       return "gpu missing";
     }
-    if (stuck_.is_orphans_gpu(place.uuid)) {
+    if (stuck_.is_orphans_gpu(place.uuid.text())) {
       return "gpu withheld";  // Decided before our hello said so.
     }
   }

@@ -39,7 +39,7 @@ void StuckGpus::give_up_orphans(Instant now, const Grants& grants,
     if (const Grant* grant = grants.find(token); grant != nullptr) {
       held.clear();
       for (const scheduler::GpuSlot& place : grants.member_of(*grant).gpus) {
-        held.push_back(place.uuid);
+        held.push_back(place.uuid.text());
       }
     }
     stuck_orphans_[token] = std::move(held);
@@ -81,7 +81,7 @@ std::vector<std::string> StuckGpus::uuids(const Grants& grants) const {
       continue;
     }
     for (const scheduler::GpuSlot& place : grants.member_of(grant).gpus) {
-      uuids.insert(place.uuid);
+      uuids.insert(place.uuid.text());
     }
   }
   for (const auto& [token, held] : stuck_orphans_) {

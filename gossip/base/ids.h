@@ -68,6 +68,8 @@ class Id128 {
   bool is_zero() const { return *this == Id128(); }
   /// First eight bytes, big endian: cheap hash and seed material.
   std::uint64_t prefix() const { return word(0); }
+  /// The other eight, likewise.
+  std::uint64_t suffix() const { return word(1); }
   std::string hex() const { return hex_digits(kSizeBytes); }
   /// The form people see: 8 hex digits.
   std::string short_hex() const { return hex_digits(4); }

@@ -41,7 +41,7 @@ void quarantine(const Turn& turn, Proposals& proposals, const HostId& from,
   }
   std::set<std::string> uuids(host->quarantined.begin(), host->quarantined.end());
   for (const GpuSlot& gpu : record.member.gpus) {
-    uuids.insert(gpu.uuid);
+    uuids.insert(gpu.uuid.text());
   }
   entry::Observe fact{from, host->seen, host->verdict, host->health, host->unhealthy_gpus, {}};
   fact.quarantined.assign(uuids.begin(), uuids.end());

@@ -102,18 +102,19 @@ void ClientLedger::join(const Turn& turn, Proposals& proposals, PendingSubmit& s
 }
 
 void ClientLedger::propose(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {
-  const entry::Submit entry{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
-  const std::size_t bytes = kept_bytes_of_job(entry.spec, entry.key, entry.submitted_by);
+  Entry entry = entry::Submit{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
+  auto& submit = std::get<entry::Submit>(entry);
+  const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.submitted_by);
   const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
-  if (std::string full = is_busy ? "the leader has too much to do" : turn.state.why_not(entry);
+  if (std::string full = is_busy ? "the leader has too much to do" : turn.state.why_not(submit);
       !full.empty()) {
     turn.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full));
     return;
   }
-  submits_[fact.key] = {entry.spec, bytes, {fact.request}, false};
+  proposals.propose(turn, entry);
+  submits_[fact.key] = {std::move(submit.spec), bytes, {fact.request}, false};
   submit_bytes_ += bytes;
   ++request_count_;
-  proposals.propose(turn, entry);
 }
 
 void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
@@ -150,7 +151,9 @@ void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,
     rejected_as =
         rejected_as == ErrorCode::kUnavailable && !is_sure ? ErrorCode::kUnknown : rejected_as;
     requests = found.empty() ? requests : std::move(found.mapped().requests);
-  } else if (const auto order = orders_.find(proposal_name(entry)); order != orders_.end()) {
+  } else if (const auto order =
+                 orders_.empty() ? orders_.end() : orders_.find(proposal_name(entry));
+             order != orders_.end()) {
     // The leader's log keeps their order.
     requests.push_back(order->second.front());
     order->second.pop_front();

@@ -68,8 +68,8 @@ class ClientLedger {
   Instant ready_since_;
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
   std::size_t submit_bytes_ = 0;                  ///< Of these.
-  std::map<std::string, std::deque<std::uint64_t>> orders_;  ///< Proposal name -> requests.
-  std::size_t request_count_ = 0;                            ///< Of both.
+  std::map<ProposalName, std::deque<std::uint64_t>> orders_;  ///< Their requests.
+  std::size_t request_count_ = 0;                             ///< Of both.
 };
 
 }  // namespace muster::scheduler

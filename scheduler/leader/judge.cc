@@ -221,10 +221,10 @@ void Judge::place_queue(const Turn& turn, Proposals& proposals) {
     fact.hold = hold_of(job.spec, placement->members.size());
     fact.grace = job.spec.grace;
     fact.deadline = turn.config.reserve_deadline;
-    fact.members = std::move(placement->members);
-    proposals.propose(turn, fact);
     turn.pending.hide(job.id);
-    turn.capacity.ask(turn.state, fact.job, std::move(fact.members));
+    turn.capacity.ask(turn.state, fact.job, *placement);
+    fact.members = std::move(placement->members);
+    proposals.propose(turn, std::move(fact));
   }
 }
 

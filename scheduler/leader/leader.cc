@@ -7,14 +7,14 @@ namespace muster::scheduler {
 Leader::Leader(const Turn& turn, std::uint64_t last_round)
     : desk_(last_round), judge_(turn), clients_(turn.now) {
   for (const Token& token : turn.state.live()) {
-    follow(turn, token);
+    follow(turn, token, false);
   }
 }
 
 void Leader::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result) {
   proposals_.on_applied(entry);
   for (const Token& token : result.touched) {
-    follow(turn, token);
+    follow(turn, token, std::holds_alternative<entry::Register>(entry));
   }
   clients_.on_applied(entry, result, turn.output);
   judge_.on_applied(turn, entry, result);
@@ -22,9 +22,9 @@ void Leader::on_applied(const Turn& turn, const Entry& entry, const ApplyResult&
 }
 
 /// What became of an attempt is judged later, and said to its agents now.
-void Leader::follow(const Turn& turn, const Token& token) {
+void Leader::follow(const Turn& turn, const Token& token, bool is_rekeyed) {
   const bool was_reserved = judge_.on_touched(turn, token);
-  resends_.on_touched(turn, token, was_reserved);
+  resends_.on_touched(turn, token, was_reserved, is_rekeyed);
 }
 
 void Leader::on_agent_message(const Turn& turn, input::AgentMessageReceived& fact) {

@@ -60,7 +60,7 @@ class Leader {
   void check_invariants() const;
 
  private:
-  void follow(const Turn& turn, const Token& token);
+  void follow(const Turn& turn, const Token& token, bool is_rekeyed);
 
   Proposals proposals_;
   Resends resends_;

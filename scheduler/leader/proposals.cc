@@ -1,53 +1,80 @@
 #include "scheduler/leader/proposals.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <variant>
+
+#include <xxhash.h>
 
 namespace muster::scheduler {
 
-std::string proposal_name(const Entry& entry) {
-  struct Namer {
-    std::string operator()(const entry::Register& e) const {
-      return e.host.hex() + "/" + std::to_string(e.start.generation.value()) + "/" +
-             std::to_string(e.start.start_id.value());
-    }
-    std::string operator()(const entry::Submit& e) const { return e.key; }
-    std::string operator()(const entry::Cancel& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Observe& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Tick&) const { return ""; }
-    std::string operator()(const entry::Decide& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Ready& e) const { return e.token.text() + e.host.hex(); }
-    std::string operator()(const entry::Start& e) const { return e.token.text(); }
-    std::string operator()(const entry::Stop& e) const { return e.token.text(); }
-    std::string operator()(const entry::Finish& e) const {
-      return e.token.text() + e.host.hex() + (e.last ? "/last" : "");
-    }
-    std::string operator()(const entry::Abort& e) const { return e.token.text(); }
-    std::string operator()(const entry::Condemn& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Pardon& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Expire& e) const { return e.token.text() + e.host.hex(); }
-    std::string operator()(const entry::Suspend& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Resume& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Requeue& e) const {
-      return std::to_string(e.job.value()) + "/" + std::to_string(e.attempt);
-    }
-    std::string operator()(const entry::Fence& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Adopt& e) const { return e.token.text(); }
-    std::string operator()(const entry::Edit& e) const { return std::to_string(e.job.value()); }
-    std::string operator()(const entry::Drain& e) const { return e.host.hex(); }
-    std::string operator()(const entry::Undrain& e) const { return e.host.hex(); }
-    std::string operator()(const entry::RemoveHost& e) const { return e.host.hex(); }
-    std::string operator()(const entry::MakeTicket& e) const { return e.key; }
-    std::string operator()(const entry::EndTicket& e) const { return e.key; }
-    std::string operator()(const entry::Admit& e) const {
-      return e.host.hex() + "/" + std::to_string(e.authority) + "/" + std::to_string(e.edition);
-    }
-    std::string operator()(const entry::RotateKeys& e) const { return std::to_string(e.round); }
-    std::string operator()(const entry::ReplaceAuthority& e) const {
-      return std::to_string(e.number);
-    }
-  };
-  return std::to_string(static_cast<int>(kind_of(entry))) + "/" + std::visit(Namer(), entry);
+namespace {
+
+using Words = std::array<std::uint64_t, 5>;
+
+Words words(const HostId& host, std::uint64_t third = 0, std::uint64_t fourth = 0) {
+  return {host.prefix(), host.suffix(), third, fourth, 0};
+}
+Words words(const Token& token) {
+  return {token.epoch, token.index, 0, 0, 0};
+}
+Words words(JobId job, std::uint64_t second = 0) {
+  return {job.value(), second, 0, 0, 0};
+}
+Words words(std::string_view text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return {hash.high64, hash.low64, 0, 0, 0};
+}
+Words words(const Token& token, const HostId& host, bool is_last = false) {
+  return {token.epoch, token.index, host.prefix(), host.suffix(), is_last ? 1U : 0U};
+}
+
+struct Namer {
+  Words operator()(const entry::Register& e) const {
+    return words(e.host, e.start.generation.value(), e.start.start_id.value());
+  }
+  Words operator()(const entry::Submit& e) const { return words(e.key); }
+  Words operator()(const entry::Cancel& e) const { return words(e.job); }
+  Words operator()(const entry::Observe& e) const { return words(e.host); }
+  Words operator()(const entry::Tick&) const { return {}; }
+  Words operator()(const entry::Decide& e) const { return words(e.job); }
+  Words operator()(const entry::Ready& e) const { return words(e.token, e.host); }
+  Words operator()(const entry::Start& e) const { return words(e.token); }
+  Words operator()(const entry::Stop& e) const { return words(e.token); }
+  Words operator()(const entry::Finish& e) const { return words(e.token, e.host, e.last); }
+  Words operator()(const entry::Abort& e) const { return words(e.token); }
+  Words operator()(const entry::Condemn& e) const { return words(e.host); }
+  Words operator()(const entry::Pardon& e) const { return words(e.host); }
+  Words operator()(const entry::Expire& e) const { return words(e.token, e.host); }
+  Words operator()(const entry::Suspend& e) const { return words(e.job); }
+  Words operator()(const entry::Resume& e) const { return words(e.job); }
+  Words operator()(const entry::Requeue& e) const { return words(e.job, e.attempt); }
+  Words operator()(const entry::Fence& e) const { return words(e.host); }
+  Words operator()(const entry::Adopt& e) const { return words(e.token); }
+  Words operator()(const entry::Edit& e) const { return words(e.job); }
+  Words operator()(const entry::Drain& e) const { return words(e.host); }
+  Words operator()(const entry::Undrain& e) const { return words(e.host); }
+  Words operator()(const entry::RemoveHost& e) const { return words(e.host); }
+  Words operator()(const entry::MakeTicket& e) const { return words(e.key); }
+  Words operator()(const entry::EndTicket& e) const { return words(e.key); }
+  Words operator()(const entry::Admit& e) const { return words(e.host, e.authority, e.edition); }
+  Words operator()(const entry::RotateKeys& e) const { return {e.round, 0, 0, 0, 0}; }
+  Words operator()(const entry::ReplaceAuthority& e) const { return {e.number, 0, 0, 0, 0}; }
+};
+
+}  // namespace
+
+ProposalName proposal_name(const Entry& entry) {
+  return {kind_of(entry), std::visit(Namer(), entry)};
+}
+
+std::uint64_t ProposalName::index_hash() const {
+  std::uint64_t hash = static_cast<std::uint64_t>(kind);
+  for (const std::uint64_t word : words) {
+    hash = IndexHash::mixed(hash ^ word);
+  }
+  return hash;
 }
 
 bool Proposals::propose(const Turn& turn, const Entry& entry) {
@@ -78,25 +105,29 @@ void Proposals::on_applied(const Entry& entry) {
 
 bool Proposals::forget_lost(Instant now) {
   next_look_ = kNever;
-  const auto lost = std::erase_if(again_at_, [&](const auto& item) { return item.second <= now; });
+  bool has_lost = false;
+  for (auto item = again_at_.begin(); item != again_at_.end();) {
+    const bool is_lost = item->second <= now;
+    has_lost = has_lost || is_lost;
+    item = is_lost ? again_at_.erase(item) : std::next(item);
+  }
   // Should a Condemn come yet, its time counts from then: after whatever is acknowledged until
   // then.
   std::erase_if(condemning_, [&](const MemberKey& key) {
     return !again_at_.contains(proposal_name(entry::Condemn{key.second, {}}));
   });
-  return lost != 0;
+  return has_lost;
 }
 
-Instant Proposals::free_at(const std::string& name) const {
+Instant Proposals::free_at(const ProposalName& name) const {
   const auto on_its_way = again_at_.find(name);
   return on_its_way == again_at_.end() ? Instant::min() : on_its_way->second;
 }
 
 bool Proposals::is_registering(const HostId& host) {
-  const std::string prefix =
-      std::to_string(static_cast<int>(EntryKind::kRegister)) + "/" + host.hex() + "/";
-  const auto first = again_at_.lower_bound(prefix);
-  if (first == again_at_.end() || !first->first.starts_with(prefix)) {
+  const auto first = again_at_.lower_bound({EntryKind::kRegister, words(host)});
+  if (first == again_at_.end() || first->first.kind != EntryKind::kRegister ||
+      words(host, first->first.words[2], first->first.words[3]) != first->first.words) {
     return false;
   }
   next_look_ = std::min(next_look_, first->second);

@@ -7,10 +7,11 @@
 // as lost. A member is condemning only while a Condemn of its host is here, or was until the last
 // look: a renewal acknowledged meanwhile would outlive the time that is counted from the Condemn.
 
-#include <map>
+#include <array>
+#include <cstdint>
 #include <set>
-#include <string>
 
+#include "gossip/base/indexed_map.h"
 #include "gossip/base/time.h"
 #include "scheduler/leader/member_key.h"
 #include "scheduler/leader/turn.h"
@@ -18,8 +19,14 @@
 
 namespace muster::scheduler {
 
-/// What makes two proposals the same: one of them on its way is enough.
-std::string proposal_name(const Entry& entry);
+/// What makes two proposals the same: one of them on its way is enough. Of a text its hash.
+struct ProposalName {
+  EntryKind kind{};
+  std::array<std::uint64_t, 5> words{};
+  auto operator<=>(const ProposalName&) const = default;
+  std::uint64_t index_hash() const;
+};
+ProposalName proposal_name(const Entry& entry);
 
 class Proposals {
  public:
@@ -32,7 +39,7 @@ class Proposals {
   bool forget_lost(Instant now);
 
   /// When one of that name may be proposed; Instant::min() = none is on its way.
-  Instant free_at(const std::string& name) const;
+  Instant free_at(const ProposalName& name) const;
   /// Its Register says what is quarantined; an Observe that is made before it is applied, and
   /// logged after it, would write back what was. While it is so, next_look() is no later than the
   /// moment at which that Register counts as lost.
@@ -43,7 +50,7 @@ class Proposals {
   Instant next_look() const { return next_look_; }
 
  private:
-  std::map<std::string, Instant> again_at_;  ///< Name of an entry -> when it may be repeated.
+  IndexedMap<ProposalName, Instant> again_at_;  ///< Name of an entry -> when it may be repeated.
   std::set<MemberKey> condemning_;
   Instant next_look_ = kNever;
 };

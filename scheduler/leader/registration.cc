@@ -51,7 +51,7 @@ entry::Register register_of(const State& state, const HostId& host, const Hello&
     for (const Member& member : report->detail->members) {
       for (const GpuSlot& gpu : member.gpus) {
         if (member.host == host) {
-          withheld.insert(gpu.uuid);
+          withheld.insert(gpu.uuid.text());
         }
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,13 @@ MemberList members_of(const Attempt& attempt) {
     members.push_back(record.member);
   }
   return members;
+}
+
+/// Where the host is, or would be.
+template <class Members>
+auto place_of(Members& members, const HostId& host) {
+  return std::lower_bound(members.begin(), members.end(), host,
+                          [](const auto& member, const HostId& id) { return member.first < id; });
 }
 
 bool wants_message(const State& state, const Attempt& attempt, const MemberRecord& record) {
@@ -72,7 +80,7 @@ std::optional<AgentMessage> wanted_message(const State& state, const Attempt& at
   return std::nullopt;
 }
 
-void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved) {
+void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved, bool is_rekeyed) {
   const Attempt* attempt = turn.state.attempt(token);
   if (attempt == nullptr || attempt->state == AttemptState::kEnded) {
     if (was_reserved && attempt != nullptr) {
@@ -81,6 +89,10 @@ void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved
     drop_attempt(token);
     return;
   }
+  const auto known = resends_.find(token);
+  if (known != resends_.end() && known->second.phase == attempt->state && !is_rekeyed) {
+    return;  // What a member did is seen when its message is due.
+  }
   MemberList members;
   for (const MemberRecord& record : attempt->members) {
     follow_member(turn, *attempt, record, members);
@@ -88,13 +100,11 @@ void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved
 }
 
 void Resends::drop_attempt(const Token& token) {
-  auto resend = resends_.lower_bound({token, HostId()});
-  while (resend != resends_.end() && resend->first.first == token) {
-    const MemberKey key = resend->first;
-    ++resend;
-    drop(key);
+  resends_.erase(token);
+  auto running = running_.lower_bound({token, HostId()});
+  while (running != running_.end() && running->first == token) {
+    running = running_.erase(running);
   }
-  std::erase_if(running_, [&](const MemberKey& key) { return key.first == token; });
 }
 
 void Resends::follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record,
@@ -104,9 +114,8 @@ void Resends::follow_member(const Turn& turn, const Attempt& attempt, const Memb
     drop(key);
     return;
   }
-  const auto known = resends_.find(key);
-  if (known != resends_.end() && known->second.phase == attempt.state &&
-      known->second.start == record.member.start) {
+  const Resend* known = find(key);
+  if (known != nullptr && known->phase == attempt.state && known->start == record.member.start) {
     return;
   }
   const Duration first = turn.config.resend_first;
@@ -115,17 +124,59 @@ void Resends::follow_member(const Turn& turn, const Attempt& attempt, const Memb
                   *wanted_message(turn.state, attempt, record, members));
 }
 
+Resends::Resend* Resends::find(const MemberKey& key) {
+  const auto known = resends_.find(key.first);
+  if (known == resends_.end()) {
+    return nullptr;
+  }
+  auto& members = known->second.members;
+  const auto place = place_of(members, key.second);
+  return place == members.end() || place->first != key.second ? nullptr : &place->second;
+}
+
 void Resends::schedule(const MemberKey& key, const Resend& resend) {
-  drop(key);
-  resends_.emplace(key, resend);
-  by_time_.insert({resend.at, key});
+  OfAttempt& attempt = resends_[key.first];
+  attempt.phase = resend.phase;
+  const auto place = place_of(attempt.members, key.second);
+  if (place == attempt.members.end() || place->first != key.second) {
+    attempt.members.insert(place, {key.second, resend});
+  } else {
+    place->second = resend;
+  }
+  if (resend.at < attempt.due) {
+    await(key.first, attempt, resend.at);
+  }
+}
+
+void Resends::await(const Token& token, OfAttempt& attempt, Instant due) {
+  attempt.due = due;
+  due_.emplace_back(due, token);
+  std::push_heap(due_.begin(), due_.end(), std::greater<>());
+  if (due_.size() > 2 * resends_.size() + kStaleDuesMax) {
+    forget_stale();
+  }
+}
+
+void Resends::forget_stale() {
+  std::erase_if(due_, [&](const auto& due) {
+    const auto known = resends_.find(due.second);
+    return known == resends_.end() || known->second.due != due.first;
+  });
+  std::make_heap(due_.begin(), due_.end(), std::greater<>());
 }
 
 void Resends::drop(const MemberKey& key) {
-  const auto known = resends_.find(key);
-  if (known != resends_.end()) {
-    by_time_.erase({known->second.at, key});
-    resends_.erase(known);
+  const auto known = resends_.find(key.first);
+  if (known == resends_.end()) {
+    return;
+  }
+  auto& members = known->second.members;
+  const auto place = place_of(members, key.second);
+  if (place != members.end() && place->first == key.second) {
+    members.erase(place);
+    if (members.empty()) {
+      resends_.erase(known);
+    }
   }
 }
 
@@ -140,11 +191,11 @@ void Resends::on_renewed(const Turn& turn, const MemberKey& key, const Attempt& 
   if (!waits) {
     running_.insert(key);
   }
-  const auto known = resends_.find(key);
-  if (!says || attempt.state != AttemptState::kStarted || known == resends_.end()) {
+  const Resend* known = find(key);
+  if (!says || attempt.state != AttemptState::kStarted || known == nullptr) {
     return;
   }
-  Resend resend = known->second;
+  Resend resend = *known;
   if (waits && resend.wait > turn.config.resend_last) {
     running_.erase(key);
     resend.wait = turn.config.resend_first;
@@ -158,33 +209,57 @@ void Resends::on_renewed(const Turn& turn, const MemberKey& key, const Attempt& 
 }
 
 void Resends::say_due(const Turn& turn) {
-  while (!by_time_.empty() && by_time_.begin()->first <= turn.now) {
-    const MemberKey key = by_time_.begin()->second;
-    Resend resend = resends_.at(key);
-    const Attempt* attempt = turn.state.attempt(key.first);
-    CHECK(attempt != nullptr);
-    const MemberRecord* record = attempt->find(key.second);
+  while (!due_.empty() && due_.front().first <= turn.now) {
+    std::pop_heap(due_.begin(), due_.end(), std::greater<>());
+    const auto [due, token] = due_.back();
+    due_.pop_back();
+    const auto known = resends_.find(token);
+    if (known != resends_.end() && known->second.due == due) {
+      say_due(turn, token);
+    }
+  }
+}
+
+void Resends::say_due(const Turn& turn, const Token& token) {
+  const Attempt* attempt = turn.state.attempt(token);
+  CHECK(attempt != nullptr);
+  OfAttempt& of_attempt = resends_.find(token)->second;
+  MemberList members;
+  Instant next = kNever;
+  std::erase_if(of_attempt.members, [&](std::pair<HostId, Resend>& member) {
+    auto& [host, resend] = member;
+    if (resend.at > turn.now) {
+      next = std::min(next, resend.at);
+      return false;
+    }
+    const MemberRecord* record = attempt->find(host);
     CHECK(record != nullptr);
-    MemberList members;
     std::optional<AgentMessage> message = wanted_message(turn.state, *attempt, *record, members);
     if (!message.has_value()) {
-      drop(key);
-      continue;
+      return true;
     }
-    const bool answered = attempt->state == AttemptState::kStarted && running_.count(key) != 0;
-    resend.wait = answered ? std::max(resend.wait, kResendRunning)
-                           : std::min(resend.wait * 2, turn.config.resend_last);
+    const bool is_answered =
+        attempt->state == AttemptState::kStarted && running_.count({token, host}) != 0;
+    resend.wait = is_answered ? std::max(resend.wait, kResendRunning)
+                              : std::min(resend.wait * 2, turn.config.resend_last);
     resend.at = turn.now + resend.wait;
-    schedule(key, resend);
+    next = std::min(next, resend.at);
     if (attempt->state == AttemptState::kReserved) {
-      turn.output.unanswered.push_back(key.second);
+      turn.output.unanswered.push_back(host);
     }
-    turn.output.say(key.second, Nonce(), std::move(*message));
+    turn.output.say(host, Nonce(), std::move(*message));
+    return false;
+  });
+  if (of_attempt.members.empty()) {
+    resends_.erase(token);
+  } else {
+    await(token, of_attempt, next);
   }
 }
 
 void Resends::check_invariants() const {
-  CHECK(resends_.size() == by_time_.size());
+  CHECK(resends_.size() <= due_.size());
+  CHECK(due_.size() <= 2 * resends_.size() + kStaleDuesMax + 1);
 }
 
 }  // namespace muster::scheduler

@@ -118,7 +118,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
     state_.skip(fact.index);
     return;
   }
-  const Result<LoggedEntry> logged = decode_entry(std::move(fact.bytes));
+  Result<LoggedEntry> logged = decode_entry(std::move(fact.bytes));
   if (!logged) {
     halted_ = true;
     output_.halted = logged.error().text;
@@ -127,8 +127,8 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
     lose_leadership();
     return;
   }
-  const Entry& entry = logged->entry;
-  ApplyResult result = state_.apply(fact.index, entry, logged->unix_ms);
+  ApplyResult result = state_.apply(fact.index, std::move(logged->entry), logged->unix_ms);
+  const Entry& entry = logged->entry;  // Without what the state kept of it.
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));
   }
@@ -137,6 +137,9 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   output_.authority_changed = output_.authority_changed || result.authority_changed;
   for (const HostId& host : result.hosts_changed) {
     capacity_.on_changed(state_, host);
+  }
+  for (const HostId& host : result.holdings_changed) {
+    capacity_.on_held(state_, host);
   }
   for (const JobId job : result.jobs_moved) {
     pending_.on_changed(state_, job);

@@ -6,10 +6,9 @@
 // asked for (ask()). Owned by Scheduler; pure.
 //
 // A GPU that several hosts offer is counted for the one with the lowest number that takes work.
-// Hosts are numbered as they are met: by id when it begins anew, then as they register.
 //
-// Invariant: on_changed() was said of each host whose record, or whose grants, changed; then they
-// say what they would if they had begun anew (is_right()).
+// Invariant: on_changed() was said of each host whose record changed, and on_held() of each of
+// which more or less is held; then they say what they would if they had begun anew (is_right()).
 
 #include <map>
 #include <optional>
@@ -18,21 +17,19 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/placement/asked_shares.h"
 #include "scheduler/placement/capacity_index.h"
 #include "scheduler/placement/gpu_offers.h"
+#include "scheduler/placement/host_facts.h"
+#include "scheduler/placement/host_names.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
 
-/// One GPU that may be given away.
-struct FreeGpu {
-  std::string uuid;
-  std::uint32_t island = 0;
-};
-
 struct Placement {
   std::string type;
   std::vector<Member> members;  ///< In rank order.
+  std::vector<GpuNumber> gpus;  ///< Of all members, in that order.
 };
 
 /// What placement is asked for by this job. Its left out hosts are not part of it.
@@ -52,6 +49,8 @@ class Capacity {
   /// The state was replaced; nothing is barred or asked for.
   void begin_anew(const State& state);
   void on_changed(const State& state, const HostId& host);
+  /// Its record is what it was.
+  void on_held(const State& state, const HostId& host);
 
   /// Hosts on which something became free since this was called last; nothing = too many to tell,
   /// or something else of hosts changed than what is free: all is to be tried again.
@@ -60,17 +59,19 @@ class Capacity {
   // Of a leader.
   /// Nothing is placed on the host from here on, or it is no longer so. Unknown hosts: remembered.
   void bar(const State& state, const HostId& host, bool is_barred);
-  /// What these members name was asked for; it is free for nobody until settle().
-  void ask(const State& state, JobId job, std::vector<Member> members);
+  /// What was placed is asked for; it is free for nobody until settle().
+  void ask(const State& state, JobId job, const Placement& placement);
   void settle(const State& state, JobId job);
   /// Jobs for which something was asked.
-  std::vector<JobId> asked() const;
+  std::vector<JobId> asked() const { return asked_.jobs(); }
   std::size_t asked_count() const { return asked_.size(); }
   /// The leadership is over.
   void forget_leader(const State& state);
 
   /// Nothing when it does not fit now. All of its GPUs or none, of one type.
   std::optional<Placement> place(const State& state, const Job& job);
+  /// How often place() was asked.
+  std::uint64_t tried() const { return tried_; }
   /// The most units of a type that the job could get now, without these hosts besides.
   std::uint32_t free_for(const Job& job, const std::string& gpu_type,
                          std::span<const HostId> without);
@@ -88,14 +89,14 @@ class Capacity {
   /// in.
   std::uint32_t ever_for(const Shape& shape);
   /// Some host that was met bears the name, or has this id, whole or in short.
-  bool knows_host(const std::string& name) const { return named_.contains(name); }
+  bool knows_host(const std::string& name) const { return !names_.called(name).empty(); }
 
   // For who explains.
   CapacityIndex copy_of_free() const { return free_.copy(); }
   /// Precondition of these three: it is a host of that state.
-  HostNumber number_of(const HostId& host) const { return numbers_.at(host); }
+  HostNumber number_of(const HostId& host) const { return *names_.number_of(host); }
   /// What is free there; null = nothing is placed there now.
-  const HostSpace* free_on(const HostId& host) const { return free_.space(numbers_.at(host)); }
+  const HostSpace* free_on(const HostId& host) const { return free_.space(number_of(host)); }
   const HostKind& kind_on(const HostSpace& free) const { return free_.kind_of(free.kind); }
   /// What would be free if these attempts had ended; nothing = nothing is placed there.
   std::optional<HostSpace> free_without(const State& state, const HostId& host,
@@ -107,33 +108,27 @@ class Capacity {
 
  private:
   Capacity() = default;
-  HostNumber number(const HostId& host);
   void look(const State& state, HostNumber number);
-  bool is_given(const State& state, HostNumber host, const std::string& uuid,
-                const std::set<Token>& ended) const;
-  std::vector<FreeGpu> free_gpus(const State& state, HostNumber number,
-                                 const std::set<Token>& ended) const;
-  std::optional<HostSpace> free_space(const State& state, HostNumber number, KindNumber kind,
+  void look_at_free(const State& state, HostNumber number);
+  bool is_given(HostNumber host, GpuNumber gpu) const;
+  /// Places of GPUs in the agent's order.
+  std::vector<std::uint32_t> free_gpus(const State& state, HostNumber number) const;
+  std::optional<HostSpace> free_space(const State& state, HostNumber number,
                                       const std::set<Token>& ended) const;
-  HostSpace whole_space(const HostRecord& record, KindNumber kind, bool is_ever) const;
-  void name(HostNumber number, const HostRecord& record);
   HostChoice choice(const Request& request) const;
-  Member member(const State& state, const Request& request, const HostShare& share) const;
-  void look_at(const State& state, const std::vector<Member>& members);
+  void add_member(const State& state, const Request& request, const HostShare& share,
+                  Placement& placement) const;
 
   CapacityIndex free_;
   CapacityIndex live_;
   CapacityIndex ever_;
   GpuOffers offers_;
-  std::map<HostId, HostNumber> numbers_;
-  std::vector<HostId> hosts_;                          ///< By number.
-  std::vector<std::string> names_;                     ///< By number, as each is in `named_`.
-  std::map<std::string, std::set<HostNumber>> named_;  ///< By name, by id, and by that in short.
+  HostNames names_;
+  AskedShares asked_;
+  std::vector<HostSeat> seats_;  ///< By number.
   std::set<HostId> barred_;
-  std::map<JobId, std::vector<Member>> asked_;
-  std::set<std::string> asked_gpus_;
-  std::map<HostId, HeldAmounts> asked_amounts_;
-  std::set<HostNumber> gained_;
+  std::vector<HostNumber> gained_;
+  std::uint64_t tried_ = 0;
   bool is_other_ = true;  ///< More changed than `gained_` says.
 };
 

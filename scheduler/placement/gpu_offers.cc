@@ -1,38 +1,43 @@
 #include "scheduler/placement/gpu_offers.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace muster::scheduler {
 
-void GpuOffers::set(HostNumber host, const std::vector<std::string>& uuids) {
+void GpuOffers::set(HostNumber host, const std::vector<GpuNumber>& gpus) {
   if (index_of(host) >= of_host_.size()) {
     of_host_.resize(index_of(host) + 1);
   }
-  std::vector<std::string>& known = of_host_[index_of(host)];
-  if (known == uuids) {
+  std::vector<GpuNumber>& known = of_host_[index_of(host)];
+  if (known == gpus) {
     return;
   }
-  for (const std::string& uuid : known) {
-    const auto shared = shared_.find(uuid);
+  for (const GpuNumber gpu : known) {
+    const auto shared = shared_.find(gpu);
     if (shared == shared_.end()) {
-      offered_.erase(uuid);
+      offered_[index_of(gpu)].reset();
       continue;
     }
     shared->second.erase(host);
-    offered_[uuid] = *shared->second.begin();
+    offered_[index_of(gpu)] = *shared->second.begin();
     if (shared->second.size() == 1) {
       shared_.erase(shared);
     }
   }
-  for (const std::string& uuid : uuids) {
-    const auto [first, is_new] = offered_.try_emplace(uuid, host);
-    if (!is_new) {
-      std::set<HostNumber>& hosts = shared_[uuid];
-      hosts.insert(first->second);
+  for (const GpuNumber gpu : gpus) {
+    if (index_of(gpu) >= offered_.size()) {
+      offered_.resize(index_of(gpu) + 1);
+    }
+    std::optional<HostNumber>& first = offered_[index_of(gpu)];
+    if (first.has_value()) {
+      std::set<HostNumber>& hosts = shared_[gpu];
+      hosts.insert(*first);
       hosts.insert(host);
+    } else {
+      first = host;
     }
   }
-  known = uuids;
+  known = gpus;
 }
 
 std::set<HostNumber> GpuOffers::sharers(HostNumber host) const {
@@ -40,16 +45,16 @@ std::set<HostNumber> GpuOffers::sharers(HostNumber host) const {
   if (shared_.empty() || index_of(host) >= of_host_.size()) {
     return others;
   }
-  for (const std::string& uuid : of_host_[index_of(host)]) {
-    others.insert(several(uuid).begin(), several(uuid).end());
+  for (const GpuNumber gpu : of_host_[index_of(host)]) {
+    others.insert(several(gpu).begin(), several(gpu).end());
   }
   others.erase(host);
   return others;
 }
 
-const std::set<HostNumber>& GpuOffers::several(const std::string& uuid) const {
+const std::set<HostNumber>& GpuOffers::several(GpuNumber gpu) const {
   static const std::set<HostNumber> kNone;
-  const auto shared = shared_.find(uuid);
+  const auto shared = shared_.find(gpu);
   return shared == shared_.end() ? kNone : shared->second;
 }
 

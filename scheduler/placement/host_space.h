@@ -10,14 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/protocol/host_number.h"
+
 namespace muster::scheduler {
 
-/// Dense numbers of the capacity index alone: never logged, never sent.
-enum class HostNumber : std::uint32_t {};
+/// A dense number of the capacity index alone: never logged, never sent.
 enum class KindNumber : std::uint32_t {};
-constexpr std::uint32_t index_of(HostNumber number) {
-  return static_cast<std::uint32_t>(number);
-}
 constexpr std::uint32_t index_of(KindNumber number) {
   return static_cast<std::uint32_t>(number);
 }

@@ -215,17 +215,31 @@ void write(gossip::Encoder& out, const Member& member) {
   out.u64(member.first_rank).u64(member.ranks).u64(member.cpus).u64(member.memory_mb);
 }
 
+namespace {
+
+GpuUuid read_uuid(gossip::Reader& in) {
+  const std::string_view text = in.bytes();
+  if (text.size() > kUuidBytesMax) {
+    in.fail();
+    return {};
+  }
+  return text;
+}
+
+}  // namespace
+
 Member read_member(gossip::Reader& outer) {
   gossip::Reader in = outer.array();
   Member member;
   member.host = in.id<HostId>();
   member.start = read_agent_start(in);
   gossip::Reader gpus = in.array();
+  member.gpus.reserve(gpus.left() / 2);
   while (gpus.ok() && gpus.left() > 0) {
     GpuSlot gpu;
-    gpu.uuid = gpus.text(kUuidBytesMax);
+    gpu.uuid = read_uuid(gpus);
     gpu.slot = read_u32(gpus);
-    member.gpus.push_back(std::move(gpu));
+    member.gpus.push_back(gpu);
   }
   member.first_rank = read_u32(in);
   member.ranks = read_u32(in);

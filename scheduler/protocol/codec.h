@@ -10,7 +10,6 @@ namespace muster::scheduler {
 
 /// Text of a RankResult; longer ones are cut when they are written.
 inline constexpr std::size_t kDetailBytesMax = 128;
-inline constexpr std::size_t kUuidBytesMax = 128;
 /// Times in a specification lie between 0 and this; sums of them never overflow.
 inline constexpr Duration kSpanMax = std::chrono::hours(24 * 366);
 

@@ -3,17 +3,17 @@
 
 #include <compare>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "gossip/base/ids.h"
 #include "gossip/wire/endpoint.h"
+#include "scheduler/protocol/gpu_uuid.h"
 
 namespace muster::scheduler {
 
 /// A place of one GPU. Slot 0 is the whole device; slots 1.. are its slices (MIG).
 struct GpuSlot {
-  std::string uuid;
+  GpuUuid uuid;
   std::uint32_t slot = 0;
   auto operator<=>(const GpuSlot&) const = default;
 };

@@ -32,7 +32,7 @@ Attempt& AttemptBook::at(const Token& token) {
 
 void AttemptBook::add(Attempt attempt) {
   CHECK(attempt.state != AttemptState::kEnded);
-  live_.insert(attempt.token);
+  live_.insert(live_.end(), attempt.token);
   attempts_[attempt.token] = std::move(attempt);
 }
 

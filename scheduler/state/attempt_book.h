@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "gossip/base/indexed_map.h"
 #include "scheduler/state/reservations.h"
 
 namespace muster::scheduler {
@@ -17,7 +18,7 @@ class AttemptBook {
   /// Of a snapshot; nothing is unclassed yet.
   explicit AttemptBook(std::map<Token, Attempt> attempts);
 
-  const std::map<Token, Attempt>& all() const { return attempts_; }
+  const std::map<Token, Attempt>& all() const { return attempts_.map(); }
   /// Those that are not ENDED.
   const std::set<Token>& live() const { return live_; }
   /// ENDED ones that their jobs wait for: a failure that is not classed yet.
@@ -46,7 +47,7 @@ class AttemptBook {
   void check() const;
 
  private:
-  std::map<Token, Attempt> attempts_;
+  IndexedMap<Token, Attempt> attempts_;
   std::set<Token> live_;       ///< Derived.
   std::set<Token> unclassed_;  ///< Derived from the jobs.
   EdgeCounts edges_;

@@ -29,7 +29,7 @@ void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
   step.result.touched.push_back(attempt.token);
   for (const HostId& host : outcome.freed) {
     free_member(step.books, attempt, host);
-    step.result.hosts_changed.push_back(host);
+    step.result.holdings_changed.push_back(host);
     step.result.capacity_changed = true;
   }
   settle(step, attempt);

@@ -7,9 +7,12 @@
 namespace muster::scheduler {
 namespace {
 
-/// The GPUs that the attempts hold.
-GpuBook held_by(const AttemptBook& attempts) {
+/// What the hosts offer, and what the attempts hold of it.
+GpuBook held_by(const HostBook& hosts, const AttemptBook& attempts) {
   GpuBook held;
+  for (const auto& [id, host] : hosts.all()) {
+    held.offer(id, host.gpus);
+  }
   for (const Token& token : attempts.live()) {
     for (const MemberRecord& record : attempts.find(token)->members) {
       if (record.end == MemberEnd::kNone) {
@@ -50,7 +53,7 @@ void check_kept(const Books& books) {
 }  // namespace
 
 void derive(Books& books) {
-  books.gpus = held_by(books.attempts);
+  books.gpus = held_by(books.hosts, books.attempts);
   for (const auto& [id, job] : books.jobs.all()) {
     if (!job.has_ended()) {
       add_earlier_attempts(books, job);
@@ -76,7 +79,7 @@ void check_everything(const Books& books) {
   books.gpus.check();
   books.hosts.check();
   books.roll.check_invariants();
-  CHECK(held_by(books.attempts) == books.gpus);
+  CHECK(held_by(books.hosts, books.attempts) == books.gpus);
   for (const auto& [id, job] : books.jobs.all()) {
     check_job(books, job);
   }

@@ -1,44 +1,48 @@
 #include "scheduler/state/client_keys.h"
 
+#include <utility>
+
 #include "gossip/base/check.h"
 
 namespace muster::scheduler {
 
-ClientKeys::ClientKeys(std::map<std::string, Record> keys) : keys_(std::move(keys)) {
-  for (const auto& [key, record] : keys_) {
-    by_time_.insert({record.at, key});
+ClientKeys::ClientKeys(Records records) : records_(std::move(records)) {
+  for (const auto& [job, record] : records_) {
+    jobs_.put(IndexHash()(record.key), job);
   }
 }
 
-std::optional<JobId> ClientKeys::find(const std::string& key) const {
-  const auto found = keys_.find(key);
-  return found == keys_.end() ? std::nullopt : std::optional(found->second.job);
+std::optional<JobId> ClientKeys::find(std::string_view key) const {
+  const JobId* known = jobs_.find(IndexHash()(key),
+                                  [&](JobId job) { return records_.find(job)->second.key == key; });
+  return known == nullptr ? std::nullopt : std::optional(*known);
 }
 
 bool ClientKeys::has_outlived(Duration cluster_time) const {
-  return !by_time_.empty() && cluster_time - by_time_.begin()->first > kClientKeyLife;
+  return !records_.empty() && cluster_time - records_.begin()->second.at > kClientKeyLife;
 }
 
 JobId ClientKeys::oldest_job() const {
-  CHECK(!by_time_.empty());
-  return keys_.at(by_time_.begin()->second).job;
+  CHECK(!records_.empty());
+  return records_.begin()->first;
 }
 
 void ClientKeys::remember(const std::string& key, JobId job, Duration at) {
-  const bool is_new = keys_.try_emplace(key, Record{job, at}).second;
-  CHECK(is_new);
-  by_time_.insert({at, key});
+  CHECK(records_.empty() || records_.rbegin()->first < job);
+  records_.emplace_hint(records_.end(), job, Record{key, at});
+  jobs_.put(IndexHash()(key), job);
 }
 
 std::string ClientKeys::forget_oldest() {
-  CHECK(!by_time_.empty());
-  auto oldest = by_time_.extract(by_time_.begin());
-  keys_.erase(oldest.value().second);
-  return std::move(oldest.value().second);
+  CHECK(!records_.empty());
+  auto oldest = records_.extract(records_.begin());
+  std::string key = std::move(oldest.mapped().key);
+  jobs_.remove(IndexHash()(key), [&](JobId job) { return job == oldest.key(); });
+  return key;
 }
 
 void ClientKeys::check() const {
-  CHECK(keys_.size() == by_time_.size());
+  CHECK(jobs_.size() == records_.size());
 }
 
 }  // namespace muster::scheduler

@@ -2,16 +2,16 @@
 // The jobs that clients' keys were answered with: a Submit under a key that is remembered gives the
 // same job again. Owned by Books; pure.
 //
-// Invariant: each key is remembered once, and forgotten oldest first (by cluster time, then by
-// key). When that is done is another's question (forgetting.h).
+// Invariant: each key is remembered once, and forgotten oldest first: in the order of the jobs'
+// numbers. When that is done is another's question (forgetting.h).
 
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
+#include <string_view>
 
+#include "gossip/base/hash_index.h"
 #include "scheduler/protocol/job.h"
 
 namespace muster::scheduler {
@@ -21,24 +21,26 @@ inline constexpr Duration kClientKeyLife = std::chrono::hours(24 * 7);
 class ClientKeys {
  public:
   struct Record {
-    JobId job;
+    std::string key;
     Duration at{0};  ///< Cluster time of its Submit.
     bool operator==(const Record&) const = default;
   };
+  /// By the job that it was answered with.
+  using Records = std::map<JobId, Record>;
 
   ClientKeys() = default;
-  /// Of a snapshot.
-  explicit ClientKeys(std::map<std::string, Record> keys);
+  /// Of a snapshot. Precondition: no key is there twice.
+  explicit ClientKeys(Records records);
 
-  const std::map<std::string, Record>& all() const { return keys_; }
-  std::size_t size() const { return keys_.size(); }
-  std::optional<JobId> find(const std::string& key) const;
+  const Records& all() const { return records_; }
+  std::size_t size() const { return records_.size(); }
+  std::optional<JobId> find(std::string_view key) const;
   /// Some key is older than kClientKeyLife.
   bool has_outlived(Duration cluster_time) const;
   /// Whose key is forgotten next. Precondition: there is one.
   JobId oldest_job() const;
 
-  /// Precondition: the key is not remembered.
+  /// Precondition: the key is not remembered, and no job was given a higher number.
   void remember(const std::string& key, JobId job, Duration at);
   /// Gives the key that is forgotten by this. Precondition: there is one.
   std::string forget_oldest();
@@ -46,8 +48,8 @@ class ClientKeys {
   void check() const;
 
  private:
-  std::map<std::string, Record> keys_;
-  std::set<std::pair<Duration, std::string>> by_time_;  ///< Derived.
+  Records records_;
+  HashIndex<JobId> jobs_;  ///< By key.
 };
 
 }  // namespace muster::scheduler

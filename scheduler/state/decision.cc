@@ -1,7 +1,7 @@
 #include "scheduler/state/decision.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,7 +13,9 @@
 namespace muster::scheduler {
 namespace {
 
-std::string why_not_member(const Books& books, const JobSpec& spec, const Member& member) {
+/// Adds the numbers of its GPUs to `gpus`.
+std::string why_not_member(const Books& books, const JobSpec& spec, const Member& member,
+                           std::vector<GpuNumber>& gpus) {
   const HostRecord* record = books.hosts.find(member.host);
   if (record == nullptr || record->start != member.start) {
     return "a member's pair is not registered";
@@ -26,20 +28,19 @@ std::string why_not_member(const Books& books, const JobSpec& spec, const Member
   if (!record->suits(spec)) {
     return "a member is of another kind";
   }
-  const HeldAmounts held = books.gpus.held_on(member.host);
+  const HeldAmounts& held = books.gpus.on(member.host).amounts;
   // A host that has less than it had may hold more than it has: who asks for nothing of it fits.
   if ((member.cpus != 0 && held.cpus + member.cpus > std::uint64_t{record->cpus} * kOneCpu) ||
       (member.memory_mb != 0 && held.memory_mb + member.memory_mb > record->memory_mb)) {
     return "a member has too few CPUs or too little memory free";
   }
-  const std::vector<std::string> free = books.gpus.free_on(*record);
-  for (const GpuSlot& gpu : member.gpus) {
-    if (!books.gpus.is_free_at(gpu) ||
-        std::find(free.begin(), free.end(), gpu.uuid) == free.end()) {
-      return "a gpu is not free";
-    }
-  }
-  return "";
+  return books.gpus.add_if_free(*record, member, gpus) ? "" : "a gpu is not free";
+}
+
+template <class Value>
+bool has_any_twice(std::vector<Value>& values) {
+  std::sort(values.begin(), values.end());
+  return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
 /// As many GPUs and ranks as one host may have of it.
@@ -54,7 +55,7 @@ bool is_as_asked(const Request& request, const Member& member) {
 }
 
 /// RESERVED, as the leader decided.
-Attempt reserved(const Step& step, const Job& owner, const entry::Decide& fact) {
+Attempt reserved(const Step& step, const Job& owner, entry::Decide& fact) {
   Attempt attempt;
   attempt.token = Token{step.books.epochs.counter(), step.index.value()};
   if (mutant(SchedulerMutant::kEqualToken) && !owner.attempt_tokens.empty()) {
@@ -67,8 +68,9 @@ Attempt reserved(const Step& step, const Job& owner, const entry::Decide& fact) 
   attempt.grace = fact.grace;
   attempt.deadline = fact.deadline;
   attempt.reserved_at = step.books.cluster_time;
-  for (const Member& member : fact.members) {
-    attempt.members.push_back(MemberRecord{member, false, MemberEnd::kNone, LogIndex(), {}});
+  attempt.members.reserve(fact.members.size());
+  for (Member& member : fact.members) {
+    attempt.members.push_back({std::move(member), false, MemberEnd::kNone, LogIndex(), {}});
   }
   return attempt;
 }
@@ -83,9 +85,8 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
   if (fact.attempt != wanted->attempts + 1) {
     return "not the next attempt";
   }
-  std::set<HostId> hosts;
-  std::set<GpuSlot> gpus;
-  std::size_t given = 0;
+  std::vector<HostId> hosts;
+  std::vector<GpuNumber> gpus;
   const Request& request = wanted->spec.request;
   std::uint32_t ranks = 0;
   for (const Member& member : fact.members) {
@@ -95,23 +96,21 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
     if (!is_as_asked(request, member)) {
       return "a member has not what was asked for";
     }
-    const std::string why = why_not_member(books, wanted->spec, member);
+    const std::string why = why_not_member(books, wanted->spec, member, gpus);
     if (!why.empty()) {
       return why;
     }
     ranks += member.rank_count();
-    given += member.gpus.size();
-    hosts.insert(member.host);
-    gpus.insert(member.gpus.begin(), member.gpus.end());
+    hosts.push_back(member.host);
   }
-  if (hosts.size() != fact.members.size() || gpus.size() != given || given != request.gpus ||
+  if (has_any_twice(hosts) || has_any_twice(gpus) || gpus.size() != request.gpus ||
       (request.gpus == 0 && ranks != request.ranks)) {
     return "the gang is not whole";
   }
   return "";
 }
 
-void on_decide(Step& step, const entry::Decide& fact) {
+void on_decide(Step& step, entry::Decide& fact) {
   const std::string why = why_not(step.books, fact);
   if (!why.empty()) {
     step.books.attempts.count(Edge::kDecideRejected);
@@ -131,7 +130,7 @@ void bind(Step& step, Job& owner, Attempt attempt) {
     }
     step.books.hosts.raise_floor(record.member.host, attempt.token);
     step.books.gpus.grant(attempt.token, record.member);
-    step.result.hosts_changed.push_back(record.member.host);
+    step.result.holdings_changed.push_back(record.member.host);
   }
   owner.attempts = attempt.number;
   owner.current = attempt.token;

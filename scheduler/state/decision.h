@@ -12,7 +12,8 @@ namespace muster::scheduler {
 /// Why the log would reject that decision; "" = it would not.
 std::string why_not(const Books& books, const entry::Decide& fact);
 /// Checked anew: what the leader saw when it decided may have changed before this entry.
-void on_decide(Step& step, const entry::Decide& fact);
+/// Takes its members.
+void on_decide(Step& step, entry::Decide& fact);
 /// The job, which is queued, is scheduled as this attempt, whose members that are not over hold
 /// their GPUs from here on; nobody else does.
 void bind(Step& step, Job& owner, Attempt attempt);

@@ -58,8 +58,8 @@ KeptBytes kept_of(const Books& books) {
   for (const auto& [token, counted] : books.kept.earlier_attempts()) {
     bytes.earlier_attempts += kept_bytes(books.attempts.all().at(token));
   }
-  for (const auto& [key, record] : books.keys.all()) {
-    bytes.client_keys += kept_bytes_of_key(key);
+  for (const auto& [job, record] : books.keys.all()) {
+    bytes.client_keys += kept_bytes_of_key(record.key);
   }
   return bytes;
 }

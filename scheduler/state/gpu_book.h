@@ -1,22 +1,31 @@
 #pragma once
 // Who holds which GPUs, and how much else of each host, as the log has it. Owned by Books; pure. It
 // follows from the attempts: of each that is not ENDED, the members whose share is not over, and
-// nobody else, hold their GPUs.
+// nobody else, hold their GPUs. GPUs have dense numbers here, so that who asks about a host looks
+// up no names; the numbers are this book's own: never logged, never sent.
 //
 // Invariants: a (GPU uuid, slot) has at most one grant, and none that overlaps it (slot 0 is the
-// whole device), as long as nobody is granted what is_free_at() denies; a GPU without a grant and
-// a host without an attempt are not in the maps.
+// whole device), as long as nobody is granted what is_free_at() denies; a GPU has a number exactly
+// while some host offers it or somebody holds it.
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "gossip/base/indexed_map.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/state/job_record.h"
 
 namespace muster::scheduler {
+
+enum class GpuNumber : std::uint32_t {};
+constexpr std::uint32_t index_of(GpuNumber number) {
+  return static_cast<std::uint32_t>(number);
+}
 
 /// Who holds one slot of one GPU.
 struct Grant {
@@ -24,9 +33,10 @@ struct Grant {
   HostId host;
   bool operator==(const Grant&) const = default;
 };
+using SlotGrants = std::map<std::uint32_t, Grant>;
 
 /// uuid -> slot -> grant.
-using Grants = std::map<std::string, std::map<std::uint32_t, Grant>>;
+using Grants = std::map<std::string, SlotGrants>;
 
 /// An agent keeps some more: those that ended, until that is known.
 inline constexpr std::uint32_t kHostGrantsMax = 192;
@@ -39,35 +49,71 @@ struct HeldAmounts {
   bool operator==(const HeldAmounts&) const = default;
 };
 
+/// What of a host is offered, and what of it is held.
+struct HostHoldings {
+  std::vector<GpuNumber> gpus;  ///< Of the host, in its agent's order.
+  std::vector<Token> tokens;    ///< Attempts that hold something of it, the lowest first.
+  HeldAmounts amounts;
+};
+
 class GpuBook {
  public:
-  const Grants& grants() const { return grants_; }
-  /// Attempts that hold GPUs of `host`, the lowest token first.
-  std::vector<Token> tokens_on(const HostId& host) const;
+  /// The host offers these GPUs from here on, and no others.
+  void offer(const HostId& host, const std::vector<std::string>& uuids);
+
+  const HostHoldings& on(const HostId& host) const;
+  bool is_held(GpuNumber gpu) const { return cells_[index_of(gpu)].is_held(); }
+  /// Nothing: no host offers it, and nobody holds it.
+  std::optional<GpuNumber> number_of(std::string_view uuid) const;
+  /// Numbers are below it.
+  std::size_t bound() const { return cells_.size(); }
+  /// Somebody that is none of these holds it.
+  bool is_held_beside(GpuNumber gpu, const std::set<Token>& tokens) const;
+  /// Who holds it; empty = nobody.
+  SlotGrants grants_of(std::string_view uuid) const;
+  /// All of them, in O(GPUs): for tests.
+  Grants grants() const;
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_on(const HostRecord& host) const;
-  HeldAmounts held_on(const HostId& host) const;
-  bool is_held(const std::string& uuid) const { return grants_.contains(uuid); }
+  bool is_held(std::string_view uuid) const;
   /// No grant is there, and none that overlaps it.
   bool is_free_at(const GpuSlot& gpu) const;
+  /// Adds the numbers of the member's GPUs. False: its host does not offer one, or somebody holds
+  /// it.
+  bool add_if_free(const HostRecord& host, const Member& member,
+                   std::vector<GpuNumber>& numbers) const;
 
   /// The member's GPUs are held by `token` from here on.
   void grant(const Token& token, const Member& member);
   /// They are held by nobody from here on.
   void free(const Token& token, const Member& member);
 
-  /// No whole device is shared. In O(grants).
+  /// No whole device is shared. In O(GPUs).
   void check() const;
-  bool operator==(const GpuBook&) const = default;
+  /// The same is held by the same, whatever is offered.
+  bool operator==(const GpuBook& other) const;
 
  private:
-  Grants grants_;
-  struct OnHost {
-    std::set<Token> tokens;
-    HeldAmounts amounts;
-    bool operator==(const OnHost&) const = default;
+  struct Cell {
+    GpuUuid uuid;
+    Grant whole;  ///< Of slot 0; no token = nobody's.
+    SlotGrants slices;
+    std::uint32_t offers = 0;  ///< Hosts that offer it.
+    bool is_held() const { return !whole.token.is_none() || !slices.empty(); }
   };
-  std::map<HostId, OnHost> live_on_;
+
+  /// The same as number_of(), but that it looks among the host's own first, from `next` on; what is
+  /// behind the one that it finds becomes `next`.
+  std::optional<GpuNumber> number_on(const HostHoldings& there, std::string_view uuid,
+                                     std::size_t& next) const;
+  const Cell* find(std::string_view uuid) const;
+  GpuNumber numbered(std::string_view uuid);
+  void forget_if_unused(GpuNumber number);
+
+  HashIndex<GpuNumber> numbers_;  ///< By uuid.
+  std::vector<Cell> cells_;       ///< By number.
+  std::vector<GpuNumber> unused_;
+  IndexedMap<HostId, HostHoldings> hosts_;
 };
 
 }  // namespace muster::scheduler

@@ -36,6 +36,18 @@ void set_verdict(HostRecord& record, Verdict verdict, std::int64_t unix_ms) {
 
 }  // namespace
 
+bool are_numbers_dense(const std::map<HostId, HostRecord>& hosts) {
+  std::vector<bool> given(hosts.size());
+  for (const auto& [id, host] : hosts) {
+    const std::uint32_t index = index_of(host.number);
+    if (index >= given.size() || given[index]) {
+      return false;
+    }
+    given[index] = true;
+  }
+  return true;
+}
+
 HostBook::HostBook(std::map<HostId, HostRecord> hosts) : hosts_(std::move(hosts)) {
   for (const auto& [id, host] : hosts_) {
     lists_.put(host);
@@ -56,7 +68,9 @@ const HostRecord* HostBook::find(const HostId& id) const {
 
 std::string HostBook::why_not(const entry::Register& fact) const {
   if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax ||
-      fact.stuck.size() > kHostGpusMax) {
+      fact.stuck.size() > kHostGpusMax ||
+      std::any_of(fact.gpus.begin(), fact.gpus.end(),
+                  [](const std::string& uuid) { return uuid.size() > kUuidBytesMax; })) {
     return "malformed registration";
   }
   if (fact.cpus > kHostCpusMax || fact.memory_mb > kMemoryMbMax) {
@@ -92,6 +106,9 @@ std::string HostBook::why_not(const entry::Register& fact) const {
 HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::int64_t unix_ms) {
   const auto [place, is_first] = hosts_.try_emplace(fact.host);
   HostRecord& record = place->second;
+  if (is_first) {
+    record.number = static_cast<HostNumber>(hosts_.size() - 1);
+  }
   const Registered changed{is_first || record.start != fact.start || record.awaits_hello,
                            !is_first && record.boot_id != fact.boot_id,
                            record.quarantined != fact.stuck};
@@ -165,7 +182,8 @@ void HostBook::forget_unadopted(const Token& token) {
 }
 
 void HostBook::check() const {
-  CHECK(HostBook(hosts_).lists_ == lists_);
+  CHECK(are_numbers_dense(all()));
+  CHECK(HostBook(all()).lists_ == lists_);
 }
 
 }  // namespace muster::scheduler

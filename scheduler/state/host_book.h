@@ -3,13 +3,15 @@
 // Owned by Books; pure.
 //
 // Invariants: a host is never forgotten, though an operator may remove it from what is shown; the
-// generation of its pair never falls; its floor (HostRecord::highest) never falls.
+// generation of its pair never falls; its floor (HostRecord::highest) never falls; numbers are
+// dense.
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "gossip/base/indexed_map.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/host_lists.h"
 #include "scheduler/state/job_record.h"
@@ -19,13 +21,16 @@ namespace muster::scheduler {
 inline constexpr std::size_t kHostGpusMax = 1024;
 inline constexpr std::uint32_t kHostCpusMax = 1'000'000;  ///< Thousandths of them fit 32 bits.
 
+/// Each of 0 to their count was given to one of them.
+bool are_numbers_dense(const std::map<HostId, HostRecord>& hosts);
+
 class HostBook {
  public:
   HostBook() = default;
   /// Of a snapshot.
   explicit HostBook(std::map<HostId, HostRecord> hosts);
 
-  const std::map<HostId, HostRecord>& all() const { return hosts_; }
+  const std::map<HostId, HostRecord>& all() const { return hosts_.map(); }
   const HostRecord* find(const HostId& id) const;
   /// Why the log would reject that registration; "" = it would not.
   std::string why_not(const entry::Register& fact) const;
@@ -59,7 +64,7 @@ class HostBook {
   template <class Change>
   void change(HostRecord& host, Change change);
 
-  std::map<HostId, HostRecord> hosts_;
+  IndexedMap<HostId, HostRecord> hosts_;
   HostLists lists_;  ///< Derived.
 };
 

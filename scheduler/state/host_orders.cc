@@ -58,7 +58,7 @@ void on_fence(Step& step, const entry::Fence& fact) {
     step.reject(ErrorCode::kConflict, std::move(why_not));
     return;
   }
-  std::vector<Token> tokens = step.books.gpus.tokens_on(fact.host);
+  std::vector<Token> tokens = step.books.gpus.on(fact.host).tokens;
   if (fact.are_processes_gone) {
     // What was decided since the operator looked is not what was meant.
     std::erase_if(tokens, [&](const Token& token) {
@@ -104,7 +104,7 @@ void on_drain(Step& step, const entry::Drain& fact) {
   tell(step, Severity::kInfo, "host_drained", fact.host,
        {{"by", fact.by},
         {"why", fact.why},
-        {"grants", std::to_string(step.books.gpus.tokens_on(fact.host).size())}});
+        {"grants", std::to_string(step.books.gpus.on(fact.host).tokens.size())}});
 }
 
 void on_undrain(Step& step, const entry::Undrain& fact) {
@@ -129,7 +129,7 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
                                           "its agent first");
     return;
   }
-  const std::vector<Token> tokens = step.books.gpus.tokens_on(fact.host);
+  const std::vector<Token> tokens = step.books.gpus.on(fact.host).tokens;
   if (!tokens.empty()) {
     const Attempt* attempt = step.books.attempts.find(tokens.front());
     step.reject(ErrorCode::kConflict,

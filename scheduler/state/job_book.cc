@@ -35,7 +35,7 @@ JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std
 }
 
 void JobBook::enter_queue(const Job& job) {
-  queue_.insert({job.priority, job.id});
+  queue_.insert(queue_.end(), {job.priority, job.id});
   if (const auto when = relaxed_at(job)) {
     packed_.insert({*when, job.id});
   }
@@ -76,7 +76,7 @@ Job& JobBook::at(JobId id) {
 
 const Job& JobBook::first_ended() const {
   CHECK(!ended_.empty());
-  return jobs_.at(ended_.begin()->second);
+  return *find(ended_.begin()->second);
 }
 
 JobId JobBook::give_number() {
@@ -108,7 +108,7 @@ void JobBook::move(Job& job, JobEvent event) {
   suspended_ += to == JobState::kSuspended ? 1U : 0U;
   job.state = to;
   if (job.has_ended()) {
-    ended_.insert({job.ended_index, job.id});
+    ended_.insert(ended_.end(), {job.ended_index, job.id});
   }
 }
 

@@ -14,12 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "gossip/base/indexed_map.h"
 #include "scheduler/state/job_life.h"
 #include "scheduler/state/job_record.h"
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kJobsQueuedMax = 10'000;  ///< Suspended ones among them.
+inline constexpr std::size_t kJobsQueuedMax = 100'000;  ///< Suspended ones among them.
 inline constexpr std::size_t kJobsEndedKept = 10'000;
 inline constexpr std::size_t kLeftOutMax = 64;  ///< Hosts that one job leaves out.
 
@@ -29,7 +30,7 @@ class JobBook {
   /// Of a snapshot. `last`: the last number that was given.
   JobBook(std::map<JobId, Job> jobs, JobId last);
 
-  const std::map<JobId, Job>& all() const { return jobs_; }
+  const std::map<JobId, Job>& all() const { return jobs_.map(); }
   /// Jobs waiting for an attempt, best first.
   const Queue& queue() const { return queue_; }
   /// Queued or suspended.
@@ -78,7 +79,7 @@ class JobBook {
   void leave_queue(const Job& job);
 
   JobId last_;
-  std::map<JobId, Job> jobs_;
+  IndexedMap<JobId, Job> jobs_;
   // Derived.
   Queue queue_;
   std::size_t suspended_ = 0;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "scheduler/protocol/entry.h"
+#include "scheduler/protocol/host_number.h"
 #include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/state/job_life.h"
@@ -64,7 +64,7 @@ struct Job {
   std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
   std::vector<LeftOut> left_out;
   bool is_relaxed = false;  ///< Its pack is only preferred by now: Request::pack_wait is over.
-  std::deque<Transition> history;  ///< The newest, at most kTransitionsKept.
+  std::vector<Transition> history;  ///< The newest, at most kTransitionsKept.
   bool operator==(const Job&) const = default;
 
   void forget_order() {
@@ -91,6 +91,7 @@ struct HostDrain {
 
 struct HostRecord {
   HostId id;
+  HostNumber number{};  ///< Given with its first registration, and never again.
   AgentStart start;
   std::string boot_id;
   std::string name;
@@ -124,11 +125,15 @@ struct HostRecord {
   }
   bool is_reachable() const { return verdict == Verdict::kAlive; }
   /// Registered, healthy and not quarantined; who holds it is another question.
-  bool offers(const std::string& uuid) const {
-    const auto contains = [&uuid](const std::vector<std::string>& list) {
+  bool offers(std::string_view uuid) const {
+    return std::find(gpus.begin(), gpus.end(), uuid) != gpus.end() && is_usable(uuid);
+  }
+  /// Healthy and not quarantined, if it is one of its GPUs.
+  bool is_usable(std::string_view uuid) const {
+    const auto contains = [uuid](const std::vector<std::string>& list) {
       return std::find(list.begin(), list.end(), uuid) != list.end();
     };
-    return contains(gpus) && !contains(unhealthy_gpus) && !contains(quarantined);
+    return !contains(unhealthy_gpus) && !contains(quarantined);
   }
   /// Of its kind, whatever is free on it; by name is another question.
   bool suits(const JobSpec& spec) const;

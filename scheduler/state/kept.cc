@@ -47,7 +47,7 @@ void Kept::note(Job& job, Transition step) {
   while (job.history.size() > kTransitionsKept ||
          (bytes_.histories > max_.histories && job.history.size() > kTransitionsLeast)) {
     bytes_.histories -= kept_bytes(job.history.front());
-    job.history.pop_front();
+    job.history.erase(job.history.begin());
   }
 }
 

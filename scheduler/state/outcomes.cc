@@ -188,7 +188,8 @@ void settle(Step& step, Attempt& attempt) {
 }
 
 void settle_host(Step& step, const HostId& host) {
-  for (const Token& token : step.books.gpus.tokens_on(host)) {
+  const std::vector<Token> tokens = step.books.gpus.on(host).tokens;  // It shrinks meanwhile.
+  for (const Token& token : tokens) {
     step.result.touched.push_back(token);
     settle(step, step.books.attempts.at(token));
   }

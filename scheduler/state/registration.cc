@@ -1,6 +1,7 @@
 #include "scheduler/state/registration.h"
 
 #include <string>
+#include <vector>
 
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/outcomes.h"
@@ -9,7 +10,8 @@ namespace muster::scheduler {
 namespace {
 
 void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted) {
-  for (const Token& token : step.books.gpus.tokens_on(fact.host)) {
+  const std::vector<Token> tokens = step.books.gpus.on(fact.host).tokens;  // It shrinks meanwhile.
+  for (const Token& token : tokens) {
     fact::Registered registered{fact.host, fact.start, false, false, rebooted};
     for (const entry::LiveGrant& grant : fact.live) {
       if (grant.token == token) {
@@ -47,6 +49,7 @@ void on_register(Step& step, const entry::Register& fact) {
     return;
   }
   tell_of_wrong_words(step, fact);
+  step.books.gpus.offer(fact.host, fact.gpus);
   const HostBook::Registered changed = step.books.hosts.on_registered(fact, step.unix_ms);
   if (changed.is_quarantine_changed) {
     step.result.events.push_back({Severity::kInfo,

@@ -1,7 +1,6 @@
 #include "scheduler/state/snapshot.h"
 
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -89,8 +88,8 @@ std::optional<HostDrain> read_drain(Reader list) {
 }
 
 Encoder encode_host(const HostRecord& host) {
-  Encoder out = section(Section::kHost, 22);
-  out.id(host.id);
+  Encoder out = section(Section::kHost, 23);
+  out.id(host.id).u64(index_of(host.number));
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
   write(out, host.gpus);
@@ -110,6 +109,7 @@ Encoder encode_host(const HostRecord& host) {
 HostRecord read_host(Reader& in) {
   HostRecord host;
   host.id = in.id<HostId>();
+  host.number = static_cast<HostNumber>(read_u32(in));
   host.start = read_agent_start(in);
   host.boot_id = in.text();
   host.name = in.text();
@@ -200,7 +200,7 @@ MemberRecord read_member_record(Reader& in) {
   return record;
 }
 
-void write_history(Encoder& out, const std::deque<Transition>& history) {
+void write_history(Encoder& out, const std::vector<Transition>& history) {
   out.array(history.size());
   for (const Transition& step : history) {
     out.array(7)
@@ -213,8 +213,8 @@ void write_history(Encoder& out, const std::deque<Transition>& history) {
   }
 }
 
-std::deque<Transition> read_history(Reader& in) {
-  std::deque<Transition> history;
+std::vector<Transition> read_history(Reader& in) {
+  std::vector<Transition> history;
   Reader list = in.array();
   while (list.ok() && list.left() > 0) {
     Reader item = list.array();
@@ -358,7 +358,7 @@ struct Parts {
   std::map<HostId, HostRecord> hosts;
   std::map<Token, Attempt> attempts;
   std::map<JobId, Job> jobs;
-  std::map<std::string, ClientKeys::Record> keys;
+  ClientKeys::Records keys;
   UsageBook::Rows usage;
   std::map<HostId, AdmittedHost> admitted;
   std::map<std::string, Ticket> tickets;
@@ -407,9 +407,9 @@ bool read_document(Reader& in, Parts& parts) {
       break;
     }
     case Section::kKey: {
-      const std::string key = in.text();
+      std::string key = in.text();
       const JobId job = in.num<JobId>();
-      parts.keys[key] = ClientKeys::Record{job, in.duration()};
+      parts.keys[job] = ClientKeys::Record{std::move(key), in.duration()};
       break;
     }
     case Section::kUsage: {
@@ -497,12 +497,12 @@ std::string encoded(const Books& books) {
     Encoder document = encode_job(job);
     append(out, document);
   }
-  for (const auto& [key, record] : books.keys.all()) {
+  for (const auto& [job, record] : books.keys.all()) {
     if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
       break;
     }
     Encoder document = section(Section::kKey, 3);
-    document.text(key).num(record.job).duration(record.at);
+    document.text(record.key).num(job).duration(record.at);
     append(out, document);
   }
   for (const auto& [key, time] : books.usage.rows()) {
@@ -532,6 +532,9 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   Result<Parts> parts = read_parts(bytes);
   if (!parts) {
     return parts.error();
+  }
+  if (!are_numbers_dense(parts->hosts)) {
+    return Error{ErrorCode::kCorrupt, "the snapshot's hosts are not numbered one by one"};
   }
   Books books;
   books.applied = parts->applied;

@@ -40,9 +40,9 @@ struct Hear {
 
   void operator()(const entry::Register& fact) const { on_register(step, fact); }
   void operator()(const entry::Observe& fact) const { on_observe(step, fact); }
-  void operator()(const entry::Submit& fact) const { on_submit(step, fact); }
+  void operator()(entry::Submit& fact) const { on_submit(step, fact); }
   void operator()(const entry::Tick& fact) const { on_tick(step, fact); }
-  void operator()(const entry::Decide& fact) const { on_decide(step, fact); }
+  void operator()(entry::Decide& fact) const { on_decide(step, fact); }
   void operator()(const entry::Ready& fact) const { on_ready(step, fact); }
   void operator()(const entry::Start& fact) const { on_start(step, fact); }
   void operator()(const entry::Stop& fact) const { on_stop(step, fact); }
@@ -97,7 +97,7 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
 
 }  // namespace
 
-ApplyResult State::apply(LogIndex index, const Entry& entry, std::int64_t unix_ms) {
+ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms) {
   CHECK(index > books_.applied);
   Step step{books_, index, unix_ms};
   books_.applied = index;

@@ -39,8 +39,12 @@ class State {
     books_.kept = Kept(kept_max);
   }
 
-  /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged.
-  ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0);
+  /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged. What
+  /// is kept of it (the spec of a Submit, the members of a Decide) is taken out of it.
+  ApplyResult apply(LogIndex index, Entry&& entry, std::int64_t unix_ms = 0);
+  ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0) {
+    return apply(index, Entry(entry), unix_ms);
+  }
   /// The log's entry at `index` is not ours (an empty one of a new leader, a membership change).
   void skip(LogIndex index);
 
@@ -59,8 +63,9 @@ class State {
   const std::map<HostId, HostRecord>& hosts() const { return books_.hosts.all(); }
   /// Live attempts, and those that their jobs still list, by token.
   const std::map<Token, Attempt>& attempts() const { return books_.attempts.all(); }
-  /// uuid -> slot -> grant.
-  const Grants& grants() const { return books_.gpus.grants(); }
+  /// All of them, in O(GPUs).
+  Grants grants() const { return books_.gpus.grants(); }
+  const GpuBook& gpus() const { return books_.gpus; }
   /// Jobs waiting for an attempt, best first.
   const Queue& queue() const { return books_.jobs.queue(); }
   /// Attempts that are not ENDED.
@@ -73,8 +78,8 @@ class State {
   /// The job a client key was answered with, if it is still remembered.
   std::optional<JobId> job_of_key(const std::string& key) const { return books_.keys.find(key); }
   /// Tokens of the live attempts whose share on `host` is not over.
-  std::vector<Token> tokens_on(const HostId& host) const { return books_.gpus.tokens_on(host); }
-  HeldAmounts held_on(const HostId& host) const { return books_.gpus.held_on(host); }
+  std::vector<Token> tokens_on(const HostId& host) const { return books_.gpus.on(host).tokens; }
+  HeldAmounts held_on(const HostId& host) const { return books_.gpus.on(host).amounts; }
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_gpus(const HostRecord& host) const {
     return books_.gpus.free_on(host);

@@ -22,10 +22,11 @@ struct ApplyResult {
   std::vector<HostId> admitted;  ///< Hosts whose record changed.
   bool tickets_changed = false;
   bool authority_changed = false;
-  /// Hosts whose record changed, or what is held of their GPUs; some of them perhaps twice.
-  std::vector<HostId> hosts_changed;
-  std::vector<JobId> jobs_moved;  ///< Into or out of the queue, or within it; perhaps twice.
-  bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
+  // Some of them perhaps twice.
+  std::vector<HostId> hosts_changed;     ///< Hosts whose record changed.
+  std::vector<HostId> holdings_changed;  ///< Hosts of which more or less is held than before.
+  std::vector<JobId> jobs_moved;         ///< Into or out of the queue, or within it; perhaps twice.
+  bool capacity_changed = false;         ///< Some GPUs, hosts or queue places changed: place again.
 };
 
 struct Step {

@@ -51,7 +51,7 @@ std::string why_not(const Books& books, const entry::Submit& fact) {
   return "";
 }
 
-void on_submit(Step& step, const entry::Submit& fact) {
+void on_submit(Step& step, entry::Submit& fact) {
   if (const std::optional<JobId> known = step.books.keys.find(fact.key)) {
     step.result.job = *known;
     return;
@@ -67,7 +67,7 @@ void on_submit(Step& step, const entry::Submit& fact) {
   }
   Job job;
   job.id = step.books.jobs.give_number();
-  job.spec = fact.spec;
+  job.spec = std::move(fact.spec);
   job.key = fact.key;
   job.submitted_by = fact.submitted_by;
   step.result.job = job.id;

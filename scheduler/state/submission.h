@@ -22,6 +22,7 @@ Status validate(const JobSpec& spec);
 /// Why the log takes no job like this now, for people; "" = it does.
 std::string why_not(const Books& books, const entry::Submit& fact);
 /// A key that is remembered gives the job that it was answered with.
-void on_submit(Step& step, const entry::Submit& fact);
+/// Takes its spec.
+void on_submit(Step& step, entry::Submit& fact);
 
 }  // namespace muster::scheduler

@@ -35,7 +35,7 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/raft/types.h", "RaftConfig", 20, 0, kRecord},
     {"scheduler/seat/electorate_keeper.h", "ElectorateKeeper", 16, 6, kNotSplit},
     {"scheduler/state/job_record.h", "Job", 26, 0, kRecord},
-    {"scheduler/state/job_record.h", "HostRecord", 21, 0, kRecord},
+    {"scheduler/state/job_record.h", "HostRecord", 22, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 0, kRecord},
 };
 

@@ -181,7 +181,7 @@ void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const E
 
 void NoGpuInTwoAttempts::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
   for (const scheduler::GpuSlot& gpu : fact.member.gpus) {
-    const std::string place = gpu.uuid + "/" + std::to_string(gpu.slot);
+    const std::string place = gpu.uuid.text() + "/" + std::to_string(gpu.slot);
     const auto found = occupied_.find(place);
     if (fact.kind == FarmFact::Kind::kLaunched) {
       ++launches_;
@@ -202,10 +202,10 @@ void TokenMonotonic::on_fact(World& world, std::uint32_t host, const FarmFact& f
     return;
   }
   for (const scheduler::GpuSlot& gpu : fact.member.gpus) {
-    Token& highest = highest_[gpu.uuid];
+    Token& highest = highest_[gpu.uuid.text()];
     if (fact.token <= highest) {
-      world.violation(name(), where(host) + " " + gpu.uuid + " started " + fact.token.text() +
-                                  " after " + highest.text());
+      world.violation(name(), where(host) + " " + gpu.uuid.text() + " started " +
+                                  fact.token.text() + " after " + highest.text());
     }
     highest = fact.token;
   }
@@ -271,7 +271,7 @@ void GangAllOrNothing::on_fact(World& world, std::uint32_t host, const FarmFact&
     for (const scheduler::GpuSlot& gpu : member.gpus) {
       if (!forgot && fence.highest(gpu) < fact.token) {
         world.violation(name(), fact.token.text() + " started on " + where(host) + " though " +
-                                    gpu.uuid + " was never reserved for it");
+                                    gpu.uuid.text() + " was never reserved for it");
       }
     }
   }

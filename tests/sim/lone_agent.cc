@@ -180,7 +180,7 @@ class LoneAgent {
       for (const auto& [token, member] : running_) {
         if (share_silicon(member, fact.member)) {
           result_.violation = fact.token.text() + " started while " + token.text() +
-                              " ran on an overlapping place of " + member.gpus.front().uuid;
+                              " ran on an overlapping place of " + member.gpus.front().uuid.text();
         }
       }
       running_[fact.token] = fact.member;

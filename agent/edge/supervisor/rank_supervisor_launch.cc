@@ -43,7 +43,7 @@ void add_gang(Environment& environment, const Launch& launch,
   }
   std::vector<std::string> gpus;
   for (const scheduler::GpuSlot& place : launch.member.gpus) {
-    gpus.push_back(place.uuid);
+    gpus.push_back(place.uuid.text());
   }
   environment["MASTER_ADDR"] = launch.master.ip_text();
   environment["MASTER_PORT"] = std::to_string(launch.master.port);

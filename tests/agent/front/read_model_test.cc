@@ -289,7 +289,7 @@ TEST_F(ReadModelTest, OfEightLargeAttemptsTheNewestAreListedAsFarAsTheyFit) {
       const auto first_rank = static_cast<std::uint32_t>((host - 1) * 8);
       members.push_back(member_of(host, 0, 8, first_rank));
       for (scheduler::GpuSlot& gpu : members.back().gpus) {
-        gpu.uuid += tail;
+        gpu.uuid = gpu.uuid.text() + tail;
       }
     }
     const Token token = log_.decide(job, std::move(members));

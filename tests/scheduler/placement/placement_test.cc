@@ -53,11 +53,12 @@ class RandomCluster {
   /// Free GPUs by type and host, counted without any code under test but State.
   std::map<std::string, std::vector<std::uint32_t>> free(const std::set<JobId>& ended = {}) const {
     std::map<std::string, std::vector<std::uint32_t>> counts;
+    const Grants grants = log.state.grants();
     for (const auto& [id, host] : log.state.hosts()) {
       std::uint32_t count = 0;
       for (const std::string& uuid : host.gpus) {
-        const auto grant = log.state.grants().find(uuid);
-        const bool held = grant != log.state.grants().end() &&
+        const auto grant = grants.find(uuid);
+        const bool held = grant != grants.end() &&
                           ended.count(log.state.attempt(grant->second.at(0).token)->job) == 0;
         count += held ? 0 : 1;
       }

@@ -47,6 +47,9 @@ class Fleet {
     for (const HostId& host : result.hosts_changed) {
       capacity.on_changed(log.state, host);
     }
+    for (const HostId& host : result.holdings_changed) {
+      capacity.on_held(log.state, host);
+    }
     return result;
   }
   JobId submit(const Request& request) {

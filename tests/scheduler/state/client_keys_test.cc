@@ -7,16 +7,17 @@
 namespace muster::scheduler {
 namespace {
 
-TEST(ClientKeys, TheOldestGoesFirstAndAmongEqualsTheFirstByName) {
+TEST(ClientKeys, TheOldestGoesFirstAndAmongEqualsThatOfTheFirstJob) {
   ClientKeys keys;
-  keys.remember("late", JobId(1), Duration(20));
-  keys.remember("b", JobId(2), Duration(10));
-  keys.remember("a", JobId(3), Duration(10));
-  EXPECT_EQ(keys.oldest_job(), JobId(3));
-  EXPECT_EQ(keys.forget_oldest(), "a");
+  keys.remember("b", JobId(1), Duration(10));
+  keys.remember("a", JobId(2), Duration(10));
+  keys.remember("late", JobId(4), Duration(20));
+  EXPECT_EQ(keys.find("a"), JobId(2));
+  EXPECT_EQ(keys.oldest_job(), JobId(1));
   EXPECT_EQ(keys.forget_oldest(), "b");
+  EXPECT_EQ(keys.forget_oldest(), "a");
   EXPECT_EQ(keys.find("b"), std::nullopt);
-  EXPECT_EQ(keys.find("late"), JobId(1));
+  EXPECT_EQ(keys.find("late"), JobId(4));
   keys.check();
 }
 

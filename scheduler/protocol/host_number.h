@@ -1,0 +1,14 @@
+#pragma once
+// Hosts in the order in which the log met them, from 0, without gaps: what dense tables are indexed
+// by. The same on every voter; never sent to people or agents, who know hosts by id.
+
+#include <cstdint>
+
+namespace muster::scheduler {
+
+enum class HostNumber : std::uint32_t {};
+constexpr std::uint32_t index_of(HostNumber number) {
+  return static_cast<std::uint32_t>(number);
+}
+
+}  // namespace muster::scheduler
