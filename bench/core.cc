@@ -96,6 +96,21 @@ class Core {
     }
   }
 
+  /// The bytes of its entry and in the snapshot, and how long it took.
+  std::pair<std::size_t, double> submit_array(std::uint32_t tasks) {
+    const std::size_t before = scheduler_.state().encode().size();
+    JobSpec spec = plain_.spec;
+    spec.request.gpus = 1;
+    spec.array = ArrayRange{0, tasks - 1, 0};
+    const Clock::time_point begin = Clock::now();
+    scheduler_.step(now_, input::ClientSubmit{++submits_, "array", std::move(spec), "alice"});
+    Scheduler::Output output = scheduler_.take_output();
+    const std::size_t logged = output.proposals.at(0).size();
+    apply(std::move(output.proposals.at(0)));
+    settle();
+    const double us = us_since(begin);
+    return {logged + scheduler_.state().encode().size() - before, us};
+  }
   /// Jobs whose specs are small, so that as many wait as may.
   void say_little() {
     plain_.spec.environment.clear();
@@ -255,6 +270,17 @@ void run_depth(int events) {
   std::printf("figure depth_us_ratio %.2f\n", deep.us / shallow.us);
 }
 
+/// An array of a million tasks on a full fleet: from the submit until its entry is applied, and
+/// what it takes in log and state before a task of it ran.
+void run_array() {
+  Core core;
+  core.say_little();
+  fill(core, 100);
+  const auto [bytes, us] = core.submit_array(kTasksMax);
+  std::printf("figure array_bytes %zu B\n", bytes);
+  std::printf("figure array_submit_ms %.3f ms\n", us / 1e3);
+}
+
 }  // namespace
 }  // namespace muster::bench
 
@@ -263,5 +289,6 @@ int main(int argc, char** argv) {
   muster::bench::run(0.7, "70", jobs);
   muster::bench::run(0.95, "95", jobs);
   muster::bench::run_depth(2'000);
+  muster::bench::run_array();
   return 0;
 }

@@ -21,6 +21,13 @@ struct JobRef {
   JobId job;
 };
 
+/// What to cancel.
+struct JobRun {
+  JobId job;
+  /// That of the last task of a run which `job` begins; not above it: `job` alone.
+  std::uint64_t last = 0;
+};
+
 struct RequeueArgs {
   JobId job;
   /// The attempt that is to make way: repeated after a later one was decided, this does nothing.
@@ -51,6 +58,12 @@ struct JobSummary {
   bool is_doubtful = false;  ///< It counts as running, and some of its hosts do not answer.
   std::string reason{};      ///< For people: what it waits for, what is wrong, how it ended.
   std::uint64_t ranks = 0;   ///< Of a job without GPUs.
+  // Of an array, and what its line counts; 0 = it is one job.
+  std::uint64_t tasks = 0;
+  std::uint64_t tasks_running = 0;  ///< Have begun and not ended.
+  std::uint64_t tasks_completed = 0;
+  std::uint64_t tasks_failed = 0;
+  std::uint64_t tasks_cancelled = 0;  ///< Among them such as are not to begin any more.
 };
 
 struct EditArgs {
@@ -80,6 +93,8 @@ struct UsageList {
 
 struct JobsQuery {
   JobId after;  ///< The page begins with the first job above; 0 = the first page.
+  JobId
+      array{};  ///< The tasks of this array that are jobs by now; 0 = all jobs, arrays a line each.
 };
 
 struct JobList {

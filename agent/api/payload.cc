@@ -160,6 +160,10 @@ void fields(A& a, JobRef& v) {
   a(v.job);
 }
 template <class A>
+void fields(A& a, JobRun& v) {
+  a(v.job, trailing(v.last));
+}
+template <class A>
 void fields(A& a, RequeueArgs& v) {
   a(v.job, v.attempt);
 }
@@ -226,7 +230,8 @@ void fields(A& a, JobSummary& v) {
   a(v.id, v.name, v.user, v.state, v.gpus, v.gpu_type, v.attempt, v.priority, v.exit_code, v.cause,
     v.hosts, trailing(v.submit_unix_ms), trailing(v.start_unix_ms), trailing(v.end_unix_ms),
     trailing(v.age_ms), trailing(v.run_ms), trailing(v.gpu_ms), trailing(v.is_doubtful),
-    trailing(v.reason), trailing(v.ranks));
+    trailing(v.reason), trailing(v.ranks), trailing(v.tasks), trailing(v.tasks_running),
+    trailing(v.tasks_completed), trailing(v.tasks_failed), trailing(v.tasks_cancelled));
 }
 template <class A>
 void fields(A& a, JobList& v) {
@@ -234,7 +239,7 @@ void fields(A& a, JobList& v) {
 }
 template <class A>
 void fields(A& a, JobsQuery& v) {
-  a(v.after);
+  a(v.after, trailing(v.array));
 }
 template <class A>
 void fields(A& a, RankInfo& v) {
@@ -439,6 +444,7 @@ MUSTER_PAYLOAD(WhyHostInfo);
 MUSTER_PAYLOAD(LeaveArgs);
 MUSTER_PAYLOAD(SubmitArgs);
 MUSTER_PAYLOAD(JobRef);
+MUSTER_PAYLOAD(JobRun);
 MUSTER_PAYLOAD(RequeueArgs);
 MUSTER_PAYLOAD(QuorumWish);
 MUSTER_PAYLOAD(FenceArgs);

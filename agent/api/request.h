@@ -25,7 +25,7 @@ enum class Verb : std::uint8_t {
   kEvents = 3,         ///< EventsQuery -> EventsPage; local
   kLeave = 4,          ///< LeaveArgs -> nothing; local: the agent leaves and ends
   kSubmit = 5,         ///< SubmitArgs -> JobRef; leader
-  kCancel = 6,         ///< JobRef -> JobRef; leader
+  kCancel = 6,         ///< JobRun -> JobRef; leader
   kJobs = 7,           ///< JobsQuery, or nothing for the newest -> JobList; any voter
   kShow = 8,           ///< JobRef -> JobDetail; any voter
   kWhy = 9,            ///< JobRef -> WhyInfo; any voter

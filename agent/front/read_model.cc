@@ -5,6 +5,7 @@
 #include <string>
 
 #include "agent/api/payload.h"
+#include "agent/front/array_model.h"
 #include "agent/front/use_model.h"
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
@@ -415,41 +416,76 @@ std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host) {
   return info;
 }
 
-JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after) {
-  const scheduler::State& state = known.state;
-  JobList list;
-  std::size_t size = 0;
-  auto job = state.jobs().upper_bound(after);
-  auto last = job;
-  for (std::size_t i = 0; i < kJobsListedMax && last != state.jobs().end(); ++i) {
-    ++last;
+namespace {
+
+/// Adds jobs and arrays above `after` in the order of their numbers, as far as a page goes.
+class JobsPage {
+ public:
+  JobsPage(const JobsKnown& known, const HostViews& hosts, JobId after, JobId end)
+      : state_(known.state),
+        hosts_(hosts),
+        job_(state_.jobs().upper_bound(after)),
+        jobs_end_(state_.jobs().lower_bound(end)),
+        array_(state_.arrays().upper_bound(after)),
+        arrays_end_(state_.arrays().lower_bound(end)),
+        waits_(state_, known.capacity, after.next(), last_wanted(end)) {}
+
+  /// `bytes_max`: it ends behind the job that fills it so far.
+  JobList list(std::size_t bytes_max) {
+    JobList list;
+    std::size_t size = 0;
+    while ((job_ != jobs_end_ || array_ != arrays_end_) && list.jobs.size() < kJobsListedMax &&
+           size < bytes_max) {
+      const bool is_array =
+          job_ == jobs_end_ || (array_ != arrays_end_ && array_->first < job_->first);
+      list.jobs.push_back(is_array ? array_summary((array_++)->second, hosts_.now_unix_ms)
+                                   : summary_of(state_, (job_++)->second, hosts_, &waits_));
+      size += size_bytes(list.jobs.back());
+    }
+    if (job_ != jobs_end_ || array_ != arrays_end_) {
+      list.next = list.jobs.back().id;
+    }
+    return list;
   }
-  const Waits waits(state, known.capacity, after.next(),
-                    last == state.jobs().end() ? JobId(UINT64_MAX) : last->first);
-  for (; job != state.jobs().end() && list.jobs.size() < kJobsListedMax && size < kJobsPageBytes;
-       ++job) {
-    list.jobs.push_back(summary_of(state, job->second, hosts, &waits));
-    size += size_bytes(list.jobs.back());
+
+ private:
+  JobId last_wanted(JobId end) const {
+    auto last = job_;
+    for (std::size_t i = 0; i < kJobsListedMax && last != jobs_end_; ++i) {
+      ++last;
+    }
+    return last == jobs_end_ ? end : last->first;
   }
-  if (job != state.jobs().end()) {
-    list.next = list.jobs.back().id;
+
+  const scheduler::State& state_;
+  const HostViews& hosts_;
+  std::map<JobId, scheduler::Job>::const_iterator job_;
+  std::map<JobId, scheduler::Job>::const_iterator jobs_end_;
+  scheduler::ArrayBook::Arrays::const_iterator array_;
+  scheduler::ArrayBook::Arrays::const_iterator arrays_end_;
+  const Waits waits_;
+};
+
+}  // namespace
+
+JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after, JobId array) {
+  if (array == JobId()) {
+    return JobsPage(known, hosts, after, kFirstTask).list(kJobsPageBytes);
   }
-  return list;
+  const JobId before_first(task_id(array, 0).value() - 1);
+  return JobsPage(known, hosts, std::max(after, before_first), task_id(array.next(), 0))
+      .list(kJobsPageBytes);
 }
 
 JobList newest_jobs(const JobsKnown& known, const HostViews& hosts) {
   const scheduler::State& state = known.state;
-  JobList list;
-  auto job = state.jobs().end();
+  auto job = state.jobs().lower_bound(kFirstTask);
   for (std::size_t i = 0; i < kJobsListedMax && job != state.jobs().begin(); ++i) {
     --job;
   }
-  const Waits waits(state, known.capacity, job == state.jobs().end() ? JobId() : job->first,
-                    JobId(UINT64_MAX));
-  for (; job != state.jobs().end(); ++job) {
-    list.jobs.push_back(summary_of(state, job->second, hosts, &waits));
-  }
-  return list;
+  const bool is_whole = job == state.jobs().begin();
+  return JobsPage(known, hosts, is_whole ? JobId() : JobId(job->first.value() - 1), kFirstTask)
+      .list(SIZE_MAX);
 }
 
 std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hosts, JobId id) {

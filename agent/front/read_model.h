@@ -51,7 +51,8 @@ inline constexpr std::size_t kJobsListedMax = 3000;
 inline constexpr std::size_t kJobsPageBytes = 512 << 10;
 /// The newest, for who does not ask for pages.
 JobList newest_jobs(const JobsKnown& known, const HostViews& hosts);
-JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after);
+/// Arrays a line each; of `array` the tasks instead, unless it is none.
+JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after, JobId array = {});
 /// What all of a job's answer takes at most, a little for the envelope left: the members of its
 /// attempts are listed, those of the newest first, until it is reached.
 inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);

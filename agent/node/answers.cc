@@ -8,6 +8,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
+#include "agent/front/array_model.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
 #include "agent/node/join.h"
@@ -267,6 +268,31 @@ QuorumInfo quorum_info(const Known& known) {
   return info;
 }
 
+namespace {
+
+/// One line of it, or why its first waiting task waits.
+Response about_array(const Known& known, const JobsKnown& jobs, const HostViews& hosts, Verb verb,
+                     const scheduler::TaskArray& array) {
+  if (verb == Verb::kShow) {
+    JobDetail detail = array_detail(array, hosts.now_unix_ms);
+    detail.output_rule = known.options.clients.output;
+    return good(known, encode_payload(detail));
+  }
+  WhyInfo why;
+  if (const std::optional<JobId> task = telling_task(jobs.state, array)) {
+    why = why_info(jobs, hosts, *task);
+  } else {
+    const JobSummary summary = array_summary(array, hosts.now_unix_ms);
+    why.job = array.id;
+    why.state = summary.state;
+    why.headline = summary.reason;
+  }
+  why.storm = storm_info(known.membership.storm(), known.now);
+  return good(known, encode_payload(why));
+}
+
+}  // namespace
+
 Response answer_from_state(const Known& known, const Request& request, const std::string& unled) {
   if (request.verb == Verb::kQuorum) {
     return good(known, encode_payload(quorum_info(known)));
@@ -293,14 +319,21 @@ Response answer_from_state(const Known& known, const Request& request, const std
   const JobsKnown jobs{state, known.seat.capacity()};
   if (request.verb == Verb::kJobs) {
     const auto query = decode_payload<JobsQuery>(request.arguments);
-    return good(known, encode_payload(query.has_value() ? jobs_page(jobs, hosts, query->after)
-                                                        : newest_jobs(jobs, hosts)));
+    return good(
+        known, encode_payload(query.has_value() ? jobs_page(jobs, hosts, query->after, query->array)
+                                                : newest_jobs(jobs, hosts)));
   }
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
+  const scheduler::TaskArray* array = state.array(array_of(job));
+  if (array != nullptr && !is_task(job)) {
+    return about_array(known, jobs, hosts, request.verb, *array);
+  }
   if (state.job(job) == nullptr) {
-    return bad(
-        known, ResponseStatus::kNotFound,
-        "there is no job " + std::to_string(job.value()) + "; `muster jobs --all` lists them");
+    if (std::string why = array == nullptr ? "" : text_of_folded(*array, job); !why.empty()) {
+      return bad(known, ResponseStatus::kNotFound, std::move(why));
+    }
+    return bad(known, ResponseStatus::kNotFound,
+               "there is no job " + text_of(job) + "; `muster jobs --all` lists them");
   }
   if (request.verb == Verb::kShow) {
     JobDetail detail = *job_detail(jobs, hosts, job);

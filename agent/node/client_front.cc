@@ -89,7 +89,7 @@ std::string why_not_leave(const Known& known, const Request& request, std::strin
     std::string jobs;
     for (const GrantView& grant : held) {
       if (grant.state != scheduler::GrantState::kAborted) {
-        jobs += (jobs.empty() ? "" : ", ") + std::to_string(grant.job.value());
+        jobs += (jobs.empty() ? "" : ", ") + text_of(grant.job);
       }
     }
     return (grants == 1 ? "job " + jobs + " has" : "jobs " + jobs + " have") + " ranks on host " +

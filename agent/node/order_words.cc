@@ -91,7 +91,9 @@ decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) 
     const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
     return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), by};
   }
-  return entry::Cancel{job_of(request), by};
+  const auto run = decode_payload<JobRun>(request.arguments).value_or(JobRun());
+  const bool is_run = is_task(run.job) && array_of(JobId(run.last)) == array_of(run.job);
+  return entry::Cancel{run.job, by, is_run ? index_of_task(JobId(run.last)) : 0};
 }
 
 }  // namespace muster::agent

@@ -16,7 +16,52 @@ constexpr std::size_t kJobPagesMax = 1000;
 
 }  // namespace
 
+namespace {
+
+/// What stands behind the dot of "7.0-99".
+Result<JobRange> parse_task_range(const std::string& text, std::size_t dot) {
+  const std::size_t dash = text.find('-', dot);
+  const auto array = parse_number(text.substr(0, dot));
+  const auto first = parse_number(text.substr(dot + 1, dash - dot - 1));
+  const auto last = dash == std::string::npos ? first : parse_number(text.substr(dash + 1));
+  if (!array || !first || !last || *array == 0 || *array >= kFirstTask.value() >> kTaskBits ||
+      *first > kTaskIndexMax || *last > kTaskIndexMax) {
+    return Error{ErrorCode::kInvalid, "'" + text +
+                                          "' is no task: give array and number, as 7.12, " +
+                                          "or a run of them, as 7.0-99"};
+  }
+  if (*last < *first) {
+    return Error{ErrorCode::kInvalid, "'" + text + "' ends before it begins"};
+  }
+  const auto task = [&](std::uint64_t index) {
+    return task_id(JobId(*array), static_cast<std::uint32_t>(index)).value();
+  };
+  return JobRange{task(*first), task(*last)};
+}
+
+}  // namespace
+
+Result<JobId> parse_job(const std::string& text) {
+  const Result<JobRange> range = parse_job_range(text);
+  if (!range) {
+    return range.error();
+  }
+  if (range->first != range->last) {
+    return Error{ErrorCode::kInvalid, "'" + text + "' is more than one job"};
+  }
+  return JobId(range->first);
+}
+
+Status accept_job(const std::string& text, JobId& job) {
+  const Result<JobId> given = parse_job(text);
+  job = given ? *given : job;
+  return given ? ok() : Status(given.error());
+}
+
 Result<JobRange> parse_job_range(const std::string& text) {
+  if (const std::size_t dot = text.find('.'); dot != std::string::npos) {
+    return parse_task_range(text, dot);
+  }
   const std::size_t dash = text.find('-');
   const auto first = parse_number(text.substr(0, dash));
   const auto last = dash == std::string::npos ? first : parse_number(text.substr(dash + 1));
@@ -57,22 +102,35 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-std::optional<agent::JobList> read_jobs(Session& session) {
-  agent::JobList all;
+namespace {
+
+/// Adds them to `all`. False: the failure was printed.
+bool read_pages(Session& session, JobId array, agent::JobList& all) {
+  agent::JobsQuery query{JobId(), array};
   for (std::size_t page = 0; page < kJobPagesMax; ++page) {
-    auto list = session.read<agent::JobList>(agent::Verb::kJobs,
-                                             agent::encode_payload(agent::JobsQuery{all.next}));
+    auto list = session.read<agent::JobList>(agent::Verb::kJobs, agent::encode_payload(query));
     if (!list.has_value()) {
-      return std::nullopt;
+      return false;
     }
     std::move(list->jobs.begin(), list->jobs.end(), std::back_inserter(all.jobs));
-    if (list->next <= all.next) {
-      return all;
+    if (list->next <= query.after) {
+      return true;
     }
-    all.next = list->next;
+    query.after = list->next;
   }
   session.note("there are more jobs than " + std::to_string(kJobPagesMax) + " answers hold");
-  return all;
+  return true;
+}
+
+}  // namespace
+
+std::optional<agent::JobList> read_jobs(Session& session, const std::set<JobId>& arrays) {
+  agent::JobList all;
+  bool is_read = read_pages(session, JobId(), all);
+  for (auto array = arrays.begin(); is_read && array != arrays.end(); ++array) {
+    is_read = read_pages(session, *array, all);
+  }
+  return is_read ? std::optional(std::move(all)) : std::nullopt;
 }
 
 void JobChoice::describe(Options& options, const std::string& which, bool is_required) {
@@ -87,7 +145,7 @@ void JobChoice::describe(Options& options, const std::string& which, bool is_req
         ranges_.push_back(*range);
         return ok();
       },
-      which + ": numbers, and ranges as 100-120", kJobWordsMax);
+      which + ": numbers, ranges as 100-120, tasks of arrays as 7.12 and 7.0-99", kJobWordsMax);
   options.text("--name", name_, "Only jobs of this name; * and ? stand for what may be there",
                "GLOB");
   options.text("-u,--user", user_, "Only jobs of this user", "USER");
@@ -97,6 +155,30 @@ void JobChoice::describe(Options& options, const std::string& which, bool is_req
   options.text("--host", host_, "Only jobs that are on this host", "NAME");
   options.duration("--since", since_, "Only jobs submitted no longer ago than this");
   options.flag("-a,--all", all_, "Jobs of all users, and all that ended");
+}
+
+void JobChoice::describe_tasks(Options& options) {
+  options.flag("-t,--tasks", are_tasks_,
+               "Of arrays the tasks that have begun or are next, not the line of the whole");
+}
+
+std::set<JobId> JobChoice::arrays() const {
+  std::set<JobId> arrays;
+  for (const JobRange& range : ranges_) {
+    if (is_task(JobId(range.first))) {
+      arrays.insert(array_of(JobId(range.first)));
+    } else if (are_tasks_ && range.first == range.last) {
+      arrays.insert(JobId(range.first));
+    }
+  }
+  return arrays;
+}
+
+std::vector<JobRange> JobChoice::task_runs() const {
+  std::vector<JobRange> runs;
+  std::copy_if(ranges_.begin(), ranges_.end(), std::back_inserter(runs),
+               [](const JobRange& range) { return range.is_task_run(); });
+  return runs;
 }
 
 Status JobChoice::add_states(const std::string& given) {
@@ -153,7 +235,10 @@ bool JobChoice::matches(const agent::JobSummary& job, const std::string& me) con
 
 bool JobChoice::matches_but_for_user(const agent::JobSummary& job) const {
   const bool is_in_range = std::any_of(ranges_.begin(), ranges_.end(), [&](const JobRange& range) {
-    return range.first <= job.id.value() && job.id.value() <= range.last;
+    const std::uint64_t id = (are_tasks_ ? array_of(job.id) : job.id).value();
+    const bool is_whole = are_tasks_ && job.tasks != 0;
+    return (range.first <= job.id.value() && job.id.value() <= range.last && !is_whole) ||
+           (range.first <= id && id <= range.last && !is_whole);
   });
   const bool is_on_host =
       host_.empty() || std::find(job.hosts.begin(), job.hosts.end(), host_) != job.hosts.end();

@@ -22,21 +22,30 @@ inline constexpr std::uint64_t kJobRangeMax = 100'000;
 struct JobRange {
   std::uint64_t first = 0;
   std::uint64_t last = 0;  ///< >= first
+
+  /// Of tasks of one array.
+  bool is_task_run() const { return first < last && is_task(JobId(first)); }
 };
 
-/// "7" or "100-120"; kInvalid says what was read.
+/// "7", "100-120", "7.12" or "7.0-99"; kInvalid says what was read.
 Result<JobRange> parse_job_range(const std::string& text);
+/// "7" or "7.12".
+Result<JobId> parse_job(const std::string& text);
+/// For Options::words().
+Status accept_job(const std::string& text, JobId& job);
 /// `*` is any text, `?` any character; the rest stands for itself.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
-/// Every job that the quorum keeps, by id. Nothing: the failure was printed, as Session::read()
-/// does.
-std::optional<agent::JobList> read_jobs(Session& session);
+/// Every job that the quorum keeps, by id, arrays as one each; behind them the tasks of these
+/// arrays. Nothing: the failure was printed, as Session::read() does.
+std::optional<agent::JobList> read_jobs(Session& session, const std::set<JobId>& arrays = {});
 
 class JobChoice {
  public:
   /// `is_required`: ids or a filter must be given. `which` says what the ids are for.
   void describe(Options& options, const std::string& which, bool is_required);
+  /// Numbers of arrays may mean their tasks.
+  void describe_tasks(Options& options);
   /// One line when nothing was chosen though something must be.
   Status check() const;
 
@@ -45,6 +54,13 @@ class JobChoice {
   bool has_filter() const;
   /// Other people's jobs are meant too: --all, --user, or whatever is named by its id alone.
   bool is_of_all_users() const { return all_ || !user_.empty(); }
+  /// Arrays of which tasks are named.
+  std::set<JobId> arrays() const;
+  /// Runs of tasks that are named.
+  std::vector<JobRange> task_runs() const;
+  bool has_task_runs_alone() const {
+    return !ranges_.empty() && task_runs().size() == ranges_.size();
+  }
   /// Only ids without ranges: nothing has to be looked up.
   std::optional<std::vector<JobId>> plain_ids() const;
 
@@ -67,6 +83,7 @@ class JobChoice {
   std::set<std::string> states_;
   Duration since_{0};
   bool all_ = false;
+  bool are_tasks_ = false;
   bool is_required_ = false;
 };
 

@@ -25,8 +25,9 @@ Json id_or_null(const Id& id) {
   return id.is_zero() ? Json(nullptr) : Json(id.hex());
 }
 
+/// A number; of a task "7.12".
 Json view(JobId job) {
-  return job.value();
+  return is_task(job) ? Json(text_of(job)) : Json(job.value());
 }
 
 Json view(const agent::HostInfo& host) {
@@ -65,7 +66,7 @@ Json view(const agent::DrainInfo& drain) {
 void add_use(Json& json, const agent::HostUse* use) {
   Json jobs = Json::array();
   for (const JobId job : use == nullptr ? std::vector<JobId>() : use->jobs) {
-    jobs.push_back(job.value());
+    jobs.push_back(view(job));
   }
   json["gpus_used"] = use == nullptr ? Json(nullptr) : Json(use->gpus_used);
   json["gpus_free"] = use == nullptr ? Json(nullptr) : Json(use->gpus_free);
@@ -82,7 +83,7 @@ Json view(const agent::GpuInfo& gpu) {
   const bool is_used = gpu.state == "used";
   return {{"uuid", gpu.uuid},
           {"state", gpu.state},
-          {"job", is_used ? Json(gpu.job.value()) : Json(nullptr)},
+          {"job", is_used ? view(gpu.job) : Json(nullptr)},
           {"job_name", is_used ? Json(gpu.job_name) : Json(nullptr)},
           {"user", is_used ? Json(gpu.user) : Json(nullptr)},
           {"rank", is_used ? Json(gpu.rank) : Json(nullptr)},
@@ -133,7 +134,7 @@ Json view(const agent::EventInfo& event) {
 }
 
 Json view(const agent::JobSummary& job) {
-  return {{"id", job.id.value()},
+  return {{"id", view(job.id)},
           {"name", job.name},
           {"user", job.user},
           {"state", job.state},
@@ -152,7 +153,13 @@ Json view(const agent::JobSummary& job) {
           {"end_unix_ms", when_or_null(job.end_unix_ms)},
           {"age_ms", job.submit_unix_ms == 0 ? Json(nullptr) : Json(job.age_ms)},
           {"run_ms", job.start_unix_ms == 0 ? Json(nullptr) : Json(job.run_ms)},
-          {"gpu_ms", job.gpu_ms}};
+          {"gpu_ms", job.gpu_ms},
+          {"tasks", job.tasks == 0 ? Json(nullptr)
+                                   : Json{{"count", job.tasks},
+                                          {"running", job.tasks_running},
+                                          {"completed", job.tasks_completed},
+                                          {"failed", job.tasks_failed},
+                                          {"cancelled", job.tasks_cancelled}}}};
 }
 
 Json view(const scheduler::Request& request) {
@@ -201,7 +208,7 @@ Json view(const agent::TransitionInfo& transition) {
 }
 
 Json view(const agent::HolderInfo& holder) {
-  return {{"job", holder.job.value()},
+  return {{"job", view(holder.job)},
           {"name", holder.name},
           {"gpus", holder.gpus},
           {"cpu_thousandths", holder.cpus},
@@ -295,7 +302,7 @@ std::string to_json(const agent::UsageList& list, const std::string& by,
 
 std::string to_json(JobId job, const std::vector<agent::TransitionInfo>& steps,
                     const agent::Response& answer) {
-  return dump_answer({{"job", job.value()}, {"transitions", views(steps)}}, answer);
+  return dump_answer({{"job", view(job)}, {"transitions", views(steps)}}, answer);
 }
 
 std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer) {
@@ -348,7 +355,7 @@ std::string to_json(const agent::JobDetail& detail, const agent::Response& answe
 }
 
 std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
-  return dump_answer({{"job", why.job.value()},
+  return dump_answer({{"job", view(why.job)},
                       {"state", why.state},
                       {"headline", why.headline},
                       {"wanted", why.wanted},
@@ -394,7 +401,7 @@ std::string error_json(const std::string& text, int exit_code) {
 }
 
 std::string submitted_json(JobId job, const std::string& key) {
-  return dump({{"job", job.value()}, {"key", key}});
+  return dump({{"job", view(job)}, {"key", key}});
 }
 
 std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
@@ -410,11 +417,10 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
   Json errors = Json::array();
   for (const JobOutcome& outcome : outcomes) {
     if (outcome.exit_code == 0) {
-      jobs.push_back(outcome.job.value());
+      jobs.push_back(view(outcome.job));
     } else {
-      errors.push_back({{"job", outcome.job.value()},
-                        {"error", outcome.error},
-                        {"exit_code", outcome.exit_code}});
+      errors.push_back(
+          {{"job", view(outcome.job)}, {"error", outcome.error}, {"exit_code", outcome.exit_code}});
     }
   }
   return dump({{std::string(done), jobs}, {"errors", errors}});
@@ -438,7 +444,7 @@ std::string host_ordered_json(std::string_view done, const std::string& host_nam
 }
 
 std::string priority_json(JobId job, std::int64_t priority) {
-  return dump({{"job", job.value()}, {"priority", priority}});
+  return dump({{"job", view(job)}, {"priority", priority}});
 }
 
 std::string left_json(const std::string& host_name) {
@@ -501,7 +507,7 @@ std::string joined_json(const std::string& host_name, HostId host, const Cluster
 }
 
 std::string to_json(const OutputPiece& piece) {
-  return dump({{"job", piece.job.value()},
+  return dump({{"job", view(piece.job)},
                {"attempt", piece.attempt},
                {"rank", piece.rank},
                {"offset", piece.offset},

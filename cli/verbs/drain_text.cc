@@ -19,7 +19,7 @@ std::string waits_text(const agent::HostUse& host) {
   }
   std::vector<std::string> named;
   for (std::size_t i = 0; i < std::min(host.jobs.size(), kJobsNamed); ++i) {
-    named.push_back(std::to_string(host.jobs[i].value()));
+    named.push_back(text_of(host.jobs[i]));
   }
   const std::size_t more = host.jobs.size() - named.size();
   std::string text = std::string(host.jobs.size() == 1 ? "waits for job " : "waits for jobs ") +

@@ -8,6 +8,7 @@
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -78,7 +79,7 @@ class Events final : public Verb {
  private:
   /// From the log, so any node says the same.
   int show_job(Session& session) const {
-    const auto number = parse_number(job_);
+    const auto number = parse_job(job_);
     if (!number || follow_ || !host_.empty() || !query_.names.empty() || !query_.severity.empty()) {
       return session.fail(ResponseStatus::kUsage,
                           !number ? "--job: " + number.error().text
@@ -86,7 +87,7 @@ class Events final : public Verb {
                                     "host's events; `muster submit --wait` follows a job");
     }
     const auto detail = session.read<agent::JobDetail>(
-        agent::Verb::kShow, agent::encode_payload(agent::JobRef{JobId(*number)}));
+        agent::Verb::kShow, agent::encode_payload(agent::JobRef{*number}));
     if (!detail.has_value()) {
       return session.failed();
     }

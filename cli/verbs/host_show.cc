@@ -87,7 +87,7 @@ class HostShow final : public Verb {
       const agent::GpuInfo& gpu = detail.gpus[i];
       const bool is_used = gpu.state == "used";
       table.add({gpu.uuid, i < detail.islands.size() ? std::to_string(detail.islands[i]) : "0",
-                 gpu.state, is_used ? std::to_string(gpu.job.value()) : "-", gpu.job_name, gpu.user,
+                 gpu.state, is_used ? muster::text_of(gpu.job) : "-", gpu.job_name, gpu.user,
                  is_used ? std::to_string(gpu.rank) : "-", is_used ? gpu.token.text() : ""});
     }
     return text + "\n" + table.text();

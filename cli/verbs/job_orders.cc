@@ -51,13 +51,23 @@ class JobOrders final : public Verb {
     if (const Status status = choice_.check(); !status) {
       return session.fail(ResponseStatus::kUsage, status.error().text);
     }
+    // The leader takes a run of tasks in one word; of other words each is told.
+    const bool takes_runs = word_.verb == agent::Verb::kCancel && !choice_.has_filter();
+    const std::vector<JobRange> runs = takes_runs ? choice_.task_runs() : std::vector<JobRange>();
     int failed = 0;
-    const auto jobs = chosen(session, failed);
+    auto jobs = takes_runs && choice_.has_task_runs_alone() ? std::optional(std::vector<JobId>())
+                                                            : chosen(session, failed);
     if (!jobs.has_value()) {
       return failed;
     }
     std::vector<JobOutcome> outcomes;
     int exit_code = 0;
+    for (const JobRange& run : runs) {
+      outcomes.push_back(order(session, JobId(run.first), JobId(run.last)));
+      exit_code = exit_code == 0 ? outcomes.back().exit_code : exit_code;
+      std::erase_if(*jobs,
+                    [&](JobId job) { return run.first <= job.value() && job.value() <= run.last; });
+    }
     for (const JobId job : *jobs) {
       outcomes.push_back(order(session, job));
       // The first failure decides: a script sees at least one of them.
@@ -75,7 +85,7 @@ class JobOrders final : public Verb {
     if (auto ids = choice_.plain_ids(); ids.has_value()) {
       return is_agreed(session, *ids, failed) ? ids : std::nullopt;
     }
-    const auto list = read_jobs(session);
+    const auto list = read_jobs(session, choice_.arrays());
     if (!list.has_value()) {
       failed = session.failed();
       return std::nullopt;
@@ -130,10 +140,14 @@ class JobOrders final : public Verb {
     return !is_ended(state) && (word_.verb != agent::Verb::kSuspend || state != "suspended");
   }
 
-  JobOutcome order(Session& session, JobId job) {
+  /// `last`: of a run of tasks, else none.
+  JobOutcome order(Session& session, JobId job, JobId last = {}) {
+    const std::string name =
+        text_of(job) + (last == JobId() ? "" : "-" + std::to_string(index_of_task(last)));
     agent::Request request;
     request.verb = word_.verb;
-    request.arguments = agent::encode_payload(agent::JobRef{job});
+    request.arguments = last == JobId() ? agent::encode_payload(agent::JobRef{job})
+                                        : agent::encode_payload(agent::JobRun{job, last.value()});
     request.user = session.world().user_name();
     std::uint64_t attempt = 0;
     if (word_.verb == agent::Verb::kRequeue) {
@@ -158,7 +172,7 @@ class JobOrders final : public Verb {
       return failed(session, job, reply);
     }
     if (!session.common().is_json) {
-      session.out() << "job " << job.value() << " " << word_.done << "\n";
+      session.out() << (last == JobId() ? "job " : "jobs ") << name << " " << word_.done << "\n";
     }
     return {job, 0, ""};
   }
@@ -194,7 +208,7 @@ class JobOrders final : public Verb {
   }
 
   JobOutcome failed(Session& session, JobId job, const Reply& reply) const {
-    const std::string number = std::to_string(job.value());
+    const std::string number = text_of(job);
     const bool is_unknown = reply.status == ResponseStatus::kUnknown;
     // What the leader says of a job names it.
     const std::string subject =

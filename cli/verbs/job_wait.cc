@@ -51,7 +51,7 @@ bool is_passing(const Reply& reply, Duration outage) {
 }
 
 int give_up(Session& session, JobId job, const Reply& reply) {
-  const std::string number = std::to_string(job.value());
+  const std::string number = text_of(job);
   return session.fail(ResponseStatus::kUnknown, "job " + number + " was accepted, its end is " +
                                                     "unknown (" + reply.text +
                                                     "); look with: muster show " + number);
@@ -65,7 +65,7 @@ constexpr int kExitInterrupted = 128 + 2;
 
 /// "job 7 queued: behind 3 jobs", "job 7 running on gpu[1-4]"
 std::string change_text(const agent::JobSummary& job) {
-  const std::string text = "job " + std::to_string(job.id.value()) + " " + job.state;
+  const std::string text = "job " + text_of(job.id) + " " + job.state;
   if (job.state == "running" || job.state == "scheduled") {
     return text + (job.hosts.empty() ? "" : " on " + short_host_list(job.hosts)) +
            (job.is_doubtful ? ": " + job.reason : "");
@@ -75,7 +75,7 @@ std::string change_text(const agent::JobSummary& job) {
 
 /// After Ctrl-C. The job was cancelled, and its end is waited for: nothing.
 std::optional<int> leave_or_cancel(Session& session, JobId job) {
-  const std::string number = std::to_string(job.value());
+  const std::string number = text_of(job);
   if (session.world().terminal.ask) {
     const auto answer = session.world().terminal.ask("\ncancel job " + number +
                                                      ", or leave it to itself? [cancel/leave] ");

@@ -58,7 +58,7 @@ std::int64_t number(T value) {
 const std::array<JobColumn, 19> kColumns = {{
     {"id",
      {.title = "ID", .is_number = true},
-     [](Session&, const JobSummary& j) { return std::to_string(j.id.value()); },
+     [](Session&, const JobSummary& j) { return text_of(j.id); },
      [](const JobSummary& j) { return number(j.id.value()); }},
     {"name",
      {.title = "NAME", .columns_min = 12},
@@ -169,6 +169,7 @@ class Jobs final : public Verb {
  public:
   void describe(Options& options) override {
     choice_.describe(options, "Only these jobs", false);
+    choice_.describe_tasks(options);
     options.value(
         "--sort", [this](const std::string& given) { return take_sort(given); },
         "Order by this column, -COLUMN backwards (default id)", "COLUMN");
@@ -203,7 +204,7 @@ class Jobs final : public Verb {
 
  private:
   int show(Session& session, const std::string& first) {
-    auto list = read_jobs(session);
+    auto list = read_jobs(session, choice_.arrays());
     if (!list.has_value()) {
       return session.failed();
     }

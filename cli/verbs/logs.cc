@@ -6,6 +6,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/rank_output.h"
@@ -21,7 +22,9 @@ constexpr Duration kLookInterval = std::chrono::seconds(1);
 class Logs final : public Verb {
  public:
   void describe(Options& options) override {
-    options.numbers("JOB", job_, "The job", 1);
+    options.words(
+        "JOB", [this](const std::string& text) { return accept_job(text, job_); },
+        "The job, or a task of an array as 7.12", 1);
     options.flag("-f,--follow", follow_,
                  "Go on until the ranks have ended: of that attempt, or without one of all");
     options.value(
@@ -46,6 +49,9 @@ class Logs final : public Verb {
   }
 
   int run(Session& session) override {
+    if (job_ == JobId()) {
+      return session.fail(agent::ResponseStatus::kUsage, "no job is named: give its number");
+    }
     int exit_code = 0;
     std::uint64_t shown = 0;
     do {
@@ -117,7 +123,7 @@ class Logs final : public Verb {
   /// With --follow, waits until the job has an attempt above `shown` to read from, or ended without
   /// one.
   std::optional<agent::JobDetail> job_detail(Session& session, std::uint64_t shown) const {
-    const std::string arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    const std::string arguments = agent::encode_payload(agent::JobRef{job_});
     std::string told;
     while (true) {
       auto detail = session.read<agent::JobDetail>(agent::Verb::kShow, arguments);
@@ -147,8 +153,7 @@ class Logs final : public Verb {
     }
     return session.fail(agent::ResponseStatus::kNotFound,
                         "attempt " + std::to_string(attempt.number) + " of job " +
-                            std::to_string(detail.summary.id.value()) + " has no rank " +
-                            ranks_text());
+                            text_of(detail.summary.id) + " has no rank " + ranks_text());
   }
 
   /// The one asked for, or the newest; of those that follow what was `shown`, the first.
@@ -166,7 +171,7 @@ class Logs final : public Verb {
   }
 
   std::string no_attempt_text(const agent::JobDetail& detail) const {
-    const std::string job = "job " + std::to_string(detail.summary.id.value());
+    const std::string job = "job " + text_of(detail.summary.id);
     if (attempt_ != 0) {
       return job + " has no attempt " + std::to_string(attempt_);
     }
@@ -281,7 +286,7 @@ class Logs final : public Verb {
   bool is_in_force(Session& session, std::uint64_t number) const {
     agent::Request request;
     request.verb = agent::Verb::kShow;
-    request.arguments = agent::encode_payload(agent::JobRef{JobId(job_.at(0))});
+    request.arguments = agent::encode_payload(agent::JobRef{job_});
     const Reply reply = session.exchange(request);
     const auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
     const auto age = std::chrono::milliseconds(reply.response.age_ms);
@@ -293,7 +298,7 @@ class Logs final : public Verb {
            detail->summary.attempt == number;
   }
 
-  std::vector<std::uint64_t> job_;
+  JobId job_;
   bool follow_ = false;
   bool all_ = false;
   std::vector<RankRange> ranks_ = {{0, 0}};

@@ -3,6 +3,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"
 #include "cli/verbs/verb.h"
@@ -22,7 +23,7 @@ class Priority final : public Verb {
   }
 
   int run(Session& session) override {
-    const auto job = parse_number(job_);
+    const auto job = parse_job(job_);
     const auto priority = parse_integer(priority_);
     if (!job || !priority || *priority < INT32_MIN || *priority > INT32_MAX) {
       return session.fail(ResponseStatus::kUsage,
@@ -32,7 +33,7 @@ class Priority final : public Verb {
     }
     agent::Request request;
     request.verb = agent::Verb::kEdit;
-    request.arguments = agent::encode_payload(agent::EditArgs{JobId(*job), *priority});
+    request.arguments = agent::encode_payload(agent::EditArgs{*job, *priority});
     request.user = session.world().user_name();
     Reply reply = exchange_repeating(session, request).reply;
     if (!reply.is_ok()) {
@@ -42,7 +43,7 @@ class Priority final : public Verb {
       return session.fail(reply);
     }
     session.out() << (session.common().is_json
-                          ? priority_json(JobId(*job), *priority)
+                          ? priority_json(*job, *priority)
                           : "job " + job_ + " has priority " + std::to_string(*priority))
                   << "\n";
     return 0;

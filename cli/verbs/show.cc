@@ -72,13 +72,18 @@ std::string request_lines_text(const scheduler::Request& request) {
 std::string summary_text(const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
   const std::string& said = job.reason.empty() ? job.cause : job.reason;
-  std::string text = "job        " + std::to_string(job.id.value()) + " " + job.name + "\n" +
-                     "state      " + job.state + (job.is_doubtful ? "?" : "") +
-                     (said.empty() || said == job.state ? "" : ": " + said) +
-                     missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" +
-                     "gpus       " + request_text(detail.spec.request) + "\n" +
-                     request_lines_text(detail.spec.request) + "priority   " +
-                     std::to_string(job.priority) + "\n";
+  std::string text =
+      "job        " + text_of(job.id) + " " + job.name + "\n" + "state      " + job.state +
+      (job.is_doubtful ? "?" : "") + (said.empty() || said == job.state ? "" : ": " + said) +
+      missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" + "gpus       " +
+      request_text(detail.spec.request) + "\n" + request_lines_text(detail.spec.request) +
+      "priority   " + std::to_string(job.priority) + "\n";
+  if (job.tasks != 0) {
+    const scheduler::ArrayRange& range = *detail.spec.array;
+    text += "tasks      " + std::to_string(range.first) + "-" + std::to_string(range.last) +
+            (range.at_once == 0 ? "" : ", at most " + std::to_string(range.at_once) + " at once") +
+            "; `muster jobs --tasks " + text_of(job.id) + "` lists those that began\n";
+  }
   if (!job.hosts.empty()) {
     text += "hosts      " + join(job.hosts) + "\n";
   }
@@ -195,7 +200,7 @@ class Show final : public Verb {
     }
     auto jobs = choice_.plain_ids();
     if (!jobs.has_value()) {
-      const auto list = read_jobs(session);
+      const auto list = read_jobs(session, choice_.arrays());
       if (!list.has_value()) {
         return session.failed();
       }

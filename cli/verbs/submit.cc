@@ -55,7 +55,7 @@ class Submit final : public Verb {
       return session.fail(ResponseStatus::kUnknown,
                           "the node's answer is not understood" + repeat_line(*submit));
     }
-    const std::string named = "job " + std::to_string(accepted->job.value());
+    const std::string named = "job " + text_of(accepted->job);
     if (session.common().is_json && wait_) {
       session.note(named);  // One document, at the end.
     } else {

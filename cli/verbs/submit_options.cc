@@ -60,10 +60,10 @@ constexpr std::string_view kUsualPrefix = "CONDA_";
 /// Of this shell alone, and other at each command.
 constexpr std::array<std::string_view, 4> kOfTheShell = {"_", "PWD", "OLDPWD", "SHLVL"};
 /// What each rank is told by its supervisor, whatever the job says (rank_supervisor_launch.h).
-constexpr std::array<std::string_view, 12> kOwnVariables = {
-    "RANK",          "LOCAL_RANK",     "WORLD_SIZE",   "LOCAL_WORLD_SIZE",
-    "NODE_RANK",     "MASTER_ADDR",    "MASTER_PORT",  "CUDA_VISIBLE_DEVICES",
-    "MUSTER_JOB_ID", "MUSTER_ATTEMPT", "MUSTER_TOKEN", "MUSTER_HOSTS"};
+constexpr std::array<std::string_view, 14> kOwnVariables = {
+    "RANK",         "LOCAL_RANK",   "WORLD_SIZE",           "LOCAL_WORLD_SIZE",  "NODE_RANK",
+    "MASTER_ADDR",  "MASTER_PORT",  "CUDA_VISIBLE_DEVICES", "MUSTER_JOB_ID",     "MUSTER_ATTEMPT",
+    "MUSTER_TOKEN", "MUSTER_HOSTS", "MUSTER_ARRAY_JOB_ID",  "MUSTER_ARRAY_INDEX"};
 
 /// Runs a script, so that a job is better called after that.
 bool is_interpreter(const std::string& name) {
@@ -100,11 +100,44 @@ std::string name_of_command(const std::vector<std::string>& argv) {
 
 }  // namespace
 
+Status SubmitOptions::accept_array(const std::string& text) {
+  const std::size_t percent = text.find('%');
+  const std::size_t dash = text.find('-');
+  const auto first = parse_number(text.substr(0, std::min(dash, percent)));
+  const auto last =
+      dash == std::string::npos
+          ? first
+          : parse_number(
+                text.substr(dash + 1, percent == std::string::npos ? percent : percent - dash - 1));
+  const auto at_once = percent == std::string::npos ? Result<std::uint64_t>(1)
+                                                    : parse_number(text.substr(percent + 1));
+  if (!first || !last || !at_once || *at_once == 0) {
+    return invalid("'" + text + "' is no array: give first and last number, as 0-999, or 0-999%50");
+  }
+  if (*last < *first) {
+    return invalid("'" + text + "' ends before it begins");
+  }
+  if (*last > kTaskIndexMax || *last - *first >= scheduler::kTasksMax) {
+    return invalid("'" + text + "': an array has at most " + std::to_string(scheduler::kTasksMax) +
+                   " tasks, numbered up to " + std::to_string(kTaskIndexMax));
+  }
+  const std::uint64_t most = percent == std::string::npos ? 0 : *at_once;
+  array_ = scheduler::ArrayRange{
+      static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last),
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(most, scheduler::kTasksMax))};
+  return ok();
+}
+
 void SubmitOptions::describe(Options& options) {
   request_.describe(options);
   options.text("--name", name_, "Name for people; else that of the script or command", "NAME");
   options.number("--retries", retries_, "New attempts after failures of the program");
   options.integer("--priority", priority_, "Higher goes first");
+  options.value(
+      "--array", [this](const std::string& text) { return accept_array(text); },
+      "One job of so many tasks, each told its number in MUSTER_ARRAY_INDEX; with %N at most N at "
+      "once. A task is called JOB.NUMBER",
+      "FIRST-LAST[%N]");
   options.list("-e,--env", environment_,
                "A variable for every rank, with this value or, without one, with the value that it "
                "has here; may be repeated. Of this environment a job gets PATH, HOME, LANG, "
@@ -271,6 +304,7 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
                    std::to_string(kDirectoryBytesMax) + " bytes");
   }
   submit.spec.priority = static_cast<std::int32_t>(priority_);
+  submit.spec.array = array_;
   submit.spec.retries = static_cast<std::uint32_t>(retries_);
   return submit;
 }

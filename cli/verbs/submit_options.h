@@ -27,6 +27,8 @@ class SubmitOptions {
   std::vector<std::string> overruled() const;
 
  private:
+  Status accept_array(const std::string& text);
+
   Status accept_hold(const std::string& text);
   Status check() const;
   Status check_command(const std::vector<std::string>& environment) const;
@@ -38,6 +40,7 @@ class SubmitOptions {
   bool env_all_ = false;
   bool env_none_ = false;
   RequestOptions request_;
+  std::optional<scheduler::ArrayRange> array_;
   std::uint64_t retries_ = 0;
   std::int64_t priority_ = 0;
   std::string name_;

@@ -4,6 +4,7 @@
 
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
+#include "cli/kit/job_choice.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
@@ -20,7 +21,7 @@ constexpr std::size_t kTextColumn = 9;
 std::string names_of(const std::vector<JobId>& jobs) {
   std::vector<std::string> numbers;
   for (const JobId job : jobs) {
-    numbers.push_back(std::to_string(job.value()));
+    numbers.push_back(text_of(job));
   }
   return (jobs.size() == 1 ? "job " : "jobs ") + join(numbers);
 }
@@ -98,7 +99,7 @@ std::string holders_text(const agent::WhyInfo& why) {
                {.title = "CPUS", .is_number = true},
                {.title = "HOSTS", .columns_min = 12}});
   for (const agent::HolderInfo& holder : why.holders) {
-    table.add({std::to_string(holder.job.value()), holder.name, std::to_string(holder.gpus),
+    table.add({text_of(holder.job), holder.name, std::to_string(holder.gpus),
                format_cpus(holder.cpus), join(holder.hosts, ",")});
   }
   return "\n" + table.text() +
@@ -110,15 +111,20 @@ std::string holders_text(const agent::WhyInfo& why) {
 class Why final : public Verb {
  public:
   void describe(Options& options) override {
-    options.numbers("JOB", job_, "The job", 1);
+    options.words(
+        "JOB", [this](const std::string& text) { return accept_job(text, job_); },
+        "The job, or a task of an array as 7.12", 1);
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster why 17");
   }
 
   int run(Session& session) override {
-    const auto why = session.read<agent::WhyInfo>(
-        agent::Verb::kWhy, agent::encode_payload(agent::JobRef{JobId(job_.at(0))}));
+    if (job_ == JobId()) {
+      return session.fail(agent::ResponseStatus::kUsage, "no job is named: give its number");
+    }
+    const auto why =
+        session.read<agent::WhyInfo>(agent::Verb::kWhy, agent::encode_payload(agent::JobRef{job_}));
     if (!why.has_value()) {
       return session.failed();
     }
@@ -126,16 +132,16 @@ class Why final : public Verb {
       session.out() << to_json(*why, session.last()) << "\n";
       return 0;
     }
-    const std::string text = printable_lines("job " + std::to_string(why->job.value()) + " is " +
-                                             why->state + ": " + why->headline) +
-                             need_text(*why) + printable_lines(hosts_text(*why)) +
-                             printable_lines(withheld_text(*why)) + change_text(*why);
+    const std::string text =
+        printable_lines("job " + text_of(why->job) + " is " + why->state + ": " + why->headline) +
+        need_text(*why) + printable_lines(hosts_text(*why)) + printable_lines(withheld_text(*why)) +
+        change_text(*why);
     session.out() << storm_banner(why->storm) << fitted(text, kTextColumn) << holders_text(*why);
     return 0;
   }
 
  private:
-  std::vector<std::uint64_t> job_;
+  JobId job_;
 };
 
 }  // namespace

@@ -40,8 +40,33 @@ using Term = Strong<struct TermTag>;
 using LogIndex = Strong<struct LogIndexTag>;
 /// Tells one life of a host's raft/ directory from the next; random, 0 = a founder's.
 using SeatId = Strong<struct SeatIdTag>;
-/// Given at apply: 1, 2, 3. 0 = no job.
+/// Given at apply: 1, 2, 3. 0 = no job. A task of an array is a job whose number holds that of its
+/// array and its own: "7.12" is task 12 of array 7 (task_id). Those of one array lie side by side,
+/// behind all other jobs.
 using JobId = Strong<struct JobIdTag>;
+
+inline constexpr int kTaskBits = 24;
+inline constexpr JobId kFirstTask{std::uint64_t{1} << 62};
+inline constexpr std::uint32_t kTaskIndexMax = 9'999'999;
+/// Precondition: index <= kTaskIndexMax; the array's number is below 2^38.
+constexpr JobId task_id(JobId array, std::uint32_t index) {
+  return JobId(kFirstTask.value() | array.value() << kTaskBits | index);
+}
+constexpr bool is_task(JobId job) {
+  return job >= kFirstTask;
+}
+/// Of a task; a job that is none is its own.
+constexpr JobId array_of(JobId job) {
+  return is_task(job) ? JobId((job.value() ^ kFirstTask.value()) >> kTaskBits) : job;
+}
+constexpr std::uint32_t index_of_task(JobId task) {
+  return static_cast<std::uint32_t>(task.value() & ((std::uint64_t{1} << kTaskBits) - 1));
+}
+/// "7", or "7.12".
+inline std::string text_of(JobId job) {
+  return std::to_string(array_of(job).value()) +
+         (is_task(job) ? "." + std::to_string(index_of_task(job)) : "");
+}
 
 /// 16 raw bytes with a meaning. All zero = none.
 template <class Tag>

@@ -195,7 +195,7 @@ void AgentDesk::hear_refuse(const Turn& turn, Proposals& proposals, const HostId
     return;
   }
   turn.output.emit(Severity::kInfo, "attempt_refused",
-                   {{"job", std::to_string(attempt->job.value())},
+                   {{"job", text_of(attempt->job)},
                     {"token", refuse.token.text()},
                     {"host", from.short_hex()},
                     {"why", refuse.reason}});

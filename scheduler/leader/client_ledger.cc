@@ -44,7 +44,7 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
   } else if (under_way != submits_.end()) {
     differs = what_differs(under_way->second.spec, spec);
   }
-  const std::string which = known.has_value() ? "job " + std::to_string(known->value()) : "a job";
+  const std::string which = known.has_value() ? "job " + text_of(*known) : "a job";
   return differs.empty() ? ""
                          : "under that key " + which + " was submitted with " + differs +
                                ": give another job another key";

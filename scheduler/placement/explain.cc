@@ -381,7 +381,7 @@ std::string Why::lack_text() const {
 
 std::string Why::text() const {
   if (state == JobState::kSuspended) {
-    return reason + "; it waits for `muster resume " + std::to_string(job.value()) + "`";
+    return reason + "; it waits for `muster resume " + text_of(job) + "`";
   }
   if (!is_queued) {
     return state == JobState::kRunning ? "it waits for nothing" : reason;

@@ -8,7 +8,7 @@ namespace muster::scheduler {
 namespace {
 
 constexpr std::size_t kIpBytes = 16;
-constexpr std::size_t kSpecElements = 14;
+constexpr std::size_t kSpecElements = 15;
 constexpr std::size_t kRequestElements = 13;
 constexpr std::size_t kResultElements = 6;
 
@@ -159,6 +159,11 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
       .duration(spec.patience)
       .u64(static_cast<std::uint64_t>(spec.on_lost_host))
       .duration(spec.time_limit);
+  // Nothing, or its three numbers.
+  out.array(spec.array.has_value() ? 3 : 0);
+  if (spec.array.has_value()) {
+    out.u64(spec.array->first).u64(spec.array->last).u64(spec.array->at_once);
+  }
 }
 
 JobSpec read_job_spec(gossip::Reader& outer) {
@@ -179,6 +184,9 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   spec.on_lost_host =
       static_cast<OnLostHost>(in.u64_at_most(static_cast<std::uint64_t>(OnLostHost::kWait)));
   spec.time_limit = read_span(in);
+  if (gossip::Reader array = in.array(); array.size() != 0) {
+    spec.array = ArrayRange{read_u32(array), read_u32(array), read_u32(array)};
+  }
   return spec;
 }
 

@@ -80,7 +80,7 @@ entry::Submit read_submit(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Cancel& fact) {
-  begin(header, EntryKind::kCancel, 2).num(fact.job).text(fact.by);
+  begin(header, EntryKind::kCancel, 3).num(fact.job).text(fact.by).u64(fact.last);
 }
 
 void write_entry(Header& header, const entry::Observe& fact) {
@@ -249,7 +249,15 @@ void write_entry(Header& header, const entry::Resume& fact) {
   begin(header, EntryKind::kResume, 2).num(fact.job).text(fact.by);
 }
 
-/// [job, by] of a Cancel, a Suspend or a Resume.
+entry::Cancel read_cancel(Reader& in) {
+  entry::Cancel fact;
+  fact.job = in.num<JobId>();
+  fact.by = in.text();
+  fact.last = static_cast<std::uint32_t>(in.u64_at_most(kTaskIndexMax));
+  return fact;
+}
+
+/// [job, by] of a Suspend or a Resume.
 template <class T>
 T read_word(Reader& in) {
   T fact;
@@ -375,7 +383,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kSubmit:
       return read_submit(in);
     case EntryKind::kCancel:
-      return read_word<entry::Cancel>(in);
+      return read_cancel(in);
     case EntryKind::kEdit:
       return read_edit(in);
     case EntryKind::kObserve:

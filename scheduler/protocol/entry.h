@@ -144,9 +144,12 @@ struct Submit {
   std::string submitted_by;
   bool operator==(const Submit&) const = default;
 };
+/// A job; an array with all of its tasks; a task, or those from it on through `last`.
 struct Cancel {
   JobId job;
   std::string by;
+  std::uint32_t last =
+      0;  ///< The last task of a run; not above that of `job`: it is that one alone.
   bool operator==(const Cancel&) const = default;
 };
 /// State::apply answers these three as job_life.h says.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,16 @@ enum class OnLostHost : std::uint8_t {
   kWait,     ///< Wait for proof of death or Expire.
 };
 
+inline constexpr std::uint32_t kTasksMax = 1'000'000;  ///< Of one array.
+
+/// A job of tasks first..last, each with the same command and request.
+struct ArrayRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;     ///< Not below first, at most kTaskIndexMax.
+  std::uint32_t at_once = 0;  ///< So many tasks at most have begun and not ended; 0 = any number.
+  bool operator==(const ArrayRange&) const = default;
+};
+
 struct JobSpec {
   std::string name;
   std::string user;
@@ -35,7 +46,8 @@ struct JobSpec {
   Duration grace = std::chrono::seconds(10);  ///< Between TERM and KILL.
   Duration patience = std::chrono::seconds(5);  ///< After a silent verdict.
   OnLostHost on_lost_host = OnLostHost::kRequeue;
-  Duration time_limit{0};  ///< 0 = none.
+  Duration time_limit{0};             ///< 0 = none.
+  std::optional<ArrayRange> array{};  ///< Nothing: it is one job.
   bool operator==(const JobSpec&) const = default;
 };
 

@@ -28,6 +28,7 @@ enum class SchedulerMutant : std::uint8_t {
   kDiskNotCompared,          ///< A voter starts from its disk, whatever others heard of it.
   kDrainIgnored,             ///< New attempts are placed on hosts that are drained.
   kAmountsForgotten,         ///< What attempts hold of CPUs and memory is not counted.
+  kTaskUncounted,            ///< An array does not count a task that failed.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
@@ -41,7 +42,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 21> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 22> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -63,6 +64,7 @@ inline constexpr std::array<SchedulerMutantName, 21> kSchedulerMutants = {{
     {SchedulerMutant::kFenceWithoutSlots, "fence_without_slots"},
     {SchedulerMutant::kDrainIgnored, "drain_ignored"},
     {SchedulerMutant::kAmountsForgotten, "amounts_forgotten"},
+    {SchedulerMutant::kTaskUncounted, "task_uncounted"},
 }};
 
 #ifdef MUSTER_MUTANTS

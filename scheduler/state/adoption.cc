@@ -11,6 +11,7 @@
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/submission.h"
+#include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
 namespace {
@@ -23,7 +24,7 @@ bool lists(const HostRecord& host, const Token& token) {
 
 /// Who submitted it, of a job whose own number was given to another one here.
 std::string adopted_as(JobId id) {
-  return "adopted as job " + std::to_string(id.value());
+  return "adopted as job " + text_of(id);
 }
 
 /// A gang as a Decide would have made it.
@@ -72,8 +73,8 @@ Adoption adoption_by_job(const Books& books, const entry::Adopt& fact) {
     // Above what was ever given it is nobody's. What was given here and is unknown has ended.
     const JobId id = fact.detail.job;
     const bool is_forgotten =
-        books.jobs.find(id) == nullptr && books.epochs.was_given(fact.token.epoch, id);
-    return !is_forgotten && id <= books.jobs.last() &&
+        books.jobs.find(id) == nullptr && books.epochs.was_given(fact.token.epoch, array_of(id));
+    return !is_forgotten && array_of(id) <= books.jobs.last() &&
                    books.jobs.all().size() < kJobsQueuedMax + kJobsEndedKept
                ? Adoption::kNow
                : Adoption::kNever;
@@ -188,6 +189,7 @@ void begin_epoch(Books& books, std::uint64_t counter, LogIndex committed) {
       books.epochs.doubt(known->first);
     }
   }
+  settle_arrays(step);
   books.hosts.await_all();
 }
 
@@ -213,7 +215,7 @@ void on_adopt(Step& step, const entry::Adopt& fact) {
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kWarn,
                                 "attempt_adopted",
-                                {{"job", std::to_string(owner.id.value())},
+                                {{"job", text_of(owner.id)},
                                  {"token", fact.token.text()},
                                  {"host", fact.host.short_hex()},
                                  {"index", std::to_string(step.index.value())}}});

@@ -56,7 +56,7 @@ Outcome feed(Step& step, const Token& token, const Fact& fact) {
   step.result.events.push_back(
       {Severity::kDebug,
        "attempt_edge",
-       {{"job", std::to_string(attempt.job.value())},
+       {{"job", text_of(attempt.job)},
         {"token", token.text()},
         {"edge", std::string(text_of(outcome.edge))},
         {"then", outcome.has_then ? std::string(text_of(outcome.then)) : "-"},

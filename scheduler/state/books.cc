@@ -62,6 +62,9 @@ void derive(Books& books) {
       books.attempts.await_class(job.current);
     }
   }
+  for (auto job = books.jobs.all().lower_bound(kFirstTask); job != books.jobs.all().end(); ++job) {
+    books.arrays.count(job->first, job->second.state);
+  }
   books.kept.count_anew(kept_of(books));
 }
 
@@ -78,6 +81,7 @@ void check_everything(const Books& books) {
   books.attempts.check();
   books.gpus.check();
   books.hosts.check();
+  books.arrays.check(books.jobs.all());
   books.roll.check_invariants();
   CHECK(held_by(books.hosts, books.attempts) == books.gpus);
   for (const auto& [id, job] : books.jobs.all()) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "scheduler/state/array_book.h"
 #include "scheduler/state/attempt_book.h"
 #include "scheduler/state/client_keys.h"
 #include "scheduler/state/epochs.h"
@@ -28,6 +29,7 @@ struct Books {
   JobBook jobs;
   HostBook hosts;
   AttemptBook attempts;
+  ArrayBook arrays;
   GpuBook gpus;  ///< Derived from the attempts.
   ClientKeys keys;
   RollBook roll;

@@ -55,6 +55,10 @@ KeptBytes kept_of(const Books& books) {
       bytes.histories += kept_bytes_of_history(job);
     }
   }
+  for (const auto& [id, array] : books.arrays.all()) {
+    bytes.unfinished_jobs +=
+        array.has_ended() ? 0 : kept_bytes_of_job(array.spec, array.key, array.submitted_by);
+  }
   for (const auto& [token, counted] : books.kept.earlier_attempts()) {
     bytes.earlier_attempts += kept_bytes(books.attempts.all().at(token));
   }
@@ -67,11 +71,15 @@ KeptBytes kept_of(const Books& books) {
 void keep_submitted(Step& step, const Job& job) {
   Books& books = step.books;
   books.kept.add_job(job);
-  if (job.key.empty()) {
-    return;
+  if (!job.key.empty()) {
+    keep_key(step, job.key, job.id);
   }
-  books.keys.remember(job.key, job.id, books.cluster_time);
-  books.kept.add_key(job.key);
+}
+
+void keep_key(Step& step, const std::string& key, JobId job) {
+  Books& books = step.books;
+  books.keys.remember(key, job, books.cluster_time);
+  books.kept.add_key(key);
   while (books.kept.has_too_many_keys() && books.keys.size() > 1) {
     const std::uint64_t of = books.keys.oldest_job().value();
     if (of % kForgottenKeyTold == 0) {

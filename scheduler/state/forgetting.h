@@ -17,6 +17,8 @@ KeptBytes kept_of(const Books& books);
 
 /// The job was just added. Its key is remembered; the oldest keys make room for it.
 void keep_submitted(Step& step, const Job& job);
+/// The client's key was answered with this number.
+void keep_key(Step& step, const std::string& key, JobId job);
 /// Keys older than kClientKeyLife.
 void forget_old_keys(Books& books);
 

@@ -134,7 +134,7 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
     const Attempt* attempt = step.books.attempts.find(tokens.front());
     step.reject(ErrorCode::kConflict,
                 "host " + host->name + " may still run job " +
-                    std::to_string(attempt == nullptr ? 0 : attempt->job.value()) +
+                    text_of(attempt == nullptr ? JobId() : attempt->job) +
                     ": if it is off for certain, say so with `muster hosts fence " + host->name +
                     "` first");
     return;

@@ -71,7 +71,7 @@ bool is_job_edge(JobState from, JobState to) {
 }
 
 std::string refusal_text(JobId job, JobState from, JobOrder order, JobEvent event) {
-  const std::string name = "job " + std::to_string(job.value());
+  const std::string name = "job " + text_of(job);
   const bool has_ended = from >= JobState::kCompleted;
   if (order == JobOrder::kCancel && !has_ended) {
     return name + " is being cancelled: no " + std::string(text_of(event)) + " any more";

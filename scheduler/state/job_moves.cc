@@ -31,7 +31,7 @@ std::string_view name_of_move(JobState to) {
 }
 
 Event told_of(const Job& job, std::string cause, const Token& token, LogIndex index) {
-  Event said{Severity::kInfo, name_of_move(job.state), {{"job", std::to_string(job.id.value())}}};
+  Event said{Severity::kInfo, name_of_move(job.state), {{"job", text_of(job.id)}}};
   if (!token.is_none()) {
     said.fields.emplace_back("token", token.text());
   }
@@ -48,8 +48,13 @@ Event told_of(const Job& job, std::string cause, const Token& token, LogIndex in
 
 void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Token& token) {
   Books& books = step.books;
+  const JobState from = job.state;
   books.jobs.move(job, event);
   step.result.jobs_moved.push_back(job.id);
+  if (is_task(job.id)) {
+    books.arrays.on_moved(job.id, from, job.state, event == JobEvent::kSubmitted);
+    step.arrays_moved.push_back(array_of(job.id));
+  }
   job.reason = cause;
   books.kept.note(
       job, Transition{job.state, cause, books.cluster_time, step.index, token, step.unix_ms});
@@ -91,11 +96,10 @@ void relax_packs(Step& step) {
     job.reason = "pack " + pack + " relaxed";
     books.kept.note(job, Transition{job.state, job.reason, books.cluster_time, step.index, Token(),
                                     step.unix_ms});
-    step.result.events.push_back({Severity::kInfo,
-                                  "job_pack_relaxed",
-                                  {{"job", std::to_string(id.value())},
-                                   {"pack", pack},
-                                   {"index", std::to_string(step.index.value())}}});
+    step.result.events.push_back(
+        {Severity::kInfo,
+         "job_pack_relaxed",
+         {{"job", text_of(id)}, {"pack", pack}, {"index", std::to_string(step.index.value())}}});
   }
 }
 

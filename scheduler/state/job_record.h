@@ -142,14 +142,19 @@ struct HostRecord {
   bool is_up() const { return is_reachable() && health == Health::kHealthy && !drain.has_value(); }
 };
 
-/// The order in which jobs are tried: priority, then submission. A job that is queued again keeps
-/// its id, hence its place.
+/// The order in which jobs are tried: priority, then submission, tasks where their array is. A job
+/// that is queued again keeps its id, hence its place.
 struct QueueKey {
   std::int32_t priority = 0;
   JobId job;
   bool operator==(const QueueKey&) const = default;
   bool operator<(const QueueKey& other) const {
-    return priority != other.priority ? priority > other.priority : job < other.job;
+    if (priority != other.priority) {
+      return priority > other.priority;
+    }
+    const JobId mine = array_of(job);
+    const JobId its = array_of(other.job);
+    return mine != its ? mine < its : job < other.job;
   }
 };
 using Queue = std::set<QueueKey>;

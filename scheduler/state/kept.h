@@ -36,6 +36,9 @@ class Kept {
   bool has_too_many_attempts() const;
 
   void add_job(const Job& job);
+  // Of an array that has not ended.
+  void add_unfinished(std::size_t bytes) { bytes_.unfinished_jobs += bytes; }
+  void remove_unfinished(std::size_t bytes) { bytes_.unfinished_jobs -= bytes; }
   /// It has ended: its attempts are no earlier ones any more. `bytes`: all of it, with its
   /// attempts.
   void end_job(const Job& job, std::size_t bytes);

@@ -1,5 +1,6 @@
 #include "scheduler/state/orders.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/outcomes.h"
+#include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
 namespace {
@@ -52,7 +54,7 @@ void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
   }
   step.result.events.push_back({Severity::kInfo,
                                 "job_ordered",
-                                {{"job", std::to_string(job.id.value())},
+                                {{"job", text_of(job.id)},
                                  {"token", job.current.text()},
                                  {"order", std::string(text_of(word))},
                                  {"by", by},
@@ -62,10 +64,28 @@ void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
   settle(step, step.books.attempts.at(job.current));
 }
 
+/// Of a number that is no job's.
+void refuse_unknown(Step& step, JobId id) {
+  const TaskArray* array = step.books.arrays.find(array_of(id));
+  const std::string name = text_of(id);
+  if (array == nullptr) {
+    step.reject(ErrorCode::kNotFound, "there is no job " + name);
+  } else if (!is_task(id)) {
+    step.reject(ErrorCode::kConflict, "job " + name +
+                                          " is an array: name one of its tasks, as in " + name +
+                                          "." + std::to_string(array->spec.array->first));
+  } else if (array->holds(index_of_task(id))) {
+    step.reject(ErrorCode::kConflict, "job " + name + " has not begun, or ended long ago");
+  } else {
+    step.reject(ErrorCode::kNotFound,
+                "job " + text_of(array->id) + " has no task " + std::to_string(index_of_task(id)));
+  }
+}
+
 void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
   Job* const found = step.books.jobs.find(id);
   if (found == nullptr) {
-    step.reject(ErrorCode::kNotFound, "there is no job " + std::to_string(id.value()));
+    refuse_unknown(step, id);
     return;
   }
   Job& job = *found;
@@ -90,10 +110,39 @@ void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
   }
 }
 
+void set_priority(Step& step, Job& job, const entry::Edit& fact) {
+  step.books.jobs.set_priority(job, fact.priority);
+  step.result.jobs_moved.push_back(job.id);
+  step.result.capacity_changed = true;
+  step.result.events.push_back({Severity::kInfo,
+                                "job_priority",
+                                {{"job", text_of(job.id)},
+                                 {"priority", std::to_string(fact.priority)},
+                                 {"by", fact.by},
+                                 {"index", std::to_string(step.index.value())}}});
+}
+
 }  // namespace
 
 void on_cancel(Step& step, const entry::Cancel& fact) {
-  hear(step, fact.job, JobEvent::kCancel, fact.by);
+  TaskArray* const array = step.books.arrays.find(array_of(fact.job));
+  const std::uint32_t first = is_task(fact.job) ? index_of_task(fact.job) : 0;
+  const std::uint32_t last = is_task(fact.job) ? std::max(first, fact.last) : kTaskIndexMax;
+  const bool is_of_one = is_task(fact.job) && first == last;
+  if (array == nullptr || (is_of_one && (!array->holds(first) || first < array->next))) {
+    hear(step, fact.job, JobEvent::kCancel, fact.by);
+    return;
+  }
+  if (array->skipped.size() >= kSkippedRunsMax && last < array->spec.array->last) {
+    step.reject(ErrorCode::kUnavailable,
+                "too many runs of tasks of job " + text_of(array->id) +
+                    " are cancelled before they began: wait until some have their turn");
+    return;
+  }
+  step.result.job = fact.job;
+  for (const JobId job : cancel_folded(step, *array, first, last, fact.by)) {
+    hear(step, job, JobEvent::kCancel, fact.by);
+  }
 }
 
 void on_suspend(Step& step, const entry::Suspend& fact) {
@@ -115,27 +164,31 @@ void on_requeue(Step& step, const entry::Requeue& fact) {
 }
 
 void on_edit(Step& step, const entry::Edit& fact) {
+  TaskArray* const array = is_task(fact.job) ? nullptr : step.books.arrays.find(fact.job);
+  if (array != nullptr && !array->has_ended()) {
+    array->priority = fact.priority;
+    step.result.job = fact.job;
+    for (const JobId task : tasks_of(step.books, *array)) {
+      Job& waits = step.books.jobs.at(task);
+      if (waits.state == JobState::kQueued || waits.state == JobState::kSuspended) {
+        set_priority(step, waits, fact);
+      }
+    }
+    return;
+  }
   Job* const job = step.books.jobs.find(fact.job);
   if (job == nullptr) {
-    step.reject(ErrorCode::kNotFound, "there is no job " + std::to_string(fact.job.value()));
+    refuse_unknown(step, fact.job);
     return;
   }
   step.result.job = fact.job;
   if (job->state != JobState::kQueued && job->state != JobState::kSuspended) {
-    step.reject(ErrorCode::kConflict, "job " + std::to_string(fact.job.value()) + " is " +
+    step.reject(ErrorCode::kConflict, "job " + text_of(fact.job) + " is " +
                                           std::string(text_of(job->state)) +
                                           ": a priority is for jobs that wait");
     return;
   }
-  step.books.jobs.set_priority(*job, fact.priority);
-  step.result.jobs_moved.push_back(job->id);
-  step.result.capacity_changed = true;
-  step.result.events.push_back({Severity::kInfo,
-                                "job_priority",
-                                {{"job", std::to_string(fact.job.value())},
-                                 {"priority", std::to_string(fact.priority)},
-                                 {"by", fact.by},
-                                 {"index", std::to_string(step.index.value())}}});
+  set_priority(step, *job, fact);
 }
 
 }  // namespace muster::scheduler

@@ -139,7 +139,7 @@ void conclude(Step& step, Job& job, const Attempt& attempt) {
   if (aborted) {
     step.result.events.push_back({Severity::kInfo,
                                   "attempt_aborted",
-                                  {{"job", std::to_string(job.id.value())},
+                                  {{"job", text_of(job.id)},
                                    {"token", attempt.token.text()},
                                    {"cause", std::string(text_of(attempt.cause))},
                                    {"index", std::to_string(step.index.value())}}});

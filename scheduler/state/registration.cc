@@ -33,7 +33,7 @@ void tell_of_wrong_words(Step& step, const entry::Register& fact) {
       step.result.events.push_back({Severity::kAlarm,
                                     "word_was_wrong",
                                     {{"host", fact.host.short_hex()},
-                                     {"job", std::to_string(attempt->job.value())},
+                                     {"job", text_of(attempt->job)},
                                      {"token", grant.token.text()},
                                      {"index", std::to_string(step.index.value())}}});
     }

@@ -11,6 +11,7 @@
 #include "gossip/wire/wire.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/array_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
 
 namespace muster::scheduler {
@@ -30,6 +31,7 @@ enum class Section : std::uint8_t {
   kAdmitted = 8,
   kTicket = 9,
   kRollKeys = 10,
+  kArray = 11,
 };
 constexpr std::uint64_t kSnapshotVersion = 3;
 constexpr std::size_t kLengthBytes = 4;
@@ -358,6 +360,7 @@ struct Parts {
   std::map<HostId, HostRecord> hosts;
   std::map<Token, Attempt> attempts;
   std::map<JobId, Job> jobs;
+  ArrayBook::Arrays arrays;
   ClientKeys::Records keys;
   UsageBook::Rows usage;
   std::map<HostId, AdmittedHost> admitted;
@@ -379,7 +382,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False: the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kRollKeys)) {
+  switch (read_enum(in, Section::kArray)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -423,6 +426,11 @@ bool read_document(Reader& in, Parts& parts) {
     case Section::kAdmitted: {
       const HostId host = in.id<HostId>();
       parts.admitted[host] = read_admitted(in);
+      break;
+    }
+    case Section::kArray: {
+      TaskArray array = read_array(in);
+      parts.arrays[array.id] = std::move(array);
       break;
     }
     case Section::kTicket: {
@@ -497,6 +505,11 @@ std::string encoded(const Books& books) {
     Encoder document = encode_job(job);
     append(out, document);
   }
+  for (const auto& [id, array] : books.arrays.all()) {
+    Encoder document = section(Section::kArray, kArrayElements);
+    write_array(document, array);
+    append(out, document);
+  }
   for (const auto& [job, record] : books.keys.all()) {
     if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
       break;
@@ -541,6 +554,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.cluster_time = parts->cluster_time;
   books.epochs = std::move(parts->epochs);
   books.jobs = JobBook(std::move(parts->jobs), parts->last_job);
+  books.arrays = ArrayBook(std::move(parts->arrays));
   books.hosts = HostBook(std::move(parts->hosts));
   books.attempts = AttemptBook(std::move(parts->attempts));
   books.keys = ClientKeys(std::move(parts->keys));

@@ -1,6 +1,6 @@
 #pragma once
 // The books as bytes and back: documents in the order head, hosts, attempts with their members,
-// jobs, keys. Each is preceded by its length (4 bytes, big endian), because one document of
+// jobs, arrays, keys. Each is preceded by its length (4 bytes, big endian), because one document of
 // everything would exceed the limits of the wire's decoder.
 //
 // The same books give the same bytes at every voter and in every version: voters compare digests.

@@ -15,6 +15,7 @@
 #include "scheduler/state/orders.h"
 #include "scheduler/state/outcomes.h"
 #include "scheduler/state/registration.h"
+#include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
 namespace {
@@ -73,6 +74,7 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
                                     result.rejected.empty() ? 0U : 1U,
                                     static_cast<std::uint64_t>(result.rejected_as),
                                     books.jobs.all().size(),
+                                    books.arrays.unended(),
                                     books.attempts.live().size(),
                                     result.admitted.size()};
   const auto add_job = [&](JobId id) {
@@ -103,6 +105,7 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms) {
   books_.applied = index;
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
   std::visit(Hear{step}, entry);
+  settle_arrays(step);
   if (!step.result.rejected.empty()) {
     step.result.events.push_back({Severity::kDebug,
                                   "entry_rejected",

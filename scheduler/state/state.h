@@ -72,6 +72,10 @@ class State {
   const std::set<Token>& live() const { return books_.attempts.live(); }
 
   const Job* job(JobId id) const { return books_.jobs.find(id); }
+  /// Those that have not ended, and the last that did; their tasks, as far as they are jobs, are
+  /// among jobs().
+  const ArrayBook::Arrays& arrays() const { return books_.arrays.all(); }
+  const TaskArray* array(JobId id) const { return books_.arrays.find(id); }
   const HostLists& host_lists() const { return books_.hosts.lists(); }
   const HostRecord* host(const HostId& id) const { return books_.hosts.find(id); }
   const Attempt* attempt(const Token& token) const { return books_.attempts.find(token); }

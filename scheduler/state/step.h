@@ -34,6 +34,7 @@ struct Step {
   LogIndex index;
   std::int64_t unix_ms = 0;  ///< Of the entry: LoggedEntry.
   ApplyResult result{};
+  std::vector<JobId> arrays_moved{};  ///< Of which a task moved, perhaps twice.
 
   void reject(ErrorCode code, std::string why) {
     result.rejected = std::move(why);

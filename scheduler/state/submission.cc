@@ -5,6 +5,7 @@
 
 #include "scheduler/protocol/codec.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
 
@@ -31,6 +32,16 @@ Status validate(const JobSpec& spec) {
       spec.directory.size() > kDirectoryBytesMax) {
     return invalid("name, user or directory is too long");
   }
+  if (spec.array.has_value()) {
+    const ArrayRange& range = *spec.array;
+    if (range.last < range.first || range.last > kTaskIndexMax) {
+      return invalid("the tasks of an array go from a number up to another, at most " +
+                     std::to_string(kTaskIndexMax));
+    }
+    if (range.last - range.first >= kTasksMax) {
+      return invalid("an array has at most " + std::to_string(kTasksMax) + " tasks");
+    }
+  }
   for (const Duration span : {spec.hold, spec.grace, spec.patience, spec.time_limit}) {
     if (span < Duration::zero() || span > kSpanMax) {
       return invalid("a time is negative or above a year");
@@ -42,6 +53,9 @@ Status validate(const JobSpec& spec) {
 std::string why_not(const Books& books, const entry::Submit& fact) {
   if (books.jobs.waiting() >= kJobsQueuedMax) {
     return "the queue is full: " + std::to_string(kJobsQueuedMax) + " jobs wait";
+  }
+  if (fact.spec.array.has_value() && books.arrays.unended() >= kArraysMax) {
+    return "there are " + std::to_string(kArraysMax) + " arrays that have not ended";
   }
   if (!books.kept.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.submitted_by))) {
     return "the commands of all jobs that have not ended take " +
@@ -63,6 +77,10 @@ void on_submit(Step& step, entry::Submit& fact) {
   }
   if (std::string full = why_not(step.books, fact); !full.empty()) {
     step.reject(ErrorCode::kUnavailable, std::move(full));
+    return;
+  }
+  if (fact.spec.array.has_value()) {
+    add_array(step, fact);
     return;
   }
   Job job;

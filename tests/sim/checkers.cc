@@ -355,6 +355,40 @@ bool SubmitsKept::must_know(World& world, std::uint32_t host) {
   return newest == nullptr || newest->voter(id) != nullptr || newest->learner(id) != nullptr;
 }
 
+/// A job, or an array with all of its tasks.
+bool SubmitsKept::has_ended(const scheduler::State& state, JobId id) {
+  const scheduler::Job* job = state.job(id);
+  const scheduler::TaskArray* array = state.array(id);
+  return (job != nullptr && job->has_ended()) || (array != nullptr && array->has_ended());
+}
+
+/// Each of its tasks was one job, which ended, or was cancelled before it was one.
+void SubmitsKept::check_tasks(World& world, std::uint32_t host, const scheduler::State& state) {
+  std::size_t jobs = 0;
+  for (const auto& [id, array] : state.arrays()) {
+    std::uint32_t ended = 0;
+    for (std::uint32_t index = array.spec.array->first; index <= array.spec.array->last; ++index) {
+      const scheduler::Job* task = state.job(task_id(id, index));
+      jobs += task == nullptr ? 0 : 1;
+      ended += task != nullptr && task->has_ended() ? 1 : 0;
+    }
+    const std::uint32_t counted = array.completed + array.failed + array.cancelled;
+    if (ended > counted || counted != array.length() ||
+        (ended < counted && counted - ended > array.cancelled)) {
+      world.violation(name(), where(host) + ": of array " + text_of(id) + " " +
+                                  std::to_string(ended) + " tasks ended, counted are " +
+                                  std::to_string(counted) + " of " +
+                                  std::to_string(array.length()));
+    }
+  }
+  const auto tasks = static_cast<std::size_t>(
+      std::distance(state.jobs().lower_bound(kFirstTask), state.jobs().end()));
+  if (tasks != jobs) {
+    world.violation(name(), where(host) + " knows " + std::to_string(tasks) +
+                                " tasks, arrays have " + std::to_string(jobs));
+  }
+}
+
 bool SubmitsKept::drained(World& world) const {
   if (acknowledged() < submits_.size()) {
     return false;
@@ -364,8 +398,7 @@ bool SubmitsKept::drained(World& world) const {
       continue;
     }
     for (const Submit& submit : submits_) {
-      const scheduler::Job* job = world.node(host).seat().state().job(submit.job);
-      if (job == nullptr || !job->has_ended()) {
+      if (!has_ended(world.node(host).seat().state(), submit.job)) {
         return false;
       }
     }
@@ -387,13 +420,17 @@ void SubmitsKept::at_end(World& world) {
       continue;
     }
     const scheduler::State& state = world.node(host).seat().state();
-    if (state.jobs().size() != seen.size()) {
-      world.violation(name(), where(host) + " knows " + std::to_string(state.jobs().size()) +
+    check_tasks(world, host, state);
+    const std::size_t known =
+        state.arrays().size() + static_cast<std::size_t>(std::distance(
+                                    state.jobs().begin(), state.jobs().lower_bound(kFirstTask)));
+    if (known != seen.size()) {
+      world.violation(name(), where(host) + " knows " + std::to_string(known) +
                                   " jobs, acknowledged were " + std::to_string(seen.size()));
     }
     for (const Submit& submit : submits_) {
       const scheduler::Job* job = state.job(submit.job);
-      if (submit.job == JobId() || (job != nullptr && job->has_ended())) {
+      if (submit.job == JobId() || has_ended(state, submit.job)) {
         continue;
       }
       world.violation(name(), where(host) + ": job " + std::to_string(submit.job.value()) + " is " +

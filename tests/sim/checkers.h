@@ -113,6 +113,8 @@ class SubmitsKept : public Checker {
   static agent::Request request_of(const Submit& submit);
   void attempt(World& world, std::size_t index, std::uint32_t host);
   void look(World& world, std::size_t index);
+  static bool has_ended(const scheduler::State& state, JobId id);
+  void check_tasks(World& world, std::uint32_t host, const scheduler::State& state);
   static bool must_know(World& world, std::uint32_t host);
 
   std::vector<Submit> submits_;

@@ -41,4 +41,16 @@ void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance) {
   }
 }
 
+void ask_for_tasks(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance) {
+  if (!rng.chance(chance / 3)) {
+    return;
+  }
+  const auto first = static_cast<std::uint32_t>(rng.below(100));
+  spec.array = scheduler::ArrayRange{first, first + static_cast<std::uint32_t>(rng.below(6)),
+                                     static_cast<std::uint32_t>(rng.below(4))};
+  if (spec.request.gpus_per_host == 0) {
+    spec.request.gpus = std::min<std::uint32_t>(spec.request.gpus, 2);
+  }
+}
+
 }  // namespace muster::sim

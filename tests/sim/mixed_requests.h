@@ -2,12 +2,14 @@
 // What jobs ask for beside a number of GPUs, drawn.
 
 #include "gossip/base/rng.h"
-#include "scheduler/protocol/request.h"
+#include "scheduler/protocol/job.h"
 
 namespace muster::sim {
 
 /// Of the kinds that a user may mix, with this chance in millionths; what five simulated hosts
 /// could not hold is left out.
 void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance);
+/// With a third of that chance the job becomes an array of a few small tasks.
+void ask_for_tasks(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance);
 
 }  // namespace muster::sim

@@ -71,6 +71,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kReadFromFollower:
     case SchedulerMutant::kEvictInStorm:
     case SchedulerMutant::kAmountsForgotten:
+    case SchedulerMutant::kTaskUncounted:
     case SchedulerMutant::kFenceWithoutSlots:
       return "usual";
   }

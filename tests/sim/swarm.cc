@@ -163,6 +163,7 @@ class Swarm {
       spec.time_limit = seconds(5, 20);
     }
     ask_for_more(spec.request, requests_, profile_.requests);
+    ask_for_tasks(spec, requests_, profile_.requests);
     return spec;
   }
 

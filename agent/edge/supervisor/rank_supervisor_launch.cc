@@ -51,7 +51,7 @@ void add_gang(Environment& environment, const Launch& launch,
   environment["LOCAL_WORLD_SIZE"] = std::to_string(launch.member.rank_count());
   environment["NODE_RANK"] = std::to_string(node_rank);
   environment["CUDA_VISIBLE_DEVICES"] = joined(gpus);
-  environment["MUSTER_JOB_ID"] = std::to_string(launch.record.job.value());
+  environment["MUSTER_JOB_ID"] = text_of(launch.record.job);
   environment["MUSTER_ATTEMPT"] = std::to_string(launch.record.attempt);
   environment["MUSTER_TOKEN"] = launch.record.token.text();
   environment["MUSTER_HOSTS"] = joined(hosts);

@@ -233,7 +233,8 @@ TEST(Arguments, HelpOfJobs) {
 
 Usage: muster jobs [JOB...] [OPTIONS]
 
-  JOB                         Only these jobs: numbers, and ranges as 100-120
+  JOB                         Only these jobs: numbers, ranges as 100-120, tasks of arrays as 7.12
+                              and 7.0-99
   --name GLOB                 Only jobs of this name; * and ? stand for what may be there
   -u, --user USER             Only jobs of this user
   --state STATE[,STATE...]    Only jobs in these states: queued, scheduled, running, stopping,
@@ -241,6 +242,8 @@ Usage: muster jobs [JOB...] [OPTIONS]
   --host NAME                 Only jobs that are on this host
   --since DURATION            Only jobs submitted no longer ago than this
   -a, --all                   Jobs of all users, and all that ended
+  -t, --tasks                 Of arrays the tasks that have begun or are next, not the line of the
+                              whole
   --sort COLUMN               Order by this column, -COLUMN backwards (default id)
   -o, --columns COLUMN[,COLUMN...]
                               Show these columns (default

@@ -213,7 +213,7 @@ TEST(Jobs, Json) {
       R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
       R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-      R"("run_ms":null,"gpu_ms":0}],"hidden":0,)"
+      R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden":0,)"
       R"("answered_by":"a","age_ms":0})"
       "\n");
 }
@@ -330,7 +330,7 @@ TEST(Show, Json) {
             R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
             R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
             R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-            R"("run_ms":null,"gpu_ms":0},)"
+            R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
             R"("spec":{"request":{"gpus":2,"gpus_per_host":0,"ranks":0,"ranks_per_host":0,)"
             R"("cpu_thousandths":null,"memory_mb":null,"gpu_types":["H100"],"labels":[],)"
             R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":0},)"

@@ -1,0 +1,106 @@
+#include "agent/front/array_model.h"
+
+#include <algorithm>
+
+#include "agent/front/use_model.h"
+#include "scheduler/state/job_moves.h"
+
+namespace muster::agent {
+namespace {
+
+std::uint64_t unsigned_ms(std::int64_t ms) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, ms));
+}
+
+std::uint32_t skipped_of(const scheduler::TaskArray& array) {
+  std::uint32_t count = 0;
+  for (const auto& [first, last] : array.skipped) {
+    count += last - first + 1;
+  }
+  return count;
+}
+
+/// "12 of 1000 ended, 50 running, 1 failed"
+std::string counts_text(const JobSummary& summary) {
+  const std::uint64_t ended =
+      summary.tasks_completed + summary.tasks_failed + summary.tasks_cancelled;
+  std::string text =
+      std::to_string(ended) + " of " + std::to_string(summary.tasks) + " tasks ended";
+  const auto add = [&](std::uint64_t count, const char* what) {
+    text += count == 0 ? "" : ", " + std::to_string(count) + " " + what;
+  };
+  add(summary.tasks_running, "running");
+  add(summary.tasks_failed, "failed");
+  add(summary.tasks_cancelled, "cancelled");
+  return text;
+}
+
+}  // namespace
+
+JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_unix_ms) {
+  JobSummary summary;
+  const scheduler::JobSpec& spec = array.spec;
+  summary.id = array.id;
+  summary.name = spec.name;
+  summary.user = spec.user;
+  summary.state = scheduler::text_of(array.state());
+  summary.gpus = spec.request.gpus;
+  summary.ranks = spec.request.ranks;
+  for (const std::string& type : spec.request.gpu_types) {
+    summary.gpu_type += (summary.gpu_type.empty() ? "" : "|") + type;
+  }
+  summary.priority = array.priority;
+  summary.exit_code = array.state() == scheduler::JobState::kFailed      ? 1
+                      : array.state() == scheduler::JobState::kCancelled ? scheduler::kExitCancelled
+                                                                         : 0;
+  summary.submit_unix_ms = unsigned_ms(array.submitted_unix_ms);
+  summary.end_unix_ms = unsigned_ms(array.ended_unix_ms);
+  summary.age_ms = wall_age_ms(now_unix_ms, array.submitted_unix_ms);
+  summary.tasks = array.length();
+  summary.tasks_running = array.active - array.waiting;
+  summary.tasks_completed = array.completed;
+  summary.tasks_failed = array.failed;
+  summary.tasks_cancelled = array.cancelled + skipped_of(array);
+  summary.cause = array.cancelled_by.empty() ? "" : "cancelled by " + array.cancelled_by;
+  summary.reason = counts_text(summary);
+  return summary;
+}
+
+JobDetail array_detail(const scheduler::TaskArray& array, std::int64_t now_unix_ms) {
+  JobDetail detail;
+  detail.summary = array_summary(array, now_unix_ms);
+  detail.spec = array.spec;
+  return detail;
+}
+
+std::optional<JobId> telling_task(const scheduler::State& state,
+                                  const scheduler::TaskArray& array) {
+  std::optional<JobId> first;
+  for (auto job = state.jobs().lower_bound(task_id(array.id, 0));
+       job != state.jobs().end() && array_of(job->first) == array.id; ++job) {
+    if (job->second.state == scheduler::JobState::kQueued) {
+      return job->first;
+    }
+    first = first.has_value() ? first : job->first;
+  }
+  return first;
+}
+
+std::string text_of_folded(const scheduler::TaskArray& array, JobId task) {
+  const std::uint32_t index = index_of_task(task);
+  const std::string name = "task " + text_of(task);
+  if (!array.holds(index)) {
+    return "";
+  }
+  const bool is_skipped =
+      std::any_of(array.skipped.begin(), array.skipped.end(),
+                  [&](const auto& run) { return run.first <= index && index <= run.second; });
+  if (is_skipped) {
+    return name + " was cancelled before it began";
+  }
+  return index >= array.next ? name + " waits for its turn: `muster show " + text_of(array.id) +
+                                   "` counts the tasks before it"
+                             : name + " ended, and is not kept any more";
+}
+
+}  // namespace muster::agent

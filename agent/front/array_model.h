@@ -1,0 +1,23 @@
+#pragma once
+// Arrays as clients see them: a line each, whatever their length. Pure, of one voter's state.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "agent/api/jobs.h"
+#include "scheduler/state/state.h"
+
+namespace muster::agent {
+
+/// `now_unix_ms`: this node's wall clock; 0 = it is not known.
+JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_unix_ms);
+JobDetail array_detail(const scheduler::TaskArray& array, std::int64_t now_unix_ms);
+/// Which of its tasks `why` is best asked about: the first that waits, else the first that is a
+/// job; nothing = none is.
+std::optional<JobId> telling_task(const scheduler::State& state, const scheduler::TaskArray& array);
+/// Of a task that is no job: that it waits for its turn, or what became of it; "" = the array has
+/// no such task.
+std::string text_of_folded(const scheduler::TaskArray& array, JobId task);
+
+}  // namespace muster::agent

@@ -1,0 +1,96 @@
+#pragma once
+// Arrays: jobs of many tasks, each one record here whatever its length. A task becomes a job of its
+// own (ids.h: task_id) when it is about to be tried, so that an array that waits costs one record;
+// what then follows of it is a job's life like any other. Owned by Books; pure.
+//
+// Invariants: tasks below `next` are jobs, ended or cancelled, and no others are; the counts of
+// tasks add up to the length; an array has ended exactly when all of its tasks have.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/protocol/job.h"
+#include "scheduler/state/job_record.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kArraysMax = 10'000;  ///< That have not ended.
+inline constexpr std::size_t kArraysEndedKept = 1'000;
+/// Tasks of one array that are jobs and wait: so many once as many were tried, one before.
+inline constexpr std::uint32_t kTasksWaitingMax = 256;
+/// Runs of tasks that were cancelled before they became jobs.
+inline constexpr std::size_t kSkippedRunsMax = 256;
+
+struct TaskArray {
+  JobId id;
+  JobSpec spec;  ///< With JobSpec::array.
+  std::string key;
+  std::string submitted_by;
+  std::int32_t priority = 0;
+  std::uint32_t next =
+      0;  ///< The first task that was no job yet; behind the last one: none is left.
+  /// Of those from `next` on, first and last of each run that will be none: in order, apart.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped;
+  std::uint32_t completed = 0;
+  std::uint32_t failed = 0;
+  std::uint32_t cancelled = 0;  ///< The skipped ones that were passed among them.
+  std::string cancelled_by;     ///< Of the whole array; "" = nobody did.
+  Duration submitted_at{0};     ///< Cluster time.
+  std::int64_t submitted_unix_ms = 0;
+  std::int64_t ended_unix_ms = 0;
+  LogIndex ended_index;  ///< 0 = it has not ended.
+  // Derived from the jobs.
+  std::uint32_t waiting = 0;  ///< Tasks that are jobs and wait.
+  std::uint32_t active = 0;   ///< Tasks that are jobs and have not ended.
+  bool operator==(const TaskArray&) const = default;
+
+  bool holds(std::uint32_t index) const {
+    return spec.array->first <= index && index <= spec.array->last;
+  }
+  std::uint32_t length() const { return spec.array->last - spec.array->first + 1; }
+  bool is_unfolded() const { return next > spec.array->last; }
+  bool has_ended() const { return ended_index != LogIndex(); }
+  /// Tasks that are to become jobs.
+  std::uint32_t folded() const { return length() - completed - failed - cancelled - active; }
+  /// kQueued, kRunning, or how it ended: failed if a task did.
+  JobState state() const;
+  /// Tasks first to last, which are none yet, will be none.
+  void skip(std::uint32_t first, std::uint32_t last);
+  /// Passes skipped ones.
+  void pass_skipped();
+};
+
+class ArrayBook {
+ public:
+  using Arrays = std::map<JobId, TaskArray>;
+
+  ArrayBook() = default;
+  /// Of a snapshot; what is derived is yet to be counted.
+  explicit ArrayBook(Arrays arrays);
+
+  const Arrays& all() const { return arrays_; }
+  const TaskArray* find(JobId id) const;
+  TaskArray* find(JobId id);
+  std::size_t unended() const { return arrays_.size() - ended_.size(); }
+
+  TaskArray& add(TaskArray array);
+  /// A job that is a task went from one state to another; `is_new`: it was none before.
+  void on_moved(JobId task, JobState from, JobState to, bool is_new);
+  /// Of a snapshot: such a task is a job.
+  void count(JobId task, JobState state);
+  /// It ends here; the ones that ended first are forgotten.
+  void end(TaskArray& array, LogIndex index, std::int64_t unix_ms);
+  void check(const std::map<JobId, Job>& jobs) const;
+  bool operator==(const ArrayBook& other) const { return arrays_ == other.arrays_; }
+
+ private:
+  Arrays arrays_;
+  std::set<std::pair<LogIndex, JobId>> ended_;  ///< Derived.
+};
+
+}  // namespace muster::scheduler

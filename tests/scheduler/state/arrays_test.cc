@@ -1,0 +1,222 @@
+// Arrays: one record whatever their length, tasks that become jobs as others leave the queue, and
+// words about one task, a run of them and all.
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "gossip/base/rng.h"
+#include "tests/scheduler/leader/cluster.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;  // NOLINT: the fixture's verbs
+
+entry::Submit array_of_tasks(std::uint32_t first, std::uint32_t last, std::uint32_t at_once = 0) {
+  entry::Submit fact = submission("array", 1);
+  fact.spec.array = ArrayRange{first, last, at_once};
+  return fact;
+}
+
+class ArrayTest : public ::testing::Test {
+ protected:
+  ArrayTest() { log.apply(registration(1, 8)); }
+
+  const TaskArray& array() const { return *log.state.array(id); }
+  JobId task(std::uint32_t index) const { return task_id(id, index); }
+  std::size_t waiting() const { return log.state.queue().size(); }
+  /// The first task that waits runs on that GPU.
+  Token run_next(std::uint32_t gpu) {
+    return log.run(log.state.queue().begin()->job, {member_of(1, gpu, 1)});
+  }
+  void end(const Token& token, std::uint32_t gpu, std::int32_t code = 0) {
+    log.finish(token, member_of(1, gpu, 1), code);
+    if (code != 0) {
+      log.apply(entry::Stop{token, Cause::kRankFailed});
+    }
+  }
+
+  Log log;
+  JobId id;
+};
+
+TEST_F(ArrayTest, AMillionTasksAreOneSmallRecord) {
+  const std::size_t before = log.state.encode().size();
+  const entry::Submit fact = array_of_tasks(0, 999'999);
+  id = log.apply(fact).job;
+  EXPECT_LT(encode(Entry(fact)).size() + log.state.encode().size() - before, 4096U);
+  EXPECT_EQ(waiting(), 1U) << "one task at first";
+  EXPECT_EQ(array().folded(), 999'999U);
+  EXPECT_EQ(log.state.job(task(0))->spec.environment.back(), "MUSTER_ARRAY_INDEX=0");
+  EXPECT_EQ(log.apply(fact).job, id) << "the same key";
+  EXPECT_EQ(log.state.arrays().size(), 1U);
+}
+
+TEST_F(ArrayTest, TasksBecomeJobsAsOthersLeaveTheQueue) {
+  id = log.apply(array_of_tasks(5, 9)).job;
+  const Token first = run_next(0);
+  EXPECT_EQ(log.state.job(task(5))->state, JobState::kRunning);
+  EXPECT_EQ(waiting(), 2U) << "two may wait once one was tried";
+  EXPECT_EQ(array().state(), JobState::kRunning);
+  end(first, 0);
+  std::uint32_t gpu = 1;
+  while (waiting() != 0) {
+    end(run_next(gpu), gpu, gpu == 2 ? 1 : 0);
+    ++gpu;
+  }
+  EXPECT_EQ(array().completed, 4U);
+  EXPECT_EQ(array().failed, 1U);
+  EXPECT_EQ(array().state(), JobState::kFailed);
+  EXPECT_TRUE(array().has_ended());
+  EXPECT_EQ(log.state.kept().unfinished_jobs, 0U);
+}
+
+TEST_F(ArrayTest, AtMostSoManyAreAtWork) {
+  id = log.apply(array_of_tasks(0, 9, 2)).job;
+  const Token first = run_next(0);
+  run_next(1);
+  EXPECT_EQ(waiting(), 0U);
+  end(first, 0);
+  EXPECT_EQ(waiting(), 1U);
+}
+
+TEST_F(ArrayTest, TheyStandInTheQueueWhereTheirArrayDoes) {
+  id = log.apply(array_of_tasks(0, 9)).job;
+  const JobId behind = log.submit(1);
+  run_next(0);
+  EXPECT_EQ(log.state.queue().begin()->job, task(1));
+  log.apply(entry::Edit{behind, 5, "ann"});
+  EXPECT_EQ(log.state.queue().begin()->job, behind);
+  log.apply(entry::Edit{id, 6, "ann"});
+  EXPECT_EQ(log.state.queue().begin()->job, task(1)) << "a word about all that wait";
+}
+
+TEST_F(ArrayTest, OneTaskARunOfThemAndAllAreCancelled) {
+  id = log.apply(array_of_tasks(0, 99)).job;
+  const Token token = run_next(0);
+  log.apply(entry::Cancel{task(0), "ann"});
+  EXPECT_TRUE(log.state.job(task(0))->cancel_requested);
+  log.apply(entry::Cancel{task(50), "ann", 59});
+  log.apply(entry::Cancel{task(55), "ann", 69});
+  log.apply(entry::Cancel{task(99), "ann"});
+  EXPECT_EQ(array().skipped,
+            (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{50, 69}, {99, 99}}));
+  EXPECT_EQ(log.apply(entry::Cancel{task(100), "ann"}).rejected_as, ErrorCode::kNotFound);
+  EXPECT_EQ(log.apply(entry::Suspend{id, "ann"}).rejected_as, ErrorCode::kConflict);
+  EXPECT_FALSE(log.apply(entry::Suspend{task(80), "ann"}).rejected.empty()) << "it is no job yet";
+  log.apply(entry::Cancel{id, "bob"});
+  EXPECT_EQ(array().cancelled, 99U) << "all but the one that runs";
+  EXPECT_FALSE(array().has_ended());
+  log.apply(entry::Stop{token, Cause::kCancelled});
+  log.finish(token, member_of(1, 0, 1), 143, true);
+  EXPECT_EQ(array().cancelled, 100U);
+  EXPECT_EQ(array().state(), JobState::kCancelled);
+}
+
+TEST_F(ArrayTest, TooManyRunsAreRefused) {
+  id = log.apply(array_of_tasks(0, 99'999)).job;
+  for (std::uint32_t i = 0; i < kSkippedRunsMax; ++i) {
+    ASSERT_EQ(log.apply(entry::Cancel{task(100 + 2 * i), "ann"}).rejected, "");
+  }
+  EXPECT_EQ(log.apply(entry::Cancel{task(50'000), "ann"}).rejected_as, ErrorCode::kUnavailable);
+  EXPECT_EQ(log.apply(entry::Cancel{id, "ann"}).rejected, "") << "all of it";
+}
+
+TEST_F(ArrayTest, WhatIsNoRangeIsNoArray) {
+  EXPECT_FALSE(validate(array_of_tasks(9, 3).spec));
+  EXPECT_FALSE(validate(array_of_tasks(0, kTasksMax).spec));
+  EXPECT_FALSE(validate(array_of_tasks(kTaskIndexMax, kTaskIndexMax + 1).spec));
+  EXPECT_TRUE(validate(array_of_tasks(kTaskIndexMax, kTaskIndexMax).spec));
+}
+
+/// What a cluster may do to an array, drawn.
+class DrawnArray : public ArrayTest {
+ protected:
+  void begin(std::uint64_t seed) {
+    rng_ = Rng(seed);
+    running_.clear();
+    log = Log();
+    log.apply(registration(1, 8));
+    entry::Submit fact = array_of_tasks(3, 3 + static_cast<std::uint32_t>(rng_.below(30)),
+                                        static_cast<std::uint32_t>(rng_.below(6)));
+    fact.spec.retries = 1;
+    id = log.apply(fact).job;
+  }
+  std::uint32_t some() { return static_cast<std::uint32_t>(3 + rng_.below(30)); }
+
+  void step() {
+    const auto gpu = static_cast<std::uint32_t>(rng_.below(8));
+    switch (rng_.below(8)) {
+      case 0:
+        log.apply(entry::Cancel{task(some()), "ann", some()});
+        return;
+      case 1:
+        log.apply(entry::Suspend{task(some()), "ann"});
+        return;
+      case 2:
+        log.apply(entry::Resume{task(some()), "ann"});
+        return;
+      case 3:
+        if (running_.contains(gpu)) {
+          end(running_.extract(gpu).mapped(), gpu, rng_.chance(300'000) ? 1 : 0);
+        }
+        return;
+      case 4:
+        restore();
+        return;
+      default:
+        if (!running_.contains(gpu) && waiting() != 0) {
+          running_[gpu] = run_next(gpu);
+        }
+        obey();
+        if (running_.empty() && waiting() == 0) {  // Only suspended ones are left.
+          log.apply(entry::Cancel{id, "ann"});
+        }
+    }
+  }
+
+ private:
+  void restore() {
+    const std::string bytes = log.state.encode();
+    Result<State> copy = State::decode(bytes);
+    ASSERT_TRUE(copy.has_value());
+    copy->check_everything();
+    ASSERT_EQ(copy->encode(), bytes);
+    ASSERT_EQ(copy->array(id)->waiting, array().waiting);
+    log.state = std::move(*copy);
+  }
+  /// What was ordered of those that run, as a leader would.
+  void obey() {
+    for (auto item = running_.begin(); item != running_.end();) {
+      const auto [gpu, token] = *item;
+      const Attempt* attempt = log.state.attempt(token);
+      const bool is_over = attempt == nullptr || attempt->state == AttemptState::kEnded;
+      const bool is_ordered =
+          !is_over && log.state.job(attempt->job)->order_in_force() != JobOrder::kNone;
+      if (is_ordered) {
+        log.apply(entry::Stop{token, Cause::kCancelled});
+        end(token, gpu);
+      }
+      item = is_over || is_ordered ? running_.erase(item) : std::next(item);
+    }
+  }
+
+  Rng rng_{1};
+  std::map<std::uint32_t, Token> running_;
+};
+
+/// The counts add up (Log checks all after each entry); a snapshot says the same and goes on the
+/// same.
+TEST_F(DrawnArray, CountsAddUpWhateverHappens) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    begin(seed);
+    while (!array().has_ended()) {
+      step();
+    }
+    EXPECT_EQ(array().completed + array().failed + array().cancelled, array().length());
+  }
+}
+
+}  // namespace
+}  // namespace muster::scheduler
