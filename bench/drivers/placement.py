@@ -1,5 +1,7 @@
 """Placement and the scheduler's core, each on one core: no disk, no peers, no agents."""
 
+import gzip
+import pathlib
 import subprocess
 
 import cluster
@@ -18,3 +20,19 @@ def placement(jobs=300000):
 
 def core(jobs=30000):
     run_alone("bench_core", jobs)
+
+
+OPENB = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces" / "openb"
+LISTS = ["default", "gpushare40", "multigpu20", "gpuspec10", "cpu050"]
+
+
+def openb(seeds=10):
+    """The trace lies beside the project, not in it."""
+    if not OPENB.is_dir():
+        raise Broken(f"no trace at {OPENB}")
+    for name in LISTS:
+        pods = gzip.decompress((OPENB / f"pods_{name}.csv.gz").read_bytes())
+        command = [str(cluster.BUILD / "bench" / "bench_openb"), str(OPENB / "nodes_gpu.csv"), name,
+                   str(seeds)]
+        if subprocess.run(command, input=pods).returncode != 0:
+            raise Broken(f"the replay of {name} ended with an error")
