@@ -57,7 +57,7 @@ JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_uni
   summary.end_unix_ms = unsigned_ms(array.ended_unix_ms);
   summary.age_ms = wall_age_ms(now_unix_ms, array.submitted_unix_ms);
   summary.tasks = array.length();
-  summary.tasks_running = array.active - array.waiting;
+  summary.tasks_running = array.active - array.queued;
   summary.tasks_completed = array.completed;
   summary.tasks_failed = array.failed;
   summary.tasks_cancelled = array.cancelled + skipped_of(array);

@@ -469,23 +469,29 @@ class JobsPage {
 }  // namespace
 
 JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after, JobId array) {
-  if (array == JobId()) {
-    return JobsPage(known, hosts, after, kFirstTask).list(kJobsPageBytes);
+  if (array > kLastArray) {
+    return {};
   }
-  const JobId before_first(task_id(array, 0).value() - 1);
-  return JobsPage(known, hosts, std::max(after, before_first), task_id(array.next(), 0))
-      .list(kJobsPageBytes);
+  const bool is_of_tasks = array != JobId();
+  const JobId begin = is_of_tasks ? JobId(task_id(array, 0).value() - 1) : JobId();
+  const JobId end = is_of_tasks ? JobId(task_id(array, kTaskIndexMax).value() + 1) : kFirstTask;
+  after = std::max(after, begin);
+  return after >= end ? JobList() : JobsPage(known, hosts, after, end).list(kJobsPageBytes);
 }
 
 JobList newest_jobs(const JobsKnown& known, const HostViews& hosts) {
   const scheduler::State& state = known.state;
+  const auto first_job = state.jobs().begin();
+  const auto first_array = state.arrays().begin();
   auto job = state.jobs().lower_bound(kFirstTask);
-  for (std::size_t i = 0; i < kJobsListedMax && job != state.jobs().begin(); ++i) {
-    --job;
+  auto array = state.arrays().end();
+  JobId after = kFirstTask;
+  for (std::size_t i = 0; i < kJobsListedMax && (job != first_job || array != first_array); ++i) {
+    const bool is_array = job == first_job ||
+                          (array != first_array && std::prev(array)->first > std::prev(job)->first);
+    after = JobId((is_array ? (--array)->first : (--job)->first).value() - 1);
   }
-  const bool is_whole = job == state.jobs().begin();
-  return JobsPage(known, hosts, is_whole ? JobId() : JobId(job->first.value() - 1), kFirstTask)
-      .list(SIZE_MAX);
+  return after == kFirstTask ? JobList() : JobsPage(known, hosts, after, kFirstTask).list(SIZE_MAX);
 }
 
 std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hosts, JobId id) {

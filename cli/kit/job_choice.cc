@@ -201,6 +201,12 @@ bool JobChoice::has_filter() const {
 }
 
 Status JobChoice::check() const {
+  if (are_tasks_ && (ranges_.empty() || arrays().empty() ||
+                     std::any_of(ranges_.begin(), ranges_.end(), [](const JobRange& range) {
+                       return range.first < range.last && !range.is_task_run();
+                     }))) {
+    return Error{ErrorCode::kInvalid, "--tasks wants the numbers of arrays, each by itself"};
+  }
   if (is_required_ && !has_ids() && !has_filter() && !all_) {
     return Error{ErrorCode::kInvalid,
                  "no job is named: give numbers, or choose with --name, --state, --host, --since, "

@@ -189,6 +189,9 @@ class Jobs final : public Verb {
   }
 
   int run(Session& session) override {
+    if (const Status status = choice_.check(); !status) {
+      return session.fail(agent::ResponseStatus::kUsage, status.error().text);
+    }
     if (!watch_) {
       return show(session, "");
     }

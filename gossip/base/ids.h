@@ -48,6 +48,7 @@ using JobId = Strong<struct JobIdTag>;
 inline constexpr int kTaskBits = 24;
 inline constexpr JobId kFirstTask{std::uint64_t{1} << 62};
 inline constexpr std::uint32_t kTaskIndexMax = 9'999'999;
+inline constexpr JobId kLastArray{(std::uint64_t{1} << 38) - 1};  ///< None is numbered above it.
 /// Precondition: index <= kTaskIndexMax; the array's number is below 2^38.
 constexpr JobId task_id(JobId array, std::uint32_t index) {
   return JobId(kFirstTask.value() | array.value() << kTaskBits | index);

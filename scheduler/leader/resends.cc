@@ -101,6 +101,7 @@ void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved
 
 void Resends::drop_attempt(const Token& token) {
   resends_.erase(token);
+  forget_stale();
   auto running = running_.lower_bound({token, HostId()});
   while (running != running_.end() && running->first == token) {
     running = running_.erase(running);
@@ -152,12 +153,13 @@ void Resends::await(const Token& token, OfAttempt& attempt, Instant due) {
   attempt.due = due;
   due_.emplace_back(due, token);
   std::push_heap(due_.begin(), due_.end(), std::greater<>());
-  if (due_.size() > 2 * resends_.size() + kStaleDuesMax) {
-    forget_stale();
-  }
+  forget_stale();
 }
 
 void Resends::forget_stale() {
+  if (due_.size() <= 2 * resends_.size() + kStaleDuesMax) {
+    return;
+  }
   std::erase_if(due_, [&](const auto& due) {
     const auto known = resends_.find(due.second);
     return known == resends_.end() || known->second.due != due.first;
@@ -176,6 +178,7 @@ void Resends::drop(const MemberKey& key) {
     members.erase(place);
     if (members.empty()) {
       resends_.erase(known);
+      forget_stale();
     }
   }
 }
@@ -252,6 +255,7 @@ void Resends::say_due(const Turn& turn, const Token& token) {
   });
   if (of_attempt.members.empty()) {
     resends_.erase(token);
+    forget_stale();
   } else {
     await(token, of_attempt, next);
   }
@@ -259,7 +263,7 @@ void Resends::say_due(const Turn& turn, const Token& token) {
 
 void Resends::check_invariants() const {
   CHECK(resends_.size() <= due_.size());
-  CHECK(due_.size() <= 2 * resends_.size() + kStaleDuesMax + 1);
+  CHECK(due_.size() <= 2 * resends_.size() + kStaleDuesMax);
 }
 
 }  // namespace muster::scheduler

@@ -70,6 +70,7 @@ class Resends {
   void drop_attempt(const Token& token);
   void say_due(const Turn& turn, const Token& token);
   void await(const Token& token, OfAttempt& attempt, Instant due);
+  /// Once there are too many of them.
   void forget_stale();
 
   IndexedMap<Token, OfAttempt> resends_;

@@ -272,6 +272,13 @@ void Capacity::ask(const State& state, JobId job, const Placement& placement) {
 void Capacity::settle(const State& state, JobId job) {
   for (const AskedShare& share : asked_.remove(job)) {
     on_held(state, seats_[index_of(share.host)].facts.id);
+    // Its host may offer it no more, and another one a GPU that got its number.
+    for (const GpuNumber gpu : share.gpus) {
+      const std::optional<HostNumber> offers = offers_.first(gpu);
+      if (offers.has_value() && *offers != share.host) {
+        on_held(state, seats_[index_of(*offers)].facts.id);
+      }
+    }
   }
 }
 

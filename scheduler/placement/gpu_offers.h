@@ -20,6 +20,10 @@ class GpuOffers {
   void set(HostNumber host, const std::vector<GpuNumber>& gpus);
   /// The other hosts that offer one of its GPUs.
   std::set<HostNumber> sharers(HostNumber host) const;
+  /// A host that offers it; nothing = none does.
+  std::optional<HostNumber> first(GpuNumber gpu) const {
+    return index_of(gpu) < offered_.size() ? offered_[index_of(gpu)] : std::nullopt;
+  }
   /// Of the hosts that offer it, if there are several; else empty.
   const std::set<HostNumber>& several(GpuNumber gpu) const;
   bool is_any_shared() const { return !shared_.empty(); }

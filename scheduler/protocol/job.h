@@ -23,6 +23,9 @@ enum class OnLostHost : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kTasksMax = 1'000'000;  ///< Of one array.
+/// What is added to the environment of a task, and the most bytes of one.
+inline constexpr std::size_t kTaskVariables = 2;
+inline constexpr std::size_t kTaskVariableBytes = 40;
 
 /// A job of tasks first..last, each with the same command and request.
 struct ArrayRange {

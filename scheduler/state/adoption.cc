@@ -44,9 +44,9 @@ bool is_whole(const entry::Adopt& fact) {
     gpus.insert(member.gpus.begin(), member.gpus.end());
   }
   const GrantDetail& detail = fact.detail;
-  return validate(detail.spec).has_value() && detail.job != JobId() && detail.attempt > 0 &&
-         given == detail.spec.request.gpus && gpus.size() == given &&
-         (given != 0 || ranks == detail.spec.request.ranks) &&
+  return validate(detail.spec).has_value() && !detail.spec.array.has_value() &&
+         detail.job != JobId() && detail.attempt > 0 && given == detail.spec.request.gpus &&
+         gpus.size() == given && (given != 0 || ranks == detail.spec.request.ranks) &&
          hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
 }
 
@@ -72,8 +72,12 @@ Adoption adoption_by_job(const Books& books, const entry::Adopt& fact) {
   if (known == nullptr) {
     // Above what was ever given it is nobody's. What was given here and is unknown has ended.
     const JobId id = fact.detail.job;
-    const bool is_forgotten =
-        books.jobs.find(id) == nullptr && books.epochs.was_given(fact.token.epoch, array_of(id));
+    const TaskArray* array = is_task(id) ? books.arrays.find(array_of(id)) : nullptr;
+    // A task of an array that is known began in the part of the log that is lost, if not here.
+    const bool is_forgotten = array != nullptr
+                                  ? !array->may_adopt(index_of_task(id))
+                                  : books.jobs.find(id) == nullptr &&
+                                        books.epochs.was_given(fact.token.epoch, array_of(id));
     return !is_forgotten && array_of(id) <= books.jobs.last() &&
                    books.jobs.all().size() < kJobsQueuedMax + kJobsEndedKept
                ? Adoption::kNow
@@ -122,6 +126,10 @@ Job& add_lost_job(Step& step, const GrantDetail& detail) {
   lost.id = is_free ? detail.job : jobs.give_number();
   lost.spec = detail.spec;
   lost.submitted_by = is_free ? "adopted" : adopted_as(detail.job);
+  if (TaskArray* array = step.books.arrays.find(array_of(lost.id));
+      array != nullptr && is_task(lost.id)) {
+    array->adopt(index_of_task(lost.id));
+  }
   return add_job(step, std::move(lost), "adopted");
 }
 

@@ -8,8 +8,8 @@
 namespace muster::scheduler {
 namespace {
 
-bool is_waiting(JobState state) {
-  return state == JobState::kQueued || state == JobState::kSuspended;
+bool is_queued(JobState state) {
+  return state == JobState::kQueued;
 }
 
 bool is_over(JobState state) {
@@ -21,16 +21,47 @@ bool is_over(JobState state) {
 
 JobState TaskArray::state() const {
   if (!has_ended()) {
-    return active > waiting ? JobState::kRunning : JobState::kQueued;
+    return active > queued ? JobState::kRunning : JobState::kQueued;
   }
   return failed != 0                               ? JobState::kFailed
          : cancelled != 0 || !cancelled_by.empty() ? JobState::kCancelled
                                                    : JobState::kCompleted;
 }
 
+bool TaskArray::may_adopt(std::uint32_t index) const {
+  const bool is_skipped = std::any_of(skipped.begin(), skipped.end(), [&](const auto& run) {
+    return run.first <= index && index <= run.second;
+  });
+  return !has_ended() && holds(index) && index >= next && !is_skipped &&
+         !std::binary_search(adopted.begin(), adopted.end(), index);
+}
+
+void TaskArray::adopt(std::uint32_t index) {
+  adopted.insert(std::lower_bound(adopted.begin(), adopted.end(), index), index);
+}
+
 void TaskArray::skip(std::uint32_t first, std::uint32_t last) {
+  first = std::max(first, next);
+  // Around each that is a job already.
+  for (const std::uint32_t index : adopted) {
+    if (index > last) {
+      break;
+    }
+    if (index >= first) {
+      if (index > first) {
+        skip_run(first, index - 1);
+      }
+      first = index + 1;
+    }
+  }
+  if (first <= last) {
+    skip_run(first, last);
+  }
+}
+
+void TaskArray::skip_run(std::uint32_t first, std::uint32_t last) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;
-  std::pair<std::uint32_t, std::uint32_t> made{std::max(first, next), last};
+  std::pair<std::uint32_t, std::uint32_t> made{first, last};
   for (const auto& run : skipped) {
     const bool touches = run.first <= made.second + 1 && made.first <= run.second + 1;
     if (touches) {
@@ -39,9 +70,7 @@ void TaskArray::skip(std::uint32_t first, std::uint32_t last) {
       runs.push_back(run);
     }
   }
-  if (made.first <= made.second) {
-    runs.insert(std::lower_bound(runs.begin(), runs.end(), made), made);
-  }
+  runs.insert(std::lower_bound(runs.begin(), runs.end(), made), made);
   skipped = std::move(runs);
 }
 
@@ -82,10 +111,10 @@ void ArrayBook::on_moved(JobId task, JobState from, JobState to, bool is_new) {
     return;  // It was lost with its quorum, and the task was adopted.
   }
   if (!is_new) {
-    array->waiting -= is_waiting(from) ? 1 : 0;
+    array->queued -= is_queued(from) ? 1 : 0;
     array->active -= is_over(from) ? 0 : 1;
   }
-  array->waiting += is_waiting(to) ? 1 : 0;
+  array->queued += is_queued(to) ? 1 : 0;
   array->active += is_over(to) ? 0 : 1;
   array->completed += to == JobState::kCompleted ? 1 : 0;
   array->failed += to == JobState::kFailed && !mutant(SchedulerMutant::kTaskUncounted) ? 1 : 0;
@@ -94,13 +123,17 @@ void ArrayBook::on_moved(JobId task, JobState from, JobState to, bool is_new) {
 
 void ArrayBook::count(JobId task, JobState state) {
   if (TaskArray* array = find(array_of(task)); array != nullptr) {
-    array->waiting += is_waiting(state) ? 1 : 0;
+    array->queued += is_queued(state) ? 1 : 0;
     array->active += is_over(state) ? 0 : 1;
   }
 }
 
 void ArrayBook::end(TaskArray& array, LogIndex index, std::int64_t unix_ms) {
   array.ended_index = index;
+  array.spec.argv.resize(std::min<std::size_t>(array.spec.argv.size(), 1));
+  array.spec.environment.clear();
+  array.skipped.clear();
+  array.adopted.clear();
   array.ended_unix_ms = unix_ms;
   ended_.insert(ended_.end(), {index, array.id});
   while (ended_.size() > kArraysEndedKept) {
@@ -112,12 +145,12 @@ void ArrayBook::end(TaskArray& array, LogIndex index, std::int64_t unix_ms) {
 void ArrayBook::check(const std::map<JobId, Job>& jobs) const {
   std::map<JobId, std::pair<std::uint32_t, std::uint32_t>> counted;
   for (auto job = jobs.lower_bound(kFirstTask); job != jobs.end(); ++job) {
-    auto& [waiting, active] = counted[array_of(job->first)];
-    waiting += is_waiting(job->second.state) ? 1 : 0;
+    auto& [queued, active] = counted[array_of(job->first)];
+    queued += is_queued(job->second.state) ? 1 : 0;
     active += is_over(job->second.state) ? 0 : 1;
   }
   for (const auto& [id, array] : arrays_) {
-    CHECK((std::pair(array.waiting, array.active) == counted[id]));
+    CHECK((std::pair(array.queued, array.active) == counted[id]));
     CHECK(array.has_ended() == ended_.contains({array.ended_index, id}));
     CHECK(array.has_ended() == (array.is_unfolded() && array.active == 0));
     std::uint32_t skipped = 0;

@@ -44,9 +44,11 @@ struct TaskArray {
   std::int64_t submitted_unix_ms = 0;
   std::int64_t ended_unix_ms = 0;
   LogIndex ended_index;  ///< 0 = it has not ended.
+  /// Tasks from `next` on that are jobs already, or were: adopted after a recovery. In order.
+  std::vector<std::uint32_t> adopted;
   // Derived from the jobs.
-  std::uint32_t waiting = 0;  ///< Tasks that are jobs and wait.
-  std::uint32_t active = 0;   ///< Tasks that are jobs and have not ended.
+  std::uint32_t queued = 0;  ///< Tasks that are jobs and wait their turn; no suspended ones.
+  std::uint32_t active = 0;  ///< Tasks that are jobs and have not ended.
   bool operator==(const TaskArray&) const = default;
 
   bool holds(std::uint32_t index) const {
@@ -59,10 +61,17 @@ struct TaskArray {
   std::uint32_t folded() const { return length() - completed - failed - cancelled - active; }
   /// kQueued, kRunning, or how it ended: failed if a task did.
   JobState state() const;
-  /// Tasks first to last, which are none yet, will be none.
+  /// No job yet, and to become one: a lost log may have had it as one.
+  bool may_adopt(std::uint32_t index) const;
+  /// It is a job now, out of its turn. Precondition: may_adopt().
+  void adopt(std::uint32_t index);
+  /// Tasks first to last, which are none yet, will be none; adopted ones are left out.
   void skip(std::uint32_t first, std::uint32_t last);
   /// Passes skipped ones.
   void pass_skipped();
+
+ private:
+  void skip_run(std::uint32_t first, std::uint32_t last);
 };
 
 class ArrayBook {
@@ -84,6 +93,7 @@ class ArrayBook {
   /// Of a snapshot: such a task is a job.
   void count(JobId task, JobState state);
   /// It ends here; the ones that ended first are forgotten.
+  /// Its command and environment are needed no more, and are forgotten at once.
   void end(TaskArray& array, LogIndex index, std::int64_t unix_ms);
   void check(const std::map<JobId, Job>& jobs) const;
   bool operator==(const ArrayBook& other) const { return arrays_ == other.arrays_; }

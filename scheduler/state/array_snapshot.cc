@@ -27,6 +27,10 @@ void write_array(gossip::Encoder& out, const TaskArray& array) {
       .i64(array.submitted_unix_ms)
       .i64(array.ended_unix_ms)
       .num(array.ended_index);
+  out.array(array.adopted.size());
+  for (const std::uint32_t index : array.adopted) {
+    out.u64(index);
+  }
 }
 
 TaskArray read_array(gossip::Reader& in) {
@@ -50,6 +54,10 @@ TaskArray read_array(gossip::Reader& in) {
   array.submitted_unix_ms = in.i64();
   array.ended_unix_ms = in.i64();
   array.ended_index = in.num<LogIndex>();
+  gossip::Reader adopted = in.array();
+  while (adopted.ok() && adopted.left() > 0) {
+    array.adopted.push_back(read_task(adopted));
+  }
   if (!array.spec.array.has_value()) {
     in.fail();
   }

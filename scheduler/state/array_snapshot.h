@@ -6,7 +6,7 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kArrayElements = 15;
+inline constexpr std::size_t kArrayElements = 16;
 
 void write_array(gossip::Encoder& out, const TaskArray& array);
 /// Fails on what no array can be.

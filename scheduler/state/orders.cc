@@ -70,6 +70,9 @@ void refuse_unknown(Step& step, JobId id) {
   const std::string name = text_of(id);
   if (array == nullptr) {
     step.reject(ErrorCode::kNotFound, "there is no job " + name);
+  } else if (!is_task(id) && array->has_ended()) {
+    step.reject(ErrorCode::kConflict,
+                "job " + name + " has " + std::string(text_of(array->state())));
   } else if (!is_task(id)) {
     step.reject(ErrorCode::kConflict, "job " + name +
                                           " is an array: name one of its tasks, as in " + name +
@@ -129,8 +132,22 @@ void on_cancel(Step& step, const entry::Cancel& fact) {
   const std::uint32_t first = is_task(fact.job) ? index_of_task(fact.job) : 0;
   const std::uint32_t last = is_task(fact.job) ? std::max(first, fact.last) : kTaskIndexMax;
   const bool is_of_one = is_task(fact.job) && first == last;
-  if (array == nullptr || (is_of_one && (!array->holds(first) || first < array->next))) {
+  if (array == nullptr || (is_of_one && (!array->holds(first) || first < array->next ||
+                                         step.books.jobs.find(fact.job) != nullptr))) {
     hear(step, fact.job, JobEvent::kCancel, fact.by);
+    return;
+  }
+  step.result.job = fact.job;
+  if (last < array->spec.array->first || first > array->spec.array->last) {
+    step.reject(ErrorCode::kNotFound, "job " + text_of(array->id) + " has no such tasks");
+    return;
+  }
+  if (array->has_ended()) {
+    if (array->state() != JobState::kCancelled) {
+      step.reject(ErrorCode::kConflict, "job " + text_of(array->id) + " has " +
+                                            std::string(text_of(array->state())) +
+                                            ": nothing to cancel");
+    }
     return;
   }
   if (array->skipped.size() >= kSkippedRunsMax && last < array->spec.array->last) {
@@ -139,7 +156,6 @@ void on_cancel(Step& step, const entry::Cancel& fact) {
                     " are cancelled before they began: wait until some have their turn");
     return;
   }
-  step.result.job = fact.job;
   for (const JobId job : cancel_folded(step, *array, first, last, fact.by)) {
     hear(step, job, JobEvent::kCancel, fact.by);
   }

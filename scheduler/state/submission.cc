@@ -24,8 +24,10 @@ Status validate(const JobSpec& spec) {
   if (spec.argv.empty()) {
     return invalid("no command");
   }
-  if (command_bytes > kCommandBytesMax || spec.argv.size() > kTextsMax ||
-      spec.environment.size() > kTextsMax) {
+  // Each task of an array is told two more variables.
+  const std::size_t more = spec.array.has_value() ? kTaskVariables : 0;
+  if (command_bytes + more * kTaskVariableBytes > kCommandBytesMax ||
+      spec.argv.size() > kTextsMax || spec.environment.size() + more > kTextsMax) {
     return invalid("command and environment exceed " + std::to_string(kCommandBytesMax) + " bytes");
   }
   if (spec.name.size() > kTextBytesMax || spec.user.size() > kTextBytesMax ||

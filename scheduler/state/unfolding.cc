@@ -18,22 +18,26 @@ std::vector<std::string> environment_of(const TaskArray& array, std::uint32_t in
   return environment;
 }
 
-/// How many of its tasks may be jobs that wait. A full queue takes one of each array.
+/// How many of its tasks may be jobs in the queue. A full one, or one that takes too many bytes,
+/// takes a task of an array only while none of it is at work, so that each goes on.
 std::uint32_t waiting_max(const Books& books, const TaskArray& array) {
   const bool is_full = books.jobs.waiting() >= kJobsQueuedMax ||
                        !books.kept.has_room_for_job(kept_bytes_of_job(array.spec, "", ""));
-  const std::uint32_t tried = array.completed + array.failed + array.active - array.waiting;
-  return is_full ? 1 : std::min(kTasksWaitingMax, 1 + tried);
+  const std::uint32_t tried = array.completed + array.failed + array.active - array.queued;
+  if (is_full) {
+    return array.active == 0 ? 1 : 0;
+  }
+  return std::min(kTasksWaitingMax, 1 + tried);
 }
 
 void unfold(Step& step, TaskArray& array) {
   const ArrayRange& range = *array.spec.array;
   array.pass_skipped();
   while (!array.is_unfolded() && (range.at_once == 0 || array.active < range.at_once) &&
-         array.waiting < waiting_max(step.books, array)) {
+         array.queued < waiting_max(step.books, array)) {
     const JobId id = task_id(array.id, array.next++);
-    // After a recovery it may have been adopted.
-    if (step.books.jobs.find(id) == nullptr) {
+    // After a recovery it may have been adopted, and have ended since.
+    if (array.adopted.empty() || array.adopted.front() != index_of_task(id)) {
       Job task;
       task.id = id;
       task.spec = array.spec;
@@ -43,6 +47,8 @@ void unfold(Step& step, TaskArray& array) {
       task.submitted_by = array.submitted_by;
       add_job(step, std::move(task), "unfolded");
       step.result.capacity_changed = true;
+    } else {
+      array.adopted.erase(array.adopted.begin());
     }
     array.pass_skipped();
   }
@@ -120,7 +126,7 @@ std::vector<JobId> cancel_folded(Step& step, TaskArray& array, std::uint32_t fir
   first = std::max(first, range.first);
   last = std::min(last, range.last);
   if (first == range.first && last == range.last) {
-    array.cancelled_by = by;
+    array.cancelled_by = by;  // Should anything be left of it to cancel.
   }
   std::vector<JobId> jobs = tasks_of(step.books, array, first, last);
   if (last >= array.next) {

@@ -72,6 +72,15 @@ TEST_F(JobsPageTest, FewAreOnePageAndNoneIsAnEmptyOne) {
   EXPECT_EQ(ids.size(), 3U);
 }
 
+TEST_F(JobsPageTest, APageOfWhatCannotBeIsEmpty) {
+  submit(3, "job");
+  for (const JobId odd : {kFirstTask, JobId(UINT64_MAX), task_id(JobId(2), 7)}) {
+    EXPECT_TRUE(jobs_page(known(), views_, odd).jobs.empty());
+    EXPECT_TRUE(jobs_page(known(), views_, JobId(), odd).jobs.empty());
+  }
+  EXPECT_TRUE(jobs_page(known(), views_, JobId(), JobId(2)).jobs.empty()) << "it is no array";
+}
+
 TEST_F(JobsPageTest, LongNamesMakeShortPages) {
   submit(2000, std::string(250, 'n'));
   std::set<JobId> ids;

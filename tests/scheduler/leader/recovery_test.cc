@@ -112,6 +112,24 @@ TEST_F(BetweenTwoHellos, NothingStaysWithheldWhenTheRegisterIsFirst) {
   play(false);
 }
 
+TEST_F(Recovered, ATaskThatBeganInTheLostLogIsAdoptedAndNotBegunAgain) {
+  Log log;
+  log.apply(registration(1, 4));
+  entry::Submit fact = submission("array", 1);
+  fact.spec.array = ArrayRange{0, 9, 0};
+  const JobId array = log.apply(fact).job;
+  recover(log);
+  GrantDetail lost = detail_of(1, {member_of(1, 0, 1)});
+  lost.job = task_id(array, 7);
+  say_hello_until_answered(1, hello_with(1, lost));
+  ASSERT_NE(scheduler.state().attempt(kLost), nullptr);
+  finish(1, kLost, 0);
+  EXPECT_GT(scheduler.state().array(array)->next, 7U) << "others of it were tried meanwhile";
+  EXPECT_EQ(job(lost.job).attempt_tokens, std::vector<Token>{kLost});
+  EXPECT_EQ(scheduler.state().array(array)->completed, 1U);
+  scheduler.check_everything();
+}
+
 /// A job of the recovered log and one of the lost voters bear the same number.
 class OneNumberTwice : public Recovered {
  protected:

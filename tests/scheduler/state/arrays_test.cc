@@ -130,6 +130,61 @@ TEST_F(ArrayTest, WhatIsNoRangeIsNoArray) {
   EXPECT_TRUE(validate(array_of_tasks(kTaskIndexMax, kTaskIndexMax).spec));
 }
 
+TEST_F(ArrayTest, ASuspendedTaskHoldsUpNoOther) {
+  id = log.apply(array_of_tasks(0, 9)).job;
+  log.apply(entry::Suspend{task(0), "ann"});
+  EXPECT_EQ(log.state.queue().begin()->job, task(1));
+}
+
+TEST_F(ArrayTest, WhatHasEndedIsNotCancelled) {
+  id = log.apply(array_of_tasks(0, 0)).job;
+  end(run_next(0), 0);
+  ASSERT_EQ(array().state(), JobState::kCompleted);
+  EXPECT_EQ(log.apply(entry::Cancel{id, "ann"}).rejected_as, ErrorCode::kConflict);
+  EXPECT_EQ(log.apply(entry::Cancel{task(5), "ann", 9}).rejected_as, ErrorCode::kNotFound);
+  EXPECT_EQ(array().state(), JobState::kCompleted);
+}
+
+TEST_F(ArrayTest, TheirTasksKeepToTheBytesThatJobsMayTake) {
+  log = Log();
+  log.state = State(1, KeptBytesMax{.unfinished_jobs = 3000});
+  log.apply(registration(1, 8));
+  id = log.apply(array_of_tasks(0, 99)).job;
+  std::vector<Token> running;
+  while (waiting() != 0) {
+    running.push_back(run_next(static_cast<std::uint32_t>(running.size())));
+  }
+  EXPECT_LE(log.state.kept().unfinished_jobs, 3000U);
+  ASSERT_LT(running.size(), 8U);
+  for (std::uint32_t gpu = 0; gpu < running.size(); ++gpu) {
+    end(running[gpu], gpu);
+  }
+  EXPECT_GE(waiting(), 1U) << "it goes on";
+}
+
+TEST_F(ArrayTest, AnAdoptedTaskIsNotBegunAgain) {
+  TaskArray array;
+  array.spec.array = ArrayRange{0, 99, 0};
+  array.next = 3;
+  EXPECT_FALSE(array.may_adopt(2));
+  EXPECT_TRUE(array.may_adopt(7));
+  array.adopt(7);
+  array.adopt(5);
+  EXPECT_FALSE(array.may_adopt(7));
+  array.skip(0, 9);
+  EXPECT_EQ(array.skipped,
+            (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{3, 4}, {6, 6}, {8, 9}}));
+  EXPECT_FALSE(array.may_adopt(4)) << "it was cancelled";
+}
+
+TEST_F(ArrayTest, TwoVariablesMoreMustFit) {
+  entry::Submit fact = array_of_tasks(0, 9);
+  fact.spec.environment = {std::string(kCommandBytesMax - 100, 'x')};
+  EXPECT_TRUE(validate(fact.spec));
+  fact.spec.environment = {std::string(kCommandBytesMax - 50, 'x')};
+  EXPECT_FALSE(validate(fact.spec));
+}
+
 /// What a cluster may do to an array, drawn.
 class DrawnArray : public ArrayTest {
  protected:
@@ -183,7 +238,7 @@ class DrawnArray : public ArrayTest {
     ASSERT_TRUE(copy.has_value());
     copy->check_everything();
     ASSERT_EQ(copy->encode(), bytes);
-    ASSERT_EQ(copy->array(id)->waiting, array().waiting);
+    ASSERT_EQ(copy->array(id)->queued, array().queued);
     log.state = std::move(*copy);
   }
   /// What was ordered of those that run, as a leader would.
