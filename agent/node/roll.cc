@@ -71,8 +71,8 @@ bool Roll::follow(HostId host, const crdt::HostStore& store, Outbox& outbox) {
   }
   if (counts(now)) {
     const crdt::Field* link = store.field(host, crdt::FieldId::kLink);
-    now.link = crdt::link_of(now.record,
-                             link == nullptr ? std::nullopt : crdt::decode_link_cert(link->bytes));
+    now.link = crdt::link_of(now.record, link == nullptr ? std::nullopt
+                                                         : crdt::decode_link_cert(link->bytes));
   }
   if (const auto identity = identity_in(store, host)) {
     now.control = identity->control;

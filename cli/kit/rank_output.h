@@ -80,9 +80,9 @@ class RankOutput {
   RankSource source_;
   OutputWish wish_;  ///< Its tail and age until it was found where those begin.
   std::uint64_t offset_ = 0;
-  std::uint64_t floor_ = 0;               ///< What is older than wished lies below.
+  std::uint64_t floor_ = 0;  ///< What is older than wished lies below.
   std::map<std::string, OutputRun> cut_;  ///< By stream: characters of which the end is to come.
-  std::string line_;                      ///< Of a prefixed output: begun, not printed yet.
+  std::string line_;  ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;
   bool is_out_of_reach_ = false;
   int exit_code_ = 0;
