@@ -93,8 +93,8 @@ struct UsageList {
 
 struct JobsQuery {
   JobId after;  ///< The page begins with the first job above; 0 = the first page.
-  JobId
-      array{};  ///< The tasks of this array that are jobs by now; 0 = all jobs, arrays a line each.
+  /// The tasks of this array that are jobs by now; 0 = all jobs, arrays a line each.
+  JobId array{};
 };
 
 struct JobList {

@@ -12,14 +12,6 @@ std::uint64_t unsigned_ms(std::int64_t ms) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, ms));
 }
 
-std::uint32_t skipped_of(const scheduler::TaskArray& array) {
-  std::uint32_t count = 0;
-  for (const auto& [first, last] : array.skipped) {
-    count += last - first + 1;
-  }
-  return count;
-}
-
 /// "12 of 1000 ended, 50 running, 1 failed"
 std::string counts_text(const JobSummary& summary) {
   const std::uint64_t ended =
@@ -57,10 +49,10 @@ JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_uni
   summary.end_unix_ms = unsigned_ms(array.ended_unix_ms);
   summary.age_ms = wall_age_ms(now_unix_ms, array.submitted_unix_ms);
   summary.tasks = array.length();
-  summary.tasks_running = array.active - array.queued;
+  summary.tasks_running = array.running();
   summary.tasks_completed = array.completed;
   summary.tasks_failed = array.failed;
-  summary.tasks_cancelled = array.cancelled + skipped_of(array);
+  summary.tasks_cancelled = array.cancelled + array.skipped_count();
   summary.cause = array.cancelled_by.empty() ? "" : "cancelled by " + array.cancelled_by;
   summary.reason = counts_text(summary);
   return summary;
@@ -92,10 +84,7 @@ std::string text_of_folded(const scheduler::TaskArray& array, JobId task) {
   if (!array.holds(index)) {
     return "";
   }
-  const bool is_skipped =
-      std::any_of(array.skipped.begin(), array.skipped.end(),
-                  [&](const auto& run) { return run.first <= index && index <= run.second; });
-  if (is_skipped) {
+  if (array.is_skipped(index)) {
     return name + " was cancelled before it began";
   }
   return index >= array.next ? name + " waits for its turn: `muster show " + text_of(array.id) +

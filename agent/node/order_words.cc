@@ -92,7 +92,8 @@ decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) 
     return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), by};
   }
   const auto run = decode_payload<JobRun>(request.arguments).value_or(JobRun());
-  const bool is_run = is_task(run.job) && array_of(JobId(run.last)) == array_of(run.job);
+  const bool is_run = is_task(run.job) && is_task(JobId(run.last)) &&
+                      array_of(JobId(run.last)) == array_of(run.job);
   return entry::Cancel{run.job, by, is_run ? index_of_task(JobId(run.last)) : 0};
 }
 

@@ -124,9 +124,15 @@ bool read_pages(Session& session, JobId array, agent::JobList& all) {
 
 }  // namespace
 
-std::optional<agent::JobList> read_jobs(Session& session, const std::set<JobId>& arrays) {
+std::optional<agent::JobList> read_jobs(Session& session, std::set<JobId> arrays,
+                                        bool with_running_tasks) {
   agent::JobList all;
   bool is_read = read_pages(session, JobId(), all);
+  for (const agent::JobSummary& job : all.jobs) {
+    if (with_running_tasks && job.tasks_running != 0) {
+      arrays.insert(job.id);
+    }
+  }
   for (auto array = arrays.begin(); is_read && array != arrays.end(); ++array) {
     is_read = read_pages(session, *array, all);
   }
@@ -241,10 +247,11 @@ bool JobChoice::matches(const agent::JobSummary& job, const std::string& me) con
 
 bool JobChoice::matches_but_for_user(const agent::JobSummary& job) const {
   const bool is_in_range = std::any_of(ranges_.begin(), ranges_.end(), [&](const JobRange& range) {
-    const std::uint64_t id = (are_tasks_ ? array_of(job.id) : job.id).value();
+    const auto holds = [&](JobId id) {
+      return range.first <= id.value() && id.value() <= range.last;
+    };
     const bool is_whole = are_tasks_ && job.tasks != 0;
-    return (range.first <= job.id.value() && job.id.value() <= range.last && !is_whole) ||
-           (range.first <= id && id <= range.last && !is_whole);
+    return !is_whole && (holds(job.id) || (are_tasks_ && holds(array_of(job.id))));
   });
   const bool is_on_host =
       host_.empty() || std::find(job.hosts.begin(), job.hosts.end(), host_) != job.hosts.end();

@@ -37,8 +37,10 @@ Status accept_job(const std::string& text, JobId& job);
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 /// Every job that the quorum keeps, by id, arrays as one each; behind them the tasks of these
-/// arrays. Nothing: the failure was printed, as Session::read() does.
-std::optional<agent::JobList> read_jobs(Session& session, const std::set<JobId>& arrays = {});
+/// arrays, and on demand of all that have some at work. Nothing: the failure was printed, as
+/// Session::read() does.
+std::optional<agent::JobList> read_jobs(Session& session, std::set<JobId> arrays,
+                                        bool with_running_tasks = false);
 
 class JobChoice {
  public:
@@ -52,6 +54,8 @@ class JobChoice {
   bool has_all() const { return all_; }
   bool has_ids() const { return !ranges_.empty(); }
   bool has_filter() const;
+  /// By host: it is tasks that are on one, not arrays.
+  bool is_about_tasks() const { return !host_.empty(); }
   /// Other people's jobs are meant too: --all, --user, or whatever is named by its id alone.
   bool is_of_all_users() const { return all_ || !user_.empty(); }
   /// Arrays of which tasks are named.

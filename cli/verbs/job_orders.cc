@@ -85,7 +85,7 @@ class JobOrders final : public Verb {
     if (auto ids = choice_.plain_ids(); ids.has_value()) {
       return is_agreed(session, *ids, failed) ? ids : std::nullopt;
     }
-    const auto list = read_jobs(session, choice_.arrays());
+    const auto list = read_jobs(session, choice_.arrays(), choice_.is_about_tasks());
     if (!list.has_value()) {
       failed = session.failed();
       return std::nullopt;

@@ -207,7 +207,7 @@ class Jobs final : public Verb {
 
  private:
   int show(Session& session, const std::string& first) {
-    auto list = read_jobs(session, choice_.arrays());
+    auto list = read_jobs(session, choice_.arrays(), choice_.is_about_tasks());
     if (!list.has_value()) {
       return session.failed();
     }

@@ -200,7 +200,7 @@ class Show final : public Verb {
     }
     auto jobs = choice_.plain_ids();
     if (!jobs.has_value()) {
-      const auto list = read_jobs(session, choice_.arrays());
+      const auto list = read_jobs(session, choice_.arrays(), choice_.is_about_tasks());
       if (!list.has_value()) {
         return session.failed();
       }

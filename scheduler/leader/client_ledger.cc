@@ -42,7 +42,7 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
   const TaskArray* array = known.has_value() ? state.array(*known) : nullptr;
   if (job != nullptr) {
     differs = what_differs(job->spec, spec);
-  } else if (array != nullptr && !array->has_ended()) {
+  } else if (array != nullptr) {
     differs = what_differs(array->spec, spec);
   } else if (under_way != submits_.end()) {
     differs = what_differs(under_way->second.spec, spec);

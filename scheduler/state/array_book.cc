@@ -4,35 +4,60 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/kept_bytes.h"
 
 namespace muster::scheduler {
 namespace {
-
-bool is_queued(JobState state) {
-  return state == JobState::kQueued;
-}
 
 bool is_over(JobState state) {
   return state == JobState::kCompleted || state == JobState::kFailed ||
          state == JobState::kCancelled;
 }
 
+std::size_t bytes_of(const TaskArray& array) {
+  return kept_bytes_of_job(array.spec, array.key, array.submitted_by);
+}
+
+/// How many of the array's jobs are in each kind of state; a task adds to it, or takes away.
+void count_in(TaskArray& array, JobState state, std::uint32_t by) {
+  array.queued += state == JobState::kQueued ? by : 0;
+  array.suspended += state == JobState::kSuspended ? by : 0;
+  array.active += is_over(state) ? 0 : by;
+}
+
+/// Of `adopted`, which is in order, those in a run.
+std::uint32_t adopted_in(const std::vector<std::uint32_t>& adopted, std::uint32_t first,
+                         std::uint32_t last) {
+  return static_cast<std::uint32_t>(std::upper_bound(adopted.begin(), adopted.end(), last) -
+                                    std::lower_bound(adopted.begin(), adopted.end(), first));
+}
+
 }  // namespace
 
 JobState TaskArray::state() const {
   if (!has_ended()) {
-    return active > queued ? JobState::kRunning : JobState::kQueued;
+    return running() != 0 ? JobState::kRunning : JobState::kQueued;
   }
   return failed != 0                               ? JobState::kFailed
          : cancelled != 0 || !cancelled_by.empty() ? JobState::kCancelled
                                                    : JobState::kCompleted;
 }
 
+bool TaskArray::is_skipped(std::uint32_t index) const {
+  return std::any_of(skipped.begin(), skipped.end(),
+                     [&](const auto& run) { return run.first <= index && index <= run.second; });
+}
+
+std::uint32_t TaskArray::skipped_count() const {
+  std::uint32_t count = 0;
+  for (const auto& [first, last] : skipped) {
+    count += last - first + 1 - adopted_in(adopted, first, last);
+  }
+  return count;
+}
+
 bool TaskArray::may_adopt(std::uint32_t index) const {
-  const bool is_skipped = std::any_of(skipped.begin(), skipped.end(), [&](const auto& run) {
-    return run.first <= index && index <= run.second;
-  });
-  return !has_ended() && holds(index) && index >= next && !is_skipped &&
+  return !has_ended() && holds(index) && index >= next && !is_skipped(index) &&
          !std::binary_search(adopted.begin(), adopted.end(), index);
 }
 
@@ -41,27 +66,11 @@ void TaskArray::adopt(std::uint32_t index) {
 }
 
 void TaskArray::skip(std::uint32_t first, std::uint32_t last) {
-  first = std::max(first, next);
-  // Around each that is a job already.
-  for (const std::uint32_t index : adopted) {
-    if (index > last) {
-      break;
-    }
-    if (index >= first) {
-      if (index > first) {
-        skip_run(first, index - 1);
-      }
-      first = index + 1;
-    }
+  std::pair<std::uint32_t, std::uint32_t> made{std::max(first, next), last};
+  if (made.first > made.second) {
+    return;
   }
-  if (first <= last) {
-    skip_run(first, last);
-  }
-}
-
-void TaskArray::skip_run(std::uint32_t first, std::uint32_t last) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> runs;
-  std::pair<std::uint32_t, std::uint32_t> made{first, last};
   for (const auto& run : skipped) {
     const bool touches = run.first <= made.second + 1 && made.first <= run.second + 1;
     if (touches) {
@@ -76,8 +85,11 @@ void TaskArray::skip_run(std::uint32_t first, std::uint32_t last) {
 
 void TaskArray::pass_skipped() {
   while (!skipped.empty() && skipped.front().first <= next) {
-    cancelled += skipped.front().second - next + 1;
-    next = skipped.front().second + 1;
+    const std::uint32_t last = skipped.front().second;
+    cancelled += last - next + 1 - adopted_in(adopted, next, last);
+    adopted.erase(std::lower_bound(adopted.begin(), adopted.end(), next),
+                  std::upper_bound(adopted.begin(), adopted.end(), last));
+    next = last + 1;
     skipped.erase(skipped.begin());
   }
 }
@@ -86,6 +98,7 @@ ArrayBook::ArrayBook(Arrays arrays) : arrays_(std::move(arrays)) {
   for (const auto& [id, array] : arrays_) {
     if (array.has_ended()) {
       ended_.insert({array.ended_index, id});
+      ended_bytes_ += bytes_of(array);
     }
   }
 }
@@ -111,11 +124,9 @@ void ArrayBook::on_moved(JobId task, JobState from, JobState to, bool is_new) {
     return;  // It was lost with its quorum, and the task was adopted.
   }
   if (!is_new) {
-    array->queued -= is_queued(from) ? 1 : 0;
-    array->active -= is_over(from) ? 0 : 1;
+    count_in(*array, from, UINT32_MAX);  // One less.
   }
-  array->queued += is_queued(to) ? 1 : 0;
-  array->active += is_over(to) ? 0 : 1;
+  count_in(*array, to, 1);
   array->completed += to == JobState::kCompleted ? 1 : 0;
   array->failed += to == JobState::kFailed && !mutant(SchedulerMutant::kTaskUncounted) ? 1 : 0;
   array->cancelled += to == JobState::kCancelled ? 1 : 0;
@@ -123,44 +134,42 @@ void ArrayBook::on_moved(JobId task, JobState from, JobState to, bool is_new) {
 
 void ArrayBook::count(JobId task, JobState state) {
   if (TaskArray* array = find(array_of(task)); array != nullptr) {
-    array->queued += is_queued(state) ? 1 : 0;
-    array->active += is_over(state) ? 0 : 1;
+    count_in(*array, state, 1);
   }
 }
 
 void ArrayBook::end(TaskArray& array, LogIndex index, std::int64_t unix_ms) {
   array.ended_index = index;
-  array.spec.argv.resize(std::min<std::size_t>(array.spec.argv.size(), 1));
-  array.spec.environment.clear();
-  array.skipped.clear();
-  array.adopted.clear();
   array.ended_unix_ms = unix_ms;
   ended_.insert(ended_.end(), {index, array.id});
-  while (ended_.size() > kArraysEndedKept) {
-    arrays_.erase(ended_.begin()->second);
+  ended_bytes_ += bytes_of(array);
+  while (ended_.size() > 1 &&
+         (ended_.size() > kArraysEndedKept || ended_bytes_ > kArraysEndedBytesMax)) {
+    const auto first = arrays_.find(ended_.begin()->second);
+    ended_bytes_ -= bytes_of(first->second);
+    arrays_.erase(first);
     ended_.erase(ended_.begin());
   }
 }
 
 void ArrayBook::check(const std::map<JobId, Job>& jobs) const {
-  std::map<JobId, std::pair<std::uint32_t, std::uint32_t>> counted;
-  for (auto job = jobs.lower_bound(kFirstTask); job != jobs.end(); ++job) {
-    auto& [queued, active] = counted[array_of(job->first)];
-    queued += is_queued(job->second.state) ? 1 : 0;
-    active += is_over(job->second.state) ? 0 : 1;
+  ArrayBook counted(arrays_);
+  CHECK(counted.ended_ == ended_ && counted.ended_bytes_ == ended_bytes_);
+  for (auto& [id, array] : counted.arrays_) {
+    array.queued = array.suspended = array.active = 0;
   }
+  for (auto job = jobs.lower_bound(kFirstTask); job != jobs.end(); ++job) {
+    counted.count(job->first, job->second.state);
+  }
+  CHECK(counted == *this);
   for (const auto& [id, array] : arrays_) {
-    CHECK((std::pair(array.queued, array.active) == counted[id]));
-    CHECK(array.has_ended() == ended_.contains({array.ended_index, id}));
     CHECK(array.has_ended() == (array.is_unfolded() && array.active == 0));
-    std::uint32_t skipped = 0;
+    CHECK(array.completed + array.failed + array.cancelled + array.active <= array.length());
+    CHECK(array.folded() >= array.skipped_count());
+    CHECK(array.adopted.empty() || array.adopted.front() >= array.next);
     for (const auto& [first, last] : array.skipped) {
       CHECK(first >= array.next && first <= last && last <= array.spec.array->last);
-      skipped += last - first + 1;
     }
-    CHECK(array.completed + array.failed + array.cancelled + array.active + skipped <=
-          array.length());
-    CHECK(array.folded() >= skipped);
   }
 }
 

@@ -1,9 +1,13 @@
 #include "scheduler/state/array_snapshot.h"
 
+#include <algorithm>
+
 #include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
 namespace {
+
+constexpr std::size_t kChunk = 4096;
 
 std::uint32_t read_task(gossip::Reader& in) {
   return static_cast<std::uint32_t>(in.u64_at_most(kTaskIndexMax + 1));
@@ -27,9 +31,15 @@ void write_array(gossip::Encoder& out, const TaskArray& array) {
       .i64(array.submitted_unix_ms)
       .i64(array.ended_unix_ms)
       .num(array.ended_index);
-  out.array(array.adopted.size());
-  for (const std::uint32_t index : array.adopted) {
-    out.u64(index);
+  // One list may be longer than a document's lists are.
+  const std::size_t chunks = (array.adopted.size() + kChunk - 1) / kChunk;
+  out.array(chunks);
+  for (std::size_t begin = 0; begin < array.adopted.size(); begin += kChunk) {
+    const std::size_t end = std::min(begin + kChunk, array.adopted.size());
+    out.array(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      out.u64(array.adopted[i]);
+    }
   }
 }
 
@@ -54,9 +64,12 @@ TaskArray read_array(gossip::Reader& in) {
   array.submitted_unix_ms = in.i64();
   array.ended_unix_ms = in.i64();
   array.ended_index = in.num<LogIndex>();
-  gossip::Reader adopted = in.array();
-  while (adopted.ok() && adopted.left() > 0) {
-    array.adopted.push_back(read_task(adopted));
+  gossip::Reader chunks = in.array();
+  while (chunks.ok() && chunks.left() > 0) {
+    gossip::Reader adopted = chunks.array();
+    while (adopted.ok() && adopted.left() > 0) {
+      array.adopted.push_back(read_task(adopted));
+    }
   }
   if (!array.spec.array.has_value()) {
     in.fail();

@@ -23,7 +23,7 @@ std::vector<std::string> environment_of(const TaskArray& array, std::uint32_t in
 std::uint32_t waiting_max(const Books& books, const TaskArray& array) {
   const bool is_full = books.jobs.waiting() >= kJobsQueuedMax ||
                        !books.kept.has_room_for_job(kept_bytes_of_job(array.spec, "", ""));
-  const std::uint32_t tried = array.completed + array.failed + array.active - array.queued;
+  const std::uint32_t tried = array.completed + array.failed + array.running();
   if (is_full) {
     return array.active == 0 ? 1 : 0;
   }
@@ -45,7 +45,7 @@ void unfold(Step& step, TaskArray& array) {
       task.spec.priority = array.priority;
       task.spec.environment = environment_of(array, index_of_task(id));
       task.submitted_by = array.submitted_by;
-      add_job(step, std::move(task), "unfolded");
+      add_job(step, std::move(task), "next of its array");
       step.result.capacity_changed = true;
     } else {
       array.adopted.erase(array.adopted.begin());
@@ -126,7 +126,7 @@ std::vector<JobId> cancel_folded(Step& step, TaskArray& array, std::uint32_t fir
   first = std::max(first, range.first);
   last = std::min(last, range.last);
   if (first == range.first && last == range.last) {
-    array.cancelled_by = by;  // Should anything be left of it to cancel.
+    array.cancelled_by = by;
   }
   std::vector<JobId> jobs = tasks_of(step.books, array, first, last);
   if (last >= array.next) {

@@ -1,5 +1,6 @@
 #pragma once
-// When tasks of arrays become jobs, and when an array ends: the rules over ArrayBook.
+// Unfolding: the turn of an array's tasks comes, and they become jobs, as others leave the queue;
+// with the last one the array ends. The rules over ArrayBook.
 
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ void settle_arrays(Step& step);
 /// Tasks of first..last that are jobs and have not ended.
 std::vector<JobId> tasks_of(const Books& books, const TaskArray& array, std::uint32_t first = 0,
                             std::uint32_t last = kTaskIndexMax);
-/// Of tasks first..last those that are no jobs yet will be none. Gives the others: tasks_of().
+/// Of tasks first..last those whose turn has not come will be no jobs. Gives the others:
+/// tasks_of().
 std::vector<JobId> cancel_folded(Step& step, TaskArray& array, std::uint32_t first,
                                  std::uint32_t last, const std::string& by);
 

@@ -333,6 +333,12 @@ std::vector<Sample> message_samples() {
   return samples;
 }
 
+entry::Submit array() {
+  entry::Submit fact{"array", spec(), "host-one"};
+  fact.spec.array = scheduler::ArrayRange{5, 99, 2};
+  return fact;
+}
+
 std::vector<Sample> entry_samples() {
   return {
       entry_sample("register", entry::Register{kHost,
@@ -349,7 +355,9 @@ std::vector<Sample> entry_samples() {
                                                {}}),
       entry_sample("register_stuck", stuck_register()),
       entry_sample("submit", entry::Submit{"key", spec(), "host-one"}),
+      entry_sample("submit_array", array()),
       entry_sample("cancel", entry::Cancel{JobId(4), "bob"}),
+      entry_sample("cancel_tasks", entry::Cancel{task_id(JobId(4), 3), "bob", 9}),
       entry_sample("observe", entry::Observe{kHost,
                                              kStart,
                                              scheduler::Verdict::kRefused,
@@ -393,11 +401,16 @@ std::vector<Sample> state_samples() {
   const std::string plain = state.encode();
   state.apply(LogIndex(4), entry::Suspend{JobId(1), "bob"});
   const std::string ordered = state.encode();
+  state.apply(LogIndex(5), array());
+  state.apply(LogIndex(6), entry::Cancel{task_id(JobId(2), 7), "bob", 8});
+  const std::string with_array = state.encode();
   const auto reread = [](const std::string& bytes) -> std::optional<std::string> {
     const Result<scheduler::State> read = scheduler::State::decode(bytes);
     return read ? std::optional(read->encode()) : std::nullopt;
   };
-  return {{"state/plain", plain, reread}, {"state/ordered", ordered, reread}};
+  return {{"state/plain", plain, reread},
+          {"state/ordered", ordered, reread},
+          {"state/array", with_array, reread}};
 }
 
 std::vector<Sample> row_samples() {

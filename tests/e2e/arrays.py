@@ -88,6 +88,10 @@ def tasks_are_cancelled(agents):
     expect("one", agent.cli("cancel", f"{number}.0")[:2], (0, f"job {number}.0 cancelled\n"))
     wait_for("the next one", lambda: (counts(agent, number)[1]["cancelled"],
                                       counts(agent, number)[1]["running"]) == (1, 2), 20)
+    host = json.loads(agent.cli("show", f"{number}.1", "--json")[1])["job"]["hosts"][0]
+    _, out, _ = agent.cli("jobs", "--host", host, "--no-header", "-o", "id")
+    if f"{number}.1" not in out.split():
+        raise Failure(f"jobs --host {host} has no {number}.1: {out}")
     expect("a run", agent.cli("cancel", f"{number}.10-59999")[:2],
            (0, f"jobs {number}.10-59999 cancelled\n"))
     wait_for("the run", lambda: counts(agent, number)[1]["cancelled"] == 59991, 20)

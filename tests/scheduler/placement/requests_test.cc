@@ -352,6 +352,26 @@ TEST(Requests, AGpuTakesItsShareOfTheHost) {
   EXPECT_FALSE(fleet.place(fleet.submit({.gpus = 0, .ranks = 3})).has_value()) << "1 CPU a rank";
 }
 
+/// A number is free again with its last offer; here while a leader still asks for it.
+TEST(Requests, ANumberOfAGpuThatIsGivenAnewWhileItIsAskedForIsFreeAgain) {
+  Fleet fleet;
+  fleet.apply(registration(1, 2));
+  Request two;
+  two.gpus = 2;
+  const JobId first = fleet.submit(two);
+  const JobId second = fleet.submit(two);
+  fleet.capacity.ask(fleet.log.state, first, fleet.place(first).value());
+  const auto number = fleet.log.state.gpus().number_of(uuid_of(1, 0));
+  fleet.apply(registration(1, 0, 2));
+  fleet.apply(registration(2, 2));
+  ASSERT_TRUE(number == fleet.log.state.gpus().number_of(uuid_of(2, 0)) ||
+              number == fleet.log.state.gpus().number_of(uuid_of(2, 1)));
+  EXPECT_FALSE(fleet.place(second).has_value()) << "the numbers are still asked for";
+  fleet.capacity.settle(fleet.log.state, first);
+  EXPECT_TRUE(fleet.capacity.is_right(fleet.log.state));
+  EXPECT_TRUE(fleet.start(second));
+}
+
 TEST(Requests, TheLogRejectsMoreThanTheHostHas) {
   Fleet fleet;
   fleet.apply(machine(1, 4, 10, 4000));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gossip/base/rng.h"
+#include "scheduler/state/array_snapshot.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {
@@ -134,6 +135,8 @@ TEST_F(ArrayTest, ASuspendedTaskHoldsUpNoOther) {
   id = log.apply(array_of_tasks(0, 9)).job;
   log.apply(entry::Suspend{task(0), "ann"});
   EXPECT_EQ(log.state.queue().begin()->job, task(1));
+  EXPECT_EQ(array().state(), JobState::kQueued) << "none is at work";
+  EXPECT_EQ(array().running(), 0U);
 }
 
 TEST_F(ArrayTest, WhatHasEndedIsNotCancelled) {
@@ -172,9 +175,42 @@ TEST_F(ArrayTest, AnAdoptedTaskIsNotBegunAgain) {
   array.adopt(5);
   EXPECT_FALSE(array.may_adopt(7));
   array.skip(0, 9);
-  EXPECT_EQ(array.skipped,
-            (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{3, 4}, {6, 6}, {8, 9}}));
+  EXPECT_EQ(array.skipped_count(), 5U) << "3 to 9 without the two that are jobs";
   EXPECT_FALSE(array.may_adopt(4)) << "it was cancelled";
+  array.pass_skipped();
+  EXPECT_EQ(array.next, 10U);
+  EXPECT_EQ(array.cancelled, 5U);
+  EXPECT_TRUE(array.adopted.empty());
+}
+
+TEST_F(ArrayTest, ManyAdoptedTasksFitIntoASnapshot) {
+  id = log.apply(array_of_tasks(0, 99'999)).job;
+  TaskArray many = array();
+  for (std::uint32_t index = 1; index < 20'000; index += 2) {
+    many.adopt(index);
+  }
+  gossip::Encoder out;
+  out.array(kArrayElements);
+  write_array(out, many);
+  const auto document = gossip::Document::parse(out.take());
+  ASSERT_TRUE(document.has_value());
+  gossip::Reader in = document->root();
+  EXPECT_EQ(read_array(in).adopted, many.adopted);
+  EXPECT_TRUE(in.ok());
+}
+
+TEST_F(ArrayTest, EndedOnesKeepTheirCommandAndToTheirBytes) {
+  for (int i = 0; i < 200; ++i) {
+    entry::Submit fact = array_of_tasks(0, 0);
+    fact.key += std::to_string(i);
+    fact.spec.argv = {"sh", std::string(60'000, 'x')};
+    id = log.apply(fact).job;
+    log.apply(entry::Cancel{id, "ann"});
+    ASSERT_TRUE(array().has_ended());
+    ASSERT_EQ(array().spec.argv.size(), 2U);
+  }
+  EXPECT_LT(log.state.arrays().size(), 150U);
+  EXPECT_GT(log.state.arrays().size(), 100U);
 }
 
 TEST_F(ArrayTest, TwoVariablesMoreMustFit) {

@@ -22,6 +22,15 @@ Member slot_of(std::uint64_t host, std::uint32_t slot) {
   return member;
 }
 
+/// Host 1, which offers three GPUs.
+HostRecord host_of_three(GpuBook& book) {
+  HostRecord host;
+  host.id = host_id(1);
+  host.gpus = uuids_of(1, 3);
+  book.offer(host.id, host.gpus);
+  return host;
+}
+
 TEST(GpuBook, AWholeDeviceOverlapsEverySlotOfIt) {
   GpuBook book;
   book.grant(kFirst, slot_of(1, 0));
@@ -52,11 +61,8 @@ TEST(GpuBook, WhatIsFreedLeavesNothingBehind) {
 
 TEST(GpuBook, OfferedIsWhatIsHealthyAndHeldByNobody) {
   GpuBook book;
-  HostRecord host;
-  host.id = host_id(1);
-  host.gpus = uuids_of(1, 3);
+  HostRecord host = host_of_three(book);
   host.unhealthy_gpus = {uuid_of(1, 2)};
-  book.offer(host.id, host.gpus);
   book.grant(kFirst, slot_of(1, 0));
   EXPECT_EQ(book.free_on(host), std::vector<std::string>{uuid_of(1, 1)});
 }
@@ -78,11 +84,8 @@ TEST(GpuBook, AGpuIsKnownWhileItIsOfferedOrHeld) {
 
 TEST(GpuBook, AMemberGetsOnlyWhatItsHostOffersAndNobodyHolds) {
   GpuBook book;
-  HostRecord host;
-  host.id = host_id(1);
-  host.gpus = uuids_of(1, 3);
+  HostRecord host = host_of_three(book);
   host.quarantined = {uuid_of(1, 2)};
-  book.offer(host.id, host.gpus);
   book.offer(host_id(2), uuids_of(2, 1));
   std::vector<GpuNumber> numbers;
   const auto adds = [&](const std::vector<GpuSlot>& gpus) {
