@@ -1,7 +1,8 @@
 // How much of a real fleet's GPUs a packing rule gives away: the openb trace (Alibaba, 2023) as the
 // authors of FGD replay it. 1,213 hosts, empty; the pods of one list, shuffled by seed, then drawn
 // from it again until 130 % of the fleet were asked for; each is placed at once or dropped, and
-// none leaves. What is held in per cent of the fleet, when 100 and 130 % have been asked for.
+// none leaves. What is held in per cent of the fleet, when 100 and 130 % have been asked for. Hosts
+// are chosen by the scheduler's capacity index; what is usual is counted as its state counts it.
 
 #include <algorithm>
 #include <charconv>
@@ -16,21 +17,31 @@
 #include <utility>
 #include <vector>
 
-#include "bench/fill_potential.h"
 #include "gossip/base/rng.h"
+#include "scheduler/placement/capacity_index.h"
 
 namespace muster::bench {
 namespace {
 
+using scheduler::CapacityIndex;
+using scheduler::FillHost;
+using scheduler::HostNumber;
+using scheduler::HostSpace;
+using scheduler::kWholeGpu;
+using scheduler::Popularity;
+using scheduler::PopularRequest;
+using scheduler::Shape;
+
 struct Host {
-  FillHost free;
-  std::uint32_t memory = 0;
-  std::uint32_t version = 0;
+  std::string type;
+  std::uint32_t gpus = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_mb = 0;
+  FillHost free;  ///< Its GPUs and CPUs.
 };
 struct Pod {
-  FillRequest request;
-  std::uint32_t memory = 0;
-  auto operator<=>(const Pod&) const = default;
+  Shape shape;
+  std::uint64_t milli() const { return std::uint64_t{shape.units} * shape.share; }
 };
 enum class Rule { kBestFit, kOnline, kGiven };
 
@@ -61,48 +72,46 @@ class Fleet {
     std::ifstream in(path);
     for (const auto& row : rows_of(in)) {
       Host host;
-      host.free.model = model(row.at(4));
-      host.free.cpus = number(row.at(1));
-      host.memory = number(row.at(2));
-      const std::uint32_t gpus = number(row.at(3));
-      std::fill_n(host.free.gpus.begin(), gpus, static_cast<std::uint16_t>(kWhole));
-      capacity_.resize(std::max<std::size_t>(capacity_.size(), host.free.model + 1));
-      capacity_[host.free.model] += std::uint64_t{gpus} * kWhole;
-      milli_ += std::uint64_t{gpus} * kWhole;
+      host.type = scheduler::folded(row.at(4));
+      host.cpus = number(row.at(1));
+      host.memory_mb = number(row.at(2));
+      host.gpus = number(row.at(3));
+      host.free.cpus = host.cpus;
+      std::fill_n(host.free.gpus.begin(), host.gpus, static_cast<std::uint16_t>(kWholeGpu));
+      gpus_[host.type] += host.gpus;
+      milli_ += std::uint64_t{host.gpus} * kWholeGpu;
       hosts_.push_back(host);
     }
   }
 
-  std::uint32_t model(const std::string& name) {
-    return models_.try_emplace(name, static_cast<std::uint32_t>(models_.size())).first->second;
-  }
   const std::vector<Host>& hosts() const { return hosts_; }
-  const std::vector<std::uint64_t>& capacity() const { return capacity_; }
+  const std::map<std::string, std::uint64_t>& gpus() const { return gpus_; }
   std::uint64_t milli() const { return milli_; }
 
  private:
-  std::map<std::string, std::uint32_t> models_;
   std::vector<Host> hosts_;
-  std::vector<std::uint64_t> capacity_;
+  std::map<std::string, std::uint64_t> gpus_;
   std::uint64_t milli_ = 0;
 };
 
-std::vector<Pod> pods_of(std::istream& in, Fleet& fleet) {
+/// A unit is a GPU; a pod that wants none is one unit.
+std::vector<Pod> pods_of(std::istream& in) {
   std::vector<Pod> pods;
   for (const auto& row : rows_of(in)) {
-    Pod pod;
-    pod.request.cpus = number(row.at(1));
-    pod.memory = number(row.at(2));
-    pod.request.gpus = number(row.at(3));
-    pod.request.share = pod.request.gpus == 0 ? 0 : number(row.at(4));
-    if (!row.at(5).empty()) {
-      pod.request.models = 0;
-      std::stringstream names(row.at(5));
-      for (std::string name; std::getline(names, name, '|');) {
-        pod.request.models |= std::uint64_t{1} << fleet.model(name);
-      }
+    Shape shape;
+    const std::uint32_t gpus = number(row.at(3));
+    shape.units = std::max(gpus, 1U);
+    shape.per_host = shape.units;
+    shape.share = gpus == 0 ? 0 : number(row.at(4));
+    shape.cpus = (number(row.at(1)) + shape.units - 1) / shape.units;
+    shape.memory_mb = (number(row.at(2)) + shape.units - 1) / shape.units;
+    shape.takes_bare_hosts = true;
+    shape.pack = scheduler::Pack::kHost;
+    std::stringstream names(row.at(5));
+    for (std::string name; std::getline(names, name, '|');) {
+      shape.types.push_back(scheduler::folded(name));
     }
-    pods.push_back(pod);
+    pods.push_back({shape});
   }
   return pods;
 }
@@ -117,19 +126,19 @@ std::vector<Pod> arrivals_of(std::vector<Pod> pods, std::uint64_t fleet_milli, s
   const std::uint64_t wanted = fleet_milli * 13 / 10;
   std::uint64_t asked = 0;
   for (const Pod& pod : pods) {
-    asked += pod.request.milli();
+    asked += pod.milli();
   }
   while (asked > wanted) {
     const std::size_t out = rng.below(pods.size());
-    asked -= pods[out].request.milli();
+    asked -= pods[out].milli();
     pods.erase(pods.begin() + static_cast<std::ptrdiff_t>(out));
   }
   while (true) {
     const Pod& more = list[rng.below(list.size())];
-    if (asked + more.request.milli() > wanted) {
+    if (asked + more.milli() > wanted) {
       return pods;
     }
-    asked += more.request.milli();
+    asked += more.milli();
     pods.push_back(more);
   }
 }
@@ -137,81 +146,78 @@ std::vector<Pod> arrivals_of(std::vector<Pod> pods, std::uint64_t fleet_milli, s
 class Replay {
  public:
   Replay(const Fleet& fleet, Rule rule, const std::vector<Pod>& arrivals)
-      : rule_(rule), hosts_(fleet.hosts()), potential_(fleet.capacity()) {
+      : fleet_(fleet), rule_(rule), hosts_(fleet.hosts()) {
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      index_.seat(static_cast<HostNumber>(i), {});
+      tell(i);
+    }
     if (rule_ == Rule::kGiven) {
       for (const Pod& pod : arrivals) {
-        potential_.learn(pod.request);
+        note(pod);
       }
-      potential_.refresh();
+      popularity_.look(fleet_.gpus());
+      index_.set_usual(popularity_.usual());
     }
   }
 
-  /// The GPU thousandths that it got.
-  std::uint32_t arrive(const Pod& pod) {
+  /// False: it did not fit.
+  bool arrive(const Pod& pod) {
     if (rule_ == Rule::kOnline) {
-      potential_.learn(pod.request);
-      if (++arrived_ >= kLearnedFirst && (arrived_ & (arrived_ - 1)) == 0) {
-        potential_.refresh();
-        known_.clear();
-        has_learned_ = true;
+      note(pod);
+      if (popularity_.is_due()) {
+        popularity_.look(fleet_.gpus());
+        index_.set_usual(popularity_.usual());
       }
     }
-    Host* const best = best_for(pod);
-    if (best == nullptr) {
-      return 0;
+    const std::vector<scheduler::HostShare> shares = index_.choose(pod.shape);
+    for (const scheduler::HostShare& share : shares) {
+      take(index_of(share.host), pod.shape, share.units);
     }
-    best->free = placed(best->free, pod.request);
-    best->memory -= pod.memory;
-    ++best->version;
-    return pod.request.milli();
+    return !shares.empty();
   }
 
  private:
-  static constexpr std::uint64_t kLearnedFirst = 64;
-  struct Score {
-    std::uint32_t version = UINT32_MAX;
-    std::int32_t score = -1;  ///< -1 = it does not fit.
-  };
-
-  Host* best_for(const Pod& pod) {
-    std::vector<Score>& scores = known_[pod];
-    scores.resize(hosts_.size());
-    Host* best = nullptr;
-    std::pair<std::int32_t, std::int64_t> best_key;
-    for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      Host& host = hosts_[i];
-      if (scores[i].version != host.version) {
-        scores[i] = {host.version, score(host, pod)};
-      }
-      if (scores[i].score < 0) {
-        continue;
-      }
-      // Of equal score the fullest, then the first.
-      const std::pair<std::int32_t, std::int64_t> key(
-          -scores[i].score,
-          std::int64_t{host.free.cpus} * 8'000 + std::int64_t{host.free.idle()} * 128'000);
-      if (best == nullptr || key < best_key) {
-        best = &host;
-        best_key = key;
-      }
-    }
-    return best;
+  void note(const Pod& pod) {
+    const Shape& shape = pod.shape;
+    std::vector<std::string> types = shape.types;
+    std::sort(types.begin(), types.end());
+    const std::uint32_t gpus = shape.share == 0 ? 0 : shape.units;
+    popularity_.note(PopularRequest{gpus, shape.share, shape.cpus, types}, 1, 1);
   }
 
-  std::int32_t score(const Host& host, const Pod& pod) {
-    if (pod.memory > host.memory || !fits(host.free, pod.request)) {
-      return -1;
-    }
-    const bool is_known = rule_ == Rule::kGiven || (rule_ == Rule::kOnline && has_learned_);
-    return is_known ? static_cast<std::int32_t>(potential_.score(host.free, pod.request)) : 0;
+  void take(std::size_t which, const Shape& shape, std::uint32_t units) {
+    Host& host = hosts_[which];
+    scheduler::FillRequest request{units, shape.share, shape.cpus};
+    host.free = scheduler::placed(host.free, request);
+    host.memory_mb -= *shape.memory_mb * units;
+    tell(which);
   }
 
+  void tell(std::size_t which) {
+    const Host& host = hosts_[which];
+    scheduler::HostKind kind;
+    kind.gpu_type = host.type;
+    kind.cpus_a_rank = scheduler::kOneCpu;
+    kind.cpus_a_gpu = host.gpus == 0 ? 0 : host.cpus / host.gpus;
+    HostSpace space;
+    space.kind = index_.kind(kind);
+    std::size_t whole = 0;
+    while (whole < host.free.gpus.size() && host.free.gpus[whole] == kWholeGpu) {
+      ++whole;
+    }
+    space.islands[0] = static_cast<std::uint16_t>(whole);
+    std::copy(host.free.gpus.begin() + static_cast<std::ptrdiff_t>(whole), host.free.gpus.end(),
+              space.shared.begin());
+    space.cpus = host.free.cpus;
+    space.memory_mb = host.memory_mb;
+    index_.set(static_cast<HostNumber>(which), space);
+  }
+
+  const Fleet& fleet_;
   Rule rule_;
   std::vector<Host> hosts_;
-  FillPotential potential_;
-  std::uint64_t arrived_ = 0;
-  bool has_learned_ = false;
-  std::map<Pod, std::vector<Score>> known_;
+  CapacityIndex index_;
+  Popularity popularity_;
 };
 
 std::pair<double, double> held_at(const Fleet& fleet, Rule rule, const std::vector<Pod>& arrivals) {
@@ -223,8 +229,8 @@ std::pair<double, double> held_at(const Fleet& fleet, Rule rule, const std::vect
     return 100.0 * static_cast<double>(milli) / static_cast<double>(fleet.milli());
   };
   for (const Pod& pod : arrivals) {
-    held += replay.arrive(pod);
-    asked += pod.request.milli();
+    held += replay.arrive(pod) ? pod.milli() : 0;
+    asked += pod.milli();
     at_100 = percent(asked) < 100.5 ? percent(held) : at_100;
   }
   return {at_100, percent(held)};
@@ -240,8 +246,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bench_openb NODES.csv NAME SEEDS <PODS.csv\n");
     return 2;
   }
-  Fleet fleet(argv[1]);
-  const std::vector<Pod> pods = pods_of(std::cin, fleet);
+  const Fleet fleet(argv[1]);
+  const std::vector<Pod> pods = pods_of(std::cin);
   const std::uint64_t seeds = std::strtoull(argv[3], nullptr, 10);
   for (const auto& [rule, name] :
        {std::pair(Rule::kBestFit, "best_fit"), std::pair(Rule::kOnline, "online"),

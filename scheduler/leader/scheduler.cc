@@ -141,6 +141,9 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   for (const HostId& host : result.holdings_changed) {
     capacity_.on_held(state_, host);
   }
+  if (result.usual_changed) {
+    capacity_.on_usual(state_);
+  }
   for (const JobId job : result.jobs_moved) {
     pending_.on_changed(state_, job);
   }

@@ -82,6 +82,7 @@ void Capacity::begin_anew(const State& state) {
   for (const HostId& host : hosts) {
     on_changed(state, host);
   }
+  on_usual(state);
 }
 
 void Capacity::on_changed(const State& state, const HostId& host) {

@@ -51,6 +51,7 @@ class Capacity {
   void on_changed(const State& state, const HostId& host);
   /// Its record is what it was.
   void on_held(const State& state, const HostId& host);
+  void on_usual(const State& state) { free_.set_usual(state.usual()); }
 
   /// Hosts on which something became free since this was called last; nothing = too many to tell,
   /// or something else of hosts changed than what is free: all is to be tried again.

@@ -45,6 +45,13 @@ const HostSpace* CapacityIndex::space(HostNumber host) const {
   return is_hidden(host) ? nullptr : &hosts_[index_of(host)].space;
 }
 
+void CapacityIndex::set_usual(const Usual& usual) {
+  usual_ = usual.requests.empty() ? nullptr : std::make_unique<FillPotential>(usual);
+  for (auto& [shape, ranked] : ranks_) {
+    ranked.rank->rank_by(usual_.get());
+  }
+}
+
 void CapacityIndex::show(HostNumber number) {
   IndexedHost& host = hosts_[index_of(number)];
   host.number = classes_.enter(host.space, kinds_.hash(host.space.kind), host.position);
@@ -84,7 +91,8 @@ ShapeRank& CapacityIndex::rank_of(const Shape& shape) {
         return a.second.asked < b.second.asked;
       }));
     }
-    found = ranks_.emplace(shape, Ranked{std::make_unique<ShapeRank>(shape), 0}).first;
+    found =
+        ranks_.emplace(shape, Ranked{std::make_unique<ShapeRank>(shape, usual_.get()), 0}).first;
   }
   found->second.asked = ++asked_;
   found->second.rank->catch_up(kinds_, classes_);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/placement/fill_potential.h"
 #include "scheduler/placement/host_choice.h"
 #include "scheduler/placement/host_kinds.h"
 #include "scheduler/placement/rack_rows.h"
@@ -57,13 +58,17 @@ class CapacityIndex {
   void hide(HostNumber host);
   bool is_hidden(HostNumber host) const;
   const HostSpace* space(HostNumber host) const;
+  /// What is packed by from here on; nothing of it: by fit_of() alone. In O(requests), and for each
+  /// shape O(classes) when it is asked for next.
+  void set_usual(const Usual& usual);
   const HostKind& kind_of(KindNumber number) const { return kinds_.at(number); }
 
   /// See host_choice.h.
   std::vector<HostShare> choose(const Shape& shape, const HostChoice& hosts = {});
   /// The most units a job of this shape, of any number of units, could get now.
   std::uint32_t most(const Shape& shape, const HostChoice& hosts = {});
-  /// One that says the same: for who asks what would be. O(hosts).
+  /// One that says the same, but orders hosts by fit_of() alone: for who asks what would be.
+  /// O(hosts).
   CapacityIndex copy() const;
   /// Racks, that of the hosts which name none among them.
   std::uint32_t racks() const { return rows_.racks(); }
@@ -86,6 +91,7 @@ class CapacityIndex {
     std::unique_ptr<ShapeRank> rank;
     std::uint64_t asked = 0;  ///< The last time, counted.
   };
+  std::unique_ptr<FillPotential> usual_;  ///< Null: nothing is usual yet.
   std::map<Shape, Ranked> ranks_;
   std::uint64_t asked_ = 0;
   bool is_laid_out_ = true;  ///< False: a host changed its rack, and all are laid out anew.

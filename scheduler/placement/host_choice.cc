@@ -234,9 +234,7 @@ bool Choice::choose_last(const Levels& levels, std::uint32_t units, Plan& plan) 
   for (auto level = levels.begin(); level != levels.end() && level->first >= units; ++level) {
     for (const Place& place : level->second) {
       if (hosts_of(place) != 0) {
-        const HostSpace& space = fleet_.classes.at(place.number).space;
-        Place as_last = place;
-        as_last.fit = fit_of(rank_.shape(), fleet_.kinds.at(space.kind), space, units);
+        const Place as_last = rank_.place_of(fleet_.kinds, fleet_.classes, place.number, units);
         places.push_back({as_last, level->first});
       }
     }

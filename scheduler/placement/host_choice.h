@@ -4,7 +4,7 @@
 //
 // - A type that is preferred is used if it holds the request in any way; without a preference all
 //   types are looked at.
-// - What one host holds goes to the best place by fit_of().
+// - What one host holds goes to the best place of the rank (ShapeRank::Place).
 // - Else a type at a time: hosts that hold most units are taken whole, most first, until what is
 //   left fits on one host; that is the best place for it, in a rack that is used if it has one.
 //   Of types: fewer hosts, then fewer units left free on the last one, then the name.

@@ -49,8 +49,9 @@ std::optional<std::uint32_t> preference(const Shape& shape, const HostKind& kind
 /// kind must be one that will do.
 std::uint32_t units_in(const Shape& shape, const HostKind& kind, const HostSpace& space);
 
-/// The order of spaces for `units` units of the shape (1 <= units <= units_in()): the lowest is
-/// used first. It is the specification of the packing rule, most significant first:
+/// The order of spaces for `units` units of the shape (1 <= units <= units_in()), among those that
+/// lose as much of what is usual (FillPotential::score(), most first; all do while nothing is): the
+/// lowest is used first. It is the specification of that tie, most significant first:
 ///  12 bits  GPUs left free on the host: the fullest host that holds it
 ///   4 bits  GPUs left in the tightest island that holds it; 15 = no single island does
 ///  24 bits  CPUs left, in thousandths

@@ -49,8 +49,21 @@ void ShapeRank::consider(const HostKinds& kinds, const SpaceClasses& classes, Cl
   Type& its = types_[type];
   its.preferred = is_bare ? 0 : *preferred;
   its.name = is_bare ? "" : kind.gpu_type;
-  const std::uint64_t fit = fit_of(shape_, kind, known.space, units);
-  put(its.levels[units], Place{fit, known.hash, number, known.life});
+  put(its.levels[units], place_of(kinds, classes, number, units));
+}
+
+ShapeRank::Place ShapeRank::place_of(const HostKinds& kinds, const SpaceClasses& classes,
+                                     ClassNumber number, std::uint32_t units) const {
+  const SpaceClass& known = classes.at(number);
+  const HostKind& kind = kinds.at(known.space.kind);
+  Place place;
+  place.worse =
+      usual_ == nullptr ? 0 : kScoreBest - usual_->score(shape_, kind, known.space, units);
+  place.fit = fit_of(shape_, kind, known.space, units);
+  place.hash = known.hash;
+  place.number = number;
+  place.life = known.life;
+  return place;
 }
 
 std::optional<std::uint32_t> ShapeRank::preference_of(const HostKinds& kinds, KindNumber kind) {

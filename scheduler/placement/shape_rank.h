@@ -1,6 +1,7 @@
 #pragma once
 // The classes of hosts that one shape can use, in the order in which it would: by GPU type, by how
-// many units a host of the class holds, and by fit_of(). It follows the births of classes when it
+// many units a host of the class holds, by FillPotential::score() once something is usual, and by
+// fit_of(). It follows the births of classes when it
 // is asked, and drops the dead as it meets them; so a change of a host costs the shapes nothing
 // until they are placed. Owned by CapacityIndex; pure.
 //
@@ -12,9 +13,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "scheduler/placement/fill_potential.h"
 #include "scheduler/placement/host_kinds.h"
 #include "scheduler/placement/shape.h"
 #include "scheduler/placement/space_classes.h"
@@ -26,19 +29,27 @@ inline constexpr std::size_t kDeadPlacesMax = 1024;
 
 class ShapeRank {
  public:
-  explicit ShapeRank(Shape shape) : shape_(std::move(shape)) {}
+  /// `usual`: by what is placed; null = nothing is usual yet. It outlives this, or rank_by() says
+  /// another one.
+  explicit ShapeRank(Shape shape, FillPotential* usual = nullptr)
+      : shape_(std::move(shape)), usual_(usual) {}
 
   const Shape& shape() const { return shape_; }
   void catch_up(const HostKinds& kinds, const SpaceClasses& classes);
+  /// The next catch_up() puts all in order anew.
+  void rank_by(FillPotential* usual) {
+    usual_ = usual;
+    is_begun_ = false;
+  }
 
   struct Place {
+    std::uint32_t worse = 0;  ///< Than the best score.
     std::uint64_t fit = 0;
     std::uint64_t hash = 0;
     ClassNumber number{};
     std::uint32_t life = 0;
     std::strong_ordering operator<=>(const Place& other) const {
-      const auto by_fit = fit <=> other.fit;
-      return by_fit != std::strong_ordering::equal ? by_fit : hash <=> other.hash;
+      return std::tie(worse, fit, hash) <=> std::tie(other.worse, other.fit, other.hash);
     }
     bool operator==(const Place& other) const = default;
   };
@@ -59,6 +70,9 @@ class ShapeRank {
   /// Takes the best place out, for who wants the next one; put() brings it back.
   void take(Level& level);
   void put(Level& level, const Place& place);
+  /// How a class of hosts that hold so many units ranks for them.
+  Place place_of(const HostKinds& kinds, const SpaceClasses& classes, ClassNumber number,
+                 std::uint32_t units) const;
   static bool is_live(const SpaceClasses& classes, const Place& place);
 
  private:
@@ -66,6 +80,7 @@ class ShapeRank {
   std::optional<std::uint32_t> preference_of(const HostKinds& kinds, KindNumber kind);
 
   Shape shape_;
+  FillPotential* usual_;
   std::vector<Type> types_;
   /// By class: the life under which it is in a level; 0 = it is in none.
   std::vector<std::uint32_t> held_;

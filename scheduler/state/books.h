@@ -17,6 +17,7 @@
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
 #include "scheduler/state/kept.h"
+#include "scheduler/state/popularity.h"
 #include "scheduler/state/roll_book.h"
 #include "scheduler/state/usage_book.h"
 
@@ -34,6 +35,7 @@ struct Books {
   ClientKeys keys;
   RollBook roll;
   UsageBook usage;
+  Popularity popularity;
   Kept kept;  ///< Derived.
 };
 

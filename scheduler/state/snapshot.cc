@@ -12,6 +12,7 @@
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/array_snapshot.h"
+#include "scheduler/state/popularity_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
 
 namespace muster::scheduler {
@@ -32,6 +33,7 @@ enum class Section : std::uint8_t {
   kTicket = 9,
   kRollKeys = 10,
   kArray = 11,
+  kPopularity = 12,
 };
 constexpr std::uint64_t kSnapshotVersion = 3;
 constexpr std::size_t kLengthBytes = 4;
@@ -363,6 +365,7 @@ struct Parts {
   ArrayBook::Arrays arrays;
   ClientKeys::Records keys;
   UsageBook::Rows usage;
+  PopularityParts popularity;
   std::map<HostId, AdmittedHost> admitted;
   std::map<std::string, Ticket> tickets;
   RollKeys roll_keys;
@@ -382,7 +385,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False: the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kArray)) {
+  switch (read_enum(in, Section::kPopularity)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -433,6 +436,9 @@ bool read_document(Reader& in, Parts& parts) {
       parts.arrays[array.id] = std::move(array);
       break;
     }
+    case Section::kPopularity:
+      read_popularity(in, parts.popularity);
+      break;
     case Section::kTicket: {
       std::string key = in.text();
       parts.tickets[std::move(key)] = read_ticket(in);
@@ -523,6 +529,10 @@ std::string encoded(const Books& books) {
     document.i64(key.day).text(key.user).text(key.gpu_type).u64(time);
     append(out, document);
   }
+  for (Encoder& document :
+       popularity_documents(books.popularity, static_cast<std::uint64_t>(Section::kPopularity))) {
+    append(out, document);
+  }
   for (const auto& [id, host] : books.roll.hosts()) {
     Encoder document = section(Section::kAdmitted, kAdmittedHostElements);
     write_admitted(document, id, host);
@@ -559,6 +569,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.attempts = AttemptBook(std::move(parts->attempts));
   books.keys = ClientKeys(std::move(parts->keys));
   books.usage = UsageBook(std::move(parts->usage));
+  books.popularity = std::move(parts->popularity).whole();
   books.roll =
       RollBook(std::move(parts->admitted), std::move(parts->tickets), std::move(parts->roll_keys));
   books.kept = Kept(kept_max);

@@ -123,6 +123,8 @@ class State {
   const KeptBytes& kept() const { return books_.kept.bytes(); }
   /// What users used by day: GPUs that were given back; those that are held come in addition.
   const UsageBook& usage() const { return books_.usage; }
+  /// What is usually asked for, as placement is to see it.
+  const Usual& usual() const { return books_.popularity.usual(); }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.
   std::string encode() const { return encoded(books_); }

@@ -1,5 +1,6 @@
 #include "scheduler/state/submission.h"
 
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,33 @@
 #include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
+namespace {
+
+/// By folded type.
+std::map<std::string, std::uint64_t> gpus_of(const HostBook& hosts) {
+  std::map<std::string, std::uint64_t> gpus;
+  for (const auto& [id, host] : hosts.all()) {
+    const bool is_gone = host.verdict == Verdict::kLeft || host.is_removed;
+    const std::string type = is_gone || host.gpus.empty() ? "" : folded(host.gpu_type);
+    if (!type.empty() && (gpus.size() < kPopularTypesMax || gpus.contains(type))) {
+      gpus[type] += host.gpus.size();
+    }
+  }
+  return gpus;
+}
+
+/// It is one more of what is usually asked for.
+void note_asked(Step& step, const JobSpec& spec) {
+  Popularity& popularity = step.books.popularity;
+  popularity.note(spec.request,
+                  spec.array.has_value() ? spec.array->last - spec.array->first + 1 : 1);
+  if (popularity.is_due()) {
+    popularity.look(gpus_of(step.books.hosts));
+    step.result.usual_changed = true;
+  }
+}
+
+}  // namespace
 
 Status validate(const JobSpec& spec) {
   std::size_t command_bytes = 0;
@@ -81,6 +109,7 @@ void on_submit(Step& step, entry::Submit& fact) {
     step.reject(ErrorCode::kUnavailable, std::move(full));
     return;
   }
+  note_asked(step, fact.spec);
   if (fact.spec.array.has_value()) {
     add_array(step, fact);
     return;

@@ -52,6 +52,7 @@ class RandomFleet {
     for (std::size_t i = 0; i < host_count_; ++i) {
       tell(i, anew);
     }
+    anew.set_usual(usual);
     return anew;
   }
 
@@ -69,7 +70,7 @@ class RandomFleet {
     }
     if (rng_.below(2) == 0) {
       shape.types =
-          rng_.below(2) == 0 ? std::vector<std::string>{"B", "A"} : std::vector<std::string>{"A"};
+          rng_.below(2) == 0 ? std::vector<std::string>{"b", "a"} : std::vector<std::string>{"a"};
     }
     if (rng_.below(4) == 0) {
       (rng_.below(2) == 0 ? shape.labels : shape.not_labels) = {"fast=yes"};
@@ -77,6 +78,25 @@ class RandomFleet {
     shape.takes_bare_hosts = rng_.below(2) == 0;
     shape.pack = static_cast<Pack>(rng_.below(5));
     return shape;
+  }
+
+  /// Sometimes something else is usual.
+  void change_usual() {
+    if (rng_.below(8) != 0) {
+      return;
+    }
+    usual = {};
+    for (std::uint64_t i = rng_.below(4); i > 0; --i) {
+      const bool is_part = rng_.below(3) == 0;
+      const std::uint32_t gpus = is_part ? 1 : static_cast<std::uint32_t>(rng_.below(5));
+      PopularRequest request{gpus, gpus == 0 ? 0 : is_part ? 300 : kWholeGpu, std::nullopt, {}};
+      if (rng_.below(2) == 0) {
+        request.types = {"a"};
+      }
+      usual.requests[request] = 1 + rng_.below(100);
+    }
+    usual.gpus = {{"a", 1 + rng_.below(40)}, {"b", 1 + rng_.below(40)}};
+    index.set_usual(usual);
   }
 
   HostChoice choice() {
@@ -90,6 +110,7 @@ class RandomFleet {
 
   CapacityIndex index;
   std::vector<HostWord> hosts;
+  Usual usual;
 
  private:
   std::vector<HostNumber> some() {
@@ -101,7 +122,7 @@ class RandomFleet {
   }
   HostWord random_host() {
     HostWord host;
-    host.kind.gpu_type = rng_.below(3) == 0 ? "A" : "B";
+    host.kind.gpu_type = rng_.below(3) == 0 ? "a" : "b";
     host.kind.has_namespaces = rng_.below(4) != 0;
     if (rng_.below(3) == 0) {
       host.kind.labels = {"fast=yes"};
@@ -259,8 +280,8 @@ class BruteForce {
 void expect_right(RandomFleet& fleet, const Shape& shape, const HostChoice& choice) {
   const std::vector<HostShare> chosen = fleet.index.choose(shape, choice);
   const BruteForce brute(fleet, shape, choice);
-  const std::optional<int> of_a = brute.fewest(shape.share == 0 ? "" : "A");
-  const std::optional<int> of_b = brute.fewest("B");
+  const std::optional<int> of_a = brute.fewest(shape.share == 0 ? "" : "a");
+  const std::optional<int> of_b = brute.fewest("b");
   ASSERT_EQ(chosen.empty(), !of_a.has_value() && !of_b.has_value());
   if (chosen.empty()) {
     return;
@@ -279,9 +300,9 @@ void expect_right(RandomFleet& fleet, const Shape& shape, const HostChoice& choi
   EXPECT_TRUE(brute.is_allowed(set));
   const std::string type = brute.type(index_of(chosen.front().host));
   const int hosts = static_cast<int>(chosen.size());
-  EXPECT_EQ(hosts, type == "B" ? of_b : of_a);
+  EXPECT_EQ(hosts, type == "b" ? of_b : of_a);
   if (shape.types.size() == 2 && shape.share != 0) {
-    EXPECT_EQ(type == "B", of_b.has_value()) << "B is preferred";
+    EXPECT_EQ(type == "b", of_b.has_value()) << "B is preferred";
   } else {
     EXPECT_LE(hosts, std::min(of_a.value_or(64), of_b.value_or(64)));
   }
@@ -293,6 +314,7 @@ TEST(CapacityIndex, AgreesWithBruteForce) {
     RandomFleet fleet(seed);
     for (int i = 0; i < kChanges && !testing::Test::HasFailure(); ++i) {
       fleet.change();
+      fleet.change_usual();
       const Shape shape = fleet.shape();
       const HostChoice barred = fleet.choice();
       expect_right(fleet, shape, barred);
@@ -309,6 +331,7 @@ TEST(CapacityIndex, FollowsFromTheLastWordOfEachHost) {
     RandomFleet fleet(seed);
     for (int i = 0; i < kChanges; ++i) {
       fleet.change();
+      fleet.change_usual();
       if (i % 7 != 0) {
         fleet.index.choose(fleet.shape());
         continue;

@@ -31,6 +31,7 @@ bool same(const ApplyResult& left, const ApplyResult& right) {
   return left.job == right.job && left.rejected == right.rejected &&
          left.rejected_as == right.rejected_as && left.touched == right.touched &&
          left.capacity_changed == right.capacity_changed &&
+         left.usual_changed == right.usual_changed &&
          std::equal(left.events.begin(), left.events.end(), right.events.begin(),
                     right.events.end(), same_event);
 }

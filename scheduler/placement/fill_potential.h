@@ -1,0 +1,83 @@
+#pragma once
+// How much worse a placement leaves its host for the requests that are usual. The potential of a
+// host is the GPU time that stays idle once it was filled alone with usual requests, over fixed
+// random sequences of them, and in a part the fragmentation measure of FGD (Weng et al., "Beware of
+// Fragmentation", USENIX ATC 2023, section 4). A GPU type that is asked for by name more than there
+// is of it costs more. Integers only: the same usual requests give the same scores everywhere.
+// Owned by CapacityIndex; pure.
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/hash_index.h"
+#include "scheduler/placement/host_space.h"
+#include "scheduler/placement/shape.h"
+#include "scheduler/state/popularity.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::uint32_t kScoreBest = 100;
+/// Potentials that are remembered; of more, all are forgotten, and worked out anew when they are
+/// wanted again, in some ten microseconds each.
+inline constexpr std::size_t kPotentialsKept = 32'768;
+
+/// A host as this rule sees it.
+struct FillHost {
+  std::uint32_t type = 0;                            ///< FillPotential::type_of().
+  std::uint32_t cpus = 0;                            ///< Free, in thousandths.
+  std::uint32_t cpus_a_gpu = 0;                      ///< HostKind::cpus_a_gpu.
+  std::array<std::uint16_t, kSharedGpusMax> gpus{};  ///< Thousandths left of each, most first.
+  auto operator<=>(const FillHost&) const = default;
+  std::uint32_t idle() const;
+  std::uint64_t index_hash() const;
+};
+
+/// What is wanted of one host.
+struct FillRequest {
+  std::uint32_t gpus = 0;
+  std::uint32_t share = 0;            ///< Thousandths of each.
+  std::optional<std::uint32_t> cpus;  ///< For each, in thousandths. Nothing: its share of the host.
+  std::uint64_t types = ~std::uint64_t{0};  ///< Bits of those that will do; all = any.
+  std::uint32_t milli() const { return gpus * share; }
+  std::uint64_t cpus_on(const FillHost& host) const;
+};
+
+bool fits(const FillHost& host, const FillRequest& request);
+/// Precondition: it fits. A share goes to the GPU that is left with least.
+FillHost placed(FillHost host, const FillRequest& request);
+
+class FillPotential {
+ public:
+  /// Precondition: something is usual.
+  explicit FillPotential(const Usual& usual);
+
+  std::uint32_t type_of(const std::string& folded) const;
+  FillHost host_of(const HostKind& kind, const HostSpace& space) const;
+  /// 0 to kScoreBest, more is better. Precondition: so many units of the shape fit.
+  std::uint32_t score(const Shape& shape, const HostKind& kind, const HostSpace& space,
+                      std::uint32_t units);
+  /// Precondition: it fits.
+  std::uint32_t score(const FillHost& before, const FillRequest& request);
+
+ private:
+  void draw_sequences();
+  void find_scarce(const Usual& usual);
+  std::int64_t potential(const FillHost& host);
+  std::int64_t left_idle(const FillHost& host) const;
+  std::int64_t fragmented(const FillHost& host) const;
+
+  std::vector<std::string> types_;  ///< Sorted; the number of one that is not here is their count.
+  std::vector<std::pair<FillRequest, std::uint64_t>> usual_;  ///< Most first.
+  std::uint64_t usual_count_ = 0;
+  std::vector<std::vector<FillRequest>> sequences_;
+  std::vector<std::int64_t> scarcity_;  ///< By type, millionths.
+  HashIndex<std::pair<FillHost, std::int64_t>> known_;
+};
+
+}  // namespace muster::scheduler
