@@ -432,6 +432,7 @@ void LeaseFarm::drain(Instant now, std::size_t host) {
 void LeaseFarm::carry_out(Instant now, std::size_t host, const agent::SupervisorCommand& command,
                           std::vector<agent::GangAgentInput>& facts) {
   if (const auto* prepare = std::get_if<agent::Prepare>(&command)) {
+    hosts_[host].ready_at = now;
     gossip::Endpoint master = hosts_[host].control;
     master.port = prepare->hold_master_port ? 29500 : 0;
     facts.emplace_back(agent::SupervisorPrepared{
@@ -439,6 +440,7 @@ void LeaseFarm::carry_out(Instant now, std::size_t host, const agent::Supervisor
   } else if (const auto* launch = std::get_if<agent::Launch>(&command)) {
     facts.emplace_back(agent::RanksStarted{launch->record.token});
     hosts_[host].runs = true;
+    hosts_[host].start_time = now - hosts_[host].ready_at;
   } else if (std::holds_alternative<agent::Terminate>(command)) {
     ++ended_;
   } else if (const auto* renewed = std::get_if<agent::RenewHold>(&command)) {
@@ -471,6 +473,16 @@ std::size_t LeaseFarm::registered() const {
 std::size_t LeaseFarm::running() const {
   return static_cast<std::size_t>(
       std::count_if(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.runs; }));
+}
+
+std::vector<Duration> LeaseFarm::start_times() const {
+  std::vector<Duration> times;
+  for (const Host& host : hosts_) {
+    if (host.runs) {
+      times.push_back(host.start_time);
+    }
+  }
+  return times;
 }
 
 void LeaseFarm::watch_gaps(Instant now) {

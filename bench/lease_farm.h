@@ -83,6 +83,8 @@ class LeaseFarm {
   std::size_t ended() const { return ended_; }
   HostId leader() const { return leader_; }
   const Counts& counts() const { return counts_; }
+  /// Of each host that runs: from its Ready until it was told to start.
+  std::vector<Duration> start_times() const;
 
   /// From here on: the longest time between two acknowledgements at one host, and from the send
   /// that a hold counts from to the next acknowledgement.
@@ -101,6 +103,8 @@ class LeaseFarm {
     std::map<HostId, int> links;  ///< Dialled by it.
     Instant due = kNever;
     bool runs = false;
+    Instant ready_at{};
+    Duration start_time{0};
     Instant acked_at{};
     Instant acked_sent{};
     Duration gap{0};

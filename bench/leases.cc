@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
@@ -37,7 +39,7 @@ using std::chrono::seconds;
 
 constexpr Duration kAnswer = seconds(10);
 constexpr Duration kStep = milliseconds(100);
-constexpr std::size_t kSubmitsInFlight = 16;
+constexpr std::size_t kSubmitsInFlight = 64;
 
 struct Real {
   std::string address;
@@ -269,12 +271,15 @@ class Bench {
     }
     leader_ = *real_of(quorum->leader);
     const auto at_once = std::max<std::size_t>(1, plan_.joins_a_second / 10);
-    return wait_for("registered", [&] {
+    const Instant began = boot_now();
+    const bool all = wait_for("registered", [&] {
       if (farm_->told() < farm_->hosts()) {
         farm_->tell_leader(boot_now(), at_once, quorum->leader, quorum->term);
       }
       return farm_->registered() == farm_->hosts();
     });
+    figure("leases_join", seconds_of(boot_now() - began), "s");
+    return all;
   }
 
   bool give_grants() {
@@ -283,15 +288,32 @@ class Bench {
       return false;
     }
     const std::size_t jobs = (plan_.hosts + plan_.gang_hosts - 1) / plan_.gang_hosts;
+    const Instant began = boot_now();
+    double submitted = 0;
+    std::atomic<int> answered{-1};  // By the thread: whether all of them were.
+    std::thread submits([&] {
+      const bool all = submit_all(asker, jobs);
+      submitted = seconds_of(boot_now() - began);
+      answered = all ? 1 : 0;
+    });
+    const bool all =
+        wait_for("granted", [&] { return answered == 0 || farm_->running() == farm_->hosts(); });
+    submits.join();
+    if (!all || answered == 0) {
+      return false;
+    }
+    figure("leases_submits_per_s", static_cast<double>(jobs) / submitted, "1/s");
+    figure("leases_grants_per_s",
+           static_cast<double>(farm_->hosts()) / seconds_of(boot_now() - began), "1/s");
+    figure("leases_start_to_run_p99", seconds_of(quantile(farm_->start_times(), 0.99)), "s");
+    leader_ = *real_of(farm_->leader());
+    return true;
+  }
+
+  /// False: some were not answered in time.
+  bool submit_all(Asker& asker, std::size_t jobs) const {
     std::size_t sent = 0;
-    std::size_t answered = 0;
-    Instant heard_at = boot_now();
-    const bool all = wait_for("submitted", [&] {
-      if (boot_now() - heard_at > kAnswer && asker.connect(real_of(farm_->leader())->socket)) {
-        sent = 0;  // The leader changed: the same keys again ask for the same jobs.
-        answered = 0;
-        heard_at = boot_now();
-      }
+    for (std::size_t answered = 0; answered < jobs;) {
       for (; sent < jobs && sent < answered + kSubmitsInFlight; ++sent) {
         agent::SubmitArgs args;
         char key[33];
@@ -303,20 +325,16 @@ class Bench {
         args.spec.request.gpus = static_cast<std::uint32_t>(hosts * FarmOptions().gpus);
         args.spec.argv = {"/bin/sleep", "3600"};
         args.spec.directory = "/";
-        asker.send(agent::Verb::kSubmit, agent::encode_payload(args));
+        if (!asker.send(agent::Verb::kSubmit, agent::encode_payload(args))) {
+          break;  // Its queue is full.
+        }
       }
-      for (auto answer = asker.receive(milliseconds(1)); answer.has_value();
-           answer = asker.receive(milliseconds(0))) {
-        answered += answer->status == agent::ResponseStatus::kOk ? 1U : 0U;
-        heard_at = boot_now();
+      const auto answer = asker.receive(kAnswer);
+      if (!answer.has_value() || answer->status != agent::ResponseStatus::kOk) {
+        return false;
       }
-      farm_->run_until(boot_now() + milliseconds(2));
-      return answered == jobs;
-    });
-    if (!all || !wait_for("granted", [&] { return farm_->running() == farm_->hosts(); })) {
-      return false;
+      ++answered;
     }
-    leader_ = *real_of(farm_->leader());
     return true;
   }
 

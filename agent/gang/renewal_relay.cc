@@ -14,6 +14,7 @@ constexpr Duration kAnew = std::chrono::seconds(5);
 void RenewalRelay::leader_changed(Instant now, HostId leader) {
   leader_ = leader;
   anew_until_ = now + kAnew;
+  again_at_ = kNever;
   own_.clear();
   if (leader_ == self_ || leader_.is_zero()) {
     gathered_.clear();
@@ -59,15 +60,38 @@ void RenewalRelay::add(Instant now, HostId host, Nonce nonce, scheduler::Renew r
 
 void RenewalRelay::bring(Instant now) {
   bring_at_ = kNever;
-  scheduler::RelayedRenews message;
-  for (scheduler::RelayedRenew& each : gathered_) {
+  for (const scheduler::RelayedRenew& each : gathered_) {
     brought_.insert_or_assign(each.host, Brought{now, each});
-    message.renews.push_back(std::move(each));
+  }
+  again_at_ = std::min(again_at_, now + kRelayAgain);
+  say(std::exchange(gathered_, {}));
+}
+
+void RenewalRelay::bring_again(Instant now) {
+  again_at_ = kNever;
+  std::vector<scheduler::RelayedRenew> renewals;
+  for (auto& [host, brought] : brought_) {
+    if (brought.is_again) {
+      continue;
+    }
+    if (const Instant due = brought.at + kRelayAgain; due > now) {
+      again_at_ = std::min(again_at_, due);
+      continue;
+    }
+    brought.is_again = true;
+    renewals.push_back(brought.renewal);
+  }
+  say(renewals);
+}
+
+void RenewalRelay::say(const std::vector<scheduler::RelayedRenew>& renewals) {
+  scheduler::RelayedRenews message;
+  for (const scheduler::RelayedRenew& each : renewals) {
+    message.renews.push_back(each);
     if (message.renews.size() == scheduler::kRelayedMax) {
       messages_.push_back({leader_, Nonce(), std::exchange(message, {})});
     }
   }
-  gathered_.clear();
   if (!message.renews.empty()) {
     messages_.push_back({leader_, Nonce(), std::move(message)});
   }
@@ -92,6 +116,9 @@ void RenewalRelay::tick(Instant now) {
   if (now >= bring_at_) {
     bring(now);
   }
+  if (now >= again_at_) {
+    bring_again(now);
+  }
   for (auto own = own_.begin(); own != own_.end();) {
     if (now < own->second.direct_at) {
       ++own;
@@ -103,7 +130,7 @@ void RenewalRelay::tick(Instant now) {
 }
 
 Instant RenewalRelay::next_deadline() const {
-  Instant deadline = bring_at_;
+  Instant deadline = std::min(bring_at_, again_at_);
   for (const auto& [nonce, own] : own_) {
     deadline = std::min(deadline, own.direct_at);
   }

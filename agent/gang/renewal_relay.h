@@ -24,6 +24,9 @@ namespace muster::agent {
 inline constexpr Duration kRelayDelay = std::chrono::seconds(1);
 /// The same after the leader changed: then all hosts renew at once, and wait for it.
 inline constexpr Duration kRelayDelayAnew = std::chrono::milliseconds(100);
+/// What the leader has not answered by then is brought to it once more: its link was ended, or it
+/// was not yet ready to lead.
+inline constexpr Duration kRelayAgain = std::chrono::seconds(1);
 /// From a host's send by way of the relay to its own, direct one.
 inline constexpr Duration kRelayPatience = std::chrono::milliseconds(2500);
 /// Renewals of others in the hands of one relay; later ones are dropped, their hosts go directly.
@@ -61,9 +64,12 @@ class RenewalRelay {
   struct Brought {
     Instant at;
     scheduler::RelayedRenew renewal;
+    bool is_again = false;  ///< It was brought twice.
   };
   void add(Instant now, HostId host, Nonce nonce, scheduler::Renew renew);
   void bring(Instant now);
+  void bring_again(Instant now);
+  void say(const std::vector<scheduler::RelayedRenew>& renewals);
 
   HostId self_;
   HostId leader_;
@@ -71,6 +77,7 @@ class RenewalRelay {
   std::vector<scheduler::RelayedRenew> gathered_;
   Instant bring_at_ = kNever;
   std::map<HostId, Brought> brought_;  ///< The last of each host, unanswered.
+  Instant again_at_ = kNever;          ///< When one of those was brought kRelayAgain ago, and once.
   std::map<Nonce, Own> own_;           ///< On their way through a relay.
   std::vector<AgentSend> messages_;
 };

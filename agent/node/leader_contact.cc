@@ -82,10 +82,11 @@ void LeaderContact::on_agent_spoke(Instant now, HostId host, gossip::Route route
   agent_routes_[host] = {route, now};
 }
 
-gossip::Route LeaderContact::route_to(Instant now, HostId host) const {
+gossip::Route LeaderContact::route_to(Instant now, HostId host, bool is_again) const {
   const auto known = agent_routes_.find(host);
-  const bool is_fresh = known != agent_routes_.end() && now - known->second.heard_at <= kRouteFresh;
-  return is_fresh ? known->second.route : gossip::Route();
+  const Duration age = is_again ? kRouteFresh : kRouteKept;
+  const bool will_do = known != agent_routes_.end() && now - known->second.heard_at <= age;
+  return will_do ? known->second.route : gossip::Route();
 }
 
 }  // namespace muster::agent

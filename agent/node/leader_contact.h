@@ -22,6 +22,11 @@ namespace muster::agent {
 /// An agent that spoke within this time is answered on its own connection. Longer, and words may
 /// go into a connection that a cut has ended.
 inline constexpr Duration kRouteFresh = std::chrono::seconds(3);
+/// So long what is said for the first time goes there nevertheless: the connection most likely
+/// stands, and a link to each of ten thousand hosts is a handshake, a descriptor and a place among
+/// the links each. Lost, it is said again on a link. Below ZmqTransport's kLinkIdleMax, after which
+/// the agent closes it.
+inline constexpr Duration kRouteKept = std::chrono::seconds(50);
 /// Whom this host heard within so long, it can reach. Longer: a leader that is gone is asked.
 inline constexpr Duration kHeardLately = std::chrono::seconds(1);
 
@@ -57,8 +62,8 @@ class LeaderContact {
   /// This leader heard the agent of a host.
   void on_agent_spoke(Instant now, HostId host, gossip::Route route);
   /// The connection that a host's agent spoke on lately: a leader of many hosts has no link of its
-  /// own to each of them then. 0 = none.
-  gossip::Route route_to(Instant now, HostId host) const;
+  /// own to each of them then. 0 = none. `is_again`: what is to be said was said before.
+  gossip::Route route_to(Instant now, HostId host, bool is_again) const;
   /// That connection is over.
   void forget_route(HostId host) { agent_routes_.erase(host); }
   void forget_routes() { agent_routes_.clear(); }

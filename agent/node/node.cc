@@ -472,18 +472,17 @@ bool Node::drain_seat(Instant now) {
   return asked || !output.to_own_agent.empty() || !output.admitted.empty();
 }
 
-/// What a leader says to an agent goes back on the connection that the agent spoke on lately.
+/// What a leader says to an agent or a relay goes back on the connection that it spoke on.
 void Node::send_from_seat(Instant now, const scheduler::SeatSend& message) {
-  if (message.type == gossip::MessageType::kRelayedAcks) {
-    send(message.to, message.type, message.nonce, proven_acks(options_, message.body));
-    return;
-  }
+  const bool is_for_relay = message.type == gossip::MessageType::kRelayedAcks;
+  const bool is_answer = is_for_relay || scheduler::is_for_agent(message.type);
   const gossip::Route route =
-      scheduler::is_for_agent(message.type) ? contact_.route_to(now, message.to) : gossip::Route();
+      is_answer ? contact_.route_to(now, message.to, message.is_again) : gossip::Route();
+  const std::string body = is_for_relay ? proven_acks(options_, message.body) : message.body;
   if (route.value() != 0) {
-    outbox_.reply(route, gossip::encode(envelope(message.type, message.nonce), message.body));
+    outbox_.reply(route, gossip::encode(envelope(message.type, message.nonce), body));
   } else {
-    send(message.to, message.type, message.nonce, message.body);
+    send(message.to, message.type, message.nonce, body);
   }
 }
 

@@ -381,7 +381,7 @@ void AgentDesk::answer_renewal(const Turn& turn, Proposals& proposals, Resends& 
     }
     if (state.is_over(token, caller.host)) {
       // Told again and again until it obeys: the word that ended it may have been lost.
-      turn.output.say(caller.host, Nonce(), Stop{token, renew.start, Duration::zero(), "over"});
+      turn.output.say_again(caller.host, Stop{token, renew.start, Duration::zero(), "over"});
       continue;
     }
     const Attempt* attempt = state.attempt(token);
@@ -396,7 +396,7 @@ void AgentDesk::answer_renewal(const Turn& turn, Proposals& proposals, Resends& 
     if (attempt->state == AttemptState::kStopping && record->end == MemberEnd::kNone) {
       // A host that was cut off renews first; its next resend may be many seconds away.
       MemberList members;
-      turn.output.say(caller.host, Nonce(), *wanted_message(state, *attempt, *record, members));
+      turn.output.say_again(caller.host, *wanted_message(state, *attempt, *record, members));
     }
     if (record->condemned != LogIndex()) {
       condemned.push_back(token);

@@ -25,6 +25,7 @@ struct OutgoingMessage {
   HostId to;
   Nonce nonce;  ///< That of the message it answers; 0 for what the leader says by itself.
   AgentMessage message;
+  bool is_again = false;  ///< It was said before, and may have been lost on its way.
 };
 
 struct SchedulerOutput {
@@ -41,6 +42,9 @@ struct SchedulerOutput {
 
   void say(const HostId& to, Nonce nonce, AgentMessage message) {
     messages.push_back(OutgoingMessage{to, nonce, std::move(message)});
+  }
+  void say_again(const HostId& to, AgentMessage message) {
+    messages.push_back(OutgoingMessage{to, Nonce(), std::move(message), true});
   }
   void refuse(std::uint64_t request, ErrorCode code, std::string why) {
     replies.push_back(ClientReply{request, JobId(), Error{code, std::move(why)}});

@@ -14,6 +14,9 @@ namespace {
 /// A renewal may come from a grant that is still READY because its Start was lost, so a Start is
 /// never quite given up; it only becomes rare.
 constexpr Duration kResendRunning = std::chrono::seconds(60);
+/// A Start is repeated once soon, on the connection that Ready came on. The next time it would be a
+/// link to each host; by then whoever started has renewed, by way of a relay.
+constexpr Duration kResendRenewed = std::chrono::seconds(6);
 /// Where the agent said that it has the Start: a word a minute to each of thousands of hosts is a
 /// link a minute to each.
 constexpr Duration kResendHeard = std::chrono::hours(1);
@@ -199,7 +202,7 @@ void Resends::on_renewed(const Turn& turn, const MemberKey& key, const Attempt& 
     return;
   }
   Resend resend = *known;
-  if (waits && resend.wait > turn.config.resend_last) {
+  if (waits && resend.wait > turn.config.resend_first) {
     running_.erase(key);
     resend.wait = turn.config.resend_first;
     resend.at = turn.now;
@@ -243,14 +246,16 @@ void Resends::say_due(const Turn& turn, const Token& token) {
     }
     const bool is_answered =
         attempt->state == AttemptState::kStarted && running_.count({token, host}) != 0;
+    const bool is_start = attempt->state == AttemptState::kStarted;
+    const Duration longer = std::max(resend.wait * 2, is_start ? kResendRenewed : Duration::zero());
     resend.wait = is_answered ? std::max(resend.wait, kResendRunning)
-                              : std::min(resend.wait * 2, turn.config.resend_last);
+                              : std::min(longer, turn.config.resend_last);
     resend.at = turn.now + resend.wait;
     next = std::min(next, resend.at);
     if (attempt->state == AttemptState::kReserved) {
       turn.output.unanswered.push_back(host);
     }
-    turn.output.say(host, Nonce(), std::move(*message));
+    turn.output.say_again(host, std::move(*message));
     return false;
   });
   if (of_attempt.members.empty()) {

@@ -443,8 +443,8 @@ bool QuorumSeat::drain_scheduler(Instant now) {
     if (message.to == options_.self) {
       output_.to_own_agent.emplace_back(message.nonce, std::move(message.message));
     } else {
-      output_.messages.push_back(
-          {message.to, type_of(message.message), message.nonce, encode(message.message)});
+      output_.messages.push_back({message.to, type_of(message.message), message.nonce,
+                                  encode(message.message), message.is_again});
     }
   }
   for (const ClientReply& reply : output.replies) {

@@ -86,6 +86,7 @@ struct SeatSend {
   gossip::MessageType type{};
   Nonce nonce;
   std::string body;
+  bool is_again = false;  ///< OutgoingMessage::is_again.
 };
 struct SeatPersist {
   std::uint64_t id = 0;

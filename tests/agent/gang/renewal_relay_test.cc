@@ -138,6 +138,39 @@ TEST_F(RenewalRelayTest, WhatWasBroughtToADeadLeaderIsBroughtToTheNext) {
   EXPECT_EQ(again[0], (scheduler::RelayedRenew{kMate, Nonce(7), kRenew}));
 }
 
+TEST_F(RenewalRelayTest, WhatIsNotAnsweredIsBroughtOnceMoreBeforeItsHostGoesDirectly) {
+  relay_.carry(now_, kMate, Nonce(7), kRenew);
+  relay_.carry_own(now_, kRelay, Nonce(8), kRenew);
+  ASSERT_EQ(pass(kRelayDelay).size(), 1U);
+  relay_.acked(RelayedAcks{{{kRelay, Nonce(8), RenewAck{{kToken}}}}});
+  relay_.own_acked(Nonce(8));
+  relay_.take_messages();
+  EXPECT_TRUE(pass(kRelayAgain - 1ms).empty());
+  static_assert(kRelayDelay + kRelayAgain < kRelayPatience);
+  const std::vector<AgentSend> said = pass(1ms);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].to, kLeader);
+  EXPECT_EQ(std::get<RelayedRenews>(said[0].message).renews,
+            (std::vector{scheduler::RelayedRenew{kMate, Nonce(7), kRenew}}));
+  EXPECT_TRUE(pass(60s).empty()) << "not a third time";
+}
+
+TEST_F(RenewalRelayTest, EachIsBroughtAgainInItsOwnTime) {
+  relay_.carry(now_, kMate, Nonce(7), kRenew);
+  ASSERT_EQ(pass(kRelayDelay).size(), 1U);
+  pass(kRelayAgain / 2);
+  relay_.carry(now_, kNext, Nonce(9), kRenew);
+  std::vector<AgentSend> said = pass(kRelayAgain / 2);
+  ASSERT_EQ(said.size(), 1U) << "the first again";
+  EXPECT_EQ(std::get<RelayedRenews>(said[0].message).renews.at(0).nonce, Nonce(7));
+  said = pass(kRelayDelay - kRelayAgain / 2);
+  ASSERT_EQ(said.size(), 1U) << "the second";
+  said = pass(kRelayAgain);
+  ASSERT_EQ(said.size(), 1U) << "the second again";
+  EXPECT_EQ(std::get<RelayedRenews>(said[0].message).renews.at(0).nonce, Nonce(9));
+  EXPECT_EQ(relay_.next_deadline(), kNever);
+}
+
 TEST_F(RenewalRelayTest, WhatIsTooOldIsNotBroughtToTheNext) {
   relay_.carry(now_, kMate, Nonce(7), kRenew);
   ASSERT_EQ(pass(kRelayDelay).at(0).to, kLeader);

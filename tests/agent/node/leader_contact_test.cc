@@ -37,10 +37,13 @@ TEST(LeaderContact, TheNextLeaderIsHeardByItsOwnWords) {
 
 TEST(LeaderContact, AnAgentIsAnsweredOnTheConnectionItSpokeOnLately) {
   LeaderContact contact(NodeOptions{}, Rng(1), kStart);
-  EXPECT_EQ(contact.route_to(kStart, kNext), gossip::Route());
+  EXPECT_EQ(contact.route_to(kStart, kNext, false), gossip::Route());
   contact.on_agent_spoke(kStart, kNext, kRoute);
-  EXPECT_EQ(contact.route_to(kStart + kRouteFresh, kNext), kRoute);
-  EXPECT_EQ(contact.route_to(kStart + kRouteFresh + 1ms, kNext), gossip::Route());
+  EXPECT_EQ(contact.route_to(kStart + kRouteKept, kNext, false), kRoute);
+  EXPECT_EQ(contact.route_to(kStart + kRouteKept + 1ms, kNext, false), gossip::Route());
+  // What was perhaps lost in a dead connection is not said into it again.
+  EXPECT_EQ(contact.route_to(kStart + kRouteFresh, kNext, true), kRoute);
+  EXPECT_EQ(contact.route_to(kStart + kRouteFresh + 1ms, kNext, true), gossip::Route());
 }
 
 }  // namespace

@@ -243,25 +243,6 @@ TEST_F(OneLeader, RenewalIsAcknowledgedOnlyAfterARoundBegunLater) {
   EXPECT_EQ(said<RenewAck>(2).size(), 1U);
 }
 
-TEST_F(OneLeader, AStartIsRepeatedToWhoWaitsForItAndToNobodyElse) {
-  const Token token = running_gang();
-  forget();
-  const Renew waits{pair_of(1), {token}, std::vector<Token>{token}};
-  const Renew runs{pair_of(1), {token}, std::vector<Token>()};
-  hear(1, runs, Nonce(1));
-  hear(2, waits, Nonce(2));
-  pass(5min);
-  EXPECT_TRUE(said<Start>(1).empty()) << "it has it";
-  EXPECT_GE(said<Start>(2).size(), 25U) << "it renews, and runs nothing";
-  hear(2, runs, Nonce(3));
-  forget();
-  pass(5min);
-  EXPECT_TRUE(said<Start>(2).empty());
-  hear(2, waits, Nonce(4));
-  pass(1s);
-  EXPECT_FALSE(said<Start>(2).empty());
-}
-
 TEST_F(OneLeader, RelayedRenewalsAreAnsweredTogetherAndAfterARoundBegunLater) {
   const Token token = running_gang();
   answer_rounds = false;

@@ -1,0 +1,53 @@
+// When a Start is said again, and to whom.
+
+#include <gtest/gtest.h>
+
+#include "tests/scheduler/leader/one_leader.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT: literals only.
+using namespace testing;               // NOLINT: the fixture's verbs
+
+TEST_F(OneLeader, AStartIsRepeatedToWhoWaitsForItAndToNobodyElse) {
+  const Token token = running_gang();
+  forget();
+  const Renew waits{pair_of(1), {token}, std::vector<Token>{token}};
+  const Renew runs{pair_of(1), {token}, std::vector<Token>()};
+  hear(1, runs, Nonce(1));
+  hear(2, waits, Nonce(2));
+  pass(5min);
+  EXPECT_TRUE(said<Start>(1).empty()) << "it has it";
+  EXPECT_GE(said<Start>(2).size(), 25U) << "it renews, and runs nothing";
+  hear(2, runs, Nonce(3));
+  forget();
+  pass(5min);
+  EXPECT_TRUE(said<Start>(2).empty());
+  hear(2, waits, Nonce(4));
+  pass(1s);
+  EXPECT_FALSE(said<Start>(2).empty());
+}
+
+/// A Start at once, again after a second, and then not before whoever has it has renewed. A host
+/// that renews and says that it waits is told at once.
+TEST_F(OneLeader, AStartIsRepeatedOnceSoonAndThenWhenARenewalWouldHaveCome) {
+  const Token token = running_gang();
+  const auto starts = [&](std::uint64_t host) { return said<Start>(host).size(); };
+  EXPECT_EQ(starts(1), 1U);
+  EXPECT_FALSE(messages.back().is_again);
+  pass(1s);
+  EXPECT_EQ(starts(1), 2U);
+  EXPECT_TRUE(messages.back().is_again) << "the first may be lost in its connection";
+  pass(5900ms);
+  EXPECT_EQ(starts(1), 2U);
+  EXPECT_EQ(starts(2), 2U);
+  hear(2, Renew{pair_of(1), {token}, std::vector<Token>{token}}, Nonce(2));
+  pass(1ms);
+  EXPECT_EQ(starts(2), 3U) << "it says that it waits";
+  pass(100ms);
+  EXPECT_EQ(starts(1), 3U);
+}
+
+}  // namespace
+}  // namespace muster::scheduler
