@@ -9,7 +9,6 @@
 #include "agent/front/use_model.h"
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
-#include "scheduler/placement/explain.h"
 #include "scheduler/protocol/host_fault.h"
 
 namespace muster::agent {
@@ -321,36 +320,6 @@ std::size_t size_bytes(const JobSummary& summary) {
   return size;
 }
 
-/// Hosts that the log takes for placeable and this node does not.
-scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& hosts) {
-  scheduler::HostDoubts doubts = hosts.left_out_by_leader;
-  for (const auto& [id, record] : state.hosts()) {
-    const membership::Member* member = hosts.member_of(id);
-    if (record.is_reachable() && is_missing(member)) {
-      doubts[id] = "host " + std::string(membership::name_of(member->state));
-    }
-  }
-  return doubts;
-}
-
-/// What a job waits for; of one whose hosts do not answer, what becomes of it.
-std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
-                        const scheduler::Why& why, const HostViews& hosts) {
-  if (why.is_queued && !hosts.unled.empty()) {
-    return why.reason + "; " + hosts.unled;
-  }
-  const Attempt* newest =
-      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
-  const std::string next = newest == nullptr ? "" : outlook(job, *newest, hosts);
-  if (next.empty()) {
-    return why.text();
-  }
-  if (!hosts.unled.empty()) {
-    return "some of its hosts do not answer; " + hosts.unled;
-  }
-  return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
-}
-
 }  // namespace
 
 StormInfo storm_info(const membership::StormStatus& storm, Instant now) {
@@ -522,63 +491,6 @@ std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hos
   }
   std::reverse(detail.attempts.begin(), detail.attempts.end());
   return detail;
-}
-
-WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
-  const scheduler::State& state = known.state;
-  WhyInfo info;
-  info.job = id;
-  const auto why = scheduler::why(state, known.capacity, id, doubts_of(state, hosts));
-  const scheduler::Job* job = state.job(id);
-  if (!why.has_value() || job == nullptr) {
-    return info;
-  }
-  info.state = scheduler::text_of(why->state);
-  info.headline = headline_of(state, *job, *why, hosts);
-  info.wanted = why->is_queued ? job->spec.request.units() : 0;
-  info.free = why->free_gpus;
-  info.lacking = why->lacking_gpus;
-  info.ahead = why->ahead;
-  info.ahead_count = why->ahead_count;
-  info.awaits_hosts = why->awaits_hosts;
-  if (why->ahead_count == 0 && !why->awaits_hosts && hosts.unled.empty()) {
-    info.would_start = why->smallest_end;
-    info.fits_now = why->largest_now;
-  }
-  for (const HostId host : why->left_out) {
-    info.left_out.push_back(hosts.addresses.name(host));
-  }
-  for (const scheduler::Withheld& withheld : why->withheld) {
-    info.withheld.push_back({withheld.reason, withheld.gpus});
-  }
-  info.has_gpus = why->has_gpus;
-  info.open_hosts = why->open_hosts;
-  for (const scheduler::Filtered& filtered : why->filtered) {
-    info.filters.push_back({filtered.reason, filtered.hosts});
-  }
-  for (const auto& [pack, units] : why->largest) {
-    info.largest.push_back({std::string(scheduler::text_of(pack)), units});
-  }
-  info.would_fit = why->would_fit_with;
-  std::size_t size = 0;
-  for (const scheduler::Holder& holder : why->holders) {
-    if (info.holders.size() >= kHoldersListedMax || size >= kHoldersBytes) {
-      ++info.holders_more;
-      continue;
-    }
-    HolderInfo entry;
-    entry.job = holder.job;
-    const scheduler::Job* held_by = state.job(holder.job);
-    entry.name = held_by == nullptr ? "" : held_by->spec.name;
-    entry.gpus = holder.gpus;
-    entry.cpus = holder.cpus;
-    for (const HostId host : holder.hosts) {
-      entry.hosts.push_back(hosts.addresses.name(host));
-    }
-    size += encode_payload(entry).size();
-    info.holders.push_back(std::move(entry));
-  }
-  return info;
 }
 
 }  // namespace muster::agent

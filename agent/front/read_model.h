@@ -58,10 +58,5 @@ JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after, J
 inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);
 /// Nothing for an unknown or forgotten job.
 std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hosts, JobId job);
-/// Holders in one answer at most, and it ends behind the one that fills it so far.
-inline constexpr std::size_t kHoldersListedMax = 256;
-inline constexpr std::size_t kHoldersBytes = 512 << 10;
-/// Precondition: the job is known.
-WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId job);
 
 }  // namespace muster::agent

@@ -11,6 +11,7 @@
 #include "agent/front/array_model.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
+#include "agent/front/why_model.h"
 #include "agent/node/join.h"
 #include "agent/node/roll_upkeep.h"
 #include "gossip/base/version.h"

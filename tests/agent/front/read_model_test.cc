@@ -12,6 +12,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
+#include "agent/front/why_model.h"
 #include "gossip/base/rng.h"
 #include "gossip/wire/wire.h"
 #include "membership/rings.h"
