@@ -54,6 +54,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
   const JobId job(1);
   switch (verb) {
     case Verb::kSubmit:
+    case Verb::kDryRun:
       return submitting();
     case Verb::kLeave:
       return agent::encode_payload(agent::LeaveArgs{true});

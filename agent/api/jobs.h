@@ -174,6 +174,12 @@ struct WhyLevel {
   std::uint64_t units = 0;
 };
 
+/// What one host would give.
+struct WhyPlace {
+  std::string host;
+  std::uint64_t units = 0;
+};
+
 struct WhyInfo {
   JobId job;
   std::string state;
@@ -197,6 +203,9 @@ struct WhyInfo {
   std::vector<WhyFilter> filters{};      ///< The other hosts, most first.
   std::vector<WhyLevel> largest{};       ///< That would fit now, the closest level first.
   std::vector<std::string> would_fit{};  ///< With what, asked for instead, it fits now.
+  // Of a dry run that would start now.
+  std::vector<WhyPlace> places{};  ///< The first of the hosts it would get, in rank order.
+  std::uint64_t places_more = 0;   ///< Hosts beyond.
 };
 
 }  // namespace muster::agent

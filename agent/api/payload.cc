@@ -283,11 +283,15 @@ void fields(A& a, WhyLevel& v) {
   a(v.level, v.units);
 }
 template <class A>
+void fields(A& a, WhyPlace& v) {
+  a(v.host, v.units);
+}
+template <class A>
 void fields(A& a, WhyInfo& v) {
   a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
     v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
     trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm), v.has_gpus, v.open_hosts,
-    v.filters, v.largest, v.would_fit);
+    v.filters, v.largest, v.would_fit, trailing(v.places), trailing(v.places_more));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {

@@ -41,7 +41,8 @@ enum class Verb : std::uint8_t {
   kHostUses = 25,    ///< HostsQuery -> HostUseList; any voter
   kHostDetail = 26,  ///< HostRef -> HostDetail; any voter
   kUsage = 27,       ///< UsageQuery -> UsageList; any voter
-  // 28 and 29 are kept for reads.
+  kDryRun = 28,      ///< SubmitArgs -> WhyInfo; any voter: as if it were submitted now
+  // 29 is kept for reads.
   kDrain = 30,       ///< DrainArgs -> nothing; leader
   kUndrain = 31,     ///< HostRef -> nothing; leader
   kRemoveHost = 32,  ///< HostRef -> nothing; leader

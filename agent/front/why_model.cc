@@ -42,46 +42,39 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
-}  // namespace
-
-WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
-  const scheduler::State& state = known.state;
+WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
+                const scheduler::Why& why) {
   WhyInfo info;
-  info.job = id;
-  const auto why = scheduler::why(state, known.capacity, id, doubts_of(state, hosts));
-  const scheduler::Job* job = state.job(id);
-  if (!why.has_value() || job == nullptr) {
-    return info;
+  info.job = job.id;
+  info.state = scheduler::text_of(why.state);
+  info.headline = headline_of(state, job, why, hosts);
+  info.wanted = why.is_queued ? job.spec.request.units() : 0;
+  info.free = why.free_gpus;
+  info.lacking = why.lacking_gpus;
+  info.ahead = why.ahead;
+  info.ahead_count = why.ahead_count;
+  info.awaits_hosts = why.awaits_hosts;
+  if (why.ahead_count == 0 && !why.awaits_hosts && hosts.unled.empty()) {
+    info.would_start = why.smallest_end;
+    info.fits_now = why.largest_now;
   }
-  info.state = scheduler::text_of(why->state);
-  info.headline = headline_of(state, *job, *why, hosts);
-  info.wanted = why->is_queued ? job->spec.request.units() : 0;
-  info.free = why->free_gpus;
-  info.lacking = why->lacking_gpus;
-  info.ahead = why->ahead;
-  info.ahead_count = why->ahead_count;
-  info.awaits_hosts = why->awaits_hosts;
-  if (why->ahead_count == 0 && !why->awaits_hosts && hosts.unled.empty()) {
-    info.would_start = why->smallest_end;
-    info.fits_now = why->largest_now;
-  }
-  for (const HostId host : why->left_out) {
+  for (const HostId host : why.left_out) {
     info.left_out.push_back(hosts.addresses.name(host));
   }
-  for (const scheduler::Withheld& withheld : why->withheld) {
+  for (const scheduler::Withheld& withheld : why.withheld) {
     info.withheld.push_back({withheld.reason, withheld.gpus});
   }
-  info.has_gpus = why->has_gpus;
-  info.open_hosts = why->open_hosts;
-  for (const scheduler::Filtered& filtered : why->filtered) {
+  info.has_gpus = why.has_gpus;
+  info.open_hosts = why.open_hosts;
+  for (const scheduler::Filtered& filtered : why.filtered) {
     info.filters.push_back({filtered.reason, filtered.hosts});
   }
-  for (const auto& [pack, units] : why->largest) {
+  for (const auto& [pack, units] : why.largest) {
     info.largest.push_back({std::string(scheduler::text_of(pack)), units});
   }
-  info.would_fit = why->would_fit_with;
+  info.would_fit = why.would_fit_with;
   std::size_t size = 0;
-  for (const scheduler::Holder& holder : why->holders) {
+  for (const scheduler::Holder& holder : why.holders) {
     if (info.holders.size() >= kHoldersListedMax || size >= kHoldersBytes) {
       ++info.holders_more;
       continue;
@@ -97,6 +90,51 @@ WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
     }
     size += encode_payload(entry).size();
     info.holders.push_back(std::move(entry));
+  }
+  return info;
+}
+
+}  // namespace
+
+WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
+  const scheduler::State& state = known.state;
+  const auto why = scheduler::why(state, known.capacity, id, doubts_of(state, hosts));
+  const scheduler::Job* job = state.job(id);
+  if (!why.has_value() || job == nullptr) {
+    WhyInfo unknown;
+    unknown.job = id;
+    return unknown;
+  }
+  return info_of(state, hosts, *job, *why);
+}
+
+WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
+                     const scheduler::JobSpec& spec) {
+  const scheduler::State& state = known.state;
+  scheduler::Job job;
+  job.id = scheduler::kDryRun;
+  job.spec = spec;
+  job.priority = spec.priority;
+  job.reason = "not submitted";
+  const scheduler::HostDoubts doubts = doubts_of(state, hosts);
+  const scheduler::Why why = scheduler::why_queued(state, known.capacity, job, doubts);
+  WhyInfo info = info_of(state, hosts, job, why);
+  info.job = JobId();
+  if (!why.fits_now || why.ahead_count != 0 || why.awaits_hosts || !hosts.unled.empty()) {
+    return info;
+  }
+  for (const auto& [host, reason] : doubts) {
+    job.left_out.push_back({host, Duration::max()});  // The leader places nothing there, either.
+  }
+  const auto placement = known.capacity.place(state, job);
+  for (const scheduler::Member& member :
+       placement.has_value() ? placement->members : std::vector<scheduler::Member>()) {
+    if (info.places.size() == kPlacesListedMax) {
+      ++info.places_more;
+      continue;
+    }
+    const std::size_t units = why.has_gpus ? member.gpus.size() : member.rank_count();
+    info.places.push_back({hosts.addresses.name(member.host), units});
   }
   return info;
 }

@@ -15,6 +15,8 @@
 #include "agent/node/join.h"
 #include "agent/node/roll_upkeep.h"
 #include "gossip/base/version.h"
+#include "scheduler/placement/impossible.h"
+#include "scheduler/state/submission.h"
 
 namespace muster::agent {
 namespace {
@@ -292,6 +294,25 @@ Response about_array(const Known& known, const JobsKnown& jobs, const HostViews&
   return good(known, encode_payload(why));
 }
 
+/// What stands against a submit stands against this in the same words.
+Response about_dry_run(const Known& known, const JobsKnown& jobs, const HostViews& hosts,
+                       const Request& request) {
+  const auto asked = decode_payload<SubmitArgs>(request.arguments);
+  if (!asked.has_value()) {
+    return bad(known, ResponseStatus::kUsage, "the request is not understood");
+  }
+  if (const Status valid = scheduler::validate(asked->spec); !valid) {
+    return bad(known, ResponseStatus::kUsage, valid.error().text);
+  }
+  std::string why_not = scheduler::why_impossible(jobs.state, jobs.capacity, asked->spec);
+  if (!why_not.empty()) {
+    return bad(known, ResponseStatus::kImpossible, std::move(why_not));
+  }
+  WhyInfo why = dry_run_info(jobs, hosts, asked->spec);
+  why.storm = storm_info(known.membership.storm(), known.now);
+  return good(known, encode_payload(why));
+}
+
 }  // namespace
 
 Response answer_from_state(const Known& known, const Request& request, const std::string& unled) {
@@ -323,6 +344,9 @@ Response answer_from_state(const Known& known, const Request& request, const std
     return good(
         known, encode_payload(query.has_value() ? jobs_page(jobs, hosts, query->after, query->array)
                                                 : newest_jobs(jobs, hosts)));
+  }
+  if (request.verb == Verb::kDryRun) {
+    return about_dry_run(known, jobs, hosts, request);
   }
   const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
   const scheduler::TaskArray* array = state.array(array_of(job));

@@ -43,6 +43,11 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
   reach.outbox.reply(asker.route, std::move(bytes));
 }
 
+/// Who places is asked first: only it knows what it bars.
+bool asks_placement(Verb verb) {
+  return verb == Verb::kWhy || verb == Verb::kDryRun;
+}
+
 /// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
 void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
   const Known& known = reach.known;
@@ -248,13 +253,14 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kJobs:
     case Verb::kShow:
     case Verb::kWhy:
+    case Verb::kDryRun:
     case Verb::kHostUses:
     case Verb::kHostDetail:
     case Verb::kUsage:
     case Verb::kTickets:
       if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(reach, {question.asker, request}, question.may_forward);
-      } else if (request.verb != Verb::kWhy || !question.may_forward ||
+      } else if (!asks_placement(request.verb) || !question.may_forward ||
                  !pass_to_leader(reach, question)) {
         ask_voter(reach, question);
       }
@@ -484,7 +490,7 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
   asker.trailing = message.envelope().trailing;
   asker.trailing_count = message.envelope().trailing_count;
   const auto response = decode_response(message.body());
-  const bool is_mine = open->is_repeated || open->request.verb == Verb::kWhy;
+  const bool is_mine = open->is_repeated || asks_placement(open->request.verb);
   if (response.has_value() && response->status == ResponseStatus::kNoQuorum && is_mine) {
     refuse(reach, *open, response->text);
     return;

@@ -223,6 +223,10 @@ Json view(const agent::WhyFilter& filter) {
   return {{"reason", filter.reason}, {"hosts", filter.hosts}};
 }
 
+Json view(const agent::WhyPlace& place) {
+  return {{"host", place.host}, {"units", place.units}};
+}
+
 Json view(const agent::WhyLevel& level) {
   return {{"level", level.level}, {"units", level.units}};
 }
@@ -261,6 +265,31 @@ Json view(const agent::AttemptInfo& attempt) {
           {"cause", attempt.cause},
           {"members", views(attempt.members)},
           {"members_left_out", attempt.members_left_out}};
+}
+
+/// Of a job that waits, and of one that is not submitted.
+Json fields_of(const agent::WhyInfo& why, Json job) {
+  return {{"job", std::move(job)},
+          {"state", why.state},
+          {"headline", why.headline},
+          {"wanted", why.wanted},
+          {"free", why.free},
+          {"lacking", why.lacking},
+          {"ahead", views(why.ahead)},
+          {"holders", views(why.holders)},
+          {"would_start", views(why.would_start)},
+          {"fits_now", why.fits_now},
+          {"ahead_count", why.ahead_count},
+          {"left_out", why.left_out},
+          {"withheld", views(why.withheld)},
+          {"awaits_hosts", why.awaits_hosts},
+          {"holders_more", why.holders_more},
+          {"has_gpus", why.has_gpus},
+          {"open_hosts", why.open_hosts},
+          {"filters", views(why.filters)},
+          {"largest", views(why.largest)},
+          {"would_fit_with", why.would_fit},
+          {"storm", view(why.storm)}};
 }
 
 }  // namespace
@@ -355,28 +384,14 @@ std::string to_json(const agent::JobDetail& detail, const agent::Response& answe
 }
 
 std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
-  return dump_answer({{"job", view(why.job)},
-                      {"state", why.state},
-                      {"headline", why.headline},
-                      {"wanted", why.wanted},
-                      {"free", why.free},
-                      {"lacking", why.lacking},
-                      {"ahead", views(why.ahead)},
-                      {"holders", views(why.holders)},
-                      {"would_start", views(why.would_start)},
-                      {"fits_now", why.fits_now},
-                      {"ahead_count", why.ahead_count},
-                      {"left_out", why.left_out},
-                      {"withheld", views(why.withheld)},
-                      {"awaits_hosts", why.awaits_hosts},
-                      {"holders_more", why.holders_more},
-                      {"has_gpus", why.has_gpus},
-                      {"open_hosts", why.open_hosts},
-                      {"filters", views(why.filters)},
-                      {"largest", views(why.largest)},
-                      {"would_fit_with", why.would_fit},
-                      {"storm", view(why.storm)}},
-                     answer);
+  return dump_answer(fields_of(why, view(why.job)), answer);
+}
+
+std::string dry_run_json(const agent::WhyInfo& why, const agent::Response& answer) {
+  Json fields = fields_of(why, nullptr);
+  fields["places"] = views(why.places);
+  fields["places_more"] = why.places_more;
+  return dump_answer(std::move(fields), answer);
 }
 
 std::string to_json(const agent::EventInfo& event) {

@@ -34,6 +34,8 @@ std::string to_json(const agent::EventsPage& page, const agent::Response& answer
 std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer);
 std::string to_json(const agent::JobDetail& detail, const agent::Response& answer);
 std::string to_json(const agent::WhyInfo& why, const agent::Response& answer);
+/// The same of a job that is not submitted: no number, and the hosts it would get.
+std::string dry_run_json(const agent::WhyInfo& why, const agent::Response& answer);
 std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer);
 
 /// One line of `events --follow`.

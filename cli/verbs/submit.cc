@@ -13,6 +13,7 @@
 #include "cli/verbs/job_wait.h"
 #include "cli/verbs/submit_options.h"
 #include "cli/verbs/verb.h"
+#include "cli/verbs/why_text.h"
 
 namespace muster::cli {
 namespace {
@@ -30,6 +31,8 @@ class Submit final : public Verb {
   void describe(Options& options) override {
     options_.describe(options);
     options.flag("--wait", wait_, "Wait for the end of the job and exit with its exit code");
+    options.flag("--dry-run", is_dry_run_,
+                 "Submit nothing: tell which hosts it would get now, or what it would wait for");
     common_.describe(options);
     options.example("muster submit --gpus 16 --gpu-type H100 --name llama -- python train.py");
   }
@@ -45,6 +48,9 @@ class Submit final : public Verb {
     if (const auto names = options_.overruled(); !names.empty()) {
       session.note(join(names) + (names.size() == 1 ? " is" : " are") +
                    " set for each rank by Muster: what was given is not used");
+    }
+    if (is_dry_run_) {
+      return tell_dry_run(session, *submit);
     }
     const Reply reply = send(session, *submit);
     if (!reply.is_ok()) {
@@ -68,6 +74,24 @@ class Submit final : public Verb {
   }
 
  private:
+  int tell_dry_run(Session& session, const agent::SubmitArgs& submit) const {
+    if (wait_) {
+      return session.fail(ResponseStatus::kUsage,
+                          "--dry-run submits nothing, so --wait has nothing to wait for");
+    }
+    const auto why =
+        session.read<agent::WhyInfo>(agent::Verb::kDryRun, agent::encode_payload(submit));
+    if (!why.has_value()) {
+      return session.failed();
+    }
+    if (session.common().is_json) {
+      session.out() << dry_run_json(*why, session.last()) << "\n";
+    } else {
+      session.out() << why_text(*why, "dry run: " + why->headline);
+    }
+    return 0;
+  }
+
   /// Tries until there is an answer, or until --timeout has passed since the first try: under one
   /// key, at one node after the other.
   Reply send(Session& session, const agent::SubmitArgs& submit) const {
@@ -127,6 +151,7 @@ class Submit final : public Verb {
   std::vector<std::string> args_;
   SubmitOptions options_;
   bool wait_ = false;
+  bool is_dry_run_ = false;
 };
 
 }  // namespace

@@ -68,6 +68,19 @@ std::string hosts_text(const agent::WhyInfo& why) {
   return text + (levels.empty() ? "" : "largest  " + join(levels) + "\n");
 }
 
+std::string places_text(const agent::WhyInfo& why) {
+  std::vector<std::string> hosts;
+  for (const agent::WhyPlace& place : why.places) {
+    hosts.push_back(place.host + " (" + std::to_string(place.units) + ")");
+  }
+  return hosts.empty()
+             ? ""
+             : "places   " + join(hosts) +
+                   (why.places_more == 0 ? ""
+                                         : " and " + std::to_string(why.places_more) + " more") +
+                   "\n";
+}
+
 std::string change_text(const agent::WhyInfo& why) {
   // An older node gives no count, and one that waits for hosts starts nothing.
   const std::uint64_t ahead = std::max<std::uint64_t>(why.ahead_count, why.ahead.size());
@@ -109,7 +122,7 @@ std::string holders_text(const agent::WhyInfo& why) {
 std::string why_text(const agent::WhyInfo& why, const std::string& headline) {
   const std::string text = printable_lines(headline) + need_text(why) +
                            printable_lines(hosts_text(why)) + printable_lines(withheld_text(why)) +
-                           change_text(why);
+                           printable_lines(places_text(why)) + change_text(why);
   return storm_banner(why.storm) + fitted(text, kTextColumn) + holders_text(why);
 }
 

@@ -247,8 +247,9 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
 }
 
 void list_ahead(const State& state, Capacity& capacity, const Job& job, Why& answer) {
+  const QueueKey own{job.priority, job.id};
   for (const QueueKey& key : state.queue()) {
-    if (key.job == job.id) {
+    if (!(key < own)) {
       break;
     }
     if (!capacity.could_hold(*state.job(key.job))) {
@@ -295,25 +296,32 @@ std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const H
   if (job == nullptr) {
     return std::nullopt;
   }
+  if (job->state == JobState::kQueued) {
+    return why_queued(state, capacity, *job, doubts);
+  }
   Why answer;
   answer.job = id;
   answer.state = job->state;
   answer.reason = job->reason;
-  answer.is_queued = job->state == JobState::kQueued;
-  if (!answer.is_queued) {
-    return answer;
-  }
-  const std::uint32_t units = job->spec.request.units();
-  answer.barred_gpus = barred_gpus(state, *job);
+  return answer;
+}
+
+Why why_queued(const State& state, Capacity& capacity, const Job& job, const HostDoubts& doubts) {
+  Why answer;
+  answer.job = job.id;
+  answer.reason = job.reason;
+  answer.is_queued = true;
+  const std::uint32_t units = job.spec.request.units();
+  answer.barred_gpus = barred_gpus(state, job);
   answer.is_impossible =
-      !state.hosts().empty() && units > capacity.ever_for(relaxed_shape_of(job->spec));
-  answer.has_gpus = job->spec.request.gpus != 0;
+      !state.hosts().empty() && units > capacity.ever_for(relaxed_shape_of(job.spec));
+  answer.has_gpus = job.spec.request.gpus != 0;
   answer.gpus = units;
   answer.lacking_gpus = units;
-  answer.live_gpus = capacity.live_for(*job);
-  answer.is_aside = !answer.is_impossible && !capacity.could_hold(*job);
-  list_ahead(state, capacity, *job, answer);
-  for (const LeftOut& left_out : job->left_out) {
+  answer.live_gpus = capacity.live_for(job);
+  answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
+  list_ahead(state, capacity, job, answer);
+  for (const LeftOut& left_out : job.left_out) {
     answer.left_out.push_back(left_out.host);
   }
   answer.awaits_hosts = state.awaits_hosts();
@@ -321,23 +329,23 @@ std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const H
   for (const auto& [host, reason] : doubts) {
     without.push_back(host);
   }
-  const HostChoice choice = capacity.choice(*job, without);
-  const Usable usable(state, capacity, *job, choice);
-  tell_change(state, capacity, *job, usable, without, answer);
+  const HostChoice choice = capacity.choice(job, without);
+  const Usable usable(state, capacity, job, choice);
+  tell_change(state, capacity, job, usable, without, answer);
   answer.fits_now = answer.largest_now >= units;
   answer.lacking_gpus = answer.fits_now ? 0 : units - answer.free_gpus;
   answer.holders = holders_of(state, usable, answer.gpu_type);
   if (answer.has_gpus) {
     answer.withheld = withheld_gpus(state, doubts, answer.gpu_type);
   }
-  count_hosts(state, capacity, *job, usable, doubts, answer);
-  Shape shape = shape_of(*job);
+  count_hosts(state, capacity, job, usable, doubts, answer);
+  Shape shape = shape_of(job);
   for (const Pack pack : {Pack::kIsland, Pack::kHost, Pack::kRack, Pack::kSpine, Pack::kAny}) {
     shape.pack = pack;
     answer.largest.emplace_back(pack, capacity.free_for(shape, choice));
   }
   if (!answer.fits_now && !answer.is_impossible) {
-    answer.would_fit_with = would_fit_with(capacity, *job, without);
+    answer.would_fit_with = would_fit_with(capacity, job, without);
   }
   return answer;
 }

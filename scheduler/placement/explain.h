@@ -83,9 +83,15 @@ struct Why {
 
 inline constexpr std::size_t kWhyAheadMax = 16;
 
+/// The number of a job that is not submitted: it stands behind all of its priority.
+inline constexpr JobId kDryRun{kFirstTask.value() - 1};
+
 /// Nothing when the job is unknown.
 /// `capacity` is of that state.
 std::optional<Why> why(const State& state, Capacity& capacity, JobId job,
                        const HostDoubts& doubts = {});
+/// The same of a job that is queued, or would be: then it has the number kDryRun.
+Why why_queued(const State& state, Capacity& capacity, const Job& job,
+               const HostDoubts& doubts = {});
 
 }  // namespace muster::scheduler

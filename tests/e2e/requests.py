@@ -185,6 +185,43 @@ def labels_types_and_lists_choose_hosts(lab):
             raise Failure(f"{' '.join(arguments)} ran on {found}")
 
 
+def a_dry_run_tells_and_submits_nothing(lab):
+    """Which hosts it would get; that others are ahead; what is missing; what can never be."""
+    before = len(lab["a"].ask("jobs", "--all")["jobs"])
+
+    def dry(agent, *arguments):
+        code, out, err = agent.cli("submit", "--dry-run", "--json", *arguments, "--", "true")
+        if code != 0:
+            raise Failure(f"dry run of {' '.join(arguments)} exited {code}: {err}")
+        return json.loads(out)
+
+    told = dry(lab["e"], "--gpus", "12", "--gpu-type", "H100", "--pack", "rack")
+    places = {place["host"]: place["units"] for place in told["places"]}
+    if told["job"] is not None or sorted(places.values()) != [4, 8] or set(places) != {"a", "b"}:
+        raise Failure(f"a gang of 12 in one rack would get {told}")
+    code, out, _ = lab["b"].cli("submit", "--dry-run", "--gpus", "8", "--host", "c", "--", "true")
+    if code != 0 or "dry run: not submitted; it fits and starts now" not in out \
+            or "places   c (8)" not in out:
+        raise Failure(f"it would get host c: {out}")
+    holder = submit(lab["a"], "--gpus", "8", "--host", "c", "--", "sleep", "1000")
+    wait_state(lab["a"], holder, "running")
+    told = dry(lab["b"], "--gpus", "24", "--gpu-type", "H100")
+    if told["places"] or told["lacking"] != 8 or told["would_start"] != [int(holder)]:
+        raise Failure(f"8 of 24 are held: {told}")
+    waiting = submit(lab["a"], "--gpus", "24", "--gpu-type", "H100", "--", "true")
+    told = dry(lab["c"], "--gpus", "1", "--gpu-type", "H100")
+    if told["ahead"] != [int(waiting)] or told["places"]:
+        raise Failure(f"job {waiting} is ahead of it: {told}")
+    told = dry(lab["c"], "--gpus", "1", "--gpu-type", "H100", "--priority", "1")
+    if told["ahead"] or len(told["places"]) != 1:
+        raise Failure(f"with a higher priority it would be first: {told}")
+    cancel(lab["a"], waiting, holder)
+    refused(lab["d"], "--dry-run", "--gpus", "1x16", code=3, text="the largest has 8 for it")
+    refused(lab["d"], "--dry-run", "--wait", "--gpus", "1", code=2, text="submits nothing")
+    if len(lab["a"].ask("jobs", "--all")["jobs"]) != before + 2:
+        raise Failure("a dry run left a job")
+
+
 def what_cannot_be_is_refused_at_once(lab):
     """Exit 3, and what could be is named."""
     for arguments, text in ((("--gpu-type", "b200"), "there are: A100, H100"),
@@ -201,7 +238,8 @@ def main():
     cases = [hosts_show_what_they_are, a_gang_stays_in_its_rack, an_island_is_kept_whole,
              ranks_without_gpus_run, one_launcher_a_host_sees_all_its_gpus,
              labels_types_and_lists_choose_hosts, cpus_can_be_what_is_missing,
-             a_pack_that_waits_is_relaxed_and_says_so, what_cannot_be_is_refused_at_once]
+             a_pack_that_waits_is_relaxed_and_says_so, a_dry_run_tells_and_submits_nothing,
+             what_cannot_be_is_refused_at_once]
     broken = 0
     with Lab("abcde", base_port=BASE_PORT) as lab:
         for name, flags in FLAGS.items():

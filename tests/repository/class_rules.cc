@@ -23,7 +23,7 @@ constexpr std::string_view kNotSplit = "outgrew one noun before there was this r
 constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 17, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 25, 0, kRecord},
-    {"agent/api/jobs.h", "WhyInfo", 21, 0, kRecord},
+    {"agent/api/jobs.h", "WhyInfo", 23, 0, kRecord},
     {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 25, kNotSplit},
     {"cli/kit/world.h", "World", 16, 0, "every door of the process, and nothing else"},
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},

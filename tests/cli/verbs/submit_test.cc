@@ -29,6 +29,33 @@ agent::SubmitArgs submitted(const FakeWorld& world, std::size_t index = 0) {
   return arguments.value_or(agent::SubmitArgs{});
 }
 
+TEST(Submit, ADryRunTellsWhereAndSubmitsNothing) {
+  agent::WhyInfo why;
+  why.state = "queued";
+  why.headline = "not submitted; it fits and starts now";
+  why.wanted = 12;
+  why.free = 24;
+  why.places = {{"a", 8}, {"b", 4}};
+  why.places_more = 2;
+  FakeWorld world;
+  world.answers(answer_with(why));
+  EXPECT_EQ(world.output_of({"submit", "--dry-run", "--gpus", "12", "--", "train"}),
+            R"(dry run: not submitted; it fits and starts now
+gpus     12 wanted, 24 free, 0 lacking
+places   a (8), b (4) and 2 more
+)");
+  ASSERT_EQ(world.requests().size(), 1U);
+  EXPECT_EQ(world.requests()[0].verb, agent::Verb::kDryRun);
+  EXPECT_EQ(submitted(world).spec.request.gpus, 12U);
+  FakeWorld other;
+  other.answers(answer_with(why));
+  const std::string json =
+      other.output_of({"submit", "--dry-run", "--json", "--gpus", "12", "--", "train"});
+  EXPECT_TRUE(json.starts_with(R"({"job":null,"state":"queued",)")) << json;
+  const std::string places = R"("places":[{"host":"a","units":8},{"host":"b","units":4}],)";
+  EXPECT_NE(json.find(places + R"("places_more":2)"), std::string::npos) << json;
+}
+
 TEST(Submit, SendsWhatWasAskedFor) {
   FakeWorld world;
   world.answers(accepted());
