@@ -182,7 +182,7 @@ class Replay {
     std::vector<std::string> types = shape.types;
     std::sort(types.begin(), types.end());
     const std::uint32_t gpus = shape.share == 0 ? 0 : shape.units;
-    popularity_.note(PopularRequest{gpus, shape.share, shape.cpus, types}, 1, 1);
+    popularity_.note(PopularRequest{gpus, shape.share, shape.cpus, types});
   }
 
   void take(std::size_t which, const Shape& shape, std::uint32_t units) {

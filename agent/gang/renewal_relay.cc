@@ -70,6 +70,8 @@ void RenewalRelay::bring(Instant now) {
 void RenewalRelay::bring_again(Instant now) {
   again_at_ = kNever;
   std::vector<scheduler::RelayedRenew> renewals;
+  // This process may have stood still, and their hosts be gone since.
+  std::erase_if(brought_, [&](const auto& each) { return now - each.second.at >= kBroughtMax; });
   for (auto& [host, brought] : brought_) {
     if (brought.is_again) {
       continue;

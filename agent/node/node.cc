@@ -474,11 +474,15 @@ bool Node::drain_seat(Instant now) {
 
 /// What a leader says to an agent or a relay goes back on the connection that it spoke on.
 void Node::send_from_seat(Instant now, const scheduler::SeatSend& message) {
-  const bool is_for_relay = message.type == gossip::MessageType::kRelayedAcks;
-  const bool is_answer = is_for_relay || scheduler::is_for_agent(message.type);
-  const gossip::Route route =
-      is_answer ? contact_.route_to(now, message.to, message.is_again) : gossip::Route();
-  const std::string body = is_for_relay ? proven_acks(options_, message.body) : message.body;
+  std::string proven;
+  std::string_view body = message.body;
+  if (message.type == gossip::MessageType::kRelayedAcks) {
+    proven = proven_acks(options_, message.body);
+    body = proven;
+  }
+  const gossip::Route route = scheduler::is_for_agent(message.type)
+                                  ? contact_.route_to(now, message.to, message.is_again)
+                                  : gossip::Route();
   if (route.value() != 0) {
     outbox_.reply(route, gossip::encode(envelope(message.type, message.nonce), body));
   } else {
@@ -525,6 +529,9 @@ bool Node::drain_gang_agent(Instant now) {
 bool Node::drain_contact(Instant now) {
   membership::Reach::Output reach = contact_.reach().take_output();
   outbox_.drop_links(reach.drop_links, hosts_.addresses());
+  for (const HostId host : reach.drop_links) {
+    contact_.forget_route(host);
+  }
   for (const auto& [host, nonce] : reach.asks) {
     send(host, gossip::MessageType::kProbe, nonce, membership::encode(membership::Probe{}));
   }
@@ -571,7 +578,7 @@ gossip::Envelope Node::envelope(gossip::MessageType type, Nonce nonce) const {
   return envelope;
 }
 
-void Node::send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body) {
+void Node::send(HostId to, gossip::MessageType type, Nonce nonce, std::string_view body) {
   outbox_.send(to, hosts_.addresses(), envelope(type, nonce), body);
 }
 

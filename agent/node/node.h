@@ -93,7 +93,7 @@ class Node {
 
   ClientReach reach(Instant now);
   gossip::Envelope envelope(gossip::MessageType type, Nonce nonce) const;
-  void send(HostId to, gossip::MessageType type, Nonce nonce, const std::string& body);
+  void send(HostId to, gossip::MessageType type, Nonce nonce, std::string_view body);
 
   // The machines among them draw their randomness off the Node's in this order: another order is
   // another run of every seed.

@@ -394,7 +394,7 @@ bool Capacity::is_right(const State& state) const {
       return false;
     }
   }
-  return seats_.size() == state.hosts().size();
+  return seats_.size() == state.hosts().size() && usual_ == state.usual();
 }
 
 bool Capacity::is_right(const State& state, std::uint64_t which) const {

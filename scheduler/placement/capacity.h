@@ -51,7 +51,10 @@ class Capacity {
   void on_changed(const State& state, const HostId& host);
   /// Its record is what it was.
   void on_held(const State& state, const HostId& host);
-  void on_usual(const State& state) { free_.set_usual(state.usual()); }
+  void on_usual(const State& state) {
+    usual_ = state.usual();
+    free_.set_usual(usual_);
+  }
 
   /// Hosts on which something became free since this was called last; nothing = too many to tell,
   /// or something else of hosts changed than what is free: all is to be tried again.
@@ -127,6 +130,7 @@ class Capacity {
   HostNames names_;
   AskedShares asked_;
   std::vector<HostSeat> seats_;  ///< By number.
+  Usual usual_;  ///< By which `free_` packs.
   std::set<HostId> barred_;
   std::vector<HostNumber> gained_;
   std::uint64_t tried_ = 0;

@@ -46,7 +46,7 @@ const HostSpace* CapacityIndex::space(HostNumber host) const {
 }
 
 void CapacityIndex::set_usual(const Usual& usual) {
-  usual_ = usual.requests.empty() ? nullptr : std::make_unique<FillPotential>(usual);
+  usual_ = FillPotential::is_of_gpus(usual) ? std::make_unique<FillPotential>(usual) : nullptr;
   for (auto& [shape, ranked] : ranks_) {
     ranked.rank->rank_by(usual_.get());
   }

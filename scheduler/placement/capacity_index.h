@@ -58,8 +58,8 @@ class CapacityIndex {
   void hide(HostNumber host);
   bool is_hidden(HostNumber host) const;
   const HostSpace* space(HostNumber host) const;
-  /// What is packed by from here on; nothing of it: by fit_of() alone. In O(requests), and for each
-  /// shape O(classes) when it is asked for next.
+  /// What is packed by from here on; nothing of it with GPUs: by fit_of() alone. In O(requests and
+  /// shapes), and for each shape O(classes) when it is asked for next.
   void set_usual(const Usual& usual);
   const HostKind& kind_of(KindNumber number) const { return kinds_.at(number); }
 

@@ -63,7 +63,8 @@ bool fits(const FillHost& host, const FillRequest& request) {
 }
 
 FillHost placed(FillHost host, const FillRequest& request) {
-  host.cpus -= static_cast<std::uint32_t>(request.cpus_on(host));
+  host.cpus -=
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(host.cpus, request.cpus_on(host)));
   if (request.gpus == 0) {
     return host;
   }
@@ -96,13 +97,22 @@ std::uint64_t FillHost::index_hash() const {
   return hash;
 }
 
-/// What came most, until nearly all that came is among it.
+bool FillPotential::is_of_gpus(const Usual& usual) {
+  return std::any_of(usual.requests.begin(), usual.requests.end(),
+                     [](const auto& each) { return each.first.gpus != 0; });
+}
+
+/// What wanted GPUs most, until nearly all that did is among it.
 FillPotential::FillPotential(const Usual& usual) {
   for (const auto& [type, gpus] : usual.gpus) {
     types_.push_back(type);
   }
   std::uint64_t all = 0;
   for (const auto& [request, count] : usual.requests) {
+    if (request.gpus == 0) {
+      without_gpus_ += count;
+      continue;
+    }
     FillRequest of_host{request.gpus, request.share, request.cpus};
     if (!request.types.empty()) {
       of_host.types = 0;
@@ -114,6 +124,7 @@ FillPotential::FillPotential(const Usual& usual) {
     usual_.emplace_back(of_host, count);
     all += count;
   }
+  CHECK(all != 0);
   std::stable_sort(usual_.begin(), usual_.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::size_t kept = 0;
@@ -121,7 +132,9 @@ FillPotential::FillPotential(const Usual& usual) {
     usual_count_ += usual_[kept++].second;
   }
   usual_.resize(kept);
-  CHECK(usual_count_ != 0);
+  // However many they are, they must not hide what takes GPUs.
+  without_gpus_ = std::min(without_gpus_, usual_count_);
+  usual_count_ += without_gpus_;
   draw_sequences();
   find_scarce(usual);
 }
@@ -130,15 +143,13 @@ void FillPotential::draw_sequences() {
   std::vector<std::pair<FillRequest, std::uint64_t>> of_gpus;  // With the count up to it.
   std::uint64_t count = 0;
   for (const auto& [request, its] : usual_) {
-    if (request.gpus != 0) {
-      count += its;
-      of_gpus.emplace_back(request, count);
-    }
+    count += its;
+    of_gpus.emplace_back(request, count);
   }
   sequences_.assign(kSequences, {});
   Rng rng(kSeed);
   for (std::vector<FillRequest>& sequence : sequences_) {
-    for (std::size_t i = 0; i < kSequenceLength && count != 0; ++i) {
+    for (std::size_t i = 0; i < kSequenceLength; ++i) {
       const std::uint64_t draw = rng.below(count);
       sequence.push_back(std::upper_bound(of_gpus.begin(), of_gpus.end(), draw,
                                           [](std::uint64_t value, const auto& each) {
@@ -162,7 +173,7 @@ void FillPotential::find_scarce(const Usual& usual) {
   }
   scarcity_.assign(gpus.size() + 1, 0);
   for (const auto& [request, count] : usual_) {
-    if (request.gpus == 0 || request.types == ~std::uint64_t{0}) {
+    if (request.types == ~std::uint64_t{0}) {
       continue;
     }
     std::uint64_t allowed = 0;
@@ -189,7 +200,7 @@ std::uint32_t FillPotential::type_of(const std::string& folded) const {
 FillHost FillPotential::host_of(const HostKind& kind, const HostSpace& space) const {
   FillHost host;
   host.type = type_of(kind.gpu_type);
-  host.cpus = space.cpus;
+  host.cpus = space.cpus / kOneCpu * kOneCpu;
   host.cpus_a_gpu = kind.cpus_a_gpu;
   const std::size_t whole = std::min<std::size_t>(space.free_gpus(), kSharedGpusMax);
   std::fill_n(host.gpus.begin(), whole, static_cast<std::uint16_t>(kWholeGpu));
@@ -218,11 +229,11 @@ std::int64_t FillPotential::left_idle(const FillHost& host) const {
 }
 
 std::int64_t FillPotential::fragmented(const FillHost& host) const {
-  std::int64_t sum = 0;
   const std::int64_t idle = host.idle();
+  std::int64_t sum = static_cast<std::int64_t>(without_gpus_) * idle;
   for (const auto& [request, count] : usual_) {
     std::int64_t lost = 0;
-    if (request.gpus == 0 || !fits(host, request)) {
+    if (!fits(host, request)) {
       lost = idle;
     } else {
       for (const std::uint16_t gpu : host.gpus) {
@@ -261,7 +272,8 @@ std::uint32_t FillPotential::score(const Shape& shape, const HostKind& kind, con
   FillHost host = host_of(kind, space);
   if (shape.share == 0) {
     FillHost less = host;
-    less.cpus -= static_cast<std::uint32_t>(std::uint64_t{cpus_of_unit(shape, kind)} * units);
+    less.cpus -= static_cast<std::uint32_t>(
+        std::min(std::uint64_t{less.cpus}, std::uint64_t{cpus_of_unit(shape, kind)} * units));
     return score_of(potential(host) - potential(less));
   }
   return score(

@@ -22,7 +22,7 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::uint32_t kScoreBest = 100;
+inline constexpr std::uint32_t kScoreBest = 99;
 /// Potentials that are remembered; of more, all are forgotten, and worked out anew when they are
 /// wanted again, in some ten microseconds each.
 inline constexpr std::size_t kPotentialsKept = 32'768;
@@ -49,15 +49,19 @@ struct FillRequest {
 };
 
 bool fits(const FillHost& host, const FillRequest& request);
-/// Precondition: it fits. A share goes to the GPU that is left with least.
+/// Precondition: it fits, but for CPUs, of which it leaves none then. A share goes to the GPU that
+/// is left with least.
 FillHost placed(FillHost host, const FillRequest& request);
 
 class FillPotential {
  public:
-  /// Precondition: something is usual.
+  /// Precondition: is_of_gpus(usual).
   explicit FillPotential(const Usual& usual);
+  /// Some of what is usual wants GPUs.
+  static bool is_of_gpus(const Usual& usual);
 
   std::uint32_t type_of(const std::string& folded) const;
+  /// With its CPUs rounded down to whole ones: hosts that differ by less are one to this rule.
   FillHost host_of(const HostKind& kind, const HostSpace& space) const;
   /// 0 to kScoreBest, more is better. Precondition: so many units of the shape fit.
   std::uint32_t score(const Shape& shape, const HostKind& kind, const HostSpace& space,
@@ -73,8 +77,9 @@ class FillPotential {
   std::int64_t fragmented(const FillHost& host) const;
 
   std::vector<std::string> types_;  ///< Sorted; the number of one that is not here is their count.
-  std::vector<std::pair<FillRequest, std::uint64_t>> usual_;  ///< Most first.
-  std::uint64_t usual_count_ = 0;
+  std::vector<std::pair<FillRequest, std::uint64_t>> usual_;  ///< Of GPUs, most first.
+  std::uint64_t without_gpus_ = 0;                            ///< Requests; at most as many.
+  std::uint64_t usual_count_ = 0;                             ///< Of both.
   std::vector<std::vector<FillRequest>> sequences_;
   std::vector<std::int64_t> scarcity_;  ///< By type, millionths.
   HashIndex<std::pair<FillHost, std::int64_t>> known_;

@@ -1,9 +1,9 @@
 #pragma once
 // The classes of hosts that one shape can use, in the order in which it would: by GPU type, by how
 // many units a host of the class holds, by FillPotential::score() once something is usual, and by
-// fit_of(). It follows the births of classes when it
-// is asked, and drops the dead as it meets them; so a change of a host costs the shapes nothing
-// until they are placed. Owned by CapacityIndex; pure.
+// fit_of(). It follows the births of classes when it is asked, and drops the dead as it meets them;
+// so a change of a host costs the shapes nothing until they are placed. Owned by CapacityIndex;
+// pure.
 //
 // Invariant: after catch_up() each class with hosts that holds a unit is in exactly one level.
 

@@ -34,7 +34,7 @@ class State;
 
 /// Raised when State::encode(), State::last_outcome(), the points or what applying an entry does to
 /// a state changes: members of different forms are not compared.
-inline constexpr std::uint64_t kStateHashForm = 4;
+inline constexpr std::uint64_t kStateHashForm = 5;
 /// Between two snapshots. More: a difference is seen sooner; each point is a comparison.
 inline constexpr std::uint64_t kHashPoints = 20;
 inline constexpr std::size_t kDeepBytesMax = 256 << 10;

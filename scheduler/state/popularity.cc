@@ -14,6 +14,10 @@ constexpr std::uint32_t kWhole = 1000;  ///< Thousandths of a GPU.
 }  // namespace
 
 void Popularity::note(const Request& request, std::uint32_t jobs) {
+  ++arrived_;
+  if (request.gpu_types.size() > kPopularNamedMax) {
+    return;
+  }
   PopularRequest each;
   for (const std::string& type : request.gpu_types) {
     each.types.push_back(folded(type));
@@ -21,17 +25,20 @@ void Popularity::note(const Request& request, std::uint32_t jobs) {
   std::sort(each.types.begin(), each.types.end());
   each.cpus = request.cpus;
   each.share = request.gpus == 0 ? 0 : kWhole;
-  jobs = std::min(jobs, kPopularTasksMax);
   const std::uint32_t units = request.units();
   const std::uint32_t on_one =
-      request.units_per_host() != 0 ? request.units_per_host() : std::min(units, kPopularGpusMax);
+      std::max(1U, request.units_per_host() != 0 ? request.units_per_host()
+                                                 : std::min(units, kPopularGpusMax));
   each.gpus = request.gpus == 0 ? 0 : on_one;
-  const std::uint32_t hosts = on_one == 0 ? 0 : units / on_one;
-  note(each, std::uint64_t{hosts} * jobs, jobs);
+  const std::uint64_t hosts = units / on_one;
+  count(each, std::min(hosts * jobs, kPopularWeightMax));
+  if (request.gpus != 0 && units % on_one != 0) {
+    each.gpus = units % on_one;
+    count(each, std::min<std::uint64_t>(jobs, kPopularWeightMax));
+  }
 }
 
-void Popularity::note(const PopularRequest& request, std::uint64_t requests, std::uint64_t jobs) {
-  arrived_ += jobs;
+void Popularity::count(const PopularRequest& request, std::uint64_t requests) {
   if (requests == 0) {
     return;
   }
@@ -40,15 +47,15 @@ void Popularity::note(const PopularRequest& request, std::uint64_t requests, std
     known->second += requests;
     return;
   }
-  std::uint64_t count = 0;
+  std::uint64_t before = 0;
   if (counts_.size() >= kPopularMax) {
     const auto rarest =
         std::min_element(counts_.begin(), counts_.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    count = rarest->second;
+    before = rarest->second;
     counts_.erase(rarest);
   }
-  counts_[request] = count + requests;
+  counts_[request] = before + requests;
 }
 
 void Popularity::look(std::map<std::string, std::uint64_t> gpus) {

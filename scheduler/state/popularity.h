@@ -25,9 +25,11 @@ namespace muster::scheduler {
 inline constexpr std::size_t kPopularMax = 256;
 /// A gang counts as so many requests as it has hosts, if they had so many GPUs.
 inline constexpr std::uint32_t kPopularGpusMax = 8;
-/// An array counts as its tasks, of which at most so many.
-inline constexpr std::uint32_t kPopularTasksMax = 1024;
-/// Jobs until something counts as usual; then it is looked at again whenever twice as many came,
+/// What one submit counts as at most, with all tasks of an array and all hosts of their gangs.
+inline constexpr std::uint64_t kPopularWeightMax = 1024;
+/// Who names more types than these is not counted.
+inline constexpr std::size_t kPopularNamedMax = 8;
+/// Submits until something counts as usual; then it is looked at again whenever twice as many came,
 /// and in the end after each kPopularLast, where older counts lose half their weight.
 inline constexpr std::uint64_t kPopularFirst = 64;
 inline constexpr std::uint64_t kPopularLast = 16'384;
@@ -61,9 +63,13 @@ class Popularity {
         look_at_(look_at),
         usual_(std::move(usual)) {}
 
-  /// `jobs` jobs of it arrived.
+  /// A submit of so many jobs arrived.
   void note(const Request& request, std::uint32_t jobs);
-  void note(const PopularRequest& request, std::uint64_t requests, std::uint64_t jobs);
+  /// The same of one job on one host.
+  void note(const PopularRequest& request) {
+    ++arrived_;
+    count(request, 1);
+  }
   /// So much came that what is usual must be looked at again.
   bool is_due() const { return arrived_ >= look_at_; }
   /// What was counted is usual from here on, in a fleet of these GPUs.
@@ -76,8 +82,10 @@ class Popularity {
   void check() const;
 
  private:
+  void count(const PopularRequest& request, std::uint64_t requests);
+
   Counts counts_;
-  std::uint64_t arrived_ = 0;              ///< Jobs.
+  std::uint64_t arrived_ = 0;              ///< Submits.
   std::uint64_t look_at_ = kPopularFirst;  ///< When so many arrived.
   Usual usual_;
 };

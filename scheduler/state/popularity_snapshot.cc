@@ -11,6 +11,9 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
+/// More than any cluster asks for; sums of such counts stay within their words.
+constexpr std::uint64_t kCountMax = std::uint64_t{1} << 32;
+
 enum class What : std::uint8_t { kArrived = 0, kCount = 1, kUsual = 2, kFleet = 3 };
 
 Encoder begin(std::uint64_t section, What what, std::size_t fields) {
@@ -38,15 +41,17 @@ void read_count(Reader& in, Popularity::Counts& counts) {
     request.cpus = static_cast<std::uint32_t>(cpus - 1);
   }
   request.types = read_texts(in, kNameBytesMax);
-  const std::uint64_t count = in.u64();
-  if (count == 0 || counts.size() >= kPopularMax || !counts.emplace(request, count).second) {
+  const std::uint64_t count = in.u64_at_most(kCountMax);
+  const bool is_none = count == 0 || (request.gpus == 0) != (request.share == 0) ||
+                       request.types.size() > kPopularNamedMax;
+  if (is_none || counts.size() >= kPopularMax || !counts.emplace(request, count).second) {
     in.fail();
   }
 }
 
 void read_fleet(Reader& in, Usual& usual) {
   std::string type = in.text();
-  const std::uint64_t gpus = in.u64();
+  const std::uint64_t gpus = in.u64_at_most(kCountMax);
   if (usual.gpus.size() >= kPopularTypesMax || !usual.gpus.emplace(std::move(type), gpus).second) {
     in.fail();
   }

@@ -155,6 +155,14 @@ TEST_F(RenewalRelayTest, WhatIsNotAnsweredIsBroughtOnceMoreBeforeItsHostGoesDire
   EXPECT_TRUE(pass(60s).empty()) << "not a third time";
 }
 
+TEST_F(RenewalRelayTest, AProcessThatStoodStillBringsNothingOld) {
+  relay_.carry(now_, kMate, Nonce(7), kRenew);
+  ASSERT_EQ(pass(kRelayDelay).size(), 1U);
+  now_ += kBroughtMax;
+  relay_.tick(now_);
+  EXPECT_TRUE(relay_.take_messages().empty()) << "its host may be gone since";
+}
+
 TEST_F(RenewalRelayTest, EachIsBroughtAgainInItsOwnTime) {
   relay_.carry(now_, kMate, Nonce(7), kRenew);
   ASSERT_EQ(pass(kRelayDelay).size(), 1U);

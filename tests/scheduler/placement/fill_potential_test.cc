@@ -155,11 +155,10 @@ TEST(FillPotential, ScoresFollowFromWhatIsUsualAlone) {
     const FillRequest request = random_request(rng);
     if (fits(host, request)) {
       asked.emplace_back(host, request);
-      const std::uint32_t score = first.score(host, request);
-      EXPECT_LT(score, kScoreBest);
+      first.score(host, request);
     }
   }
-  // In another order, and with some forgotten.
+  // In another order.
   std::reverse(asked.begin(), asked.end());
   for (const auto& [host, request] : asked) {
     EXPECT_EQ(second.score(host, request), first.score(host, request));
@@ -167,17 +166,66 @@ TEST(FillPotential, ScoresFollowFromWhatIsUsualAlone) {
 }
 
 TEST(FillPotential, TypesThatTheFleetLacksDoNoHarm) {
-  FillPotential potential({{{of_gpus(1, {"tpu"}), 10}, {of_gpus(8), 1}}, {{"h100", 8}}});
+  const FillPotential potential({{{of_gpus(1, {"tpu"}), 10}, {of_gpus(8), 1}}, {{"h100", 8}}});
   EXPECT_EQ(potential.type_of("h100"), 0U);
   EXPECT_EQ(potential.type_of("tpu"), 1U);
   EXPECT_EQ(potential.type_of("anything"), 1U);
-  HostSpace space;
-  space.islands = {8};
-  HostKind kind;
-  for (const char* type : {"h100", "tpu", "anything"}) {
-    kind.gpu_type = type;
-    EXPECT_LE(potential.score(wants(1), kind, space, 1), kScoreBest);
+  Fleet fleet({{"tpu", 8}, {"h100", 2}});
+  fleet.index.set_usual({{{of_gpus(1, {"tpu"}), 10}, {of_gpus(8), 1}}, {{"h100", 8}}});
+  EXPECT_EQ(fleet.chosen(wants(1)), 1U) << "the whole host is kept for 8";
+  EXPECT_EQ(fleet.chosen(wants(1, {"tpu"})), 0U);
+}
+
+TEST(FillPotential, MoreTypesThanAreToldApartAreAsOne) {
+  Usual usual;
+  for (std::size_t i = 0; i < kPopularTypesMax; ++i) {
+    const std::string type = "t" + std::to_string(100 + i);
+    usual.gpus[type] = 8;
+    usual.requests[of_gpus(2, {type})] = 1;
   }
+  const FillPotential potential(usual);
+  EXPECT_EQ(potential.type_of("t162"), 62U);
+  EXPECT_EQ(potential.type_of("t163"), 63U);
+  Fleet fleet({{"t163", 8}, {"t163", 1}, {"t162", 8}});
+  fleet.index.set_usual(usual);
+  EXPECT_EQ(fleet.chosen(wants(1)), 1U) << "nobody asks for its type";
+}
+
+TEST(FillPotential, RequestsWithoutGpusDoNotHideTheOthers) {
+  const PopularRequest ranks{0, 0, 1000, {}};
+  Fleet fleet({{"h100", 2}, {"h100", 3}});
+  fleet.index.set_usual({{{of_gpus(2), 95}, {of_gpus(1), 5}, {ranks, 1'000'000}}, {{"h100", 16}}});
+  EXPECT_EQ(fleet.chosen(wants(1)), 1U) << "pairs are usual";
+  fleet.index.set_usual({{{ranks, 100}}, {{"h100", 16}}});
+  EXPECT_EQ(fleet.chosen(wants(1)), 0U) << "the fullest: nothing of GPUs is usual";
+}
+
+TEST(FillPotential, RanksWithoutGpusTakeCpusWhereTheyAreMissedLeast) {
+  // Each GPU wants a CPU. One host has CPUs to spare.
+  CapacityIndex index;
+  for (const std::uint32_t cpus : {8'000U, 12'500U}) {
+    HostSpace space;
+    space.kind = index.kind(HostKind{"h100", {}, true, 1000, 0, 1000, 0});
+    space.islands = {8};
+    space.cpus = cpus;
+    const auto number = static_cast<HostNumber>(cpus == 8'000 ? 0 : 1);
+    index.seat(number, {});
+    index.set(number, space);
+  }
+  Shape ranks = wants(4);
+  ranks.share = 0;
+  ranks.cpus = 1000;
+  EXPECT_EQ(index_of(index.choose(ranks).front().host), 0U) << "the fewest CPUs left";
+  PopularRequest request = of_gpus(1);
+  request.cpus = 1000;
+  index.set_usual({{{request, 10}}, {{"h100", 16}}});
+  EXPECT_EQ(index_of(index.choose(ranks).front().host), 1U);
+}
+
+TEST(FillPotential, AHostOfManyGpusIsTakenForOneOfAsManyAsAreSeen) {
+  Fleet fleet({{"h100", 40}, {"h100", 20}});
+  fleet.index.set_usual({{{of_gpus(1), 10}, {of_gpus(20), 1}}, {{"h100", 60}}});
+  EXPECT_EQ(fleet.chosen(wants(20)), 1U) << "the tie is the fullest";
 }
 
 }  // namespace

@@ -26,9 +26,11 @@ TEST(Popularity, AGangIsSoManyRequestsAsItHasHosts) {
   Request exact = wants(12);
   exact.gpus_per_host = 4;
   popularity.note(exact, 2);
-  EXPECT_EQ(popularity.counts(),
-            (Popularity::Counts{{of_gpus(1), 1}, {of_gpus(8), 8}, {of_gpus(4), 6}}));
-  EXPECT_EQ(popularity.arrived(), 4U);
+  popularity.note(wants(13), 1);
+  EXPECT_EQ(
+      popularity.counts(),
+      (Popularity::Counts{{of_gpus(1), 1}, {of_gpus(8), 8 + 1}, {of_gpus(4), 6}, {of_gpus(5), 1}}));
+  EXPECT_EQ(popularity.arrived(), 4U) << "submits";
 }
 
 TEST(Popularity, TypesAreOneWhateverTheirCaseAndOrder) {
@@ -52,12 +54,33 @@ TEST(Popularity, RanksWithoutGpusAreCountedApart) {
   EXPECT_EQ(popularity.counts(), (Popularity::Counts{{PopularRequest{0, 0, 2000, {}}, 2}}));
 }
 
-TEST(Popularity, AnArrayCountsAsItsTasksUpToABound) {
+TEST(Popularity, OneSubmitHasABoundedWeight) {
   Popularity popularity;
   popularity.note(wants(1), 100);
   popularity.note(wants(2), 1'000'000);
+  Request wide = wants(4096);
+  wide.gpus_per_host = 1;
+  wide.gpu_types = {"h100"};
+  popularity.note(wide, 1'000'000);
+  PopularRequest of_type = of_gpus(1);
+  of_type.types = {"h100"};
   EXPECT_EQ(popularity.counts(),
-            (Popularity::Counts{{of_gpus(1), 100}, {of_gpus(2), kPopularTasksMax}}));
+            (Popularity::Counts{
+                {of_gpus(1), 100}, {of_gpus(2), kPopularWeightMax}, {of_type, kPopularWeightMax}}));
+  EXPECT_EQ(popularity.arrived(), 3U);
+}
+
+TEST(Popularity, WhoNamesManyTypesIsNotCounted) {
+  Popularity popularity;
+  Request request = wants(1);
+  for (std::size_t i = 0; i <= kPopularNamedMax; ++i) {
+    request.gpu_types.push_back("type" + std::to_string(i));
+  }
+  popularity.note(request, 1);
+  EXPECT_TRUE(popularity.counts().empty());
+  request.gpu_types.pop_back();
+  popularity.note(request, 1);
+  EXPECT_EQ(popularity.counts().size(), 1U);
 }
 
 TEST(Popularity, IsLookedAtWheneverTwiceAsMuchCameAndAtLastRegularly) {
@@ -104,7 +127,7 @@ TEST(Popularity, WhatIsFrequentIsCounted) {
   for (int i = 0; i < 100'000; ++i) {
     const auto which =
         static_cast<std::uint32_t>(rng.below(2) == 0 ? 1 + rng.below(20) : 100 + rng.below(3000));
-    popularity.note(PopularRequest{1, 1000, which, {}}, 1, 0);
+    popularity.note(PopularRequest{1, 1000, which, {}});
     ++truth[which];
     ++all;
     ASSERT_LE(popularity.counts().size(), kPopularMax);

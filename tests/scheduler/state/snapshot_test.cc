@@ -40,6 +40,7 @@ bool same(const ApplyResult& left, const ApplyResult& right) {
 struct Tally {
   std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kRemoveHost) + 1> accepted{};
   std::uint64_t skipped = 0;
+  std::uint64_t usual_changed = 0;
   std::uint64_t keys_forgotten = 0;
   std::uint64_t keys_repeated = 0;
   std::uint64_t refused = 0;  ///< Submits, for the bytes of unfinished jobs.
@@ -68,6 +69,7 @@ class Replay {
     const Entry entry = history_.next(state_);
     const ApplyResult expected = state_.apply(index_, entry);
     tally_.refused += expected.rejected.starts_with("the commands of all jobs") ? 1 : 0;
+    tally_.usual_changed += expected.usual_changed ? 1 : 0;
     note(entry, expected);
     each_copy([&](State& copy) {
       ASSERT_TRUE(same(copy.apply(index_, entry), expected)) << "at index " << index_.value();
@@ -169,6 +171,7 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
         << "kind " << kind << " came up " << tally.accepted[kind] << " times";
   }
   EXPECT_GT(tally.skipped, 100U);
+  EXPECT_GT(tally.usual_changed, kHistories / 2);
   EXPECT_GT(tally.keys_repeated, 100U);
   EXPECT_GT(tally.keys_forgotten, 0U);
   for (const std::string_view edge : tally.edges.unreached()) {
