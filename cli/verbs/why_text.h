@@ -7,7 +7,8 @@
 
 namespace muster::cli {
 
-/// `headline`: the first line, with what is no text of ours made printable here.
+/// `headline` is the first line: which job, and why it waits in one sentence. Whatever is not
+/// printable in a text of a user or a host is made so here.
 std::string why_text(const agent::WhyInfo& why, const std::string& headline);
 
 }  // namespace muster::cli

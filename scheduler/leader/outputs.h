@@ -43,6 +43,7 @@ struct SchedulerOutput {
   void say(const HostId& to, Nonce nonce, AgentMessage message) {
     messages.push_back(OutgoingMessage{to, nonce, std::move(message)});
   }
+  /// What may have been lost: it goes on a new link unless the agent spoke just now.
   void say_again(const HostId& to, AgentMessage message) {
     messages.push_back(OutgoingMessage{to, Nonce(), std::move(message), true});
   }

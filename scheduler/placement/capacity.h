@@ -7,8 +7,9 @@
 //
 // A GPU that several hosts offer is counted for the one with the lowest number that takes work.
 //
-// Invariant: on_changed() was said of each host whose record changed, and on_held() of each of
-// which more or less is held; then they say what they would if they had begun anew (is_right()).
+// Invariant: on_changed() was said of each host whose record changed, on_held() of each of which
+// more or less is held, and on_usual() of what is usual; then they say what they would if they had
+// begun anew (is_right()).
 
 #include <map>
 #include <optional>
@@ -51,6 +52,7 @@ class Capacity {
   void on_changed(const State& state, const HostId& host);
   /// Its record is what it was.
   void on_held(const State& state, const HostId& host);
+  /// What is usually asked for is another than before (ApplyResult::usual_changed).
   void on_usual(const State& state) {
     usual_ = state.usual();
     free_.set_usual(usual_);
@@ -130,7 +132,7 @@ class Capacity {
   HostNames names_;
   AskedShares asked_;
   std::vector<HostSeat> seats_;  ///< By number.
-  Usual usual_;  ///< By which `free_` packs.
+  Usual usual_;                  ///< By which `free_` packs; for is_right().
   std::set<HostId> barred_;
   std::vector<HostNumber> gained_;
   std::uint64_t tried_ = 0;

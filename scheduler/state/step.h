@@ -21,7 +21,7 @@ struct ApplyResult {
   std::vector<Token> touched;    ///< Attempts whose state or members changed.
   std::vector<HostId> admitted;  ///< Hosts whose record changed.
   bool tickets_changed = false;
-  bool usual_changed = false;
+  bool usual_changed = false;  ///< State::usual() is another than before.
   bool authority_changed = false;
   // Some of them perhaps twice.
   std::vector<HostId> hosts_changed;     ///< Hosts whose record changed.
