@@ -13,6 +13,7 @@
 #include "agent/front/caller.h"
 #include "agent/node/answers.h"
 #include "agent/node/join.h"
+#include "agent/node/leaving.h"
 #include "agent/node/order_words.h"
 #include "gossip/base/mutant.h"
 #include "gossip/base/version.h"
@@ -82,42 +83,6 @@ void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open
                        "key"));
     }
   }
-}
-
-/// What a host that may not leave is told; "" when it may, and `remains` says what is left.
-std::string why_not_leave(const Known& known, const Request& request, std::string& remains) {
-  const std::vector<GrantView> held = known.gang_agent.grants();
-  const auto grants = std::count_if(held.begin(), held.end(), [](const GrantView& grant) {
-    return grant.state != scheduler::GrantState::kAborted;
-  });
-  if (grants > 0) {
-    std::string jobs;
-    for (const GrantView& grant : held) {
-      if (grant.state != scheduler::GrantState::kAborted) {
-        jobs += (jobs.empty() ? "" : ", ") + text_of(grant.job);
-      }
-    }
-    return (grants == 1 ? "job " + jobs + " has" : "jobs " + jobs + " have") + " ranks on host " +
-           known.options.name + ": drain it (muster hosts drain " + known.options.name +
-           "), or cancel " + (grants == 1 ? "it" : "them") + ", then leave";
-  }
-  const crdt::QuorumView quorum = known.seat.known_quorum();
-  if (std::find(quorum.voters.begin(), quorum.voters.end(), known.options.self) ==
-      quorum.voters.end()) {
-    return "";
-  }
-  const auto arguments = decode_payload<LeaveArgs>(request.arguments);
-  const std::size_t live = live_voters(known, quorum, known.options.self);
-  const std::string left =
-      std::to_string(live) + " of " + std::to_string(quorum.voters.size()) + " voters";
-  if (live < quorum.voters.size() / 2 + 1 && !(arguments.has_value() && arguments->force)) {
-    return "host " + known.options.name + " is a voter, and without it " + left +
-           " would be alive, which is no majority: start the others first, or "
-           "leave with --force and lose the quorum";
-  }
-  remains = "host " + known.options.name + " is a voter: until another host takes its place, " +
-            left + " remain";
-  return "";
 }
 
 }  // namespace

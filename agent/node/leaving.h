@@ -1,0 +1,14 @@
+#pragma once
+// Whether a host may leave its cluster for good when its operator asks for it. A rule without fields.
+
+#include <string>
+
+#include "agent/api/request.h"
+#include "agent/node/known.h"
+
+namespace muster::agent {
+
+/// What a host that may not leave is told; "" when it may, and `remains` says what is left.
+std::string why_not_leave(const Known& known, const Request& request, std::string& remains);
+
+}  // namespace muster::agent
