@@ -236,7 +236,7 @@ def takes_a_host_away(lab, hand):
     number = hand.submit("--gpus", str(GPUS), "--", "sleep", "600")
     hand.waits_for(number, "running")
     name = hand.job(number)["hosts"][0]
-    got, _, err = lab[name].cli("leave")
+    got, _, err = lab[name].cli("leave", "--yes")
     if got != 7 or f"job {number} " not in err:
         raise Failure(f"leave of a busy host exited {got}: {err}")
     hand.type("cancel", number)

@@ -19,7 +19,7 @@ def start_and_join(boot, newcomer):
 
 
 def leave(newcomer):
-    code, _, err = newcomer.cli("leave")
+    code, _, err = newcomer.cli("leave", "--yes")
     if code != 0:
         raise Broken(f"leave: {err.strip()}")
     wait_for(f"the end of {newcomer.name}", lambda: not newcomer.is_running(), LIMIT_S)

@@ -20,7 +20,7 @@ ACCEPTS = 0x10000
 DATAGRAM = "0002"
 #: What people ask for, and what an agent without a cluster is asked for.
 VERBS = (("hosts",), ("jobs", "--all"), ("quorum",), ("ticket", "list"), ("ticket",), ("init",),
-         ("submit", "--gpus", "1", "--", "true"), ("hosts", "drain", "a"), ("leave",))
+         ("submit", "--gpus", "1", "--", "true"), ("hosts", "drain", "a"), ("leave", "--yes"))
 #: Of answers: what moves by itself.
 #: A voter that gets no processor for a second is replaced as leader, whoever speaks to it.
 MOVES = re.compile(r"age|_ms$|contact|commit|applied|match|behind|since|ends_in|answered_by|"
@@ -224,8 +224,8 @@ def make_ticket(lab, name, *options, asked="a"):
         raise Broken(f"ticket {name}: {err}")
     made = json.loads(out)
     path = lab.directory / f"{name}.ticket"
+    path.touch(mode=0o600)
     path.write_text(made["line"])
-    path.chmod(0o600)
     return made["ticket"]
 
 

@@ -65,7 +65,7 @@ def ask(boot, *words):
     """Through whoever answers: the leader may have just died."""
     for _ in range(20):
         for agent in boot.live():
-            code, _, _ = agent.cli("keys", "rotate", *words, "--no-wait", timeout=40)
+            code, _, _ = agent.cli("keys", "rotate", *words, "--no-wait", "--yes", timeout=40)
             if code == 0:
                 return
         time.sleep(0.5)

@@ -5,6 +5,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"
@@ -30,7 +31,7 @@ class Fence final : public Verb {
     options.flag("--processes-gone", are_processes_gone_,
                  "The host may be on, but its agent is down and somebody looked: no process of its "
                  "jobs is left there");
-    options.flag("-y,--yes", yes_, "Ask nothing: it is certain");
+    confirmation_.describe(options);
     common_.describe(options);
     options.example("muster hosts fence gpu17 --yes");
   }
@@ -41,7 +42,7 @@ class Fence final : public Verb {
       return found.exit_code;
     }
     const agent::HostInfo& host = *found.host;
-    if (!yes_ && !confirms(session, host)) {
+    if (!confirms(session, host)) {
       return session.fail(ResponseStatus::kUsage,
                           "host " + name_ + " was not fenced: say --yes if " +
                               (are_processes_gone_ ? "its processes are gone" : "it is off") +
@@ -55,27 +56,20 @@ class Fence final : public Verb {
     return are_processes_gone_ ? kConsequenceOfRanks : kConsequence;
   }
 
-  static bool is_yes(const std::optional<std::string>& answer) {
-    return answer == "yes" || answer == "y";
-  }
-
   bool confirms(Session& session, const agent::HostInfo& host) const {
-    if (!session.world().terminal.ask) {
-      return false;
-    }
     if (are_processes_gone_) {
-      return is_yes(session.world().terminal.ask(
-                 printable("Did you look on host " + host.name +
-                           " itself, and is no process of its jobs left there? [yes/no] "))) &&
-             is_yes(session.world().terminal.ask(
-                 printable("Its grants end as if that were proven; " + std::string(consequence()) +
-                           ". Are you certain? [yes/no] ")));
+      return confirmation_.is_agreed(session,
+                                     "Did you look on host " + host.name +
+                                         " itself, and is no process of its jobs left there?") &&
+             confirmation_.is_agreed(session, "Its grants end as if that were proven; " +
+                                                  std::string(consequence()) +
+                                                  ". Are you certain?");
     }
     const std::string state = host.detail.empty() ? host.state : host.state + ", " + host.detail;
-    return is_yes(session.world().terminal.ask(
-        printable("host " + host.name + " is " + state + " for " + format_age(host.since_ms) +
-                  ". Its grants end as if its death were proven; " + kConsequence +
-                  ". Is it off? [yes/no] ")));
+    return confirmation_.is_agreed(session, "host " + host.name + " is " + state + " for " +
+                                                format_age(host.since_ms) +
+                                                ". Its grants end as if its death were proven; " +
+                                                kConsequence + ". Is it off?");
   }
 
   int fence(Session& session, const agent::HostInfo& host) const {
@@ -102,7 +96,7 @@ class Fence final : public Verb {
 
   std::string name_;
   bool are_processes_gone_ = false;
-  bool yes_ = false;
+  Confirmation confirmation_;
 };
 
 }  // namespace

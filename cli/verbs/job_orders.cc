@@ -9,6 +9,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/job_choice.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
@@ -42,7 +43,7 @@ class JobOrders final : public Verb {
 
   void describe(Options& options) override {
     choice_.describe(options, std::string(word_.which), true);
-    options.flag("-y,--yes", yes_, "Ask nothing, however many jobs are meant");
+    confirmation_.describe(options);
     common_.describe(options);
     options.example("muster " + std::string(word_.name) + " 17 18");
   }
@@ -58,6 +59,9 @@ class JobOrders final : public Verb {
     auto jobs = takes_runs && choice_.has_task_runs_alone() ? std::optional(std::vector<JobId>())
                                                             : chosen(session, failed);
     if (!jobs.has_value()) {
+      return failed;
+    }
+    if (!is_agreed_of_tasks(session, runs, *jobs, failed)) {
       return failed;
     }
     std::vector<JobOutcome> outcomes;
@@ -115,21 +119,49 @@ class JobOrders final : public Verb {
   }
 
   bool is_agreed(Session& session, const std::vector<JobId>& ids, int& failed) const {
-    if (yes_ || ids.size() <= kUnaskedMax) {
+    if (ids.size() <= kUnaskedMax) {
       return true;
     }
-    const std::string count = std::to_string(ids.size()) + " jobs";
-    if (session.world().terminal.ask) {
-      const auto answer =
-          session.world().terminal.ask(std::string(word_.name) + " " + count + "? [yes/no] ");
-      if (answer == "yes" || answer == "y") {
-        return true;
-      }
+    return is_agreed(session, std::to_string(ids.size()) + " jobs", failed);
+  }
+
+  bool is_agreed(Session& session, const std::string& what, int& failed) const {
+    if (confirmation_.is_agreed(session, std::string(word_.name) + " " + what + "?")) {
+      return true;
     }
     failed =
         session.fail(ResponseStatus::kUsage, "nothing was done: to " + std::string(word_.name) +
-                                                 " " + count + " at once, say --yes");
+                                                 " " + what + " at once, say --yes");
     return false;
+  }
+
+  /// Whether it is agreed to cancel runs of tasks, and arrays as a whole, however few words they
+  /// are: what was cancelled never runs.
+  bool is_agreed_of_tasks(Session& session, const std::vector<JobRange>& runs,
+                          const std::vector<JobId>& jobs, int& failed) const {
+    if (word_.verb != agent::Verb::kCancel || confirmation_.is_given()) {
+      return true;
+    }
+    std::uint64_t tasks = 0;
+    for (const JobRange& run : runs) {
+      tasks += run.last - run.first + 1;
+    }
+    if (tasks > kUnaskedMax && !is_agreed(session, std::to_string(tasks) + " tasks", failed)) {
+      return false;
+    }
+    for (const JobId job : jobs) {
+      Reply reply;
+      const auto detail = is_task(job) ? std::nullopt : show(session, job, reply, false);
+      // Of what cannot be told now the order itself says why.
+      if (detail.has_value() && detail->summary.tasks > 0 && !is_ended(detail->summary.state) &&
+          !is_agreed(
+              session,
+              "all " + std::to_string(detail->summary.tasks) + " tasks of job " + text_of(job),
+              failed)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /// What a choice may mean; a job that is named is asked about whatever it is.
@@ -177,11 +209,14 @@ class JobOrders final : public Verb {
     return {job, 0, ""};
   }
 
-  /// The leader's word about the job; without one `reply` says why, and nothing was ordered.
-  static std::optional<agent::JobDetail> show(Session& session, JobId job, Reply& reply) {
+  /// What a voter says of the job, or the leader; without it `reply` says why, and nothing was
+  /// ordered.
+  static std::optional<agent::JobDetail> show(Session& session, JobId job, Reply& reply,
+                                              bool is_consistent = true) {
     agent::Request request;
     request.verb = agent::Verb::kShow;
-    request.consistent = true;
+    request.consistent = is_consistent;
+    request.user = session.world().user_name();
     request.arguments = agent::encode_payload(agent::JobRef{job});
     reply = exchange_repeating(session, request).reply;
     if (!reply.is_ok()) {
@@ -222,7 +257,7 @@ class JobOrders final : public Verb {
 
   Word word_;
   JobChoice choice_;
-  bool yes_ = false;
+  Confirmation confirmation_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "agent/api/admission.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"
@@ -76,6 +77,7 @@ class RotateKeys final : public Verb {
     options.flag("--no-wait", no_wait_, "Do not wait until it is done");
     options.duration("--patience", patience_, "How long to wait until it is done (default: 10m)",
                      std::chrono::seconds(1));
+    confirmation_.describe(options);
     common_.describe(options);
     options.example("muster keys rotate --all");
   }
@@ -84,6 +86,12 @@ class RotateKeys final : public Verb {
     if ((name_.empty() ? 0 : 1) + (all_ ? 1 : 0) + (authority_ ? 1 : 0) != 1) {
       return session.fail(ResponseStatus::kUsage,
                           "say which: a host's NAME, --all, or --authority");
+    }
+    if (authority_ &&
+        !confirmation_.is_agreed(session,
+                                 "The authority that signs every member is replaced for good, and "
+                                 "tickets made until now name the old one. Replace it?")) {
+      return confirmation_.refuse(session, "the authority was not replaced");
     }
     agent::RotateArgs args;
     args.is_authority = authority_;
@@ -173,6 +181,7 @@ class RotateKeys final : public Verb {
   bool all_ = false;
   bool authority_ = false;
   bool no_wait_ = false;
+  Confirmation confirmation_;
   Duration patience_ = std::chrono::minutes(10);
 };
 

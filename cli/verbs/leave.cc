@@ -2,6 +2,7 @@
 
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -13,11 +14,17 @@ class Leave final : public Verb {
  public:
   void describe(Options& options) override {
     options.flag("--force", force_, "Leave even when too few voters remain for a quorum");
+    confirmation_.describe(options);
     common_.describe(options);
-    options.example("muster leave");
+    options.example("muster leave --yes");
   }
 
   int run(Session& session) override {
+    if (!confirmation_.is_agreed(session,
+                                 "The host leaves the cluster for good: its agent ends, and it "
+                                 "comes back by a ticket alone. Leave?")) {
+      return confirmation_.refuse(session, "the host did not leave");
+    }
     agent::Request request;
     request.verb = agent::Verb::kLeave;
     request.arguments = agent::encode_payload(agent::LeaveArgs{force_});
@@ -37,6 +44,7 @@ class Leave final : public Verb {
 
  private:
   bool force_ = false;
+  Confirmation confirmation_;
 };
 
 }  // namespace

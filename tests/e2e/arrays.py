@@ -92,13 +92,15 @@ def tasks_are_cancelled(agents):
     _, out, _ = agent.cli("jobs", "--host", host, "--no-header", "-o", "id")
     if f"{number}.1" not in out.split():
         raise Failure(f"jobs --host {host} has no {number}.1: {out}")
-    expect("a run", agent.cli("cancel", f"{number}.10-59999")[:2],
+    refused(agent, "cancel", f"{number}.10-59999", code=2, text="--yes")
+    expect("a run", agent.cli("cancel", f"{number}.10-59999", "--yes")[:2],
            (0, f"jobs {number}.10-59999 cancelled\n"))
     wait_for("the run", lambda: counts(agent, number)[1]["cancelled"] == 59991, 20)
     refused(agent, "show", f"{number}.20", code=6, text="was cancelled before it began")
     refused(agent, "suspend", number, code=7, text="is an array: name one of its tasks")
     expect("why", agent.cli("why", number)[0], 0)
-    expect("all", agent.cli("cancel", number)[0], 0)
+    refused(agent, "cancel", number, code=2, text="--yes")
+    expect("all", agent.cli("cancel", number, "--yes")[0], 0)
     wait_for("all", lambda: counts(agent, number) == ("cancelled", {
         "count": 100000, "running": 0, "completed": 0, "failed": 0, "cancelled": 100000}), 30)
 

@@ -1,0 +1,26 @@
+#pragma once
+// What cannot be undone is asked about first, by one rule: -y/--yes says it is meant; else a person
+// at a terminal is asked; nobody to ask is no yes.
+
+#include <string>
+
+#include "cli/kit/options.h"
+#include "cli/kit/session.h"
+
+namespace muster::cli {
+
+class Confirmation {
+ public:
+  /// Adds -y, --yes.
+  void describe(Options& options);
+  bool is_given() const { return yes_; }
+  /// `question` is one line, and ends in its question mark.
+  bool is_agreed(Session& session, const std::string& question) const;
+  /// Prints that `what` was not done, and how to say that it is meant: the exit code.
+  int refuse(Session& session, const std::string& what) const;
+
+ private:
+  bool yes_ = false;
+};
+
+}  // namespace muster::cli
