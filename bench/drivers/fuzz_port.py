@@ -95,6 +95,7 @@ class Target:
 def send_messages(target, count, seed):
     made = subprocess.run([str(MUSTER), "ticket"], env=target.environment, capture_output=True,
                           text=True, check=True)
+    target.ticket.touch(mode=0o600)
     target.ticket.write_text(made.stdout)
     done = subprocess.run([str(FUZZ), f"127.0.0.1:{PORT}", target.socket, str(target.ticket),
                            str(count), str(seed)], capture_output=True, text=True)

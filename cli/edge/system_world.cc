@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <iostream>
 #include <thread>
 
@@ -21,12 +20,15 @@
 #include "gossip/base/check.h"
 #include "gossip/base/ids.h"
 #include "gossip/edge/boot_clock.h"
+#include "gossip/edge/secret_file.h"
 
 namespace muster::cli {
 namespace {
 
 /// What takes longer than this is worth a line to somebody who watches.
 constexpr Duration kQuietMax = std::chrono::seconds(2);
+/// A ticket is one line of far less.
+constexpr std::size_t kTicketTextMax = 64 << 10;
 
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -108,22 +110,6 @@ bool exists(const std::string& path) {
   return faccessat(AT_FDCWD, path.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-Result<std::string> read_text(const std::string& path) {
-  constexpr std::size_t kTextMax = 64 << 10;
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path);
-    if (!file) {
-      return Error{ErrorCode::kInvalid, "cannot read " + path};
-    }
-  }
-  std::istream& in = path == "-" ? std::cin : file;
-  std::string text(kTextMax, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
-}
-
 WaitListener progress_listener(const std::string& address) {
   if (isatty(STDERR_FILENO) == 0) {
     return [](Duration) {};
@@ -162,7 +148,10 @@ World system_world() {
   if (isatty(STDIN_FILENO) != 0 && world.terminal.is_err) {
     world.terminal.ask = ask;
   }
-  world.tickets = {new_ticket, ticket_line, read_text};
+  world.tickets = {
+      new_ticket, ticket_line,
+      [](const std::string& path) { return gossip::read_secret(path, kTicketTextMax); },
+      gossip::write_secret, [] { return gossip::why_not_secret(STDOUT_FILENO); }};
   world.run_agent = run_agent;
   return world;
 }

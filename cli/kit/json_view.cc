@@ -316,6 +316,8 @@ std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail
   json["labels"] = detail.labels;
   json["spine"] = detail.spine;
   json["islands"] = detail.islands;
+  json["may_vote"] = detail.may_vote;
+  json["may_vouch"] = detail.may_vouch;
   json["gpu_list"] = views(detail.gpus);
   return dump_answer(std::move(json), answer);
 }
@@ -507,12 +509,17 @@ std::string rotated_json(const std::string& what, bool is_over) {
   return dump({{"rotated", what}, {"is_over", is_over}});
 }
 
-std::string ticket_json(const std::string& name, const std::string& line) {
-  return dump({{"ticket", name}, {"line", line.empty() ? Json(nullptr) : Json(line)}});
+std::string ticket_json(const std::string& name, const std::string& line, const std::string& path) {
+  return dump({{"ticket", name},
+               {"line", line.empty() ? Json(nullptr) : Json(line)},
+               {"file", path.empty() ? Json(nullptr) : Json(path)}});
 }
 
-std::string founding_json(std::uint64_t founders, const std::string& line) {
-  return dump({{"founders", founders}, {"line", line.empty() ? Json(nullptr) : Json(line)}});
+std::string founding_json(std::uint64_t founders, const std::string& line,
+                          const std::string& path) {
+  return dump({{"founders", founders},
+               {"line", line.empty() ? Json(nullptr) : Json(line)},
+               {"file", path.empty() ? Json(nullptr) : Json(path)}});
 }
 
 std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster) {

@@ -47,8 +47,12 @@ struct WorldTickets {
   std::function<NewTicket()> make;
   /// The line that people hold.
   std::function<Result<std::string>(const std::string& secret, const agent::TicketMade& made)> line;
-  /// What stands in a file; of stdin for "-".
+  /// What stands in a file; of stdin for "-". kDenied: others can read it.
   std::function<Result<std::string>(const std::string& path)> read;
+  /// Writes the line to a file that nobody else can read.
+  std::function<Status(const std::string& path, const std::string& line)> write;
+  /// Why others can read what is written to stdout; "" = they cannot, or it is no file.
+  std::function<std::string()> why_stdout_is_open;
 };
 
 struct World {

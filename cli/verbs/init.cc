@@ -4,16 +4,14 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "cli/kit/first_contact.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
+#include "cli/kit/ticket_output.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
 namespace {
-
-constexpr Duration kLook = std::chrono::milliseconds(100);
-/// Of a cluster of one host: it needs nobody.
-constexpr Duration kFoundedWithin = std::chrono::seconds(20);
 
 class Init final : public Verb {
  public:
@@ -26,11 +24,16 @@ class Init final : public Verb {
         },
         "Hosts that found it together and vote from the first day; 1 bears no failure (default: 1)",
         "1|3|5");
+    output_.describe(options);
+    contact_.describe(options);
     common_.describe(options);
-    options.example("muster init --expect 3");
+    options.example("muster init --expect 3 --out founding");
   }
 
   int run(Session& session) override {
+    if (const auto refused = expect_ == 1 ? std::nullopt : output_.refusal(session)) {
+      return *refused;
+    }
     const NewTicket ticket = session.world().tickets.make();
     agent::Request request;
     request.verb = agent::Verb::kFound;
@@ -49,13 +52,20 @@ class Init final : public Verb {
     if (expect_ == 1) {
       return wait_for_quorum(session);
     }
-    if (session.common().is_json) {
-      session.out() << founding_json(expect_, *line) << "\n";
+    const bool is_json = session.common().is_json;
+    const std::string& path = output_.path();
+    if (!is_json || !path.empty()) {
+      if (const int failed = output_.put(session, *line); failed != 0) {
+        return failed;
+      }
+    }
+    if (is_json) {
+      session.out() << founding_json(expect_, path.empty() ? *line : "", path) << "\n";
     } else {
-      session.out() << *line << "\n";
       session.note("on each of the " + std::to_string(expect_ - 1) +
-                   " other founders: start the agent, put that line into a file and run muster "
-                   "join FILE; whoever has the line may found the cluster with you");
+                   " other founders: start the agent and run muster join " +
+                   (path.empty() ? "FILE, a file with that line that only you can read" : path) +
+                   "; whoever has the line may found the cluster with you");
     }
     return 0;
   }
@@ -65,25 +75,24 @@ class Init final : public Verb {
   int wait_for_quorum(Session& session) {
     agent::Request question;
     question.verb = agent::Verb::kQuorum;
-    const Instant end = session.world().clock.now() + kFoundedWithin;
-    while (session.world().clock.now() < end) {
-      session.world().clock.sleep(kLook);
-      const Reply reply = session.exchange(question);
-      const auto quorum = agent::decode_payload<agent::QuorumInfo>(reply.response.payload);
-      if (reply.is_ok() && quorum.has_value() && !quorum->leader_name.empty()) {
-        session.out() << (session.common().is_json
-                              ? founding_json(1, "")
-                              : "cluster " + quorum->cluster.short_hex() +
-                                    " is founded; `muster ticket` lets other hosts join")
-                      << "\n";
-        return 0;
-      }
+    if (contact_.is_wanted() && contact_.wait(session).is != FirstContact::Is::kAnswered) {
+      return session.fail(agent::ResponseStatus::kFailed,
+                          "the agent has not founded the cluster yet: see its log");
     }
-    return session.fail(agent::ResponseStatus::kFailed,
-                        "the agent has not founded the cluster yet: see its log");
+    const auto quorum = agent::decode_payload<agent::QuorumInfo>(
+        contact_.is_wanted() ? session.exchange(question).response.payload : "");
+    session.out() << (session.common().is_json ? founding_json(1, "", "")
+                      : quorum.has_value()
+                          ? "cluster " + quorum->cluster.short_hex() +
+                                " is founded; `muster ticket` lets other hosts join"
+                          : "the agent founds a cluster now; `muster quorum` shows when it is done")
+                  << "\n";
+    return 0;
   }
 
   std::uint64_t expect_ = 1;
+  TicketOutput output_;
+  FirstContact contact_;
 };
 
 }  // namespace

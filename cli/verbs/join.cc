@@ -4,6 +4,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/first_contact.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -23,8 +24,9 @@ class Join final : public Verb {
     options.word("TICKET", ticket_,
                  "The line that `muster ticket` or `muster init` printed, a file that holds it, or "
                  "- for stdin, where no other user sees it");
+    contact_.describe(options);
     common_.describe(options);
-    options.example("muster join - < ticket");
+    options.example("muster join ticket");
   }
 
   int run(Session& session) override {
@@ -34,10 +36,14 @@ class Join final : public Verb {
     if (!is_line) {
       Result<std::string> read = session.world().tickets.read(line);
       if (!read) {
-        return session.fail(agent::ResponseStatus::kUsage,
-                            read.error().text +
-                                ", and it is no ticket either: give the line that `muster ticket` "
-                                "printed, a file that holds it, or - for stdin");
+        return session.fail(
+            read.error().code == ErrorCode::kDenied ? agent::ResponseStatus::kDenied
+                                                    : agent::ResponseStatus::kUsage,
+            read.error().code == ErrorCode::kDenied
+                ? read.error().text
+                : read.error().text +
+                      ", and it is no ticket either: give the line that `muster ticket` "
+                      "printed, a file that holds it, or - for stdin");
       }
       line = std::move(read).value();
     }
@@ -53,7 +59,7 @@ class Join final : public Verb {
 
  private:
   /// It opens its ports now: its socket is away for a moment.
-  static int wait_for_agent(Session& session) {
+  int wait_for_agent(Session& session) const {
     agent::Request question;
     question.verb = agent::Verb::kVersion;
     const Instant end = session.world().clock.now() + kBackWithin;
@@ -64,13 +70,27 @@ class Join final : public Verb {
       if (!reply.is_ok() || !node.has_value() || node->generation == Generation()) {
         continue;  // Not back yet.
       }
-      const std::string what = node->cluster.is_zero()
-                                   ? " is a founder of the cluster"
-                                   : " is a member of cluster " + node->cluster.short_hex();
-      session.out() << (session.common().is_json
-                            ? joined_json(node->host_name, node->host, node->cluster)
-                            : printable("host " + node->host_name + what))
+      const auto first = contact_.is_wanted() ? contact_.wait(session) : FirstContact::Outcome();
+      if (first.is == FirstContact::Is::kLate) {
+        return session.fail(agent::ResponseStatus::kFailed,
+                            "host " + node->host_name +
+                                " is a member, and the cluster does not answer it yet: see its "
+                                "log, and `muster quorum`");
+      }
+      // Its cluster may have been born meanwhile.
+      const auto now =
+          agent::decode_payload<agent::VersionInfo>(session.exchange(question).response.payload);
+      const ClusterId cluster = now.has_value() ? now->cluster : node->cluster;
+      const std::string what = cluster.is_zero() ? " is a founder of the cluster"
+                                                 : " is a member of cluster " + cluster.short_hex();
+      session.out() << (session.common().is_json ? joined_json(node->host_name, node->host, cluster)
+                                                 : printable("host " + node->host_name + what))
                     << "\n";
+      if (first.is == FirstContact::Is::kAlone && !session.common().is_json) {
+        session.note(std::to_string(first.founders_missing) +
+                     (first.founders_missing == 1 ? " more founder has" : " more founders have") +
+                     " to join before anything is placed");
+      }
       return 0;
     }
     return session.fail(agent::ResponseStatus::kFailed,
@@ -78,6 +98,7 @@ class Join final : public Verb {
   }
 
   std::string ticket_;
+  FirstContact contact_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/kit/repeat.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/kit/ticket_output.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -32,12 +33,17 @@ class MakeTicket final : public Verb {
     options.text("--host", ticket_.host_name, "Only for a host of this name", "NAME");
     options.flag("--may-vote", ticket_.may_vote,
                  "Its hosts may be made voters; whoever has root there then has the cluster");
-    options.flag("--may-vouch", ticket_.may_vouch, "Its hosts may say who their users are");
+    options.flag("--may-vouch", ticket_.may_vouch,
+                 "Logins of its hosts may submit, cancel, read others' output and administer");
+    output_.describe(options);
     common_.describe(options);
-    options.example("muster ticket --uses 20 --ttl 2h > ticket");
+    options.example("muster ticket --uses 20 --ttl 2h --out ticket");
   }
 
   int run(Session& session) override {
+    if (const auto refused = output_.refusal(session)) {
+      return *refused;
+    }
     const NewTicket ticket = session.world().tickets.make();
     ticket_.key = ticket.key;
     ticket_.ttl_ms = static_cast<std::uint64_t>(to_ms(ttl_));
@@ -55,21 +61,27 @@ class MakeTicket final : public Verb {
     if (!line) {
       return session.fail(agent::ResponseStatus::kFailed, line.error().text);
     }
-    session.out() << (session.common().is_json
-                          ? ticket_json(hex(ticket.key).substr(0, kNameDigits), *line)
-                          : *line)
-                  << "\n";
-    if (!session.common().is_json) {
+    const std::string name = hex(ticket.key).substr(0, kNameDigits);
+    const bool is_json = session.common().is_json;
+    if (!is_json || !output_.path().empty()) {
+      if (const int failed = output_.put(session, *line); failed != 0) {
+        return failed;
+      }
+    }
+    if (is_json) {
+      session.out() << ticket_json(name, output_.path().empty() ? *line : "", output_.path())
+                    << "\n";
+    } else {
       session.note("whoever has that line may join, for " + format_duration(ttl_) + ": " +
                    std::to_string(ticket_.uses) + (ticket_.uses == 1 ? " host" : " hosts") +
-                   " (muster join); `muster ticket revoke " +
-                   hex(ticket.key).substr(0, kNameDigits) + "` ends it");
+                   " (muster join); `muster ticket revoke " + name + "` ends it");
     }
     return 0;
   }
 
  private:
   agent::TicketArgs ticket_;
+  TicketOutput output_;
   Duration ttl_ = kTtl;
 };
 
@@ -143,7 +155,7 @@ class RevokeTicket final : public Verb {
     if (!reply.is_ok()) {
       return session.fail(reply);
     }
-    session.out() << (session.common().is_json ? ticket_json(name_of(*found), "")
+    session.out() << (session.common().is_json ? ticket_json(name_of(*found), "", "")
                                                : "ticket " + name_of(*found) +
                                                      " lets nobody in any more; who joined with "
                                                      "it stays a member")

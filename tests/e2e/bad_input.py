@@ -321,6 +321,7 @@ def foreign_member(agent):
         code, ticket, err = agent.cli("ticket")
         if code != 0:
             raise Failure(f"ticket: {err}")
+        (foreign.directory / "hosts.ticket").touch(mode=0o600)
         (foreign.directory / "hosts.ticket").write_text(ticket)
         foreign.start()
         wait_for("w is a member", lambda: any(
@@ -373,14 +374,14 @@ def needed_voter_leaves(_):
         for name in lab.names:
             wait_for("three voters alive", lambda name=name: (
                 lab[name].ask("quorum") or {}).get("tolerates") == 1, 20)
-        expect("leave", lab["i"].cli("leave"), 0, "warning: host i is a voter", "2 of 3 voters")
+        expect("leave", lab["i"].cli("leave", "--yes"), 0, "warning: host i is a voter", "2 of 3 voters")
         wait_for("its end", lambda: not lab["i"].is_running(), 5)
         wait_for("no failure tolerated", lambda: (
             lab["j"].ask("quorum") or {}).get("tolerates") == 0, 10)
-        expect("leave", lab["j"].cli("leave"), 7, "no majority", "--force")
+        expect("leave", lab["j"].cli("leave", "--yes"), 7, "no majority", "--force")
         wait_for("the remaining two to decide", lambda: submit(
             lab["j"], "--gpus", "8", "--wait", "--", "true")[0] == 0, 15)
-        expect("leave", lab["j"].cli("leave", "--force"), 0, "warning")
+        expect("leave", lab["j"].cli("leave", "--force", "--yes"), 0, "warning")
 
 
 def majority_lost(_):

@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 
-#include <fstream>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -17,6 +16,8 @@
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/boot_clock.h"
+#include "gossip/edge/secret_file.h"
+#include "gossip/edge/ticket_line.h"
 #include "gossip/wire/message.h"
 
 namespace muster::agent {
@@ -126,12 +127,14 @@ class Lobby {
     if (options_.ticket_path.empty() || boot_now() < try_at_) {
       return;
     }
-    std::string ticket;
-    std::ifstream(options_.ticket_path) >> ticket;
-    if (ticket.empty()) {
+    const Result<std::string> text =
+        gossip::read_secret(options_.ticket_path, gossip::kTicketLineMax);
+    const bool is_open = !text && text.error().code == ErrorCode::kDenied;
+    if (!is_open && (!text || text->find_first_not_of(" \t\r\n") == std::string::npos)) {
       return;  // It may come yet.
     }
-    Result<MembershipRecord> joined = join_with(key_, options_.name, ticket);
+    Result<MembershipRecord> joined =
+        is_open ? Result<MembershipRecord>(text.error()) : join_with(key_, options_.name, *text);
     if (joined) {
       membership_ = std::move(joined).value();
       return;

@@ -105,8 +105,17 @@ FakeWorld::FakeWorld() {
     return Result<std::string>("line of " + secret + " at " +
                                (made.contacts.empty() ? "" : made.contacts[0].address));
   };
-  world_.tickets.read = [](const std::string& path) {
-    return Result<std::string>("text of " + path);
+  world_.tickets.read = [this](const std::string& path) {
+    return open_to_others.contains(path)
+               ? Result<std::string>(Error{ErrorCode::kDenied, path + " is open to other users"})
+               : Result<std::string>("text of " + path);
+  };
+  world_.tickets.write = [this](const std::string& path, const std::string& line) {
+    written[path] = line;
+    return ok();
+  };
+  world_.tickets.why_stdout_is_open = [this] {
+    return std::string(open_to_others.contains("stdout") ? "open to other users" : "");
   };
   world_.run_agent = [this](const AgentOptions& options) {
     agents_run.push_back(options);

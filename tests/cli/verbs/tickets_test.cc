@@ -38,6 +38,29 @@ TEST(Ticket, IsOneLineOnStdoutAndItsSecretIsToldToNobody) {
   EXPECT_NE(world.err().find("for 2h: 3 hosts"), std::string::npos) << world.err();
 }
 
+TEST(Ticket, IsNotWrittenWhereOthersReadIt) {
+  FakeWorld world;
+  world.open_to_others = {"stdout"};
+  EXPECT_EQ(world.run({"ticket"}), 2);
+  EXPECT_TRUE(world.requests().empty()) << "nor is one made that nobody has";
+  EXPECT_NE(world.err().find("--out FILE"), std::string::npos) << world.err();
+  EXPECT_EQ(world.run({"init", "--expect", "3"}), 2);
+  EXPECT_TRUE(world.requests().empty());
+  world.answers(answer_with(made()));
+  EXPECT_EQ(world.output_of({"ticket", "--force"}), "line of secret at 10.0.0.1:7450\n");
+}
+
+TEST(Ticket, GoesToAFileOfItsOwner) {
+  FakeWorld world;
+  world.open_to_others = {"stdout"};
+  world.answers(answer_with(made()));
+  EXPECT_EQ(world.output_of({"ticket", "--out", "/m/ticket"}), "");
+  EXPECT_EQ(world.written["/m/ticket"], "line of secret at 10.0.0.1:7450\n");
+  EXPECT_EQ(world.output_of({"init", "--expect", "3", "-o", "/m/founding", "--json"}),
+            "{\"founders\":3,\"line\":null,\"file\":\"/m/founding\"}\n");
+  EXPECT_EQ(world.written["/m/founding"], "line of secret at 10.0.0.1:7450\n");
+}
+
 TEST(Ticket, ListSaysWhichStillLetHostsIn) {
   FakeWorld world;
   agent::TicketList list;
@@ -75,24 +98,67 @@ TEST(Init, OfThreePrintsTheFoundingTicket) {
   EXPECT_EQ(wrong.run({"init", "--expect", "2"}), 2);
 }
 
+/// An agent whose cluster has a leader, and knows this host or not.
+FakeWorld::Answer member(bool is_led, bool is_registered, std::uint64_t founders_met = 3) {
+  return [=](const agent::Request& request) -> Result<agent::Response> {
+    agent::VersionInfo version;
+    version.host_name = "b";
+    version.generation = Generation(1);
+    agent::QuorumInfo quorum;
+    quorum.leader_name = is_led ? "a" : "";
+    quorum.founders_wanted = 3;
+    quorum.founders_met = founders_met;
+    if (request.verb == agent::Verb::kVersion) {
+      return answer_with(version);
+    }
+    if (request.verb == agent::Verb::kQuorum) {
+      return answer_with(quorum);
+    }
+    if (request.verb == agent::Verb::kHostDetail) {
+      return is_registered ? answer_with(agent::HostDetail())
+                           : refusal(ResponseStatus::kNotFound, "no such host");
+    }
+    return request.verb == agent::Verb::kFound ? answer_with(made()) : agent::Response();
+  };
+}
+
 TEST(Init, AloneWaitsForTheQuorumAndMakesNoTicket) {
   FakeWorld world;
-  agent::QuorumInfo quorum;
-  agent::QuorumInfo led;
-  led.leader_name = "a";
-  world.answers_in_turn({answer_with(made()), answer_with(quorum), answer_with(led)});
+  world.answers(member(true, true));
   EXPECT_NE(world.output_of({"init"}).find("is founded"), std::string::npos);
   const auto asked = agent::decode_payload<agent::FoundArgs>(world.requests().at(0).arguments);
   EXPECT_EQ(asked->ticket, "");
+  FakeWorld never;
+  never.answers(member(true, false));
+  EXPECT_EQ(never.run({"init"}), 1) << "until the log knows the host nothing can be submitted";
+}
+
+TEST(Join, ReturnsWhenTheClusterAnswers) {
+  FakeWorld late;
+  late.answers(member(false, false));
+  EXPECT_EQ(late.run({"join", "-"}), 1);
+  EXPECT_NE(late.err().find("does not answer it yet"), std::string::npos) << late.err();
+  FakeWorld founder;
+  founder.answers(member(false, false, 2));
+  EXPECT_EQ(founder.output_of({"join", "-"}), "host b is a founder of the cluster\n");
+  EXPECT_NE(founder.err().find("1 more founder has to join"), std::string::npos) << founder.err();
+  FakeWorld image;
+  image.answers(member(false, false));
+  EXPECT_EQ(image.run({"join", "-", "--no-wait"}), 0);
+}
+
+TEST(Join, TakesNoTicketThatOthersCanRead) {
+  FakeWorld world;
+  world.open_to_others = {"/etc/ticket"};
+  world.files = {"/etc/ticket"};
+  EXPECT_EQ(world.run({"join", "/etc/ticket"}), 4);
+  EXPECT_TRUE(world.requests().empty());
 }
 
 TEST(Join, TakesTheTicketFromAFileFromStdinOrAsAWord) {
-  agent::VersionInfo member;
-  member.host_name = "b";
-  member.generation = Generation(1);
   for (const char* given : {"-", "/etc/ticket", "muster1.abc"}) {
     FakeWorld world;
-    world.answers_in_turn({agent::Response{}, answer_with(member)});
+    world.answers(member(true, true));
     EXPECT_EQ(world.output_of({"join", given}), "host b is a founder of the cluster\n");
     const auto asked = agent::decode_payload<agent::EnterArgs>(world.requests().at(0).arguments);
     EXPECT_EQ(asked->ticket,

@@ -1,0 +1,36 @@
+#include "cli/kit/ticket_output.h"
+
+namespace muster::cli {
+
+void TicketOutput::describe(Options& options) {
+  options.text("-o,--out", path_, "Write the line to this file, which only you can read", "FILE");
+  options.flag("--force", force_, "Print the line even to a file that other users can read");
+}
+
+std::optional<int> TicketOutput::refusal(Session& session) const {
+  if (!path_.empty() || force_) {
+    return std::nullopt;
+  }
+  const std::string why = session.world().tickets.why_stdout_is_open();
+  if (why.empty()) {
+    return std::nullopt;
+  }
+  return session.fail(agent::ResponseStatus::kUsage,
+                      "stdout is " + why +
+                          ", and whoever reads that line may join: say --out FILE, which makes a "
+                          "file for you alone, or --force");
+}
+
+int TicketOutput::put(Session& session, const std::string& line) const {
+  if (path_.empty()) {
+    session.out() << line << "\n";
+    return 0;
+  }
+  const Status written = session.world().tickets.write(path_, line + "\n");
+  return written
+             ? 0
+             : session.fail(agent::ResponseStatus::kFailed,
+                            written.error().text + "; nobody has the line, so the ticket is lost");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,29 @@
+#pragma once
+// Where a ticket's line goes: to stdout, or to a file that its owner alone can read. Whoever can
+// read the line can join, so it is not written where others can.
+
+#include <string>
+
+#include "cli/kit/options.h"
+#include "cli/kit/session.h"
+
+namespace muster::cli {
+
+class TicketOutput {
+ public:
+  /// Adds --out and --force.
+  void describe(Options& options);
+  /// To be asked before the ticket is made. Nothing: it may be. Else the exit code; the reason was
+  /// printed.
+  std::optional<int> refusal(Session& session) const;
+  /// Prints the line, or writes it to its file: 0, or the exit code of a failure that was printed.
+  int put(Session& session, const std::string& line) const;
+  /// "" = stdout.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool force_ = false;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,111 @@
+#include "gossip/edge/secret_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace muster::gossip {
+namespace {
+
+constexpr mode_t kOfOthers = S_IRWXG | S_IRWXO;
+
+std::string mode_text(mode_t mode) {
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "%04o", mode & 07777);
+  return text.data();
+}
+
+Error cannot(const std::string& what, const std::string& path) {
+  return {ErrorCode::kInvalid, "cannot " + what + " " + path + ": " + std::strerror(errno)};
+}
+
+Result<std::string> read_all(int descriptor, const std::string& path, std::size_t bytes_max) {
+  std::string text;
+  while (text.size() < bytes_max) {
+    std::array<char, 4096> part{};
+    const ssize_t count =
+        read(descriptor, part.data(), std::min(part.size(), bytes_max - text.size()));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return cannot("read", path);
+    }
+    if (count == 0) {
+      break;
+    }
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+bool write_all(int descriptor, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = write(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) {
+      return false;
+    }
+    done += count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string why_not_secret(int descriptor) {
+  struct stat facts {};
+  if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+      (facts.st_mode & kOfOthers) == 0) {
+    return "";
+  }
+  return "a file of mode " + mode_text(facts.st_mode) + ", open to other users";
+}
+
+Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) {
+  const bool is_stdin = path == "-";
+  const int file = is_stdin ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) {
+    return cannot("read", path);
+  }
+  const std::string open_to = why_not_secret(file);
+  Result<std::string> text =
+      open_to.empty()
+          ? read_all(file, path, bytes_max)
+          : Result<std::string>(Error{
+                ErrorCode::kDenied, (is_stdin ? "stdin is " : path + " is ") + open_to +
+                                        ": whoever read it may join; if nobody did, " +
+                                        (is_stdin ? "chmod 600 that file" : "chmod 600 " + path)});
+  if (!is_stdin) {
+    close(file);
+  }
+  return text;
+}
+
+Status write_secret(const std::string& path, const std::string& text) {
+  struct stat facts {};
+  if (lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return Error{ErrorCode::kInvalid, path + " is there, and is no regular file"};
+  }
+  std::string beside = path + ".XXXXXX";
+  const int file = mkostemp(beside.data(), O_CLOEXEC);  // Mode 0600.
+  if (file < 0) {
+    return cannot("make", path);
+  }
+  const bool is_written = write_all(file, text) && fsync(file) == 0;
+  const bool is_closed = close(file) == 0;
+  if (is_written && is_closed && rename(beside.c_str(), path.c_str()) == 0) {
+    return ok();
+  }
+  const Error why = cannot("write", path);
+  unlink(beside.c_str());
+  return why;
+}
+
+}  // namespace muster::gossip
