@@ -342,7 +342,8 @@ class Lab:
         if self.expect > 1:
             self._write_ticket("founding.ticket", made)
         uses = str(10 * len(self.names))
-        made = self._until_done(first, "ticket", "--may-vote", "--uses", uses, "--ttl", "1d")
+        made = self._until_done(first, "ticket", "--may-vote", "--may-vouch", "--uses", uses,
+                                "--ttl", "1d")
         if made is not None:
             self._write_ticket("hosts.ticket", made)
 

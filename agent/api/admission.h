@@ -86,6 +86,15 @@ struct TicketList {
   std::vector<TicketInfo> tickets;  ///< The newest first.
 };
 
+/// Numbers are the wire's.
+enum class Wish : std::uint8_t { kAsItIs = 0, kNo = 1, kYes = 2 };
+/// What a host may do, as an operator wishes it from now on.
+struct SetHostArgs {
+  HostId host;
+  Wish may_vote = Wish::kAsItIs;
+  Wish may_vouch = Wish::kAsItIs;
+};
+
 struct RotateArgs {
   HostId host;                ///< Whose link key is to be another; zero = those of all hosts.
   bool is_authority = false;  ///< Not these, but the authority's.

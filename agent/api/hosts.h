@@ -155,6 +155,8 @@ struct HostDetail {
   std::vector<std::string> labels;
   std::string spine;                   ///< "" = not known.
   std::vector<std::uint64_t> islands;  ///< Of each GPU; empty = one island.
+  bool may_vote = false;               ///< It may be made a voter.
+  bool may_vouch = false;              ///< Its logins may say what they like of the cluster.
 };
 
 }  // namespace muster::agent

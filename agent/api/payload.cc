@@ -103,6 +103,10 @@ void fields(A& a, gossip::AuthorityLink& v) {
   a(v.number, v.key, v.signature);
 }
 template <class A>
+void fields(A& a, SetHostArgs& v) {
+  a(v.host, v.may_vote, v.may_vouch);
+}
+template <class A>
 void fields(A& a, RotateArgs& v) {
   a(v.host, v.is_authority);
 }
@@ -198,7 +202,7 @@ void fields(A& a, GpuInfo& v) {
 }
 template <class A>
 void fields(A& a, HostDetail& v) {
-  a(v.use, v.gpus, v.labels, v.spine, v.islands);
+  a(v.use, v.gpus, v.labels, v.spine, v.islands, trailing(v.may_vote), trailing(v.may_vouch));
 }
 template <class A>
 void fields(A& a, EditArgs& v) {
@@ -320,6 +324,7 @@ class Writer {
   void write(std::int64_t value) { out_.i64(value); }
   void write(bool value) { out_.boolean(value); }
   void write(const std::string& value) { out_.bytes(value); }
+  void write(Wish value) { out_.u64(static_cast<std::uint64_t>(value)); }
   void write(QuorumAction value) { out_.u64(static_cast<std::uint64_t>(value)); }
   void write(const Token& value) { out_.array(2).token(value); }
   void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
@@ -364,6 +369,9 @@ class Loader {
   void read(std::int64_t& value) { value = in_.i64(); }
   void read(bool& value) { value = in_.boolean(); }
   void read(std::string& value) { value = std::string(in_.bytes()); }
+  void read(Wish& value) {
+    value = static_cast<Wish>(in_.u64_at_most(static_cast<std::uint64_t>(Wish::kYes)));
+  }
   void read(QuorumAction& value) {
     constexpr auto kLast = static_cast<std::uint64_t>(QuorumAction::kTransfer);
     value = static_cast<QuorumAction>(in_.u64_at_most(kLast));
@@ -442,6 +450,7 @@ MUSTER_PAYLOAD(TicketArgs);
 MUSTER_PAYLOAD(TicketMade);
 MUSTER_PAYLOAD(TicketRef);
 MUSTER_PAYLOAD(TicketList);
+MUSTER_PAYLOAD(SetHostArgs);
 MUSTER_PAYLOAD(RotateArgs);
 MUSTER_PAYLOAD(KeysInfo);
 MUSTER_PAYLOAD(WhyHostInfo);

@@ -49,7 +49,8 @@ enum class Verb : std::uint8_t {
   kEdit = 33,        ///< EditArgs -> JobRef; leader
   kRevokeHost = 34,  ///< HostRef -> nothing; leader
   kRotateKeys = 35,  ///< RotateArgs -> nothing; leader
-  // 36 to 39 are kept for orders.
+  kSetHost = 36,     ///< SetHostArgs -> nothing; leader: what its record says of its rights
+  // 37 to 39 are kept for orders.
   kFound = 40,       ///< FoundArgs -> TicketMade; local, an agent that has no cluster
   kEnter = 41,       ///< EnterArgs -> nothing; local, an agent that has no cluster
   kJoin = 42,        ///< JoinArgs -> JoinInfo; leader: by ticket alone
@@ -66,7 +67,7 @@ inline constexpr Verb kVerbLast = Verb::kKeys;
 constexpr bool is_change(Verb verb) {
   return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
          verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence) ||
-         (verb >= Verb::kDrain && verb <= Verb::kRotateKeys) ||
+         (verb >= Verb::kDrain && verb <= Verb::kSetHost) ||
          (verb >= Verb::kJoin && verb <= Verb::kEndTicket);
 }
 

@@ -55,7 +55,7 @@ std::vector<ClientDesk::Open> ClientDesk::take_back(HostId leader) {
   CHECK(!leader.is_zero());
   return close_if([leader](const Waiting& waiting) {
     const Open& open = waiting.open;
-    return open.follows_leader && !open.asked.is_zero() && open.asked != leader;
+    return open.waits || (open.follows_leader && !open.asked.is_zero() && open.asked != leader);
   });
 }
 

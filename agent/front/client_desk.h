@@ -43,9 +43,12 @@ class ClientDesk {
   struct Open {
     Asker asker;
     Request request;
+    HostId speaker = HostId();  ///< The host whose login says it, or that passed it on.
     HostId asked = HostId();  ///< The host that it was passed on to; zero = this one.
     /// Another leader may be asked instead when this one is none any more.
     bool follows_leader = false;
+    /// Nobody could be asked yet: the first leader that is known is.
+    bool waits = false;
     /// An earlier leader was asked, and may have done it: a refusal is no sure one.
     bool is_repeated = false;
   };
@@ -54,7 +57,8 @@ class ClientDesk {
   std::optional<std::uint64_t> open(Instant now, Open question);
   /// The open question, which is closed by this. Nothing when unknown or given up.
   std::optional<Open> close(std::uint64_t number);
-  /// Questions passed on to a leader that is not `leader`, closed by this.
+  /// Questions passed on to a leader that is not `leader`, and those that waited for one, closed by
+  /// this.
   std::vector<Open> take_back(HostId leader);
   /// Questions whose time has run out, closed by this.
   std::vector<Open> expire(Instant now);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/api/payload.h"
+#include "crdt/rows/roll.h"
 
 namespace muster::agent {
 namespace {
@@ -172,6 +173,11 @@ std::optional<HostDetail> host_detail(const State& state, const crdt::AddressBoo
   detail.use = host_use(state, *record, addresses, now_unix_ms);
   detail.labels = record->traits.labels;
   detail.spine = record->traits.spine;
+  if (const scheduler::AdmittedHost* admitted = state.roll().find(host)) {
+    const auto said = crdt::decode_roll(admitted->record).value_or(crdt::RollRecord());
+    detail.may_vote = said.may_vote && !said.revoked;
+    detail.may_vouch = said.may_vouch && !said.revoked;
+  }
   detail.islands.assign(record->traits.islands.begin(), record->traits.islands.end());
   std::set<std::string> free;
   if (record->takes_work()) {

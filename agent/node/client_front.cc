@@ -15,6 +15,7 @@
 #include "agent/node/join.h"
 #include "agent/node/leaving.h"
 #include "agent/node/order_words.h"
+#include "agent/node/vouching.h"
 #include "gossip/base/mutant.h"
 #include "gossip/base/version.h"
 #include "scheduler/protocol/mutants.h"
@@ -74,7 +75,12 @@ void refuse(const ClientReach& reach, const ClientDesk::Open& question, const st
 void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open>& questions,
                     const std::string& why) {
   for (const ClientDesk::Open& open : questions) {
-    if (!is_change(open.request.verb)) {
+    if (open.waits) {
+      refuse(reach, open,
+             "host " + reach.known.options.name +
+                 " has just started, and has heard of no quorum yet: repeat later, or ask another "
+                 "node with --node");
+    } else if (!is_change(open.request.verb)) {
       refuse(reach, open, why + ": repeat");
     } else {
       answer(reach, open.asker,
@@ -111,11 +117,12 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
     answer(reach, asker, not_understood(reach.known, envelope.version, is_ticket));
     return Heard::kTaken;
   }
-  if (is_member && is_for_voters(*request) && !reach.admission.roll().may_vote(sender.host)) {
-    answer(reach, asker,
-           bad(reach.known, ResponseStatus::kDenied,
-               "that is passed on by hosts that may vote alone: ask on one of them"));
-    return Heard::kTaken;
+  const HostId speaker = is_member ? sender.host : own.self;
+  if (sender.kind != gossip::Sender::Kind::kTicket) {
+    if (std::string denied = why_not_through(reach.known, *request, speaker); !denied.empty()) {
+      answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, std::move(denied)));
+      return Heard::kTaken;
+    }
   }
   if (is_member && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
     return Heard::kCopy;
@@ -127,7 +134,7 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
   if (is_for_us) {
     request->node.clear();
   }
-  Question question{asker, *std::move(request), !is_member || is_for_us};
+  Question question{asker, *std::move(request), !is_member || is_for_us, speaker};
   const bool is_join =
       question.request.verb == Verb::kJoin || sender.kind == gossip::Sender::Kind::kTicket;
   if (is_join && !take_join(reach, sender, question)) {
@@ -208,11 +215,12 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kRemoveHost:
     case Verb::kRevokeHost:
     case Verb::kRotateKeys:
+    case Verb::kSetHost:
     case Verb::kEdit:
     case Verb::kJoin:
     case Verb::kMakeTicket:
     case Verb::kEndTicket:
-      ask_leader(reach, {question.asker, request}, question.may_forward);
+      ask_leader(reach, {question.asker, request, question.speaker}, question.may_forward);
       return Heard::kTaken;
     case Verb::kQuorum:
     case Verb::kJobs:
@@ -224,7 +232,7 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kUsage:
     case Verb::kTickets:
       if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
-        ask_leader(reach, {question.asker, request}, question.may_forward);
+        ask_leader(reach, {question.asker, request, question.speaker}, question.may_forward);
       } else if (!asks_placement(request.verb) || !question.may_forward ||
                  !pass_to_leader(reach, question)) {
         ask_voter(reach, question);
@@ -257,7 +265,7 @@ void ClientFront::ask_named(const ClientReach& reach, const Question& question) 
     return;
   }
   const HostId host = host_named(reach.known, question.request.node);
-  forward(reach, {question.asker, question.request, host});
+  forward(reach, {question.asker, question.request, question.speaker, host});
 }
 
 /// True when it may.
@@ -290,9 +298,23 @@ void ClientFront::ask_leader(const ClientReach& reach, ClientDesk::Open question
     forward(reach, question);
     return;
   }
+  if (wait_for_first_leader(reach, question, may_forward)) {
+    return;
+  }
   refuse(reach, question,
          "no quorum is reachable from host " + known.options.name +
              "; repeat later, or ask another node with --node");
+}
+
+/// False: it has known one, or has had the time to hear of one.
+bool ClientFront::wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
+                                        bool may_forward) {
+  if (has_met_leader_ || !may_forward || reach.known.now >= started_ + kFirstLeaderWait) {
+    return false;
+  }
+  ClientDesk::Open waiting = question;
+  waiting.waits = true;
+  return desk_.open(reach.known.now, std::move(waiting)).has_value();
 }
 
 /// What only a leader knows is best asked there. False: this host leads, or knows no leader.
@@ -303,7 +325,7 @@ bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& quest
       !is_leader_reachable(known, leader)) {
     return false;
   }
-  ClientDesk::Open passed_on{question.asker, question.request, leader};
+  ClientDesk::Open passed_on{question.asker, question.request, question.speaker, leader};
   passed_on.follows_leader = true;
   forward(reach, passed_on);
   return true;
@@ -325,10 +347,11 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
     }
   }
   if (question.may_forward && !to.is_zero()) {
-    forward(reach, {question.asker, request, to});
+    forward(reach, {question.asker, request, question.speaker, to});
   } else if (request.verb == Verb::kQuorum) {
     answer(reach, question.asker, good(known, encode_payload(quorum_info(known))));
-  } else {
+  } else if (!wait_for_first_leader(reach, {question.asker, request, question.speaker},
+                                    question.may_forward)) {
     answer(reach, question.asker,
            bad(known, ResponseStatus::kNoQuorum,
                "host " + known.options.name +
@@ -344,7 +367,7 @@ bool ClientFront::pass_to_target(const ClientReach& reach, const Question& quest
     return false;
   }
   if (is_reachable(reach.known.membership, target)) {
-    forward(reach, {question.asker, question.request, target});
+    forward(reach, {question.asker, question.request, question.speaker, target});
   } else {
     answer(reach, question.asker,
            bad(reach.known, ResponseStatus::kNotFound,
@@ -414,14 +437,17 @@ void ClientFront::lead(const ClientReach& reach, const ClientDesk::Open& questio
     }
     reach.seat.step(now, scheduler::input::ChangeQuorum{*number, wish->action, wish->host});
   } else if (is_of_roll(request.verb)) {
-    auto entry = change_of_roll(reach.known, request);
-    if (!entry) {
-      on_seat_reply(reach, {*number, std::nullopt, false, entry.error().code, entry.error().text});
+    auto change = change_of_roll(reach.known, request);
+    if (!change) {
+      on_seat_reply(reach,
+                    {*number, std::nullopt, false, change.error().code, change.error().text});
       return;
     }
-    reach.seat.step(now, scheduler::input::ClientOrder{*number, *std::move(entry)});
+    reach.seat.step(now, scheduler::input::ClientOrder{*number, std::move(change->order),
+                                                       change->ends_vote_of});
   } else if (is_change(request.verb)) {
-    reach.seat.step(now, scheduler::input::ClientOrder{*number, order_of(request)});
+    reach.seat.step(now,
+                    scheduler::input::ClientOrder{*number, order_of(request, question.speaker)});
   } else {
     reach.seat.step(now, scheduler::input::Read{*number});
   }
@@ -530,9 +556,10 @@ bool ClientFront::on_leader_ready(const ClientReach& reach) {
     return false;  // Its first word to this host may be on the way.
   }
   asked_leader_ = leader;
+  has_met_leader_ = true;
   std::vector<ClientDesk::Open> questions = desk_.take_back(leader);
   for (ClientDesk::Open& question : questions) {
-    question.is_repeated = true;
+    question.is_repeated = !std::exchange(question.waits, false);
     ask_leader(reach, std::move(question), true);
   }
   return !questions.empty();

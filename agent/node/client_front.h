@@ -41,7 +41,12 @@ struct ClientReach {
 
 class ClientFront {
  public:
-  explicit ClientFront(Rng rng) : desk_(rng) {}
+  /// A host that has just started knows no leader yet. Until it does, and for at most this long, it
+  /// lets questions wait for one. Lower: who asks right after a join is refused; higher: a host that
+  /// is cut off from its start on says so later.
+  static constexpr Duration kFirstLeaderWait = std::chrono::seconds(15);
+
+  ClientFront(Rng rng, Instant started) : desk_(rng), started_(started) {}
 
   enum class Heard : std::uint8_t {
     kTaken,  ///< Answered, or asked elsewhere.
@@ -76,6 +81,7 @@ class ClientFront {
     Asker asker;
     Request request;
     bool may_forward = false;
+    HostId speaker{};  ///< The host whose login says it, or that passed it on.
   };
   Heard on_question(const ClientReach& reach, const Question& question);
   void ask_named(const ClientReach& reach, const Question& question);
@@ -83,6 +89,8 @@ class ClientFront {
   bool take_join(const ClientReach& reach, const gossip::Sender& sender, Question& question);
   bool ask_to_leave(const ClientReach& reach, const Question& question);
   void ask_leader(const ClientReach& reach, ClientDesk::Open question, bool may_forward);
+  bool wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
+                             bool may_forward);
   bool pass_to_leader(const ClientReach& reach, const Question& question);
   void ask_voter(const ClientReach& reach, const Question& question);
   void ask_output(const ClientReach& reach, const Question& question);
@@ -96,6 +104,8 @@ class ClientFront {
   void forward(const ClientReach& reach, const ClientDesk::Open& question);
 
   ClientDesk desk_;
+  Instant started_;
+  bool has_met_leader_ = false;
   HostId asked_leader_;  ///< Whom questions were last passed on to anew.
 };
 

@@ -83,6 +83,7 @@ Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Ro
   record.link_key = join.link_key;
   record.founders = founders_;
   record.may_vote = true;
+  record.may_vouch = true;
   crdt::Row row;
   crdt::Field field = crdt::signed_roll(*host, version, record, *authority_);
   row.fields[static_cast<std::uint32_t>(crdt::FieldId::kRoll)] = field;

@@ -9,6 +9,7 @@
 #include "agent/node/host_directory.h"
 #include "agent/node/order_words.h"
 #include "agent/node/roll_upkeep.h"
+#include "agent/node/vouching.h"
 #include "crdt/rows/roll.h"
 
 namespace muster::agent {
@@ -72,26 +73,21 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   return entry;
 }
 
-/// Why a voter's word cannot be spared; "" when it can.
-std::string why_needed(const Known& known, HostId host) {
-  const crdt::QuorumView quorum = known.seat.known_quorum();
-  if (std::find(quorum.voters.begin(), quorum.voters.end(), host) == quorum.voters.end()) {
-    return "";
-  }
-  const std::size_t live = live_voters(known, quorum, host);
-  if (live >= quorum.voters.size() / 2 + 1) {
-    return "";
-  }
-  const std::string name = known.hosts.addresses().name(host);
-  return "host " + name + " is a voter, and without it " + std::to_string(live) + " of " +
-         std::to_string(quorum.voters.size()) +
-         " voters would be left alive, which is no majority: start the others first, or take its "
-         "vote first (muster quorum remove " +
-         name + ")";
+/// The record of a host that is admitted, as it stands.
+scheduler::entry::Admit said_again(const Known& known, HostId host) {
+  const scheduler::AdmittedHost& before = *known.seat.state().roll().find(host);
+  scheduler::entry::Admit entry;
+  entry.host = host;
+  entry.authority = before.authority;
+  entry.edition = before.edition;
+  entry.record = before.record;
+  entry.signature = before.signature;
+  entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
+  return entry;
 }
 
 /// The entry by which that host is a member no more.
-Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, std::string by) {
+Result<RollChange> revocation_of(const Known& known, HostId host, std::string by) {
   const scheduler::AdmittedHost* before = known.seat.state().roll().find(host);
   if (before == nullptr) {
     return Error{ErrorCode::kNotFound, "no such host was admitted: see `muster hosts`"};
@@ -102,24 +98,58 @@ Result<scheduler::entry::Admit> revocation_of(const Known& known, HostId host, s
                                            "quorum remove " +
                                            known.options.name + "` or by stopping its agent"};
   }
-  if (std::string why = why_needed(known, host); !why.empty()) {
-    return Error{ErrorCode::kConflict, std::move(why)};
-  }
   if (known.admission.authority().signer() == nullptr) {
     return no_authority(known);
   }
   crdt::RollRecord record = crdt::decode_roll(before->record).value_or(crdt::RollRecord());
   const bool was_revoked = std::exchange(record.revoked, true);
-  scheduler::entry::Admit entry = changed_record(known, host, record);
-  if (was_revoked) {
-    entry.authority = before->authority;
-    entry.edition = before->edition;
-    entry.record = before->record;
-    entry.signature = before->signature;
-  }
+  scheduler::entry::Admit entry =
+      was_revoked ? said_again(known, host) : changed_record(known, host, record);
   entry.is_revoked = true;
   entry.by = std::move(by);
-  return entry;
+  return RollChange{RollOrder(std::move(entry)), host};
+}
+
+/// What a host may do from now on.
+Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::string by) {
+  const scheduler::AdmittedHost* before = known.seat.state().roll().find(wish.host);
+  crdt::RollRecord record;
+  if (before != nullptr) {
+    record = crdt::decode_roll(before->record).value_or(record);
+  }
+  if (before == nullptr || record.revoked) {
+    return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
+  }
+  const std::string name = known.hosts.addresses().name(wish.host);
+  if (wish.may_vouch == Wish::kNo && !is_another_to_vouch(known, wish.host)) {
+    return Error{ErrorCode::kConflict,
+                 "host " + name +
+                     " is the last that may vouch for its logins: let another one do "
+                     "so first, or nobody can submit or administer any more"};
+  }
+  if (wish.may_vote == Wish::kNo && !is_another_to_vote(known, wish.host)) {
+    return Error{ErrorCode::kConflict,
+                 "host " + name + " is the last that may vote: let another one vote first"};
+  }
+  if (wish.may_vote == Wish::kNo && wish.host == known.options.self) {
+    return Error{ErrorCode::kConflict, "host " + name +
+                                           " leads: let another one lead first, with `muster "
+                                           "quorum transfer`"};
+  }
+  if (known.admission.authority().signer() == nullptr) {
+    return no_authority(known);
+  }
+  const crdt::RollRecord known_before = record;
+  record.may_vouch =
+      wish.may_vouch == Wish::kAsItIs ? record.may_vouch : wish.may_vouch == Wish::kYes;
+  record.may_vote = wish.may_vote == Wish::kAsItIs ? record.may_vote : wish.may_vote == Wish::kYes;
+  if (record.may_vote != known_before.may_vote) {
+    record.vote_set_under = known.admission.authority().number();
+  }
+  scheduler::entry::Admit entry = record == known_before ? said_again(known, wish.host)
+                                                         : changed_record(known, wish.host, record);
+  entry.by = std::move(by);
+  return RollChange{RollOrder(std::move(entry)), wish.may_vote == Wish::kNo ? wish.host : HostId()};
 }
 
 /// One host, all of them, or the authority itself.
@@ -147,8 +177,9 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
 }
 
 template <class T>
-Result<RollOrder> as_order(Result<T> entry) {
-  return entry ? Result<RollOrder>(*std::move(entry)) : Result<RollOrder>(entry.error());
+Result<RollChange> as_change(Result<T> entry) {
+  return entry ? Result<RollChange>(RollChange{RollOrder(*std::move(entry))})
+               : Result<RollChange>(entry.error());
 }
 
 }  // namespace
@@ -164,16 +195,20 @@ Status check(const JoinArgs& join) {
                                 "name is too long"});
 }
 
-Result<RollOrder> change_of_roll(const Known& known, const Request& request) {
+Result<RollChange> change_of_roll(const Known& known, const Request& request) {
+  const std::string by = asker_text(request);
   if (request.verb == Verb::kRevokeHost) {
-    return as_order(revocation_of(known, host_of(request), asker_text(request)));
+    return revocation_of(known, host_of(request), by);
+  }
+  if (request.verb == Verb::kSetHost) {
+    return rights_of(known, decode_payload<SetHostArgs>(request.arguments).value_or(SetHostArgs()),
+                     by);
   }
   if (request.verb == Verb::kRotateKeys) {
-    return rotation_of(known,
-                       decode_payload<RotateArgs>(request.arguments).value_or(RotateArgs()),
-                       asker_text(request));
+    return as_change(rotation_of(
+        known, decode_payload<RotateArgs>(request.arguments).value_or(RotateArgs()), by));
   }
-  return as_order(
+  return as_change(
       admission_of(known, decode_payload<JoinArgs>(request.arguments).value_or(JoinArgs())));
 }
 

@@ -21,9 +21,14 @@ inline constexpr std::size_t kContactsMax = 8;
 Status check(const JoinArgs& join);
 /// What the log is told, in the words of a client's order.
 using RollOrder = decltype(scheduler::input::ClientOrder::order);
-/// What a Join, a RevokeHost or a RotateKeys asks for, signed by the authority. Precondition: this
-/// host leads.
-Result<RollOrder> change_of_roll(const Known& known, const Request& request);
+/// The order, and whose vote it takes: zero = nobody's.
+struct RollChange {
+  RollOrder order;
+  HostId ends_vote_of{};
+};
+/// What a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the authority.
+/// Precondition: this host leads.
+Result<RollChange> change_of_roll(const Known& known, const Request& request);
 /// For a host whose record is `own`.
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
 /// The same when the log holds the record; nothing of the record when it does not.

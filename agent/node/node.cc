@@ -33,7 +33,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
              options_.credentials.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
-      front_(rng.fork()),
+      front_(rng.fork(), now),
       id_watch_(options_.control, rng.fork()),
       epochs_(recovered.id, seat_.epoch(), rng, now),
       hosts_(options_.self, now),

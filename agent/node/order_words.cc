@@ -36,14 +36,14 @@ bool is_for_voters(const Request& request) {
   }
   return request.verb == Verb::kRecover || request.verb == Verb::kLeave ||
          request.verb == Verb::kChangeQuorum || request.verb == Verb::kRevokeHost ||
-         request.verb == Verb::kRotateKeys;
+         request.verb == Verb::kRotateKeys || request.verb == Verb::kSetHost;
 }
 
 std::string asker_text(const Request& request) {
   return request.user.empty() ? request.via : request.user + "@" + request.via;
 }
 
-decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) {
+decltype(scheduler::input::ClientOrder::order) order_of(const Request& request, HostId speaker) {
   namespace entry = scheduler::entry;
   const std::string by = asker_text(request);
   if (request.verb == Verb::kSuspend) {
@@ -80,7 +80,8 @@ decltype(scheduler::input::ClientOrder::order) order_of(const Request& request) 
                              ticket.may_vote,
                              ticket.may_vouch,
                              std::move(ticket.host_name),
-                             by};
+                             by,
+                             speaker};
   }
   if (request.verb == Verb::kEndTicket) {
     auto ticket = decode_payload<TicketRef>(request.arguments).value_or(TicketRef());

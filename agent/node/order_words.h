@@ -16,10 +16,12 @@ JobId job_of(const Request& request);
 bool is_for_voters(const Request& request);
 /// What the leader says of the roll, signed: it is no operator's plain word.
 constexpr bool is_of_roll(Verb verb) {
-  return verb == Verb::kJoin || verb == Verb::kRevokeHost || verb == Verb::kRotateKeys;
+  return verb == Verb::kJoin || verb == Verb::kRevokeHost || verb == Verb::kRotateKeys ||
+         verb == Verb::kSetHost;
 }
 /// "USER@HOST": who asked, and where.
 std::string asker_text(const Request& request);
-decltype(scheduler::input::ClientOrder::order) order_of(const Request& request);
+/// `speaker`: the host whose login says it.
+decltype(scheduler::input::ClientOrder::order) order_of(const Request& request, HostId speaker);
 
 }  // namespace muster::agent

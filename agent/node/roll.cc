@@ -67,12 +67,13 @@ bool Roll::follow(HostId host, const crdt::HostStore& store, Outbox& outbox) {
   }
   Known now{*std::move(record), field->version.generation.value()};
   if (now.record.revoked && now.record.may_vote) {
-    revoked_authority_ = std::max(revoked_authority_, now.authority);
+    ended_authority_ = std::max(ended_authority_, now.authority);
   }
+  ended_authority_ = std::max(ended_authority_, now.record.vote_set_under);
   if (counts(now)) {
     const crdt::Field* link = store.field(host, crdt::FieldId::kLink);
-    now.link = crdt::link_of(now.record, link == nullptr ? std::nullopt
-                                                         : crdt::decode_link_cert(link->bytes));
+    now.link = crdt::link_of(now.record,
+                             link == nullptr ? std::nullopt : crdt::decode_link_cert(link->bytes));
   }
   if (const auto identity = identity_in(store, host)) {
     now.control = identity->control;
@@ -312,6 +313,11 @@ crdt::LinkCert Roll::link(HostId host) const {
 bool Roll::may_vote(HostId host) const {
   const Known* known = find(host);
   return known != nullptr && known->record.may_vote;
+}
+
+bool Roll::may_vouch(HostId host) const {
+  const Known* known = find(host);
+  return known != nullptr && known->record.may_vouch;
 }
 
 bool Roll::is_revoked(HostId host) const {

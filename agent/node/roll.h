@@ -68,9 +68,11 @@ class Roll {
   /// held here are of it: who hears it before the records would shut everybody out.
   void count_from(std::uint64_t authority, const crdt::HostStore& store, Outbox& outbox);
   std::uint64_t counts_from() const { return counts_from_; }
-  /// The newest authority whose secret a host may have that was revoked; 0 = none.
-  std::uint64_t revoked_authority() const { return revoked_authority_; }
+  /// The newest authority that shall sign no more; 0 = none. A host that was revoked, or may vote no
+  /// more, may have its secret, or one that may vote since then has not.
+  std::uint64_t ended_authority() const { return ended_authority_; }
   bool may_vote(HostId host) const;
+  bool may_vouch(HostId host) const;
   /// Nothing of it counts any more.
   bool is_revoked(HostId host) const;
   /// Another host proves itself with that link key.
@@ -114,7 +116,7 @@ class Roll {
   std::uint64_t counts_from_ = 0;
   std::uint64_t wanted_from_ = 0;                  ///< What counts_from_ shall come to be.
   std::map<std::uint64_t, std::size_t> signed_by_;  ///< Records that are not revoked, by authority.
-  std::uint64_t revoked_authority_ = 0;
+  std::uint64_t ended_authority_ = 0;
 };
 
 }  // namespace muster::agent

@@ -101,7 +101,7 @@ scheduler::input::RollMet upkeep_of_roll(const Known& known) {
   if (authority.signer() == nullptr || authority.number() != keys.authority()) {
     return due;
   }
-  if (known.admission.roll().revoked_authority() >= authority.number()) {
+  if (known.admission.roll().ended_authority() >= authority.number()) {
     if (auto next = next_authority(known, "muster")) {
       due.authority = *std::move(next);
     }

@@ -29,7 +29,7 @@ def throw_out(boot, leader, victim, tail):
     identity = cluster.states(leader)[victim.name]["id"][:8]
     others = {agent.name for agent in boot.live()} - {victim.name}
     began = time.monotonic()
-    code, _, err = leader.cli("hosts", "revoke", victim.name)
+    code, _, err = leader.cli("hosts", "revoke", victim.name, "--yes")
     if code != 0:
         raise Broken(f"hosts revoke: {err.strip()}")
 

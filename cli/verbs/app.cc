@@ -29,7 +29,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 37> kVerbs = {{
+constexpr std::array<Entry, 38> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", plain<make_init>},
     {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", plain<make_join>},
@@ -72,6 +72,8 @@ constexpr std::array<Entry, 37> kVerbs = {{
      plain<make_host_remove>},
     {"hosts revoke", "NAME [OPTIONS]", "Throw a host out for good: nobody listens to it any more.",
      plain<make_host_revoke>},
+    {"hosts set", "NAME [OPTIONS]", "Say what a host and its logins may do from now on.",
+     plain<make_host_set>},
     {"hosts fence", "NAME [OPTIONS]", "Say that a host is off, or its ranks gone.",
      plain<make_fence>},
     {"why-host", "NAME [OPTIONS]", "Say what the view of a host rests on: who hears it, who not.",

@@ -6,6 +6,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/json_view.h"
@@ -19,6 +20,8 @@ namespace {
 
 using agent::ResponseStatus;
 
+constexpr Duration kSayAgain = std::chrono::milliseconds(500);
+
 class HostOrder : public Verb {
  public:
   int run(Session& session) override {
@@ -30,11 +33,16 @@ class HostOrder : public Verb {
       return found.exit_code;
     }
     const agent::HostInfo& host = *found.host;
+    if (const std::string question = asks(host);
+        !question.empty() && !confirmation_.is_agreed(session, question)) {
+      return confirmation_.refuse(
+          session, printable("host " + host.name + " was not " + std::string(done())));
+    }
     agent::Request request;
     request.verb = verb();
     request.arguments = arguments(host);
     request.user = session.world().user_name();
-    Reply reply = exchange_repeating(session, request).reply;
+    Reply reply = said(session, request);
     if (!reply.is_ok()) {
       reply.text +=
           reply.status == ResponseStatus::kUnknown
@@ -46,6 +54,9 @@ class HostOrder : public Verb {
       session.out() << host_ordered_json(done(), host.name, host.id) << "\n";
     } else {
       session.out() << printable("host " + host.name + " " + std::string(done())) << "\n";
+      if (!reply.text.empty()) {
+        session.note(reply.text);
+      }
       tell_more(session, host);
     }
     return 0;
@@ -59,10 +70,34 @@ class HostOrder : public Verb {
     return agent::encode_payload(agent::HostRef{host.id});
   }
   virtual Status check() const { return ok(); }
+  /// What a person is asked first; "" = nothing.
+  virtual std::string asks(const agent::HostInfo&) const { return ""; }
+  virtual Reply said(Session& session, const agent::Request& request) const {
+    return exchange_repeating(session, request).reply;
+  }
   virtual void tell_more(Session&, const agent::HostInfo&) const {}
 
   std::string name_;
+  Confirmation confirmation_;
 };
+
+/// An order that may take a host's vote: while the vote cannot be spared, another host takes its
+/// place, and the order is said again until that is done.
+Reply said_until_spared(Session& session, const agent::Request& request) {
+  const WorldClock& clock = session.world().clock;
+  const Instant end = clock.now() + session.common().timeout;
+  Reply reply = exchange_repeating(session, request).reply;
+  bool is_told = false;
+  while (reply.status == ResponseStatus::kNoQuorum && reply.is_from_node && clock.now() < end) {
+    if (!is_told) {
+      session.note(reply.text);
+      is_told = true;
+    }
+    clock.sleep(kSayAgain);
+    reply = exchange_repeating(session, request).reply;
+  }
+  return reply;
+}
 
 class Drain final : public HostOrder {
  public:
@@ -148,14 +183,22 @@ class RevokeHost final : public HostOrder {
  public:
   void describe(Options& options) override {
     options.word("NAME", name_, "The host that is a member no more, for good: its name, or its id");
+    confirmation_.describe(options);
     common_.describe(options);
-    options.example("muster hosts revoke gpu17");
+    options.example("muster hosts revoke gpu17 --yes");
   }
 
  protected:
   agent::Verb verb() const override { return agent::Verb::kRevokeHost; }
   std::string_view word() const override { return "revoke"; }
   std::string_view done() const override { return "revoked"; }
+  std::string asks(const agent::HostInfo& host) const override {
+    return "host " + host.name + " (" + host.state +
+           ") is thrown out for good, its open tickets end, and its jobs run elsewhere. Revoke it?";
+  }
+  Reply said(Session& session, const agent::Request& request) const override {
+    return said_until_spared(session, request);
+  }
   void tell_more(Session& session, const agent::HostInfo&) const override {
     session.note(
         "its keys are refused; what ran there is placed again once it must have ended; to come "
@@ -163,8 +206,69 @@ class RevokeHost final : public HostOrder {
   }
 };
 
+class SetHost final : public HostOrder {
+ public:
+  void describe(Options& options) override {
+    options.word("NAME", name_, "The host whose rights change: its name, or its id");
+    describe_right(options, "--may-vouch", vouch_,
+                   "Whether its logins may submit, cancel, read others' output and administer");
+    describe_right(options, "--may-vote", vote_,
+                   "Whether it may be made a voter; whoever has root there then has the cluster");
+    common_.describe(options);
+    options.example("muster hosts set gpu17 --may-vouch yes");
+  }
+
+ protected:
+  agent::Verb verb() const override { return agent::Verb::kSetHost; }
+  std::string_view word() const override { return "set"; }
+  std::string_view done() const override { return "set"; }
+  Status check() const override {
+    return vouch_ == agent::Wish::kAsItIs && vote_ == agent::Wish::kAsItIs
+               ? Status(Error{ErrorCode::kInvalid,
+                              "say which right: --may-vouch yes|no, --may-vote yes|no, or both"})
+               : ok();
+  }
+  std::string arguments(const agent::HostInfo& host) const override {
+    return agent::encode_payload(agent::SetHostArgs{host.id, vote_, vouch_});
+  }
+  Reply said(Session& session, const agent::Request& request) const override {
+    return said_until_spared(session, request);
+  }
+  void tell_more(Session& session, const agent::HostInfo&) const override {
+    if (vote_ != agent::Wish::kAsItIs) {
+      session.note(vote_ == agent::Wish::kYes
+                       ? "it gets the authority's secret: the authority is replaced for that, see "
+                         "`muster keys`; `muster quorum add` makes it a voter"
+                       : "it had the authority's secret: the authority is replaced, see `muster "
+                         "keys`");
+    }
+  }
+
+ private:
+  static void describe_right(Options& options, const std::string& name, agent::Wish& wish,
+                             const std::string& help) {
+    options.value(
+        name,
+        [&wish](const std::string& given) -> Status {
+          wish = given == "yes"  ? agent::Wish::kYes
+                 : given == "no" ? agent::Wish::kNo
+                                 : agent::Wish::kAsItIs;
+          return wish == agent::Wish::kAsItIs
+                     ? Status(Error{ErrorCode::kInvalid, "yes or no is wanted"})
+                     : ok();
+        },
+        help, "yes|no");
+  }
+
+  agent::Wish vouch_ = agent::Wish::kAsItIs;
+  agent::Wish vote_ = agent::Wish::kAsItIs;
+};
+
 }  // namespace
 
+std::unique_ptr<Verb> make_host_set() {
+  return std::make_unique<SetHost>();
+}
 std::unique_ptr<Verb> make_host_revoke() {
   return std::make_unique<RevokeHost>();
 }

@@ -54,6 +54,10 @@ class HostShow final : public Verb {
   }
 
  private:
+  static std::string rights_text(const agent::HostDetail& detail) {
+    return std::string(detail.may_vote ? "may vote" : "may not vote") +
+           (detail.may_vouch ? ", may vouch for its logins" : ", may not vouch for its logins");
+  }
   static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail) {
     const agent::HostUse& use = detail.use;
     const std::string detail_text = host.detail.empty() ? "" : ", " + in_words(host.detail);
@@ -64,7 +68,7 @@ class HostShow final : public Verb {
         line("drained", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
         line("rack", host.rack) + line("spine", detail.spine) +
         line("labels", join(detail.labels)) + line("quorum", role_text(host)) +
-        line("version", host.version) +
+        line("rights", rights_text(detail)) + line("version", host.version) +
         line("cpus", std::to_string(host.cpus) + ", " + format_cpus(use.cpus_used) +
                          " given to jobs (counted, not enforced yet)") +
         line("memory", format_memory(host.memory_mb) + ", " + format_memory(use.memory_mb_used) +

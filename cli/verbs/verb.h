@@ -30,6 +30,7 @@ std::unique_ptr<Verb> make_hosts();
 std::unique_ptr<Verb> make_host_drain();
 std::unique_ptr<Verb> make_host_remove();
 std::unique_ptr<Verb> make_host_revoke();
+std::unique_ptr<Verb> make_host_set();
 std::unique_ptr<Verb> make_host_show();
 std::unique_ptr<Verb> make_host_undrain();
 std::unique_ptr<Verb> make_init();

@@ -8,9 +8,9 @@ namespace muster::crdt {
 
 std::string encode(const RollRecord& record) {
   gossip::Encoder out;
-  out.array(7).bytes(record.identity_key).bytes(record.link_key).u64(record.founders);
+  out.array(8).bytes(record.identity_key).bytes(record.link_key).u64(record.founders);
   out.boolean(record.may_vote).boolean(record.may_vouch).boolean(record.revoked);
-  out.u64(record.key_round);
+  out.u64(record.key_round).u64(record.vote_set_under);
   return out.take();
 }
 
@@ -28,6 +28,7 @@ std::optional<RollRecord> decode_roll(std::string_view bytes) {
   record.may_vouch = in.boolean();
   record.revoked = in.boolean();
   record.key_round = in.u64();
+  record.vote_set_under = in.u64();
   if (!in.ok() || record.identity_key.empty() || record.link_key.empty()) {
     return std::nullopt;
   }

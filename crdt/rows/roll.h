@@ -28,14 +28,19 @@ struct RollRecord {
   /// How many hosts found the cluster together, this one among them; 0 = it came later.
   std::uint64_t founders = 0;
   bool may_vote = false;   ///< It may be given a seat, and is believed as voters are.
-  bool may_vouch = false;  ///< It may say who its users are.
+  /// Its logins may say what they like of jobs and of the cluster: agent/front/access.h.
+  bool may_vouch = false;
   bool revoked = false;    ///< For good: nothing of it counts any more.
   /// Counts the wishes that its link key be another one: the host changes it when this rises.
   std::uint64_t key_round = 0;
+  /// Number of the authority under which an operator last gave or took its right to vote; 0 =
+  /// never. That one is replaced: who lost the right has its secret, and who got it has none.
+  std::uint64_t vote_set_under = 0;
   bool operator==(const RollRecord&) const = default;
 };
 
-/// [identity key, link key, founders, may vote, may vouch, revoked, key round]; unknown trailing
+/// [identity key, link key, founders, may vote, may vouch, revoked, key round, vote set under];
+/// unknown trailing
 /// elements are kept by whoever holds the bytes.
 std::string encode(const RollRecord& record);
 std::optional<RollRecord> decode_roll(std::string_view bytes);

@@ -39,6 +39,8 @@ enum class Mutant : std::uint8_t {
   kRevokedGoesOn,          ///< Who was revoked is a member as before.
   kTicketMayMore,          ///< Who holds a ticket may say more than Join.
   kTicketWithoutEnd,       ///< A ticket lets in more hosts than it was made for.
+  kTicketOutlivesMaker,    ///< Tickets of a host that was revoked stay open.
+  kAnyHostVouches,         ///< What a login says counts through whatever host.
   kJoinUnproven,           ///< A newcomer need not prove its identity.
 };
 
@@ -63,7 +65,7 @@ inline constexpr std::array<MutantName, 11> kRaftMutants = {{
 }};
 
 /// Of what hosts and strangers may say: found by the traitor of a swarm.
-inline constexpr std::array<MutantName, 15> kTraitorMutants = {{
+inline constexpr std::array<MutantName, 17> kTraitorMutants = {{
     {Mutant::kRowsBelieved, "rows_believed"},
     {Mutant::kRollBelieved, "roll_believed"},
     {Mutant::kEpochBelieved, "epoch_believed"},
@@ -78,6 +80,8 @@ inline constexpr std::array<MutantName, 15> kTraitorMutants = {{
     {Mutant::kRevokedGoesOn, "revoked_goes_on"},
     {Mutant::kTicketMayMore, "ticket_may_more"},
     {Mutant::kTicketWithoutEnd, "ticket_without_end"},
+    {Mutant::kTicketOutlivesMaker, "ticket_outlives_maker"},
+    {Mutant::kAnyHostVouches, "any_host_vouches"},
     {Mutant::kJoinUnproven, "join_unproven"},
 }};
 

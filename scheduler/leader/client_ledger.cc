@@ -55,11 +55,13 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
 
 /// "" when the cluster could run it some day, or may be able to once all its hosts registered.
 std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) const {
-  const bool is_young = turn.now < ready_since_ + kRegistrationWait;
-  if (is_young && turn.seen.has_unregistered(turn.state)) {
-    return "";
+  std::string why = scheduler::why_impossible(turn.state, turn.capacity, spec);
+  if (why.empty()) {
+    return why;
   }
-  return scheduler::why_impossible(turn.state, turn.capacity, spec);
+  const bool is_young = turn.now < ready_since_ + kRegistrationWait;
+  const Instant joined_since = is_young ? kLongAgo : turn.now - kRegistrationWait;
+  return turn.seen.has_unregistered(turn.state, joined_since) ? "" : why;
 }
 
 void ClientLedger::on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {
@@ -69,7 +71,7 @@ void ClientLedger::on_submit(const Turn& turn, Proposals& proposals, input::Clie
     return;
   }
   if (const std::optional<JobId> known = turn.state.job_of_key(fact.key)) {
-    output.replies.push_back({fact.request, *known, std::nullopt});
+    output.replies.push_back({fact.request, *known, "", std::nullopt});
     return;
   }
   if (const auto same = submits_.find(fact.key); same != submits_.end()) {
@@ -166,7 +168,7 @@ void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,
   }
   CHECK(requests.size() <= request_count_);
   for (const std::uint64_t request : requests) {
-    ClientReply reply{request, result.job, std::nullopt};
+    ClientReply reply{request, result.job, result.told, std::nullopt};
     if (!result.rejected.empty()) {
       reply.error = Error{rejected_as, result.rejected};
     }

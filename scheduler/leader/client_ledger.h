@@ -29,8 +29,9 @@ namespace muster::scheduler {
 inline constexpr std::size_t kRequestsMax = 20'000;  ///< Later ones are kUnavailable.
 /// Of submits that are not in the log yet; later ones are kUnavailable.
 inline constexpr std::size_t kSubmitBytesMax = 8 << 20;
-/// After a leader took over: hosts that are alive and not registered yet may be what a job lacks.
-/// Lower: a cluster that has just formed calls jobs impossible; higher: those are told later.
+/// After a leader took over, and after a host came to life: hosts that are alive and not registered
+/// yet may be what a job lacks. Lower: a cluster that has just formed, or a host that has just
+/// joined, makes jobs impossible; higher: those are told later.
 inline constexpr Duration kRegistrationWait = std::chrono::seconds(10);
 
 /// Why an order is not taken.

@@ -18,6 +18,7 @@ namespace muster::scheduler {
 struct ClientReply {
   std::uint64_t request = 0;
   JobId job;
+  std::string told{};          ///< For people: what else followed; "" = nothing.
   std::optional<Error> error;  ///< kUnavailable: surely not accepted; kUnknown: it may have been.
 };
 
@@ -48,7 +49,7 @@ struct SchedulerOutput {
     messages.push_back(OutgoingMessage{to, Nonce(), std::move(message), true});
   }
   void refuse(std::uint64_t request, ErrorCode code, std::string why) {
-    replies.push_back(ClientReply{request, JobId(), Error{code, std::move(why)}});
+    replies.push_back(ClientReply{request, JobId(), "", Error{code, std::move(why)}});
   }
   void emit(Severity severity, std::string_view name,
             std::vector<std::pair<std::string_view, std::string>> fields) {

@@ -34,8 +34,13 @@ std::optional<Instant> SeenHosts::since(const HostId& host) const {
 }
 
 bool SeenHosts::has_unregistered(const State& state) const {
+  return has_unregistered(state, kLongAgo);
+}
+
+bool SeenHosts::has_unregistered(const State& state, Instant since) const {
   return std::any_of(views_.begin(), views_.end(), [&](const auto& item) {
-    return item.second.view.verdict == Verdict::kAlive && state.host(item.first) == nullptr;
+    return item.second.view.verdict == Verdict::kAlive && item.second.since >= since &&
+           state.host(item.first) == nullptr;
   });
 }
 

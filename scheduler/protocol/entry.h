@@ -68,7 +68,7 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
 
 /// 3: requests and members name CPUs, memory and ranks, hosts their traits. Entries of earlier
 /// versions are not read any more.
-inline constexpr std::uint64_t kEntryVersion = 3;
+inline constexpr std::uint64_t kEntryVersion = 4;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;
 

@@ -6,7 +6,7 @@ namespace muster::scheduler {
 
 void write(gossip::Encoder& out, const entry::MakeTicket& fact) {
   out.bytes(fact.key).u64(fact.uses).duration(fact.ttl).boolean(fact.may_vote);
-  out.boolean(fact.may_vouch).text(fact.host_name).text(fact.by);
+  out.boolean(fact.may_vouch).text(fact.host_name).text(fact.by).id(fact.made_at);
 }
 
 entry::MakeTicket read_make_ticket(gossip::Reader& in) {
@@ -18,6 +18,7 @@ entry::MakeTicket read_make_ticket(gossip::Reader& in) {
   fact.may_vouch = in.boolean();
   fact.host_name = in.text(kTicketNameBytesMax);
   fact.by = in.text();
+  fact.made_at = in.id<HostId>();
   return fact;
 }
 

@@ -32,6 +32,7 @@ struct MakeTicket {
   bool may_vouch = false;
   std::string host_name;  ///< Only for a host of that name; "" = any.
   std::string by;
+  HostId made_at;  ///< Whose login made it: when that host is revoked, it ends.
   bool operator==(const MakeTicket&) const = default;
 };
 struct EndTicket {
@@ -49,7 +50,7 @@ struct Admit {
   std::string ticket;       ///< Its key; "" = the leader met the record, signed already.
   std::string host_name;    ///< As the host says.
   bool is_revoked = false;  ///< As the record says: it is a member no more.
-  std::string by;           ///< Who revoked it.
+  std::string by;           ///< Who revoked it, or changed its rights.
   bool operator==(const Admit&) const = default;
 };
 /// All hosts shall prove their links with other keys: records of this round follow, host by host.
@@ -76,7 +77,7 @@ inline constexpr std::size_t kSealedMax = 256;
 inline constexpr std::size_t kSealedBytesMax = 256;
 
 /// The elements behind the header of an entry.
-inline constexpr std::size_t kMakeTicketElements = 7;
+inline constexpr std::size_t kMakeTicketElements = 8;
 inline constexpr std::size_t kEndTicketElements = 2;
 inline constexpr std::size_t kAdmitElements = 9;
 inline constexpr std::size_t kRotateKeysElements = 2;

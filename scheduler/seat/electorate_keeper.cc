@@ -58,6 +58,25 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
   }
 }
 
+std::string ElectorateKeeper::end_vote(Instant now, const Raft& raft, HostId host) {
+  const Configuration& current = raft.configuration();
+  if (current.voter(host) == nullptr && current.learner(host) == nullptr) {
+    return "";
+  }
+  Configuration next = current.without(host);
+  const std::string reason = raft.why_not(now, next);
+  if (reason.empty()) {
+    seats_.clear();
+    output_.inputs.emplace_back(Raft::Reconfigure{std::move(next)});
+    return "";
+  }
+  unwanted_until_[host] = now + kReplaceFor;
+  return "that host votes, and its vote cannot be spared yet: " + reason +
+         (candidates_ > 0 ? "; another host takes its place now: say it again in a moment"
+                          : "; no other host may vote: start the voters that are down, or let "
+                            "another host vote first (muster hosts set NAME --may-vote yes)");
+}
+
 void ElectorateKeeper::invite(Instant now, HostId host) {
   const auto asked = invited_at_.find(host);
   if (asked == invited_at_.end() || now - asked->second >= kInviteAgain) {
@@ -123,6 +142,8 @@ void ElectorateKeeper::forget() {
   elsewhere_since_.clear();
   courses_.clear();
   setbacks_.clear();
+  unwanted_until_.clear();
+  candidates_ = 0;
 }
 
 void ElectorateKeeper::leave() {
@@ -183,7 +204,9 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     member.is_leader = each.host == raft.leader();
     member.behind = each.behind;
     member.silent_for = now - each.heard_at;
-    member.has_left = left.contains(each.host);
+    const auto unwanted = unwanted_until_.find(each.host);
+    member.has_left =
+        left.contains(each.host) || (unwanted != unwanted_until_.end() && now < unwanted->second);
     if (each.other_seat.has_value()) {
       const auto known = elsewhere_since_.find(each.host);
       elsewhere[each.host] = known == elsewhere_since_.end() ? now : known->second;
@@ -202,13 +225,16 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
   for (const SeenHost& seen : hosts) {
     const bool is_member =
         view.now.voter(seen.host) != nullptr || view.now.learner(seen.host) != nullptr;
-    if (!is_member && !seen.has_left) {
+    const auto unwanted = unwanted_until_.find(seen.host);
+    const bool is_unwanted = unwanted != unwanted_until_.end() && now < unwanted->second;
+    if (!is_member && !seen.has_left && !is_unwanted) {
       const auto seat = seats_.find(seen.host);
       view.candidates.push_back({seen.host, seen.rack,
                                  seat == seats_.end() ? std::nullopt : std::optional(seat->second),
                                  setbacks_.contains(seen.host) ? setbacks_[seen.host] : 0});
     }
   }
+  candidates_ = view.candidates.size();
   return view;
 }
 

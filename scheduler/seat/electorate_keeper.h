@@ -33,6 +33,9 @@ class ElectorateKeeper {
   /// A wish that waits for a host's answer is given up after this long: before the client is.
   static constexpr Duration kAnswerWait = std::chrono::seconds(4);
 
+  /// A voter whose vote shall end is replaced like one that is gone, while it was said this lately.
+  static constexpr Duration kReplaceFor = std::chrono::seconds(30);
+
   struct Done {
     std::uint64_t request = 0;
     ErrorCode code = ErrorCode::kUnknown;  ///< Counts when `ok` is false.
@@ -47,6 +50,10 @@ class ElectorateKeeper {
 
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
   void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action, HostId host);
+  /// That host shall have no vote from the next entry on, nor be about to get one: "" when that
+  /// entry follows (Output::inputs), or there is no vote. Else why it cannot be spared; another host
+  /// is looked for then, for kReplaceFor, so that the same said again may succeed.
+  std::string end_vote(Instant now, const Raft& raft, HostId host);
   void seat_heard(const Seat& seat) {
     seats_[seat.host] = seat.id;
     setbacks_.erase(seat.host);
@@ -91,6 +98,8 @@ class ElectorateKeeper {
   };
   std::map<HostId, Course> courses_;
   std::map<HostId, std::uint32_t> setbacks_;  ///< Of hosts that are no members.
+  std::map<HostId, Instant> unwanted_until_;  ///< Voters that another host shall replace.
+  std::size_t candidates_ = 0;                ///< Hosts that could vote, at the last look.
   std::optional<Wish> wish_;
   Output output_;
 };

@@ -218,6 +218,10 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
   const EntryKind kind =
       std::visit([](const auto& entry) { return kind_of(Entry(entry)); }, fact.order);
   std::string why_not = leads() ? why_not_taken(now, *raft_, state(), kind) : std::string();
+  if (why_not.empty() && leads() && !fact.ends_vote_of.is_zero()) {
+    why_not = keeper_.end_vote(now, *raft_, fact.ends_vote_of);
+    drain_keeper(now);  // In the log the vote ends before the order.
+  }
   if (!why_not.empty()) {
     output_.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;

@@ -10,6 +10,7 @@ SeatReply reply_of(const ClientReply& reply) {
     out.text = reply.error->text;
   } else if (reply.job == JobId()) {
     out.done = true;
+    out.text = reply.told;
   } else {
     out.job = reply.job;
   }

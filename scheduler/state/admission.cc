@@ -33,6 +33,24 @@ std::string why_not(const Step& step, const entry::Admit& fact) {
   return ticket->why_not(step.books.cluster_time);
 }
 
+/// Whoever had the host in his hands made tickets for himself while he could.
+void on_revoked(Step& step, const entry::Admit& fact) {
+  const std::size_t ended = step.books.roll.end_all_of(
+      fact.host, "the revocation of host " + fact.host_name, step.books.cluster_time);
+  step.result.tickets_changed = step.result.tickets_changed || ended > 0;
+  if (ended > 0) {
+    step.result.told = std::to_string(ended) +
+                       (ended == 1 ? " open ticket that was" : " open tickets that were") +
+                       " made there let nobody in any more";
+  }
+  step.result.events.push_back({Severity::kWarn,
+                                "host_revoked",
+                                {{"host", fact.host.short_hex()},
+                                 {"name", fact.host_name},
+                                 {"tickets_ended", std::to_string(ended)},
+                                 {"by", fact.by}}});
+}
+
 }  // namespace
 
 void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
@@ -100,17 +118,15 @@ void on_admit(Step& step, const entry::Admit& fact) {
   roll.admit(fact);
   step.result.admitted.push_back(fact.host);
   if (fact.is_revoked) {
-    step.result.events.push_back(
-        {Severity::kWarn,
-         "host_revoked",
-         {{"host", fact.host.short_hex()}, {"name", fact.host_name}, {"by", fact.by}}});
+    on_revoked(step, fact);
     return;
   }
   step.result.events.push_back({Severity::kInfo,
                                 is_new ? "host_admitted" : "host_record_changed",
                                 {{"host", fact.host.short_hex()},
                                  {"name", fact.host_name},
-                                 {"ticket", short_name(fact.ticket)}}});
+                                 {"ticket", short_name(fact.ticket)},
+                                 {"by", fact.by}}});
 }
 
 void on_rotate_keys(Step& step, const entry::RotateKeys& fact) {

@@ -75,12 +75,25 @@ bool RollBook::make(const entry::MakeTicket& fact, Duration cluster_time, std::i
                         fact.by,
                         unix_ms,
                         "",
-                        {}};
+                        {},
+                        fact.made_at};
   return true;
 }
 
 void RollBook::end(const entry::EndTicket& fact) {
   tickets_.at(fact.key).ended_by = fact.by.empty() ? "an operator" : fact.by;
+}
+
+std::size_t RollBook::end_all_of(HostId host, const std::string& by, Duration cluster_time) {
+  std::size_t ended = 0;
+  for (auto& [key, ticket] : tickets_) {
+    if (ticket.made_at == host && ticket.is_open(cluster_time) &&
+        !mutant(Mutant::kTicketOutlivesMaker)) {
+      ticket.ended_by = by;
+      ++ended;
+    }
+  }
+  return ended;
 }
 
 bool RollBook::rotate(const entry::RotateKeys& fact, Duration cluster_time) {

@@ -44,6 +44,7 @@ struct Ticket {
   std::int64_t unix_ms = 0;  ///< When it was made, for people.
   std::string ended_by;      ///< "" = it runs on, or ran out by itself.
   std::set<HostId> used_by;
+  HostId made_at;  ///< Whose login made it.
   bool operator==(const Ticket&) const = default;
 
   bool is_open(Duration cluster_time) const {
@@ -94,6 +95,8 @@ class RollBook {
   bool make(const entry::MakeTicket& fact, Duration cluster_time, std::int64_t unix_ms);
   /// Precondition: there is one.
   void end(const entry::EndTicket& fact);
+  /// Ends those that are open and were made by a login of that host: how many.
+  std::size_t end_all_of(HostId host, const std::string& by, Duration cluster_time);
   /// False: that round was wished for already.
   bool rotate(const entry::RotateKeys& fact, Duration cluster_time);
   /// Precondition: its number follows keys().authority().

@@ -22,6 +22,7 @@ void write_ticket(gossip::Encoder& out, const std::string& key, const Ticket& ti
   for (const HostId host : ticket.used_by) {
     out.id(host);
   }
+  out.id(ticket.made_at);
 }
 
 Ticket read_ticket(gossip::Reader& in) {
@@ -38,6 +39,7 @@ Ticket read_ticket(gossip::Reader& in) {
   while (hosts.ok() && hosts.left() > 0) {
     ticket.used_by.insert(hosts.id<HostId>());
   }
+  ticket.made_at = in.id<HostId>();
   return ticket;
 }
 

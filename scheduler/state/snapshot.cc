@@ -35,7 +35,7 @@ enum class Section : std::uint8_t {
   kArray = 11,
   kPopularity = 12,
 };
-constexpr std::uint64_t kSnapshotVersion = 3;
+constexpr std::uint64_t kSnapshotVersion = 4;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 

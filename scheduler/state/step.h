@@ -16,6 +16,7 @@ struct ApplyResult {
   std::vector<Event> events;
   JobId job;             ///< Submit: the job given, or the earlier one of the same key.
                          ///< An operator's word: the job it is about.
+  std::string told;      ///< For whom asked: what else followed from the entry; "" = nothing.
   std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
   std::vector<Token> touched;    ///< Attempts whose state or members changed.

@@ -49,7 +49,7 @@ def bad_tickets(agent):
         expect("still none", other.cli("hosts"), 5, "muster join")
         expect("a good one", other.cli("join", good), 0)
         expect("used", run_used(good), 7, "the ticket was used")
-        expect("remove", other.cli("leave", "--force"), 0)
+        expect("remove", other.cli("leave", "--force", "--yes"), 0)
 
 
 def run_used(ticket):
@@ -78,25 +78,35 @@ def readable_keys(_):
         wait_for("a leader again", lambda: (other.ask("quorum") or {}).get("leader"), 15)
 
 
+def voters_of(agent):
+    return {voter["name"] for voter in agent.ask("quorum")["voters"] if not voter["is_learner"]}
+
+
 def needed_host_revoked(_):
-    """The leader's host is not thrown out, nor one voter more than the quorum can spare."""
-    with Lab("efg", base_port=BASE_PORT + 100) as lab:
+    """The leader's host is not thrown out, a voter that cannot be spared is replaced first, and one
+    whose agent is off loses its vote with the order."""
+    with Lab("efgk", base_port=BASE_PORT + 100) as lab:
         lab.start()
         for name in lab.names:
             wait_for("three voters alive", lambda name=name: (
                 lab[name].ask("quorum") or {}).get("tolerates") == 1, 20)
         leader = lab[wait_for("a leader", lambda: (lab["e"].ask("quorum") or {}).get("leader"), 15)]
-        first, second = [agent for agent in lab.agents.values() if agent is not leader]
+        first, second = [lab[name] for name in "efg" if lab[name] is not leader]
         # The log has the founders a moment after they agreed.
         wait_for("the roll in the log", lambda: first.cli(
-            "hosts", "revoke", leader.name)[0] != 6, 15)
-        expect("the leader", first.cli("hosts", "revoke", leader.name), 7, "let another one lead")
-        expect("nobody", first.cli("hosts", "revoke", "nobody"), 6, "nobody")
-        expect("one voter", leader.cli("hosts", "revoke", first.name), 0, "another host")
-        expect("one more", leader.cli("hosts", "revoke", second.name), 7,
-               "1 of 3 voters would be left", "no majority", "muster quorum remove")
-        if leader.ask("quorum")["tolerates"] != 0:
-            raise Failure("a voter that was thrown out still counts as one that lives")
+            "hosts", "revoke", leader.name, "--yes")[0] != 6, 15)
+        expect("the leader", first.cli("hosts", "revoke", leader.name, "--yes"), 7,
+               "let another one lead")
+        expect("nobody", first.cli("hosts", "revoke", "nobody", "--yes"), 6, "nobody")
+        expect("unasked", leader.cli("hosts", "revoke", first.name), 2, "--yes")
+        first.kill_agent()
+        expect("needed", leader.cli("hosts", "revoke", second.name, "--yes", "--timeout", "30s"), 0,
+               "another host takes its place")
+        if second.name in voters_of(leader) or "k" not in voters_of(leader):
+            raise Failure(f"after the first revocation these vote: {voters_of(leader)}")
+        expect("off", leader.cli("hosts", "revoke", first.name, "--yes"), 0)
+        if voters_of(leader) != {leader.name, "k"}:
+            raise Failure(f"after both revocations these vote: {voters_of(leader)}")
         expect("a job", submit(leader, "--gpus", "16", "--wait", "--", "true"), 0)
 
 

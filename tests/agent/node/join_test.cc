@@ -139,6 +139,62 @@ TEST_F(Join, WhoIsRevokedIsShutOutAndDoesNotComeBack) {
   EXPECT_EQ(show(join_of(kNewcomer, "u"), "u")->status, ResponseStatus::kConflict) << "a new one";
 }
 
+/// What a login of the newcomer, a member by a plain ticket, is answered.
+TEST_F(Join, AHostThatMayNotVouchSpeaksForItselfAlone) {
+  make_ticket("t");
+  ASSERT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
+  const gossip::Sender newcomer{gossip::Sender::Kind::kHost, kNewcomer};
+  const auto submit = say(newcomer, Verb::kSubmit, submit_arguments());
+  EXPECT_EQ(submit->status, ResponseStatus::kDenied);
+  EXPECT_NE(submit->text.find("ask on self"), std::string::npos) << submit->text;
+  for (const Verb verb : {Verb::kJobs, Verb::kOutput, Verb::kDrain, Verb::kMakeTicket,
+                          Verb::kTickets, Verb::kSetHost, Verb::kRevokeHost, Verb::kFence}) {
+    EXPECT_EQ(say(newcomer, verb, "")->status, ResponseStatus::kDenied) << static_cast<int>(verb);
+  }
+  EXPECT_EQ(say(newcomer, Verb::kQuorum, "")->status, ResponseStatus::kOk);
+  EXPECT_EQ(say(newcomer, Verb::kHosts, "")->status, ResponseStatus::kOk);
+
+  const auto set = bare.ask(
+      request(Verb::kSetHost, encode_payload(SetHostArgs{kNewcomer, Wish::kAsItIs, Wish::kYes})));
+  ASSERT_EQ(set->status, ResponseStatus::kOk) << set->text;
+  EXPECT_EQ(say(newcomer, Verb::kJobs, "")->status, ResponseStatus::kOk);
+  EXPECT_EQ(say(newcomer, Verb::kSetHost, "")->status, ResponseStatus::kDenied)
+      << "what makes voters is for voters to say";
+  bare.ask(
+      request(Verb::kSetHost, encode_payload(SetHostArgs{kNewcomer, Wish::kAsItIs, Wish::kNo})));
+  EXPECT_EQ(say(newcomer, Verb::kJobs, "")->status, ResponseStatus::kDenied);
+}
+
+TEST_F(Join, TheLastHostThatMaySpeakOrVoteIsLeftItsRight) {
+  const auto vouch = bare.ask(
+      request(Verb::kSetHost, encode_payload(SetHostArgs{kPeer, Wish::kAsItIs, Wish::kNo})));
+  EXPECT_EQ(vouch->status, ResponseStatus::kOk) << vouch->text;
+  const auto last = bare.ask(
+      request(Verb::kSetHost, encode_payload(SetHostArgs{kSelf, Wish::kAsItIs, Wish::kNo})));
+  EXPECT_EQ(last->status, ResponseStatus::kConflict);
+  EXPECT_NE(last->text.find("the last that may vouch"), std::string::npos) << last->text;
+  const auto leader = bare.ask(
+      request(Verb::kSetHost, encode_payload(SetHostArgs{kSelf, Wish::kNo, Wish::kAsItIs})));
+  EXPECT_EQ(leader->status, ResponseStatus::kConflict) << leader->text;
+}
+
+TEST_F(Join, TheAuthorityIsReplacedWhenAHostLosesOrGetsItsVote) {
+  const auto number = [this] { return bare.node().admission().authority().number(); };
+  make_ticket("t");
+  ASSERT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
+  ASSERT_EQ(number(), 1U);
+  for (const Wish wish : {Wish::kYes, Wish::kNo}) {
+    const std::uint64_t before = number();
+    const auto set = bare.ask(
+        request(Verb::kSetHost, encode_payload(SetHostArgs{kNewcomer, wish, Wish::kAsItIs})));
+    ASSERT_EQ(set->status, ResponseStatus::kOk) << set->text;
+    bare.pass(std::chrono::seconds(5));
+    EXPECT_EQ(number(), before + 1);
+    bare.pass(std::chrono::seconds(5));
+    EXPECT_EQ(number(), before + 1) << "once";
+  }
+}
+
 TEST_F(Join, NobodyRevokesTheLeaderNorAStranger) {
   const auto leader = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kSelf})));
   EXPECT_EQ(leader->status, ResponseStatus::kConflict);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/admission.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
@@ -110,6 +111,61 @@ TEST(Orders, JsonNamesWhatWasDone) {
   world.answers(done());
   EXPECT_EQ(world.output_of({"suspend", "7", "8", "--json"}),
             "{\"suspended\":[7,8],\"errors\":[]}\n");
+}
+
+TEST(Cancel, OfAWholeArrayOrManyTasksIsAskedFirst) {
+  agent::JobDetail array = sample_detail();
+  array.summary = sample_job(7, "running");
+  array.summary.tasks = 1000;
+  for (const char* meant : {"7", "7.0-99"}) {
+    FakeWorld world;
+    world.answers_in_turn({answer_with(array)});
+    EXPECT_EQ(world.run({"cancel", meant}), 2) << "there is nobody to ask";
+    EXPECT_NE(world.err().find("say --yes"), std::string::npos) << world.err();
+    FakeWorld sure;
+    sure.answers(done());
+    EXPECT_EQ(sure.run({"cancel", meant, "--yes"}), 0);
+    EXPECT_EQ(sure.requests().back().verb, Verb::kCancel);
+  }
+  FakeWorld few;
+  few.answers(done());
+  EXPECT_EQ(few.run({"cancel", "7.0-9"}), 0);
+}
+
+TEST(Revoke, IsAskedFirstAndSaysWhatElseEnded) {
+  FakeWorld world;
+  world.answers(answer_with(sample_hosts()));
+  EXPECT_EQ(world.run({"hosts", "revoke", "b"}), 2);
+  EXPECT_EQ(world.requests().size(), 1U);
+  FakeWorld sure;
+  sure.answers_in_turn({answer_with(sample_hosts()), refusal(ResponseStatus::kOk, "2 tickets")});
+  EXPECT_EQ(sure.output_of({"hosts", "revoke", "b", "-y"}), "host b revoked\n");
+  EXPECT_NE(sure.err().find("2 tickets"), std::string::npos);
+}
+
+TEST(Revoke, OfAVoterIsSaidAgainUntilAnotherHostVotes) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(sample_hosts()),
+                         refusal(ResponseStatus::kNoQuorum, "its vote cannot be spared yet"),
+                         refusal(ResponseStatus::kNoQuorum, "its vote cannot be spared yet"),
+                         agent::Response()});
+  EXPECT_EQ(world.output_of({"hosts", "revoke", "b", "-y"}), "host b revoked\n");
+  EXPECT_EQ(world.requests().size(), 4U);
+}
+
+TEST(SetHost, SaysWhichRightsChange) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(sample_hosts()), agent::Response()});
+  EXPECT_EQ(world.output_of({"hosts", "set", "b", "--may-vouch", "yes"}), "host b set\n");
+  ASSERT_EQ(world.requests().size(), 2U);
+  EXPECT_EQ(world.requests()[1].verb, Verb::kSetHost);
+  const auto asked = agent::decode_payload<agent::SetHostArgs>(world.requests()[1].arguments);
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->may_vouch, agent::Wish::kYes);
+  EXPECT_EQ(asked->may_vote, agent::Wish::kAsItIs);
+  FakeWorld wrong;
+  EXPECT_EQ(wrong.run({"hosts", "set", "b"}), 2);
+  EXPECT_EQ(wrong.run({"hosts", "set", "b", "--may-vote", "maybe"}), 2);
 }
 
 TEST(Fence, ResolvesTheNameAndAsksTheLeader) {

@@ -481,7 +481,7 @@ TEST(Version, OfBothSides) {
   FakeWorld text;
   text.answers(answer_with(node));
   EXPECT_EQ(text.output_of({"version"}),
-            "muster 0.1.0 (protocol 6)\n"
+            "muster 0.1.0 (protocol 7)\n"
             "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
   FakeWorld json;
   json.answers(answer_with(node));
@@ -494,21 +494,21 @@ TEST(Version, OfBothSides) {
 TEST(Version, WithoutANodeIsStillAnswered) {
   FakeWorld world;
   world.refuses_connections();
-  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 6)\n");
+  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 7)\n");
   EXPECT_EQ(world.err(), "muster: no agent answers at ipc:///n.sock\n");
 }
 
 TEST(Leave, NamesTheHost) {
   FakeWorld world;
   world.answers(refusal(ResponseStatus::kOk, ""));
-  EXPECT_EQ(world.output_of({"leave"}), "host a leaves\n");
+  EXPECT_EQ(world.output_of({"leave", "--yes"}), "host a leaves\n");
   EXPECT_EQ(world.requests()[0].verb, agent::Verb::kLeave);
 }
 
 TEST(Leave, AVoterIsWarnedOf) {
   FakeWorld world;
   world.answers(refusal(ResponseStatus::kOk, "host a is a voter"));
-  EXPECT_EQ(world.output_of({"leave", "--force"}), "host a leaves\n");
+  EXPECT_EQ(world.output_of({"leave", "--force", "--yes"}), "host a leaves\n");
   EXPECT_EQ(world.err(), "muster: warning: host a is a voter\n");
   EXPECT_TRUE(agent::decode_payload<agent::LeaveArgs>(world.requests()[0].arguments)->force);
 }
@@ -516,7 +516,7 @@ TEST(Leave, AVoterIsWarnedOf) {
 TEST(Leave, NeverGoesOnToAnotherNode) {
   FakeWorld world;
   world.dead = {"ipc:///a.sock"};
-  EXPECT_EQ(world.run({"leave", "--node", "/a.sock,/b.sock"}), 5);
+  EXPECT_EQ(world.run({"leave", "-y", "--node", "/a.sock,/b.sock"}), 5);
   EXPECT_TRUE(world.requests().empty());
 }
 

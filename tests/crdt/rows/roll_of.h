@@ -12,13 +12,14 @@ namespace muster::crdt::testing {
 /// Whom the stand-in keys take for the authority.
 inline const HostId kAuthority = HostId::from_bytes("authority_______");
 
-/// As a host that may vote; its keys are its id.
+/// As a host that may vote and vouch; its keys are its id.
 inline RollRecord record_of(HostId host, std::uint64_t founders = 0, bool may_vote = true) {
   RollRecord record;
   record.identity_key = std::string(host.bytes());
   record.link_key = std::string(host.bytes());
   record.founders = founders;
   record.may_vote = may_vote;
+  record.may_vouch = true;
   return record;
 }
 

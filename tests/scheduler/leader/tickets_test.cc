@@ -17,13 +17,14 @@ class Tickets : public OneLeader {
   }
   ClientReply make(const std::string& key, std::uint64_t uses = 1, Duration ttl = 1h,
                    const std::string& host_name = "") {
-    return say(entry::MakeTicket{key, uses, ttl, false, false, host_name, "ann@a"});
+    return say(entry::MakeTicket{key, uses, ttl, false, false, host_name, "ann@a", made_at});
   }
   ClientReply admit(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
                     const std::string& name = "n") {
     return say(
         entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name, false, ""});
   }
+  HostId made_at;  ///< Whose login makes the next tickets.
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
   bool is_member(std::uint64_t host) {
     return scheduler.state().roll().find(host_id(host)) != nullptr;
@@ -58,6 +59,27 @@ TEST_F(Tickets, WhoThrowsAHostOutIsToldWhenItJoinedAnewInThatMoment) {
   EXPECT_TRUE(is_done(say(revoked)));
   EXPECT_TRUE(is_done(say(revoked))) << "said again";
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "revoked");
+}
+
+TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
+  make("door", 9);
+  admit(1, "door");
+  made_at = host_id(1);
+  make("left open", 5);
+  make("too");
+  make("ended");
+  say(entry::EndTicket{"ended", "bob@b"});
+  made_at = host_id(2);
+  make("of another");
+  const auto reply =
+      say(entry::Admit{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
+  EXPECT_TRUE(is_done(reply));
+  EXPECT_EQ(reply.told, "2 open tickets that were made there let nobody in any more");
+  EXPECT_FALSE(is_done(admit(3, "left open")));
+  EXPECT_EQ(replies.back().error->text, "the ticket was ended by the revocation of host n");
+  EXPECT_EQ(scheduler.state().roll().ticket("ended")->ended_by, "bob@b");
+  EXPECT_TRUE(is_done(admit(3, "of another")));
+  EXPECT_TRUE(is_done(admit(4, "door")));
 }
 
 TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {

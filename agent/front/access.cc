@@ -1,0 +1,60 @@
+#include "agent/front/access.h"
+
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+
+namespace muster::agent {
+
+bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
+  const bool is_about_speaker =
+      request.node.empty() && (request.target.is_zero() ? asked : request.target) == speaker;
+  switch (request.verb) {
+    case Verb::kVersion:
+    case Verb::kHosts:
+    case Verb::kQuorum:
+    case Verb::kWhyHost:
+    case Verb::kHostUses:
+    case Verb::kKeys:
+      return true;
+    case Verb::kFound:
+    case Verb::kEnter:
+    case Verb::kJoin:
+      return true;  // Only an agent without a cluster obeys the first two; a ticket decides the
+                    // last.
+    case Verb::kEvents:
+    case Verb::kLeave:
+    case Verb::kRecover:
+      return is_about_speaker;
+    case Verb::kHostDetail: {
+      const auto about = decode_payload<HostRef>(request.arguments);
+      return about.has_value() && about->host == speaker;
+    }
+    case Verb::kSubmit:
+    case Verb::kCancel:
+    case Verb::kJobs:
+    case Verb::kShow:
+    case Verb::kWhy:
+    case Verb::kOutput:
+    case Verb::kChangeQuorum:
+    case Verb::kSuspend:
+    case Verb::kResume:
+    case Verb::kRequeue:
+    case Verb::kFence:
+    case Verb::kUsage:
+    case Verb::kDryRun:
+    case Verb::kDrain:
+    case Verb::kUndrain:
+    case Verb::kRemoveHost:
+    case Verb::kEdit:
+    case Verb::kRevokeHost:
+    case Verb::kRotateKeys:
+    case Verb::kSetHost:
+    case Verb::kMakeTicket:
+    case Verb::kEndTicket:
+    case Verb::kTickets:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,56 @@
+// Goal: through a host that may not vouch a login hears of hosts and voters, and of its own host.
+// Method: a table over all verbs.
+
+#include "agent/front/access.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "agent/api/hosts.h"
+#include "agent/api/payload.h"
+
+namespace muster::agent {
+namespace {
+
+const HostId kSpeaker = HostId::from_bytes("speaker_________");
+const HostId kAsked = HostId::from_bytes("asked___________");
+
+Request about(Verb verb, HostId target = HostId(), std::string arguments = "") {
+  Request request;
+  request.verb = verb;
+  request.target = target;
+  request.arguments = std::move(arguments);
+  return request;
+}
+
+TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
+  const std::set<Verb> open = {Verb::kVersion, Verb::kHosts, Verb::kQuorum, Verb::kWhyHost,
+                               Verb::kHostUses, Verb::kKeys, Verb::kFound, Verb::kEnter,
+                               Verb::kJoin};
+  for (int number = 0; number <= static_cast<int>(kVerbLast); ++number) {
+    const auto verb = static_cast<Verb>(number);
+    EXPECT_EQ(is_open_to_all(about(verb), kSpeaker, kAsked), open.contains(verb)) << number;
+  }
+}
+
+TEST(Access, AHostAnswersItsLoginAboutItself) {
+  for (const Verb verb : {Verb::kEvents, Verb::kLeave, Verb::kRecover}) {
+    EXPECT_TRUE(is_open_to_all(about(verb), kSpeaker, kSpeaker));
+    EXPECT_TRUE(is_open_to_all(about(verb, kSpeaker), kSpeaker, kSpeaker));
+    EXPECT_FALSE(is_open_to_all(about(verb, kAsked), kSpeaker, kSpeaker)) << "it is another's";
+    Request named = about(verb);
+    named.node = "asked";
+    EXPECT_FALSE(is_open_to_all(named, kSpeaker, kSpeaker)) << "by its name";
+    EXPECT_FALSE(is_open_to_all(about(verb), kSpeaker, kAsked)) << "passed on to it";
+  }
+  const auto detail = [](HostId host) {
+    return about(Verb::kHostDetail, HostId(), encode_payload(HostRef{host}));
+  };
+  EXPECT_TRUE(is_open_to_all(detail(kSpeaker), kSpeaker, kAsked));
+  EXPECT_FALSE(is_open_to_all(detail(kAsked), kSpeaker, kSpeaker));
+  EXPECT_FALSE(is_open_to_all(about(Verb::kHostDetail, HostId(), "garbage"), kSpeaker, kSpeaker));
+}
+
+}  // namespace
+}  // namespace muster::agent
