@@ -153,7 +153,8 @@ void SubmitOptions::describe(Options& options) {
       "(default 10m over several hosts, 2m on one)",
       "DURATION|keep");
   options.alias("--hold", [this](const std::string& text) { return accept_hold(text); });
-  options.duration("--grace", spec_.grace, "Time between TERM and KILL");
+  options.duration("--grace", spec_.grace,
+                   "At a stop, time between TERM to every process of the job and KILL");
   options.duration("--patience", spec_.patience, "Time a silent host has before the gang stops");
   options.value(
       "--on-lost-host",

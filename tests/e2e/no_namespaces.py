@@ -107,6 +107,22 @@ def kept_job_is_cancelled(agent):
         raise Failure("a rank outlived its cancelled job")
 
 
+def checkpoint_in_another_session(agent):
+    """TERM reaches a program in another session, which has the grace that its shell does not use."""
+    mark = agent.lab.directory / "up"
+    saved = agent.lab.directory / "saved"
+    program = agent.lab.directory / "program"
+    program.write_text(f"trap 'sleep 0.5; echo done > {saved}; exit 0' TERM\n"
+                       f"echo $$ > {mark}\nwhile :; do sleep 0.1; done\n", encoding="utf8")
+    number = start_job(agent, f"setsid sh {program}; echo after")
+    pid_in(mark)
+    if agent.cli("cancel", number)[0] != 0:
+        raise Failure("cancel failed")
+    wait_for("it is cancelled", lambda: state_of(agent, number) == "cancelled", 20)
+    if not saved.exists():
+        raise Failure("the program was killed within its grace")
+
+
 def rank_dies_with_its_supervisor(agent):
     """SIGKILL of the supervisor: the kernel ends the rank; the attempt is lost, not completed."""
     mark = agent.lab.directory / "orphaned"
@@ -122,7 +138,7 @@ def rank_dies_with_its_supervisor(agent):
 
 
 CASES = [is_told, takes_no_stop_hold, kept_job_completes, kept_job_is_cancelled,
-         rank_dies_with_its_supervisor]
+         checkpoint_in_another_session, rank_dies_with_its_supervisor]
 
 
 def main():

@@ -44,6 +44,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+/// With all signals blocked since before the fork: a TERM that came meanwhile is not lost to the
+/// supervisor's "ignore", and ends the rank here.
 void restore_signals() {
   for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     ::signal(number, SIG_DFL);
@@ -122,6 +124,10 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   exec_pipe_ = Fd(ends[0]);
   const Fd write_end(ends[1]);
   const pid_t supervisor = getpid();
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
   pid_ = fork();
   if (pid_ == 0) {
     // A parent that died before the request sends no signal for it.
@@ -131,6 +137,7 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
     become(output_, directory_, argv, environment, write_end.get());
   }
   const int fork_error = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   output_.close_write_ends();
   if (pid_ < 0) {
     pid_ = 0;
@@ -182,18 +189,16 @@ void SupervisedRank::on_exit(int status) {
   }
 }
 
-void SupervisedRank::signal(int number) const {
-  if (pid_ > 0 && !has_ended_ && kill(-pid_, number) != 0) {
-    kill(pid_, number);  // It does not lead its group yet.
-  }
-}
-
 void SupervisedRank::end(RankResult::Kind kind, int code, const std::string& detail) {
   has_ended_ = true;
   result_.kind = lost_because_.has_value() ? RankResult::Kind::kLost : kind;
   result_.code = lost_because_.has_value() ? 0 : code;
   result_.detail = lost_because_.value_or(detail);
   output_.close_write_ends();
+  measure_output();
+}
+
+void SupervisedRank::measure_output() {
   output_.copy();
   struct stat info {};
   if (stat(log_.c_str(), &info) == 0) {

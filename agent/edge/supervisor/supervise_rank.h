@@ -33,8 +33,8 @@ class SupervisedRank {
   /// Whenever one of output_pipes() is readable, or just so. -1: every writer of it is gone.
   std::array<int, 2> output_pipes() const { return output_.read_ends(); }
   void copy_output() { output_.copy(); }
-  /// To the whole process group.
-  void signal(int number) const;
+  /// Once nothing of the grant is left: what ran on after the rank's end wrote to its log too.
+  void measure_output();
 
   pid_t pid() const { return pid_; }
   bool has_ended() const { return has_ended_; }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -34,7 +33,10 @@ bool is_good(const Status& status) {
 }  // namespace
 
 Supervisor::Supervisor(int agent_socket, Duration hold, bool has_namespace)
-    : has_namespace_(has_namespace), timer_(boot_now() + hold), agent_(agent_socket) {}
+    : has_namespace_(has_namespace),
+      processes_(has_namespace),
+      timer_(boot_now() + hold),
+      agent_(agent_socket) {}
 
 bool Supervisor::open(const std::string& listen_address) {
   for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
@@ -104,7 +106,7 @@ void Supervisor::on_time() {
   const Instant now = boot_now();
   timer_.clear();
   if (timer_.is_kill_due(now)) {
-    kill_everything();
+    processes_.kill();
     timer_.kill_at(has_namespace_ ? kNever : now + kKillRound);
   }
   if (!timer_.is_over(now) || phase_ == Phase::kStopping) {
@@ -150,9 +152,9 @@ void Supervisor::obey(const DismissOrder&) {
   }
 }
 
-/// The mark is durable before the first TERM, and a rank that ended before it keeps its own exit
-/// status. Without the mark nobody may be asked to end: an exit 0 on our TERM
-/// would count.
+/// The one way by which ranks are stopped, whoever wants it. The mark is durable before the first
+/// TERM, and a rank that ended before it keeps its own exit status. Without the mark nobody may be
+/// asked to end: an exit 0 on our TERM would count.
 void Supervisor::terminate(Duration grace, const std::string& reason) {
   if (phase_ == Phase::kPrepared) {
     _exit(0);
@@ -170,29 +172,16 @@ void Supervisor::terminate(Duration grace, const std::string& reason) {
   for (SupervisedRank& rank : ranks_) {
     if (!rank.has_ended()) {
       rank.mark_signalled();
-      marked ? rank.signal(SIGTERM) : rank.mark_lost(marked.error().text);
+      if (!marked) {
+        rank.mark_lost(marked.error().text);
+      }
     }
+  }
+  if (marked) {
+    processes_.ask_to_end();
   }
   timer_.kill_at(boot_now() + (marked ? grace : Duration(0)));
   tell();
-}
-
-/// As PID 1 this reaches every process of the namespace, wherever it forked to. Without one the
-/// children go, and what they leave behind becomes our child and goes in the next round.
-void Supervisor::kill_everything() const {
-  if (has_namespace_) {
-    kill(-1, SIGKILL);
-    return;
-  }
-  const std::string self = std::to_string(getpid());
-  const std::optional<std::string> children =
-      read_file("/proc/" + self + "/task/" + self + "/children");
-  const char* at = children.has_value() ? children->c_str() : "";
-  char* end = nullptr;
-  for (long pid = std::strtol(at, &end, 10); end != at; pid = std::strtol(at, &end, 10)) {
-    kill(static_cast<pid_t>(pid), SIGKILL);
-    at = end;
-  }
 }
 
 void Supervisor::reap() {
@@ -245,14 +234,18 @@ void Supervisor::on_progress() {
   if (is_empty_) {
     finish();
   }
-  kill_everything();  // What forked away ends with its grant.
+  if (phase_ == Phase::kStopping) {
+    return;  // What was asked to end beside the ranks has the same grace; then the timer kills it.
+  }
+  processes_.kill();  // What ranks that ended by themselves left behind ends with the grant.
   timer_.kill_at(has_namespace_ ? kNever : boot_now() + kKillRound);
 }
 
 void Supervisor::finish() {
   copy_output();
   std::vector<RankResult> ordered;
-  for (const SupervisedRank& rank : ranks_) {
+  for (SupervisedRank& rank : ranks_) {
+    rank.measure_output();
     ordered.push_back(rank.result());
   }
   if (!is_good(evidence_.complete(std::move(ordered)))) {

@@ -3,6 +3,10 @@
 // lists its files). It owns the ranks of one grant: launches them when it is told, ends them when
 // it is told or when the hold is over, and leaves their results behind.
 //
+// A stop asks every process of the grant to end, not only the ranks, and is over when none is left
+// or the grace passed. When the last rank ends by itself, what ranks left behind is killed at once;
+// until then it lives on, for its siblings may need it.
+//
 // PREPARED -> LAUNCHING -> RUNNING -> STOPPING -> ENDED; from LAUNCHING and RUNNING also to ENDED.
 // `spec` is durable before the first exec, `signalled` before the first TERM, `evidence` before the
 // last word; the disk space of all three is taken before the first exec. It leaves by _exit only.
@@ -15,6 +19,7 @@
 
 #include "agent/edge/supervisor/agent_line.h"
 #include "agent/edge/supervisor/exit_evidence.h"
+#include "agent/edge/supervisor/grant_processes.h"
 #include "agent/edge/supervisor/hold_timer.h"
 #include "agent/edge/supervisor/master_port.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
@@ -37,7 +42,6 @@ class Supervisor {
   void obey(const DismissOrder&);
   void obey(const SupervisorStatus&) {}
   void terminate(Duration grace, const std::string& reason);
-  void kill_everything() const;
   void reap();
   void on_exec_pipes(const std::vector<pollfd>& polled);
   void copy_output();
@@ -50,6 +54,7 @@ class Supervisor {
   void tell();
 
   const bool has_namespace_;
+  const GrantProcesses processes_;
   SupervisorStatus::Phase phase_ = SupervisorStatus::Phase::kPrepared;
   bool is_keep_ = false;
   bool is_empty_ = false;  ///< No child is left.

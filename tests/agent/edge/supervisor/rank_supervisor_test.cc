@@ -92,6 +92,45 @@ TEST_F(RankSupervisor, ARankThatIgnoresTermIsKilledAfterTheGrace) {
   EXPECT_EQ(all[0].code, SIGKILL);
 }
 
+/// The shell dies of TERM at once; what it runs has a checkpoint to write.
+TEST_F(RankSupervisor, AProgramUnderAShellHasTheGraceThatTheShellDoesNotUse) {
+  const Fifo fifo = make_fifo();
+  run("sh -c 'trap \"while kill -0 $PPID; do :; done; echo saved; exit 0\" TERM; exec 9>" +
+      fifo.path + "; echo . >&9; while :; do sleep 0.01; done' 2>/dev/null; echo after");
+  ASSERT_TRUE(wait_for_line(fifo));
+  agent_->carry_out(Terminate{token_, std::chrono::minutes(10), "test"});
+  const std::vector<RankResult> all = results();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].kind, Kind::kSignalled);
+  EXPECT_EQ(all[0].code, SIGTERM);
+  EXPECT_EQ(log(), "saved\n");
+  EXPECT_EQ(all[0].output_bytes, log().size());
+}
+
+TEST_F(RankSupervisor, TermReachesOtherSessionsAndDaemonsOfRanksThatEnded) {
+  const Fifo fifo = make_fifo();
+  const std::string daemon =
+      "trap \"echo of $RANK; exit 0\" TERM; exec 9>" + fifo.path + "; echo . >&9; ";
+  run("(setsid sh -c '" + daemon + "sleep 1000 & wait' &); [ $RANK = 1 ] || sleep 1000", 2);
+  ASSERT_TRUE(wait_for_line(fifo));
+  ASSERT_TRUE(wait_for_line(fifo));
+  ASSERT_TRUE(wait_for_line(fifo));  // Each line is two bytes; the third byte is the second's.
+  agent_->carry_out(Terminate{token_, std::chrono::minutes(10), "test"});
+  ASSERT_EQ(results().size(), 2U);
+  EXPECT_EQ(log(0), "of 0\n");
+  EXPECT_EQ(log(1), "of 1\n");
+}
+
+TEST_F(RankSupervisor, AStoppedProcessIsWokenToEnd) {
+  const Fifo fifo = make_fifo();
+  run("trap 'echo woken; exit 0' TERM; exec 9>" + fifo.path +
+      "; echo . >&9; kill -STOP $$; while :; do sleep 0.01; done");
+  ASSERT_TRUE(wait_for_line(fifo));
+  agent_->carry_out(Terminate{token_, std::chrono::minutes(10), "test"});
+  ASSERT_EQ(results().size(), 1U);
+  EXPECT_EQ(log(), "woken\n");
+}
+
 TEST_F(RankSupervisor, WhatForksAwayEndsWithTheGrant) {
   const Fifo fifo = make_fifo();
   run("exec 9>" + fifo.path +
