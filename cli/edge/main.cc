@@ -1,15 +1,21 @@
 // The one executable: the agent, every verb, and the rank supervisor.
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/edge/inheritance.h"
 #include "agent/edge/supervisor/supervise.h"
 #include "cli/edge/system_world.h"
 #include "cli/verbs/app.h"
 
 int main(int argc, char** argv) {
-  // First of all: a supervisor starts for every gang and must be there within a millisecond.
+  if (const muster::Status held = muster::agent::hold_standard_streams(); !held) {
+    std::fprintf(stderr, "muster: %s\n", held.error().text.c_str());
+    return 1;
+  }
+  // Before all else: a supervisor starts for every gang and must be there within a millisecond.
   if (argc > 1 && std::string_view(argv[1]) == "supervise") {
     return muster::agent::supervise_main(argc, argv);
   }

@@ -10,6 +10,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "agent/edge/event_log.h"
+#include "agent/edge/inheritance.h"
 #include "agent/edge/join/joiner.h"
 #include "agent/front/caller.h"
 #include "crdt/rows/roll.h"
@@ -110,6 +111,7 @@ class Lobby {
       }
       const int fds[] = {options_.stop_fd};
       transport_->wait(kTurn, fds);
+      reap_orphans();
       if (transport_->readable(options_.stop_fd)) {
         return std::nullopt;
       }

@@ -18,6 +18,7 @@
 #include "agent/edge/event_log.h"
 #include "agent/edge/host/gpu_inventory.h"
 #include "agent/edge/host/kernel_labels.h"
+#include "agent/edge/inheritance.h"
 #include "agent/edge/join/lobby.h"
 #include "agent/edge/run/event_loop.h"
 #include "agent/edge/run/socket_links.h"
@@ -394,6 +395,25 @@ void warn_of_open_doors() {
   }
 }
 
+/// Whatever it was started by and from.
+Status mend_start(const RunOptions& options) {
+  if (const Status mended = mend_inheritance(); !mended) {
+    return mended;
+  }
+  const auto is_relative = [](const std::string& path) { return !path.empty() && path[0] != '/'; };
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  for (const std::string* path : {&options.data_dir, &options.log_file, &options.ticket_path}) {
+    if (here.empty() && is_relative(*path)) {
+      return Error{ErrorCode::kInvalid, "the directory that it was started in is gone, so " +
+                                            *path +
+                                            " leads nowhere: cd to one that exists, or "
+                                            "name the path from / on"};
+    }
+  }
+  return ok();
+}
+
 /// Without links people name the data directory.
 void make_links(const RunOptions& options, SocketLinks& links) {
   const std::string socket = std::filesystem::absolute(options.data_dir).string() + "/agent.sock";
@@ -410,6 +430,9 @@ void make_links(const RunOptions& options, SocketLinks& links) {
 }  // namespace
 
 int run_agent(const RunOptions& options) {
+  if (const Status mended = mend_start(options); !mended) {
+    return fail(mended.error());
+  }
   if (const Status opened = open_event_log(options.log_json, options.log_level, options.log_file);
       !opened) {
     return fail(opened.error());

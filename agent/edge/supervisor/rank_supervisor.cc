@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "agent/edge/inheritance.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
 #include "gossip/edge/boot_clock.h"
 
@@ -489,6 +490,7 @@ void RankSupervisors::reconnect(Instant now, Handle& handle) {
 }
 
 void RankSupervisors::on_time(Instant now) {
+  reap_children();
   if (const std::size_t removed = kept_.expire(static_cast<std::uint64_t>(unix_now_ms()))) {
     events_.push_back(
         {Severity::kInfo, "old_output_removed", {{"grants", std::to_string(removed)}}});
@@ -557,6 +559,9 @@ void RankSupervisors::send(Handle& handle, const SupervisorFrame& frame) {
 }
 
 void RankSupervisors::reap_children() {
+  for (const pid_t pid : reap_orphans()) {
+    std::erase(unreaped_, pid);
+  }
   std::erase_if(unreaped_, [](int pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 

@@ -39,7 +39,7 @@ Supervisor::Supervisor(int agent_socket, Duration hold, bool has_namespace)
       agent_(agent_socket) {}
 
 bool Supervisor::open(const std::string& listen_address) {
-  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) {
     ::signal(number, SIG_IGN);
   }
   sigset_t children;
