@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 
 #include "agent/edge/inheritance.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
+#include "agent/edge/supervisor/supervisor_spawn.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {
@@ -77,44 +77,6 @@ bool lacks_descriptors() {
 bool is_readable(int fd) {
   pollfd entry{fd, POLLIN, 0};
   return poll(&entry, 1, 0) > 0;
-}
-
-/// The arguments and descriptors of one `EXECUTABLE supervise`.
-struct Spawn {
-  std::string executable;
-  std::vector<std::string> arguments;
-  std::string log;
-  int socket = -1;
-};
-
-/// Returns the child's pid, or a negative errno.
-int spawn_process(Spawn& spawn) {
-  static constexpr int kChildSocket = 3;
-  std::vector<char*> argv;
-  for (std::string& argument : spawn.arguments) {
-    argv.push_back(argument.data());
-  }
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, spawn.log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
-                                   0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  posix_spawn_file_actions_adddup2(&actions, spawn.socket, kChildSocket);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kChildSocket + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, spawn.executable.c_str(), &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error == 0 ? pid : -error;
 }
 
 }  // namespace
@@ -281,12 +243,13 @@ Status RankSupervisors::spawn(const Prepare& command, Handle& handle) {
   }
   handle.socket = Fd(ends[0]);
   const Fd theirs(ends[1]);
-  Spawn process{options_.executable,
-                {"muster", "supervise", directory, "3", std::to_string(command.hold.count()),
-                 command.hold_master_port ? options_.address.ip_text() : "-"},
-                directory + "/supervisor.log",
-                theirs.get()};
-  const int pid = spawn_process(process);
+  SupervisorSpawn process{
+      options_.executable,
+      {"muster", "supervise", directory, "3", std::to_string(command.hold.count()),
+       command.hold_master_port ? options_.address.ip_text() : "-"},
+      directory + "/supervisor.log",
+      theirs.get()};
+  const int pid = spawn_supervisor(process);
   if (pid < 0) {
     return Error{ErrorCode::kIo, options_.executable + ": " + errno_text(-pid)};
   }
