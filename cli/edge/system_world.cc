@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -83,6 +85,24 @@ std::string working_directory() {
   return getcwd(path.data(), path.size()) == nullptr ? "/" : path.data();
 }
 
+/// Umask and soft limits, as a program that this shell starts would have them.
+scheduler::SubmitShell shell() {
+  const auto soft = [](__rlimit_resource_t resource, std::uint64_t otherwise) {
+    rlimit limit{};
+    return getrlimit(resource, &limit) != 0  ? otherwise
+           : limit.rlim_cur == RLIM_INFINITY ? scheduler::SubmitShell::kNoLimit
+                                             : std::uint64_t{limit.rlim_cur};
+  };
+  scheduler::SubmitShell found;
+  const mode_t mask = ::umask(0);  // There is no other way to ask.
+  ::umask(mask);
+  found.umask = mask & scheduler::SubmitShell::kUmaskMax;
+  found.open_files = soft(RLIMIT_NOFILE, found.open_files);
+  found.stack_bytes = soft(RLIMIT_STACK, found.stack_bytes);
+  found.core_bytes = soft(RLIMIT_CORE, found.core_bytes);
+  return found;
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -141,6 +161,7 @@ World system_world() {
   world.clock.sleep = [](Duration duration) { std::this_thread::sleep_for(duration); };
   world.user_name = user_name;
   world.working_directory = working_directory;
+  world.shell = shell;
   world.host_name = host_name;
   world.exists = exists;
   world.read_settings = read_config_file;

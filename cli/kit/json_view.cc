@@ -1,5 +1,8 @@
 #include "cli/kit/json_view.h"
 
+#include <array>
+#include <cstdio>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/kit/text.h"
@@ -178,6 +181,18 @@ Json view(const scheduler::Request& request) {
           {"pack_wait_ms", to_ms(request.pack_wait)}};
 }
 
+Json view(const scheduler::SubmitShell& shell) {
+  const auto limit = [](std::uint64_t soft) {
+    return soft == scheduler::SubmitShell::kNoLimit ? Json(nullptr) : Json(soft);
+  };
+  std::array<char, 8> umask{};
+  std::snprintf(umask.data(), umask.size(), "%04o", static_cast<unsigned>(shell.umask));
+  return {{"umask", umask.data()},
+          {"open_files", limit(shell.open_files)},
+          {"stack_bytes", limit(shell.stack_bytes)},
+          {"core_bytes", limit(shell.core_bytes)}};
+}
+
 Json view(const scheduler::JobSpec& spec) {
   return {{"request", view(spec.request)},
           {"argv", spec.argv},
@@ -189,7 +204,8 @@ Json view(const scheduler::JobSpec& spec) {
           {"grace_ms", to_ms(spec.grace)},
           {"patience_ms", to_ms(spec.patience)},
           {"on_lost_host", spec.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue"},
-          {"time_limit_ms", to_ms(spec.time_limit)}};
+          {"time_limit_ms", to_ms(spec.time_limit)},
+          {"shell", view(spec.shell)}};
 }
 
 Json view(const agent::RankInfo& rank) {

@@ -14,6 +14,7 @@
 #include "cli/kit/settings.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
+#include "scheduler/protocol/job.h"
 
 namespace muster::cli {
 
@@ -71,6 +72,7 @@ struct World {
   WorldClock clock;
   std::function<std::string()> user_name;
   std::function<std::string()> working_directory;
+  std::function<scheduler::SubmitShell()> shell;  ///< Of this process.
   std::function<std::string()> host_name;  ///< Short: up to the first dot.
   std::function<bool(const std::string& path)> exists;
   std::function<bool(const std::string& path)> is_writable;

@@ -295,6 +295,7 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   submit.spec.request = *std::move(request);
   submit.spec.argv = argv_;
   submit.spec.environment = *std::move(variables);
+  submit.spec.shell = world.shell();
   submit.spec.directory = world.working_directory();
   if (!directory_.empty()) {
     submit.spec.directory =

@@ -145,8 +145,23 @@ HostTraits read_host_traits(gossip::Reader& outer) {
   return traits;
 }
 
+void write(gossip::Encoder& out, const SubmitShell& shell) {
+  out.array(4).u64(shell.umask).u64(shell.open_files).u64(shell.stack_bytes).u64(shell.core_bytes);
+}
+
+SubmitShell read_submit_shell(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  SubmitShell shell;
+  shell.umask = static_cast<std::uint32_t>(in.u64_at_most(SubmitShell::kUmaskMax));
+  shell.open_files = in.u64();
+  shell.stack_bytes = in.u64();
+  shell.core_bytes = in.u64();
+  return shell;
+}
+
 void write(gossip::Encoder& out, const JobSpec& spec) {
-  out.array(kSpecElements).text(spec.name).text(spec.user);
+  const bool has_shell = spec.shell != SubmitShell();
+  out.array(kSpecElements + (has_shell ? 1 : 0)).text(spec.name).text(spec.user);
   write(out, spec.request);
   write(out, spec.argv);
   write(out, spec.environment);
@@ -163,6 +178,9 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
   out.array(spec.array.has_value() ? 3 : 0);
   if (spec.array.has_value()) {
     out.u64(spec.array->first).u64(spec.array->last).u64(spec.array->at_once);
+  }
+  if (has_shell) {
+    write(out, spec.shell);
   }
 }
 
@@ -186,6 +204,9 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   spec.time_limit = read_span(in);
   if (gossip::Reader array = in.array(); array.size() != 0) {
     spec.array = ArrayRange{read_u32(array), read_u32(array), read_u32(array)};
+  }
+  if (in.left() > 0) {
+    spec.shell = read_submit_shell(in);
   }
   return spec;
 }

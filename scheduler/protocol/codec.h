@@ -15,6 +15,8 @@ inline constexpr Duration kSpanMax = std::chrono::hours(24 * 366);
 
 void write(gossip::Encoder& out, const Request& request);
 void write(gossip::Encoder& out, const HostTraits& traits);
+void write(gossip::Encoder& out, const SubmitShell& shell);
+/// One array; the shell is in it when it is no plain one.
 void write(gossip::Encoder& out, const JobSpec& spec);
 void write(gossip::Encoder& out, const RankResult& result);
 void write(gossip::Encoder& out, const Member& member);
@@ -28,6 +30,7 @@ void write(gossip::Encoder& out, const std::vector<RankResult>& results);
 
 Request read_request(gossip::Reader& in);
 HostTraits read_host_traits(gossip::Reader& in);
+SubmitShell read_submit_shell(gossip::Reader& in);
 JobSpec read_job_spec(gossip::Reader& in);
 RankResult read_rank_result(gossip::Reader& in);
 Member read_member(gossip::Reader& in);

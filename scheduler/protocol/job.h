@@ -35,6 +35,21 @@ struct ArrayRange {
   bool operator==(const ArrayRange&) const = default;
 };
 
+/// What the ranks of a job take over from the process that submitted it, as they would from a shell:
+/// none of it comes from the agent of their host, however that was started. By default as on a plain
+/// Linux.
+struct SubmitShell {
+  static constexpr std::uint32_t kUmaskMax = 0777;
+  static constexpr std::uint64_t kNoLimit = UINT64_MAX;
+
+  std::uint32_t umask = 022;  ///< At most kUmaskMax.
+  // Soft limits, up to kNoLimit; a host gives as much as its own hard limits allow.
+  std::uint64_t open_files = 1024;
+  std::uint64_t stack_bytes = 8 << 20;
+  std::uint64_t core_bytes = 0;
+  bool operator==(const SubmitShell&) const = default;
+};
+
 struct JobSpec {
   std::string name;
   std::string user;
@@ -51,6 +66,7 @@ struct JobSpec {
   OnLostHost on_lost_host = OnLostHost::kRequeue;
   Duration time_limit{0};             ///< 0 = none.
   std::optional<ArrayRange> array{};  ///< Nothing: it is one job.
+  SubmitShell shell{};
   bool operator==(const JobSpec&) const = default;
 };
 

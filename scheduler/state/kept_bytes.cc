@@ -7,7 +7,7 @@ namespace {
 
 // Lengths, ids, times and numbers as they are encoded (snapshot.cc), rounded up; of a job its
 // reason and the tokens of its attempts among them, of a rank how it may end.
-constexpr std::size_t kJobBytes = 540;
+constexpr std::size_t kJobBytes = 572;
 constexpr std::size_t kTextBytes = 3;
 constexpr std::size_t kAttemptBytes = 140;
 constexpr std::size_t kMemberBytes = 140;

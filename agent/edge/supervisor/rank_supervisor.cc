@@ -394,6 +394,11 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
     emit(Severity::kWarn, "no_pid_namespace", handle.token,
          "ranks that fork away may outlive a killed supervisor");
   }
+  if (status.has_namespace && !status.has_own_proc && !no_proc_told_) {
+    no_proc_told_ = true;
+    emit(Severity::kWarn, "no_own_proc", handle.token,
+         "mounting /proc is denied here: for ranks, /proc/<own number> is another process");
+  }
   if (handle.forgotten) {
     send(handle, DismissOrder{});  // What was said while it was silent may not have reached it.
   } else if (!handle.adopting) {

@@ -114,6 +114,7 @@ class RankSupervisors {
   std::vector<int> unreaped_;  ///< Short-lived children.
   bool scan_running_ = false;
   bool no_namespace_told_ = false;
+  bool no_proc_told_ = false;
   bool disk_low_told_ = false;
   KeptGrants kept_;
   std::vector<GangAgentInput> inputs_;

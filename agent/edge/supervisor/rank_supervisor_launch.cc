@@ -66,6 +66,7 @@ LaunchOrder order_of(const Launch& launch, const std::vector<std::string>& hosts
   order.grace = launch.record.spec.grace;
   order.keep_when_isolated = launch.record.spec.keep_when_isolated;
   order.hold_until = launch.hold_until;
+  order.shell = launch.record.spec.shell;
   Environment environment = base_environment(launch.record.spec);
   add_gang(environment, launch, hosts);
   for (const char* own : {"RANK", "LOCAL_RANK"}) {

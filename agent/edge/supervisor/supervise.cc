@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,6 +74,15 @@ bool enter_namespace() {
   return true;
 }
 
+/// /proc of the new namespace in place of the host's, for this process and its ranks alone: there
+/// a rank finds itself under its own number. What is mounted on the host later still appears here;
+/// what is mounted here appears nowhere else.
+bool enter_own_proc() {
+  return unshare(CLONE_NEWNS) == 0 &&
+         mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
 /// The parent's half: tells where the supervisor is, then lets it begin and goes away.
 [[noreturn]] void leave(pid_t supervisor, int barrier) {
   // Unknown it could not be watched, so it does not begin.
@@ -131,7 +141,8 @@ int supervise_main(int argc, char** argv) {
   if (!has_namespace) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
-  Supervisor supervisor(arguments->socket, arguments->hold, has_namespace);
+  const bool has_own_proc = has_namespace && enter_own_proc();
+  Supervisor supervisor(arguments->socket, arguments->hold, {has_namespace, has_own_proc});
   if (!may_begin || !supervisor.open(arguments->listen_address)) {
     _exit(1);
   }

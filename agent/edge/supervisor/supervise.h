@@ -1,7 +1,8 @@
 #pragma once
 // `muster supervise`: the process that owns the ranks of one grant. It outlives the
 // agent and is adopted again over a unix socket. It is PID 1 of the ranks' PID namespace: when it
-// dies the kernel ends them, and when it has no child left the namespace is empty.
+// dies the kernel ends them, and when it has no child left the namespace is empty. It mounts that
+// namespace's own /proc for itself and its ranks.
 //
 // Its directory, DATA/grants/<epoch>.<index>/:
 //   lock        flock()ed by the supervisor for its life: one supervisor a token

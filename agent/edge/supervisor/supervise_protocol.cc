@@ -72,7 +72,7 @@ Instant read_instant(gossip::Reader& in) {
 }
 
 std::string encode_body(const LaunchOrder& order) {
-  gossip::Encoder out = begin(FrameType::kLaunch, 7);
+  gossip::Encoder out = begin(FrameType::kLaunch, 8);
   write_texts(out, order.argv);
   out.text(order.directory);
   write_texts(out, order.environment);
@@ -83,6 +83,7 @@ std::string encode_body(const LaunchOrder& order) {
   }
   out.duration(order.grace).boolean(order.keep_when_isolated);
   out.duration(order.hold_until.time_since_epoch());
+  scheduler::write(out, order.shell);
   return out.take();
 }
 
@@ -99,13 +100,13 @@ std::string encode_body(const DismissOrder&) {
 }
 
 std::string encode_body(const SupervisorStatus& status) {
-  gossip::Encoder out = begin(FrameType::kStatus, 6);
+  gossip::Encoder out = begin(FrameType::kStatus, 7);
   out.u64(static_cast<std::uint64_t>(status.phase)).boolean(status.has_namespace);
   out.u64(status.rank_count);
   scheduler::write(out, status.master);
   out.duration(status.hold_until.time_since_epoch());
   write_results(out, status.results);
-  return out.take();
+  return out.boolean(status.has_own_proc).take();
 }
 
 LaunchOrder read_launch(gossip::Reader& in) {
@@ -124,6 +125,9 @@ LaunchOrder read_launch(gossip::Reader& in) {
   order.grace = in.duration();
   order.keep_when_isolated = in.boolean();
   order.hold_until = read_instant(in);
+  if (in.left() > 0) {
+    order.shell = scheduler::read_submit_shell(in);
+  }
   return order;
 }
 
@@ -137,6 +141,7 @@ SupervisorStatus read_status(gossip::Reader& in) {
   status.master = scheduler::read_endpoint(in);
   status.hold_until = read_instant(in);
   status.results = read_results(in.array());
+  status.has_own_proc = in.left() == 0 || in.boolean();
   return status;
 }
 

@@ -35,6 +35,7 @@ struct LaunchOrder {
   Duration grace{0};
   bool keep_when_isolated = false;
   Instant hold_until{};
+  scheduler::SubmitShell shell{};
   bool operator==(const LaunchOrder&) const = default;
 };
 struct TerminateOrder {
@@ -67,6 +68,8 @@ struct SupervisorStatus {
   gossip::Endpoint master;
   Instant hold_until{};
   std::vector<scheduler::RankResult> results;  ///< Of the ranks that ended, in order of ending.
+  /// False: ranks see the /proc of the host, where their own numbers are those of other processes.
+  bool has_own_proc = true;
   bool operator==(const SupervisorStatus&) const = default;
 };
 

@@ -3,15 +3,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
 
+#include "agent/edge/inheritance.h"
 #include "scheduler/protocol/host_fault.h"
 
 namespace muster::agent {
@@ -47,12 +50,30 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 /// With all signals blocked since before the fork: a TERM that came meanwhile is not lost to the
 /// supervisor's "ignore", and ends the rank here.
 void restore_signals() {
-  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
-    ::signal(number, SIG_DFL);
+  for (int number = 1; number < NSIG; ++number) {
+    restore_signal(number);
   }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// Soft limits only, and never above what is hard here.
+void set_limit(__rlimit_resource_t resource, std::uint64_t wanted) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) == 0) {
+    limit.rlim_cur = wanted == scheduler::SubmitShell::kNoLimit
+                         ? limit.rlim_max
+                         : std::min<rlim_t>(wanted, limit.rlim_max);
+    setrlimit(resource, &limit);
+  }
+}
+
+void become_shell(const scheduler::SubmitShell& shell) {
+  umask(static_cast<mode_t>(shell.umask));
+  set_limit(RLIMIT_NOFILE, shell.open_files);
+  set_limit(RLIMIT_STACK, shell.stack_bytes);
+  set_limit(RLIMIT_CORE, shell.core_bytes);
 }
 
 bool redirect(const RankOutput& output) {
@@ -77,20 +98,27 @@ int reason_of(const std::string& program, int code) {
   return ENOENT;
 }
 
+struct Program {
+  std::string directory;
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  scheduler::SubmitShell shell;
+};
+
 /// Between fork and exec. Never returns.
-[[noreturn]] void become(const RankOutput& output, const std::string& directory,
-                         std::vector<char*>& argv, std::vector<char*>& environment, int pipe) {
+[[noreturn]] void become(Program& program, const RankOutput& output, int pipe) {
   setsid();
   restore_signals();
   Failure failure;
   if (!redirect(output)) {
     failure = {Stage::kOutput, errno};
-  } else if (chdir(directory.c_str()) != 0) {
+  } else if (chdir(program.directory.c_str()) != 0) {
     failure = {Stage::kDirectory, errno};
   } else {
-    environ = environment.data();
-    execvp(argv[0], argv.data());
-    failure = {Stage::kExec, reason_of(argv[0], errno)};
+    become_shell(program.shell);
+    environ = program.environment.data();
+    execvp(program.argv[0], program.argv.data());
+    failure = {Stage::kExec, reason_of(program.argv[0], errno)};
   }
   const ssize_t ignored = write(pipe, &failure, sizeof failure);
   _exit(ignored > 0 ? kNotFound : kCannotExecute);
@@ -104,10 +132,9 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   log_ = name + ".log";
   directory_ = order.directory.empty() ? "/" : order.directory;
   program_ = order.argv.empty() ? "" : order.argv.front();
-  std::vector<char*> argv = pointers_to(order.argv);
   std::vector<std::string> variables = order.environment;
   variables.insert(variables.end(), plan.environment.begin(), plan.environment.end());
-  std::vector<char*> environment = pointers_to(variables);
+  Program program{directory_, pointers_to(order.argv), pointers_to(variables), order.shell};
   if (order.argv.empty()) {
     end(RankResult::Kind::kNotStarted, kCannotExecute, "no command");
     return;
@@ -134,7 +161,7 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
     if (dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)) {
       _exit(kCannotExecute);
     }
-    become(output_, directory_, argv, environment, write_end.get());
+    become(program, output_, write_end.get());
   }
   const int fork_error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -32,9 +32,9 @@ bool is_good(const Status& status) {
 
 }  // namespace
 
-Supervisor::Supervisor(int agent_socket, Duration hold, bool has_namespace)
-    : has_namespace_(has_namespace),
-      processes_(has_namespace),
+Supervisor::Supervisor(int agent_socket, Duration hold, SupervisorSpace space)
+    : space_(space),
+      processes_(space.has_namespace),
       timer_(boot_now() + hold),
       agent_(agent_socket) {}
 
@@ -107,7 +107,7 @@ void Supervisor::on_time() {
   timer_.clear();
   if (timer_.is_kill_due(now)) {
     processes_.kill();
-    timer_.kill_at(has_namespace_ ? kNever : now + kKillRound);
+    timer_.kill_at(space_.has_namespace ? kNever : now + kKillRound);
   }
   if (!timer_.is_over(now) || phase_ == Phase::kStopping) {
     return;
@@ -136,7 +136,7 @@ void Supervisor::obey(const LaunchOrder& order) {
   grace_ = order.grace;
   timer_.prolong(order.hold_until);
   for (const RankPlan& plan : order.ranks) {
-    ranks_.emplace_back().start(plan, order, !has_namespace_);
+    ranks_.emplace_back().start(plan, order, !space_.has_namespace);
     if (ranks_.back().has_ended()) {
       evidence_.add(ranks_.back().result());
     }
@@ -238,7 +238,7 @@ void Supervisor::on_progress() {
     return;  // What was asked to end beside the ranks has the same grace; then the timer kills it.
   }
   processes_.kill();  // What ranks that ended by themselves left behind ends with the grant.
-  timer_.kill_at(has_namespace_ ? kNever : boot_now() + kKillRound);
+  timer_.kill_at(space_.has_namespace ? kNever : boot_now() + kKillRound);
 }
 
 void Supervisor::finish() {
@@ -257,8 +257,8 @@ void Supervisor::finish() {
 }
 
 void Supervisor::tell() {
-  agent_.tell({phase_, has_namespace_, static_cast<std::uint32_t>(ranks_.size()),
-               master_.endpoint(), timer_.hold_until(), evidence_.results()});
+  agent_.tell({phase_, space_.has_namespace, static_cast<std::uint32_t>(ranks_.size()),
+               master_.endpoint(), timer_.hold_until(), evidence_.results(), space_.has_own_proc});
 }
 
 }  // namespace muster::agent

@@ -27,10 +27,15 @@
 
 namespace muster::agent {
 
+/// What this process could have of its own.
+struct SupervisorSpace {
+  bool has_namespace = false;  ///< It is PID 1 of a PID namespace.
+  bool has_own_proc = false;   ///< /proc here is that of this namespace.
+};
+
 class Supervisor {
  public:
-  /// `has_namespace`: this process is PID 1 of a PID namespace.
-  Supervisor(int agent_socket, Duration hold, bool has_namespace);
+  Supervisor(int agent_socket, Duration hold, SupervisorSpace space);
   /// `listen_address`: where MASTER_PORT is held, "-" when rank 0 is elsewhere. False: it said why.
   bool open(const std::string& listen_address);
   [[noreturn]] void run();
@@ -53,7 +58,7 @@ class Supervisor {
   bool is_watching_hold() const;
   void tell();
 
-  const bool has_namespace_;
+  const SupervisorSpace space_;
   const GrantProcesses processes_;
   SupervisorStatus::Phase phase_ = SupervisorStatus::Phase::kPrepared;
   bool is_keep_ = false;

@@ -94,6 +94,9 @@ FakeWorld::FakeWorld() {
   };
   world_.user_name = [] { return "ann"; };
   world_.working_directory = [] { return "/home/ann"; };
+  world_.shell = [] {
+    return scheduler::SubmitShell{027, 4096, scheduler::SubmitShell::kNoLimit, 0};
+  };
   world_.host_name = [] { return "h1"; };
   world_.exists = [this](const std::string& path) { return files.contains(path); };
   world_.read_settings = [](const std::string& path, const std::vector<std::string>& known) {

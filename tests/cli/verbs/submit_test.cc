@@ -104,6 +104,7 @@ TEST(Submit, SendsWhatWasAskedFor) {
   wanted.patience = Duration(0);
   wanted.on_lost_host = scheduler::OnLostHost::kWait;
   wanted.time_limit = std::chrono::hours(2);
+  wanted.shell = {027, 4096, scheduler::SubmitShell::kNoLimit, 0};
   EXPECT_TRUE(submitted(world).spec == wanted);
   EXPECT_EQ(submitted(world).key, kFirstKey);
 }

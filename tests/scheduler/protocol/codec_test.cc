@@ -29,6 +29,7 @@ JobSpec full_spec() {
   spec.keep_when_isolated = true;
   spec.on_lost_host = OnLostHost::kWait;
   spec.time_limit = std::chrono::hours(2);
+  spec.shell = {077, 4096, SubmitShell::kNoLimit, 1 << 30};
   return spec;
 }
 
@@ -147,6 +148,7 @@ JobSpec longest_spec() {
   for (Duration* span : {&spec.hold, &spec.grace, &spec.patience, &spec.time_limit}) {
     *span = kSpanMax;
   }
+  spec.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
   return spec;
 }
 

@@ -27,6 +27,7 @@ entry::Submit largest(std::uint64_t number) {
   fact.spec.request.gpu_types = {std::string(kNameBytesMax, 't')};
   fact.spec.directory = std::string(kDirectoryBytesMax, 'd');
   fact.spec.argv = {std::string(kCommandBytesMax, 'x')};
+  fact.spec.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
   return fact;
 }
 

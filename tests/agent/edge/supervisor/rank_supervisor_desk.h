@@ -114,6 +114,7 @@ class RankSupervisor : public ::testing::Test {
     launch.record.spec.argv = std::move(argv);
     launch.record.spec.directory = directory_;
     launch.record.spec.grace = grace_;
+    launch.record.spec.shell = shell_;
     launch.member.host = kHost;
     for (std::uint32_t i = 0; i < ranks; ++i) {
       launch.member.gpus.push_back({"GPU-" + std::to_string(i), 0});
@@ -186,6 +187,7 @@ class RankSupervisor : public ::testing::Test {
   Token token_{1, 42};
   Duration hold_ = std::chrono::minutes(1);
   Duration grace_ = std::chrono::milliseconds(200);
+  scheduler::SubmitShell shell_;
   gossip::Endpoint master_;
   std::unique_ptr<RankSupervisors> agent_;
   std::vector<GangAgentInput> inputs_;

@@ -51,6 +51,54 @@ TEST_F(RankSupervisor, DeathBySignalIsTold) {
   EXPECT_FALSE(result.signalled_by_us);
 }
 
+TEST_F(RankSupervisor, ARankFindsItselfInProc) {
+  result_of("cat /proc/$$/comm; sh -c 'cat /proc/$PPID/comm; :'; ls -d /proc/1");
+  for (const Event& event : agent_->take_events()) {
+    if (event.name == "no_own_proc") {
+      GTEST_SKIP() << "mounting /proc is denied here";
+    }
+  }
+  EXPECT_EQ(log(), "sh\nsh\n/proc/1\n");
+}
+
+TEST_F(RankSupervisor, SignalsThatTheAgentIgnoresOrBlocksAreTheRanksAgain) {
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const auto was_quit = signal(SIGQUIT, SIG_IGN);
+  const auto was_user = signal(SIGUSR2, SIG_IGN);
+  const RankResult result =
+      result_of("grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -d '0\t\n'; kill -QUIT $$");
+  signal(SIGQUIT, was_quit);
+  signal(SIGUSR2, was_user);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(log(), "SigBlk:SigIgn:");
+  EXPECT_EQ(result.kind, Kind::kSignalled);
+  EXPECT_EQ(result.code, SIGQUIT);
+}
+
+TEST_F(RankSupervisor, UmaskAndSoftLimitsAreThoseOfTheSubmit) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &raised);  // As an agent raises its own.
+  const mode_t mask = umask(0);
+  shell_ = {027, 512, 4 << 20, 0};
+  result_of("umask; ulimit -n; ulimit -s; ulimit -c");
+  umask(mask);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(log(), "0027\n512\n4096\n0\n");
+}
+
+TEST_F(RankSupervisor, AHardLimitOfTheHostBoundsWhatTheSubmitHad) {
+  shell_.open_files = scheduler::SubmitShell::kNoLimit;
+  result_of("[ $(ulimit -n) = $(ulimit -Hn) ] && echo same");
+  EXPECT_EQ(log(), "same\n");
+}
+
 TEST_F(RankSupervisor, AMissingCommandIs127) {
   prepare();
   launch({"no-such-command-anywhere"});
