@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
-#include <sstream>
 #include <vector>
 
 #include "agent/edge/inheritance.h"
+#include "agent/edge/supervisor/exec_failure.h"
+#include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/host_fault.h"
 
 namespace muster::agent {
@@ -25,6 +28,8 @@ using scheduler::RankResult;
 
 constexpr int kCannotExecute = 126;  // As shells say it.
 constexpr int kNotFound = 127;
+/// Of a path, so that what is wrong with it still fits into the detail.
+constexpr std::size_t kDirectoryBytesShown = 64;
 
 enum class Stage : int { kOutput = 0, kDirectory = 1, kExec = 2 };
 
@@ -33,10 +38,24 @@ bool is_shortage(int code) {
   return code == EAGAIN || code == ENOMEM || code == EMFILE || code == ENFILE || code == EIO;
 }
 
+/// What the child writes into the exec pipe, whole or not at all.
 struct Failure {
   Stage stage = Stage::kExec;
-  int code = 0;  ///< errno
+  int code = 0;                                             ///< errno
+  std::array<char, scheduler::kDetailBytesMax + 1> text{};  ///< For kExec; ends with a zero.
 };
+static_assert(sizeof(Failure) <= PIPE_BUF);
+
+/// Where execvp looks when there is no PATH.
+constexpr char kPathOfExec[] = "/bin:/usr/bin";
+
+Failure failure_of_exec(const std::string& program, int code) {
+  const char* const path = getenv("PATH");
+  const ExecFailure found = exec_failure(program, path == nullptr ? kPathOfExec : path, code);
+  Failure failure{Stage::kExec, found.code, {}};
+  found.text.copy(failure.text.data(), failure.text.size() - 1);
+  return failure;
+}
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -82,22 +101,6 @@ bool redirect(const RankOutput& output) {
          dup2(output.write_end(Stream::kErr), 2) == 2 && (input <= 2 || close(input) == 0);
 }
 
-/// exec says EACCES for a name that is nowhere on PATH when one directory of PATH may not be read;
-/// for people that is "not found".
-int reason_of(const std::string& program, int code) {
-  const char* path = getenv("PATH");
-  if (code != EACCES || path == nullptr || program.find('/') != std::string::npos) {
-    return code;
-  }
-  std::istringstream directories(path);
-  for (std::string one; std::getline(directories, one, ':');) {
-    if (access((one + "/" + program).c_str(), F_OK) == 0) {
-      return code;
-    }
-  }
-  return ENOENT;
-}
-
 struct Program {
   std::string directory;
   std::vector<char*> argv;
@@ -111,14 +114,14 @@ struct Program {
   restore_signals();
   Failure failure;
   if (!redirect(output)) {
-    failure = {Stage::kOutput, errno};
+    failure = {Stage::kOutput, errno, {}};
   } else if (chdir(program.directory.c_str()) != 0) {
-    failure = {Stage::kDirectory, errno};
+    failure = {Stage::kDirectory, errno, {}};
   } else {
     become_shell(program.shell);
     environ = program.environment.data();
     execvp(program.argv[0], program.argv.data());
-    failure = {Stage::kExec, reason_of(program.argv[0], errno)};
+    failure = failure_of_exec(program.argv[0], errno);
   }
   const ssize_t ignored = write(pipe, &failure, sizeof failure);
   _exit(ignored > 0 ? kNotFound : kCannotExecute);
@@ -131,7 +134,6 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   const std::string name = "rank-" + std::to_string(plan.rank);
   log_ = name + ".log";
   directory_ = order.directory.empty() ? "/" : order.directory;
-  program_ = order.argv.empty() ? "" : order.argv.front();
   std::vector<std::string> variables = order.environment;
   variables.insert(variables.end(), plan.environment.begin(), plan.environment.end());
   Program program{directory_, pointers_to(order.argv), pointers_to(variables), order.shell};
@@ -193,11 +195,11 @@ void SupervisedRank::on_exec_decided() {
       return;
     case Stage::kDirectory:
       end(RankResult::Kind::kNotStarted, code,
-          "working directory " + directory_ + ": " + errno_text(failure.code));
+          "working directory " + end_of(directory_, kDirectoryBytesShown) + ": " +
+              errno_text(failure.code));
       return;
     case Stage::kExec:
-      end(RankResult::Kind::kNotStarted, code,
-          "command " + program_ + ": " + errno_text(failure.code));
+      end(RankResult::Kind::kNotStarted, code, failure.text.data());
       return;
   }
 }

@@ -47,7 +47,6 @@ class SupervisedRank {
   Fd exec_pipe_;
   std::string log_;
   std::string directory_;
-  std::string program_;
   RankOutput output_;
   std::optional<std::string> lost_because_;
   bool has_ended_ = false;

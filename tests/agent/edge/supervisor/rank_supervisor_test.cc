@@ -109,6 +109,22 @@ TEST_F(RankSupervisor, AMissingCommandIs127) {
   EXPECT_NE(all[0].detail.find("no-such-command-anywhere"), std::string::npos);
 }
 
+TEST_F(RankSupervisor, AScriptWithoutItsInterpreterIsNoMissingCommand) {
+  directory_ = data_;
+  const std::string script = data_ + "/win.sh";
+  std::ofstream(script) << "#!/bin/sh\r\necho hi\r\n";
+  ASSERT_EQ(chmod(script.c_str(), 0700), 0);
+  prepare();
+  launch({"./win.sh"});
+  const std::vector<RankResult> all = results();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].kind, Kind::kNotStarted);
+  EXPECT_EQ(all[0].code, 127);
+  EXPECT_EQ(
+      all[0].detail,
+      "command ./win.sh: no interpreter '/bin/sh\\r'; a carriage return ends line 1: dos2unix");
+}
+
 TEST_F(RankSupervisor, AMissingDirectoryIsNamed) {
   directory_ = "/no/such/directory";
   const RankResult result = result_of("true");
