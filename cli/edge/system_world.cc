@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <iostream>
 #include <thread>
@@ -80,9 +82,27 @@ std::string user_name() {
   return entry == nullptr ? std::to_string(geteuid()) : entry->pw_name;
 }
 
-std::string working_directory() {
+/// A path from / on without "." and "..", which the shell may have reached through links.
+bool is_logical(const std::string& path) {
+  const std::string bounded = path + "/";
+  return path.starts_with('/') && bounded.find("/./") == std::string::npos &&
+         bounded.find("/../") == std::string::npos;
+}
+
+Result<std::string> working_directory() {
+  struct stat here {};
+  struct stat named {};
+  const std::string pwd = environment("PWD").value_or("");
+  if (is_logical(pwd) && stat(".", &here) == 0 && stat(pwd.c_str(), &named) == 0 &&
+      here.st_dev == named.st_dev && here.st_ino == named.st_ino) {
+    return pwd;
+  }
   std::array<char, 4096> path{};
-  return getcwd(path.data(), path.size()) == nullptr ? "/" : path.data();
+  if (getcwd(path.data(), path.size()) == nullptr) {
+    return Error{ErrorCode::kNotFound, std::string("the working directory cannot be told (") +
+                                           std::strerror(errno) + ": was it removed?)"};
+  }
+  return std::string(path.data());
 }
 
 /// Umask and soft limits, as a program that this shell starts would have them.

@@ -71,7 +71,8 @@ struct World {
   std::function<std::string()> random_key;
   WorldClock clock;
   std::function<std::string()> user_name;
-  std::function<std::string()> working_directory;
+  /// As the shell names it, through whatever links; kNotFound: it was removed.
+  std::function<Result<std::string>()> working_directory;
   std::function<scheduler::SubmitShell()> shell;  ///< Of this process.
   std::function<std::string()> host_name;  ///< Short: up to the first dot.
   std::function<bool(const std::string& path)> exists;

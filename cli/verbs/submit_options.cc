@@ -272,6 +272,22 @@ std::vector<std::string> SubmitOptions::overruled() const {
   return names;
 }
 
+Result<std::string> SubmitOptions::directory_of_ranks(const World& world) const {
+  std::string directory = directory_;
+  if (directory.empty() || directory.front() != '/') {
+    const Result<std::string> here = world.working_directory();
+    if (!here) {
+      return invalid(here.error().text + "; cd to one that exists, or name one with --cwd");
+    }
+    directory = directory.empty() ? *here : *here + "/" + directory;
+  }
+  if (directory.size() > kDirectoryBytesMax) {
+    return invalid("the working directory's path is longer than " +
+                   std::to_string(kDirectoryBytesMax) + " bytes");
+  }
+  return directory;
+}
+
 Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   if (const Status status = check(); !status) {
     return status.error();
@@ -296,15 +312,11 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   submit.spec.argv = argv_;
   submit.spec.environment = *std::move(variables);
   submit.spec.shell = world.shell();
-  submit.spec.directory = world.working_directory();
-  if (!directory_.empty()) {
-    submit.spec.directory =
-        directory_.front() == '/' ? directory_ : submit.spec.directory + "/" + directory_;
+  Result<std::string> directory = directory_of_ranks(world);
+  if (!directory) {
+    return directory.error();
   }
-  if (submit.spec.directory.size() > kDirectoryBytesMax) {
-    return invalid("the working directory's path is longer than " +
-                   std::to_string(kDirectoryBytesMax) + " bytes");
-  }
+  submit.spec.directory = *std::move(directory);
   submit.spec.priority = static_cast<std::int32_t>(priority_);
   submit.spec.array = array_;
   submit.spec.retries = static_cast<std::uint32_t>(retries_);

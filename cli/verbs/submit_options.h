@@ -35,6 +35,9 @@ class SubmitOptions {
   /// "NAME=VALUE", by name.
   Result<std::vector<std::string>> environment(const World& world) const;
 
+  /// As given, else where this process is.
+  Result<std::string> directory_of_ranks(const World& world) const;
+
   std::vector<std::string> argv_;
   std::vector<std::string> environment_;  ///< As given: NAME or NAME=VALUE.
   bool env_all_ = false;

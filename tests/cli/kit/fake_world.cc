@@ -93,7 +93,7 @@ FakeWorld::FakeWorld() {
     return std::string(text.data());
   };
   world_.user_name = [] { return "ann"; };
-  world_.working_directory = [] { return "/home/ann"; };
+  world_.working_directory = [] { return Result<std::string>("/home/ann"); };
   world_.shell = [] {
     return scheduler::SubmitShell{027, 4096, scheduler::SubmitShell::kNoLimit, 0};
   };

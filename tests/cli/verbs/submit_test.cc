@@ -109,6 +109,22 @@ TEST(Submit, SendsWhatWasAskedFor) {
   EXPECT_EQ(submitted(world).key, kFirstKey);
 }
 
+TEST(Submit, FromADirectoryThatIsGoneItIsRefused) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.world().working_directory = [] {
+    return Result<std::string>(Error{ErrorCode::kNotFound, "the working directory is gone"});
+  };
+  EXPECT_EQ(world.run({"submit", "--", "x"}), 2);
+  EXPECT_NE(world.err().find("gone; cd to one that exists, or name one with --cwd"),
+            std::string::npos)
+      << world.err();
+  EXPECT_EQ(world.run({"submit", "--cwd", "runs", "--", "x"}), 2);
+  EXPECT_TRUE(world.requests().empty());
+  EXPECT_EQ(world.run({"submit", "--cwd", "/data", "--", "x"}), 0);
+  EXPECT_EQ(submitted(world).spec.directory, "/data");
+}
+
 TEST(Submit, KeepNeverStopsBySilence) {
   FakeWorld world;
   world.answers(accepted());
