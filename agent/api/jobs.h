@@ -106,7 +106,9 @@ struct RankInfo {
   std::uint64_t rank = 0;
   std::string state;  ///< "running", "exited 0", "killed by 9", "never ran", "lost", ...
   std::string detail;
-  std::uint64_t output_bytes = 0;  ///< What an ended rank wrote; 0 from a node that does not say.
+  std::uint64_t output_bytes = 0;   ///< Kept of an ended rank; 0 from a node that does not say.
+  std::uint64_t lost_bytes = 0;     ///< RankResult::lost_bytes
+  std::uint64_t surplus_bytes = 0;  ///< RankResult::surplus_bytes
 };
 
 struct MemberInfo {

@@ -247,7 +247,8 @@ void fields(A& a, JobsQuery& v) {
 }
 template <class A>
 void fields(A& a, RankInfo& v) {
-  a(v.rank, v.state, v.detail, trailing(v.output_bytes));
+  a(v.rank, v.state, v.detail, trailing(v.output_bytes), trailing(v.lost_bytes),
+    trailing(v.surplus_bytes));
 }
 template <class A>
 void fields(A& a, MemberInfo& v) {

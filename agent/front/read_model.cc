@@ -138,6 +138,8 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
         rank.state = text_of(result);
         rank.detail = result.detail;
         rank.output_bytes = result.output_bytes;
+        rank.lost_bytes = result.lost_bytes;
+        rank.surplus_bytes = result.surplus_bytes;
       }
     }
     info.ranks.push_back(std::move(rank));

@@ -25,6 +25,16 @@ std::vector<scheduler::GpuSlot> fenced_places(const scheduler::Member& member) {
                              : member.gpus;
 }
 
+std::string text_of(const OutputDropped& dropped) {
+  const std::string why =
+      dropped.lost_bytes > 0 ? "the disk takes no more" : "a rank may write no more";
+  const std::string rank = "rank " + std::to_string(dropped.rank);
+  return dropped.is_whole
+             ? rank + " wrote " + std::to_string(dropped.lost_bytes + dropped.surplus_bytes) +
+                   " bytes more than is kept: " + why
+             : rank + ": output is dropped from here on: " + why;
+}
+
 }  // namespace
 
 GangAgent::GangAgent(GangAgentOptions options, AgentIdentity identity, const crdt::Records& records,
@@ -143,6 +153,9 @@ void GangAgent::hear(Instant now, Input input) {
           [&](RanksStarted& started) { grants_.on_ranks_started(started.token, out_); },
           [&](RankFailedEarly& failed) { grants_.on_rank_failed(now, std::move(failed), out_); },
           [&](AllRanksEnded& ended) { on_ranks_ended(std::move(ended)); },
+          [&](OutputDropped& dropped) {
+            out_.emit(Severity::kWarn, "output_dropped", dropped.token, text_of(dropped));
+          },
           [&](InventoryChanged& changed) { on_inventory(now, std::move(changed.inventory)); },
       },
       input);

@@ -132,6 +132,14 @@ struct AllRanksEnded {
   Token token;
   std::vector<scheduler::RankResult> results;
 };
+/// Output of a rank is being dropped: told when that begins, and with the whole count at its end.
+struct OutputDropped {
+  Token token;
+  std::uint32_t rank = 0;
+  std::uint64_t lost_bytes = 0;     ///< RankResult::lost_bytes, so far.
+  std::uint64_t surplus_bytes = 0;  ///< RankResult::surplus_bytes, so far.
+  bool is_whole = false;            ///< The rank has ended.
+};
 struct InventoryChanged {
   Inventory inventory;
 };
@@ -139,7 +147,8 @@ struct InventoryChanged {
 using GangAgentInput = std::variant<LeaderMessage, LeaderChanged, EpochObeyed, LeaveBegun,
                                     Persisted, SupervisorAdopted, SupervisorSilent, SupervisorGone,
                                     SupervisorsScanned, SupervisorPrepared, LaunchFailed,
-                                    RanksStarted, RankFailedEarly, AllRanksEnded, InventoryChanged>;
+                                    RanksStarted, RankFailedEarly, AllRanksEnded, OutputDropped,
+                                    InventoryChanged>;
 
 // ---- outputs ----
 

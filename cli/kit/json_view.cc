@@ -212,7 +212,9 @@ Json view(const agent::RankInfo& rank) {
   return {{"rank", rank.rank},
           {"state", rank.state},
           {"detail", rank.detail},
-          {"output_bytes", rank.output_bytes}};
+          {"output_bytes", rank.output_bytes},
+          {"lost_bytes", rank.lost_bytes},
+          {"surplus_bytes", rank.surplus_bytes}};
 }
 
 Json view(const agent::TransitionInfo& transition) {

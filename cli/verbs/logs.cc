@@ -10,6 +10,7 @@
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/rank_output.h"
+#include "cli/verbs/dropped_output.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -74,7 +75,11 @@ class Logs final : public Verb {
         return fail_without_rank(session, *detail, *attempt);
       }
       note_missing(session, outputs);
-      const int code = copy(session, outputs, attempt->number);
+      int code = copy(session, outputs, attempt->number);
+      for (const RankOutput& output : outputs) {
+        const int missing = tell_dropped(session, *attempt, output.rank());
+        code = code == 0 ? missing : code;
+      }
       exit_code = exit_code == 0 ? code : exit_code;
       shown = attempt->number;
     } while (follow_ && attempt_ == 0 && session.out().good());

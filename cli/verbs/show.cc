@@ -13,6 +13,7 @@
 #include "cli/kit/size.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/dropped_output.h"
 #include "cli/verbs/request_options.h"
 #include "cli/verbs/verb.h"
 
@@ -158,6 +159,7 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
                          attempt.token.text() + ") " + lower(attempt.state) +
                          (attempt.cause.empty() ? "" : ": " + in_words(attempt.cause))) +
          (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text()) +
+         printable_lines(dropped_lines(attempt)) +
          (attempt.members_left_out == 0 ? ""
                                         : "and " + std::to_string(attempt.members_left_out) +
                                               (attempt.members.empty() ? "" : " more") +

@@ -212,13 +212,17 @@ JobSpec read_job_spec(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const RankResult& result) {
-  out.array(kResultElements)
+  const bool has_gaps = result.lost_bytes > 0 || result.surplus_bytes > 0;
+  out.array(kResultElements + (has_gaps ? 2 : 0))
       .u64(result.rank)
       .u64(static_cast<std::uint64_t>(result.kind))
       .i64(result.code)
       .boolean(result.signalled_by_us)
       .u64(result.output_bytes)
       .text(std::string_view(result.detail).substr(0, kDetailBytesMax));
+  if (has_gaps) {
+    out.u64(result.lost_bytes).u64(result.surplus_bytes);
+  }
 }
 
 RankResult read_rank_result(gossip::Reader& outer) {
@@ -231,6 +235,10 @@ RankResult read_rank_result(gossip::Reader& outer) {
   result.signalled_by_us = in.boolean();
   result.output_bytes = in.u64();
   result.detail = in.text(kDetailBytesMax);
+  if (in.left() > 0) {
+    result.lost_bytes = in.u64();
+    result.surplus_bytes = in.u64();
+  }
   return result;
 }
 

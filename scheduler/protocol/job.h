@@ -107,6 +107,10 @@ struct RankResult {
   bool signalled_by_us = false;
   std::uint64_t output_bytes = 0;
   std::string detail;
+  // Of what it wrote, beside output_bytes: lost for want of disk space, or for another error of the
+  // disk; and dropped because a rank may write only so much.
+  std::uint64_t lost_bytes = 0;
+  std::uint64_t surplus_bytes = 0;
   bool operator==(const RankResult&) const = default;
   bool is_success() const { return kind == Kind::kExited && code == 0 && !signalled_by_us; }
 };

@@ -11,7 +11,7 @@ constexpr std::size_t kJobBytes = 572;
 constexpr std::size_t kTextBytes = 3;
 constexpr std::size_t kAttemptBytes = 140;
 constexpr std::size_t kMemberBytes = 140;
-constexpr std::size_t kRankBytes = 58 + kDetailBytesMax;
+constexpr std::size_t kRankBytes = 76 + kDetailBytesMax;
 constexpr std::size_t kTransitionBytes = 45;
 constexpr std::size_t kKeyBytes = 28;
 

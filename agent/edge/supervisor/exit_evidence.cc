@@ -21,6 +21,7 @@ std::vector<RankResult> longest_results(const LaunchOrder& order) {
   longest.rank = std::numeric_limits<std::uint32_t>::max();
   longest.code = std::numeric_limits<std::int32_t>::min();
   longest.output_bytes = std::numeric_limits<std::uint64_t>::max();
+  longest.lost_bytes = longest.surplus_bytes = std::numeric_limits<std::uint64_t>::max();
   longest.detail.resize(std::max(program, order.directory.size()) + kDetailWordsBytes);
   return std::vector<RankResult>(order.ranks.size(), longest);
 }

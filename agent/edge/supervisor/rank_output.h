@@ -1,17 +1,21 @@
 #pragma once
 // The output of one rank on its way to the disk: two pipes that the rank writes and its supervisor
 // copies to rank-N.log as they come, up to a cap, and rank-N.marks, which says what came from where
-// and when. So no program fills the disk of its host, and none fails because that disk is full;
-// what is too much is dropped, and the log says so in its last line. What a rank writes to both
-// streams within one turn of its supervisor is kept stdout first.
+// and when. So no program fills the disk of its host, and none fails or waits because that disk is
+// full: what the disk does not take, and what is too much, is dropped and counted, and the log says
+// so at the place where it is missing. Once there is room again the log goes on. What a rank writes
+// to both streams within one turn of its supervisor is kept stdout first.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "agent/edge/supervisor/output_marks.h"
+#include "agent/edge/supervisor/rank_log.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
+#include "gossip/base/time.h"
 
 namespace muster::agent {
 
@@ -31,6 +35,13 @@ class RankOutput {
   std::array<int, 2> read_ends() const;
   /// Copies what is there and returns; a writer without pause gets kCopiesMax reads.
   void copy();
+  /// After the last copy().
+  void finish();
+
+  /// Of the log, with what is ours in it.
+  std::uint64_t size() const { return log_.size(); }
+  std::uint64_t lost_bytes() const { return lost_; }        ///< RankResult::lost_bytes
+  std::uint64_t surplus_bytes() const { return surplus_; }  ///< RankResult::surplus_bytes
 
  private:
   struct Pipe {
@@ -41,14 +52,21 @@ class RankOutput {
 
   const Pipe& pipe(Stream stream) const { return pipes_[stream == Stream::kOut ? 0 : 1]; }
   void copy(Pipe& from);
-  void keep(Stream stream, const char* bytes, std::size_t size);
-  void append(Stream stream, const char* bytes, std::size_t size);
+  void keep(Stream stream, std::string_view bytes);
+  void append(Stream stream, std::string_view bytes);
+  void lose(std::size_t bytes);
+  /// Closes the gap when the disk has room again.
+  bool goes_on();
+  bool note(const std::string& text);
 
   std::array<Pipe, 2> pipes_;
-  Fd log_;
+  RankLog log_;
   OutputMarks marks_;
-  std::uint64_t size_ = 0;
-  std::uint64_t left_ = 0;  ///< Until the cap.
+  std::uint64_t left_ = 0;     ///< Until the cap.
+  std::uint64_t lost_ = 0;     ///< To the disk.
+  std::uint64_t surplus_ = 0;  ///< Beyond the cap.
+  std::uint64_t gap_ = 0;      ///< Bytes of lost_ that are missing at the end of the log.
+  Instant try_at_{};           ///< While there is a gap: the next look for room.
   bool is_cap_told_ = false;
 };
 

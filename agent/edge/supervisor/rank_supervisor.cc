@@ -421,6 +421,7 @@ void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
     handle.started_told = true;
     inputs_.emplace_back(RanksStarted{handle.token});
   }
+  tell_dropped(handle, status);
   const auto failed =
       std::find_if(status.results.begin(), status.results.end(),
                    [](const RankResult& one) { return !one.is_success() && !one.signalled_by_us; });
@@ -434,6 +435,17 @@ void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
     inputs_.emplace_back(AllRanksEnded{handle.token, status.results});
   }
   handle.status = std::move(status);
+}
+
+/// Once when a rank begins to drop output, and once with the whole of it when all have ended.
+void RankSupervisors::tell_dropped(Handle& handle, const SupervisorStatus& status) {
+  const bool is_whole = status.phase == Phase::kEnded && !handle.ended_told;
+  for (const DroppedOutput& one : status.dropped) {
+    if (handle.dropped_told.insert(one.rank).second || is_whole) {
+      inputs_.emplace_back(
+          OutputDropped{handle.token, one.rank, one.lost_bytes, one.surplus_bytes, is_whole});
+    }
+  }
 }
 
 /// Either it is dying, or it dropped a connection that read too slowly.

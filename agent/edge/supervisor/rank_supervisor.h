@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,8 @@ class RankSupervisors {
     bool failure_told = false;
     bool launch_ordered = false;
     bool ended_told = false;
-    bool forgotten = false;  ///< Dismissed: its files go when it is gone.
+    bool forgotten = false;                ///< Dismissed: its files go when it is gone.
+    std::set<std::uint32_t> dropped_told;  ///< Ranks of which it was told that they drop output.
   };
 
   void carry(const Prepare& command);
@@ -101,6 +103,7 @@ class RankSupervisors {
   void reconnect(Instant now, Handle& handle);
   void on_dead(Handle& handle);
   void tell_scanned();
+  void tell_dropped(Handle& handle, const SupervisorStatus& status);
   void clean(Token token);
   void keep_output(Token token);
   Status check_disk();

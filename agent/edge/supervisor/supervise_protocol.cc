@@ -100,13 +100,17 @@ std::string encode_body(const DismissOrder&) {
 }
 
 std::string encode_body(const SupervisorStatus& status) {
-  gossip::Encoder out = begin(FrameType::kStatus, 7);
+  gossip::Encoder out = begin(FrameType::kStatus, 8);
   out.u64(static_cast<std::uint64_t>(status.phase)).boolean(status.has_namespace);
   out.u64(status.rank_count);
   scheduler::write(out, status.master);
   out.duration(status.hold_until.time_since_epoch());
   write_results(out, status.results);
-  return out.boolean(status.has_own_proc).take();
+  out.boolean(status.has_own_proc).array(status.dropped.size());
+  for (const DroppedOutput& one : status.dropped) {
+    out.array(3).u64(one.rank).u64(one.lost_bytes).u64(one.surplus_bytes);
+  }
+  return out.take();
 }
 
 LaunchOrder read_launch(gossip::Reader& in) {
@@ -131,6 +135,16 @@ LaunchOrder read_launch(gossip::Reader& in) {
   return order;
 }
 
+std::vector<DroppedOutput> read_dropped(gossip::Reader in) {
+  std::vector<DroppedOutput> dropped;
+  while (in.ok() && in.left() > 0 && dropped.size() < kRanksPerHostMax) {
+    gossip::Reader one = in.array();
+    const auto rank = static_cast<std::uint32_t>(one.u64_at_most(UINT32_MAX));
+    dropped.push_back({rank, one.u64(), one.u64()});
+  }
+  return dropped;
+}
+
 SupervisorStatus read_status(gossip::Reader& in) {
   using enum SupervisorStatus::Phase;
   SupervisorStatus status;
@@ -142,6 +156,9 @@ SupervisorStatus read_status(gossip::Reader& in) {
   status.hold_until = read_instant(in);
   status.results = read_results(in.array());
   status.has_own_proc = in.left() == 0 || in.boolean();
+  if (in.left() > 0) {
+    status.dropped = read_dropped(in.array());
+  }
   return status;
 }
 

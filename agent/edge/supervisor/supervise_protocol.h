@@ -53,7 +53,15 @@ struct HoldOrder {
 struct DismissOrder {
   bool operator==(const DismissOrder&) const = default;
 };
-/// supervisor -> agent, on every connection and whenever it changed.
+/// Output of a rank that is not kept, so far (RankResult::lost_bytes, surplus_bytes).
+struct DroppedOutput {
+  std::uint32_t rank = 0;
+  std::uint64_t lost_bytes = 0;
+  std::uint64_t surplus_bytes = 0;
+  bool operator==(const DroppedOutput&) const = default;
+};
+/// supervisor -> agent, on every connection and whenever it changed. That more output is dropped of
+/// a rank that dropped some already is no change.
 struct SupervisorStatus {
   enum class Phase : std::uint8_t {
     kPrepared = 0,
@@ -70,6 +78,7 @@ struct SupervisorStatus {
   std::vector<scheduler::RankResult> results;  ///< Of the ranks that ended, in order of ending.
   /// False: ranks see the /proc of the host, where their own numbers are those of other processes.
   bool has_own_proc = true;
+  std::vector<DroppedOutput> dropped;  ///< Of ranks that dropped any.
   bool operator==(const SupervisorStatus&) const = default;
 };
 

@@ -224,15 +224,19 @@ void SupervisedRank::end(RankResult::Kind kind, int code, const std::string& det
   result_.code = lost_because_.has_value() ? 0 : code;
   result_.detail = lost_because_.value_or(detail);
   output_.close_write_ends();
+  output_.copy();
   measure_output();
 }
 
 void SupervisedRank::measure_output() {
-  output_.copy();
-  struct stat info {};
-  if (stat(log_.c_str(), &info) == 0) {
-    result_.output_bytes = static_cast<std::uint64_t>(info.st_size);
-  }
+  result_.output_bytes = output_.size();
+  result_.lost_bytes = output_.lost_bytes();
+  result_.surplus_bytes = output_.surplus_bytes();
+}
+
+void SupervisedRank::finish_output() {
+  output_.finish();
+  measure_output();
 }
 
 }  // namespace muster::agent

@@ -34,11 +34,15 @@ class SupervisedRank {
   std::array<int, 2> output_pipes() const { return output_.read_ends(); }
   void copy_output() { output_.copy(); }
   /// Once nothing of the grant is left: what ran on after the rank's end wrote to its log too.
-  void measure_output();
+  void finish_output();
+  /// Whether output of it is not kept, so far.
+  bool has_dropped() const { return output_.lost_bytes() + output_.surplus_bytes() > 0; }
 
   pid_t pid() const { return pid_; }
   bool has_ended() const { return has_ended_; }
+  /// With the count of output as it was when that was looked at last.
   const scheduler::RankResult& result() const { return result_; }
+  void measure_output();
 
  private:
   void end(scheduler::RankResult::Kind kind, int code, const std::string& detail);

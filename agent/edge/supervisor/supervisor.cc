@@ -98,7 +98,9 @@ void Supervisor::run() {
 
 void Supervisor::copy_output() {
   for (SupervisedRank& rank : ranks_) {
+    const bool had_dropped = rank.has_dropped();
     rank.copy_output();
+    has_news_ = has_news_ || rank.has_dropped() != had_dropped;
   }
 }
 
@@ -220,7 +222,7 @@ void Supervisor::on_progress() {
   }
   const bool is_launched = std::none_of(ranks_.begin(), ranks_.end(),
                                         [](const auto& rank) { return rank.exec_pipe() >= 0; });
-  const bool has_news = evidence_.has_news();
+  const bool has_news = evidence_.has_news() || std::exchange(has_news_, false);
   if (phase_ == Phase::kLaunching && is_launched) {
     phase_ = Phase::kRunning;
     tell();
@@ -245,7 +247,7 @@ void Supervisor::finish() {
   copy_output();
   std::vector<RankResult> ordered;
   for (SupervisedRank& rank : ranks_) {
-    rank.measure_output();
+    rank.finish_output();
     ordered.push_back(rank.result());
   }
   if (!is_good(evidence_.complete(std::move(ordered)))) {
@@ -257,8 +259,17 @@ void Supervisor::finish() {
 }
 
 void Supervisor::tell() {
+  std::vector<DroppedOutput> dropped;
+  for (SupervisedRank& rank : ranks_) {
+    rank.measure_output();
+    if (rank.has_dropped()) {
+      dropped.push_back(
+          {rank.result().rank, rank.result().lost_bytes, rank.result().surplus_bytes});
+    }
+  }
   agent_.tell({phase_, space_.has_namespace, static_cast<std::uint32_t>(ranks_.size()),
-               master_.endpoint(), timer_.hold_until(), evidence_.results(), space_.has_own_proc});
+               master_.endpoint(), timer_.hold_until(), evidence_.results(), space_.has_own_proc,
+               std::move(dropped)});
 }
 
 }  // namespace muster::agent

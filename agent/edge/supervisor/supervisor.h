@@ -63,6 +63,7 @@ class Supervisor {
   SupervisorStatus::Phase phase_ = SupervisorStatus::Phase::kPrepared;
   bool is_keep_ = false;
   bool is_empty_ = false;  ///< No child is left.
+  bool has_news_ = false;  ///< A rank began to drop output, which is not told yet.
   Duration grace_{0};
   MasterPort master_;
   Fd signals_;

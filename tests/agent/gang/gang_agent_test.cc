@@ -330,6 +330,24 @@ TEST_F(GangAgentTest, OfManyHostsARegisteredOneGreetsANewLeaderSometime) {
   EXPECT_FALSE(sent<Hello>().empty());
 }
 
+TEST_F(GangAgentTest, OutputThatIsDroppedIsAnEvent) {
+  join();
+  make_running(kOne);
+  clear();
+  give(OutputDropped{kOne, 3, 100, 0, false});
+  give(OutputDropped{kOne, 3, 700, 0, true});
+  give(OutputDropped{kOne, 4, 0, 9, true});
+  std::vector<std::string_view> details;
+  for (const Event& event : out_.events) {
+    EXPECT_EQ(event.name, "output_dropped");
+    details.push_back(event.field("detail"));
+  }
+  EXPECT_EQ(details, (std::vector<std::string_view>{
+                         "rank 3: output is dropped from here on: the disk takes no more",
+                         "rank 3 wrote 700 bytes more than is kept: the disk takes no more",
+                         "rank 4 wrote 9 bytes more than is kept: a rank may write no more"}));
+}
+
 TEST_F(GangAgentTest, TheAckOfAnEarlyFailureDoesNotEndTheGrant) {
   join();
   make_running(kOne);

@@ -154,6 +154,17 @@ TEST(Logs, AnotherAttemptIsReadByItsToken) {
   EXPECT_EQ(world.output_of({"logs", "17", "--attempt", "1"}), "hello\nwor");
 }
 
+TEST(Logs, OutputThatTheDiskDidNotTakeIsToldAndIsAFailure) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.detail.attempts[0].members[0].ranks[0].lost_bytes = 11 << 20;
+  EXPECT_EQ(world.run({"logs", "17"}), 1);
+  EXPECT_EQ(world.out(), "hello\nwor");
+  EXPECT_EQ(world.err(),
+            "muster: rank 0 wrote 11 MiB more than the disk of host a took: that output is "
+            "missing\n");
+}
+
 TEST(Logs, OfALostHostSayHowManyBytesAreMissing) {
   FakeWorld world;
   Cluster cluster(world);

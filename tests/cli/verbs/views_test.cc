@@ -343,11 +343,11 @@ TEST(Show, Json) {
             R"("cause":"all ranks ready","members":[)"
             R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
             R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
-            R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
-            R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
-            R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
-            R"("cause":"submitted"}],"output":{"kept_ms":1209600000,"kept_bytes":4294967296},)"
-            R"("answered_by":"a","age_ms":0})"
+            R"({"rank":0,"state":"running","detail":"","output_bytes":0,"lost_bytes":0,)"
+            R"("surplus_bytes":0}],"host_state":"","host_detail":"","host_since_ms":0}],)"
+            R"("members_left_out":0}],"transitions":[{"index":40,"cluster_ms":5000,)"
+            R"("unix_ms":null,"state":"queued","cause":"submitted"}],"output":{)"
+            R"("kept_ms":1209600000,"kept_bytes":4294967296},"answered_by":"a","age_ms":0})"
             "\n");
 }
 

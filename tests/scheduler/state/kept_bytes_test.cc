@@ -60,6 +60,8 @@ TEST(KeptBytes, APartIsCountedAsNoLessThanItIsEncodedAs) {
     finish.results[0].kind = RankResult::Kind::kNotStarted;
     finish.results[0].detail = std::string(kDetailBytesMax, 'd');
     finish.results[0].output_bytes = UINT64_MAX;
+    finish.results[0].lost_bytes = UINT64_MAX;
+    finish.results[0].surplus_bytes = UINT64_MAX;
     log.apply(finish);
     log.apply(entry::Stop{token, Cause::kRankFailed});
   }

@@ -3,6 +3,8 @@
 #include "agent/edge/supervisor/output_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -203,6 +205,87 @@ TEST_F(OutputFile, WhatWasDroppedIsSaidInOurOwnName) {
   ASSERT_EQ(chunk->marks.size(), 2U);
   EXPECT_EQ(chunk->marks[1].stream, kOurs);
   EXPECT_EQ(chunk->marks[1].offset, 3U);
+}
+
+/// A disk of its own below the output, which can be filled up.
+class OutputOnAFullDisk : public OutputFile {
+ protected:
+  void SetUp() override {
+    if (mount("none", directory_.c_str(), "tmpfs", 0, "size=512k,mode=700") != 0) {
+      GTEST_SKIP() << "needs root: cannot mount a disk of its own";
+    }
+    is_mounted_ = true;
+    std::ofstream(filler()) << std::string(256 * 1024, 'f');
+    ASSERT_TRUE(output_.open(directory_ + "/rank-0"));
+  }
+  void TearDown() override {
+    output_ = RankOutput();
+    if (is_mounted_) {
+      umount2(directory_.c_str(), MNT_DETACH);
+    }
+  }
+  std::string filler() const { return directory_ + "/filler"; }
+  void say(const std::string& text) {
+    ASSERT_EQ(write(output_.write_end(Stream::kOut), text.data(), text.size()),
+              static_cast<ssize_t>(text.size()));
+    output_.copy();
+    written_ += text.size();
+  }
+  void say_until_the_disk_is_full() {
+    while (output_.lost_bytes() == 0) {
+      say(std::string(20'000, 'x'));
+    }
+  }
+  std::string log() const { return read_file(directory_ + "/rank-0.log").value_or(""); }
+
+  bool is_mounted_ = false;
+  RankOutput output_;
+  std::uint64_t written_ = 0;
+};
+
+const std::string kBegins = "\nmuster: output is missing from here on: No space left on device\n";
+
+TEST_F(OutputOnAFullDisk, TheLogSaysWhereOutputIsMissingAndHowMuch) {
+  say_until_the_disk_is_full();
+  EXPECT_TRUE(log().ends_with(kBegins)) << "who follows it reads so at once";
+  say("lost as well\n");
+  output_.finish();
+  const std::string lost = std::to_string(output_.lost_bytes());
+  const std::string note = kBegins + "muster: " + lost + " bytes are missing here\n";
+  ASSERT_TRUE(log().ends_with(note)) << log().substr(log().find('\n'));
+  EXPECT_EQ(log().size() - note.size() + output_.lost_bytes(), written_);
+  EXPECT_EQ(output_.size(), log().size());
+  OutputQuery query;
+  query.wants_marks = true;
+  query.offset = log().size() - 1;
+  const auto chunk = ask(query);
+  ASSERT_FALSE(chunk->marks.empty());
+  EXPECT_EQ(chunk->marks.back().stream, kOurs);
+}
+
+TEST_F(OutputOnAFullDisk, TheLogGoesOnWhenThereIsRoomAgain) {
+  say_until_the_disk_is_full();
+  std::filesystem::remove(filler());
+  const Instant deadline = boot_now() + std::chrono::seconds(20);
+  std::uint64_t lost = 0;
+  do {
+    lost = output_.lost_bytes();
+    say("line\n");
+  } while (output_.lost_bytes() > lost && boot_now() < deadline);
+  const std::string note =
+      kBegins + "muster: " + std::to_string(lost) + " bytes are missing here\nline\n";
+  EXPECT_TRUE(log().ends_with(note)) << log().substr(log().find('\n'));
+  output_.finish();
+  EXPECT_TRUE(log().ends_with(note)) << "the gap is closed";
+}
+
+TEST_F(OutputOnAFullDisk, WhatWasTakenAheadIsGivenBack) {
+  say("little\n");
+  output_.finish();
+  struct stat info {};
+  ASSERT_EQ(stat((directory_ + "/rank-0.log").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, 7);
+  EXPECT_LE(info.st_blocks * 512, 4096);
 }
 
 }  // namespace

@@ -227,6 +227,16 @@ TEST_F(RankSupervisor, OutputBeyondTheCapIsDroppedAndTheLogSaysSo) {
   const std::string path = agent_->directory_of(token_) + "/rank-0.log";
   const std::uint64_t size = std::filesystem::file_size(path);
   EXPECT_EQ(all[0].output_bytes, size);
+  EXPECT_EQ(all[0].surplus_bytes, (1 << 20) + std::string("the end\n").size());
+  EXPECT_EQ(all[0].lost_bytes, 0U);
+  std::vector<bool> told;
+  for (const GangAgentInput& input : inputs_) {
+    if (const auto* dropped = std::get_if<OutputDropped>(&input)) {
+      told.push_back(dropped->is_whole);
+      EXPECT_LE(dropped->surplus_bytes, all[0].surplus_bytes);
+    }
+  }
+  EXPECT_EQ(told, (std::vector{false, true}));
   EXPECT_GT(size, kRankOutputBytesMax);
   EXPECT_LT(size, kRankOutputBytesMax + 100);
   std::string last(100, '\0');

@@ -333,6 +333,28 @@ TEST_F(SuperviseOnAFullDisk, RanksAreStillAskedToEnd) {
   EXPECT_TRUE(told.results[0].signalled_by_us);
 }
 
+TEST_F(SuperviseOnAFullDisk, OutputThatItDoesNotTakeIsCountedAndTheRankFeelsNothing) {
+  static constexpr std::uint64_t kWritten = 1'000'000;
+  start();
+  first_.say(order("head -c " + std::to_string(kWritten) + " /dev/zero"));
+  std::optional<SupervisorStatus> told = first_.hear();
+  while (told.has_value() && told->dropped.empty()) {
+    told = first_.hear();
+  }
+  ASSERT_TRUE(told.has_value()) << "it is not told while the rank runs";
+  const SupervisorStatus last = told->phase == Phase::kEnded ? *told : last_word();
+  ASSERT_EQ(last.results.size(), 1U);
+  const scheduler::RankResult& result = last.results[0];
+  EXPECT_TRUE(result.is_success());
+  EXPECT_EQ(last.dropped, (std::vector<DroppedOutput>{{0, result.lost_bytes, 0}}));
+  const std::string log = read_file(directory_ + "/rank-0.log").value_or("");
+  EXPECT_EQ(log.find_first_not_of('\0') + result.lost_bytes, kWritten);
+  EXPECT_EQ(log.size(), result.output_bytes);
+  const auto left = decode_results(read_file(directory_ + "/evidence").value_or(""));
+  ASSERT_TRUE(left.has_value());
+  EXPECT_EQ(*left, last.results);
+}
+
 TEST_F(SuperviseOnAFullDisk, NothingIsLaunchedWhoseEndCouldNotBeTold) {
   start();
   fill();
