@@ -41,7 +41,7 @@ constexpr std::array<Entry, 38> kVerbs = {{
     {"keys", "[OPTIONS]", "List what the hosts prove themselves with.", plain<make_keys>},
     {"keys rotate", "[NAME] [OPTIONS]", "Replace link keys, or the authority, while all goes on.",
      plain<make_keys_rotate>},
-    {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none.",
+    {"submit", "[OPTIONS] -- COMMAND [ARGS]", "Submit a job: a gang of ranks, all or none, whose stdin is empty.",
      make_submit},
     {"jobs", "[JOB...] [OPTIONS]", "List one's own jobs, and what runs of others.",
      plain<make_jobs>},

@@ -38,6 +38,11 @@ TEST_F(RankSupervisor, RanksSeeTheirPlaceInTheGang) {
   EXPECT_EQ(log(1), "1/2 1/2 0 " + master_.text() + " GPU-0,GPU-1 7 1 1.42 alpha\n");
 }
 
+TEST_F(RankSupervisor, StdinIsAtItsEnd) {
+  result_of("read line; echo $? \"$line\"");
+  EXPECT_EQ(log(), "1 \n");
+}
+
 TEST_F(RankSupervisor, ExitStatusIsTold) {
   const RankResult result = result_of("exit 3");
   EXPECT_EQ(result.kind, Kind::kExited);
