@@ -70,7 +70,7 @@ std::optional<JobId> telling_task(const scheduler::State& state,
   std::optional<JobId> first;
   for (auto job = state.jobs().lower_bound(task_id(array.id, 0));
        job != state.jobs().end() && array_of(job->first) == array.id; ++job) {
-    if (job->second.state == scheduler::JobState::kQueued) {
+    if (job->second.state == scheduler::JobState::kQueued && !job->second.pauses()) {
       return job->first;
     }
     first = first.has_value() ? first : job->first;

@@ -9,6 +9,7 @@
 #include "agent/front/use_model.h"
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
+#include "scheduler/placement/explain.h"
 #include "scheduler/protocol/host_fault.h"
 
 namespace muster::agent {
@@ -305,7 +306,9 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   const bool is_under_way = newest != nullptr && job.current == newest->token;
   const std::string next = is_under_way ? outlook(job, *newest, hosts) : "";
   summary.is_doubtful = job.state == scheduler::JobState::kRunning && !next.empty();
-  summary.reason = job.state == scheduler::JobState::kQueued      ? waits->text(job.id)
+  summary.reason = job.pauses()
+                       ? "retries in " + scheduler::pause_text(scheduler::retry_in(state, job))
+                   : job.state == scheduler::JobState::kQueued    ? waits->text(job.id)
                    : job.state == scheduler::JobState::kCompleted ? ""
                    : !next.empty()                                ? next
                                                                   : summary.cause;

@@ -53,8 +53,8 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
   info.lacking = why.lacking_gpus;
   info.ahead = why.ahead;
   info.ahead_count = why.ahead_count;
-  info.awaits_hosts = why.awaits_hosts;
-  if (why.ahead_count == 0 && !why.awaits_hosts && hosts.unled.empty()) {
+  info.awaits_hosts = why.standstill.awaits_hosts;
+  if (why.ahead_count == 0 && why.standstill.is_none() && hosts.unled.empty()) {
     info.would_start = why.smallest_end;
     info.fits_now = why.largest_now;
   }
@@ -120,7 +120,7 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
   const scheduler::Why why = scheduler::why_queued(state, known.capacity, job, doubts);
   WhyInfo info = info_of(state, hosts, job, why);
   info.job = JobId();
-  if (!why.fits_now || why.ahead_count != 0 || why.awaits_hosts || !hosts.unled.empty()) {
+  if (!why.fits_now || why.ahead_count != 0 || !why.standstill.is_none() || !hosts.unled.empty()) {
     return info;
   }
   for (const auto& [host, reason] : doubts) {

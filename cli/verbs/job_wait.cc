@@ -73,6 +73,11 @@ std::string change_text(const agent::JobSummary& job) {
   return text + (job.reason.empty() ? "" : ": " + job.reason);
 }
 
+/// "retries in 8s" is one word, however its seconds go by.
+std::string without_seconds(const std::string& reason) {
+  return reason.starts_with("retries in ") ? "retries" : reason;
+}
+
 /// After Ctrl-C. The job was cancelled, and its end is waited for: nothing.
 std::optional<int> leave_or_cancel(Session& session, JobId job) {
   const std::string number = text_of(job);
@@ -120,7 +125,7 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
       // Its reason counts the seconds of a silent host.
       std::string what = job_now.state + (job_now.is_doubtful ? "?" : "") +
                          short_host_list(job_now.hosts) +
-                         (job_now.state == "queued" ? job_now.reason : "");
+                         (job_now.state == "queued" ? without_seconds(job_now.reason) : "");
       if (what != told) {
         told = std::move(what);
         session.err() << printable(change_text(job_now)) << "\n" << std::flush;

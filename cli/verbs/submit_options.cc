@@ -131,7 +131,10 @@ Status SubmitOptions::accept_array(const std::string& text) {
 void SubmitOptions::describe(Options& options) {
   request_.describe(options);
   options.text("--name", name_, "Name for people; else that of the script or command", "NAME");
-  options.number("--retries", retries_, "New attempts after failures of the program");
+  options.number(
+      "--retries", retries_,
+      "New attempts after failures of the program; before each a pause: 1s, twice as long "
+      "each time, at most 1m");
   options.integer("--priority", priority_, "Higher goes first");
   options.value(
       "--array", [this](const std::string& text) { return accept_array(text); },

@@ -291,6 +291,14 @@ void tell_change(const State& state, Capacity& capacity, const Job& job, const U
 
 }  // namespace
 
+std::string pause_text(Duration left) {
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) + "s";
+}
+
+Duration retry_in(const State& state, const Job& job) {
+  return job.pauses() ? job.failures.retry_at - state.cluster_time() : Duration::zero();
+}
+
 std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const HostDoubts& doubts) {
   const Job* job = state.job(id);
   if (job == nullptr) {
@@ -324,7 +332,7 @@ Why why_queued(const State& state, Capacity& capacity, const Job& job, const Hos
   for (const LeftOut& left_out : job.left_out) {
     answer.left_out.push_back(left_out.host);
   }
-  answer.awaits_hosts = state.awaits_hosts();
+  answer.standstill = {state.awaits_hosts(), retry_in(state, job)};
   std::vector<HostId> without;
   for (const auto& [host, reason] : doubts) {
     without.push_back(host);
@@ -399,8 +407,11 @@ std::string Why::text() const {
     return text + "it asks for more than all registered hosts could ever hold" +
            barred(barred_gpus);
   }
-  if (awaits_hosts) {
+  if (standstill.awaits_hosts) {
     return text + "after the recovery the queue waits for hosts to say what they run";
+  }
+  if (standstill.retry_in != Duration::zero()) {
+    return text + "it retries in " + pause_text(standstill.retry_in);
   }
   if (is_aside) {
     return text + "it needs " + counted(gpus, has_gpus) + " and the hosts that are up have " +

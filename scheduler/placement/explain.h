@@ -40,6 +40,13 @@ struct Filtered {
 /// leader places nothing there either until the log says the same.
 using HostDoubts = std::map<HostId, std::string>;
 
+/// What keeps a job from being tried at all, whatever is free.
+struct Standstill {
+  bool awaits_hosts = false;  ///< The queue stands still: State::awaits_hosts().
+  Duration retry_in{0};       ///< The job pauses for so long, in cluster time; 0 = it does not.
+  bool is_none() const { return !awaits_hosts && retry_in == Duration::zero(); }
+};
+
 struct Why {
   JobId job;
   JobState state = JobState::kQueued;
@@ -49,7 +56,7 @@ struct Why {
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
   bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
   std::uint32_t live_gpus = 0;  ///< What it could get of them, if nobody held any.
-  bool awaits_hosts = false;    ///< The queue stands still: State::awaits_hosts().
+  Standstill standstill{};
   std::string reason;           ///< The job's own last word: "submitted", "host_lost", ...
   std::string gpu_type;         ///< The type the numbers speak of: the one that lacks least.
   std::uint32_t gpus = 0;       ///< Asked for.
@@ -85,6 +92,11 @@ inline constexpr std::size_t kWhyAheadMax = 16;
 
 /// The number of a job that is not submitted: it stands behind all of its priority.
 inline constexpr JobId kDryRun{kFirstTask.value() - 1};
+
+/// "8s", of a pause; begun seconds count.
+std::string pause_text(Duration left);
+/// How long the job pauses yet, in cluster time; 0 = it does not.
+Duration retry_in(const State& state, const Job& job);
 
 /// Nothing when the job is unknown.
 /// `capacity` is of that state.

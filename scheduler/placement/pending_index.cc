@@ -76,7 +76,7 @@ void PendingIndex::drop(std::map<JobId, Known>::iterator known) {
 
 void PendingIndex::on_changed(const State& state, JobId id) {
   const Job* job = state.job(id);
-  const bool waits = job != nullptr && job->state == JobState::kQueued;
+  const bool waits = job != nullptr && job->state == JobState::kQueued && !job->pauses();
   const auto known = jobs_.find(id);
   if (!waits) {
     if (known != jobs_.end()) {
@@ -191,7 +191,7 @@ bool PendingIndex::is_right(const State& state) const {
   std::size_t shown = 0;
   for (const auto& [id, known] : jobs_) {
     const Job* job = state.job(id);
-    if (job == nullptr || job->state != JobState::kQueued ||
+    if (job == nullptr || job->state != JobState::kQueued || job->pauses() ||
         known.place != QueueKey{job->priority, id} ||
         rings_[known.ring].key->first != shape_of(*job)) {
       return false;

@@ -66,8 +66,8 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
   return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
-/// 3: requests and members name CPUs, memory and ranks, hosts their traits. Entries of earlier
-/// versions are not read any more.
+/// 4: a ticket names the host that made it, and a job whose program failed pauses before its next
+/// attempt. Entries of earlier versions are not read any more.
 inline constexpr std::uint64_t kEntryVersion = 4;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;

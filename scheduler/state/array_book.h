@@ -27,6 +27,9 @@ inline constexpr std::size_t kArraysEndedBytesMax = 8 << 20;
 /// Tasks of one array that are in the queue, at most: one at first, and one more for each that was
 /// tried.
 inline constexpr std::uint32_t kTasksWaitingMax = 256;
+/// Tasks of one array that pause after a failure and are not counted among those, at most. Higher:
+/// of an array whose every task fails more are jobs at once; lower: its other tasks wait sooner.
+inline constexpr std::uint32_t kTasksPausingMax = 1024;
 /// TaskArray::skipped; beyond it only what is left of the array as a whole is cancelled.
 inline constexpr std::size_t kSkippedRunsMax = 256;
 

@@ -82,6 +82,9 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
   if (wanted == nullptr || wanted->state != JobState::kQueued || !wanted->current.is_none()) {
     return "the job is not queued";
   }
+  if (wanted->pauses()) {
+    return "the job pauses";
+  }
   if (fact.attempt != wanted->attempts + 1) {
     return "not the next attempt";
   }

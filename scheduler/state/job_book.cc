@@ -35,7 +35,11 @@ JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std
 }
 
 void JobBook::enter_queue(const Job& job) {
-  queue_.insert(queue_.end(), {job.priority, job.id});
+  if (job.pauses()) {
+    begin_pause(job);
+  } else {
+    queue_.insert(queue_.end(), {job.priority, job.id});
+  }
   if (const auto when = relaxed_at(job)) {
     packed_.insert({*when, job.id});
   }
@@ -46,6 +50,49 @@ void JobBook::leave_queue(const Job& job) {
   if (const auto when = relaxed_at(job)) {
     packed_.erase({*when, job.id});
   }
+}
+
+void JobBook::begin_pause(const Job& job) {
+  pauses_.insert({job.failures.retry_at, job.id});
+  if (is_task(job.id)) {
+    ++pausing_tasks_[array_of(job.id)];
+  }
+}
+
+void JobBook::forget_pause(Job& job) {
+  if (pauses_.erase({job.failures.retry_at, job.id}) == 0) {
+    return;
+  }
+  job.failures.retry_at = Duration::zero();
+  const auto tasks = is_task(job.id) ? pausing_tasks_.find(array_of(job.id)) : pausing_tasks_.end();
+  if (tasks != pausing_tasks_.end() && --tasks->second == 0) {
+    pausing_tasks_.erase(tasks);
+  }
+}
+
+std::uint32_t JobBook::pausing_tasks(JobId array) const {
+  const auto tasks = pausing_tasks_.find(array);
+  return tasks == pausing_tasks_.end() ? 0 : tasks->second;
+}
+
+void JobBook::pause_until(Job& job, Duration retry_at) {
+  CHECK(job.state != JobState::kQueued);
+  job.failures.retry_at = retry_at;
+}
+
+void JobBook::end_pause(Job& job) {
+  CHECK(job.pauses());
+  forget_pause(job);
+  queue_.insert({job.priority, job.id});
+}
+
+std::vector<JobId> JobBook::end_pauses(Duration cluster_time) {
+  std::vector<JobId> ended;
+  while (!pauses_.empty() && pauses_.begin()->first <= cluster_time) {
+    ended.push_back(pauses_.begin()->second);
+    end_pause(at(ended.back()));
+  }
+  return ended;
 }
 
 std::vector<JobId> JobBook::relax_until(Duration cluster_time) {
@@ -103,6 +150,7 @@ void JobBook::move(Job& job, JobEvent event) {
     enter_queue(job);
   } else if (to != JobState::kQueued && job.state == JobState::kQueued) {
     leave_queue(job);
+    forget_pause(job);
   }
   suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
   suspended_ += to == JobState::kSuspended ? 1U : 0U;
@@ -171,19 +219,31 @@ void JobBook::check_everything() const {
   std::size_t suspended = 0;
   std::size_t ended = 0;
   std::size_t packed = 0;
+  std::size_t pausing = 0;
+  std::size_t pausing_tasks = 0;
   for (const auto& [id, job] : jobs_) {
-    CHECK(queue_.contains({job.priority, id}) == (job.state == JobState::kQueued));
+    const bool is_queued = job.state == JobState::kQueued;
+    CHECK(queue_.contains({job.priority, id}) == (is_queued && !job.pauses()));
+    CHECK(pauses_.contains({job.failures.retry_at, id}) == job.pauses());
+    pausing_tasks += job.pauses() && is_task(id) ? 1U : 0U;
     CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
-    queued += job.state == JobState::kQueued ? 1U : 0U;
+    queued += is_queued && !job.pauses() ? 1U : 0U;
+    pausing += is_queued && job.pauses() ? 1U : 0U;
     suspended += job.state == JobState::kSuspended ? 1U : 0U;
     CHECK(job.left_out.empty() || picky_.contains(id));
-    packed += job.state == JobState::kQueued && relaxed_at(job).has_value() ? 1U : 0U;
+    packed += is_queued && relaxed_at(job).has_value() ? 1U : 0U;
     ended += job.has_ended() ? 1U : 0U;
   }
   CHECK(queued == queue_.size());
   CHECK(suspended == suspended_);
   CHECK(ended == ended_.size());
   CHECK(packed == packed_.size());
+  CHECK(pausing == pauses_.size());
+  for (const auto& [array, tasks] : pausing_tasks_) {
+    CHECK(tasks != 0 && tasks <= pausing_tasks);
+    pausing_tasks -= tasks;
+  }
+  CHECK(pausing_tasks == 0);
 }
 
 }  // namespace muster::scheduler

@@ -2,10 +2,11 @@
 // The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. Owned
 // by Books; pure.
 //
-// Invariants: the queue holds exactly the jobs that are queued, those that ended are listed by
-// their end; no number is given twice. Job::state is changed by move() alone, and only as
-// job_life.h says, its priority by set_priority(); its id never changes. Everything else of a job
-// is its reader's to change.
+// Invariants: the queue holds exactly the jobs that are queued and do not pause; those that ended
+// are listed by their end; no number is given twice. Job::state is changed by move() alone, and
+// only as job_life.h says, its priority by set_priority(), Failures::retry_at by pause_until(),
+// move(), end_pause() and end_pauses(); its id never changes. Everything else of a job is its
+// reader's to change.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +32,13 @@ class JobBook {
   JobBook(std::map<JobId, Job> jobs, JobId last);
 
   const std::map<JobId, Job>& all() const { return jobs_.map(); }
-  /// Jobs waiting for an attempt, best first.
+  /// Jobs waiting for an attempt, best first; without those that pause.
   const Queue& queue() const { return queue_; }
-  /// Queued or suspended.
-  std::size_t waiting() const { return queue_.size() + suspended_; }
+  bool has_pauses() const { return !pauses_.empty(); }
+  /// Tasks of this array that pause.
+  std::uint32_t pausing_tasks(JobId array) const;
+  /// Queued, pausing ones among them, or suspended.
+  std::size_t waiting() const { return queue_.size() + pauses_.size() + suspended_; }
   std::size_t ended() const { return ended_.size(); }
   /// The last number that was given, or left out.
   JobId last() const { return last_; }
@@ -54,6 +58,12 @@ class JobBook {
   /// What the table makes of the event, which moves the job. One that ends by it has its
   /// ended_index already.
   void move(Job& job, JobEvent event);
+  /// When it is queued again, which is next, it is not tried before `retry_at`.
+  void pause_until(Job& job, Duration retry_at);
+  /// The pause of one job is over. Precondition: it pauses.
+  void end_pause(Job& job);
+  /// The jobs whose pause is over join the queue: these.
+  std::vector<JobId> end_pauses(Duration cluster_time);
   /// Its place in the queue, should it wait there, changes with it.
   void set_priority(Job& job, std::int32_t priority);
   /// The table's cell was used, and the job stays in its state.
@@ -77,13 +87,17 @@ class JobBook {
  private:
   void enter_queue(const Job& job);
   void leave_queue(const Job& job);
+  void begin_pause(const Job& job);
+  void forget_pause(Job& job);
 
   JobId last_;
   IndexedMap<JobId, Job> jobs_;
   // Derived.
   Queue queue_;
   std::size_t suspended_ = 0;
-  std::set<std::pair<Duration, JobId>> packed_;  ///< Queued, by when their pack is relaxed.
+  std::set<std::pair<Duration, JobId>> packed_;   ///< Queued, by when their pack is relaxed.
+  std::set<std::pair<Duration, JobId>> pauses_;   ///< Queued, by when they are tried again.
+  std::map<JobId, std::uint32_t> pausing_tasks_;  ///< By array; those that have none are missing.
   std::set<JobId> picky_;  ///< Jobs that leave hosts out, and perhaps such that did.
   std::set<std::pair<LogIndex, JobId>> ended_;  ///< By end, for forgetting the oldest.
   JobStepCounts steps_;

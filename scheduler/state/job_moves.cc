@@ -1,5 +1,6 @@
 #include "scheduler/state/job_moves.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ std::string_view name_of_move(JobState to) {
   return "";
 }
 
-Event told_of(const Job& job, std::string cause, const Token& token, LogIndex index) {
+Event told_of(const Step& step, const Job& job, std::string cause, const Token& token) {
   Event said{Severity::kInfo, name_of_move(job.state), {{"job", text_of(job.id)}}};
   if (!token.is_none()) {
     said.fields.emplace_back("token", token.text());
@@ -40,7 +41,11 @@ Event told_of(const Job& job, std::string cause, const Token& token, LogIndex in
     said.fields.emplace_back("state", std::string(text_of(job.state)));
     said.fields.emplace_back("code", std::to_string(job.exit_code));
   }
-  said.fields.emplace_back("index", std::to_string(index.value()));
+  if (job.pauses()) {
+    said.fields.emplace_back(
+        "pause_ms", std::to_string(to_ms(job.failures.retry_at - step.books.cluster_time)));
+  }
+  said.fields.emplace_back("index", std::to_string(step.index.value()));
   return said;
 }
 
@@ -58,7 +63,7 @@ void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Tok
   job.reason = cause;
   books.kept.note(
       job, Transition{job.state, cause, books.cluster_time, step.index, token, step.unix_ms});
-  step.result.events.push_back(told_of(job, std::move(cause), token, step.index));
+  step.result.events.push_back(told_of(step, job, std::move(cause), token));
 }
 
 Job& add_job(Step& step, Job job, std::string cause) {
@@ -108,6 +113,27 @@ void queue_again(Step& step, Job& job, const Token& token, std::string cause) {
   job.forget_order();
   step.result.capacity_changed = true;
   move_job(step, job, JobEvent::kQueuedAgain, std::move(cause), token);
+}
+
+Duration pause_after(std::uint32_t failures) {
+  Duration pause = kFirstPause;
+  for (std::uint32_t i = 1; i < failures && pause < kLongestPause; ++i) {
+    pause *= 2;
+  }
+  return std::min(pause, kLongestPause);
+}
+
+void queue_after_pause(Step& step, Job& job, const Token& token, std::string cause) {
+  const Duration pause = pause_after(job.failures.count);
+  step.books.jobs.pause_until(job, step.books.cluster_time + pause);
+  queue_again(step, job, token, std::move(cause));
+}
+
+void end_pauses(Step& step) {
+  for (const JobId id : step.books.jobs.end_pauses(step.books.cluster_time)) {
+    step.result.jobs_moved.push_back(id);
+    step.result.capacity_changed = true;
+  }
 }
 
 }  // namespace muster::scheduler

@@ -36,15 +36,24 @@ struct LeftOut {
   bool operator==(const LeftOut&) const = default;
 };
 
+/// What the failures of its program mean to a job.
+struct Failures {
+  std::uint32_t count = 0;  ///< Counted against JobSpec::retries.
+  /// Cluster time of the next try, while the job is queued and pauses after one; 0 = it may be
+  /// tried now.
+  Duration retry_at{0};
+  bool operator==(const Failures&) const = default;
+};
+
 struct Job {
   JobId id;
   JobSpec spec;
   std::string key;
   std::string submitted_by;
   JobState state = JobState::kQueued;
-  std::uint32_t attempts = 0;          ///< Decided so far; the newest has this number.
-  std::uint32_t program_failures = 0;  ///< Counted against JobSpec::retries.
-  std::uint32_t lost_attempts = 0;     ///< By lost hosts; bounded by kLostAttemptsMax.
+  std::uint32_t attempts = 0;       ///< Decided so far; the newest has this number.
+  Failures failures{};              ///< Of its program.
+  std::uint32_t lost_attempts = 0;  ///< By lost hosts; bounded by kLostAttemptsMax.
   bool cancel_requested = false;
   /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.
   JobOrder order = JobOrder::kNone;
@@ -72,6 +81,8 @@ struct Job {
     ordered_by.clear();
   }
   JobOrder order_in_force() const { return cancel_requested ? JobOrder::kCancel : order; }
+  /// Queued, and not to be tried yet.
+  bool pauses() const { return failures.retry_at != Duration::zero(); }
   bool has_ended() const {
     return state == JobState::kCompleted || state == JobState::kFailed ||
            state == JobState::kCancelled;

@@ -64,6 +64,20 @@ void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
   settle(step, step.books.attempts.at(job.current));
 }
 
+/// A person who says that it shall run does not wait for the end of its pause.
+void try_now(Step& step, Job& job, const std::string& by) {
+  if (!job.pauses()) {
+    return;
+  }
+  step.books.jobs.end_pause(job);
+  step.result.jobs_moved.push_back(job.id);
+  step.result.capacity_changed = true;
+  step.result.events.push_back(
+      {Severity::kInfo,
+       "job_pause_ended",
+       {{"job", text_of(job.id)}, {"by", by}, {"index", std::to_string(step.index.value())}}});
+}
+
 /// Of a number that is no job's.
 void refuse_unknown(Step& step, JobId id) {
   const TaskArray* array = step.books.arrays.find(array_of(id));
@@ -103,6 +117,7 @@ void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
       return;
     case JobRule::kDone:
       step.books.jobs.count(job, word);
+      try_now(step, job, by);
       return;
     case JobRule::kRefused:
       step.books.jobs.count(job, word);

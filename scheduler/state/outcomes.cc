@@ -122,13 +122,13 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
                        (signalled && failure->code == kKillSignal
                             ? ", which Muster did not send: memory may have run out"
                             : "");
-  ++job.program_failures;
+  ++job.failures.count;
   // A command that cannot be executed fails the same way every time.
-  if (not_started || job.program_failures > job.spec.retries) {
+  if (not_started || job.failures.count > job.spec.retries) {
     end_job(step, job, JobEvent::kFailed, code, std::move(reason));
     return;
   }
-  queue_again(step, job, attempt.token, std::move(reason));
+  queue_after_pause(step, job, attempt.token, std::move(reason));
 }
 
 void conclude(Step& step, Job& job, const Attempt& attempt) {

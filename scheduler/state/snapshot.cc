@@ -235,14 +235,14 @@ std::vector<Transition> read_history(Reader& in) {
 }
 
 Encoder encode_job(const Job& job) {
-  Encoder out = section(Section::kJob, 27);
+  Encoder out = section(Section::kJob, 28);
   out.num(job.id);
   write(out, job.spec);
   out.text(job.key)
       .text(job.submitted_by)
       .u64(static_cast<std::uint64_t>(job.state))
       .u64(job.attempts)
-      .u64(job.program_failures)
+      .u64(job.failures.count)
       .u64(job.lost_attempts)
       .boolean(job.cancel_requested)
       .i64(job.exit_code)
@@ -264,7 +264,8 @@ Encoder encode_job(const Job& job) {
       .i64(job.started_unix_ms)
       .i64(job.ended_unix_ms)
       .u64(job.gpu_ms)
-      .boolean(job.is_relaxed);
+      .boolean(job.is_relaxed)
+      .duration(job.failures.retry_at);
   return out;
 }
 
@@ -276,7 +277,7 @@ Job read_job(Reader& in) {
   job.submitted_by = in.text();
   job.state = read_enum(in, JobState::kCancelled);
   job.attempts = read_u32(in);
-  job.program_failures = read_u32(in);
+  job.failures.count = read_u32(in);
   job.lost_attempts = read_u32(in);
   job.cancel_requested = in.boolean();
   job.exit_code = static_cast<std::int32_t>(in.i64());
@@ -300,6 +301,7 @@ Job read_job(Reader& in) {
   job.ended_unix_ms = in.i64();
   job.gpu_ms = in.u64();
   job.is_relaxed = in.boolean();
+  job.failures.retry_at = in.duration();
   return job;
 }
 

@@ -32,6 +32,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   forget_old_keys(books);
   settle_unclassed(step);
   relax_packs(step);
+  end_pauses(step);
   step.result.capacity_changed |= books.jobs.let_in_until(books.cluster_time);
 }
 
@@ -81,7 +82,7 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
     if (const Job* known = books.jobs.find(id); known != nullptr) {
       did.push_back(static_cast<std::uint64_t>(known->state));
       did.push_back(known->attempts);
-      did.push_back(known->program_failures);
+      did.push_back(known->failures.count);
     }
   };
   add_job(result.job);

@@ -66,7 +66,7 @@ class State {
   /// All of them, in O(GPUs).
   Grants grants() const { return books_.gpus.grants(); }
   const GpuBook& gpus() const { return books_.gpus; }
-  /// Jobs waiting for an attempt, best first.
+  /// Jobs waiting for an attempt, best first; without those that pause after a failure.
   const Queue& queue() const { return books_.jobs.queue(); }
   /// Attempts that are not ENDED.
   const std::set<Token>& live() const { return books_.attempts.live(); }
@@ -101,11 +101,11 @@ class State {
   /// After a recovery: the queue waits, for at most kAdoptionWindow, for hosts that live and have
   /// not said yet what they run.
   bool awaits_hosts() const { return is_recovering() && !host_lists().awaited().empty(); }
-  /// Something waits for cluster time: a time limit, a deadline, a host left out, a failure to be
-  /// classed. Client keys may well live longer in a cluster that does nothing.
+  /// Something waits for cluster time: a time limit, a deadline, a host left out, a pause, a
+  /// failure to be classed. Client keys may well live longer in a cluster that does nothing.
   bool needs_time() const {
-    return !queue().empty() || !live().empty() || !books_.attempts.unclassed().empty() ||
-           is_recovering();
+    return !queue().empty() || books_.jobs.has_pauses() || !live().empty() ||
+           !books_.attempts.unclassed().empty() || is_recovering();
   }
   /// So do tickets, though not to the second.
   bool has_open_ticket() const { return books_.roll.has_open_ticket(books_.cluster_time); }

@@ -27,7 +27,9 @@ std::uint32_t waiting_max(const Books& books, const TaskArray& array) {
   if (is_full) {
     return array.active == 0 ? 1 : 0;
   }
-  return std::min(kTasksWaitingMax, 1 + tried);
+  // Those that pause after a failure keep no other task from its turn.
+  const std::uint32_t pausing = std::min(books.jobs.pausing_tasks(array.id), kTasksPausingMax);
+  return std::min(kTasksWaitingMax, 1 + tried) + pausing;
 }
 
 void unfold(Step& step, TaskArray& array) {

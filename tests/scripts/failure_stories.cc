@@ -62,7 +62,7 @@ void host_lost(ClusterScript& script) {
       "the job ends", [&] { return script.is(1, JobState::kCompleted); }, 120s);
   script.pass(2s);
   script.expect(script.job(1)->attempts == 2, "the second attempt completed");
-  script.expect(script.job(1)->program_failures == 0, "no retry of the user was used");
+  script.expect(script.job(1)->failures.count == 0, "no retry of the user was used");
 }
 
 void fails_before_its_host_is_lost(ClusterScript& script) {
@@ -82,10 +82,10 @@ void fails_before_its_host_is_lost(ClusterScript& script) {
   script.world().power_off(member);
   script.until("another attempt runs",
                [&] { return script.is(1, JobState::kRunning) && script.job(1)->attempts == 2; });
-  script.expect(script.job(1)->program_failures == 0, "no retry of the user was used");
+  script.expect(script.job(1)->failures.count == 0, "no retry of the user was used");
   script.until("it has failed", [&] { return script.is(1, JobState::kFailed); });
   script.expect(script.job(1)->exit_code == 1, "its exit code is the rank's");
-  script.expect(script.job(1)->program_failures == 1, "the second failure is the program's own");
+  script.expect(script.job(1)->failures.count == 1, "the second failure is the program's own");
 }
 
 void host_silent(ClusterScript& script) {

@@ -54,7 +54,7 @@ TEST_F(Drains, TheDeadlineIsOfClusterTimeAndUsesNoRetry) {
   EXPECT_EQ(state_of(number), "stopping");
   finish(1, token, 0, true);
   EXPECT_EQ(state_of(number), "queued");
-  EXPECT_EQ(job(number).program_failures, 0U);
+  EXPECT_EQ(job(number).failures.count, 0U);
   EXPECT_NE(job(number).reason.find("the drain of host host1"), std::string::npos)
       << job(number).reason;
   say(entry::Undrain{host_id(1), "ann@a"});

@@ -353,7 +353,7 @@ TEST_F(OneLeader, RankFailureBesideALostHostUsesNoRetry) {
   EXPECT_EQ(job(id).state, JobState::kStopping);
   see(2, Verdict::kSilent);
   EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
 }
 
 TEST_F(OneLeader, TimeLimitStopsAndFailsWith124) {

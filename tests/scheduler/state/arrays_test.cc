@@ -7,6 +7,7 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/state/array_snapshot.h"
+#include "scheduler/state/job_moves.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {
@@ -261,6 +262,7 @@ class DrawnArray : public ArrayTest {
           running_[gpu] = run_next(gpu);
         }
         obey();
+        log.apply(entry::Tick{kFirstPause});
         if (running_.empty() && waiting() == 0) {  // Only suspended ones are left.
           log.apply(entry::Cancel{id, "ann"});
         }

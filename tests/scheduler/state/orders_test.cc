@@ -226,7 +226,7 @@ TEST_F(Orders, SuspendWhileARankFailsUsesNoRetry) {
   say(id, JobEvent::kSuspend);
   log.finish(token, second, 0, true);
   EXPECT_EQ(job(id).state, JobState::kSuspended);
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
 }
 
 TEST_F(Orders, SuspendEndsTheWaitForAVerdict) {
@@ -265,7 +265,7 @@ TEST_F(Orders, ResumeTakesASuspendBack) {
   end_ranks(token);
   EXPECT_EQ(job(queued_again).state, JobState::kQueued);
   EXPECT_EQ(job(queued_again).reason, "resumed");
-  EXPECT_EQ(job(queued_again).program_failures + job(queued_again).lost_attempts, 0U);
+  EXPECT_EQ(job(queued_again).failures.count + job(queued_again).lost_attempts, 0U);
 
   const JobId running = submit();
   const Token other = run(running);
@@ -295,7 +295,7 @@ TEST_F(Orders, ARequeueIsAboutOneAttempt) {
   stop(token, Cause::kRequeued);
   end_ranks(token);
   EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
   EXPECT_EQ(job(id).lost_attempts, 0U);
   const Token next = run(id);
   EXPECT_GT(next, token);

@@ -6,6 +6,7 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/protocol/host_fault.h"
+#include "scheduler/state/job_moves.h"
 #include "scheduler/state/outcomes.h"
 #include "tests/scheduler/leader/cluster.h"
 
@@ -75,6 +76,7 @@ TEST_F(GangOfTwo, ProgramFailureUsesRetriesAndKeepsItsCode) {
     EXPECT_EQ(job(id).state, JobState::kStopping);
     log.finish(token, second, 0, true);
     log.apply(entry::Tick{kClassWait});
+    log.apply(entry::Tick{kFirstPause});
   }
   EXPECT_EQ(job(id).state, JobState::kFailed);
   EXPECT_EQ(job(id).exit_code, 7);
@@ -90,7 +92,7 @@ TEST_F(GangOfTwo, AFailureIsTheLostHostsWhenItsVerdictComesTwoSecondsLater) {
   log.observe(2, Verdict::kSilent);
   EXPECT_EQ(job(id).state, JobState::kQueued);
   EXPECT_EQ(job(id).reason, "host_lost");
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
 }
 
 TEST_F(GangOfTwo, APlainFailureIsClassedWhenTheWaitIsOver) {
@@ -120,7 +122,7 @@ TEST_F(GangOfTwo, AVerdictTakenBackBeforeTheFailureIsClassedCounts) {
   log.finish(token, second, 0, true);
   log.finish(token, third, 0, true);
   EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
 }
 
 TEST_F(GangOfTwo, AFailureOnTheOnlyHostOfAGangIsClassedAtOnce) {
@@ -178,7 +180,7 @@ TEST_F(GangOfTwo, AHostThatCannotStartARankUsesNoRetryAndIsLeftOut) {
   log.apply(entry::Stop{token, Cause::kHostLost});
   log.finish(token, second, 1);  // It missed the first.
   EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
   EXPECT_NE(job(id).reason.find("too many processes"), std::string::npos);
   ASSERT_EQ(job(id).left_out.size(), 1U);
   EXPECT_EQ(job(id).left_out[0].host, first.host);
@@ -192,7 +194,7 @@ TEST_F(GangOfTwo, LostHostRequeuesUnderAHigherTokenAndUsesNoRetry) {
   EXPECT_EQ(job(id).state, JobState::kStopping);
   log.finish(old, first, 0, true);
   EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).program_failures, 0U);
+  EXPECT_EQ(job(id).failures.count, 0U);
   EXPECT_EQ(log.state.grants().count(uuid_of(2, 0)), 1U) << "the silent host's GPU stays held";
   const Token newer = log.run(id, {member_of(1, 0, 2)});
   EXPECT_GT(newer, old);
