@@ -45,6 +45,9 @@ struct OutputChunk {
 struct OutputRule {
   std::uint64_t age_ms = 14ULL * 24 * 3600 * 1000;  ///< Since the end, by the wall clock.
   std::uint64_t bytes = std::uint64_t{4} << 30;     ///< Of one host, together.
+  /// Of one host, together. Of the job that has most of them the oldest go first. Lower: a long
+  /// array keeps less of its own output; higher: more inodes, and a slower start of the agent.
+  std::uint64_t files = 200'000;
 };
 
 inline constexpr std::size_t kOutputBytesMax = 256 * 1024;

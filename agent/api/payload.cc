@@ -265,7 +265,7 @@ void fields(A& a, TransitionInfo& v) {
 }
 template <class A>
 void fields(A& a, OutputRule& v) {
-  a(v.age_ms, v.bytes);
+  a(v.age_ms, v.bytes, trailing(v.files));
 }
 template <class A>
 void fields(A& a, JobDetail& v) {

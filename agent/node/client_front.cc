@@ -498,7 +498,8 @@ void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& rea
            read.chunk.has_value()
                ? good(reach.known, encode_payload(*read.chunk))
                : bad(reach.known, ResponseStatus::kNotFound,
-                     "host " + reach.known.options.name + " has no output of that rank"));
+                     "host " + reach.known.options.name + " has no output of that rank" +
+                         (read.why_not.empty() ? "" : ": " + read.why_not)));
   }
 }
 

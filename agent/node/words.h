@@ -110,6 +110,7 @@ using WallClockSet = scheduler::input::WallClockSet;
 struct OutputRead {
   std::uint64_t request = 0;
   std::optional<OutputChunk> chunk;  ///< Nothing: no such rank's output here.
+  std::string why_not{};             ///< It was here once: why it is not any more.
 };
 
 /// The rest of RowsToCheck.

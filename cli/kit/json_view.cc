@@ -393,14 +393,15 @@ std::string to_json(const agent::JobList& list, std::size_t hidden, const agent:
 }
 
 std::string to_json(const agent::JobDetail& detail, const agent::Response& answer) {
-  return dump_answer(
-      {{"job", view(detail.summary)},
-       {"spec", view(detail.spec)},
-       {"attempts", views(detail.attempts)},
-       {"transitions", views(detail.transitions)},
-       {"output",
-        {{"kept_ms", detail.output_rule.age_ms}, {"kept_bytes", detail.output_rule.bytes}}}},
-      answer);
+  return dump_answer({{"job", view(detail.summary)},
+                      {"spec", view(detail.spec)},
+                      {"attempts", views(detail.attempts)},
+                      {"transitions", views(detail.transitions)},
+                      {"output",
+                       {{"kept_ms", detail.output_rule.age_ms},
+                        {"kept_bytes", detail.output_rule.bytes},
+                        {"kept_files", detail.output_rule.files}}}},
+                     answer);
 }
 
 std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {

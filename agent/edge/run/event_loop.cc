@@ -270,7 +270,8 @@ void EventLoop::read_output(const ReadOutput& read) {
   step(OutputRead{read.request,
                   agent::read_output(parts_.supervisors->directory_of(token), read.query,
                                      parts_.supervisors->pid_of(token).has_value(),
-                                     static_cast<std::uint64_t>(unix_now_ms()))});
+                                     static_cast<std::uint64_t>(unix_now_ms())),
+                  parts_.supervisors->why_no_output(token)});
 }
 
 }  // namespace muster::agent

@@ -1,48 +1,76 @@
 #pragma once
 // What ended grants leave on disk: the directories in DATA/grants that hold nothing but output and
-// complaints. The oldest go first once there are too many or they take too much.
+// complaints. They go when they are too old, the oldest first when together they take too many
+// bytes, and when they are too many files the oldest of the job that has most of them: so a long
+// array or a retry loop pushes out its own output, not that of others. What went, and by which
+// rule, is remembered (pruned_grants.h).
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "agent/api/output.h"
+#include "agent/edge/supervisor/pruned_grants.h"
 #include "gossip/base/ids.h"
 
 namespace muster::agent {
 
-/// Lower: older logs are gone sooner; higher: more directories to look through.
-inline constexpr std::size_t kKeptGrantsMax = 1000;
-
 struct KeptLimits {
   OutputRule rule{};
-  std::size_t count = kKeptGrantsMax;
+  /// No more than this part of the file system's inodes, either.
+  std::uint32_t inodes_percent = 10;
 };
 
 class KeptGrants {
  public:
-  explicit KeptGrants(KeptLimits limits) : limits_(limits) {}
-  /// `directory` of this token is of no more use but to readers; measured now. Removes the oldest
-  /// beyond the limits, but never the last, and returns how many.
-  std::size_t add(Token token, const std::string& directory);
+  /// `folder`: DATA/grants.
+  KeptGrants(std::string folder, KeptLimits limits);
+
+  /// Its ranks are of this job; an array counts as one. To be said before they begin.
+  static void name_job(const std::string& directory, JobId job);
+  /// `directory` of this token is of no more use but to readers; measured now. Without any output
+  /// it is removed; and so are others beyond the limits, but never the last.
+  void add(Token token, const std::string& directory);
   /// Removes what ended, or was written to last, longer ago than the rule says, at most kRemovedMax
-  /// of it at once, and returns how many. To be called now and then.
-  std::size_t expire(std::uint64_t unix_ms);
+  /// of it at once. To be called now and then.
+  void expire(std::uint64_t unix_ms);
   static constexpr std::size_t kRemovedMax = 4;
+
+  /// What was removed since the last call, in order.
+  std::vector<PrunedGrant> take_pruned();
+  /// By which rule its output went; nothing when that is not remembered.
+  std::optional<PruneRule> pruned(Token token) const { return pruned_.find(token); }
 
  private:
   struct Kept {
     std::string directory;
+    std::string job;  ///< Of a task: the number of its array. "" = not known.
     std::uint64_t bytes = 0;
+    std::uint64_t files = 0;    ///< The directory among them.
     std::uint64_t unix_ms = 0;  ///< When it ended, or was written to last.
   };
-  std::map<Token, Kept>::iterator remove(std::map<Token, Kept>::iterator one);
+  struct OfJob {
+    std::uint64_t files = 0;
+    std::set<Token> tokens;
+  };
+  using Entry = std::map<Token, Kept>::iterator;
+  static Kept measured(const std::string& directory);
+  Entry oldest_of_largest_job(Token newest);
+  void count_out(Entry one);
+  Entry remove(Entry one, PruneRule rule);
 
   KeptLimits limits_;
+  std::uint64_t files_max_ = 0;
   std::map<Token, Kept> kept_;
+  std::map<std::string, OfJob> by_job_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t files_ = 0;
+  PrunedGrants pruned_;
+  std::vector<PrunedGrant> untold_;
 };
 
 /// Free space under which a host takes no new grants: the smaller of the two.

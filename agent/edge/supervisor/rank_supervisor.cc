@@ -13,13 +13,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 
 #include "agent/edge/inheritance.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
 #include "agent/edge/supervisor/supervisor_spawn.h"
+#include "agent/edge/supervisor/token_name.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {
@@ -34,17 +34,6 @@ constexpr useconds_t kConnectPauseUs = 20'000;
 /// Between two tries to reach a supervisor whose backlog is full or that dropped us.
 constexpr Duration kReconnectPause = std::chrono::seconds(1);
 constexpr std::size_t kComplaintBytesMax = 200;
-
-std::optional<Token> token_of(std::string_view name) {
-  Token token;
-  const char* end = name.data() + name.size();
-  const auto [dot, error] = std::from_chars(name.data(), end, token.epoch);
-  if (error != std::errc() || dot == end || *dot != '.') {
-    return std::nullopt;
-  }
-  const auto [last, index_error] = std::from_chars(dot + 1, end, token.index);
-  return index_error == std::errc() && last == end ? std::optional(token) : std::nullopt;
-}
 
 bool exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
@@ -82,7 +71,7 @@ bool is_readable(int fd) {
 }  // namespace
 
 RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
-    : options_(std::move(options)), kept_(options_.kept) {}
+    : options_(std::move(options)), kept_(options_.data_directory + "/grants", options_.kept) {}
 
 RankSupervisors::~RankSupervisors() {
   reap_children();
@@ -110,11 +99,11 @@ Status RankSupervisors::adopt() {
   }
   std::vector<Token> tokens;
   for (const dirent* entry = readdir(folder); entry != nullptr; entry = readdir(folder)) {
-    const std::optional<Token> token = token_of(entry->d_name);
+    const std::optional<Token> token = token_named(entry->d_name);
     if (token.has_value() && exists(directory_of(*token) + "/lock")) {
       tokens.push_back(*token);
     } else if (token.has_value()) {
-      keep_output(*token);
+      kept_.add(*token, directory_of(*token));
     }
   }
   closedir(folder);
@@ -264,6 +253,7 @@ void RankSupervisors::carry(const Launch& command, const std::vector<std::string
     return;
   }
   handle->launch_ordered = true;
+  KeptGrants::name_job(directory_of(command.record.token), command.record.job);
   send(*handle, order_of(command, hosts));
 }
 
@@ -302,7 +292,7 @@ void RankSupervisors::carry(const Forget& command) {
   send(*handle, DismissOrder{});
 }
 
-/// Logs stay; without any the directory goes too.
+/// Output stays.
 void RankSupervisors::clean(Token token) {
   const std::string directory = directory_of(token);
   for (const char* name : {"evidence", "signalled", "spec", "evidence.new", "signalled.new",
@@ -314,16 +304,12 @@ void RankSupervisors::clean(Token token) {
   if (stat(log.c_str(), &info) == 0 && info.st_size == 0) {
     unlink(log.c_str());
   }
-  if (rmdir(directory.c_str()) != 0) {
-    keep_output(token);
-  }
+  kept_.add(token, directory);
 }
 
-void RankSupervisors::keep_output(Token token) {
-  const std::size_t removed = kept_.add(token, directory_of(token));
-  if (removed > 0) {
-    emit(Severity::kInfo, "old_output_removed", token, std::to_string(removed));
-  }
+std::string RankSupervisors::why_no_output(Token token) const {
+  const std::optional<PruneRule> rule = kept_.pruned(token);
+  return rule.has_value() ? sentence_of(*rule, options_.kept.rule) : "";
 }
 
 /// A host whose disk is nearly full takes nothing new: what runs, and the agent's own vote, need
@@ -471,9 +457,9 @@ void RankSupervisors::reconnect(Instant now, Handle& handle) {
 
 void RankSupervisors::on_time(Instant now) {
   reap_children();
-  if (const std::size_t removed = kept_.expire(static_cast<std::uint64_t>(unix_now_ms()))) {
-    events_.push_back(
-        {Severity::kInfo, "old_output_removed", {{"grants", std::to_string(removed)}}});
+  kept_.expire(static_cast<std::uint64_t>(unix_now_ms()));
+  for (Event& event : events_of(kept_.take_pruned(), options_.kept.rule)) {
+    events_.push_back(std::move(event));
   }
   std::vector<Token> gone;
   for (auto& [token, handle] : handles_) {

@@ -61,6 +61,8 @@ class RankSupervisors {
 
   /// DATA/grants/<token>: where rank-N.log lies.
   std::string directory_of(Token token) const;
+  /// Why its output is not there, as far as that is remembered; else "".
+  std::string why_no_output(Token token) const;
   /// The supervisor's process as this process sees it; nothing when there is none.
   std::optional<int> pid_of(Token token) const;
 
@@ -105,7 +107,6 @@ class RankSupervisors {
   void tell_scanned();
   void tell_dropped(Handle& handle, const SupervisorStatus& status);
   void clean(Token token);
-  void keep_output(Token token);
   Status check_disk();
   std::optional<std::vector<scheduler::RankResult>> evidence_of(Token token) const;
   void reap_children();

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint64_t kDayMs = 24ULL * 3600 * 1000;
 constexpr std::uint64_t kNowMs = 1'700'000'000'000;
+/// Of a grant with one log: that, its directory and the name of its job.
+constexpr std::uint64_t kFilesOfFive = 5 * 3;
 
 class KeptGrantsTest : public ::testing::Test {
  protected:
@@ -39,21 +41,45 @@ class KeptGrantsTest : public ::testing::Test {
     utimensat(AT_FDCWD, directory.c_str(), times, 0);
     return directory;
   }
+  /// Of this job, just ended.
+  std::string make_of(std::uint64_t index, const std::string& job) const {
+    const std::string directory = make(index, 1, 0);
+    std::filesystem::create_symlink(job, directory + "/job");
+    return directory;
+  }
+  /// "1 age, 2 bytes": what went since the last call, by index.
+  static std::string told(KeptGrants& kept) {
+    std::string text;
+    for (const PrunedGrant& pruned : kept.take_pruned()) {
+      text += (text.empty() ? "" : ", ") + std::to_string(pruned.token.index) + " " +
+              text_of(pruned.rule);
+    }
+    return text;
+  }
+  std::size_t left() const {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(root_)) {
+      count += entry.is_directory() ? 1 : 0;
+    }
+    return count;
+  }
   bool is_there(std::uint64_t index) const { return std::filesystem::exists(directory_of(index)); }
 
   std::string root_;
 };
 
 TEST_F(KeptGrantsTest, WhatNobodyWroteToForLongerThanTheRuleSaysGoes) {
-  KeptGrants kept({{7 * kDayMs, 1000}, 100});
+  KeptGrants kept(root_, {{7 * kDayMs, 1000, 100}});
   kept.add({1, 1}, make(1, 1, 6));
   kept.add({1, 2}, make(2, 1, 8));
   kept.add({1, 3}, make(3, 1, 0));
-  EXPECT_EQ(kept.expire(kNowMs), 1U);
+  kept.expire(kNowMs);
+  EXPECT_EQ(told(kept), "2 age");
   EXPECT_TRUE(is_there(1) && !is_there(2) && is_there(3));
-  EXPECT_EQ(kept.expire(kNowMs + 2 * kDayMs), 1U);
+  kept.expire(kNowMs + 2 * kDayMs);
   EXPECT_TRUE(!is_there(1) && is_there(3));
-  EXPECT_EQ(kept.expire(kNowMs - 30 * kDayMs), 0U) << "a clock set back keeps all";
+  kept.expire(kNowMs - 30 * kDayMs);
+  EXPECT_EQ(told(kept), "1 age") << "a clock set back keeps all";
 }
 
 TEST_F(KeptGrantsTest, AgeCountsFromTheEndNotFromTheLastWord) {
@@ -61,34 +87,107 @@ TEST_F(KeptGrantsTest, AgeCountsFromTheEndNotFromTheLastWord) {
   std::filesystem::remove(quiet + "/evidence");
   std::ofstream(quiet + "/evidence") << "0";
   std::filesystem::remove(quiet + "/evidence");  // What the end of a grant does: now.
-  KeptGrants kept({{kDayMs, 1000}, 100});
+  KeptGrants kept(root_, {{kDayMs, 1000, 100}});
   kept.add({1, 1}, quiet);
   struct stat info {};
   ASSERT_EQ(stat(quiet.c_str(), &info), 0);
   const std::uint64_t ended = static_cast<std::uint64_t>(info.st_mtim.tv_sec) * 1000;
-  EXPECT_EQ(kept.expire(ended + kDayMs), 0U);
-  EXPECT_EQ(kept.expire(ended + kDayMs + 1), 1U);
+  kept.expire(ended + kDayMs);
+  EXPECT_TRUE(is_there(1));
+  kept.expire(ended + kDayMs + 1);
+  EXPECT_FALSE(is_there(1));
 }
 
 TEST_F(KeptGrantsTest, AtOnceOnlySoMuchIsRemoved) {
-  KeptGrants kept({{kDayMs, 1000}, 100});
+  KeptGrants kept(root_, {{kDayMs, 1000, 100}});
   for (std::uint64_t index = 1; index <= KeptGrants::kRemovedMax + 2; ++index) {
     kept.add({1, index}, make(index, 1, 9));
   }
-  EXPECT_EQ(kept.expire(kNowMs), KeptGrants::kRemovedMax);
-  EXPECT_EQ(kept.expire(kNowMs), 2U);
-  EXPECT_EQ(kept.expire(kNowMs), 0U);
+  for (const std::size_t removed : {KeptGrants::kRemovedMax, std::size_t{2}, std::size_t{0}}) {
+    kept.expire(kNowMs);
+    EXPECT_EQ(kept.take_pruned().size(), removed);
+  }
 }
 
 TEST_F(KeptGrantsTest, BytesCountForWhatIsThereAndNeverTheLast) {
-  KeptGrants kept({{7 * kDayMs, 1000}, 100});
+  KeptGrants kept(root_, {{7 * kDayMs, 1000, 100}});
   kept.add({1, 1}, make(1, 600, 8));
-  EXPECT_EQ(kept.add({1, 2}, make(2, 600, 0)), 1U);
+  kept.add({1, 2}, make(2, 600, 0));
+  EXPECT_EQ(told(kept), "1 bytes");
   EXPECT_FALSE(is_there(1));
-  EXPECT_EQ(kept.add({1, 3}, make(3, 5000, 8)), 1U);
+  kept.add({1, 3}, make(3, 5000, 8));
+  EXPECT_EQ(told(kept), "2 bytes");
   EXPECT_TRUE(is_there(3)) << "the last stays";
-  EXPECT_EQ(kept.expire(kNowMs), 1U);
-  EXPECT_EQ(kept.add({1, 4}, make(4, 999, 0)), 0U) << "what expired counts no more";
+  kept.expire(kNowMs);
+  EXPECT_EQ(told(kept), "3 age");
+  kept.add({1, 4}, make(4, 999, 0));
+  EXPECT_EQ(told(kept), "") << "what expired counts no more";
+}
+
+TEST_F(KeptGrantsTest, ALongArrayOrARetryLoopPushesOutItsOwnOutputAlone) {
+  KeptGrants kept(root_, {{7 * kDayMs, 1 << 20, kFilesOfFive}});
+  kept.add({1, 1}, make_of(1, "3"));
+  std::uint64_t index = 1;
+  for (std::uint32_t task = 0; task < 20; ++task) {
+    kept.add({1, ++index}, make_of(index, "7." + std::to_string(task)));
+  }
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    kept.add({1, ++index}, make_of(index, "8"));
+  }
+  EXPECT_TRUE(is_there(1)) << "another job's, older than all";
+  EXPECT_TRUE(is_there(index)) << "the newest of each";
+  EXPECT_TRUE(is_there(21));
+  EXPECT_EQ(left(), 5U);
+}
+
+TEST_F(KeptGrantsTest, OfJobsThatHaveAsMuchTheOldestGoes) {
+  KeptGrants kept(root_, {{7 * kDayMs, 1 << 20, kFilesOfFive}});
+  for (std::uint64_t index = 1; index <= 7; ++index) {
+    kept.add({1, index}, make_of(index, std::to_string(100 - index)));
+  }
+  EXPECT_EQ(told(kept), "1 files, 2 files");
+  EXPECT_EQ(left(), 5U);
+}
+
+TEST_F(KeptGrantsTest, WhatHasJustEndedStaysThoughItIsTheMost) {
+  KeptGrants kept(root_, {{7 * kDayMs, 1 << 20, 4}});
+  kept.add({1, 1}, make_of(1, "1"));
+  kept.add({1, 2}, make_of(2, "2"));
+  EXPECT_EQ(told(kept), "1 files");
+}
+
+TEST_F(KeptGrantsTest, WhatWentIsRememberedOverARestart) {
+  {
+    KeptGrants kept(root_, {{7 * kDayMs, 1000, 100}});
+    kept.add({1, 1}, make(1, 600, 8));
+    kept.add({1, 2}, make(2, 600, 0));
+  }
+  const KeptGrants kept(root_, {{7 * kDayMs, 1000, 100}});
+  EXPECT_EQ(kept.pruned({1, 1}), PruneRule::kBytes);
+  EXPECT_EQ(kept.pruned({1, 2}), std::nullopt);
+}
+
+TEST_F(KeptGrantsTest, WhatHoldsNoOutputGoesAtOnceAndIsNotPruned) {
+  KeptGrants kept(root_, {{7 * kDayMs, 1000, 100}});
+  std::filesystem::create_directories(directory_of(1));
+  KeptGrants::name_job(directory_of(1), JobId(3));
+  kept.add({1, 1}, directory_of(1));
+  EXPECT_FALSE(is_there(1));
+  EXPECT_EQ(told(kept), "");
+}
+
+TEST_F(KeptGrantsTest, TheNewestThatWentAreRememberedInAFileThatStaysSmall) {
+  const std::string path = root_ + "/pruned";
+  {
+    PrunedGrants pruned(path);
+    for (std::uint64_t index = 1; index <= 3 * PrunedGrants::kRememberedMax; ++index) {
+      pruned.add({1, index}, PruneRule::kFiles);
+    }
+  }
+  const PrunedGrants pruned(path);
+  EXPECT_EQ(pruned.find({1, 3 * PrunedGrants::kRememberedMax}), PruneRule::kFiles);
+  EXPECT_EQ(pruned.find({1, 1}), std::nullopt);
+  EXPECT_LT(std::filesystem::file_size(path), 2 * PrunedGrants::kRememberedMax * 16);
 }
 
 }  // namespace

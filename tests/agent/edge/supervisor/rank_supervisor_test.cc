@@ -251,11 +251,12 @@ TEST_F(RankSupervisor, OutputBeyondTheCapIsDroppedAndTheLogSaysSo) {
 }
 
 TEST_F(RankSupervisor, TheOldestOutputGoesFirstWhenThereIsTooMuch) {
-  kept_.count = 2;
+  kept_.rule.files = 8;  // With those of the run, of two in directories of no known job.
   for (const std::uint64_t index : {7, 8, 9}) {
     const std::string old = data_ + "/grants/" + Token{1, index}.text();
     std::filesystem::create_directories(old);
     std::ofstream(old + "/rank-0.log") << "old";
+    std::ofstream(old + "/rank-0.marks") << "old";
   }
   restart();
   EXPECT_FALSE(std::filesystem::exists(agent_->directory_of({1, 7})));
