@@ -239,9 +239,9 @@ void AgentDesk::hear_finish(const Turn& turn, Proposals& proposals, Resends& res
 void AgentDesk::hear_unknown_finish(const Turn& turn, const Caller& caller, const Finish& finish) {
   const HostRecord* record = turn.state.host(caller.host);
   const bool is_judged =
-      record != nullptr && !record->awaits_hello && record->start == finish.start &&
-      std::find(record->unadopted.begin(), record->unadopted.end(), finish.token) ==
-          record->unadopted.end();
+      record != nullptr && !record->recovery.awaits_hello && record->start == finish.start &&
+      std::find(record->recovery.unadopted.begin(), record->recovery.unadopted.end(),
+                finish.token) == record->recovery.unadopted.end();
   if (never_ran(finish) || is_judged) {
     turn.output.say(caller.host, caller.nonce, FinishAck{finish.token});
   } else {

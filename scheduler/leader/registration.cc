@@ -61,12 +61,12 @@ entry::Register register_of(const State& state, const HostId& host, const Hello&
 }
 
 bool is_registered_as(const HostRecord& record, const entry::Register& wanted) {
-  return !record.awaits_hello && record.start == wanted.start && record.boot_id == wanted.boot_id &&
-         record.name == wanted.name && record.gpu_type == wanted.gpu_type &&
-         record.gpus == wanted.gpus && record.cpus == wanted.cpus &&
-         record.memory_mb == wanted.memory_mb && record.quarantined == wanted.stuck &&
-         record.unadopted == wanted.adoptable && record.has_namespaces == wanted.has_namespaces &&
-         record.traits == wanted.traits;
+  return !record.recovery.awaits_hello && record.start == wanted.start &&
+         record.boot_id == wanted.boot_id && record.name == wanted.name &&
+         record.gpu_type == wanted.gpu_type && record.gpus == wanted.gpus &&
+         record.cpus == wanted.cpus && record.memory_mb == wanted.memory_mb &&
+         record.quarantined == wanted.stuck && record.recovery.unadopted == wanted.adoptable &&
+         record.has_namespaces == wanted.has_namespaces && record.traits == wanted.traits;
 }
 
 }  // namespace muster::scheduler

@@ -18,8 +18,9 @@ namespace {
 
 /// Its registration, under this epoch, named the token.
 bool lists(const HostRecord& host, const Token& token) {
-  return !host.awaits_hello &&
-         std::find(host.unadopted.begin(), host.unadopted.end(), token) != host.unadopted.end();
+  return !host.recovery.awaits_hello &&
+         std::find(host.recovery.unadopted.begin(), host.recovery.unadopted.end(), token) !=
+             host.recovery.unadopted.end();
 }
 
 /// Who submitted it, of a job whose own number was given to another one here.
@@ -109,7 +110,7 @@ Attempt adopted(const Books& books, const entry::Adopt& fact) {
   for (const Member& member : fact.detail.members) {
     MemberRecord record{member, true, MemberEnd::kNone, LogIndex(), {}};
     const HostRecord& there = *books.hosts.find(member.host);
-    if (!there.awaits_hello) {
+    if (!there.recovery.awaits_hello) {
       record.member.start = there.start;
       record.end = lists(there, fact.token) ? MemberEnd::kNone : MemberEnd::kLost;
     }
@@ -166,7 +167,7 @@ Adoption adoption(const Books& books, const entry::Adopt& fact) {
     if (there == nullptr) {
       return Adoption::kLater;
     }
-    if (!there->awaits_hello && !lists(*there, fact.token)) {
+    if (!there->recovery.awaits_hello && !lists(*there, fact.token)) {
       continue;  // It is over there: others may have its GPUs.
     }
     for (const GpuSlot& gpu : member.gpus) {

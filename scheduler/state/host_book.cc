@@ -22,8 +22,8 @@ void take_over(HostRecord& record, const entry::Register& fact) {
   record.memory_mb = fact.memory_mb;
   record.traits = fact.traits;
   record.has_namespaces = fact.has_namespaces;
-  record.awaits_hello = false;
-  record.unadopted = fact.adoptable;
+  record.recovery.awaits_hello = false;
+  record.recovery.unadopted = fact.adoptable;
   // A quarantined GPU is offered again when its agent says that it is clean, a reboot among others.
   record.quarantined = fact.stuck;
 }
@@ -109,7 +109,7 @@ HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::i
   if (is_first) {
     record.number = static_cast<HostNumber>(hosts_.size() - 1);
   }
-  const Registered changed{is_first || record.start != fact.start || record.awaits_hello,
+  const Registered changed{is_first || record.start != fact.start || record.recovery.awaits_hello,
                            !is_first && record.boot_id != fact.boot_id,
                            record.quarantined != fact.stuck};
   if (!is_first) {
@@ -167,16 +167,16 @@ void HostBook::remove(const HostId& id) {
 void HostBook::await_all() {
   for (auto& [id, host] : hosts_) {
     change(host, [](HostRecord& record) {
-      record.awaits_hello = true;
-      record.unadopted.clear();
+      record.recovery.awaits_hello = true;
+      record.recovery.unadopted.clear();
     });
   }
 }
 
 void HostBook::forget_unadopted(const Token& token) {
   for (auto& [id, host] : hosts_) {
-    if (!host.unadopted.empty()) {
-      change(host, [&](HostRecord& record) { std::erase(record.unadopted, token); });
+    if (!host.recovery.unadopted.empty()) {
+      change(host, [&](HostRecord& record) { std::erase(record.recovery.unadopted, token); });
     }
   }
 }

@@ -12,7 +12,7 @@ bool counts(const HostRecord& host) {
 }
 
 bool is_awaited(const HostRecord& host) {
-  return host.is_reachable() && (host.awaits_hello || !host.unadopted.empty());
+  return host.is_reachable() && (host.recovery.awaits_hello || !host.recovery.unadopted.empty());
 }
 
 void drop_one(std::map<std::string, std::uint32_t>& counts, const std::string& key) {

@@ -100,6 +100,14 @@ struct HostDrain {
   bool operator==(const HostDrain&) const = default;
 };
 
+/// What a recovery of the quorum left open about a host.
+struct HostRecovery {
+  bool awaits_hello = false;  ///< The epoch began anew, and it has not registered since.
+  /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
+  std::vector<Token> unadopted;
+  bool operator==(const HostRecovery&) const = default;
+};
+
 struct HostRecord {
   HostId id;
   HostNumber number{};  ///< Given with its first registration, and never again.
@@ -112,9 +120,7 @@ struct HostRecord {
   std::uint64_t memory_mb = 0;
   HostTraits traits;
   bool has_namespaces = true;  ///< False: takes only jobs that silence never ends.
-  bool awaits_hello = false;   ///< The epoch began anew, and it has not registered since.
-  /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
-  std::vector<Token> unadopted;
+  HostRecovery recovery;
   Token highest;  ///< The floor: the highest token ever granted here.
   // As last observed (entry::Observe).
   AgentStart seen;
@@ -148,7 +154,7 @@ struct HostRecord {
   }
   /// Of its kind, whatever is free on it; by name is another question.
   bool suits(const JobSpec& spec) const;
-  bool takes_work() const { return is_up() && !is_superseded() && !awaits_hello; }
+  bool takes_work() const { return is_up() && !is_superseded() && !recovery.awaits_hello; }
   /// It may get work, now or when its agent has said what it runs.
   bool is_up() const { return is_reachable() && health == Health::kHealthy && !drain.has_value(); }
 };

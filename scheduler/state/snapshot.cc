@@ -102,8 +102,8 @@ Encoder encode_host(const HostRecord& host) {
   out.u64(static_cast<std::uint64_t>(host.verdict)).u64(static_cast<std::uint64_t>(host.health));
   write(out, host.unhealthy_gpus);
   write(out, host.quarantined);
-  out.boolean(host.has_namespaces).boolean(host.awaits_hello);
-  write(out, host.unadopted);
+  out.boolean(host.has_namespaces).boolean(host.recovery.awaits_hello);
+  write(out, host.recovery.unadopted);
   out.i64(host.unix_ms).boolean(host.is_removed);
   write_drain(out, host.drain);
   write(out, host.traits);
@@ -128,8 +128,8 @@ HostRecord read_host(Reader& in) {
   host.unhealthy_gpus = read_texts(in, kUuidBytesMax);
   host.quarantined = read_texts(in, kUuidBytesMax);
   host.has_namespaces = in.boolean();
-  host.awaits_hello = in.boolean();
-  host.unadopted = read_tokens(in);
+  host.recovery.awaits_hello = in.boolean();
+  host.recovery.unadopted = read_tokens(in);
   host.unix_ms = in.i64();
   host.is_removed = in.boolean();
   host.drain = read_drain(in.array());

@@ -36,7 +36,7 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/seat/electorate_keeper.h", "ElectorateKeeper", 16, 6, kNotSplit},
     {"scheduler/state/array_book.h", "TaskArray", 19, 0, kRecord},
     {"scheduler/state/job_record.h", "Job", 26, 0, kRecord},
-    {"scheduler/state/job_record.h", "HostRecord", 22, 0, kRecord},
+    {"scheduler/state/job_record.h", "HostRecord", 21, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 0, kRecord},
 };
 

@@ -97,7 +97,7 @@ class BetweenTwoHellos : public Recovered {
     EXPECT_TRUE(said<HelloReply>(2).back().kill.empty());
     for (const std::uint64_t number : {1, 2}) {
       EXPECT_TRUE(host(number).quarantined.empty()) << number;
-      EXPECT_TRUE(host(number).unadopted.empty()) << number;
+      EXPECT_TRUE(host(number).recovery.unadopted.empty()) << number;
       finish(number, kLost, 0);
       EXPECT_EQ(free_on(number), 4U) << number;
     }
@@ -270,11 +270,11 @@ TEST_F(Recovered, AGangWaitsForAHostThatTheLogNeverMetAsLongAsTheQueueDoes) {
     pass(1s);
   }
   EXPECT_TRUE(said<HelloReply>(1).empty());
-  EXPECT_EQ(host(1).unadopted, std::vector<Token>{kLost});
+  EXPECT_EQ(host(1).recovery.unadopted, std::vector<Token>{kLost});
   ASSERT_NO_FATAL_FAILURE(say_hello_until_answered(1, hello));
   EXPECT_EQ(said<HelloReply>(1).back().kill, std::vector<Token>{kLost});
   EXPECT_TRUE(host(1).quarantined.empty());
-  EXPECT_TRUE(host(1).unadopted.empty());
+  EXPECT_TRUE(host(1).recovery.unadopted.empty());
 }
 
 TEST_F(Recovered, AGangOfAHostThatTheLogNeverMetIsAdoptedWhenThatSpeaks) {
