@@ -21,11 +21,15 @@ struct VersionInfo {
   ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
 };
 
+/// HostInfo::detail of a host that can start no grant now begins with it; ": " and the reason
+/// follow.
+inline constexpr char kStartsNothing[] = "starts nothing";
+
 struct HostInfo {
   HostId id;
   std::string name;
   std::string state;           ///< "alive", "suspect", "unreachable", "left", "revoked"
-  std::string detail;          ///< "silent", "agent down", "" ...
+  std::string detail;          ///< "silent", "agent down", "", kStartsNothing and why ...
   std::uint64_t since_ms = 0;  ///< How long it has been so, as this node saw it.
   Generation generation;
   std::string address;

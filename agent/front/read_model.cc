@@ -15,6 +15,7 @@
 namespace muster::agent {
 namespace {
 
+using membership::MemberState;
 using scheduler::Attempt;
 using scheduler::MemberEnd;
 using scheduler::MemberRecord;
@@ -35,8 +36,7 @@ HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
   info.rack = member.rack;
   info.since_ms =
       static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(known.now - member.since)));
-  if (member.state == membership::MemberState::kSuspect ||
-      member.state == membership::MemberState::kUnreachable) {
+  if (member.state == MemberState::kSuspect || member.state == MemberState::kUnreachable) {
     info.detail = membership::name_of(member.kind);
   }
   if (member.doubled) {
@@ -62,6 +62,10 @@ HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
                                                  [](const crdt::Gpu& gpu) { return gpu.healthy; }));
     info.cpus = capacity->cpus;
     info.memory_mb = capacity->memory_mb;
+    if (!capacity->shortage.empty() && info.state == membership::name_of(MemberState::kAlive)) {
+      info.detail += (info.detail.empty() ? "" : ", ") + std::string(kStartsNothing) + ": " +
+                     capacity->shortage;
+    }
   }
   return info;
 }
@@ -119,7 +123,7 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
     info.host_state = membership::name_of(member->state);
     info.host_since_ms =
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(hosts.now - member->since)));
-    if (is_missing(member) && member->state != membership::MemberState::kLeft) {
+    if (is_missing(member) && member->state != MemberState::kLeft) {
       info.host_detail = membership::name_of(member->kind);
     }
   }
@@ -176,15 +180,15 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
 class Waits {
  public:
   Waits(const scheduler::State& state, scheduler::Capacity& capacity, JobId first, JobId last)
-      : capacity_(capacity) {
+      : capacity_(capacity), short_hosts_(short_hosts_text(state)) {
     for (const scheduler::QueueKey& key : state.queue()) {
       const scheduler::Job& job = *state.job(key.job);
       const std::uint32_t live = live_for(job);
       const bool is_aside = live < job.spec.request.units();
       if (first <= key.job && key.job <= last) {
         texts_[key.job] =
-            is_aside      ? aside_text(job.spec.request, live)
-            : ahead_ == 0 ? first_text(job.spec.request)
+            is_aside      ? aside_text(job.spec.request, live) + short_hosts_
+            : ahead_ == 0 ? first_text(job.spec.request) + short_hosts_ + left_out_text(job)
                           : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
       }
       ahead_ += is_aside ? 0 : 1;
@@ -196,6 +200,23 @@ class Waits {
   }
 
  private:
+  /// "; host c starts nothing: disk: ..." of hosts that could be reached.
+  static std::string short_hosts_text(const scheduler::State& state) {
+    std::string text;
+    std::size_t more = 0;
+    for (const auto& [id, host] : state.hosts()) {
+      if (!host.is_reachable() || host.shortage.empty()) {
+        continue;
+      }
+      more += text.empty() ? 0 : 1;
+      text = text.empty() ? "; " + scheduler::shortage_text(host) : text;
+    }
+    return text + (more == 0 ? "" : " and " + std::to_string(more) + " more");
+  }
+  /// Its last word names the host that refused it.
+  static std::string left_out_text(const scheduler::Job& job) {
+    return job.left_out.empty() ? "" : "; " + job.reason;
+  }
   static std::string what(const scheduler::Request& request) {
     return request.gpus != 0 ? "GPUs" : "CPUs";
   }
@@ -228,6 +249,7 @@ class Waits {
   static constexpr std::size_t kAskedKept = 16;
 
   scheduler::Capacity& capacity_;
+  const std::string short_hosts_;
   std::vector<std::pair<const scheduler::Job*, std::uint32_t>> asked_;
   std::size_t next_ = 0;
   std::size_t ahead_ = 0;

@@ -157,6 +157,7 @@ void GangAgent::hear(Instant now, Input input) {
             out_.emit(Severity::kWarn, "output_dropped", dropped.token, text_of(dropped));
           },
           [&](InventoryChanged& changed) { on_inventory(now, std::move(changed.inventory)); },
+          [&](ShortageChanged& changed) { on_shortage(std::move(changed.shortage)); },
       },
       input);
 }
@@ -220,6 +221,13 @@ void GangAgent::on_inventory(Instant now, Inventory inventory) {
   }
   inventory_ = std::move(inventory);
   registration_.want_hello(now);
+}
+
+void GangAgent::on_shortage(std::string shortage) {
+  out_.emit(shortage.empty() ? Severity::kInfo : Severity::kAlarm,
+            shortage.empty() ? "grants_can_start" : "no_grant_can_start", {},
+            shortage.empty() ? shortage_ : shortage);
+  shortage_ = std::move(shortage);
 }
 
 // ---- what the leader says ----
@@ -336,6 +344,9 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
                                                        const scheduler::Member& member) const {
   if (leaving_) {
     return "leaving";
+  }
+  if (!shortage_.empty()) {
+    return shortage_;  // Decided before our row said so.
   }
   for (const scheduler::GpuSlot& place : member.gpus) {
     if (std::find(inventory_.gpus.begin(), inventory_.gpus.end(), place.uuid) ==

@@ -59,6 +59,9 @@ class GangAgent {
 
   bool is_registered() const { return registration_.is_registered(); }
   const Inventory& inventory() const { return inventory_; }
+  /// Why no grant can be started here now, for people: this host's row says so, and no Assign is
+  /// taken. "" = one can.
+  const std::string& shortage() const { return shortage_; }
   /// GPUs of the inventory whose fence is known: what hello offers.
   std::vector<std::string> offered_gpus() const;
   /// Not yet forgotten, by token.
@@ -82,6 +85,7 @@ class GangAgent {
   void on_prepared(Instant now, const SupervisorPrepared& input);
   void on_ranks_ended(AllRanksEnded input);
   void on_inventory(Instant now, Inventory inventory);
+  void on_shortage(std::string shortage);
 
   void on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloReply& reply);
   void on_assign(Instant now, scheduler::Assign assign);
@@ -102,6 +106,7 @@ class GangAgent {
 
   AgentIdentity identity_;
   Inventory inventory_;
+  std::string shortage_;
   Fence fence_;
   GangOutbox out_;
   Registration registration_;

@@ -143,12 +143,16 @@ struct OutputDropped {
 struct InventoryChanged {
   Inventory inventory;
 };
+/// Why no grant can be started here now, for people; "" = one can.
+struct ShortageChanged {
+  std::string shortage;
+};
 
-using GangAgentInput = std::variant<LeaderMessage, LeaderChanged, EpochObeyed, LeaveBegun,
-                                    Persisted, SupervisorAdopted, SupervisorSilent, SupervisorGone,
-                                    SupervisorsScanned, SupervisorPrepared, LaunchFailed,
-                                    RanksStarted, RankFailedEarly, AllRanksEnded, OutputDropped,
-                                    InventoryChanged>;
+using GangAgentInput =
+    std::variant<LeaderMessage, LeaderChanged, EpochObeyed, LeaveBegun, Persisted,
+                 SupervisorAdopted, SupervisorSilent, SupervisorGone, SupervisorsScanned,
+                 SupervisorPrepared, LaunchFailed, RanksStarted, RankFailedEarly, AllRanksEnded,
+                 OutputDropped, InventoryChanged, ShortageChanged>;
 
 // ---- outputs ----
 

@@ -99,7 +99,8 @@ scheduler::HostView HostDirectory::view_of(const membership::Member& member, boo
   // this.
   view.degraded = !answers || member.doubled;
   const Offer& offer = offer_of(member.host, store);
-  view.cordoned = offer.cordoned;
+  view.cordoned = offer.cordoned || !offer.shortage.empty();
+  view.shortage = offer.shortage;
   view.unhealthy_gpus = offer.unhealthy_gpus;
   return view;
 }
@@ -111,9 +112,10 @@ const HostDirectory::Offer& HostDirectory::offer_of(HostId host, const crdt::Hos
   if (offer.version == version) {
     return offer;
   }
-  offer = {version, false, {}};
+  offer = {version, false, "", {}};
   if (const auto capacity = crdt::decode_capacity(field == nullptr ? "" : field->bytes)) {
     offer.cordoned = capacity->cordoned;
+    offer.shortage = capacity->shortage;
     for (const crdt::Gpu& gpu : capacity->gpus) {
       if (!gpu.healthy) {
         offer.unhealthy_gpus.push_back(gpu.uuid);

@@ -61,6 +61,7 @@ class HostDirectory {
   struct Offer {
     crdt::RowVersion version;
     bool cordoned = false;
+    std::string shortage;
     std::vector<std::string> unhealthy_gpus;
   };
   const Offer& offer_of(HostId host, const crdt::HostStore& store);

@@ -49,7 +49,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       on_row_changed(now, {host, static_cast<crdt::FieldId>(field)});
     }
   }
-  store_.step(now, crdt::Publish{crdt::FieldId::kCapacity, crdt::encode(options_.capacity), false});
+  store_.step(now, capacity_field(options_, ""));
   store_.step(now, identity_field(options_, false));
   admission_.begin(now, options_.credentials, store_, outbox_);
   seat_.step(now, admission_.known_founders());
@@ -104,7 +104,12 @@ void Node::step(Instant now, Input input) {
                    admission_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
                                               departure_, store_, writes_, outbox_);
                  },
-                 [&](SupervisorReport& each) { gang_agent_.step(now, std::move(each.fact)); },
+                 [&](SupervisorReport& each) {
+                   gang_agent_.step(now, std::move(each.fact));
+                   if (auto field = changed_capacity(options_, gang_agent_.shortage(), store_)) {
+                     store_.step(now, *std::move(field));
+                   }
+                 },
              },
              input);
   pump(now);

@@ -1,6 +1,7 @@
 #include "agent/node/own_words.h"
 
 #include <string>
+#include <utility>
 
 #include "crdt/rows/codec.h"
 #include "crdt/rows/host_state.h"
@@ -60,6 +61,21 @@ std::string own_row_question(HostId self) {
   crdt::RowsBody question;
   question.want.push_back(self);
   return crdt::encode(question);
+}
+
+crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage) {
+  crdt::Capacity capacity = options.capacity;
+  capacity.shortage = shortage;
+  return {crdt::FieldId::kCapacity, crdt::encode(capacity), false};
+}
+
+std::optional<crdt::Publish> changed_capacity(const NodeOptions& options,
+                                              const std::string& shortage,
+                                              const crdt::HostStore& store) {
+  crdt::Publish field = capacity_field(options, shortage);
+  const crdt::Field* said = store.field(options.self, crdt::FieldId::kCapacity);
+  const bool is_said = said != nullptr && said->bytes == field.bytes;
+  return is_said ? std::nullopt : std::optional(std::move(field));
 }
 
 crdt::Publish identity_field(const NodeOptions& options, bool left) {

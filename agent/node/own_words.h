@@ -2,6 +2,7 @@
 // Who this host is and what it offers, from the options of its Node, in the words of each part that
 // wants to know.
 
+#include <optional>
 #include <string>
 
 #include "agent/gang/gang_agent.h"
@@ -21,6 +22,12 @@ std::uint64_t founders_wanted(const NodeOptions& options);
 scheduler::SeatOptions seat_options(const NodeOptions& options);
 /// Asks a host for the row of `self` as it has it: whoever floods does not say what arrived.
 std::string own_row_question(HostId self);
+/// For the own row: what this host offers; with a shortage it takes nothing new.
+crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage);
+/// The same, if the own row says something else.
+std::optional<crdt::Publish> changed_capacity(const NodeOptions& options,
+                                              const std::string& shortage,
+                                              const crdt::HostStore& store);
 /// For the own row. `left`: it is a goodbye.
 crdt::Publish identity_field(const NodeOptions& options, bool left);
 

@@ -5,6 +5,7 @@
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
+#include "cli/kit/host_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
@@ -60,11 +61,11 @@ class HostShow final : public Verb {
   }
   static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail) {
     const agent::HostUse& use = detail.use;
-    const std::string detail_text = host.detail.empty() ? "" : ", " + in_words(host.detail);
     std::string text =
         line("host", host.name + " " + host.id.hex()) +
-        line("state", (use.is_removed ? "removed" : host.state + detail_text) + ", for " +
+        line("state", (use.is_removed ? "removed" : host_state_text(host)) + ", for " +
                           format_age(use.since_ms == 0 ? host.since_ms : use.since_ms)) +
+        line("short", starts_nothing(host) ? host.detail : "") +
         line("drained", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
         line("rack", host.rack) + line("spine", detail.spine) +
         line("labels", join(detail.labels)) + line("quorum", role_text(host)) +

@@ -7,6 +7,7 @@
 #include "agent/api/hosts.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
+#include "cli/kit/host_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
@@ -37,7 +38,7 @@ std::string state_text(const agent::HostInfo& host, const agent::HostUse* use) {
   if (use != nullptr && use->is_drained && host.state == "alive") {
     return use->jobs.empty() ? "drained" : "draining";
   }
-  return host.detail.empty() ? host.state : host.state + ", " + in_words(host.detail);
+  return host_state_text(host);
 }
 
 /// What the log says is the cluster's; that somebody is suspect only this node says.
@@ -89,12 +90,16 @@ std::string totals_text(const agent::HostList& list, const std::optional<Uses>& 
   return text;
 }
 
-std::string drains_text(const agent::HostList& list, const std::optional<Uses>& uses) {
+/// Hosts that get nothing new, and why.
+std::string withheld_text(const agent::HostList& list, const std::optional<Uses>& uses) {
   std::string text;
   for (const agent::HostInfo& host : list.hosts) {
     const agent::HostUse* use = use_of(uses, host);
     if (use != nullptr && use->is_drained) {
       text += drain_text(*use) + "\n";
+    }
+    if (starts_nothing(host)) {
+      text += printable(shortage_text(host)) + "\n";
     }
   }
   return text;
@@ -126,9 +131,10 @@ class Hosts final : public Verb {
       return 0;
     }
     const std::string table = table_of(*list, uses);
-    session.out() << (no_header_ ? table.substr(table.find('\n') + 1)
-                                 : storm_banner(list->storm) + seeds_banner(list->seeds_unmet) +
-                                       table + drains_text(*list, uses) + totals_text(*list, uses));
+    session.out() << (no_header_
+                          ? table.substr(table.find('\n') + 1)
+                          : storm_banner(list->storm) + seeds_banner(list->seeds_unmet) + table +
+                                withheld_text(*list, uses) + totals_text(*list, uses));
     if (!uses.has_value()) {
       session.note("no voter could be asked: what is used and what is drained is not known");
     }

@@ -8,6 +8,7 @@
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
+#include "cli/kit/host_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
@@ -47,8 +48,7 @@ std::string ending_text(const agent::WhyHostInfo& why) {
 }
 
 std::string state_text(const agent::HostInfo& host) {
-  return host.state + (host.detail.empty() ? "" : ", " + in_words(host.detail)) + " for " +
-         format_age(host.since_ms);
+  return host_state_text(host) + " for " + format_age(host.since_ms);
 }
 
 std::string claim_text(const agent::ClaimInfo& claim) {
@@ -88,7 +88,9 @@ class WhyHost final : public Verb {
     session.out() << storm_banner(why.storm)
                   << printable_lines("host " + host.name + " (" + host.id.short_hex() + ") is " +
                                      state_text(host) + ", as host " + session.last().answered_by +
-                                     " sees it\n" + tally_text(why) + ending_text(why));
+                                     " sees it\n" +
+                                     (starts_nothing(host) ? "it " + host.detail + "\n" : "") +
+                                     tally_text(why) + ending_text(why));
     Table table({{.title = "OBSERVER"},
                  {.title = "CLAIM", .columns_min = 12},
                  {.title = "SINCE", .is_number = true}});

@@ -15,6 +15,7 @@ using gossip::Reader;
 // field may weigh.
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kWordBytesMax = 64;  ///< Rack, boot id, product version, GPU type and uuid.
+constexpr std::size_t kShortageBytesMax = 256;
 constexpr std::size_t kGpusMax = 64;
 constexpr std::size_t kObserversMax = 64;
 constexpr std::size_t kClaimsMax = 1024;
@@ -115,11 +116,12 @@ std::optional<Identity> decode_identity(std::string_view bytes) {
 
 std::string encode(const Capacity& capacity) {
   Encoder out;
-  out.array(5).text(capacity.gpu_type).array(capacity.gpus.size());
+  out.array(6).text(capacity.gpu_type).array(capacity.gpus.size());
   for (const Gpu& gpu : capacity.gpus) {
     out.array(2).text(gpu.uuid).boolean(gpu.healthy);
   }
   out.u64(capacity.cpus).u64(capacity.memory_mb).boolean(capacity.cordoned);
+  out.text(std::string_view(capacity.shortage).substr(0, kShortageBytesMax));
   return out.take();
 }
 
@@ -136,6 +138,7 @@ std::optional<Capacity> decode_capacity(std::string_view bytes) {
     capacity.cpus = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
     capacity.memory_mb = in.u64();
     capacity.cordoned = in.boolean();
+    capacity.shortage = in.left() > 0 ? in.text(kShortageBytesMax) : "";
     return capacity;
   });
 }

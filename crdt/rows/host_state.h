@@ -68,6 +68,7 @@ struct Capacity {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   bool cordoned = false;
+  std::string shortage{};  ///< Why it can start no grant now, for people; "" = it can.
   bool operator==(const Capacity&) const = default;
 };
 

@@ -45,6 +45,7 @@ void quarantine(const Turn& turn, Proposals& proposals, const HostId& from,
   }
   entry::Observe fact{from, host->seen, host->verdict, host->health, host->unhealthy_gpus, {}};
   fact.quarantined.assign(uuids.begin(), uuids.end());
+  fact.shortage = host->shortage;
   proposals.propose(turn, fact);
 }
 
@@ -202,7 +203,8 @@ void AgentDesk::hear_refuse(const Turn& turn, Proposals& proposals, const HostId
   if (refuse.reason == kReasonStuck) {
     quarantine(turn, proposals, from, *record);
   }
-  proposals.propose(turn, entry::Abort{refuse.token, Cause::kRefused, from});
+  proposals.propose(turn, entry::Abort{refuse.token, Cause::kRefused, from,
+                                       refuse.reason.substr(0, kWhyBytesMax)});
 }
 
 void AgentDesk::hear_finish(const Turn& turn, Proposals& proposals, Resends& resends,

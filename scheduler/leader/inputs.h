@@ -20,6 +20,7 @@ struct HostView {
   Verdict verdict = Verdict::kAlive;
   bool degraded = false;
   bool cordoned = false;
+  std::string shortage{};  ///< Why it is cordoned: it can start nothing now.
   std::vector<std::string> unhealthy_gpus;
   bool operator==(const HostView&) const = default;
 };

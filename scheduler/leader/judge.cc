@@ -56,8 +56,9 @@ std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRe
                                   : Health::kHealthy;
   wanted.unhealthy_gpus = view.unhealthy_gpus;
   wanted.quarantined = record.quarantined;
+  wanted.shortage = view.shortage;
   const bool same = wanted.start == record.seen && wanted.verdict == record.verdict &&
-                    wanted.health == record.health &&
+                    wanted.health == record.health && wanted.shortage == record.shortage &&
                     wanted.unhealthy_gpus == record.unhealthy_gpus;
   return same ? std::nullopt : std::optional(wanted);
 }

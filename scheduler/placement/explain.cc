@@ -102,7 +102,9 @@ std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
     return "host drained";
   }
   if (host.health != Health::kHealthy) {
-    return host.health == Health::kCordoned ? "host cordoned" : "host suspect";
+    return host.health != Health::kCordoned ? "host suspect"
+           : host.shortage.empty()          ? "host cordoned"
+                                            : shortage_text(host);
   }
   if (const auto doubt = doubts.find(host.id); doubt != doubts.end()) {
     return doubt->second;
@@ -290,6 +292,10 @@ void tell_change(const State& state, Capacity& capacity, const Job& job, const U
 }
 
 }  // namespace
+
+std::string shortage_text(const HostRecord& host) {
+  return "host " + host.name + " starts nothing: " + host.shortage;
+}
 
 std::string pause_text(Duration left) {
   return std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) + "s";

@@ -57,9 +57,9 @@ struct Why {
   bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
   std::uint32_t live_gpus = 0;  ///< What it could get of them, if nobody held any.
   Standstill standstill{};
-  std::string reason;           ///< The job's own last word: "submitted", "host_lost", ...
-  std::string gpu_type;         ///< The type the numbers speak of: the one that lacks least.
-  std::uint32_t gpus = 0;       ///< Asked for.
+  std::string reason;      ///< The job's own last word: "submitted", "host_lost", ...
+  std::string gpu_type;    ///< The type the numbers speak of: the one that lacks least.
+  std::uint32_t gpus = 0;  ///< Asked for.
   std::uint32_t free_gpus = 0;
   std::uint32_t lacking_gpus = 0;
   /// Queued before it, best first, at most kWhyAheadMax; those that stepped aside are not.
@@ -93,6 +93,8 @@ inline constexpr std::size_t kWhyAheadMax = 16;
 /// The number of a job that is not submitted: it stands behind all of its priority.
 inline constexpr JobId kDryRun{kFirstTask.value() - 1};
 
+/// "host c starts nothing: disk: ...". Precondition: it said so.
+std::string shortage_text(const HostRecord& host);
 /// "8s", of a pause; begun seconds count.
 std::string pause_text(Duration left);
 /// How long the job pauses yet, in cluster time; 0 = it does not.

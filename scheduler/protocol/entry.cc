@@ -84,11 +84,12 @@ void write_entry(Header& header, const entry::Cancel& fact) {
 }
 
 void write_entry(Header& header, const entry::Observe& fact) {
-  Encoder& out = begin(header, EntryKind::kObserve, 6).id(fact.host);
+  Encoder& out = begin(header, EntryKind::kObserve, 7).id(fact.host);
   write(out, fact.start);
   out.u64(static_cast<std::uint64_t>(fact.verdict)).u64(static_cast<std::uint64_t>(fact.health));
   write(out, fact.unhealthy_gpus);
   write(out, fact.quarantined);
+  out.text(fact.shortage);
 }
 
 entry::Observe read_observe(Reader& in) {
@@ -99,6 +100,7 @@ entry::Observe read_observe(Reader& in) {
   fact.health = static_cast<Health>(in.u64_at_most(static_cast<std::uint64_t>(Health::kCordoned)));
   fact.unhealthy_gpus = read_texts(in, kUuidBytesMax);
   fact.quarantined = read_texts(in, kUuidBytesMax);
+  fact.shortage = in.left() > 0 ? in.text() : "";
   return fact;
 }
 
@@ -197,10 +199,11 @@ entry::Finish read_finish_entry(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Abort& fact) {
-  begin(header, EntryKind::kAbort, 4)
+  begin(header, EntryKind::kAbort, 5)
       .token(fact.token)
       .u64(static_cast<std::uint64_t>(fact.cause))
-      .id(fact.host);
+      .id(fact.host)
+      .text(fact.why);
 }
 
 entry::Abort read_abort(Reader& in) {
@@ -208,6 +211,7 @@ entry::Abort read_abort(Reader& in) {
   fact.token = in.token();
   fact.cause = read_cause(in);
   fact.host = in.id<HostId>();
+  fact.why = in.left() > 0 ? in.text() : "";
   return fact;
 }
 

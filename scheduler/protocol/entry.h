@@ -69,6 +69,8 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
 /// 4: a ticket names the host that made it, and a job whose program failed pauses before its next
 /// attempt. Entries of earlier versions are not read any more.
 inline constexpr std::uint64_t kEntryVersion = 4;
+/// Of what hosts say for people; the rest is cut off.
+inline constexpr std::size_t kWhyBytesMax = 256;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;
 
@@ -85,7 +87,8 @@ constexpr bool is_unreachable(Verdict verdict) {
 }
 
 /// Only healthy hosts get new work. A degraded one keeps what it has: it is slow or gray, and one
-/// slow member slows its whole gang.
+/// slow member slows its whole gang. So does a cordoned one: it can start nothing now, and says
+/// why.
 enum class Health : std::uint8_t { kHealthy = 0, kDegraded = 1, kCordoned = 2 };
 
 /// Why an attempt was stopped or aborted.
@@ -177,6 +180,7 @@ struct Observe {
   Health health = Health::kHealthy;
   std::vector<std::string> unhealthy_gpus;  ///< Sorted.
   std::vector<std::string> quarantined;     ///< Sorted uuids whose old ranks could not be killed.
+  std::string shortage{};                   ///< Why it is cordoned, for people.
   bool operator==(const Observe&) const = default;
 };
 /// Adds to the cluster time, which stands still without a leader.
@@ -221,7 +225,8 @@ struct Finish {
 struct Abort {
   Token token;
   Cause cause = Cause::kNone;
-  HostId host;  ///< The member that refused or was not ready; zero = none.
+  HostId host;        ///< The member that refused or was not ready; zero = none.
+  std::string why{};  ///< What it said, for people; at most kWhyBytesMax.
   bool operator==(const Abort&) const = default;
 };
 struct Condemn {

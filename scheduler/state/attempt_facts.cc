@@ -97,6 +97,7 @@ void on_finish(Step& step, const entry::Finish& fact) {
 }
 
 void on_abort(Step& step, const entry::Abort& fact) {
+  step.refusal = fact.why;
   feed(step, fact.token, fact::Abort{fact.cause, fact.host});
 }
 

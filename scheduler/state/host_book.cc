@@ -137,6 +137,7 @@ bool HostBook::on_observed(const entry::Observe& fact, std::int64_t unix_ms) {
     set_verdict(record, fact.verdict, unix_ms);
     record.is_removed = record.is_removed && fact.verdict != Verdict::kAlive;
     record.health = fact.health;
+    record.shortage = fact.shortage;
     record.unhealthy_gpus = fact.unhealthy_gpus;
     record.quarantined = fact.quarantined;
   });

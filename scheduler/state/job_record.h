@@ -126,6 +126,7 @@ struct HostRecord {
   AgentStart seen;
   Verdict verdict = Verdict::kAlive;
   Health health = Health::kHealthy;
+  std::string shortage;  ///< Why it is cordoned, for people.
   std::vector<std::string> unhealthy_gpus;
   std::vector<std::string> quarantined;  ///< Until its agent's next registration says otherwise.
   std::int64_t unix_ms = 0;  ///< The leader's wall clock when `verdict` became what it is.

@@ -131,6 +131,15 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   queue_after_pause(step, job, attempt.token, std::move(reason));
 }
 
+/// "refused by host c: disk: 12 MiB free of the 1024 MiB wanted in /var/lib/muster"
+std::string abort_text(const Step& step, const Attempt& attempt) {
+  const HostRecord* host = step.books.hosts.find(attempt.blamed);
+  std::string text(text_of(attempt.cause));
+  return host == nullptr || step.refusal.empty()
+             ? text
+             : text + " by host " + host->name + ": " + step.refusal;
+}
+
 void conclude(Step& step, Job& job, const Attempt& attempt) {
   step.books.attempts.class_known(attempt.token);
   const bool aborted =
@@ -155,7 +164,7 @@ void conclude(Step& step, Job& job, const Attempt& attempt) {
   } else if (by_order) {
     queue_again(step, job, attempt.token, "resumed");  // The order was taken back while it stopped.
   } else if (aborted) {
-    queue_again(step, job, attempt.token, std::string(text_of(attempt.cause)));
+    queue_again(step, job, attempt.token, abort_text(step, attempt));
   } else if (attempt.cause == Cause::kTimeLimit) {
     end_job(step, job, JobEvent::kFailed, kExitTimeLimit, "time limit");
   } else if (attempt.cause == Cause::kPreempted) {

@@ -74,9 +74,18 @@ void on_register(Step& step, const entry::Register& fact) {
 }
 
 void on_observe(Step& step, const entry::Observe& fact) {
+  const HostRecord* known = step.books.hosts.find(fact.host);
+  const std::string before = known == nullptr ? "" : known->shortage;
   if (!step.books.hosts.on_observed(fact, step.unix_ms)) {
     step.reject(ErrorCode::kNotFound, "host is not registered");
     return;
+  }
+  if (before != fact.shortage) {
+    step.result.events.push_back({fact.shortage.empty() ? Severity::kInfo : Severity::kWarn,
+                                  fact.shortage.empty() ? "host_starts_grants" : "host_short",
+                                  {{"host", fact.host.short_hex()},
+                                   {"why", fact.shortage.empty() ? before : fact.shortage},
+                                   {"index", std::to_string(step.index.value())}}});
   }
   step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;

@@ -92,7 +92,7 @@ std::optional<HostDrain> read_drain(Reader list) {
 }
 
 Encoder encode_host(const HostRecord& host) {
-  Encoder out = section(Section::kHost, 23);
+  Encoder out = section(Section::kHost, 24);
   out.id(host.id).u64(index_of(host.number));
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
@@ -107,6 +107,7 @@ Encoder encode_host(const HostRecord& host) {
   out.i64(host.unix_ms).boolean(host.is_removed);
   write_drain(out, host.drain);
   write(out, host.traits);
+  out.text(host.shortage);
   return out;
 }
 
@@ -134,6 +135,7 @@ HostRecord read_host(Reader& in) {
   host.is_removed = in.boolean();
   host.drain = read_drain(in.array());
   host.traits = read_host_traits(in);
+  host.shortage = in.text();
   return host;
 }
 

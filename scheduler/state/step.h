@@ -37,6 +37,7 @@ struct Step {
   std::int64_t unix_ms = 0;  ///< Of the entry: LoggedEntry.
   ApplyResult result{};
   std::vector<JobId> arrays_moved{};  ///< Of which a task moved, perhaps twice.
+  std::string refusal{};              ///< Of an Abort: what the host said, for people.
 
   void reject(ErrorCode code, std::string why) {
     result.rejected = std::move(why);

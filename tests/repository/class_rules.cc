@@ -24,7 +24,7 @@ constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 17, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 25, 0, kRecord},
     {"agent/api/jobs.h", "WhyInfo", 23, 0, kRecord},
-    {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 24, kNotSplit},
+    {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 25, kNotSplit},
     {"cli/kit/world.h", "World", 16, 0, "every door of the process, and nothing else"},
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 29, 0, kNotSplit},
@@ -36,7 +36,7 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/seat/electorate_keeper.h", "ElectorateKeeper", 16, 6, kNotSplit},
     {"scheduler/state/array_book.h", "TaskArray", 19, 0, kRecord},
     {"scheduler/state/job_record.h", "Job", 26, 0, kRecord},
-    {"scheduler/state/job_record.h", "HostRecord", 21, 0, kRecord},
+    {"scheduler/state/job_record.h", "HostRecord", 22, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 0, kRecord},
 };
 

@@ -63,6 +63,24 @@ void DiskFaults::lie(std::uint32_t host) {
   after(kLiesMax, std::chrono::seconds(15), [this, host] { world_.power_on(host); });
 }
 
+void DiskFaults::act(Fault fault, std::uint32_t host) {
+  if (fault == Fault::kDiskLied) {
+    lie(host);
+  } else if (fault == Fault::kVoterPutBack) {
+    put_back_any(host);
+  } else {
+    fill(host);
+  }
+}
+
+/// Its voter writes on: the reserve is for that.
+void DiskFaults::fill(std::uint32_t host) {
+  ++counts_["disk_full"];
+  world_.set_full(host, true);
+  after(std::chrono::milliseconds(200), std::chrono::seconds(60),
+        [this, host] { world_.set_full(host, false); });
+}
+
 const scheduler::Raft* DiskFaults::leaders_raft() const {
   const std::uint32_t leader = world_.leader();
   return leader < world_.size() ? world_.node(leader).seat().raft() : nullptr;

@@ -28,6 +28,8 @@ class DiskFaults {
            profile.has(Fault::kVotersLost);
   }
 
+  /// One of kDiskLied, kVoterPutBack and kDiskFull.
+  void act(Fault fault, std::uint32_t host);
   /// Images of disks that may be put back are kept now and then, up to `end`: of the faults.
   void plan_images(Instant end);
   /// Of a host without a vote: a voter that forgot its word would be another matter.
@@ -49,6 +51,7 @@ class DiskFaults {
   const scheduler::Raft* leaders_raft() const;
   std::uint32_t some_host_without_vote();
   void take_raft(std::uint32_t host);
+  void fill(std::uint32_t host);
   void after(Duration low, Duration high, std::function<void()> action);
 
   World& world_;

@@ -119,6 +119,17 @@ constexpr SwarmProfile drains() {
   return profile;
 }
 
+/// Hosts that can start nothing for a while, voters among them, and that tell late.
+constexpr SwarmProfile full_disks() {
+  SwarmProfile profile;
+  profile.name = "full_disks";
+  profile.weights = {1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1};
+  profile.weight(Fault::kDiskFull) = 8;
+  profile.between_faults_max = 8s;
+  profile.between_jobs_max = 6s;
+  return profile;
+}
+
 /// One member is a traitor and forges the rows of the others, all the time.
 constexpr SwarmProfile traitor() {
   SwarmProfile profile;
@@ -228,12 +239,12 @@ constexpr SwarmProfile recoveries() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 18> kProfiles = {
+constexpr std::array<SwarmProfile, 19> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
-    drains(),       traitor(),
+    drains(),       traitor(),      full_disks(),
 };
 
 }  // namespace

@@ -50,8 +50,9 @@ enum class Fault : std::uint8_t {
   kWordWrong,      ///< An agent is down, and an operator says that its ranks are gone: they run on.
   kHostRemoved,    ///< A host is off for long, is removed by an operator, and comes back.
   kForged,         ///< A member says rows that are others', made up or as they once were.
+  kDiskFull,       ///< No grant can be started on a host for a while, and it says so.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kForged) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kDiskFull) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {

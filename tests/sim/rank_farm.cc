@@ -13,6 +13,7 @@ using scheduler::RankResult;
 constexpr std::uint16_t kMasterPort = 29500;
 constexpr int kSigTerm = 15;
 constexpr int kSigKill = 9;
+constexpr char kFull[] = "disk: it is full";
 
 /// The number behind `key=` among the words, or `otherwise`.
 std::int64_t word(const std::vector<std::string>& words, std::string_view key,
@@ -33,7 +34,16 @@ void RankFarm::command(Instant now, const agent::SupervisorCommand& command) {
   std::visit([&](const auto& each) { on(now, each); }, command);
 }
 
+void RankFarm::set_full(bool is_full) {
+  is_full_ = is_full;
+  reports_.push_back(agent::ShortageChanged{is_full ? kFull : ""});
+}
+
 void RankFarm::on(Instant now, const agent::Prepare& prepare) {
+  if (is_full_ && !supervisors_.contains(prepare.token)) {
+    reports_.push_back(agent::LaunchFailed{prepare.token, kFull});
+    return;
+  }
   Supervisor& supervisor = supervisors_[prepare.token];
   if (!supervisor.is_alive) {
     reports_.push_back(agent::SupervisorGone{prepare.token, supervisor.evidence});
@@ -211,6 +221,9 @@ std::vector<agent::GangAgentInput> RankFarm::scan(Instant) {
     } else {
       found.push_back(agent::SupervisorGone{token, supervisor.evidence});
     }
+  }
+  if (is_full_) {
+    found.push_back(agent::ShortageChanged{kFull});
   }
   found.push_back(agent::SupervisorsScanned{});
   return found;

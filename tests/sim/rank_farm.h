@@ -49,6 +49,8 @@ class RankFarm {
   void lose_power();
   /// One live supervisor dies; the kernel ends its ranks. False when there is none.
   bool kill_some_supervisor(Instant now);
+  /// Nothing new can be started.
+  void set_full(bool is_full);
   bool is_idle() const;
   /// Everything that is due later is moved by this much: the host was frozen.
   void freeze(Duration duration);
@@ -86,6 +88,7 @@ class RankFarm {
   std::map<Token, Supervisor> supervisors_;
   std::vector<agent::GangAgentInput> reports_;
   std::vector<FarmFact> facts_;
+  bool is_full_ = false;
   Rng rng_;
 };
 

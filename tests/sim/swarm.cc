@@ -228,9 +228,9 @@ class Swarm {
       case Fault::kWordsOvertaken:
         return overtake_words();
       case Fault::kDiskLied:
-        return disks_.lie(host);
       case Fault::kVoterPutBack:
-        return disks_.put_back_any(host);
+      case Fault::kDiskFull:
+        return disks_.act(kind, host);
       case Fault::kVotersLost:
         return disks_.lose_many();
       case Fault::kQuorumLost:

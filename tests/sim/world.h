@@ -119,6 +119,8 @@ class World {
   void freeze(std::uint32_t host, Duration duration);
   void thaw(std::uint32_t host);  ///< Before its time.
   void kill_supervisor(std::uint32_t host);
+  /// No grant can be started there from now on, or again; its agent hears of it.
+  void set_full(std::uint32_t host, bool is_full);
   void set_fsync(std::uint32_t host, Duration min, Duration max);
   /// How much too fast its clock runs. Before anything ran.
   void set_drift_ppm(std::uint32_t host, std::int64_t ppm);

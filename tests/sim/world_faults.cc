@@ -205,6 +205,11 @@ void World::kill_supervisor(std::uint32_t index) {
   }
 }
 
+void World::set_full(std::uint32_t index, bool is_full) {
+  hosts_[index]->farm.set_full(is_full);
+  farm_happened(index);
+}
+
 void World::set_fsync(std::uint32_t index, Duration min, Duration max) {
   hosts_[index]->fsync_min = min;
   hosts_[index]->fsync_max = max;

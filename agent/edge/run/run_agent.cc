@@ -363,6 +363,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
   supervisors.address = node.control;
   supervisors.kept.rule = options.output_rule;
+  supervisors.expects_namespaces = node.has_namespaces;
   parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
   parts.row_check = std::make_unique<RowCheckThread>(
       authority_in(recovered.id, node.self, node.credentials).authority,

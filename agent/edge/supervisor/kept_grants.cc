@@ -161,6 +161,10 @@ std::optional<std::string> disk_shortage(const std::string& path, const DiskRese
   const std::uint64_t free = info.f_bavail * unit;
   const std::uint64_t wanted =
       std::min(reserve.bytes, info.f_blocks / kPercent * unit * reserve.percent);
+  // A file system without a fixed count of inodes says 0.
+  if (info.f_files != 0 && info.f_favail < std::min(reserve.inodes, info.f_files / kPercent)) {
+    return "disk: " + std::to_string(info.f_favail) + " more files can be made in " + path;
+  }
   if (free >= wanted) {
     return std::nullopt;
   }

@@ -76,7 +76,8 @@ class KeptGrants {
 /// Free space under which a host takes no new grants: the smaller of the two.
 struct DiskReserve {
   std::uint64_t bytes = std::uint64_t{1} << 30;
-  std::uint32_t percent = 5;  ///< Of the file system.
+  std::uint32_t percent = 5;    ///< Of the file system.
+  std::uint64_t inodes = 1000;  ///< Or one of a hundred.
 };
 
 /// Why nothing new may begin on the file system of `path`; nothing when there is room, or when

@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "agent/edge/inheritance.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
@@ -34,6 +36,10 @@ constexpr useconds_t kConnectPauseUs = 20'000;
 /// Between two tries to reach a supervisor whose backlog is full or that dropped us.
 constexpr Duration kReconnectPause = std::chrono::seconds(1);
 constexpr std::size_t kComplaintBytesMax = 200;
+/// A trial takes no time.
+constexpr Duration kTrialHold = std::chrono::seconds(30);
+constexpr char kNoNamespaces[] =
+    "PID namespaces are denied: see /proc/sys/user/max_pid_namespaces and max_user_namespaces";
 
 bool exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
@@ -71,7 +77,9 @@ bool is_readable(int fd) {
 }  // namespace
 
 RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
-    : options_(std::move(options)), kept_(options_.data_directory + "/grants", options_.kept) {}
+    : options_(std::move(options)),
+      check_(options_.data_directory, options_.reserve, options_.trial_pause),
+      kept_(options_.data_directory + "/grants", options_.kept) {}
 
 RankSupervisors::~RankSupervisors() {
   reap_children();
@@ -212,13 +220,27 @@ void RankSupervisors::carry(const Prepare& command) {
   }
   Handle handle;
   handle.token = command.token;
-  const Status has_room = check_disk();
-  const Status spawned = has_room ? spawn(command, handle) : has_room;
-  if (!spawned) {
-    inputs_.emplace_back(LaunchFailed{command.token, spawned.error().text});
+  check_.look(boot_now());
+  if (const std::string& why_not = check_.why_not(); !why_not.empty() && !is_trial(handle.token)) {
+    inputs_.emplace_back(LaunchFailed{command.token, why_not});
+    return;
+  }
+  if (const Status spawned = spawn(command, handle); !spawned) {
+    fail_launch(command.token, spawned.error().text);
     return;
   }
   handles_[command.token] = std::move(handle);
+}
+
+/// Nothing runs, and the job is not to blame.
+void RankSupervisors::fail_launch(Token token, const std::string& why) {
+  check_.failed(boot_now(), why);
+  if (is_trial(token)) {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_of(token), ignored);
+  } else {
+    inputs_.emplace_back(LaunchFailed{token, why});
+  }
 }
 
 Status RankSupervisors::spawn(const Prepare& command, Handle& handle) {
@@ -312,18 +334,15 @@ std::string RankSupervisors::why_no_output(Token token) const {
   return rule.has_value() ? sentence_of(*rule, options_.kept.rule) : "";
 }
 
-/// A host whose disk is nearly full takes nothing new: what runs, and the agent's own vote, need
-/// the rest.
-Status RankSupervisors::check_disk() {
-  const std::optional<std::string> shortage =
-      disk_shortage(options_.data_directory, options_.reserve);
-  if (shortage.has_value() != disk_low_told_) {
-    disk_low_told_ = shortage.has_value();
-    events_.push_back({shortage.has_value() ? Severity::kAlarm : Severity::kInfo,
-                       shortage.has_value() ? "disk_low" : "disk_has_room_again",
-                       {{"detail", shortage.value_or(options_.data_directory)}}});
+/// A host that can start nothing says so, and finds out by itself when it can again.
+void RankSupervisors::look_at_host(Instant now) {
+  check_.look(now);
+  if (check_.begin_trial(now)) {
+    carry(Prepare{kTrial, false, kTrialHold});
   }
-  return shortage.has_value() ? Status(Error{ErrorCode::kIo, *shortage}) : ok();
+  if (const std::optional<std::string> why_not = check_.take_change()) {
+    inputs_.emplace_back(ShortageChanged{*why_not});
+  }
 }
 
 // ---- what supervisors say ----
@@ -385,7 +404,13 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
     emit(Severity::kWarn, "no_own_proc", handle.token,
          "mounting /proc is denied here: for ranks, /proc/<own number> is another process");
   }
-  if (handle.forgotten) {
+  if (!handle.adopting) {
+    options_.expects_namespaces && !status.has_namespace ? check_.failed(boot_now(), kNoNamespaces)
+                                                         : check_.worked();
+  }
+  if (is_trial(handle.token)) {
+    carry(Forget{kTrial});
+  } else if (handle.forgotten) {
     send(handle, DismissOrder{});  // What was said while it was silent may not have reached it.
   } else if (!handle.adopting) {
     inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
@@ -457,6 +482,7 @@ void RankSupervisors::reconnect(Instant now, Handle& handle) {
 
 void RankSupervisors::on_time(Instant now) {
   reap_children();
+  look_at_host(now);
   kept_.expire(static_cast<std::uint64_t>(unix_now_ms()));
   for (Event& event : events_of(kept_.take_pruned(), options_.kept.rule)) {
     events_.push_back(std::move(event));
@@ -493,11 +519,11 @@ void RankSupervisors::on_dead(Handle& handle) {
     clean(token);
   } else if (!handle.ended_told && handle.launch_ordered &&
              !exists(directory_of(token) + "/spec")) {
-    inputs_.emplace_back(LaunchFailed{token, "its supervisor could not begin: is the disk full?"});
+    fail_launch(token, "its supervisor could not begin: is the disk full?");
   } else if (!handle.ended_told && !handle.adopting && !handle.status.has_value()) {
     std::string why = read_file(directory_of(token) + "/supervisor.log").value_or("");
     why.resize(std::min(why.size(), kComplaintBytesMax));
-    inputs_.emplace_back(LaunchFailed{token, "supervisor did not start: " + why});
+    fail_launch(token, "supervisor did not start: " + why);
   } else if (!handle.ended_told) {
     inputs_.emplace_back(SupervisorGone{token, evidence_of(token)});
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/edge/supervisor/kept_grants.h"
+#include "agent/edge/supervisor/launch_check.h"
 #include "agent/edge/supervisor/supervise_protocol.h"
 #include "agent/gang/words.h"
 #include "gossip/base/event.h"
@@ -32,6 +33,9 @@ struct RankSupervisorsOptions {
   std::string executable = "/proc/self/exe";  ///< Run as `EXECUTABLE supervise ...`.
   KeptLimits kept{};
   DiskReserve reserve{};
+  /// As probed at the start: one that does not get one later is short of something.
+  bool expects_namespaces = false;
+  Duration trial_pause = kTrialPause;
 };
 
 class RankSupervisors {
@@ -107,7 +111,8 @@ class RankSupervisors {
   void tell_scanned();
   void tell_dropped(Handle& handle, const SupervisorStatus& status);
   void clean(Token token);
-  Status check_disk();
+  void look_at_host(Instant now);
+  void fail_launch(Token token, const std::string& why);
   std::optional<std::vector<scheduler::RankResult>> evidence_of(Token token) const;
   void reap_children();
   Handle* handle_of(Token token);
@@ -119,7 +124,7 @@ class RankSupervisors {
   bool scan_running_ = false;
   bool no_namespace_told_ = false;
   bool no_proc_told_ = false;
-  bool disk_low_told_ = false;
+  LaunchCheck check_;
   KeptGrants kept_;
   std::vector<GangAgentInput> inputs_;
   std::vector<Event> events_;

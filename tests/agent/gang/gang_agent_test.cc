@@ -127,6 +127,20 @@ TEST_F(GangAgentTest, NothingIsTakenWhileLeaving) {
   EXPECT_TRUE(agent_->grants().empty());
 }
 
+TEST_F(GangAgentTest, AHostThatCanStartNothingTakesNothingAndSaysWhy) {
+  join();
+  give(ShortageChanged{"disk: 3 MiB free"});
+  EXPECT_EQ(agent_->shortage(), "disk: 3 MiB free");
+  say(assign(kOne));
+  sync();
+  ASSERT_EQ(sent<Refuse>().size(), 1U);
+  EXPECT_EQ(sent<Refuse>()[0].reason, "disk: 3 MiB free");
+  EXPECT_TRUE(agent_->grants().empty());
+  give(ShortageChanged{""});
+  say(assign(kTwo));
+  EXPECT_EQ(agent_->grants().size(), 1U);
+}
+
 TEST_F(GangAgentTest, AMessageForAnotherStartIsDropped) {
   join();
   Assign message = assign(kOne);

@@ -280,7 +280,9 @@ TEST_F(RankSupervisor, AHostWhoseDiskIsNearlyFullTakesNothingNew) {
   const auto failed = wait_for<LaunchFailed>();
   ASSERT_TRUE(failed.has_value());
   EXPECT_NE(failed->text.find("disk"), std::string::npos);
-  EXPECT_EQ(agent_->take_events().at(0).name, "disk_low");
+  const auto told = wait_for<ShortageChanged>();
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->shortage, failed->text);
 }
 
 TEST_F(RankSupervisor, RanksAreStoppedWhenTheHoldLapsesWithoutAnAgent) {

@@ -1,0 +1,28 @@
+#pragma once
+// How a host is, in words that fit a cell, and what it lacks, in a line.
+
+#include <string>
+
+#include "agent/api/hosts.h"
+#include "cli/kit/text.h"
+
+namespace muster::cli {
+
+/// It says that it can start no grant now.
+inline bool starts_nothing(const agent::HostInfo& host) {
+  return host.detail.starts_with(agent::kStartsNothing);
+}
+
+/// "alive", "suspect, silent", "alive, starts nothing"
+inline std::string host_state_text(const agent::HostInfo& host) {
+  const std::string detail =
+      starts_nothing(host) ? std::string(agent::kStartsNothing) : in_words(host.detail);
+  return detail.empty() ? host.state : host.state + ", " + detail;
+}
+
+/// "c starts nothing: disk: 12 MiB free of ...". Precondition: starts_nothing().
+inline std::string shortage_text(const agent::HostInfo& host) {
+  return host.name + " " + host.detail;
+}
+
+}  // namespace muster::cli
