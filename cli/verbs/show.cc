@@ -8,6 +8,7 @@
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/job_choice.h"
+#include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/size.h"
@@ -78,7 +79,8 @@ std::string summary_text(const agent::JobDetail& detail) {
       (job.is_doubtful ? "?" : "") + (said.empty() || said == job.state ? "" : ": " + said) +
       missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" + "gpus       " +
       request_text(detail.spec.request) + "\n" + request_lines_text(detail.spec.request) +
-      "priority   " + std::to_string(job.priority) + "\n";
+      "priority   " + std::to_string(job.priority) + "\n" +
+      (is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");
   if (job.tasks != 0) {
     const scheduler::ArrayRange& range = *detail.spec.array;
     text += "tasks      " + std::to_string(range.first) + "-" + std::to_string(range.last) +

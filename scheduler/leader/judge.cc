@@ -36,6 +36,20 @@ Cause ordered_cause(const Job& job) {
   return Cause::kNone;
 }
 
+/// What took ranks of it that no program's failure ended.
+Cause loss_of(const Turn& turn, const Attempt& attempt) {
+  Cause loss = Cause::kHostLost;
+  for (const MemberRecord& record : attempt.members) {
+    const HostRecord* host = turn.state.host(record.member.host);
+    if (record.end == MemberEnd::kFinished && record.has_lost_rank()) {
+      return Cause::kRanksLost;
+    }
+    const bool is_agents = host != nullptr && host->verdict == Verdict::kRefused;
+    loss = record.end == MemberEnd::kExpired && is_agents ? Cause::kAgentDown : loss;
+  }
+  return loss;
+}
+
 /// What this leader sees of a host and the log does not say; nothing = they agree.
 std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRecord& record) {
   const HostView* known = seen.view(record.id);
@@ -288,8 +302,8 @@ void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {
       const Cause cause = stop_cause(turn, *attempt, *job);
       if (cause != Cause::kNone) {
         proposals.propose(turn, entry::Stop{token, cause});
-      } else if (is_lost_past_patience(turn, *attempt, *job)) {
-        evict(turn, proposals, entry::Stop{token, Cause::kHostLost});
+      } else if (const Cause loss = lost_past_patience(turn, *attempt, *job); is_loss(loss)) {
+        evict(turn, proposals, entry::Stop{token, loss});
       }
     }
   }
@@ -358,7 +372,7 @@ void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt
 Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job) {
   if (attempt.has_failed_member()) {
     // Ranks that only our own signals ended were stopped by a lapsed hold: the host was cut off.
-    return attempt.program_failure() != nullptr ? Cause::kRankFailed : Cause::kHostLost;
+    return attempt.program_failure() != nullptr ? Cause::kRankFailed : loss_of(turn, attempt);
   }
   if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
     return ordered;
@@ -376,11 +390,12 @@ Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
 }
 
 /// An attempt none of whose ranks is reachable is never stopped by silence: it may be running well.
-bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job) {
+/// kNone: it goes on for now.
+Cause Judge::lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job) {
   if (job.spec.on_lost_host == OnLostHost::kWait) {
-    return false;
+    return Cause::kNone;
   }
-  bool lost = false;
+  Cause loss = Cause::kNone;
   bool some_reachable = false;
   for (const MemberRecord& record : attempt.members) {
     const HostRecord* host = turn.state.host(record.member.host);
@@ -394,12 +409,14 @@ bool Judge::is_lost_past_patience(const Turn& turn, const Attempt& attempt, cons
     const bool silent = host->verdict == Verdict::kSilent;
     const Instant due = unreachable_since(turn, host->id) +
                         (silent ? job.spec.patience : turn.config.agent_down_patience);
-    lost = lost || turn.now >= due;
+    if (turn.now >= due && loss != Cause::kHostLost) {
+      loss = host->verdict == Verdict::kRefused ? Cause::kAgentDown : Cause::kHostLost;
+    }
     if (turn.now < due) {
       wake_at(due);
     }
   }
-  return lost && some_reachable;
+  return some_reachable ? loss : Cause::kNone;
 }
 
 /// Proposes what silence ends, if it may end one thing more now.

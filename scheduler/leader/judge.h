@@ -72,7 +72,7 @@ class Judge {
   void judge_reserved(const Turn& turn, Proposals& proposals, const Attempt& attempt,
                       const Job& job);
   Cause stop_cause(const Turn& turn, const Attempt& attempt, const Job& job);
-  bool is_lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job);
+  Cause lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job);
   void requeue_drained(const Turn& turn, Proposals& proposals);
   void judge_hosts(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
   void judge_host(const Turn& turn, Proposals& proposals, const AgentDesk& desk,

@@ -519,6 +519,10 @@ std::string_view text_of(Cause cause) {
       return "rank_failed";
     case Cause::kHostLost:
       return "host_lost";
+    case Cause::kAgentDown:
+      return "agent_down";
+    case Cause::kRanksLost:
+      return "ranks_lost";
     case Cause::kTimeLimit:
       return "time_limit";
     case Cause::kPreempted:

@@ -103,14 +103,20 @@ enum class Cause : std::uint8_t {
   kRecovered = 6,  ///< Whether it was started went with the quorum that was lost.
   // Stop
   kRankFailed = 10,
-  kHostLost = 11,
+  kHostLost = 11,  ///< Silent for too long, or proven to be gone.
   kTimeLimit = 12,
   kPreempted = 13,
   kSuspended = 14,
   kRequeued = 15,
+  kAgentDown = 16,  ///< The host answers, and its agent did not come back in time.
+  kRanksLost = 17,  ///< They ended without evidence on a host that lives: a killed supervisor.
   // both; a suspend and a requeue abort as well as stop
   kCancelled = 20,
 };
+/// No program is to blame, and no operator: what its ranks ran on went away.
+constexpr bool is_loss(Cause cause) {
+  return cause == Cause::kHostLost || cause == Cause::kAgentDown || cause == Cause::kRanksLost;
+}
 /// "refused", "rank_failed", ...: the form of events and of the CLI.
 std::string_view text_of(Cause cause);
 std::string_view text_of(Verdict verdict);

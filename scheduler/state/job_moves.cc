@@ -123,8 +123,9 @@ Duration pause_after(std::uint32_t failures) {
   return std::min(pause, kLongestPause);
 }
 
-void queue_after_pause(Step& step, Job& job, const Token& token, std::string cause) {
-  const Duration pause = pause_after(job.failures.count);
+void queue_after_pause(Step& step, Job& job, const Token& token, std::string cause,
+                       std::uint32_t failures) {
+  const Duration pause = pause_after(failures);
   step.books.jobs.pause_until(job, step.books.cluster_time + pause);
   queue_again(step, job, token, std::move(cause));
 }

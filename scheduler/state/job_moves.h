@@ -29,13 +29,13 @@ void queue_again(Step& step, Job& job, const Token& token, std::string cause);
 
 inline constexpr Duration kFirstPause = std::chrono::seconds(1);
 inline constexpr Duration kLongestPause = std::chrono::minutes(1);
-/// How long a job pauses after the failure of its program that is the `failures`th: longer from one
-/// to the next, so that one that fails at once does not fill the log, the hosts' disks and its
-/// history.
+/// How long a job pauses after the `failures`th failure of its kind: longer from one to the next,
+/// so that one that fails at once does not fill the log, the hosts' disks and its history.
 Duration pause_after(std::uint32_t failures);
-/// As queue_again(), after the pause. What no program failed for has none: a lost host, an order,
-/// and an attempt that was aborted, which leaves the host that it failed on out for a while.
-void queue_after_pause(Step& step, Job& job, const Token& token, std::string cause);
+/// As queue_again(), after the pause. A lost host, an order, and an attempt that was aborted have
+/// none: the next try is elsewhere, wanted, or leaves the host that it failed on out for a while.
+void queue_after_pause(Step& step, Job& job, const Token& token, std::string cause,
+                       std::uint32_t failures);
 /// Jobs whose pause is over may be tried.
 void end_pauses(Step& step);
 

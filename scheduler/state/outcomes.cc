@@ -59,7 +59,7 @@ bool awaits_verdict(const Attempt& attempt, Duration cluster_time) {
     return false;
   }
   CHECK(attempt.failed_at.has_value());
-  return attempt.members.size() > 1 && !attempt.lost_host && attempt.cause != Cause::kHostLost &&
+  return attempt.members.size() > 1 && !attempt.lost_host && !is_loss(attempt.cause) &&
          cluster_time < *attempt.failed_at + kClassWait;
 }
 
@@ -88,9 +88,46 @@ bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
 /// What the kernel ends a process with for want of memory, among others.
 constexpr std::int32_t kKillSignal = 9;
 
+/// "host_lost", "agent_down: host c", "ranks_lost: rank 3 on host c: supervisor ended"
+std::string loss_text(const HostBook& hosts, const Attempt& attempt) {
+  const auto name = [&hosts](const MemberRecord& record) {
+    const HostRecord* host = hosts.find(record.member.host);
+    return "host " + (host == nullptr ? record.member.host.short_hex() : host->name);
+  };
+  const std::string cause(text_of(is_loss(attempt.cause) ? attempt.cause : Cause::kHostLost));
+  for (const MemberRecord& record : attempt.members) {
+    const HostRecord* host = hosts.find(record.member.host);
+    const bool is_down = host != nullptr && host->verdict == Verdict::kRefused;
+    if (attempt.cause == Cause::kRanksLost && record.has_lost_rank()) {
+      const RankResult& lost = *record.lost_rank();
+      return cause + ": rank " + std::to_string(lost.rank) + " on " + name(record) + ": " +
+             lost.detail;
+    }
+    if (attempt.cause == Cause::kAgentDown && is_down) {
+      return cause + ": " + name(record);
+    }
+  }
+  return cause;
+}
+
+/// "1h 30m", "90s" is "1m 30s"
+std::string span_text(Duration span) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span).count();
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  std::string text;
+  const auto add = [&text](std::int64_t count, const char* unit) {
+    text += count == 0 ? "" : (text.empty() ? "" : " ") + std::to_string(count) + unit;
+  };
+  add(seconds / kHour, "h");
+  add(seconds % kHour / kMinute, "m");
+  add(seconds % kMinute, "s");
+  return text.empty() ? "less than a second" : text;
+}
+
 void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   const RankResult* failure = attempt.program_failure();
-  std::string host_cause = "host_lost";
+  std::string host_cause = loss_text(step.books.hosts, attempt);
   bool has_host_fault = false;
   for (const MemberRecord& record : attempt.members) {
     const auto fault = std::find_if(record.results.begin(), record.results.end(), is_host_fault);
@@ -101,14 +138,19 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
                    " could not be started by its host: " + fault->detail;
     }
   }
-  const bool is_hosts = has_host_fault || attempt.lost_host || attempt.cause == Cause::kHostLost;
+  const bool is_hosts = has_host_fault || attempt.lost_host || is_loss(attempt.cause);
   if (failure == nullptr || is_hosts) {
     // Ranks die of the loss of another's host: no retry of the user is used for that.
     if (++job.lost_attempts >= kLostAttemptsMax) {
       end_job(step, job, JobEvent::kFailed, 1, "lost its hosts too often");
       return;
     }
-    queue_again(step, job, attempt.token, std::move(host_cause));
+    if (attempt.cause == Cause::kRanksLost) {
+      // Whatever killed its supervisor is where it was.
+      queue_after_pause(step, job, attempt.token, std::move(host_cause), job.lost_attempts);
+    } else {
+      queue_again(step, job, attempt.token, std::move(host_cause));
+    }
     return;
   }
   const bool signalled = failure->kind == RankResult::Kind::kSignalled;
@@ -128,7 +170,7 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
     end_job(step, job, JobEvent::kFailed, code, std::move(reason));
     return;
   }
-  queue_after_pause(step, job, attempt.token, std::move(reason));
+  queue_after_pause(step, job, attempt.token, std::move(reason), job.failures.count);
 }
 
 /// "refused by host c: disk: 12 MiB free of the 1024 MiB wanted in /var/lib/muster"
@@ -166,7 +208,8 @@ void conclude(Step& step, Job& job, const Attempt& attempt) {
   } else if (aborted) {
     queue_again(step, job, attempt.token, abort_text(step, attempt));
   } else if (attempt.cause == Cause::kTimeLimit) {
-    end_job(step, job, JobEvent::kFailed, kExitTimeLimit, "time limit");
+    end_job(step, job, JobEvent::kFailed, kExitTimeLimit,
+            "timed out: its limit is " + span_text(job.spec.time_limit));
   } else if (attempt.cause == Cause::kPreempted) {
     queue_again(step, job, attempt.token, "preempted");
   } else if (awaits_verdict(attempt, step.books.cluster_time)) {

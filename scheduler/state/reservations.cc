@@ -64,6 +64,8 @@ Edge abort_edge(Cause cause) {
     case Cause::kRecovered:
     case Cause::kRankFailed:
     case Cause::kHostLost:
+    case Cause::kAgentDown:
+    case Cause::kRanksLost:
     case Cause::kTimeLimit:
     case Cause::kPreempted:
       return Edge::kAbortedRefused;
@@ -74,6 +76,8 @@ Edge abort_edge(Cause cause) {
 Edge stop_edge(Cause cause) {
   switch (cause) {
     case Cause::kHostLost:
+    case Cause::kAgentDown:
+    case Cause::kRanksLost:
       return Edge::kStopHostLost;
     case Cause::kTimeLimit:
       return Edge::kStopTimeLimit;
@@ -344,6 +348,13 @@ std::string_view text_of(AttemptState state) {
 
 std::string_view text_of(Edge edge) {
   return kEdgeNames[static_cast<std::size_t>(edge)];
+}
+
+const RankResult* MemberRecord::lost_rank() const {
+  const auto lost = std::find_if(results.begin(), results.end(), [](const RankResult& result) {
+    return result.kind == RankResult::Kind::kLost;
+  });
+  return lost == results.end() ? nullptr : &*lost;
 }
 
 bool MemberRecord::succeeded() const {

@@ -37,6 +37,9 @@ struct MemberRecord {
   bool is_fenced = false;           ///< It is kLost by an operator's word, not by proof.
   bool operator==(const MemberRecord&) const = default;
 
+  /// The first rank that ended without evidence though its host lives, or nothing.
+  const RankResult* lost_rank() const;
+  bool has_lost_rank() const { return lost_rank() != nullptr; }
   /// Every rank of it exited 0 and none had been signalled (rule 5).
   bool succeeded() const;
 };
