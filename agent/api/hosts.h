@@ -67,6 +67,7 @@ struct HostList {
   HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
   StormInfo storm{};
   std::vector<SeedInfo> seeds_unmet{};
+  std::vector<std::string> voter_notes{};  ///< What becomes of voters that do not answer.
 };
 
 struct HostRef {

@@ -52,7 +52,7 @@ void fields(A& a, SeedInfo& v) {
 }
 template <class A>
 void fields(A& a, HostList& v) {
-  a(v.hosts, trailing(v.next), trailing(v.storm), trailing(v.seeds_unmet));
+  a(v.hosts, trailing(v.next), trailing(v.storm), trailing(v.seeds_unmet), trailing(v.voter_notes));
 }
 template <class A>
 void fields(A& a, VoterInfo& v) {

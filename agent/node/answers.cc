@@ -14,6 +14,7 @@
 #include "agent/front/why_model.h"
 #include "agent/node/join.h"
 #include "agent/node/roll_upkeep.h"
+#include "agent/node/voter_outlook.h"
 #include "gossip/base/version.h"
 #include "scheduler/placement/impossible.h"
 #include "scheduler/state/submission.h"
@@ -55,6 +56,9 @@ VoterInfo voter_info(const Known& known, HostId host,
   }
   if (info.is_learner && info.why.empty()) {
     info.why = "catching up";
+  }
+  if (std::string next = voter_outlook(known, host); !next.empty()) {
+    info.why = std::move(next);
   }
   return info;
 }
@@ -221,6 +225,7 @@ Response answer_here(const Known& known, const Request& request) {
     const HostsKnown hosts = hosts_known(known);
     HostList list = query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts);
     list.seeds_unmet = seeds_unmet(known);
+    list.voter_notes = voter_notes(known);
     payload = encode_payload(list);
   } else {
     const auto query = decode_payload<EventsQuery>(request.arguments);

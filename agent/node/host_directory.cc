@@ -33,11 +33,13 @@ auto place_of(auto& hosts, HostId host) {
 }  // namespace
 
 std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership,
-                                            const Roll& roll) {
+                                            const Roll& roll, const scheduler::State& state) {
   std::vector<scheduler::SeenHost> hosts;
   for (const auto& [host, member] : membership.members()) {
     const bool lives = member.state == membership::MemberState::kAlive && !member.doubled;
-    const bool has_left = member.state == membership::MemberState::kLeft || roll.is_revoked(host);
+    const scheduler::HostRecord* record = state.host(host);
+    const bool has_left = member.state == membership::MemberState::kLeft || roll.is_revoked(host) ||
+                          (record != nullptr && record->is_removed);
     if ((lives && roll.may_vote(host)) || has_left) {
       hosts.push_back({host, member.rack, has_left});
     }

@@ -24,10 +24,10 @@
 
 namespace muster::agent {
 
-/// Those that could take a seat in the quorum, and those that left or were revoked: theirs is taken
-/// away.
+/// Those that could take a seat in the quorum, and those that left, were revoked, or are gone by an
+/// operator's word: theirs is taken away.
 std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership,
-                                            const Roll& roll);
+                                            const Roll& roll, const scheduler::State& state);
 
 class HostDirectory {
  public:

@@ -33,8 +33,8 @@ std::span<const Node::Waiting> Node::waiting() {
          if (node.seat_.leads()) {
            node.seat_.step(now, upkeep_of_roll(node.reach(now).known));
          }
-         node.seat_.step(now, scheduler::input::HostsSeen{
-                                  seen_hosts(node.membership_, node.admission_.roll())});
+         node.seat_.step(now, scheduler::input::HostsSeen{seen_hosts(
+                                  node.membership_, node.admission_.roll(), node.seat_.state())});
        }},
       {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
        [](Node& node, Instant now) { node.gang_agent_.tick(now); }},

@@ -34,6 +34,7 @@ std::optional<agent::HostList> read_hosts(Session& session) {
     std::move(list->hosts.begin(), list->hosts.end(), std::back_inserter(all.hosts));
     all.storm = list->storm;
     all.seeds_unmet = std::move(list->seeds_unmet);
+    all.voter_notes = std::move(list->voter_notes);
     if (!(all.next < list->next)) {
       break;
     }

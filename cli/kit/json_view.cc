@@ -323,7 +323,10 @@ std::string to_json(const agent::HostList& list,
     hosts.push_back(std::move(json));
   }
   return dump_answer(
-      {{"hosts", hosts}, {"storm", view(list.storm)}, {"seeds_unmet", views(list.seeds_unmet)}},
+      {{"hosts", hosts},
+       {"storm", view(list.storm)},
+       {"seeds_unmet", views(list.seeds_unmet)},
+       {"voter_notes", list.voter_notes}},
       answer);
 }
 

@@ -1,0 +1,128 @@
+#include "agent/node/voter_outlook.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace muster::agent {
+namespace {
+
+using scheduler::ElectorateMember;
+using scheduler::ElectorateView;
+
+/// "now", "in 40s", "in 4m": no second is promised of minutes.
+std::string when_text(Duration left) {
+  const std::int64_t seconds = to_ms(left) / 1000;
+  constexpr std::int64_t kMinute = 60;
+  if (seconds <= 0) {
+    return "now";
+  }
+  return seconds < kMinute ? "in " + std::to_string(seconds) + "s"
+                           : "in " + std::to_string((seconds + kMinute - 1) / kMinute) + "m";
+}
+
+bool is_away(const membership::Member* member) {
+  return member == nullptr || member->state == membership::MemberState::kUnreachable ||
+         member->state == membership::MemberState::kSuspect ||
+         member->state == membership::MemberState::kLeft;
+}
+
+/// As the leader sees it, if this node leads; else as membership does.
+Duration silent_for(const Known& known, HostId voter) {
+  const scheduler::Raft* raft = known.seat.leads() ? known.seat.raft() : nullptr;
+  for (const scheduler::MemberLag& each :
+       raft == nullptr ? std::vector<scheduler::MemberLag>() : raft->lag(known.now)) {
+    if (each.host == voter && each.heard_at != Instant::min()) {
+      return known.now - each.heard_at;
+    }
+  }
+  const membership::Member* member = known.membership.member(voter);
+  return member == nullptr ? Duration(0) : known.now - member->since;
+}
+
+ElectorateView view_of(const Known& known) {
+  ElectorateView view;
+  const scheduler::Raft* raft = known.seat.raft();
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  view.now = raft != nullptr ? raft->configuration() : scheduler::founding(quorum.voters);
+  const auto add = [&](HostId host, bool is_voter) {
+    const membership::Member* member = known.membership.member(host);
+    ElectorateMember each;
+    each.host = host;
+    each.rack = member == nullptr ? "" : member->rack;
+    each.is_voter = is_voter;
+    each.is_leader = host == quorum.leader;
+    each.behind = is_voter ? 0 : UINT64_MAX;  // It is on its way.
+    view.members.push_back(each);
+  };
+  for (const scheduler::Seat& voter : view.now.voters) {
+    add(voter.host, true);
+  }
+  for (const scheduler::Seat& learner : view.now.learners) {
+    add(learner.host, false);
+  }
+  for (const scheduler::SeenHost& seen :
+       seen_hosts(known.membership, known.admission.roll(), known.seat.state())) {
+    const auto member =
+        std::find_if(view.members.begin(), view.members.end(),
+                     [&](const ElectorateMember& each) { return each.host == seen.host; });
+    if (member != view.members.end()) {
+      member->has_left = seen.has_left;
+    } else if (!seen.has_left) {
+      view.candidates.push_back({seen.host, seen.rack, std::nullopt, 0});
+    }
+  }
+  return view;
+}
+
+}  // namespace
+
+std::string replacement_text(const ElectorateView& view, HostId voter, Duration silent_for,
+                             const crdt::AddressBook& names) {
+  ElectorateView later = view;
+  Duration left = scheduler::ElectorateOptions().replace_after - silent_for;
+  for (ElectorateMember& member : later.members) {
+    if (member.host == voter) {
+      left = member.has_left ? Duration(0) : left;
+      member.has_left = true;
+    }
+  }
+  if (!later.now.learners.empty()) {
+    return names.name(later.now.learners.front().host) + " is about to replace it";
+  }
+  const auto step = scheduler::next_step({}, later);
+  if (step.has_value() && !step->invite.is_zero()) {
+    return names.name(step->invite) + " replaces it " + when_text(left);
+  }
+  if (step.has_value() && step->next.has_value() && step->next->voter(voter) == nullptr) {
+    return "it votes no more " + when_text(left);
+  }
+  return "no other host that may vote is here to replace it";
+}
+
+std::string voter_outlook(const Known& known, HostId voter) {
+  const crdt::QuorumView quorum = known.seat.known_quorum();
+  const bool is_voter =
+      std::find(quorum.voters.begin(), quorum.voters.end(), voter) != quorum.voters.end();
+  if (!is_voter || voter == known.options.self || !is_away(known.membership.member(voter))) {
+    return "";
+  }
+  if (quorum.leader.is_zero()) {
+    return "without a leader nobody replaces it";
+  }
+  if (known.membership.storm().mode != StormMode::kNormal) {
+    return "nobody replaces it while so many hosts are silent";
+  }
+  return replacement_text(view_of(known), voter, silent_for(known, voter), known.hosts.addresses());
+}
+
+std::vector<std::string> voter_notes(const Known& known) {
+  std::vector<std::string> notes;
+  for (const HostId voter : known.seat.known_quorum().voters) {
+    if (const std::string next = voter_outlook(known, voter); !next.empty()) {
+      notes.push_back("voter " + known.hosts.addresses().name(voter) + " does not answer: " + next);
+    }
+  }
+  return notes;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,22 @@
+#pragma once
+// What becomes of the place of a voter that does not answer: the electorate's rule as a sentence
+// for people. Reads only; the leader decides by itself and by its own view.
+
+#include <string>
+#include <vector>
+
+#include "agent/node/known.h"
+#include "gossip/base/ids.h"
+#include "scheduler/seat/electorate.h"
+
+namespace muster::agent {
+
+/// The view with that voter away, and when: "e replaces it in 4m". `silent_for`: so far.
+std::string replacement_text(const scheduler::ElectorateView& view, HostId voter,
+                             Duration silent_for, const crdt::AddressBook& names);
+/// "" of a voter that answers, and of a host that does not vote.
+std::string voter_outlook(const Known& known, HostId voter);
+/// "host c does not answer: e replaces it as voter in 4m", of each that does not.
+std::vector<std::string> voter_notes(const Known& known);
+
+}  // namespace muster::agent
