@@ -6,6 +6,7 @@
 
 #include "agent/api/hosts.h"
 #include "cli/kit/duration.h"
+#include "cli/kit/host_list.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/host_state.h"
 #include "cli/kit/json_view.h"
@@ -20,6 +21,8 @@ namespace {
 
 /// Hosts that left are shown for so long.
 constexpr std::uint64_t kLeftShownMs = 24ULL * 3'600'000;
+/// Of the second line of a type, should one not do.
+constexpr std::size_t kTotalsIndent = 2;
 
 using Uses = std::map<HostId, agent::HostUse>;
 
@@ -60,32 +63,84 @@ std::string voter_text(const agent::HostInfo& host) {
   return host.is_voter ? "voter" : "";
 }
 
-/// "H100: 40 GPUs on 5 hosts, 16 used, 24 free": a line a type.
-std::string totals_text(const agent::HostList& list, const std::optional<Uses>& uses) {
-  struct Total {
+/// It is no member any more, or never comes back: nothing of it counts.
+bool is_gone(const agent::HostInfo& host, const agent::HostUse* use) {
+  return host.state == "left" || host.state == "revoked" || (use != nullptr && use->is_removed);
+}
+
+/// Why none of its GPUs that nobody has is given away; "" = they are.
+std::string withheld_reason(const agent::HostInfo& host, const agent::HostUse& use) {
+  if (host.state != "alive") {
+    return host.state;
+  }
+  return use.is_drained ? "drained" : starts_nothing(host) ? agent::kStartsNothing : "";
+}
+
+/// The GPUs of one type, of all hosts that are not gone.
+struct Total {
+  struct Withheld {
     std::uint64_t gpus = 0;
-    std::uint64_t hosts = 0;
-    std::uint64_t used = 0;
-    std::uint64_t free = 0;
+    std::vector<std::string> hosts;
   };
+  std::uint64_t gpus = 0;
+  std::uint64_t used = 0;
+  std::uint64_t free = 0;
+  std::map<std::string, Withheld> withheld;  ///< By why.
+
+  void add(const agent::HostInfo& host, const agent::HostUse& use) {
+    const bool is_lost = host.state == "unreachable";
+    const std::uint64_t used_here = is_lost ? 0 : use.gpus_used;
+    const std::string reason = withheld_reason(host, use);
+    const std::uint64_t free_here = reason.empty() ? use.gpus_free : 0;
+    gpus += host.gpus;
+    used += used_here;
+    free += free_here;
+    withhold(host, host.gpus - std::min(host.gpus, used_here + free_here),
+             reason.empty() ? "unhealthy or not clean" : reason);
+  }
+  std::string text() const {
+    std::string line = std::to_string(gpus) + (gpus == 1 ? " GPU, " : " GPUs, ") +
+                       std::to_string(used + free) + " usable: " + std::to_string(used) +
+                       " used, " + std::to_string(free) + " free";
+    const char* before = "; withheld ";
+    for (const auto& [reason, part] : withheld) {
+      line += before + std::to_string(part.gpus) + " " + reason + " (" +
+              short_host_list(part.hosts) + ")";
+      before = ", ";
+    }
+    return line;
+  }
+
+ private:
+  void withhold(const agent::HostInfo& host, std::uint64_t count, const std::string& reason) {
+    if (count > 0) {
+      Withheld& part = withheld[reason];
+      part.gpus += count;
+      part.hosts.push_back(host.name);
+    }
+  }
+};
+
+/// "H100: 40 GPUs, 32 usable: 16 used, 16 free; withheld 8 drained (d)": a line a type.
+std::string totals_text(const agent::HostList& list, const std::optional<Uses>& uses) {
   std::map<std::string, Total> totals;
   for (const agent::HostInfo& host : list.hosts) {
     const agent::HostUse* use = use_of(uses, host);
-    if (use == nullptr || use->is_removed || host.gpus == 0 || host.state == "left") {
-      continue;
+    if (use != nullptr && host.gpus != 0 && !is_gone(host, use)) {
+      totals[host.gpu_type].add(host, *use);
     }
-    Total& total = totals[host.gpu_type];
-    total.gpus += host.gpus;
-    ++total.hosts;
-    total.used += use->gpus_used;
-    total.free += use->gpus_free;
   }
   std::string text;
   for (const auto& [type, total] : totals) {
-    text += printable(type) + ": " + std::to_string(total.gpus) +
-            (total.gpus == 1 ? " GPU on " : " GPUs on ") + std::to_string(total.hosts) +
-            (total.hosts == 1 ? " host, " : " hosts, ") + std::to_string(total.used) + " used, " +
-            std::to_string(total.free) + " free\n";
+    text += printable(type) + ": " + printable(total.text()) + "\n";
+  }
+  return fitted(text, kTotalsIndent);
+}
+
+std::string voters_text(const agent::HostList& list) {
+  std::string text;
+  for (const std::string& note : list.voter_notes) {
+    text += printable(note) + "\n";
   }
   return text;
 }
@@ -95,7 +150,7 @@ std::string withheld_text(const agent::HostList& list, const std::optional<Uses>
   std::string text;
   for (const agent::HostInfo& host : list.hosts) {
     const agent::HostUse* use = use_of(uses, host);
-    if (use != nullptr && use->is_drained) {
+    if (use != nullptr && use->is_drained && !is_gone(host, use)) {
       text += drain_text(*use) + "\n";
     }
     if (starts_nothing(host)) {
@@ -131,10 +186,10 @@ class Hosts final : public Verb {
       return 0;
     }
     const std::string table = table_of(*list, uses);
-    session.out() << (no_header_
-                          ? table.substr(table.find('\n') + 1)
-                          : storm_banner(list->storm) + seeds_banner(list->seeds_unmet) + table +
-                                withheld_text(*list, uses) + totals_text(*list, uses));
+    session.out() << (no_header_ ? table.substr(table.find('\n') + 1)
+                                 : storm_banner(list->storm) + seeds_banner(list->seeds_unmet) +
+                                       table + voters_text(*list) + withheld_text(*list, uses) +
+                                       totals_text(*list, uses));
     if (!uses.has_value()) {
       session.note("no voter could be asked: what is used and what is drained is not known");
     }

@@ -24,7 +24,7 @@ NAME  ID        STATE                SINCE  GPUS  USED  FREE  TYPE  RACK  ADDRES
 a     61616161  alive                   1h     8     6     2  H100  r1    10.0.0.1:7450  leader
 b     62626262  unreachable, silent     2h   7/8     8     0  H100  r1    10.0.0.1:7450  voter
 c     63636363  alive                   1h     8     -     -  H100        10.0.0.1:7450
-H100: 16 GPUs on 2 hosts, 14 used, 2 free
+H100: 16 GPUs, 8 usable: 6 used, 2 free; withheld 8 unreachable (b)
 )");
   EXPECT_EQ(world.err(), "");
 }
@@ -43,7 +43,7 @@ TEST(Hosts, Json) {
       R"("cpu_thousandths_used":0,"memory_mb_used":0,"jobs":[7,9],"drain":null,)"
       R"("removed":false,"cluster_since_ms":7200000}],)"
       R"("storm":{"mode":"normal","since_ms":0,"reason":""},)"
-      R"("seeds_unmet":[],"answered_by":"a","age_ms":0})"
+      R"("seeds_unmet":[],"voter_notes":[],"answered_by":"a","age_ms":0})"
       "\n");
 }
 
@@ -306,7 +306,7 @@ isolation  default (10m over several hosts, 2m on one)
 grace      10s
 patience   5s, then requeue
 limit      none
-output     kept 14d after the end, at most 4G a host (as host a is set)
+output     kept 14d after the end, at most 4G and 200000 files a host (as host a is set)
 
 attempt 1 (token 0.41) started: all ranks ready
 RANK  HOST  GPU    MEMBER  RESULT   DETAIL
@@ -347,7 +347,8 @@ TEST(Show, Json) {
             R"("surplus_bytes":0}],"host_state":"","host_detail":"","host_since_ms":0}],)"
             R"("members_left_out":0}],"transitions":[{"index":40,"cluster_ms":5000,)"
             R"("unix_ms":null,"state":"queued","cause":"submitted"}],"output":{)"
-            R"("kept_ms":1209600000,"kept_bytes":4294967296},"answered_by":"a","age_ms":0})"
+            R"("kept_ms":1209600000,"kept_bytes":4294967296,"kept_files":200000},)"
+            R"("answered_by":"a","age_ms":0})"
             "\n");
 }
 
