@@ -154,6 +154,12 @@ Response EpochWatch::recover(const Known& known, const RecoverArgs& order,
                    " s ago, and a majority may elect the next: look at `muster quorum` again in " +
                    std::to_string(kLeaderlessFor / std::chrono::seconds(1)) + " s");
   }
+  if (!may_end_a_quorum && known.seat.is_copy() && info.live > info.voters / 2) {
+    return bad(known, ResponseStatus::kConflict,
+               host + " was copied and votes for nobody, and " + std::to_string(info.live) +
+                   " other voters answer, who may be copies as well: start those that were moved "
+                   "with `muster agent --moved`; nothing is to be recovered");
+  }
   if (!may_end_a_quorum && info.live > info.voters / 2) {
     return bad(known, ResponseStatus::kConflict,
                std::to_string(info.live) + " of " + std::to_string(info.voters) +

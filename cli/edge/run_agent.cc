@@ -13,6 +13,7 @@ int run_agent(const AgentOptions& options) {
   run.name = options.name;
   run.traits = options.traits;
   run.ticket_path = options.ticket_path;
+  run.is_moved = options.is_moved;
   run.log_json = options.log_json;
   run.log_level = options.log_level;
   run.log_file = options.log_file;

@@ -19,6 +19,7 @@ struct AgentOptions {
   std::string name;                ///< Unique in the cluster.
   scheduler::HostTraits traits;    ///< Labels, rack and spine.
   std::string ticket_path;         ///< A file that holds a ticket to join with; "" = none.
+  bool is_moved = false;           ///< `data_dir` was moved here with its agent stopped.
   bool log_json = false;
   std::string log_level;         ///< "debug", "info", "warn" or "error".
   std::string log_file;          ///< Instead of stderr; "" = stderr.

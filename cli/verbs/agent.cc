@@ -35,6 +35,9 @@ class Agent final : public Verb {
         "--label", labels_,
         "A label that jobs may ask for; may be repeated; the kernel adds arch= and kernel=",
         "KEY[=VALUE]");
+    options.flag("--moved", is_moved_,
+                 "The data directory was moved here while its agent was stopped, and no newer one "
+                 "exists: its copy votes on");
     options.flag("--log-json", log_json_, "Log lines as JSON");
     setting(options, "log_level", "debug, info, warn or error (default info)", "LEVEL");
     setting(options, "log_file",
@@ -58,10 +61,11 @@ class Agent final : public Verb {
       std::string& all = flags_["labels"];
       all += (all.empty() ? "" : ",") + label;
     }
-    const Result<AgentOptions> options = agent_options(session.world(), flags_, config_path_);
+    Result<AgentOptions> options = agent_options(session.world(), flags_, config_path_);
     if (!options) {
       return session.fail(agent::ResponseStatus::kUsage, options.error().text);
     }
+    options->is_moved = is_moved_;
     return session.world().run_agent(*options);
   }
 
@@ -85,6 +89,7 @@ class Agent final : public Verb {
   std::vector<std::string> labels_;
   std::string config_path_;
   bool log_json_ = false;
+  bool is_moved_ = false;
 };
 
 }  // namespace

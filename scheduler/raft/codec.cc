@@ -419,6 +419,11 @@ crdt::Write write_of_given_up(const std::string& why) {
   return {std::string(kGivenUpKey), Encoder().array(1).text(why).take()};
 }
 
+crdt::Write write_of_copied(bool is_copy) {
+  return {std::string(kCopiedKey),
+          is_copy ? std::optional(Encoder().array(0).take()) : std::nullopt};
+}
+
 std::optional<std::string> recover_given_up(const crdt::Records& records) {
   if (!records.contains(std::string(kGivenUpKey))) {
     return std::nullopt;
@@ -466,6 +471,7 @@ std::vector<HostId> read_voters(Reader& in) {
 
 Result<RecoveredLog> recover_log(const crdt::Records& records) {
   RecoveredLog log;
+  log.is_copy = records.contains(std::string(kCopiedKey));
   const auto read_hard = [&](Reader& in) {
     log.hard_state.term = read_number<Term>(in, kNumberMax);
     log.hard_state.vote = in.id<HostId>();

@@ -9,6 +9,7 @@
 //   raft/snapshot    [index, term, start index, start term]
 //   raft/state       the application's bytes at that snapshot
 //   raft/given_up    [why]                           nobody sits here again; none = in use
+//   raft/copied      []                              no voter speaks from here; none = it may
 //   log/<index>      [term, kind, command]
 
 #include <optional>
@@ -30,6 +31,7 @@ inline constexpr std::string_view kConfigurationKey = "raft/configuration";
 inline constexpr std::string_view kSnapshotKey = "raft/snapshot";
 inline constexpr std::string_view kSnapshotStateKey = "raft/state";
 inline constexpr std::string_view kGivenUpKey = "raft/given_up";
+inline constexpr std::string_view kCopiedKey = "raft/copied";
 inline constexpr std::string_view kLogTable = "log/";
 
 gossip::MessageType type_of(const RaftMessage& message);
@@ -49,6 +51,9 @@ crdt::Write write_of(const ClusterEpoch& epoch);
 crdt::Write write_of_given_up(const std::string& why);
 /// Why; an unreadable record counts as one.
 std::optional<std::string> recover_given_up(const crdt::Records& records);
+/// The directory was copied: its voter says nothing (RecoveredLog::is_copy). False: an operator
+/// says that it was moved, or the log is another's.
+crdt::Write write_of_copied(bool is_copy);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
 
 /// Reads raft/ back. Records of other tables are ignored. kCorrupt names the record that is missing

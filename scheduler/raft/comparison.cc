@@ -7,12 +7,14 @@
 namespace muster::scheduler {
 
 Comparison::Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question,
-                       Instant now)
+                       Instant now, bool is_of_copy)
     : self_(self),
       question_(question),
       voters_(voters.begin(), voters.end()),
       patient_until_(now + kPatience),
-      ask_at_(now) {
+      ask_at_(now),
+      is_of_copy_(is_of_copy),
+      leads_without_at_(is_of_copy ? now + kLeadsWithoutCopy : now) {
   needed_ = voters_.size() / 2 + 1;
   needed_ -= voters_.erase(self);
 }
@@ -52,7 +54,7 @@ void Comparison::answered(HostId from, Term term, const Answer& answer, Instant 
   if (answer.leads && !leader_answered_ && voters_.empty()) {
     patient_until_ = now + kPatience;  // Only now is it known whom to wait for.
   }
-  leader_answered_ = leader_answered_ || answer.leads;
+  leader_answered_ = leader_answered_ || (answer.leads && now >= leads_without_at_);
   term_ = std::max(term_, term);
   const auto order = [](const LogPosition& at) { return std::tuple(at.term, at.index); };
   commit_ = std::max(commit_, answer.commit, [&](const LogPosition& a, const LogPosition& b) {
@@ -67,6 +69,9 @@ void Comparison::answered(HostId from, Term term, const Answer& answer, Instant 
 }
 
 bool Comparison::is_over(Instant now) const {
+  if (is_of_copy_) {
+    return false;
+  }
   const auto count_of = [this](const std::set<HostId>& hosts) {
     return static_cast<std::size_t>(std::ranges::count_if(
         hosts, [this](const HostId& host) { return answered_.contains(host); }));

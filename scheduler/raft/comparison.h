@@ -13,6 +13,10 @@
 // (the voters known here may have been replaced, or none is known yet: then the patience begins
 // with the first that speaks, and once more with the leader's answer). What only a host knew that
 // did not answer stays unknown: a quorum that waited for everybody would bear no failure.
+//
+// That of a directory that was copied never ends so: an old copy knows too little for others to
+// know how little. It learns only whether somebody leads without it, and then needs no word of an
+// operator: its seat is given up.
 
 #include <cstdint>
 #include <map>
@@ -30,12 +34,17 @@ class Comparison {
   static constexpr Duration kPatience = std::chrono::milliseconds(1000);
   /// So much longer when none but candidates answer who are no voters known here.
   static constexpr Duration kPatienceWithStrangers = std::chrono::seconds(4);
+  /// A leader that still leads so long after a copy started needs no voter here: check-quorum is
+  /// over (RaftConfig::check_quorum), and the copy acknowledged nothing.
+  static constexpr Duration kLeadsWithoutCopy = std::chrono::seconds(3);
   static constexpr Duration kAskEvery = std::chrono::milliseconds(250);
   /// Beyond the voters known here; whoever comes later is not asked.
   static constexpr std::size_t kAlsoAskedMax = 32;
 
   /// `question` numbers it, unlike any other request of this host; `voters` may hold `self`.
-  Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question, Instant now);
+  /// `is_of_copy`: RecoveredLog::is_copy.
+  Comparison(HostId self, const std::vector<HostId>& voters, std::uint64_t question, Instant now,
+             bool is_of_copy = false);
 
   std::uint64_t question() const { return question_; }
   /// Who leads, or wants to, or votes elsewhere may be none of the voters known here.
@@ -48,6 +57,9 @@ class Comparison {
   std::vector<HostId> due(Instant now);
   void answered(HostId from, Term term, const Answer& answer, Instant now);
   bool is_over(Instant now) const;
+  bool is_of_copy() const { return is_of_copy_; }
+  /// Somebody leads without this copy.
+  bool is_replaceable() const { return is_of_copy_ && leader_answered_; }
   Instant next_deadline() const;
 
   /// Whom it asks besides the voters known here: whoever starts as well may not know of them.
@@ -64,6 +76,8 @@ class Comparison {
   std::size_t needed_ = 0;   ///< Of them, for a majority with this host if it votes.
   Instant patient_until_;
   Instant ask_at_;
+  bool is_of_copy_;
+  Instant leads_without_at_;  ///< From then on a leader's answer counts, at a copy.
   std::set<HostId> also_;
   std::set<HostId> learners_;
   std::set<HostId> answered_;

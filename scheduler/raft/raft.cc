@@ -44,8 +44,8 @@ Raft::Raft(const RaftConfig& config, HostId self, Rng rng, RecoveredLog recovere
   if (commit_.value() > 0) {
     output_.install = log_.snapshot();
   }
-  if (recovered.must_compare) {
-    begin_comparison(now, rng.fork());
+  if (recovered.must_compare || recovered.is_copy) {
+    begin_comparison(now, rng.fork(), recovered.is_copy);
   }
 }
 
@@ -459,7 +459,7 @@ void Raft::emit(Severity severity, std::string_view name,
 void Raft::erase_all(crdt::WriteBatch& batch) const {
   log_.erase_all(batch);
   for (const std::string_view key :
-       {kHardStateKey, kVotersKey, kClusterKey, kPromiseKey, kRefusedKey}) {
+       {kHardStateKey, kVotersKey, kClusterKey, kPromiseKey, kRefusedKey, kCopiedKey}) {
     batch.push_back({std::string(key), std::nullopt});
   }
 }

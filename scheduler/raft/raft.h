@@ -167,6 +167,8 @@ class Raft {
   /// contradicts what is committed). The machine is silent from then on; an event said why.
   bool halted() const { return halted_; }
   bool is_comparing() const { return comparison_.has_value(); }
+  /// Silent until an operator says that its directory was moved (RecoveredLog::is_copy).
+  bool is_copy() const { return comparison_.has_value() && comparison_->is_of_copy(); }
   /// Appends what removes the log and all that belongs to this seat from the disk, a founder's
   /// promises among it.
   void erase_all(crdt::WriteBatch& batch) const;
@@ -233,7 +235,7 @@ class Raft {
   void diverge(const StateHash& agreed);
   bool is_told_to_be_other(const StateHash& agreed) const;
   // raft_comparison.cc: a start.
-  void begin_comparison(Instant now, Rng rng);
+  void begin_comparison(Instant now, Rng rng, bool is_of_copy);
   std::vector<HostId> who_else_may_vote() const;
   void tick_comparison(Instant now);
   void compare(Instant now, const PeerMessage& input);

@@ -12,10 +12,10 @@
 
 namespace muster::scheduler {
 
-void Raft::begin_comparison(Instant now, Rng rng) {
+void Raft::begin_comparison(Instant now, Rng rng, bool is_of_copy) {
   const bool is_alone = voters_.size() == 1 && voters_.front() == self_;
-  if (!is_alone) {
-    comparison_.emplace(self_, voters_, rng.next() | 1U, now);
+  if (!is_alone || is_of_copy) {
+    comparison_.emplace(self_, voters_, rng.next() | 1U, now, is_of_copy);
     for (const Seat& learner : log_.configuration().learners) {
       comparison_->await_learner(learner.host, now);
     }
@@ -64,6 +64,12 @@ void Raft::compare(Instant now, const PeerMessage& input) {
     return;  // Its own disk is another one: it knows nothing of before.
   }
   comparison_->answered(input.from, reply->term, answer, now);
+  if (comparison_->is_replaceable()) {
+    fall_silent();
+    output_.gives_seat_up = "raft/ was copied, and host " + input.from.short_hex() +
+                            " leads without this voter: it takes another seat";
+    return;
+  }
   if (comparison_->is_over(now)) {
     end_comparison(now);
   }

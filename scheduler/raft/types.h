@@ -64,6 +64,9 @@ struct RecoveredLog {
   ClusterEpoch epoch{};  ///< Of the quorum whose log it is.
   /// A disk held it, which may have lost what it said was durable: see comparison.h.
   bool must_compare = false;
+  /// The directory is a copy, of now or of long ago: its voter is silent until an operator says
+  /// that it was moved, and gives its seat up where others lead without it.
+  bool is_copy = false;
   Snapshot snapshot;  ///< at.index 0 = none; its configuration counts all the same.
   LogPosition start;  ///< Just before entries.front(); <= snapshot.at.
   std::vector<LogEntry> entries;

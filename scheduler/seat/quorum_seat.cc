@@ -504,7 +504,7 @@ std::optional<RecoveryPlan> QuorumSeat::recovery_plan() const {
 }
 
 std::size_t QuorumSeat::heard_voters(Instant now) const {
-  return (is_voter() ? 1U : 0U) +
+  return (is_voter() && !is_copy() ? 1U : 0U) +
          (has_seat() ? contact_.heard_of(now, raft_->log().configuration().voters) : 0U);
 }
 

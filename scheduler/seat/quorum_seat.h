@@ -63,8 +63,9 @@ class QuorumSeat {
   // By hand, when a majority of the voters is lost for good (quorum_recovery.h).
   /// Nothing without a log of its own.
   std::optional<RecoveryPlan> recovery_plan() const;
-  /// This host, if it votes, and the voters that it heard of late: without a leader each tries to
-  /// be elected every second or so. Not by the watch, which judges nobody while most are gone.
+  /// This host, if it votes and is no copy, and the voters that it heard of late: without a leader
+  /// each tries to be elected every second or so. Not by the watch, which judges nobody while most
+  /// are gone.
   std::size_t heard_voters(Instant now) const;
   /// The log as it is here, its uncommitted end included, as that of a quorum of this host alone
   /// under `next`, which is above its epoch: what Recover carries out. kConflict: the log does not
@@ -78,6 +79,8 @@ class QuorumSeat {
   /// It has the log or is getting it: a voter, or a learner.
   bool has_seat() const { return raft_.has_value(); }
   bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
+  /// Its raft/ was copied: it says nothing as a voter until an operator says that it was moved.
+  bool is_copy() const { return raft_.has_value() && raft_->is_copy(); }
   /// A voter that restarted answers nothing before it knows what was acknowledged before.
   bool knows_state() const { return leads() || (log_.is_caught_up() && trusts_own_seat()); }
   /// False for a host without a seat, and for one that later news leaves out (it was replaced).

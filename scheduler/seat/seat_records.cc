@@ -2,6 +2,7 @@
 
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
+#include "scheduler/raft/log.h"
 
 namespace muster::scheduler {
 
@@ -33,6 +34,13 @@ bool is_bare_seat(const crdt::Records& raft_records) {
   return log.has_value() && log->snapshot.configuration.voters.empty() && log->entries.empty() &&
          log->hard_state.term == Term() && quorum.has_value() && !quorum->formed.has_value() &&
          !quorum->promise.has_value();
+}
+
+bool is_voting_seat(const crdt::Records& raft_records, HostId self) {
+  RecoveredLog log = recover_log(raft_records).value();
+  const Seat own{self, log.seat};
+  const bool voted = log.snapshot.configuration.has_voter(own);
+  return voted || RaftLog(log).configuration().has_voter(own);
 }
 
 }  // namespace muster::scheduler

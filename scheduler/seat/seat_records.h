@@ -13,5 +13,8 @@ namespace muster::scheduler {
 Status check_seat(const crdt::Records& raft_records, HostId self);
 /// Nobody voted or wrote a log there: it is that of a host which never voted, or a new seat.
 bool is_bare_seat(const crdt::Records& raft_records);
+/// A quorum may count on the vote that was given there: this seat votes in the newest configuration
+/// of its log, or did at its snapshot. Precondition: check_seat().
+bool is_voting_seat(const crdt::Records& raft_records, HostId self);
 
 }  // namespace muster::scheduler

@@ -235,12 +235,13 @@ def raft_lost_or_copied(agent):
         lab.start()
         wait_for("a leader", lambda: (asked.ask("quorum") or {}).get("leader"), 15)
         raft = other.data / "raft"
-        kept = lab.directory / "kept"
+        kept, again = lab.directory / "kept", lab.directory / "again"
         shutil.copytree(raft, kept)
         for why, doing in (
                 ("missing", lambda: shutil.rmtree(raft)),
                 ("damaged", lambda: flip_a_byte(raft)),
-                ("copied or restored", lambda: (shutil.rmtree(raft), shutil.copytree(kept, raft)))):
+                ("older than id/", lambda: (shutil.rmtree(raft), shutil.copytree(kept, raft))),
+                ("was copied", lambda: (raft.rename(again), shutil.copytree(again, raft)))):
             stop(other)
             doing()
             other.start()

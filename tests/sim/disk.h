@@ -28,6 +28,8 @@ class Disk {
   void begin_lying(crdt::Environment environment);
   /// Everything is as it was then.
   void go_back_to(const Disk& image);
+  /// Written by an agent that starts, before its node is made.
+  void commit(crdt::Environment environment, const crdt::WriteBatch& batch);
   /// The environment is gone, and an agent begins it anew with these.
   void begin_anew(crdt::Environment environment, const crdt::WriteBatch& first);
   /// What a starting agent reads back. CHECKs the seals: nobody flips bytes here unasked.
@@ -55,7 +57,6 @@ class Disk {
     crdt::Root root;
   };
   static void apply(Image& image, const crdt::WriteBatch& batch);
-  void commit(crdt::Environment environment, const crdt::WriteBatch& batch);
   void lose_what_it_lied_about(Rng& rng);
   void keep_lost(const std::map<std::string, std::string>& log);
   Image& image(crdt::Environment environment);

@@ -10,6 +10,8 @@ namespace muster::sim {
 namespace {
 
 constexpr std::uint32_t kLiesInRaft = 700'000;  ///< Per million; the others in id/.
+constexpr std::uint32_t kStaleCopy = 500'000;
+constexpr std::uint32_t kToldAtOnce = 400'000;
 constexpr Duration kLiesMin = std::chrono::milliseconds(20);
 constexpr Duration kLiesMax = std::chrono::seconds(4);
 
@@ -50,6 +52,33 @@ void DiskFaults::put_back_any(std::uint32_t host) {
   after(std::chrono::seconds(1), std::chrono::seconds(20), [this, host] { world_.power_on(host); });
 }
 
+void DiskFaults::move(std::uint32_t host) {
+  const bool is_stale = rng_.chance(kStaleCopy);
+  const bool is_told_at_once = rng_.chance(kToldAtOnce);
+  ++counts_[is_stale ? "moved_stale" : "moved"];
+  if (is_stale) {
+    world_.put_image_back(host);
+  }
+  world_.mark_as_copy(host, !is_told_at_once);
+  const Instant starts_at =
+      world_.now() + rng_.between(std::chrono::seconds(1), std::chrono::seconds(10));
+  world_.at(starts_at, [this, host] {
+    world_.power_on(host);
+    world_.start_agent(host);
+  });
+  world_.at(starts_at + rng_.between(Duration(0), std::chrono::seconds(15)),
+            [this, host] { tell_moved(host); });
+}
+
+/// A second start, with `muster agent --moved`, unless the host has another seat by now.
+void DiskFaults::tell_moved(std::uint32_t host) {
+  if (world_.is_copy(host)) {
+    ++counts_["moved_told"];
+    world_.mark_as_copy(host, false);
+    world_.start_agent(host);
+  }
+}
+
 void DiskFaults::lie(std::uint32_t host) {
   if (!world_.is_powered(host) || world_.now() + kLiesMin >= end_) {
     return;
@@ -68,6 +97,8 @@ void DiskFaults::act(Fault fault, std::uint32_t host) {
     lie(host);
   } else if (fault == Fault::kVoterPutBack) {
     put_back_any(host);
+  } else if (fault == Fault::kMoved) {
+    move(host);
   } else {
     fill(host);
   }

@@ -25,10 +25,10 @@ class DiskFaults {
   /// Whether the profile has faults under which a voter may forget: DiskMarks then has to judge.
   static bool may_forget(const SwarmProfile& profile) {
     return profile.has(Fault::kDiskLied) || profile.has(Fault::kVoterPutBack) ||
-           profile.has(Fault::kVotersLost);
+           profile.has(Fault::kVotersLost) || profile.has(Fault::kMoved);
   }
 
-  /// One of kDiskLied, kVoterPutBack and kDiskFull.
+  /// One of kDiskLied, kVoterPutBack, kDiskFull and kMoved.
   void act(Fault fault, std::uint32_t host);
   /// Images of disks that may be put back are kept now and then, up to `end`: of the faults.
   void plan_images(Instant end);
@@ -36,6 +36,9 @@ class DiskFaults {
   void put_back();
   /// Of any host.
   void put_back_any(std::uint32_t host);
+  /// The data directory of that host is a copy from now on, and its move is told of sooner or
+  /// later.
+  void move(std::uint32_t host);
   /// The disk of that host lies for a while; then its power goes.
   void lie(std::uint32_t host);
   /// Some voters' raft/ at once.
@@ -52,6 +55,7 @@ class DiskFaults {
   std::uint32_t some_host_without_vote();
   void take_raft(std::uint32_t host);
   void fill(std::uint32_t host);
+  void tell_moved(std::uint32_t host);
   void after(Duration low, Duration high, std::function<void()> action);
 
   World& world_;

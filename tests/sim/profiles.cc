@@ -214,6 +214,7 @@ constexpr SwarmProfile lying_disks() {
   profile.weights = {1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
   profile.weight(Fault::kDiskLied) = 8;
   profile.weight(Fault::kVoterPutBack) = 5;
+  profile.weight(Fault::kMoved) = 6;
   return profile;
 }
 

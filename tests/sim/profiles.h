@@ -51,8 +51,11 @@ enum class Fault : std::uint8_t {
   kHostRemoved,    ///< A host is off for long, is removed by an operator, and comes back.
   kForged,         ///< A member says rows that are others', made up or as they once were.
   kDiskFull,       ///< No grant can be started on a host for a while, and it says so.
+  /// A host's data directory is copied, as it is or as it once was, and an operator says in the end
+  /// that it was moved; where others lead before that, a voter takes a new seat.
+  kMoved,
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kDiskFull) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kMoved) + 1;
 
 /// Chances are in millionths.
 struct SwarmProfile {

@@ -8,10 +8,15 @@
 
 namespace muster::sim {
 
-/// The records a start finds: of a raft/ that its seat gave up, an empty one with a new seat.
+/// The records a start finds: of a raft/ that its seat gave up, or of a copy that votes nowhere, an
+/// empty one with a new seat.
 inline crdt::Records raft_of_start(Disk& disk, HostId self, Rng& rng) {
-  const Status sound = scheduler::check_seat(disk.read(crdt::Environment::kRaft), self);
-  if (!sound && sound.error().code == ErrorCode::kCorrupt) {
+  const crdt::Records raft = disk.read(crdt::Environment::kRaft);
+  const Status sound = scheduler::check_seat(raft, self);
+  const bool is_given_up = !sound && sound.error().code == ErrorCode::kCorrupt;
+  const bool is_idle_copy = sound && raft.contains(std::string(scheduler::kCopiedKey)) &&
+                            !scheduler::is_voting_seat(raft, self);
+  if (is_given_up || is_idle_copy) {
     disk.begin_anew(crdt::Environment::kRaft, {scheduler::write_of(SeatId(rng.next() | 1U))});
   }
   return disk.read(crdt::Environment::kRaft);

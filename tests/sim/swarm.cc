@@ -230,6 +230,7 @@ class Swarm {
       case Fault::kDiskLied:
       case Fault::kVoterPutBack:
       case Fault::kDiskFull:
+      case Fault::kMoved:
         return disks_.act(kind, host);
       case Fault::kVotersLost:
         return disks_.lose_many();

@@ -132,6 +132,10 @@ class World {
   void keep_image(std::uint32_t host);
   /// ... and gives the host, which loses its power for it, that old disk back, if there is one.
   void put_image_back(std::uint32_t host);
+  /// Kills the agent: the host's data directory is a copy when it starts; false: an operator says
+  /// that it was moved.
+  void mark_as_copy(std::uint32_t host, bool is_copy);
+  bool is_copy(std::uint32_t host) const;
   /// Kills the agent and leaves the host a raft/ with nothing but `first`.
   void lose_raft(std::uint32_t host, const crdt::WriteBatch& first);
   Network& network() { return network_; }

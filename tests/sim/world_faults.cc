@@ -4,6 +4,7 @@
 #include "agent/node/link_record.h"
 #include "agent/node/start_record.h"
 #include "gossip/base/check.h"
+#include "scheduler/raft/codec.h"
 #include "tests/crdt/rows/roll_of.h"
 #include "tests/sim/raft_of_start.h"
 #include "tests/sim/world.h"
@@ -240,6 +241,17 @@ void World::put_image_back(std::uint32_t index) {
     host.farm = RankFarm(rng_.fork());  // Evidence was on that disk, too.
     host.is_put_back = true;
   }
+}
+
+void World::mark_as_copy(std::uint32_t index, bool is_copy) {
+  kill_agent(index);
+  hosts_[index]->disk.commit(crdt::Environment::kRaft, {scheduler::write_of_copied(is_copy)});
+}
+
+bool World::is_copy(std::uint32_t index) const {
+  return hosts_[index]
+      ->disk.sealed(crdt::Environment::kRaft)
+      .contains(std::string(scheduler::kCopiedKey));
 }
 
 void World::lose_raft(std::uint32_t index, const crdt::WriteBatch& first) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/edge/event_log.h"
+#include "scheduler/raft/codec.h"
 #include "scheduler/seat/seat_records.h"
 
 namespace muster::agent {
@@ -151,10 +152,39 @@ Result<RaftHomeWrites> DataDirectory::find_home(HostId self) const {
   return check_raft_home(raft, self, recovered_.id, recovered_.raft);
 }
 
-Status DataDirectory::settle(HostId self, SeatId new_seat) {
+/// kCorrupt: nobody needs its log, and the host takes a new seat.
+Status DataDirectory::settle_copy(HostId self, const RaftHomeWrites& home, bool is_moved) {
+  if (!is_moved && !scheduler::is_voting_seat(recovered_.raft, self)) {
+    return Error{ErrorCode::kCorrupt, path_ + "/raft was copied or restored"};
+  }
+  if (const Status done = commit_home(home); !done || !is_moved) {
+    return done;
+  }
+  const crdt::WriteBatch votes = {scheduler::write_of_copied(false)};
+  remember(recovered_.raft, votes);
+  log_event({Severity::kWarn,
+             "raft_moved",
+             {{"why", "--moved: this host votes on from the copy of its raft/"}}});
+  return stores_.raft->commit(votes);
+}
+
+Status DataDirectory::settle(HostId self, SeatId new_seat, bool is_moved) {
   if (!is_raft_new_) {
     const Result<RaftHomeWrites> home = find_home(self);
-    const Status settled = home ? commit_home(*home) : Status(home.error());
+    const bool is_copy = home && home->is_copy;
+    const Status settled = !home     ? Status(home.error())
+                           : is_copy ? settle_copy(self, *home, is_moved)
+                                     : commit_home(*home);
+    if (settled && is_copy && !is_moved) {
+      log_event(
+          {Severity::kAlarm,
+           "raft_copied",
+           {{"directory", path_},
+            {"advice",
+             "this voter is silent, and where others lead it takes a new seat by itself; was the "
+             "directory moved while its agent was stopped, and is it the newest? then start the "
+             "agent once with --moved; is an old copy all that is left? muster quorum recover"}}});
+    }
     if (settled || settled.error().code != ErrorCode::kCorrupt) {
       return settled;
     }

@@ -1,8 +1,9 @@
 #pragma once
 // The three environments of a data directory as a start finds them, and what a start mends by
-// itself: rows that are damaged are dropped (the peers have them), a raft/ that is lost, damaged or
-// copied back is set aside and the host takes a new seat. A damaged id/ is nobody's to mend: it
-// says who this host is and which tokens it has seen.
+// itself: rows that are damaged are dropped (the peers have them), a raft/ that is lost or damaged
+// is set aside and the host takes a new seat. One that was copied and holds a vote stays and is
+// silent (raft_home.h). A damaged id/ is nobody's to mend: it says who this host is and which
+// tokens it has seen.
 
 #include <memory>
 #include <string>
@@ -24,8 +25,9 @@ class DataDirectory {
   Status commit_id(const crdt::WriteBatch& writes);
   /// After the host's key was committed. Whether raft/ is the one that `self` voted in and takes a
   /// write; if not, it is set aside and the host has `new_seat` (of real randomness, not zero) in
-  /// an empty one. kConflict: raft/ is another host's; the text says how to go on.
-  Status settle(HostId self, SeatId new_seat);
+  /// an empty one. `is_moved`: an operator says that the directory was moved while its agent was
+  /// stopped; a copy then votes on. kConflict: raft/ is another host's; the text says how to go on.
+  Status settle(HostId self, SeatId new_seat, bool is_moved = false);
 
   const Recovered& recovered() const { return recovered_; }
 
@@ -39,6 +41,7 @@ class DataDirectory {
   Status start_raft_anew(const std::string& why);
   Result<RaftHomeWrites> find_home(HostId self) const;
   Status commit_home(const RaftHomeWrites& home);
+  Status settle_copy(HostId self, const RaftHomeWrites& home, bool is_moved);
 
   std::string path_;
   bool is_raft_new_ = false;  ///< An older one was set aside by open().

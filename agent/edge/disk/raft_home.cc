@@ -137,9 +137,18 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
   if (!marker) {
     return marker.error();
   }
-  if (!marker->has_value() || !is_same_file(**marker, *home) ||
-      (known != id.end() && known->second != stored->second)) {
-    return lost(raft_directory, "was copied or restored, and may have forgotten its votes");
+  const bool is_new_here = !marker->has_value() || !is_same_file(**marker, *home);
+  const bool is_known_copy = !is_new_here && raft.contains(std::string(scheduler::kCopiedKey));
+  if (known != id.end() && known->second != stored->second && !is_known_copy) {
+    return lost(raft_directory, "is older than id/, and may have forgotten its votes");
+  }
+  if (is_new_here || is_known_copy) {
+    Result<RaftHomeWrites> writes = settle_in(raft_directory, path, self);
+    if (writes) {
+      writes->is_copy = true;
+      writes->raft.push_back(scheduler::write_of_copied(true));
+    }
+    return writes;
   }
   // Written again, so that a raft/ that takes no write shows at the start.
   RaftHomeWrites writes{{{std::string(kRaftHomeInRaft), stored->second}}, {}};

@@ -9,6 +9,10 @@
 // inode or, where the number was reused, another birth. Device numbers are not kept: they may
 // change from one boot to the next. A clone of a whole disk keeps all of it: see id_watch.h.
 //
+// Nothing on the disk tells a data directory that was moved to another one from an image of last
+// week, nor both from raft/ alone out of a backup. So a copy in which somebody voted keeps its log
+// and loses its voice (RecoveredLog::is_copy), until an operator says `--moved` or others lead.
+//
 // The order of the writes makes each crash between them safe: the marker, then raft/, then id/.
 // Before the last one nothing was ever promised or voted here. A new seat is written with raft/'s
 // part: no crash leaves an empty raft/ that would take itself for a founder's.
@@ -34,11 +38,13 @@ inline constexpr std::string_view kRaftHomeInId = "raft_home";
 struct RaftHomeWrites {
   crdt::WriteBatch raft;
   crdt::WriteBatch id;
+  bool is_copy = false;  ///< The marker is another file than before: `raft` says so, too.
 };
 
 /// `raft_directory` exists; the records are those of the two environments. At the first start, and
 /// at the first one of a directory of an earlier release, it makes the marker.
-/// kCorrupt: raft/ is missing or is a copy: set_raft_aside() or discard_raft(), then settle_anew().
+/// kCorrupt: raft/ is missing, or is of another time than id/: set_raft_aside() or discard_raft(),
+/// then settle_anew().
 /// kConflict: it is that of another host; the text says how to go on. kIo: the marker cannot be
 /// made or looked at.
 Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId self,

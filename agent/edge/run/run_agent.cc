@@ -316,7 +316,9 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   if (const Status done = data->commit_id(key->writes()); !done) {
     return done.error();
   }
-  if (const Status done = data->settle(key->host_id(), SeatId(random_number() | 1U)); !done) {
+  if (const Status done =
+          data->settle(key->host_id(), SeatId(random_number() | 1U), options.is_moved);
+      !done) {
     return done.error();
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(

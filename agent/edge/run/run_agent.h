@@ -20,6 +20,7 @@ struct RunOptions {
   std::string name;
   scheduler::HostTraits traits;  ///< Labels, rack and spine.
   std::string ticket_path;       ///< A file with a ticket to join with; "" = the user will say.
+  bool is_moved = false;         ///< `data_dir` was moved: DataDirectory::settle().
   bool log_json = false;
   std::string log_level;
   std::string log_file;  ///< "" = stderr.

@@ -112,6 +112,15 @@ TEST(Agent, ListensWhereOthersCanDialIt) {
   }
 }
 
+TEST(Agent, AMoveIsTheOperatorsWordAndNoSetting) {
+  FakeWorld silent;
+  EXPECT_EQ(silent.run({"agent"}), 0);
+  EXPECT_FALSE(silent.agents_run.at(0).is_moved);
+  FakeWorld told;
+  EXPECT_EQ(told.run({"agent", "--moved"}), 0) << told.err();
+  EXPECT_TRUE(told.agents_run.at(0).is_moved);
+}
+
 TEST(Agent, RefusesWrongSettingsAndSaysWhereTheyCameFrom) {
   struct Case {
     std::vector<std::string> args;

@@ -19,6 +19,7 @@ class StartFromDisk : public OneVoter {
   /// In term 5, with entries 1..4 of term 4 and 5 of term 5.
   void start(HostId vote = HostId()) {
     RecoveredLog log;
+    log.is_copy = is_copy;
     log.snapshot.configuration = configuration;
     log.hard_state = {Term(5), vote};
     log.must_compare = true;
@@ -50,7 +51,45 @@ class StartFromDisk : public OneVoter {
 
   Configuration configuration = founding({host(1), host(2), host(3)});
   std::uint64_t request = 0;
+  bool is_copy = false;
 };
+
+TEST_F(StartFromDisk, ACopyIsSilentWhateverOthersAnswerThatDoNotLead) {
+  is_copy = true;
+  start();
+  const std::uint64_t asked = question();
+  for (int round = 0; round < 10; ++round) {
+    answer(2, asked, 5);
+    answer(3, asked, 5);
+    wait(std::chrono::minutes(1));
+  }
+  EXPECT_TRUE(raft->is_copy());
+  EXPECT_FALSE(grants(6, at(9, 5)));
+  EXPECT_FALSE(out.gives_seat_up.has_value());
+  EXPECT_TRUE(sent<VoteRequest>().empty());
+}
+
+TEST_F(StartFromDisk, ACopyGivesItsSeatUpWhereSomebodyStillLeadsWithoutIt) {
+  is_copy = true;
+  start();
+  const std::uint64_t asked = question();
+  Answer leads;
+  leads.leads = true;
+  answer(2, asked, 5, leads);
+  EXPECT_FALSE(out.gives_seat_up.has_value()) << "it may lead by what this voter said before";
+  wait(Comparison::kLeadsWithoutCopy);
+  answer(2, asked, 5, leads);
+  EXPECT_TRUE(out.gives_seat_up.has_value());
+}
+
+TEST_F(StartFromDisk, ACopyOfTheOnlyVoterIsSilentToo) {
+  is_copy = true;
+  configuration = founding({host(1)});
+  start();
+  wait(std::chrono::minutes(1));
+  EXPECT_TRUE(raft->is_copy());
+  EXPECT_EQ(raft->role(), Role::kFollower);
+}
 
 TEST_F(StartFromDisk, NothingIsAnsweredBeforeAllAnswered) {
   start();

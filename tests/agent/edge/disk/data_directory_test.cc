@@ -29,6 +29,32 @@ class DataDirectoryTest : public ::testing::Test {
     EXPECT_TRUE(data->settle(kSelf, new_seat).has_value());
     return scheduler::recover_log(data->recovered().raft).value().seat;
   }
+  /// The same by an operator's --moved; whether a voter there may speak.
+  bool speaks_after_start(bool is_moved) {
+    Result<DataDirectory> data = DataDirectory::open(base_);
+    EXPECT_TRUE(data->settle(kSelf, SeatId(99), is_moved).has_value());
+    const auto log = scheduler::recover_log(data->recovered().raft).value();
+    EXPECT_EQ(log.hard_state.term, Term(3)) << "its log is gone";
+    return !log.is_copy;
+  }
+  /// As a voter of a quorum that was founded here.
+  void vote() const {
+    auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
+    ASSERT_TRUE(raft.has_value());
+    const scheduler::HardState voted{Term(3), kSelf};
+    ASSERT_TRUE((*raft)->commit({scheduler::write_of(voted), scheduler::write_of_voters({kSelf})}));
+  }
+  /// To another disk.
+  void copy() const {
+    fs::copy(base_, base_ + ".copy", fs::copy_options::recursive);
+    fs::remove_all(base_);
+    fs::rename(base_ + ".copy", base_);
+    fs::permissions(base_, fs::perms::owner_all);
+    for (const char* name : {"id", "raft"}) {
+      fs::permissions(base_ + "/" + name + "/data.mdb",
+                      fs::perms::owner_read | fs::perms::owner_write);
+    }
+  }
   void damage_raft() const { fs::resize_file(fs::path(base_) / "raft/data.mdb", 100); }
 
   const std::string base_ =
@@ -41,6 +67,30 @@ TEST_F(DataDirectoryTest, ADamagedRaftGivesWayToANewSeatAndStays) {
   EXPECT_EQ(start(SeatId(8)), SeatId(8));
   EXPECT_EQ(start(SeatId(9)), SeatId(8));
   EXPECT_TRUE(fs::exists(base_ + "/raft.lost"));
+}
+
+TEST_F(DataDirectoryTest, ACopyKeepsItsLogAndIsSilentUntilItsMoveIsTold) {
+  start(SeatId(7));
+  vote();
+  EXPECT_TRUE(speaks_after_start(false));
+  copy();
+  EXPECT_FALSE(speaks_after_start(false));
+  EXPECT_FALSE(speaks_after_start(false));
+  EXPECT_TRUE(speaks_after_start(true));
+  EXPECT_TRUE(speaks_after_start(false));
+  copy();
+  EXPECT_TRUE(speaks_after_start(true));
+  EXPECT_FALSE(fs::exists(base_ + "/raft.lost"));
+}
+
+TEST_F(DataDirectoryTest, ACopyInWhichNobodyVotesGivesWayUnlessItsMoveIsTold) {
+  EXPECT_EQ(start(SeatId(7)), SeatId());
+  copy();
+  EXPECT_EQ(start(SeatId(8)), SeatId(8));
+  copy();
+  Result<DataDirectory> data = DataDirectory::open(base_);
+  ASSERT_TRUE(data->settle(kSelf, SeatId(9), true).has_value());
+  EXPECT_EQ(scheduler::recover_log(data->recovered().raft).value().seat, SeatId(8));
 }
 
 TEST_F(DataDirectoryTest, KeysThatOthersMayReadAreRefused) {

@@ -59,6 +59,10 @@ class RaftHomeTest : public ::testing::Test {
     EXPECT_EQ(started.error().code, ErrorCode::kCorrupt);
     EXPECT_NE(started.error().text.find(why), std::string::npos) << started.error().text;
   }
+  bool is_copy() const {
+    const auto writes = check_raft_home(raft_directory(), kSelf, id_, raft_);
+    return writes.has_value() && writes->is_copy;
+  }
   /// What a start does about it.
   void start_anew(Until until = Until::kId) {
     ASSERT_TRUE(set_raft_aside(raft_directory()));
@@ -122,14 +126,37 @@ TEST_F(RaftHomeTest, ALostRaftIsToldAtEveryStart) {
   expect_lost("missing");
 }
 
-TEST_F(RaftHomeTest, ACopiedBackRaftIsToldEvenUnderTheSameInodeNumber) {
+TEST_F(RaftHomeTest, ACopyIsToldEvenUnderTheSameInodeNumberUntilItMayVote) {
   ASSERT_TRUE(start());
+  const auto copy = [this] {
+    fs::copy(raft_directory(), base_ / "backup");
+    fs::remove_all(raft_directory());
+    fs::copy(base_ / "backup", raft_directory());
+    fs::remove_all(base_ / "backup");
+  };
+  copy();
+  for (const Until until : {Until::kMarker, Until::kRaft, Until::kId, Until::kId}) {
+    EXPECT_TRUE(is_copy());
+    ASSERT_TRUE(start(kSelf, until)) << "a crash leaves no raft/ that is older than id/";
+  }
+  fs::remove(marker());
+  EXPECT_TRUE(is_copy());
+  ASSERT_TRUE(start());
+  raft_.erase(std::string(scheduler::kCopiedKey));
+  EXPECT_FALSE(is_copy());
+  copy();
+  EXPECT_TRUE(is_copy());
+}
+
+TEST_F(RaftHomeTest, ARaftOfBeforeItWasLostIsNoCopyThatMayGoOn) {
+  ASSERT_TRUE(start());
+  const crdt::Records before = raft_;
   fs::copy(raft_directory(), base_ / "backup");
+  start_anew();
   fs::remove_all(raft_directory());
   fs::copy(base_ / "backup", raft_directory());
-  expect_lost("copied or restored");
-  fs::remove(marker());
-  expect_lost("copied or restored");
+  raft_ = before;
+  expect_lost("older than id/");
 }
 
 TEST_F(RaftHomeTest, AMovedDirectoryIsTheSame) {
