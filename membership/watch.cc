@@ -185,7 +185,8 @@ void Watch::refused(Instant now, SubjectProbe& probe) {
 void Watch::on_link_lost(Instant now, HostId subject, gossip::LinkLoss loss) {
   SubjectProbe* probe = find(subject);
   // A dial that timed out is silence, and silence is judged by attempts.
-  if (probe == nullptr || loss == gossip::LinkLoss::kTimeout || !health_.may_judge(now)) {
+  const bool is_silence = loss == gossip::LinkLoss::kTimeout || loss == gossip::LinkLoss::kUnproven;
+  if (probe == nullptr || is_silence || !health_.may_judge(now)) {
     return;
   }
   if (probe->is_idle()) {
@@ -248,8 +249,7 @@ void Watch::paused(Instant now) {
 
 bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   SubjectProbe* probe = find(from);
-  if (probe == nullptr ||
-      (!probe->knows(nonce) && !mutant(MembershipMutant::kNonceUnchecked))) {
+  if (probe == nullptr || (!probe->knows(nonce) && !mutant(MembershipMutant::kNonceUnchecked))) {
     return false;
   }
   health_.add_success();
@@ -462,8 +462,7 @@ bool Watch::must_sweep_first(Instant now) const {
 
 /// At the second missing subject all others are looked at before anybody is accused.
 void Watch::consider_sweep(Instant now) {
-  if (now - swept_at_ < kSweepPeriod || missing_count() < 2 ||
-      mutant(MembershipMutant::kNoSweep)) {
+  if (now - swept_at_ < kSweepPeriod || missing_count() < 2 || mutant(MembershipMutant::kNoSweep)) {
     return;
   }
   swept_at_ = now;

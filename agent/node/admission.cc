@@ -57,6 +57,15 @@ void Admission::begin(Instant now, const Credentials& credentials, crdt::HostSto
 
 bool Admission::admits(const gossip::Envelope& envelope, const gossip::Received& input,
                        PendingWrites& writes, Outbox& outbox) {
+  const bool is_admitted = judges(envelope, input, writes, outbox);
+  if (is_admitted) {
+    seed_keys_.on_heard(input.link);
+  }
+  return is_admitted;
+}
+
+bool Admission::judges(const gossip::Envelope& envelope, const gossip::Received& input,
+                       PendingWrites& writes, Outbox& outbox) {
   const gossip::Endpoint& link = input.link;
   if (envelope.version != kProtocolVersion) {
     seeds_.on_foreign(link, SeedSilence::kOtherVersion);
@@ -195,20 +204,27 @@ void Admission::greet_seeds(const gossip::Envelope& greeting,
                             const membership::Membership& membership,
                             const crdt::AddressBook& addresses, const crdt::HostStore& store,
                             Outbox& outbox) {
-  const auto is_met = [&](const gossip::Endpoint& seed) {
+  const auto is_named = [&](const gossip::Endpoint& seed) {
     const auto host = addresses.at(seed);
     const membership::Member* member = host ? membership.member(*host) : nullptr;
     return member != nullptr && member->state == membership::MemberState::kAlive;
   };
+  const auto is_met = [&](const gossip::Endpoint& seed) {
+    return is_named(seed) && seed_keys_.has_heard(seed);
+  };
   const auto due = seeds_.due(outbox.now(), !cluster_.is_zero(), is_met);
   const std::size_t asked = due.empty() ? 0 : greetings_++ % due.size();
   for (std::size_t i = 0; i < due.size(); ++i) {
-    const gossip::Endpoint& seed = due[i];
+    const gossip::Endpoint& seed = due[i].seed;
+    const bool is_first_word = !seed_keys_.has_heard(seed) && !due[i].is_owed;
     std::string body = store.introduction(i == asked || cluster_.is_zero());
-    if (is_met(seed) && cluster_.is_zero()) {
+    if (is_named(seed) && (cluster_.is_zero() || is_first_word)) {
       crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
       question.want = {*addresses.at(seed)};
       body = crdt::encode(question);
+    }
+    if (!is_met(seed)) {
+      seed_keys_.choose(seed, addresses.at(seed).value_or(HostId()), roll_, outbox);
     }
     outbox.send_to(seed, gossip::Channel::kControl, gossip::encode(greeting, body));
   }

@@ -20,6 +20,7 @@
 #include "agent/node/roll.h"
 #include "agent/node/row_gate.h"
 #include "agent/node/seed_contact.h"
+#include "agent/node/seed_keys.h"
 #include "agent/node/words.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/address_book.h"
@@ -86,7 +87,10 @@ class Admission {
 
   /// Whom the first quorum is to be made of.
   scheduler::FirstQuorum::FoundersKnown known_founders() const;
-  void on_link_down(const gossip::LinkDown& lost) { seeds_.on_link_down(lost); }
+  void on_link_down(const gossip::LinkDown& lost) {
+    seeds_.on_link_down(lost);
+    seed_keys_.on_link_down(lost);
+  }
   /// Seeds that were never met since the start.
   std::vector<UnmetSeed> unmet_seeds() const { return seeds_.unmet(); }
   /// When to greet a seed next.
@@ -97,6 +101,8 @@ class Admission {
                    Outbox& outbox);
 
  private:
+  bool judges(const gossip::Envelope& envelope, const gossip::Received& input,
+              PendingWrites& writes, Outbox& outbox);
   void follow_authority(Instant now, const scheduler::RollBook& book, crdt::HostStore& store,
                         PendingWrites& writes, Outbox& outbox);
   /// One event a host in a row, whatever else it says.
@@ -106,6 +112,7 @@ class Admission {
   HostId self_;
   ClusterId cluster_;
   SeedContact seeds_;
+  SeedKeys seed_keys_;
   std::size_t greetings_ = 0;  ///< Rounds of them. Of each one seed is asked for all that it holds.
   Roll roll_;
   AuthorityBook authority_;

@@ -234,7 +234,7 @@ void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
       return;  // No claim rests on it, and no leader is doubted for it.
     }
     membership_.step(now, membership::LinkLost{*host, input.loss});
-    if (input.loss != gossip::LinkLoss::kTimeout) {
+    if (input.loss == gossip::LinkLoss::kRefused || input.loss == gossip::LinkLoss::kReset) {
       seat_.step(now, scheduler::input::LinkReset{*host});
     }
   }

@@ -56,6 +56,17 @@ class Roll {
   /// who may vote says what a quorum says.
   bool allows(gossip::MessageType type, HostId from, const gossip::Sender& sender) const;
   bool is_member(HostId host) const;
+  /// The first member behind `last` in host id order, this host left out, that is wanted; zero =
+  /// there is none.
+  template <class IsWanted>
+  HostId next_member(HostId last, IsWanted is_wanted) const {
+    for (auto known = known_.upper_bound(last); known != known_.end(); ++known) {
+      if (known->first != self_ && counts(known->second) && is_wanted(known->first)) {
+        return known->first;
+      }
+    }
+    return {};
+  }
   /// Null for who is no member.
   const crdt::RollRecord* record(HostId host) const;
   /// The number of the authority that signed it; 0 = there is none.

@@ -20,6 +20,8 @@ std::string_view name_of(SeedSilence silence) {
       return "silent";
     case SeedSilence::kRefused:
       return "refused";
+    case SeedSilence::kUnproven:
+      return "not proven";
     case SeedSilence::kOtherCluster:
       return "other cluster";
     case SeedSilence::kOtherVersion:
@@ -60,9 +62,11 @@ void SeedContact::on_link_down(const gossip::LinkDown& lost) {
     // A link that was up and ended says nothing new; the dial that follows will.
     const bool is_dial = lost.loss != gossip::LinkLoss::kReset;
     const bool is_refused = lost.loss == gossip::LinkLoss::kRefused;
-    seed->silence = !is_dial     ? seed->silence
-                    : is_refused ? SeedSilence::kRefused
-                                 : SeedSilence::kSilent;
+    const bool is_unproven = lost.loss == gossip::LinkLoss::kUnproven;
+    seed->silence = !is_dial      ? seed->silence
+                    : is_refused  ? SeedSilence::kRefused
+                    : is_unproven ? SeedSilence::kUnproven
+                                  : SeedSilence::kSilent;
   }
 }
 

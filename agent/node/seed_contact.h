@@ -20,10 +20,11 @@ namespace muster::agent {
 enum class SeedSilence : std::uint8_t {
   kSilent,        ///< Nothing comes back from there.
   kRefused,       ///< The kernel there answers, and nobody listens.
+  kUnproven,      ///< Somebody listens there, and proved to be no member yet (seed_keys.h).
   kOtherCluster,  ///< It is of another cluster than this host.
   kOtherVersion,  ///< It speaks another version of the protocol.
 };
-/// "silent", "refused", "other cluster", "other version"
+/// "silent", "refused", "not proven", "other cluster", "other version"
 std::string_view name_of(SeedSilence silence);
 
 struct UnmetSeed {
@@ -51,11 +52,15 @@ class SeedContact {
   /// `own` (an agent may be its own seed) is left out.
   SeedContact(std::vector<gossip::Endpoint> seeds, const gossip::Endpoint& own, Instant now);
 
+  struct Greeting {
+    gossip::Endpoint seed;
+    bool is_owed = false;  ///< By greet_all().
+  };
   /// The seeds to greet now. `is_met(endpoint)` says whether a live member is known there. Before
   /// this host has a cluster it asks those, too: only an answer to its own question names one.
   template <class IsMet>
-  std::vector<gossip::Endpoint> due(Instant now, bool has_cluster, IsMet is_met) {
-    std::vector<gossip::Endpoint> greet;
+  std::vector<Greeting> due(Instant now, bool has_cluster, IsMet is_met) {
+    std::vector<Greeting> greet;
     for (Seed& seed : seeds_) {
       if (now < seed.next) {
         continue;
@@ -64,10 +69,12 @@ class SeedContact {
       seed.was_met = seed.was_met || met;
       const bool is_done = met && has_cluster;
       seed.next = now + (is_done ? kRetryKnown : seed.wait);
-      const bool may_be_slow = has_cluster && seed.silence != SeedSilence::kRefused;
+      const bool may_be_slow = has_cluster && seed.silence != SeedSilence::kRefused &&
+                               seed.silence != SeedSilence::kUnproven;
       seed.wait = may_be_slow ? std::min(2 * seed.wait, kRetryMax) : kRetry;
-      if (std::exchange(seed.is_owed, false) || !is_done) {
-        greet.push_back(seed.endpoint);
+      const bool is_owed = std::exchange(seed.is_owed, false);
+      if (is_owed || !is_done) {
+        greet.push_back({seed.endpoint, is_owed});
       }
     }
     return greet;

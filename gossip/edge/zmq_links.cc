@@ -380,7 +380,7 @@ void ZmqLinks::look_at_end(Links::iterator link, Instant now) {
       finish(link, LinkLoss::kRefused);
       return;
     case KnockAnswer::kListening:
-      finish(link, link->second.is_proven ? LinkLoss::kReset : LinkLoss::kTimeout);
+      finish(link, link->second.is_proven ? LinkLoss::kReset : LinkLoss::kUnproven);
       return;
     case KnockAnswer::kSilent:
     case KnockAnswer::kPending:

@@ -27,8 +27,9 @@
 //   refused  the peer's kernel answered with a reset and nobody listens (within milliseconds)
 //   reset    an established connection ended but the peer listens: a redial will do
 //   timeout  no connection within kDialTimeout, no handshake within kHandshakeTimeout, or silence
-//            after an end; also, at once, when the handshake was refused: the peer does not admit
-//            our key, or has another one than expected. That is no sign of a dead host.
+//            after an end; also, at once, when the peer refused the handshake: it does not admit
+//            our key. That is no sign of a dead host.
+//   unproven somebody listens and the handshake failed, at once: it has another key than expected
 // DropLink is not reported as LinkDown. Messages queued on a link that ends are lost.
 
 #include <cstdint>

@@ -26,6 +26,8 @@ enum class LinkLoss : std::uint8_t {
   kRefused,  ///< The kernel there answers, but nobody listens.
   kReset,    ///< An established connection ended; a dial has not been refused since.
   kTimeout,  ///< The dial timer ran out: silence.
+  /// Somebody listens there, and does not prove to be who is expected: no news of that host.
+  kUnproven,
 };
 
 /// A host's key for its links (X25519), or that which a ticket's secret makes; both in raw form.

@@ -180,6 +180,18 @@ class ClusterTest : public testing::Test {
   SubmitsKept* submits_ = nullptr;
 };
 
+TEST_F(ClusterTest, HostsThatAllComeBackUnderOthersAddressesFindEachOther) {
+  for (const std::uint32_t by : {1U, 3U}) {
+    boot_and_settle();
+    submit(1, 8, 2s);
+    ASSERT_TRUE(drains(30s));
+    world_->move_addresses(by);
+    EXPECT_TRUE(world_->run_until_true([&] { return is_settled(); }, 60s)) << by;
+    submit(2, 8, 2s);
+    EXPECT_TRUE(drains(60s));
+  }
+}
+
 TEST_F(ClusterTest, KeysAreRotatedUnderRunningJobs) {
   boot_and_settle();
   for (std::size_t jobs = 0; jobs < world_->size(); ++jobs) {

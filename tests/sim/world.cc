@@ -34,6 +34,7 @@ World::World(WorldOptions options) : options_(options), rng_(options.seed), netw
     const HostId id = i < options_.ids.size() ? options_.ids[i] : id_of(options_.seed, i);
     hosts_.push_back(std::make_unique<Host>(id, rng_.fork(), &signed_));
     Host& host = *hosts_.back();
+    host.address = i;
     const auto drift = static_cast<std::uint64_t>(2 * options_.drift_ppm_max + 1);
     host.rate = kMillion - options_.drift_ppm_max + static_cast<std::int64_t>(rng_.below(drift));
     host.clock_offset = rng_.between(std::chrono::seconds(1), std::chrono::hours(24));
@@ -117,11 +118,12 @@ void World::on(const LinkLost& event) {
     return;
   }
   const bool listens = hosts_[event.to]->node != nullptr;
-  const gossip::LinkLoss loss = event.timed_out ? gossip::LinkLoss::kTimeout
-                                : listens       ? gossip::LinkLoss::kReset
-                                                : gossip::LinkLoss::kRefused;
+  const gossip::LinkLoss loss = event.unproven    ? gossip::LinkLoss::kUnproven
+                                : event.timed_out ? gossip::LinkLoss::kTimeout
+                                : listens         ? gossip::LinkLoss::kReset
+                                                  : gossip::LinkLoss::kRefused;
   const std::uint16_t port = event.channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
-  on(Deliver{event.from, event.life, gossip::LinkDown{endpoint_of(event.to, port), loss}});
+  on(Deliver{event.from, event.life, gossip::LinkDown{endpoint(event.to, port), loss}});
 }
 
 void World::on(const Wake& event) {

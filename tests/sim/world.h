@@ -132,6 +132,9 @@ class World {
   void keep_image(std::uint32_t host);
   /// ... and gives the host, which loses its power for it, that old disk back, if there is one.
   void put_image_back(std::uint32_t host);
+  /// Kills the agents: each host has the address from now on that the one `by` behind it had, and
+  /// all are started with the founders' new ones as their seeds.
+  void move_addresses(std::uint32_t by);
   /// Kills the agent: the host's data directory is a copy when it starts; false: an operator says
   /// that it was moved.
   void mark_as_copy(std::uint32_t host, bool is_copy);
@@ -220,6 +223,7 @@ class World {
     std::uint32_t epoch;
     std::uint32_t life;
     bool timed_out;
+    bool unproven = false;  ///< Somebody else listens there.
   };
   struct Wake {
     std::uint32_t host;
@@ -289,6 +293,7 @@ class World {
   Link& link(std::uint32_t from, std::uint32_t to, gossip::Channel channel);
   const Link& link(std::uint32_t from, std::uint32_t to, gossip::Channel channel) const;
   std::optional<std::pair<std::uint32_t, gossip::Channel>> resolve(const gossip::Endpoint&) const;
+  gossip::Endpoint endpoint(std::uint32_t host, std::uint16_t port) const;
 
   WorldOptions options_;
   Rng rng_;
@@ -304,6 +309,7 @@ class World {
   gossip::testing::StandInVerifier keys_;
   std::map<std::uint64_t, ClientReply> replies_;
   std::uint64_t next_client_ = 1;
+  bool are_moved_ = false;  ///< Hosts have other addresses than their numbers.
   std::uint64_t hash_ = 0;
   std::uint64_t steps_ = 0;
 };

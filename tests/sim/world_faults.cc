@@ -78,13 +78,13 @@ void World::start_agent(std::uint32_t index) {
   options.boot_id = "boot-" + std::to_string(host.boots);
   options.traits.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
   options.relays_from_hosts = options_.relays_from_hosts;
-  options.control = endpoint_of(index, kControlPort);
-  options.bulk = endpoint_of(index, kBulkPort);
+  options.control = endpoint(index, kControlPort);
+  options.bulk = endpoint(index, kBulkPort);
   const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
   options.seeds = host.seeds;
   for (std::uint32_t i = 0; !is_newcomer(index) && i < std::min({seeds, kSeedsMax, options_.hosts});
        ++i) {
-    options.seeds.push_back(endpoint_of(i, kControlPort));
+    options.seeds.push_back(endpoint(i, kControlPort));
   }
   options.credentials = host.papers.has_value() ? *host.papers : credentials(index, seeds);
   host.let_in.clear();
@@ -240,6 +240,19 @@ void World::put_image_back(std::uint32_t index) {
     host.disk.go_back_to(*host.image);
     host.farm = RankFarm(rng_.fork());  // Evidence was on that disk, too.
     host.is_put_back = true;
+  }
+}
+
+void World::move_addresses(std::uint32_t by) {
+  are_moved_ = true;
+  const auto count = static_cast<std::uint32_t>(hosts_.size());
+  for (std::uint32_t index = 0; index < count; ++index) {
+    kill_agent(index);
+    lose_links_of(index);
+    hosts_[index]->address = (index + by) % count;
+  }
+  for (std::uint32_t index = 0; index < count; ++index) {
+    start_agent(index);
   }
 }
 

@@ -56,6 +56,7 @@ struct World::Host {
         link_key(base_link_key),
         farm(rng) {}
   HostId id;
+  std::uint32_t address = 0;  ///< endpoint_of() it is where it listens.
   std::shared_ptr<const gossip::KeyMaker> key_maker;
   std::string base_link_key;  ///< Of the day it joined.
   std::string link_key;       ///< Of its links now, as its agent said.

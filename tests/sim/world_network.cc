@@ -31,12 +31,20 @@ const World::Link& World::link(std::uint32_t from, std::uint32_t to,
 
 std::optional<std::pair<std::uint32_t, gossip::Channel>> World::resolve(
     const gossip::Endpoint& endpoint) const {
-  const std::uint32_t index = std::uint32_t{endpoint.ip[14]} << 8 | endpoint.ip[15];
-  if (index >= hosts_.size()) {
-    return std::nullopt;
+  const std::uint32_t address = std::uint32_t{endpoint.ip[14]} << 8 | endpoint.ip[15];
+  const auto channel =
+      endpoint.port == kBulkPort ? gossip::Channel::kBulk : gossip::Channel::kControl;
+  if (are_moved_) {
+    const auto host = std::ranges::find(hosts_, address, &Host::address);
+    return host == hosts_.end() ? std::nullopt
+                                : std::optional(std::pair(
+                                      static_cast<std::uint32_t>(host - hosts_.begin()), channel));
   }
-  return std::pair(index,
-                   endpoint.port == kBulkPort ? gossip::Channel::kBulk : gossip::Channel::kControl);
+  return address < hosts_.size() ? std::optional(std::pair(address, channel)) : std::nullopt;
+}
+
+gossip::Endpoint World::endpoint(std::uint32_t host, std::uint16_t port) const {
+  return endpoint_of(hosts_[host]->address, port);
 }
 
 bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, Link& wanted) {
@@ -62,15 +70,17 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
     wanted.ready = shake_hands(from, to, wanted.ready);
   }
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
-  if (!are_proven(from, to, endpoint_of(to, port))) {
+  if (!are_proven(from, to, endpoint(to, port))) {
+    const auto expected = hosts_[from]->expected.find(endpoint(to, port));
     LinkLost refused = lost;
     refused.timed_out = true;  // No news of its health.
+    refused.unproven =
+        expected != hosts_[from]->expected.end() && expected->second != target.link_key;
     queue_.push(wanted.ready, refused);
     return false;
   }
   wanted.state = Link::State::kUp;
-  queue_.push(wanted.ready,
-              Deliver{from, hosts_[from]->life, gossip::LinkUp{endpoint_of(to, port)}});
+  queue_.push(wanted.ready, Deliver{from, hosts_[from]->life, gossip::LinkUp{endpoint(to, port)}});
   return true;
 }
 
@@ -127,6 +137,10 @@ void World::carry(std::uint32_t from, gossip::Send send) {
       hosts_[from]->shut_out.contains(hosts_[target->first]->id)) {
     return;
   }
+  // Where hosts never moved, all know from the start whose key is where.
+  if (are_moved_ && hosts_[from]->expected[send.to].empty()) {
+    return;
+  }
   const auto [to, channel] = *target;
   Link& used = link(from, to, channel);
   if (used.state == Link::State::kDialing ||
@@ -174,8 +188,8 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
   }
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
   deliver(from, to, used,
-          gossip::Received{gossip::Route(), channel, std::move(reply.bytes),
-                           endpoint_of(from, port), member(hosts_[from]->id)});
+          gossip::Received{gossip::Route(), channel, std::move(reply.bytes), endpoint(from, port),
+                           member(hosts_[from]->id)});
 }
 
 void World::carry(std::uint32_t from, const gossip::Admit& word) {

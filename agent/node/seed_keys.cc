@@ -1,0 +1,56 @@
+#include "agent/node/seed_keys.h"
+
+namespace muster::agent {
+
+void SeedKeys::on_heard(const gossip::Endpoint& link) {
+  if (const auto turn = turns_.find(link); turn != turns_.end()) {
+    turn->second.is_heard = true;
+  }
+}
+
+bool SeedKeys::has_heard(const gossip::Endpoint& seed) const {
+  const auto turn = turns_.find(seed);
+  return turn != turns_.end() && turn->second.is_heard;
+}
+
+void SeedKeys::on_link_down(const gossip::LinkDown& lost) {
+  if (const auto turn = turns_.find(lost.peer); turn != turns_.end()) {
+    turn->second.is_unproven = lost.loss == gossip::LinkLoss::kUnproven;
+    turn->second.is_heard &= lost.loss == gossip::LinkLoss::kReset;
+  }
+}
+
+/// Zero: nobody but the owner.
+HostId SeedKeys::next_host(Turn& turn, HostId owner, const Roll& roll) {
+  constexpr int kRounds = 3;  // The rest of these, all of the others, and the first of these.
+  for (int round = 0; round < kRounds; ++round) {
+    turn.behind = roll.next_member(turn.behind, [&](HostId host) {
+      return host != owner && roll.may_vote(host) == turn.voters;
+    });
+    if (!turn.behind.is_zero()) {
+      return turn.behind;
+    }
+    turn.voters = !turn.voters;
+  }
+  return HostId();
+}
+
+void SeedKeys::choose(const gossip::Endpoint& seed, HostId owner, const Roll& roll,
+                      Outbox& outbox) {
+  Turn& turn = turns_[seed];
+  const bool is_first = !turn.is_told;
+  const bool is_key_over = !turn.host.is_zero() && roll.link_key(turn.host) != turn.key;
+  if (!is_first && !turn.is_unproven && !is_key_over) {
+    return;
+  }
+  turn.is_told = true;
+  turn.is_unproven = false;
+  const bool is_owners_turn = !owner.is_zero() && (is_first || turn.host != owner);
+  turn.host = is_owners_turn ? owner : next_host(turn, owner, roll);
+  turn.key = turn.host.is_zero() ? "" : roll.link_key(turn.host);
+  if (!turn.key.empty()) {
+    outbox.tell(gossip::Expect{seed, turn.key});
+  }
+}
+
+}  // namespace muster::agent
