@@ -38,6 +38,9 @@ class GangOutbox {
   /// This start is refused: the agent has to start again with that generation.
   void raise_to(Generation generation) { output_.raise_to = generation; }
 
+  /// This start is of no use: the agent has to end, and to tell people why.
+  void end(const std::string& why) { output_.ends = why; }
+
   /// Uniform in [low, high], from the same stream as the nonces.
   Duration draw(Duration low, Duration high) { return rng_.between(low, high); }
   /// All that was said since the last call.

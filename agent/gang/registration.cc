@@ -57,12 +57,19 @@ Registration::Reply Registration::on_reply(Instant now, Nonce nonce,
     out.emit(Severity::kAlarm, "generation_refused", {}, std::to_string(reply.raise_to.value()));
     return Reply::kRefused;
   }
+  // One that runs for a while is not ended for a name: what it runs would go with it.
+  if (reply.is_name_taken && !was_registered_) {
+    refused_ = true;
+    out.end(reply.why);
+    return Reply::kRefused;
+  }
   if (!reply.registered) {
     tell_refusal(reply.why, out);
     return Reply::kNotYet;
   }
   told_refusal_.clear();
   registered_ = true;
+  was_registered_ = true;
   is_known_ = true;
   hellos_.clear();
   hello_at_ = kNever;

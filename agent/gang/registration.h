@@ -22,7 +22,7 @@ class Registration {
   /// What a reply to a hello came to.
   enum class Reply {
     kStray,       ///< It answers none of our hellos.
-    kRefused,     ///< This start is over; the outbox says which generation is next.
+    kRefused,     ///< This start is over; the outbox says why, or which generation is next.
     kNotYet,      ///< Something stands against it; hello goes on.
     kRegistered,  ///< The rest of the reply has to be obeyed.
   };
@@ -58,7 +58,8 @@ class Registration {
   Duration retry_;
   std::uint64_t epoch_ = 1;
   bool registered_ = false;
-  bool is_known_ = false;  ///< Some leader has registered what a hello would say now.
+  bool was_registered_ = false;  ///< By some leader.
+  bool is_known_ = false;        ///< Some leader has registered what a hello would say now.
   bool refused_ = false;
   std::string told_refusal_;  ///< Why a leader does not register this host, as last told.
   Instant hello_at_ = kNever;

@@ -205,6 +205,8 @@ struct GangAgentOutput {
   /// Not 0: the quorum refused this start; restart with this generation. The machine is silent from
   /// then on.
   Generation raise_to;
+  /// Not "": why the quorum refused this start for good, for people. Silent from then on, too.
+  std::string ends;
 };
 
 /// One line of `muster` for people: a grant and its state.

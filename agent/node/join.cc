@@ -28,6 +28,18 @@ Error no_authority(const Known& known) {
           "host " + known.options.name + " leads and has no authority: repeat"};
 }
 
+/// By a host of the log, or by a live one that has not registered yet; "" = the name is free.
+std::string why_name_taken(const Known& known, const std::string& name, HostId host) {
+  if (const scheduler::HostRecord* bearer = known.seat.state().bearer(name, host)) {
+    return scheduler::why_taken(*bearer);
+  }
+  const HostId other = host_named(known, name);
+  const bool is_taken = !other.is_zero() && other != host && is_reachable(known.membership, other);
+  return is_taken ? "the name " + name + " is that of host " + other.short_hex() +
+                        ": take another one (--name)"
+                  : "";
+}
+
 /// The entry that admits it.
 Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join) {
   if (known.admission.authority().signer() == nullptr) {
@@ -46,6 +58,9 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   }
   if (known.admission.roll().is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
     return Error{ErrorCode::kConflict, "the newcomer's link key is another's: start it anew"};
+  }
+  if (std::string taken = why_name_taken(known, join.name, *host); !taken.empty()) {
+    return Error{ErrorCode::kConflict, std::move(taken)};
   }
   crdt::RollRecord record;
   record.key_round = book.keys().round;

@@ -524,6 +524,10 @@ bool Node::drain_gang_agent(Instant now) {
     outbox_.command(std::move(command));
   }
   outbox_.emit_all(std::move(output.events));
+  if (!output.ends.empty()) {
+    outbox_.emit(Severity::kAlarm, "start_refused", {{"why", output.ends}});
+    outbox_.exit_refused(output.ends);
+  }
   if (output.raise_to.value() != 0) {
     id_watch_.suspect(now);
     departure_.on_raise_asked(output.raise_to);

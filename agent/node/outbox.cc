@@ -107,6 +107,11 @@ NodeOutput Outbox::take() {
   return std::exchange(output_, {});
 }
 
+void Outbox::exit_refused(const std::string& why) {
+  exit(false);
+  output_.conflict = why;
+}
+
 void Outbox::exit(bool doubled) {
   output_.exit = true;
   output_.doubled = output_.doubled || doubled;

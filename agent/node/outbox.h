@@ -78,6 +78,8 @@ class Outbox {
   }
   /// The process ends, `doubled` because another agent lives under this host's id.
   void exit(bool doubled);
+  /// The process ends because the quorum refuses its start; `why` is for people.
+  void exit_refused(const std::string& why);
   void restart_with(Generation generation) { output_.raise_to = generation; }
 
   bool exits() const { return output_.exit; }

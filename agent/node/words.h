@@ -146,6 +146,7 @@ struct NodeOutput {
   std::vector<Event> events;
   bool exit = false;     ///< Left; everything due has been sent.
   bool doubled = false;  ///< With exit: another agent lives under this id.
+  std::string conflict;  ///< With exit: why the quorum refuses this start, "" = it does not.
   /// Restart with this generation: the disk was restored, or raft/ is to be set aside.
   std::optional<Generation> raise_to;
 };

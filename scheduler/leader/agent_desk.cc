@@ -308,6 +308,8 @@ void AgentDesk::refuse_pair(const Turn& turn, const Caller& caller, const Hello&
   reply.start_id = hello.start.start_id;
   reply.raise_to = raise_to;
   reply.why = turn.state.why_not(register_of(turn.state, caller.host, hello));
+  reply.is_name_taken = raise_to == Generation() && !reply.why.empty() &&
+                        turn.state.bearer(hello.name, caller.host) != nullptr;
   if (refused_hellos_.size() >= kRefusedHellosMax && !refused_hellos_.contains(caller.host)) {
     refused_hellos_.erase(refused_hellos_.begin());
   }

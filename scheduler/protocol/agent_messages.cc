@@ -82,11 +82,18 @@ Hello read_hello(Reader& in) {
 }
 
 void write_body(Encoder& out, const HelloReply& reply) {
-  out.array(reply.why.empty() ? 6 : 7).num(reply.start_id).boolean(reply.registered);
+  out.array(reply.why.empty()     ? 6
+            : reply.is_name_taken ? 8
+                                  : 7)
+      .num(reply.start_id)
+      .boolean(reply.registered);
   out.num(reply.raise_to).token(reply.floor);
   write(out, reply.kill);
   if (!reply.why.empty()) {
     out.text(reply.why);
+    if (reply.is_name_taken) {
+      out.boolean(true);
+    }
   }
 }
 
@@ -99,6 +106,9 @@ HelloReply read_hello_reply(Reader& in) {
   reply.kill = read_tokens(in);
   if (in.left() > 0) {
     reply.why = in.text();
+  }
+  if (in.left() > 0) {
+    reply.is_name_taken = in.boolean();
   }
   return reply;
 }

@@ -72,10 +72,11 @@ struct Hello {
 struct HelloReply {
   StartId start_id;  ///< The start it answers.
   bool registered = false;
-  Generation raise_to;      ///< Not 0: the pair is refused, restart with this generation.
-  Token floor;              ///< Highest token granted on this host: lower ones are stale.
-  std::vector<Token> kill;  ///< Live at the agent, over in the log.
-  std::string why{};        ///< Not registered: what stands against it, for people.
+  Generation raise_to;         ///< Not 0: the pair is refused, restart with this generation.
+  Token floor;                 ///< Highest token granted on this host: lower ones are stale.
+  std::vector<Token> kill;     ///< Live at the agent, over in the log.
+  std::string why{};           ///< Not registered: what stands against it, for people.
+  bool is_name_taken = false;  ///< With why: this start is of no use under its name.
   bool operator==(const HelloReply&) const = default;
 };
 

@@ -24,6 +24,9 @@ std::string why_not(const Step& step, const entry::Admit& fact) {
   if (ticket == nullptr) {
     return "no such ticket is known";
   }
+  if (const HostRecord* bearer = step.books.hosts.bearer(fact.host_name, fact.host)) {
+    return why_taken(*bearer);
+  }
   if (ticket->used_by.contains(fact.host)) {
     return "";
   }

@@ -66,6 +66,29 @@ const HostRecord* HostBook::find(const HostId& id) const {
   return found == hosts_.end() ? nullptr : &found->second;
 }
 
+const HostRecord* HostBook::bearer(const std::string& name, const HostId& except) const {
+  const HostRecord* own = find(except);
+  const bool is_own = own != nullptr && own->keeps_name() && own->name == name;
+  if (lists_.bearers(name) <= (is_own ? 1U : 0U)) {
+    return nullptr;
+  }
+  const auto found = std::find_if(all().begin(), all().end(), [&](const auto& entry) {
+    return entry.first != except && entry.second.keeps_name() && entry.second.name == name;
+  });
+  CHECK(found != all().end());
+  return &found->second;
+}
+
+std::string why_taken(const HostRecord& bearer) {
+  const std::string who = "the name " + bearer.name + " is that of host " + bearer.id.short_hex();
+  return bearer.is_reachable()
+             ? who + ": take another one (--name)"
+             : who +
+                   ", which is off: take another one (--name), or, if it is gone for good, `muster "
+                   "hosts remove " +
+                   bearer.name + "` first";
+}
+
 std::string HostBook::why_not(const entry::Register& fact) const {
   if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax ||
       fact.stuck.size() > kHostGpusMax ||
@@ -91,9 +114,8 @@ std::string HostBook::why_not(const entry::Register& fact) const {
     return "gpu uuids are not unique";
   }
   const HostRecord* known = find(fact.host);
-  // One that is known holds grants by its pair: a start that is refused would cost them.
-  if (known == nullptr && lists_.is_taken(fact.name)) {
-    return "host name is taken";
+  if (const HostRecord* other = bearer(fact.name, fact.host)) {
+    return why_taken(*other);
   }
   if (known != nullptr && known->start != fact.start &&
       known->start.generation >= fact.start.generation &&
@@ -133,9 +155,11 @@ bool HostBook::on_observed(const entry::Observe& fact, std::int64_t unix_ms) {
     return false;
   }
   change(found->second, [&](HostRecord& record) {
+    // What came back may find its name with another one: it is not there until it registers.
+    const bool is_late = !record.keeps_name() && lists_.bearers(record.name) > 0;
     record.seen = fact.start;
     set_verdict(record, fact.verdict, unix_ms);
-    record.is_removed = record.is_removed && fact.verdict != Verdict::kAlive;
+    record.is_removed = is_late || (record.is_removed && fact.verdict != Verdict::kAlive);
     record.health = fact.health;
     record.shortage = fact.shortage;
     record.unhealthy_gpus = fact.unhealthy_gpus;

@@ -24,6 +24,9 @@ inline constexpr std::uint32_t kHostCpusMax = 1'000'000;  ///< Thousandths of th
 /// Each of 0 to their count was given to one of them.
 bool are_numbers_dense(const std::map<HostId, HostRecord>& hosts);
 
+/// For a host that wants the name of `bearer`.
+std::string why_taken(const HostRecord& bearer);
+
 class HostBook {
  public:
   HostBook() = default;
@@ -34,6 +37,8 @@ class HostBook {
   const HostRecord* find(const HostId& id) const;
   /// Why the log would reject that registration; "" = it would not.
   std::string why_not(const entry::Register& fact) const;
+  /// Another host than `except` that keeps this name; null = the name is free.
+  const HostRecord* bearer(const std::string& name, const HostId& except) const;
   /// What is asked of all of them.
   const HostLists& lists() const { return lists_; }
 

@@ -7,10 +7,6 @@
 namespace muster::scheduler {
 namespace {
 
-bool counts(const HostRecord& host) {
-  return host.verdict != Verdict::kLeft && !host.is_removed;
-}
-
 bool is_awaited(const HostRecord& host) {
   return host.is_reachable() && (host.recovery.awaits_hello || !host.recovery.unadopted.empty());
 }
@@ -36,8 +32,6 @@ std::set<std::string> keys_of(const std::map<std::string, std::uint32_t>& counts
 void HostLists::put(const HostRecord& host) {
   if (!host.is_reachable()) {
     unreachable_.insert(host.id);
-  } else {
-    ++names_[host.name];
   }
   if (host.health == Health::kDegraded) {
     degraded_.insert(host.id);
@@ -48,7 +42,8 @@ void HostLists::put(const HostRecord& host) {
   if (is_awaited(host)) {
     awaited_.insert(host.id);
   }
-  if (counts(host)) {
+  if (host.keeps_name()) {
+    ++names_[host.name];
     if (!host.gpus.empty()) {
       ++types_[host.gpu_type];
     }
@@ -63,10 +58,8 @@ void HostLists::take(const HostRecord& host) {
   degraded_.erase(host.id);
   drained_.erase(host.id);
   awaited_.erase(host.id);
-  if (host.is_reachable()) {
+  if (host.keeps_name()) {
     drop_one(names_, host.name);
-  }
-  if (counts(host)) {
     if (!host.gpus.empty()) {
       drop_one(types_, host.gpu_type);
     }
@@ -76,8 +69,9 @@ void HostLists::take(const HostRecord& host) {
   }
 }
 
-bool HostLists::is_taken(const std::string& name) const {
-  return !name.empty() && names_.contains(name);
+std::uint32_t HostLists::bearers(const std::string& name) const {
+  const auto known = names_.find(name);
+  return name.empty() || known == names_.end() ? 0 : known->second;
 }
 
 std::set<std::string> HostLists::gpu_types() const {

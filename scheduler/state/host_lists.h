@@ -27,8 +27,8 @@ class HostLists {
   /// Hosts that live and have not said yet, since the epoch began, what they run, or run something
   /// that waits to be adopted.
   const std::set<HostId>& awaited() const { return awaited_; }
-  /// Some reachable host has this name.
-  bool is_taken(const std::string& name) const;
+  /// So many hosts bear this name that have not left and were not removed.
+  std::uint32_t bearers(const std::string& name) const;
   /// Of hosts that have not left and have GPUs.
   std::set<std::string> gpu_types() const;
   /// Of hosts that have not left.
@@ -42,7 +42,7 @@ class HostLists {
   std::set<HostId> degraded_;
   std::set<HostId> drained_;
   std::set<HostId> awaited_;
-  Counts names_;   ///< Of reachable hosts, how many bear it.
+  Counts names_;   ///< Of hosts that have not left, how many bear it.
   Counts types_;   ///< Of hosts that have not left, how many have GPUs of it.
   Counts labels_;  ///< The same of labels.
 };

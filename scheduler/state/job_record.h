@@ -142,6 +142,8 @@ struct HostRecord {
             seen.generation != Generation());
   }
   bool is_reachable() const { return verdict == Verdict::kAlive; }
+  /// One that is off keeps its name: it may come back. It ends with `leave` or `hosts remove`.
+  bool keeps_name() const { return verdict != Verdict::kLeft && !is_removed; }
   /// Registered, healthy and not quarantined; who holds it is another question.
   bool offers(std::string_view uuid) const {
     return std::find(gpus.begin(), gpus.end(), uuid) != gpus.end() && is_usable(uuid);

@@ -78,6 +78,10 @@ class State {
   const TaskArray* array(JobId id) const { return books_.arrays.find(id); }
   const HostLists& host_lists() const { return books_.hosts.lists(); }
   const HostRecord* host(const HostId& id) const { return books_.hosts.find(id); }
+  /// As HostBook::bearer().
+  const HostRecord* bearer(const std::string& name, const HostId& except) const {
+    return books_.hosts.bearer(name, except);
+  }
   const Attempt* attempt(const Token& token) const { return books_.attempts.find(token); }
   /// The job a client key was answered with, if it is still remembered.
   std::optional<JobId> job_of_key(const std::string& key) const { return books_.keys.find(key); }

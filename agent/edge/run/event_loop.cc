@@ -235,7 +235,8 @@ void EventLoop::drain() {
     raise_to_ = *output.raise_to;
     end_ = End::kRestart;
   } else if (output.exit) {
-    end_ = output.doubled ? End::kDoubled : End::kStopped;
+    why_refused_ = output.conflict;
+    end_ = output.doubled ? End::kDoubled : output.conflict.empty() ? End::kStopped : End::kRefused;
   }
 }
 

@@ -32,12 +32,14 @@ class EventLoop {
     kStopped,  ///< Asked to end, or left.
     kRestart,  ///< The quorum or a peer asked for a higher generation: see raise_to().
     kFailed,   ///< The disk failed: nothing more may be promised.
+    kRefused,  ///< The quorum refuses this start: see why_refused().
     kDoubled,  ///< Another agent lives under this host's id: one of them needs a new one.
   };
 
   explicit EventLoop(LoopParts parts) : parts_(std::move(parts)) {}
   End run();
   Generation raise_to() const { return raise_to_; }
+  const std::string& why_refused() const { return why_refused_; }
 
  private:
   void wait(Instant deadline);
@@ -60,6 +62,7 @@ class EventLoop {
   bool stop_asked_ = false;
   bool are_rows_dropped_ = false;
   Generation raise_to_;
+  std::string why_refused_;
   WallClock told_wall_clock_;
   gossip::ZmqTransport::Stats told_refused_;  ///< As of the last line about it.
   Instant tell_refused_at_{};

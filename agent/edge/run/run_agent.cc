@@ -466,6 +466,8 @@ int run_agent(const RunOptions& options) {
         return 0;
       case EventLoop::End::kFailed:
         return kExitFailed;
+      case EventLoop::End::kRefused:
+        return fail({ErrorCode::kConflict, loop.why_refused()});
       case EventLoop::End::kDoubled:
         return fail({ErrorCode::kConflict,
                      "another agent lives under the id of this host, so both end (was " +

@@ -481,16 +481,27 @@ TEST_F(OneLeader, ANameThatIsTakenIsRefusedWithoutAnEntry) {
   EXPECT_FALSE(said<HelloReply>(9).back().registered);
 }
 
-TEST_F(OneLeader, AHostWhoseNameWasTakenMeanwhileRegistersItsNextStart) {
+TEST_F(OneLeader, AHostThatIsOffKeepsItsName) {
   join(1);
   see(1, Verdict::kRefused);
   Hello same = hello_of(9);
   same.name = "host1";
   hear(9, same, Nonce(5));
-  ASSERT_TRUE(said<HelloReply>(9).back().registered);
+  EXPECT_FALSE(said<HelloReply>(9).back().registered);
+  EXPECT_TRUE(said<HelloReply>(9).back().is_name_taken);
   hear(1, hello_of(1, 2), Nonce(6));
-  EXPECT_TRUE(said<HelloReply>(1).back().registered) << "its gangs hang on it";
-  EXPECT_EQ(scheduler.state().host(host_id(1))->start, pair_of(2));
+  EXPECT_TRUE(said<HelloReply>(1).back().registered);
+}
+
+TEST_F(OneLeader, AStartUnderTheNameOfAnotherIsRefused) {
+  join(1);
+  join(2);
+  Hello renamed = hello_of(2, 2);
+  renamed.name = "host1";
+  hear(2, renamed, Nonce(5));
+  EXPECT_TRUE(said<HelloReply>(2).back().is_name_taken);
+  EXPECT_EQ(said<HelloReply>(2).back().raise_to, Generation());
+  EXPECT_EQ(scheduler.state().host(host_id(2))->start, pair_of(1));
 }
 
 TEST_F(OneLeader, LosingLeadershipAnswersUnknownAndThenUnavailable) {

@@ -83,7 +83,8 @@ std::vector<AgentMessage> every_message() {
   hello.grants = {{kToken, GrantState::kEnded, results_of(member, 1), {}}};
   return {hello,
           HelloReply{StartId(5), true, Generation(6), kToken, {kToken}},
-          HelloReply{StartId(5), false, Generation(6), kToken, {}, "its name is taken"},
+          HelloReply{StartId(5), false, Generation(6), kToken, {}, "no machine has so much"},
+          HelloReply{StartId(5), false, Generation(), kToken, {}, "its name is taken", true},
           Assign{kToken, pair_of(1), JobId(3), 2, full_spec(), {member}, Duration(9)},
           Ready{kToken, pair_of(1), gossip::Endpoint::ipv4(10, 0, 0, 1, 99)},
           Refuse{kToken, pair_of(1), "stuck"},

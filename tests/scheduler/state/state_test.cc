@@ -289,6 +289,21 @@ TEST_F(GangOfTwo, RegistrationNeedsAHigherGeneration) {
   EXPECT_FALSE(log.apply(registration(1, 4, 1)).rejected.empty());
 }
 
+TEST_F(GangOfTwo, ANameIsFreeOnceItsHostWasRemovedAndThenAnothers) {
+  entry::Register other = registration(9, 4);
+  other.name = "host1";
+  log.observe(1, Verdict::kSilent);
+  EXPECT_NE(log.apply(other).rejected.find("muster hosts remove host1"), std::string::npos);
+  entry::RemoveHost removal;
+  removal.host = host_id(1);
+  EXPECT_TRUE(log.apply(removal).rejected.empty());
+  EXPECT_TRUE(log.apply(other).rejected.empty());
+  log.observe(1, Verdict::kAlive);
+  EXPECT_FALSE(log.apply(registration(1, 4, 2)).rejected.empty());
+  other.start = pair_of(2);
+  EXPECT_TRUE(log.apply(other).rejected.empty());
+}
+
 TEST_F(GangOfTwo, RebootEndsGrantsWithoutExitEvidence) {
   const JobId id = submit();
   const Token token = run(id);
