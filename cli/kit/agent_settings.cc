@@ -18,6 +18,7 @@ constexpr std::size_t kPlaceBytesMax = 64;   ///< Of the name of a rack or spine
 constexpr std::size_t kLabelsGivenMax = 48;  ///< The kernel's facts come in addition.
 /// `submit --wait` and scripts read the output of what has just ended.
 constexpr Duration kOutputKeepMin = std::chrono::minutes(1);
+constexpr std::uint16_t kPortMax = 65535;
 
 Error invalid(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
@@ -120,6 +121,11 @@ void read_listen(Lookup& lookup, AgentOptions& options) {
   if (std::all_of(endpoint->ip.begin(), endpoint->ip.end(), [](auto byte) { return byte == 0; }) ||
       endpoint->ip_text() == "0.0.0.0") {
     lookup.refuse(listen, "is no address that other hosts could dial: name one of this host's own");
+    return;
+  }
+  if (endpoint->port == kPortMax) {
+    lookup.refuse(listen, "leaves no port for bulk, which takes the next one: name one up to " +
+                              std::to_string(kPortMax - 1));
     return;
   }
   options.listen = *endpoint;

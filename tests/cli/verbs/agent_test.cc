@@ -112,6 +112,14 @@ TEST(Agent, ListensWhereOthersCanDialIt) {
   }
 }
 
+TEST(Agent, LeavesAPortForBulk) {
+  FakeWorld last;
+  EXPECT_EQ(last.run({"agent", "--listen", "10.1.2.3:65534"}), 0) << last.err();
+  FakeWorld none;
+  EXPECT_EQ(none.run({"agent", "--listen", "10.1.2.3:65535"}), 2);
+  EXPECT_NE(none.err().find("leaves no port for bulk"), std::string::npos) << none.err();
+}
+
 TEST(Agent, AMoveIsTheOperatorsWordAndNoSetting) {
   FakeWorld silent;
   EXPECT_EQ(silent.run({"agent"}), 0);
