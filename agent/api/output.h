@@ -48,6 +48,7 @@ struct OutputRule {
   /// Of one host, together. Of the job that has most of them the oldest go first. Lower: a long
   /// array keeps less of its own output; higher: more inodes, and a slower start of the agent.
   std::uint64_t files = 200'000;
+  bool operator==(const OutputRule&) const = default;
 };
 
 inline constexpr std::size_t kOutputBytesMax = 256 * 1024;

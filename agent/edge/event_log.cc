@@ -4,11 +4,13 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 
 namespace muster::agent {
 namespace {
@@ -19,26 +21,43 @@ bool log_as_json = false;
 /// From there on stderr, so that nothing is lost.
 class FileOrStderr final : public spdlog::sinks::sink {
  public:
-  explicit FileOrStderr(const std::string& file)
-      : sink_(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kLogFileBytes,
-                                                                     kLogFiles - 1)) {}
+  explicit FileOrStderr(const std::string& file) : file_(file), sink_(opened(file)) {}
 
   void log(const spdlog::details::log_msg& message) override {
+    const std::lock_guard guard(mutex_);
     try {
       sink_->log(message);
     } catch (const spdlog::spdlog_ex& error) {
       if (is_stderr_) {
         throw;
       }
-      std::fprintf(stderr, "muster agent: --log-file: %s; from here on the log is here\n",
-                   error.what());
-      is_stderr_ = true;
-      sink_ = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-      sink_->set_formatter(formatter_->clone());
+      go_to_stderr(error.what());
       sink_->log(message);
     }
   }
-  void flush() override { sink_->flush(); }
+  void flush() override {
+    const std::lock_guard guard(mutex_);
+    sink_->flush();
+  }
+  void reopen() {
+    const std::lock_guard guard(mutex_);
+    try {
+      sink_ = opened(file_);
+      is_stderr_ = false;
+      sink_->set_formatter(formatter_->clone());
+    } catch (const spdlog::spdlog_ex& error) {
+      if (!is_stderr_) {
+        go_to_stderr(error.what());
+      }
+    }
+  }
+  /// One that went to stderr stays there until reopen(): what hindered it takes a person.
+  void renew() {
+    struct stat found {};
+    if (!is_stderr_ && lstat(file_.c_str(), &found) != 0) {
+      reopen();
+    }
+  }
   void set_pattern(const std::string& pattern) override {
     set_formatter(
         std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
@@ -49,10 +68,26 @@ class FileOrStderr final : public spdlog::sinks::sink {
   }
 
  private:
+  static spdlog::sink_ptr opened(const std::string& file) {
+    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kLogFileBytes,
+                                                                  kLogFiles - 1);
+  }
+  void go_to_stderr(const char* why) {
+    std::fprintf(stderr, "muster agent: --log-file: %s; from here on the log is here\n", why);
+    is_stderr_ = true;
+    sink_ = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    sink_->set_formatter(formatter_->clone());
+  }
+
+  std::string file_;
+  std::mutex mutex_;  ///< Of the fields below: a HUP opens the file while others write.
   spdlog::sink_ptr sink_;
   std::unique_ptr<spdlog::formatter> formatter_ = std::make_unique<spdlog::pattern_formatter>();
   bool is_stderr_ = false;
 };
+
+/// Null: the log goes to stderr by the user's wish.
+std::shared_ptr<FileOrStderr> log_file;
 
 spdlog::level::level_enum level_of(Severity severity) {
   switch (severity) {
@@ -116,8 +151,11 @@ Status open_event_log(bool as_json, const std::string& level, const std::string&
   }
   spdlog::sink_ptr sink;
   try {
-    sink = file.empty() ? spdlog::sink_ptr(std::make_shared<spdlog::sinks::stderr_sink_mt>())
-                        : std::make_shared<FileOrStderr>(file);
+    log_file = file.empty() ? nullptr : std::make_shared<FileOrStderr>(file);
+    sink = log_file;
+    if (sink == nullptr) {
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    }
   } catch (const spdlog::spdlog_ex& error) {
     return Error{ErrorCode::kIo, std::string("--log-file: ") + error.what()};
   }
@@ -129,6 +167,22 @@ Status open_event_log(bool as_json, const std::string& level, const std::string&
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
   return ok();
+}
+
+void set_event_log_level(const std::string& level) {
+  spdlog::default_logger_raw()->set_level(spdlog::level::from_str(level.empty() ? "info" : level));
+}
+
+void reopen_event_log() {
+  if (log_file != nullptr) {
+    log_file->reopen();
+  }
+}
+
+void renew_event_log() {
+  if (log_file != nullptr) {
+    log_file->renew();
+  }
 }
 
 void log_event(const Event& event) {

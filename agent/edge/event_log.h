@@ -17,6 +17,13 @@ Status open_event_log(bool as_json, const std::string& level, const std::string&
 inline constexpr std::size_t kLogFileBytes = std::size_t{20} << 20;
 inline constexpr std::size_t kLogFiles = 5;
 
+/// Another level, from now on; as open_event_log().
+void set_event_log_level(const std::string& level);
+/// The file is opened anew: what rotated it has taken the old one away. On stderr: nothing.
+void reopen_event_log();
+/// To be called now and then: as reopen_event_log() where the file is not there any more.
+void renew_event_log();
+
 void log_event(const Event& event);
 
 }  // namespace muster::agent

@@ -99,6 +99,7 @@ void Node::step(Instant now, Input input) {
                    outbox_.set_wall_clock(each.unix_ms);
                    seat_.step(now, each);
                  },
+                 [&](const OutputRuleSet& each) { options_.clients.output = each.rule; },
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
                  [&](RowsChecked& each) {
                    admission_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,

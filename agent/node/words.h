@@ -106,6 +106,10 @@ struct LeaveAsked {};
 struct StopAsked {};
 /// The wall clock shows something else than it would have if it had gone on as it was.
 using WallClockSet = scheduler::input::WallClockSet;
+/// Another rule for what is kept of the output here; for people, it is the edge that keeps to it.
+struct OutputRuleSet {
+  OutputRule rule{};
+};
 /// A piece of a rank's output, as asked for by ReadOutput.
 struct OutputRead {
   std::uint64_t request = 0;
@@ -118,7 +122,7 @@ using RowsChecked = crdt::RowsChecked;
 
 using NodeInput =
     std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused, LeaveAsked,
-                 StopAsked, WallClockSet, OutputRead, SupervisorReport, RowsChecked>;
+                 StopAsked, WallClockSet, OutputRuleSet, OutputRead, SupervisorReport, RowsChecked>;
 
 // ---- outputs ----
 

@@ -1,8 +1,17 @@
 #include "cli/edge/run_agent.h"
 
 #include "agent/edge/run/run_agent.h"
+#include "cli/kit/agent_settings.h"
 
 namespace muster::cli {
+
+namespace {
+
+agent::OutputRule output_rule(const AgentOptions& options) {
+  return {static_cast<std::uint64_t>(to_ms(options.output_keep)), options.output_max};
+}
+
+}  // namespace
 
 int run_agent(const AgentOptions& options) {
   agent::RunOptions run;
@@ -17,7 +26,14 @@ int run_agent(const AgentOptions& options) {
   run.log_json = options.log_json;
   run.log_level = options.log_level;
   run.log_file = options.log_file;
-  run.output_rule = {static_cast<std::uint64_t>(to_ms(options.output_keep)), options.output_max};
+  run.output_rule = output_rule(options);
+  run.reread = [&options]() -> Result<agent::Reread> {
+    const Result<AgentOptions> news = options.reread();
+    if (!news) {
+      return news.error();
+    }
+    return agent::Reread{news->log_level, output_rule(*news), settings_of_start(options, *news)};
+  };
   return agent::run_agent(run);
 }
 

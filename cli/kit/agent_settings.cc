@@ -228,4 +228,26 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   return options;
 }
 
+std::vector<std::string> settings_of_start(const AgentOptions& before, const AgentOptions& after) {
+  const std::pair<const char*, bool> settings[] = {
+      {"listen", before.listen == after.listen},
+      {"seeds", before.seeds == after.seeds},
+      {"ticket", before.ticket_path == after.ticket_path},
+      {"data_dir", before.data_dir == after.data_dir},
+      {"gpus", before.gpus == after.gpus},
+      {"name", before.name == after.name},
+      {"rack", before.traits.rack == after.traits.rack},
+      {"spine", before.traits.spine == after.traits.spine},
+      {"labels", before.traits.labels == after.traits.labels},
+      {"log_json", before.log_json == after.log_json},
+      {"log_file", before.log_file == after.log_file}};
+  std::vector<std::string> names;
+  for (const auto& [name, is_same] : settings) {
+    if (!is_same) {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
 }  // namespace muster::cli

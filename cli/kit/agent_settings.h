@@ -21,4 +21,8 @@ const std::vector<std::string>& agent_setting_names();
 Result<AgentOptions> agent_options(const World& world, const Settings& flags,
                                    const std::string& config_path);
 
+/// Names of settings that say something else in `after`, and that an agent takes at its start
+/// alone.
+std::vector<std::string> settings_of_start(const AgentOptions& before, const AgentOptions& after);
+
 }  // namespace muster::cli

@@ -2,9 +2,11 @@
 // What `muster agent` was told, after flags, environment and config file were put together.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 #include "scheduler/protocol/host_traits.h"
@@ -26,6 +28,8 @@ struct AgentOptions {
   Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
   std::string config_path;       ///< The file that was read; "" = none.
+  /// The same once more, as file and environment say it by then.
+  std::function<Result<AgentOptions>()> reread{};
 };
 
 }  // namespace muster::cli

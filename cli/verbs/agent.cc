@@ -66,6 +66,9 @@ class Agent final : public Verb {
       return session.fail(agent::ResponseStatus::kUsage, options.error().text);
     }
     options->is_moved = is_moved_;
+    options->reread = [this, &session] {
+      return agent_options(session.world(), flags_, config_path_);
+    };
     return session.world().run_agent(*options);
   }
 

@@ -231,7 +231,30 @@ Status ZmqSockets::bind_cli(const std::string& path) {
   if (rc != 0) {
     return Error{ErrorCode::kIo, "cannot make the socket " + path + ": " + zmq_strerror(error)};
   }
+  is_cli_bound_ = true;
+  cli_file_ = file_at(path);
   return ok();
+}
+
+std::optional<ZmqSockets::FileId> ZmqSockets::file_at(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 ? std::optional(FileId{found.st_dev, found.st_ino})
+                                          : std::nullopt;
+}
+
+bool ZmqSockets::renew_cli(const std::string& path) {
+  if (path.empty()) {
+    return false;
+  }
+  if (!is_cli_bound_) {
+    return bind_cli(path).has_value();
+  }
+  if (file_at(path) != cli_file_) {
+    places_[kCli].touched = true;
+    zmq_unbind(sockets_[kCli].handle(), ("ipc://" + path).c_str());
+    is_cli_bound_ = false;
+  }
+  return false;
 }
 
 bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint& peer,

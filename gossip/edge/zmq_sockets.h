@@ -5,6 +5,7 @@
 // their key, the dialled one to the dialler, the dialler to the ZmqZap.
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <array>
 #include <optional>
@@ -70,6 +71,11 @@ class ZmqSockets {
   /// no descriptor for it: then nothing has changed.
   bool rekey(const LinkKeys& own);
 
+  /// To be asked about once a second. The CLI's socket is made again where a cleaner of temporary
+  /// files, or anybody else, took it away: let go at one call and bound at a later one, for libzmq
+  /// removes the path as it lets go, in a thread of its own. True when it is there again.
+  bool renew_cli(const std::string& path);
+
   /// Dials as `own`, and only him who proves `expected`. False when libzmq refuses at once: no
   /// descriptor, no such address. `id` is never used again.
   bool connect(Channel channel, const std::string& id, const Endpoint& peer, const LinkKeys& own,
@@ -108,6 +114,16 @@ class ZmqSockets {
     bool ready = true;
   };
 
+  /// Which file the CLI's socket is.
+  struct FileId {
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool operator==(const FileId&) const = default;
+  };
+  static std::optional<FileId> file_at(const std::string& path);
+
+  std::optional<FileId> cli_file_;
+  bool is_cli_bound_ = false;
   AcceptedConnections accepted_;
   zmq::context_t context_;
   std::optional<ZmqZap> zap_;  ///< Ends after the sockets it watches, before the context.

@@ -58,6 +58,7 @@ class ZmqTransport::Impl {
   std::optional<LinkKeys> next_link_;  ///< Waits for a descriptor.
   Instant rekey_at_ = kNever;          ///< When it is tried again.
   Instant rekey_after_ = kLongAgo;     ///< The next one not before.
+  Instant cli_look_at_{};
 };
 
 Status ZmqTransport::Impl::open() {
@@ -163,6 +164,10 @@ bool ZmqTransport::Impl::wait(Duration timeout, std::span<const int> extra_fds) 
 std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
   if (boot_now() >= rekey_at_) {
     try_rekey();
+  }
+  if (boot_now() >= cli_look_at_) {
+    cli_look_at_ = boot_now() + kCliLookPeriod;
+    stats_.cli_renewed += sockets_.renew_cli(options_.ipc_path) ? 1U : 0U;
   }
   std::vector<TransportInput> inputs = links_.take_events(boot_now());
   std::size_t silent = 0;

@@ -68,6 +68,8 @@ inline constexpr Duration kRekeyRetry = std::chrono::milliseconds(50);
 /// A larger frame that begins as no message does ends its connection. Smaller ones are left to
 /// whoever decodes them: they fill no memory.
 inline constexpr std::size_t kSmallFrameBytes = 4096;
+/// How often it is looked whether the CLI's socket is still there.
+inline constexpr Duration kCliLookPeriod = std::chrono::seconds(1);
 
 class ZmqTransport {
  public:
@@ -123,6 +125,7 @@ class ZmqTransport {
         0;                               ///< More a second from one address than JoinPace lets in.
     std::uint64_t ended_unfinished = 0;  ///< Handshakes beyond kUnfinishedMax.
     std::uint64_t refused_by_peer = 0;   ///< Our own dials that others do not admit.
+    std::uint64_t cli_renewed = 0;       ///< Times its socket was taken away and made again.
     std::uint64_t rekeys = 0;
     std::uint64_t rekeys_put_off = 0;  ///< Tries that found no descriptor, or came too early.
     bool operator==(const Stats&) const = default;

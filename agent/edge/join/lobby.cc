@@ -105,6 +105,7 @@ class Lobby {
 
   std::optional<MembershipRecord> wait() {
     while (!membership_.has_value()) {
+      options_.on_turn();
       try_ticket();
       if (membership_.has_value()) {
         break;

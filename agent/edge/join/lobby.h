@@ -3,6 +3,7 @@
 // until its user founds a cluster (muster init) or gives it a ticket (muster join). Then it becomes
 // a member, once and for good.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,7 @@ struct LobbyOptions {
   gossip::Endpoint control;  ///< Where it will listen, as others reach it.
   Login login;               ///< Whom it answers, besides root: who runs the agent.
   int stop_fd = -1;
+  std::function<void()> on_turn;  ///< Called several times a second while it waits.
   /// A file with a ticket, read once it is there and tried again and again; "" = its user will say.
   std::string ticket_path;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "agent/edge/event_log.h"
@@ -59,6 +60,7 @@ EventLoop::End EventLoop::run() {
     wait(parts_.node->next_deadline());
     look_at_wall_clock();
     tell_refused();
+    keep_in_order();
     if (was_paused_) {
       drain_backlog();
     } else {
@@ -157,6 +159,17 @@ void EventLoop::tell_refused() {
     log_event({Severity::kWarn,
                "peer_without_keys",
                {{"address", address}, {"hint", "only hosts that joined may speak to this port"}}});
+  }
+}
+
+void EventLoop::keep_in_order() {
+  if (parts_.upkeep->turn(boot_now())) {
+    parts_.supervisors->keep(parts_.upkeep->output_rule());
+    step(OutputRuleSet{parts_.upkeep->output_rule()});
+  }
+  if (const std::uint64_t renewed = parts_.transport->stats().cli_renewed;
+      std::exchange(told_renewed_, renewed) != renewed) {
+    log_event({Severity::kWarn, "socket_renewed", {{"why", "somebody took it away"}}});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/edge/run/row_check_thread.h"
+#include "agent/edge/run/upkeep.h"
 #include "agent/edge/supervisor/rank_supervisor.h"
 #include "agent/node/node.h"
 #include "crdt/edge/lmdb_store.h"
@@ -23,7 +24,8 @@ struct LoopParts {
   std::unique_ptr<RowCheckThread> row_check;
   std::unique_ptr<RankSupervisors> supervisors;
   std::unique_ptr<Node> node;
-  int stop_fd = -1;  ///< Readable when the process was asked to end.
+  Upkeep* upkeep = nullptr;  ///< Outlives the loop.
+  int stop_fd = -1;          ///< Readable when the process was asked to end.
 };
 
 class EventLoop {
@@ -55,6 +57,7 @@ class EventLoop {
   void notice_pause(Instant before, Duration meant);
   void look_at_wall_clock();
   void tell_refused();
+  void keep_in_order();
 
   LoopParts parts_;
   std::optional<End> end_;
@@ -64,6 +67,7 @@ class EventLoop {
   Generation raise_to_;
   std::string why_refused_;
   WallClock told_wall_clock_;
+  std::uint64_t told_renewed_ = 0;
   gossip::ZmqTransport::Stats told_refused_;  ///< As of the last line about it.
   Instant tell_refused_at_{};
 };

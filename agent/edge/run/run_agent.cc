@@ -214,7 +214,8 @@ Login own_login() {
 
 /// As it is on disk, or as it comes to be while this blocks. Nothing: asked to end meanwhile.
 Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options, const HostKey& key,
-                                                      DataDirectory& data, int stop_fd) {
+                                                      DataDirectory& data, int stop_fd,
+                                                      Upkeep& upkeep) {
   Result<std::optional<MembershipRecord>> known = membership_in(data.recovered().id);
   const auto link = link_record_in(data.recovered().id);
   const bool is_damaged = link.has_value() && link->seed.size() != gossip::kLinkSeedBytes;
@@ -237,6 +238,7 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   lobby.control = options.listen;
   lobby.login = own_login();
   lobby.stop_fd = stop_fd;
+  lobby.on_turn = [&upkeep] { upkeep.turn(boot_now()); };
   lobby.ticket_path = options.ticket_path;
   known = wait_for_membership(key, lobby);
   if (known && known->has_value()) {
@@ -292,7 +294,7 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
   node.control = transport.control_endpoint();
   node.bulk = transport.bulk_endpoint();
   node.unix_ms = unix_now_ms();
-  node.clients = {own_login(), options.output_rule};
+  node.clients.login = own_login();
   node.has_namespaces = can_make_pid_namespace();
   if (!node.has_namespaces) {
     log_event({Severity::kWarn,
@@ -304,7 +306,7 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
 
 /// One life of the agent: a new generation, a new node. Nothing: asked to end before it began.
 Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
-                                            int stop_fd) {
+                                            int stop_fd, Upkeep& upkeep) {
   Result<DataDirectory> data = DataDirectory::open(options.data_dir);
   if (!data) {
     return data.error();
@@ -329,7 +331,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
     return seeds ? capacity.error() : seeds.error();
   }
   const Result<std::optional<MembershipRecord>> membership =
-      membership_of(options, *key, *data, stop_fd);
+      membership_of(options, *key, *data, stop_fd, upkeep);
   if (!membership) {
     return membership.error();
   }
@@ -355,6 +357,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   const Recovered recovered = data->take_recovered();
   parts.storage = std::make_unique<crdt::StorageThread>(data->take_stores());
   NodeOptions node = node_options(options, *parts.transport);
+  node.clients.output = upkeep.output_rule();
   node.self = key->host_id();
   node.credentials = credentials_of(*key, **membership);
   node.start = start.start;
@@ -364,7 +367,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   RankSupervisorsOptions supervisors;
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
   supervisors.address = node.control;
-  supervisors.kept.rule = options.output_rule;
+  supervisors.kept.rule = upkeep.output_rule();
   supervisors.expects_namespaces = node.has_namespaces;
   parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
   parts.row_check = std::make_unique<RowCheckThread>(
@@ -374,13 +377,14 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   return std::optional(std::move(parts));
 }
 
-int stop_signals() {
+/// They come by this descriptor alone from now on.
+int descriptor_of(std::initializer_list<int> numbers) {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  for (const int number : numbers) {
+    sigaddset(&signals, number);
+  }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
   return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -447,12 +451,14 @@ int run_agent(const RunOptions& options) {
   give_memory_back();
   raise_file_limit();
   warn_of_open_doors();
-  const int stop_fd = stop_signals();
+  std::signal(SIGPIPE, SIG_IGN);
+  const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;
   SocketLinks links;
   make_links(options, links);
+  Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread});
   while (true) {
-    Result<std::optional<LoopParts>> parts = make_parts(options, at_least, stop_fd);
+    Result<std::optional<LoopParts>> parts = make_parts(options, at_least, stop_fd, upkeep);
     if (!parts) {
       return fail(parts.error());
     }
@@ -460,6 +466,7 @@ int run_agent(const RunOptions& options) {
       return 0;
     }
     (*parts)->stop_fd = stop_fd;
+    (*parts)->upkeep = &upkeep;
     EventLoop loop(*std::move(parts).value());
     switch (loop.run()) {
       case EventLoop::End::kStopped:

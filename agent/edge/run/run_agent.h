@@ -3,10 +3,13 @@
 // can be wrong with disk, keys, ports and addresses is said here, before the first message.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "agent/api/output.h"
+#include "agent/edge/run/upkeep.h"
+#include "gossip/base/result.h"
 #include "gossip/wire/endpoint.h"
 #include "scheduler/protocol/host_traits.h"
 
@@ -25,10 +28,12 @@ struct RunOptions {
   std::string log_level;
   std::string log_file;  ///< "" = stderr.
   OutputRule output_rule{};
+  std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 
-/// Until SIGTERM, SIGINT or `muster leave`. Exit codes: 0 ended as asked, 1 the disk failed or is
-/// damaged, 2 a wrong option, 7 the port, the data directory or the id of this host is taken.
+/// HUP opens the log file anew and reads the configuration again. Until SIGTERM, SIGINT or `muster
+/// leave`. Exit codes: 0 ended as asked, 1 the disk failed or is damaged, 2 a wrong option, 7 the
+/// port, the data directory, the name or the id of this host is taken.
 int run_agent(const RunOptions& options);
 
 }  // namespace muster::agent

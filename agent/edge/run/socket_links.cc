@@ -92,7 +92,10 @@ SocketLinks::~SocketLinks() {
 
 Status SocketLinks::make(const std::string& directory, const std::string& name,
                          const std::string& socket) {
+  directory_ = directory;
+  name_ = name;
   socket_ = socket;
+  paths_.clear();
   if (const Status good = check_directory(directory); !good) {
     return good;
   }
@@ -109,6 +112,18 @@ Status SocketLinks::make(const std::string& directory, const std::string& name,
   }
   paths_.push_back(own);
   return ok();
+}
+
+void SocketLinks::renew() {
+  const auto is_missing = [](const std::string& path) {
+    struct stat found {};
+    return lstat(path.c_str(), &found) != 0 && errno == ENOENT;
+  };
+  const bool is_made = !socket_.empty() && !name_.empty();
+  if (is_made &&
+      (is_missing(directory_ + "/agent.sock") || is_missing(directory_ + "/" + name_ + ".sock"))) {
+    static_cast<void>(make(directory_, name_, socket_));
+  }
 }
 
 }  // namespace muster::agent

@@ -28,10 +28,15 @@ class SocketLinks {
   /// directory is another's or open to others; kConflict: another agent that lives has the name.
   /// After an error some links may be there.
   Status make(const std::string& directory, const std::string& name, const std::string& socket);
+  /// To be called now and then: links that are gone are made again, with their directory. One that
+  /// another agent had, and that is gone with it, becomes this one's.
+  void renew();
   /// The links made.
   const std::vector<std::string>& paths() const { return paths_; }
 
  private:
+  std::string directory_;
+  std::string name_;
   std::string socket_;
   std::vector<std::string> paths_;
 };

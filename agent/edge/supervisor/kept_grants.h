@@ -30,6 +30,9 @@ class KeptGrants {
   /// `folder`: DATA/grants.
   KeptGrants(std::string folder, KeptLimits limits);
 
+  /// Another rule: it counts from the next add() or expire() on.
+  void keep(const OutputRule& rule) { limits_.rule = rule; }
+  const OutputRule& rule() const { return limits_.rule; }
   /// Its ranks are of this job; an array counts as one. To be said before they begin.
   static void name_job(const std::string& directory, JobId job);
   /// `directory` of this token is of no more use but to readers; measured now. Without any output

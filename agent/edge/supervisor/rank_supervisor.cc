@@ -484,7 +484,7 @@ void RankSupervisors::on_time(Instant now) {
   reap_children();
   look_at_host(now);
   kept_.expire(static_cast<std::uint64_t>(unix_now_ms()));
-  for (Event& event : events_of(kept_.take_pruned(), options_.kept.rule)) {
+  for (Event& event : events_of(kept_.take_pruned(), kept_.rule())) {
     events_.push_back(std::move(event));
   }
   std::vector<Token> gone;

@@ -55,6 +55,9 @@ class RankSupervisors {
   /// Launch only.
   void carry_out(const SupervisorCommand& command, const std::vector<std::string>& hosts = {});
 
+  /// Output of what ended is kept by this rule from now on.
+  void keep(const OutputRule& rule) { kept_.keep(rule); }
+
   /// Changes with every call of this class; poll for POLLIN.
   std::vector<int> fds() const;
   void on_readable(int fd);

@@ -129,6 +129,23 @@ TEST(Agent, AMoveIsTheOperatorsWordAndNoSetting) {
   EXPECT_TRUE(told.agents_run.at(0).is_moved);
 }
 
+TEST(Agent, SaysWhichSettingsWaitForItsNextStart) {
+  const auto options = [](const std::vector<std::string>& flags) {
+    FakeWorld world;
+    std::vector<std::string> args = {"agent"};
+    args.insert(args.end(), flags.begin(), flags.end());
+    EXPECT_EQ(world.run(args), 0) << world.err();
+    return world.agents_run.at(0);
+  };
+  const AgentOptions before = options({});
+  EXPECT_TRUE(settings_of_start(before, options({"--log-level", "debug", "--output-max", "1G",
+                                                 "--output-keep", "2d"}))
+                  .empty());
+  EXPECT_EQ(settings_of_start(before, options({"--rack", "r", "--log-file", "/l", "--listen",
+                                               "10.0.0.1", "--label", "fast"})),
+            (std::vector<std::string>{"listen", "rack", "labels", "log_file"}));
+}
+
 TEST(Agent, RefusesWrongSettingsAndSaysWhereTheyCameFrom) {
   struct Case {
     std::vector<std::string> args;

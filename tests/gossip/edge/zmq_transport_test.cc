@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "gossip/edge/zmq_client.h"
 #include "tests/gossip/edge/peer.h"
@@ -391,6 +392,29 @@ TEST_F(ZmqClientTest, AsksOverTheUnixSocketWhichOnlyTheOwnerMayUse) {
   auto client = ZmqClient::connect("ipc://" + path());
   ASSERT_TRUE(client.has_value());
   ask(*client, agent);
+}
+
+TEST_F(ZmqClientTest, ASocketThatWasTakenAwayIsMadeAgain) {
+  ZmqTransport::Options options;
+  options.ipc_path = path();
+  Peer agent(options);
+  auto before = ZmqClient::connect("ipc://" + path());
+  ASSERT_TRUE(before.has_value());
+  for (std::uint64_t times = 1; times <= 2; ++times) {
+    std::filesystem::remove(path());
+    ASSERT_TRUE(turn_until(
+        {&agent}, [&] { return agent.transport().stats().cli_renewed == times; },
+        milliseconds(10'000)));
+    struct stat status {};
+    ASSERT_EQ(stat(path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600U);
+    auto client = ZmqClient::connect("ipc://" + path());
+    ASSERT_TRUE(client.has_value());
+    agent.received_.clear();
+    ask(*client, agent);
+  }
+  agent.received_.clear();
+  ask(*before, agent);
 }
 
 TEST_F(ZmqClientTest, SaysAtOnceThatNobodyAnswers) {

@@ -110,5 +110,33 @@ TEST_F(SocketLinksTest, WhatIsNoLinkStays) {
   EXPECT_TRUE(fs::is_socket(fs::path(links()) / "a.sock"));
 }
 
+TEST_F(SocketLinksTest, WhatACleanerTookAwayIsMadeAgain) {
+  const Listener a(home_ / "a");
+  SocketLinks kept;
+  ASSERT_TRUE(kept.make(links(), "a", a.path()));
+  fs::remove(home_ / "run/a.sock");
+  kept.renew();
+  EXPECT_EQ(target("a.sock"), a.path());
+  fs::remove_all(home_ / "run");
+  kept.renew();
+  EXPECT_EQ(target("a.sock"), a.path());
+  EXPECT_EQ(target("agent.sock"), a.path());
+}
+
+TEST_F(SocketLinksTest, TheCommonNameGoesToWhoIsLeft) {
+  const Listener a(home_ / "a");
+  const Listener b(home_ / "b");
+  SocketLinks second;
+  {
+    SocketLinks first;
+    ASSERT_TRUE(first.make(links(), "a", a.path()));
+    ASSERT_TRUE(second.make(links(), "b", b.path()));
+    second.renew();
+    EXPECT_EQ(target("agent.sock"), a.path());
+  }
+  second.renew();
+  EXPECT_EQ(target("agent.sock"), b.path());
+}
+
 }  // namespace
 }  // namespace muster::agent

@@ -1,0 +1,51 @@
+#pragma once
+// What an agent keeps in order beside its work: the links to its socket and its log file, which
+// cleaners of temporary files and rotators of logs take away, and what a HUP asks for: the log file
+// is opened anew and the configuration read again. The socket itself is the transport's.
+// run_agent's; the lobby and the event loop give it its turns.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/api/output.h"
+#include "agent/edge/run/socket_links.h"
+#include "gossip/base/result.h"
+#include "gossip/base/time.h"
+
+namespace muster::agent {
+
+/// What may change while an agent runs.
+struct Reread {
+  std::string log_level;
+  OutputRule output_rule{};
+  /// Names of settings that say something else now and count from the next start on.
+  std::vector<std::string> at_next_start{};
+};
+
+class Upkeep {
+ public:
+  /// Between two looks.
+  static constexpr Duration kPeriod = std::chrono::seconds(1);
+
+  struct Options {
+    int hup_fd = -1;               ///< Readable when HUP came.
+    SocketLinks* links = nullptr;  ///< Outlive it.
+    OutputRule output_rule{};      ///< Of the start.
+    std::function<Result<Reread>()> reread;
+  };
+  explicit Upkeep(Options options) : options_(std::move(options)) {}
+
+  /// In every turn of a loop, which takes one once a second at least. True: output_rule() is new.
+  bool turn(Instant now);
+  const OutputRule& output_rule() const { return options_.output_rule; }
+
+ private:
+  bool is_hung_up() const;
+  bool reread();
+
+  Options options_;
+  Instant next_{};
+};
+
+}  // namespace muster::agent
