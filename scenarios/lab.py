@@ -193,7 +193,8 @@ class Agent:
         self.data.mkdir(exist_ok=True)
         self.process = None
         self.environment = {}
-        self.flags = {}  #: Replaces flags of every start, as in {"gpus": "sim:1xA100"}.
+        #: Replaces flags of every start, as in {"gpus": "sim:1xA100"}; None: one without a value.
+        self.flags = {}
         self.binary = MUSTER
         self.log = self.data / "agent.log"
         self.address = lab.switch.addresses[name] if lab.switch else "127.0.0.1"
@@ -209,7 +210,7 @@ class Agent:
                  "gpus": self.lab.gpus, **self.flags, **changes}
         command = [str(self.binary), "agent"]
         for flag, value in flags.items():
-            command += ["--" + flag.replace("_", "-"), value]
+            command += ["--" + flag.replace("_", "-")] + [value] * (value is not None)
         return command
 
     def start(self):
