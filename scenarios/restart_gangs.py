@@ -260,6 +260,8 @@ def form(lab, gangs):
 def lab_for(gangs, base_port):
     """Five hosts with as many GPUs as gangs."""
     hosts = "abcde"
+    if gangs % len(hosts) != 0:
+        raise Failure(f"--gangs {gangs}: {len(hosts)} hosts share them, so name a multiple of that")
     return Lab(hosts, base_port=base_port, gpus=f"sim:{gangs // len(hosts)}xH100")
 
 

@@ -145,7 +145,7 @@ class Full(Fault):
 
     def prepare(self, five):
         for agent in five.agents.values():
-            run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(agent.data))
+            run("mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "tmpfs", str(agent.data))
             agent.log = five.directory / f"{agent.name}.log"  # Its last words must be readable.
 
     def strike(self, agent):

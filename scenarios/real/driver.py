@@ -70,7 +70,7 @@ class Run:
         self.mounted = []
         if any(act["verb"] == "fill disk" for act in self.scenario["acts"]):
             for name in cluster.names:
-                lab.run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs",
+                lab.run("mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "tmpfs",
                         str(cluster[name].data))
                 self.mounted.append(cluster[name].data)
 
