@@ -36,6 +36,19 @@ def end_once(number, _):
     sys.exit(128 + number)
 
 
+class Enough(BaseException):
+    """A slice of a scenario is over. No error: nobody but the runner catches it."""
+
+
+def end_after(seconds):
+    """Raises Enough in the main thread after so long; 0 = never."""
+    def end(*_):
+        raise Enough
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 class Failure(Exception):
     """A promise that was not kept; the text says which."""
 
@@ -376,9 +389,10 @@ class Lab:
 
     def __exit__(self, kind, value, trace):
         self.stop()
-        if kind is None and not self.keep_data:
+        is_well = kind is None or issubclass(kind, Enough)
+        if is_well and not self.keep_data:
             shutil.rmtree(self.directory, ignore_errors=True)
-        elif kind is not None:
+        elif not is_well:
             print(f"# data and logs are kept in {self.directory}")
 
     def start(self):

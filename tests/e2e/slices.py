@@ -1,0 +1,73 @@
+"""Stories and benches that nobody plays rot: each name that `scenarios/run --list` and `bench/run
+--list` show is begun, and played for some seconds. Whole, they are played by hand, or by tests of
+their own."""
+
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BASE_PORT = int(os.environ.get("MUSTER_TEST_PORT", "8450"))
+PORTS = 100  #: Of one of them.
+AT_ONCE = 4
+SLICE_S = {"chaos": 20}  #: Until its faults begin.
+SLICE_ELSE_S = 6
+LIMIT_S = 60  #: Of what does not end by itself.
+#: Of those whose usual size takes longer to make than to play.
+SMALLER = {"restart": ["--jobs", "2000"], "leases": ["--hosts", "100"],
+           "restart_gangs": ["--gangs", "5", "--kills", "1"], "chaos": ["--hosts", "5"]}
+LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf"}
+
+
+def listed(runner):
+    """(name, is it played on real processes) of each."""
+    out = subprocess.run([ROOT / runner, "--list"], capture_output=True, text=True, check=True)
+    return [(line.split()[0], "(--real" in line) for line in out.stdout.splitlines()
+            if line[:1].strip()]
+
+
+def play(number, runner, name, is_real):
+    """What it said when it broke; "" when it went well."""
+    command = [str(ROOT / runner), name, *SMALLER.get(name, []),
+               "--end-after", str(SLICE_S.get(name, SLICE_ELSE_S))]
+    if runner == "scenarios/run":
+        command += ["--base-port", str(BASE_PORT + PORTS * number)] + ["--real"] * is_real
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        out, _ = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return f"does not end within {LIMIT_S} s"
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # A bench's helpers may outlive its slice.
+            os.killpg(process.pid, signal.SIGKILL)
+    return "" if process.returncode == 0 else f"exit {process.returncode}: {out[-600:]}"
+
+
+def main():
+    wanted = [(runner, name, is_real) for runner in ("scenarios/run", "bench/run")
+              for name, is_real in listed(runner)]
+    broken = 0
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as hands:
+        began = time.monotonic()
+        turns = {}
+        for number, (runner, name, is_real) in enumerate(wanted):
+            if name in LEFT_OUT:
+                print(f"left out  {runner} {name}: {LEFT_OUT[name]}", flush=True)
+            else:
+                turns[hands.submit(play, number, runner, name, is_real)] = f"{runner} {name}"
+        for turn in concurrent.futures.as_completed(turns):
+            why = turn.result()
+            broken += bool(why)
+            print(f"{'BROKEN' if why else 'ok':8}  {turns[turn]} "
+                  f"{time.monotonic() - began:.0f} s {why}", flush=True)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
