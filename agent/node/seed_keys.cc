@@ -37,15 +37,19 @@ HostId SeedKeys::next_host(Turn& turn, HostId owner, const Roll& roll) {
 
 void SeedKeys::choose(const gossip::Endpoint& seed, HostId owner, const Roll& roll,
                       Outbox& outbox) {
-  Turn& turn = turns_[seed];
-  const bool is_first = !turn.is_told;
-  const bool is_key_over = !turn.host.is_zero() && roll.link_key(turn.host) != turn.key;
-  if (!is_first && !turn.is_unproven && !is_key_over) {
+  const auto [place, is_first] = turns_.try_emplace(seed);
+  Turn& turn = place->second;
+  if (is_first) {  // A ticket may have told the transport whose key is there.
+    turn.host = owner;
+    turn.key = roll.link_key(owner);
     return;
   }
-  turn.is_told = true;
+  const bool is_key_over = !turn.host.is_zero() && roll.link_key(turn.host) != turn.key;
+  if (!turn.is_unproven && !is_key_over) {
+    return;
+  }
   turn.is_unproven = false;
-  const bool is_owners_turn = !owner.is_zero() && (is_first || turn.host != owner);
+  const bool is_owners_turn = !owner.is_zero() && turn.host != owner;
   turn.host = is_owners_turn ? owner : next_host(turn, owner, roll);
   turn.key = turn.host.is_zero() ? "" : roll.link_key(turn.host);
   if (!turn.key.empty()) {

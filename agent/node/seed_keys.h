@@ -40,9 +40,8 @@ class SeedKeys {
     std::string key{};
     HostId behind{};     ///< Of the tries: who had the last turn but owners.
     bool voters = true;  ///< Those that may vote have their turns.
-    bool is_told = false;
     bool is_heard = false;
-    bool is_unproven = false;  ///< Somebody else listens there.
+    bool is_unproven = false;  ///< Somebody else listens there, or no key is expected.
   };
   static HostId next_host(Turn& turn, HostId owner, const Roll& roll);
 

@@ -118,6 +118,9 @@ ZmqLinks::Links::iterator ZmqLinks::dial(const LinkKey& key) {
   const std::string* expected = expected_.find(key.second);
   if (own == nullptr || expected == nullptr) {
     ++stats_.dropped_no_key;
+    if (expected == nullptr) {
+      pending_.push_back(LinkDown{key.second, LinkLoss::kUnproven});
+    }
     return links_.end();
   }
   if (links_.size() >= options_.links_max && !make_room(now)) {

@@ -29,7 +29,8 @@
 //   timeout  no connection within kDialTimeout, no handshake within kHandshakeTimeout, or silence
 //            after an end; also, at once, when the peer refused the handshake: it does not admit
 //            our key. That is no sign of a dead host.
-//   unproven somebody listens and the handshake failed, at once: it has another key than expected
+//   unproven somebody listens and the handshake failed, at once: it has another key than expected;
+//            or no key is expected there, and there was no link
 // DropLink is not reported as LinkDown. Messages queued on a link that ends are lost.
 
 #include <cstdint>

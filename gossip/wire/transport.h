@@ -26,7 +26,8 @@ enum class LinkLoss : std::uint8_t {
   kRefused,  ///< The kernel there answers, but nobody listens.
   kReset,    ///< An established connection ended; a dial has not been refused since.
   kTimeout,  ///< The dial timer ran out: silence.
-  /// Somebody listens there, and does not prove to be who is expected: no news of that host.
+  /// Somebody listens there, and does not prove to be who is expected; or nobody is expected there,
+  /// and so nothing was dialled. No news of any host.
   kUnproven,
 };
 

@@ -39,6 +39,20 @@ void DiskFaults::plan_images(Instant end) {
   }
 }
 
+void DiskFaults::act(Fault kind, std::uint32_t host) {
+  if (kind == Fault::kDiskLied) {
+    lie(host);
+  } else if (kind == Fault::kVoterPutBack) {
+    put_back_any(host);
+  } else if (kind == Fault::kMoved) {
+    move(host);
+  } else if (kind == Fault::kDiskFull) {
+    fill(host);
+  } else {
+    lose_many();
+  }
+}
+
 void DiskFaults::put_back() {
   const std::uint32_t host = some_host_without_vote();
   ++counts_["disk_put_back"];
@@ -90,18 +104,6 @@ void DiskFaults::lie(std::uint32_t host) {
   const Instant off_at = world_.now() + rng_.between(kLiesMin, kLiesMax);
   world_.at(std::min(off_at, end_ - kLiesMin), [this, host] { world_.power_off(host); });
   after(kLiesMax, std::chrono::seconds(15), [this, host] { world_.power_on(host); });
-}
-
-void DiskFaults::act(Fault fault, std::uint32_t host) {
-  if (fault == Fault::kDiskLied) {
-    lie(host);
-  } else if (fault == Fault::kVoterPutBack) {
-    put_back_any(host);
-  } else if (fault == Fault::kMoved) {
-    move(host);
-  } else {
-    fill(host);
-  }
 }
 
 /// Its voter writes on: the reserve is for that.

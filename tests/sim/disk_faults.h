@@ -28,12 +28,20 @@ class DiskFaults {
            profile.has(Fault::kVotersLost) || profile.has(Fault::kMoved);
   }
 
-  /// One of kDiskLied, kVoterPutBack, kDiskFull and kMoved.
-  void act(Fault fault, std::uint32_t host);
   /// Images of disks that may be put back are kept now and then, up to `end`: of the faults.
   void plan_images(Instant end);
+  /// A disk that is full, or one of the faults by which a voter may forget; `host` is of no matter
+  /// to kVotersLost.
+  void act(Fault kind, std::uint32_t host);
   /// Of a host without a vote: a voter that forgot its word would be another matter.
   void put_back();
+  /// Of one voter at a time; never while `until` a removal may be under way.
+  void lose_raft(Instant removal_over_at);
+  /// Every voter is there, in the seat that votes: one more may lose its disk, and a majority of
+  /// disks still has whatever was acknowledged.
+  bool is_quorum_whole() const;
+
+ private:
   /// Of any host.
   void put_back_any(std::uint32_t host);
   /// The data directory of that host is a copy from now on, and its move is told of sooner or
@@ -43,13 +51,6 @@ class DiskFaults {
   void lie(std::uint32_t host);
   /// Some voters' raft/ at once.
   void lose_many();
-  /// Of one voter at a time; never while `until` a removal may be under way.
-  void lose_raft(Instant removal_over_at);
-  /// Every voter is there, in the seat that votes: one more may lose its disk, and a majority of
-  /// disks still has whatever was acknowledged.
-  bool is_quorum_whole() const;
-
- private:
   /// The leader's word for who votes; null while nobody leads.
   const scheduler::Raft* leaders_raft() const;
   std::uint32_t some_host_without_vote();

@@ -231,9 +231,8 @@ class Swarm {
       case Fault::kVoterPutBack:
       case Fault::kDiskFull:
       case Fault::kMoved:
-        return disks_.act(kind, host);
       case Fault::kVotersLost:
-        return disks_.lose_many();
+        return disks_.act(kind, host);
       case Fault::kQuorumLost:
         return lost_quorum_.lose_majority();
       case Fault::kDeciderKilled:

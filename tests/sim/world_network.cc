@@ -139,6 +139,8 @@ void World::carry(std::uint32_t from, gossip::Send send) {
   }
   // Where hosts never moved, all know from the start whose key is where.
   if (are_moved_ && hosts_[from]->expected[send.to].empty()) {
+    queue_.push(now_, Deliver{from, hosts_[from]->life,
+                              gossip::LinkDown{send.to, gossip::LinkLoss::kUnproven}});
     return;
   }
   const auto [to, channel] = *target;

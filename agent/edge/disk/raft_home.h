@@ -10,7 +10,7 @@
 // change from one boot to the next. A clone of a whole disk keeps all of it: see id_watch.h.
 //
 // Nothing on the disk tells a data directory that was moved to another one from an image of last
-// week, nor both from raft/ alone out of a backup. So a copy in which somebody voted keeps its log
+// week, nor both from raft/ alone out of a backup. So a copy in which this host votes keeps its log
 // and loses its voice (RecoveredLog::is_copy), until an operator says `--moved` or others lead.
 //
 // The order of the writes makes each crash between them safe: the marker, then raft/, then id/.

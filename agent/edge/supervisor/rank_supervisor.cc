@@ -331,7 +331,7 @@ void RankSupervisors::clean(Token token) {
 
 std::string RankSupervisors::why_no_output(Token token) const {
   const std::optional<PruneRule> rule = kept_.pruned(token);
-  return rule.has_value() ? sentence_of(*rule, options_.kept.rule) : "";
+  return rule.has_value() ? sentence_of(*rule, kept_.rule()) : "";
 }
 
 /// A host that can start nothing says so, and finds out by itself when it can again.
