@@ -144,12 +144,31 @@ struct TransitionInfo {
   std::uint64_t unix_ms = 0;  ///< The leader's wall clock; 0 = from a node that does not say.
 };
 
+/// A task of an array that failed, as far as it is still kept.
+struct TaskFailure {
+  JobId task;
+  std::int64_t exit_code = 0;
+  std::string reason;
+  std::vector<std::string> hosts;  ///< Names, of its last attempt.
+};
+
+/// What the line of an array does not count (JobSummary::tasks and on).
+struct ArrayInfo {
+  std::uint64_t waiting = 0;  ///< Tasks whose turn has not come, those that were cancelled aside.
+  std::uint64_t queued = 0;
+  std::uint64_t suspended = 0;
+  std::vector<TaskFailure> failures{};  ///< By number, at most kTaskFailuresListed.
+  std::uint64_t failures_more = 0;      ///< Not listed, or not kept any more.
+};
+inline constexpr std::size_t kTaskFailuresListed = 20;
+
 struct JobDetail {
   JobSummary summary;
   scheduler::JobSpec spec;
   std::vector<AttemptInfo> attempts;
   std::vector<TransitionInfo> transitions;
   OutputRule output_rule{};  ///< Of the host that answers.
+  ArrayInfo array{};         ///< Of an array.
 };
 
 struct HolderInfo {

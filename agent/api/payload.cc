@@ -268,8 +268,16 @@ void fields(A& a, OutputRule& v) {
   a(v.age_ms, v.bytes, trailing(v.files));
 }
 template <class A>
+void fields(A& a, TaskFailure& v) {
+  a(v.task, v.exit_code, v.reason, v.hosts);
+}
+template <class A>
+void fields(A& a, ArrayInfo& v) {
+  a(v.waiting, v.queued, v.suspended, v.failures, v.failures_more);
+}
+template <class A>
 void fields(A& a, JobDetail& v) {
-  a(v.summary, v.spec, v.attempts, v.transitions, trailing(v.output_rule));
+  a(v.summary, v.spec, v.attempts, v.transitions, trailing(v.output_rule), trailing(v.array));
 }
 template <class A>
 void fields(A& a, HolderInfo& v) {

@@ -58,10 +58,43 @@ JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_uni
   return summary;
 }
 
-JobDetail array_detail(const scheduler::TaskArray& array, std::int64_t now_unix_ms) {
+namespace {
+
+TaskFailure failure_of(const scheduler::State& state, const scheduler::Job& task,
+                       const HostViews& hosts) {
+  TaskFailure failure;
+  failure.task = task.id;
+  failure.exit_code = task.exit_code;
+  failure.reason = task.reason;
+  const scheduler::Attempt* last =
+      task.attempt_tokens.empty() ? nullptr : state.attempt(task.attempt_tokens.back());
+  if (last != nullptr) {
+    for (const scheduler::MemberRecord& record : last->members) {
+      failure.hosts.push_back(hosts.addresses.name(record.member.host));
+    }
+  }
+  return failure;
+}
+
+}  // namespace
+
+JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray& array,
+                       const HostViews& hosts) {
   JobDetail detail;
-  detail.summary = array_summary(array, now_unix_ms);
+  detail.summary = array_summary(array, hosts.now_unix_ms);
   detail.spec = array.spec;
+  detail.array.waiting = array.folded() - array.skipped_count();
+  detail.array.queued = array.queued;
+  detail.array.suspended = array.suspended;
+  for (auto job = state.jobs().lower_bound(task_id(array.id, 0));
+       job != state.jobs().end() && array_of(job->first) == array.id &&
+       detail.array.failures.size() < kTaskFailuresListed;
+       ++job) {
+    if (job->second.state == scheduler::JobState::kFailed) {
+      detail.array.failures.push_back(failure_of(state, job->second, hosts));
+    }
+  }
+  detail.array.failures_more = array.failed - detail.array.failures.size();
   return detail;
 }
 

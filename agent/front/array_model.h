@@ -6,13 +6,16 @@
 #include <string>
 
 #include "agent/api/jobs.h"
+#include "agent/front/outlook.h"
 #include "scheduler/state/state.h"
 
 namespace muster::agent {
 
 /// `now_unix_ms`: this node's wall clock; 0 = it is not known.
 JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_unix_ms);
-JobDetail array_detail(const scheduler::TaskArray& array, std::int64_t now_unix_ms);
+/// With what its tasks are at, and those that failed.
+JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray& array,
+                       const HostViews& hosts);
 /// Which of its tasks `why` is best asked about: the first that waits, else the first that is a
 /// job; nothing = none is.
 std::optional<JobId> telling_task(const scheduler::State& state, const scheduler::TaskArray& array);

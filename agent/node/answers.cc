@@ -282,7 +282,7 @@ namespace {
 Response about_array(const Known& known, const JobsKnown& jobs, const HostViews& hosts, Verb verb,
                      const scheduler::TaskArray& array) {
   if (verb == Verb::kShow) {
-    JobDetail detail = array_detail(array, hosts.now_unix_ms);
+    JobDetail detail = array_detail(jobs.state, array, hosts);
     detail.output_rule = known.options.clients.output;
     return good(known, encode_payload(detail));
   }

@@ -139,6 +139,11 @@ std::optional<agent::JobList> read_jobs(Session& session, std::set<JobId> arrays
   return is_read ? std::optional(std::move(all)) : std::nullopt;
 }
 
+std::optional<agent::JobList> read_tasks(Session& session, JobId array) {
+  agent::JobList tasks;
+  return read_pages(session, array, tasks) ? std::optional(std::move(tasks)) : std::nullopt;
+}
+
 void JobChoice::describe(Options& options, const std::string& which, bool is_required) {
   is_required_ = is_required;
   options.words(

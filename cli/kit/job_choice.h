@@ -41,6 +41,8 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 /// Session::read() does.
 std::optional<agent::JobList> read_jobs(Session& session, std::set<JobId> arrays,
                                         bool with_running_tasks = false);
+/// The tasks of an array that are jobs by now, by number. Nothing: the failure was printed.
+std::optional<agent::JobList> read_tasks(Session& session, JobId array);
 
 class JobChoice {
  public:

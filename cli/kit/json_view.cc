@@ -395,11 +395,43 @@ std::string to_json(const agent::JobList& list, std::size_t hidden, const agent:
   return dump_answer({{"jobs", views(list.jobs)}, {"hidden", hidden}}, answer);
 }
 
+namespace {
+
+Json view(const agent::TaskFailure& failure) {
+  return {{"task", view(failure.task)},
+          {"exit_code", failure.exit_code},
+          {"reason", failure.reason},
+          {"hosts", failure.hosts}};
+}
+
+/// null of what is no array.
+Json array_view(const agent::JobDetail& detail) {
+  const auto& range = detail.spec.array;
+  if (detail.summary.tasks == 0 || !range.has_value()) {
+    return nullptr;
+  }
+  Json failures = Json::array();
+  for (const agent::TaskFailure& failure : detail.array.failures) {
+    failures.push_back(view(failure));
+  }
+  return {{"first", range->first},
+          {"last", range->last},
+          {"at_once", range->at_once == 0 ? Json(nullptr) : Json(range->at_once)},
+          {"waiting", detail.array.waiting},
+          {"queued", detail.array.queued},
+          {"suspended", detail.array.suspended},
+          {"failures", failures},
+          {"failures_more", detail.array.failures_more}};
+}
+
+}  // namespace
+
 std::string to_json(const agent::JobDetail& detail, const agent::Response& answer) {
   return dump_answer({{"job", view(detail.summary)},
                       {"spec", view(detail.spec)},
                       {"attempts", views(detail.attempts)},
                       {"transitions", views(detail.transitions)},
+                      {"array", array_view(detail)},
                       {"output",
                        {{"kept_ms", detail.output_rule.age_ms},
                         {"kept_bytes", detail.output_rule.bytes},

@@ -166,7 +166,7 @@ void RankOutput::take(Session& session, agent::OutputChunk chunk, bool follow) {
   is_over_ = is_at_end && (chunk.ended || !follow);
   print(session, chunk);
   offset_ += chunk.bytes.size();
-  if (is_over_ && wish_.has_prefix) {
+  if (is_over_ && !wish_.prefix.empty()) {
     print_lines(session, true);
   }
 }
@@ -179,13 +179,13 @@ void RankOutput::print(Session& session, const agent::OutputChunk& chunk) {
     return;
   }
   for (const OutputRun& run : runs) {
-    if (wish_.has_prefix) {
+    if (!wish_.prefix.empty()) {
       line_ += run.bytes;
     } else {
       session.out() << run.bytes;
     }
   }
-  if (wish_.has_prefix) {
+  if (!wish_.prefix.empty()) {
     print_lines(session, false);
   }
 }
@@ -241,7 +241,6 @@ void RankOutput::note_blend(Session& session, const std::vector<OutputRun>& runs
 }
 
 void RankOutput::print_lines(Session& session, bool all) {
-  const std::string prefix = "[" + std::to_string(source_.rank) + "] ";
   std::size_t start = 0;
   while (start < line_.size()) {
     std::size_t end = line_.find('\n', start);
@@ -251,14 +250,14 @@ void RankOutput::print_lines(Session& session, bool all) {
       }
       end = line_.size();
     }
-    session.out() << prefix << line_.substr(start, end - start) << "\n";
+    session.out() << wish_.prefix << line_.substr(start, end - start) << "\n";
     start = end + 1;
   }
   line_.erase(0, std::min(start, line_.size()));
 }
 
 void RankOutput::finish(Session& session) {
-  if (wish_.has_prefix) {
+  if (!wish_.prefix.empty()) {
     print_lines(session, true);
   }
 }

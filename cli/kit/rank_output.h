@@ -27,7 +27,7 @@ struct RankSource {
 
 /// What of the output is printed, and how.
 struct OutputWish {
-  bool has_prefix = false;  ///< Whole lines only, each behind "[rank] ".
+  std::string prefix;  ///< Not empty: whole lines only, each behind it.
   /// Only the last so many lines of what there is when the reading begins, and what comes after;
   /// nothing = all.
   std::optional<std::uint64_t> tail;
@@ -54,6 +54,8 @@ class RankOutput {
   /// `follow`, when it stays out of reach: then what is missing was said on stderr.
   bool advance(Session& session, bool follow);
   std::uint64_t rank() const { return source_.rank; }
+  /// So far no byte of it was there.
+  bool is_empty() const { return offset_ == 0; }
   bool is_over() const { return is_over_; }
   /// Followed, and for the timeout it could not be had: that was said, and it may come back.
   bool is_out_of_reach() const { return is_out_of_reach_; }
@@ -80,9 +82,9 @@ class RankOutput {
   RankSource source_;
   OutputWish wish_;  ///< Its tail and age until it was found where those begin.
   std::uint64_t offset_ = 0;
-  std::uint64_t floor_ = 0;  ///< What is older than wished lies below.
+  std::uint64_t floor_ = 0;               ///< What is older than wished lies below.
   std::map<std::string, OutputRun> cut_;  ///< By stream: characters of which the end is to come.
-  std::string line_;  ///< Of a prefixed output: begun, not printed yet.
+  std::string line_;                      ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;
   bool is_out_of_reach_ = false;
   int exit_code_ = 0;

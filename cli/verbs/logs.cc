@@ -10,7 +10,9 @@
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/rank_output.h"
+#include "cli/verbs/array_logs.h"
 #include "cli/verbs/dropped_output.h"
+#include "cli/verbs/never_started.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -24,8 +26,10 @@ class Logs final : public Verb {
  public:
   void describe(Options& options) override {
     options.words(
-        "JOB", [this](const std::string& text) { return accept_job(text, job_); },
-        "The job, or a task of an array as 7.12", 1);
+        "JOB", [this](const std::string& text) { return accept(text); },
+        "The job, or a task of an array as 7.12; of an array or a run of tasks as 7.0-99 each line "
+        "stands behind its [task]",
+        1);
     options.flag("-f,--follow", follow_,
                  "Go on until the ranks have ended: of that attempt, or without one of all");
     options.value(
@@ -53,12 +57,18 @@ class Logs final : public Verb {
     if (job_ == JobId()) {
       return session.fail(agent::ResponseStatus::kUsage, "no job is named: give its number");
     }
+    if (tasks_.has_value()) {
+      return ArrayLogs(of_tasks(*tasks_)).run(session);
+    }
     int exit_code = 0;
     std::uint64_t shown = 0;
     do {
       const auto detail = job_detail(session, shown);
       if (!detail.has_value()) {
         return session.failed();
+      }
+      if (detail->summary.tasks != 0 && detail->spec.array.has_value()) {
+        return ArrayLogs(of_tasks(all_tasks(*detail))).run(session);
       }
       const agent::AttemptInfo* attempt = chosen_attempt(*detail, shown);
       if (attempt == nullptr && shown > 0) {
@@ -75,13 +85,14 @@ class Logs final : public Verb {
         return fail_without_rank(session, *detail, *attempt);
       }
       note_missing(session, outputs);
-      int code = copy(session, outputs, attempt->number);
+      shown = attempt->number;
+      int code = copy(session, outputs, shown);
       for (const RankOutput& output : outputs) {
         const int missing = tell_dropped(session, *attempt, output.rank());
         code = code == 0 ? missing : code;
       }
+      code = code == 0 ? tell_never_started_of(session, *detail, shown, outputs) : code;
       exit_code = exit_code == 0 ? code : exit_code;
-      shown = attempt->number;
     } while (follow_ && attempt_ == 0 && session.out().good());
     return exit_code;
   }
@@ -91,6 +102,35 @@ class Logs final : public Verb {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
   };
+
+  Status accept(const std::string& text) {
+    const Result<JobRange> given = parse_job_range(text);
+    if (!given) {
+      return given.error();
+    }
+    if (given->first < given->last && !given->is_task_run()) {
+      return Error{ErrorCode::kInvalid, "'" + text + "' is more than one job"};
+    }
+    job_ = JobId(given->first);
+    tasks_ = given->is_task_run() ? std::optional(*given) : std::nullopt;
+    return ok();
+  }
+
+  static JobRange all_tasks(const agent::JobDetail& array) {
+    const JobId id = array.summary.id;
+    return {task_id(id, array.spec.array->first).value(),
+            task_id(id, array.spec.array->last).value()};
+  }
+
+  ArrayLogsWish of_tasks(JobRange tasks) const {
+    return {tasks, follow_,
+            [this](const agent::JobDetail& task, std::uint64_t shown) {
+              return chosen_attempt(task, shown);
+            },
+            [this](const agent::JobDetail& task, const agent::AttemptInfo& attempt) {
+              return ranks_of(task.summary.id, attempt, text_of(task.summary.id));
+            }};
+  }
 
   Status accept_ranks(const std::string& text) {
     ranks_.clear();
@@ -120,6 +160,9 @@ class Logs final : public Verb {
     return all_ || ranks_.size() > 1 || ranks_.front().last > ranks_.front().first;
   }
   std::string ranks_text() const {
+    if (ranks_.empty()) {
+      return "at all";
+    }
     return std::to_string(ranks_.front().first) + (ranks_.front().last == ranks_.front().first
                                                        ? ""
                                                        : "-" + std::to_string(ranks_.front().last));
@@ -197,7 +240,9 @@ class Logs final : public Verb {
     }
   }
 
-  std::vector<RankOutput> ranks_of(JobId job, const agent::AttemptInfo& attempt) const {
+  /// `task`: what each line names beside the rank; "" = the rank alone.
+  std::vector<RankOutput> ranks_of(JobId job, const agent::AttemptInfo& attempt,
+                                   const std::string& task = "") const {
     std::vector<RankOutput> outputs;
     for (const agent::MemberInfo& member : attempt.members) {
       for (std::uint64_t local = 0; local < member.ranks.size(); ++local) {
@@ -211,16 +256,19 @@ class Logs final : public Verb {
                             rank,
                             output_bytes(member, rank),
                             rank_state(member, rank)};
-          outputs.emplace_back(std::move(source), wish());
+          outputs.emplace_back(std::move(source), wish(task, rank));
         }
       }
     }
     return outputs;
   }
 
-  OutputWish wish() const {
+  OutputWish wish(const std::string& task, std::uint64_t rank) const {
     const std::string stream = stdout_ == stderr_ ? "" : stdout_ ? agent::kStdout : agent::kStderr;
-    return {is_of_several(), tail_, static_cast<std::uint64_t>(to_ms(since_)), stream};
+    const std::string number = is_of_several() ? std::to_string(rank) : "";
+    const std::string named = task + (task.empty() || number.empty() ? "" : ":") + number;
+    return {named.empty() ? "" : "[" + named + "] ", tail_,
+            static_cast<std::uint64_t>(to_ms(since_)), stream};
   }
 
   static std::uint64_t output_bytes(const agent::MemberInfo& member, std::uint64_t rank) {
@@ -303,7 +351,22 @@ class Logs final : public Verb {
            detail->summary.attempt == number;
   }
 
+  /// What followed ranks came to is told by a newer answer than the one that the reading began
+  /// with.
+  int tell_never_started_of(Session& session, const agent::JobDetail& detail, std::uint64_t attempt,
+                            const std::vector<RankOutput>& outputs) const {
+    const bool is_silent =
+        std::any_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.is_empty(); });
+    if (!is_silent || !follow_) {
+      return is_silent ? tell_never_started(session, detail, attempt, outputs) : 0;
+    }
+    const auto now = session.read<agent::JobDetail>(agent::Verb::kShow,
+                                                    agent::encode_payload(agent::JobRef{job_}));
+    return now.has_value() ? tell_never_started(session, *now, attempt, outputs) : session.failed();
+  }
+
   JobId job_;
+  std::optional<JobRange> tasks_;
   bool follow_ = false;
   bool all_ = false;
   std::vector<RankRange> ranks_ = {{0, 0}};

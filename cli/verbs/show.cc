@@ -7,6 +7,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
+#include "cli/kit/host_list.h"
 #include "cli/kit/job_choice.h"
 #include "cli/kit/job_state.h"
 #include "cli/kit/json_view.h"
@@ -71,6 +72,48 @@ std::string request_lines_text(const scheduler::Request& request) {
   return text;
 }
 
+/// "3 running, 2 queued, 990 waiting, 4 completed, 1 failed"
+std::string task_counts_text(const agent::JobSummary& job, const agent::ArrayInfo& array) {
+  std::vector<std::string> counts;
+  const auto add = [&](std::uint64_t count, const char* what) {
+    if (count > 0) {
+      counts.push_back(std::to_string(count) + " " + what);
+    }
+  };
+  add(job.tasks_running, "running");
+  add(array.queued, "queued");
+  add(array.suspended, "suspended");
+  add(array.waiting, "waiting for their turn");
+  add(job.tasks_completed, "completed");
+  add(job.tasks_failed, "failed");
+  add(job.tasks_cancelled, "cancelled");
+  return join(counts);
+}
+
+std::string failures_text(JobId id, const agent::ArrayInfo& array) {
+  if (array.failures.empty() && array.failures_more == 0) {
+    return "";
+  }
+  Table table({{.title = "FAILED"},
+               {.title = "EXIT", .is_number = true},
+               {.title = "HOSTS", .columns_min = 8},
+               {.title = "CAUSE", .columns_min = 12}});
+  for (const agent::TaskFailure& failure : array.failures) {
+    table.add({text_of(failure.task), std::to_string(failure.exit_code),
+               short_host_list(failure.hosts), in_words(failure.reason)});
+  }
+  const std::string job = text_of(id);
+  const bool lists = !array.failures.empty();
+  return "\n" + (lists ? table.text() : "") +
+         (array.failures_more == 0 ? ""
+                                   : std::to_string(array.failures_more) + (lists ? " more" : "") +
+                                         " failed; `muster jobs --tasks " + job +
+                                         " --state failed` lists what is still kept\n") +
+         (lists
+              ? "`muster logs " + text_of(array.failures.front().task) + "` shows what one wrote\n"
+              : "");
+}
+
 std::string summary_text(const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
   const std::string& said = job.reason.empty() ? job.cause : job.reason;
@@ -85,7 +128,8 @@ std::string summary_text(const agent::JobDetail& detail) {
     const scheduler::ArrayRange& range = *detail.spec.array;
     text += "tasks      " + std::to_string(range.first) + "-" + std::to_string(range.last) +
             (range.at_once == 0 ? "" : ", at most " + std::to_string(range.at_once) + " at once") +
-            "; `muster jobs --tasks " + text_of(job.id) + "` lists those that began\n";
+            "; `muster jobs --tasks " + text_of(job.id) + "` lists those that began\n" +
+            "now        " + task_counts_text(job, detail.array) + "\n";
   }
   if (!job.hosts.empty()) {
     text += "hosts      " + join(job.hosts) + "\n";
@@ -247,6 +291,9 @@ class Show final : public Verb {
       session.out() << attempt_text(attempt);
     }
     session.out() << transitions_text(session, detail->transitions);
+    if (detail->summary.tasks != 0) {
+      session.out() << failures_text(detail->summary.id, detail->array);
+    }
     return 0;
   }
 

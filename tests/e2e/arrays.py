@@ -73,8 +73,19 @@ def an_array_is_one_line(agents):
     _, out, _ = agent.cli("jobs", "--tasks", number, "--no-header", "-o", "id,state")
     expect("the tasks", [line.split() for line in out.splitlines()],
            [[f"{number}.{i}", "failed" if i == 5 else "completed"] for i in range(3, 7)])
+    _, out, _ = agent.cli("jobs", "--tasks", number, "--state", "failed", "--no-header", "-o", "id")
+    expect("the failed ones", out.split(), [f"{number}.5"])
     _, out, _ = agent.cli("logs", f"{number}.4")
     expect("the log", out, "task 4\n")
+    _, out, _ = agent.cli("logs", number)
+    expect("all logs", out, "".join(f"[{number}.{i}] task {i}\n" for i in range(3, 7)))
+    _, out, _ = agent.cli("logs", f"{number}.3-4", "-f")
+    expect("a run's logs", out, "".join(f"[{number}.{i}] task {i}\n" for i in range(3, 5)))
+    _, out, _ = agent.cli("show", number)
+    expect("its counts", [line for line in out.splitlines() if line.startswith("now ")],
+           ["now        3 completed, 1 failed"])
+    expect("its failures", [line.split()[:2] for line in out.splitlines() if
+                            line.startswith(f"{number}.")], [[f"{number}.5", "1"]])
     code, out, _ = agent.cli("show", f"{number}.5")
     expect("show", (code, out.splitlines()[0].split()[:2]), (0, ["job", f"{number}.5"]))
     refused(agent, "show", f"{number}.7", code=6, text="there is no job")
