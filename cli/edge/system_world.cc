@@ -172,6 +172,7 @@ World system_world() {
   world.environment = environment;
   world.all_environment = all_environment;
   world.terminal.take_interrupt = take_interrupt;
+  world.terminal.bear_broken_pipes = [] { std::signal(SIGPIPE, SIG_IGN); };
   world.connect = [](const std::string& address) {
     return connect_node(address, progress_listener(address));
   };

@@ -1,5 +1,6 @@
 #include "cli/kit/json_view.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -193,11 +194,30 @@ Json view(const scheduler::SubmitShell& shell) {
           {"core_bytes", limit(shell.core_bytes)}};
 }
 
+/// The bytes that JSON cannot hold; null = it holds them all.
+Json base64_or_null(const std::string& bytes) {
+  return is_utf8(bytes) ? Json(nullptr) : Json(base64(bytes));
+}
+/// All of them, when one is needed.
+Json base64_or_null(const std::vector<std::string>& words) {
+  if (std::all_of(words.begin(), words.end(), is_utf8)) {
+    return nullptr;
+  }
+  Json array = Json::array();
+  for (const std::string& word : words) {
+    array.push_back(base64(word));
+  }
+  return array;
+}
+
 Json view(const scheduler::JobSpec& spec) {
   return {{"request", view(spec.request)},
           {"argv", spec.argv},
+          {"argv_base64", base64_or_null(spec.argv)},
           {"environment", spec.environment},
+          {"environment_base64", base64_or_null(spec.environment)},
           {"directory", spec.directory},
+          {"directory_base64", base64_or_null(spec.directory)},
           {"retries", spec.retries},
           {"hold_ms", to_ms(spec.hold)},
           {"keep_when_isolated", spec.keep_when_isolated},
@@ -588,6 +608,7 @@ std::string to_json(const OutputPiece& piece) {
                {"rank", piece.rank},
                {"offset", piece.offset},
                {"text", piece.text},
+               {"base64", base64_or_null(piece.text)},
                {"stream", piece.stream.empty() ? Json() : Json(piece.stream)},
                {"unix_ms", piece.unix_ms == 0 ? Json() : Json(piece.unix_ms)},
                {"ended", piece.ended}});

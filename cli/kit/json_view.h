@@ -1,6 +1,8 @@
 #pragma once
 // What --json prints: snake_case keys that stay, whole ids, integers, arrays. One document without
-// line breaks each; bytes that are no UTF-8 become U+FFFD. nlohmann/json stays in json_view.cc.
+// line breaks each. Bytes that are no UTF-8 become U+FFFD; where people's own words may hold such
+// (output, command, environment, directory) the bytes stand beside them in base64. nlohmann/json
+// stays in json_view.cc.
 
 #include <map>
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
@@ -164,14 +165,14 @@ bool RankOutput::advance(Session& session, bool follow) {
 void RankOutput::take(Session& session, agent::OutputChunk chunk, bool follow) {
   const bool is_at_end = offset_ + chunk.bytes.size() >= chunk.size || chunk.bytes.empty();
   is_over_ = is_at_end && (chunk.ended || !follow);
-  print(session, chunk);
+  print(session, chunk, follow);
   offset_ += chunk.bytes.size();
   if (is_over_ && !wish_.prefix.empty()) {
     print_lines(session, true);
   }
 }
 
-void RankOutput::print(Session& session, const agent::OutputChunk& chunk) {
+void RankOutput::print(Session& session, const agent::OutputChunk& chunk, bool follow) {
   const std::vector<OutputRun> runs = wanted_runs(chunk);
   note_blend(session, runs);
   if (session.common().is_json) {
@@ -187,6 +188,9 @@ void RankOutput::print(Session& session, const agent::OutputChunk& chunk) {
   }
   if (!wish_.prefix.empty()) {
     print_lines(session, false);
+    if (follow && !is_over_) {
+      print_progress(session);
+    }
   }
 }
 
@@ -250,10 +254,45 @@ void RankOutput::print_lines(Session& session, bool all) {
       }
       end = line_.size();
     }
-    session.out() << wish_.prefix << line_.substr(start, end - start) << "\n";
+    print_line(session, std::string_view(line_).substr(start, end - start));
     start = end + 1;
   }
   line_.erase(0, std::min(start, line_.size()));
+}
+
+/// What a rank writes over itself stands behind the prefix, too: a terminal shows the last of it.
+void RankOutput::print_line(Session& session, std::string_view line) {
+  const bool was_shown = std::exchange(progress_at_, kLongAgo) != kLongAgo;
+  if (was_shown && line.find_first_not_of('\r') == std::string_view::npos) {
+    return;
+  }
+  session.out() << wish_.prefix;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    session.out() << line[i];
+    if (line[i] == '\r' && i + 1 < line.size()) {
+      session.out() << wish_.prefix;
+    }
+  }
+  session.out() << "\n";
+}
+
+/// Of a line that a rank writes over again and again the state before the last '\r', which is
+/// whole. Those before it are dropped.
+void RankOutput::print_progress(Session& session) {
+  const std::size_t end = line_.find_last_not_of('\r', line_.rfind('\r'));
+  if (line_.find('\r') == std::string::npos || end == std::string::npos) {
+    return;
+  }
+  const std::size_t before = line_.rfind('\r', end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  line_.erase(0, begin);
+  const Instant now = session.world().clock.now();
+  if (now < progress_at_ + kProgressInterval) {
+    return;
+  }
+  session.out() << wish_.prefix << line_.substr(0, end + 1 - begin) << "\n";
+  line_.erase(0, end + 2 - begin);
+  progress_at_ = now;
 }
 
 void RankOutput::finish(Session& session) {

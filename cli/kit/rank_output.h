@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/api/output.h"
@@ -45,6 +46,8 @@ struct OutputRun {
 class RankOutput {
  public:
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
+  /// Of a progress bar behind a prefix so often a state is printed: each takes a line.
+  static constexpr Duration kProgressInterval = std::chrono::seconds(1);
 
   RankOutput(RankSource source, OutputWish wish)
       : source_(std::move(source)), wish_(std::move(wish)) {}
@@ -73,10 +76,12 @@ class RankOutput {
   Reply skip_to_tail(Session& session, std::uint64_t size, bool follow);
   void take(Session& session, agent::OutputChunk chunk, bool follow);
   std::vector<OutputRun> wanted_runs(const agent::OutputChunk& chunk) const;
-  void print(Session& session, const agent::OutputChunk& chunk);
+  void print(Session& session, const agent::OutputChunk& chunk, bool follow);
   void print_json(Session& session, const std::vector<OutputRun>& runs, bool has_ended);
   void note_blend(Session& session, const std::vector<OutputRun>& runs);
   void print_lines(Session& session, bool all);
+  void print_line(Session& session, std::string_view line);
+  void print_progress(Session& session);
   void fail_or_wait(Session& session, const Reply& reply, bool follow);
 
   RankSource source_;
@@ -90,6 +95,7 @@ class RankOutput {
   int exit_code_ = 0;
   Instant silent_since_ = kNever;
   Instant ask_again_at_{};
+  Instant progress_at_ = kLongAgo;  ///< When part of a line that was begun was last printed.
   bool is_missing_told_ = false;
   bool is_blend_told_ = false;
 };

@@ -18,6 +18,12 @@ constexpr Duration kLook = std::chrono::milliseconds(50);
 /// Of a question that its agent ended under.
 constexpr std::size_t kTriesOfCut = 3;
 
+/// Among them what an agent does by itself.
+bool changes_something(agent::Verb verb) {
+  return is_change(verb) || verb == agent::Verb::kFound || verb == agent::Verb::kEnter ||
+         verb == agent::Verb::kLeave;
+}
+
 /// How the failures of the way to the node read as statuses.
 ResponseStatus status_of(ErrorCode code) {
   switch (code) {
@@ -119,6 +125,9 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
       turn_to_next_node();
       return broken(status_before_sending(connected.error().code), connected.error());
     }
+  }
+  if (changes_something(request.verb)) {
+    world_.on_change(request.verb);
   }
   agent::Request addressed = request;
   addressed.node = place.name;

@@ -92,8 +92,7 @@ class Session {
   void progress(const std::string& text);
 
  private:
-  std::optional<agent::Response> read_raw(agent::Verb verb, std::string arguments,
-                                          HostId target);
+  std::optional<agent::Response> read_raw(agent::Verb verb, std::string arguments, HostId target);
   template <class T>
   std::optional<T> understood(std::optional<T> value) {
     if (!value.has_value()) {

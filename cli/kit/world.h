@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/api/admission.h"
+#include "agent/api/request.h"
 #include "cli/kit/node_client.h"
 #include "cli/kit/settings.h"
 #include "gossip/base/result.h"
@@ -36,6 +37,8 @@ struct WorldTerminal {
   std::function<std::optional<std::string>(const std::string& question)> ask;
   /// From the first call on Ctrl-C ends nothing; true once after each.
   std::function<bool()> take_interrupt;
+  /// From now on a write to a pipe that nobody reads fails, instead of ending the process.
+  std::function<void()> bear_broken_pipes;
 };
 
 /// A ticket that is about to be made.
@@ -59,6 +62,8 @@ struct WorldTickets {
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
+  /// Called before a request that changes something is sent.
+  std::function<void(agent::Verb)> on_change = [](agent::Verb) {};
   WorldTerminal terminal;
 
   std::function<std::optional<std::string>(const std::string& name)> environment;

@@ -6,6 +6,7 @@
 #include "agent/api/request.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
+#include "cli/kit/told_stream.h"
 #include "cli/verbs/verb.h"
 #include "gossip/base/version.h"
 
@@ -13,6 +14,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kExitUsage = static_cast<int>(agent::ResponseStatus::kUsage);
+constexpr int kExitUnknown = static_cast<int>(agent::ResponseStatus::kUnknown);
 constexpr int kExitFailed = static_cast<int>(agent::ResponseStatus::kFailed);
 
 using Args = std::vector<std::string>;
@@ -206,6 +208,35 @@ std::string nearest_verb(std::string_view given) {
   return std::string(nearest);
 }
 
+/// What a verb changed is told by stderr when stdout is lost, else by the exit code.
+int run_told(World& world, Verb& verb) {
+  ToldStream told(*world.out, *world.err);
+  World telling = world;
+  telling.out = &told;
+  bool has_changed = false;
+  telling.on_change = [&](agent::Verb request) {
+    has_changed = true;
+    const bool is_secret = request == agent::Verb::kFound || request == agent::Verb::kMakeTicket;
+    told.keep(is_secret ? OnLostOut::kWithhold : OnLostOut::kRepeat);
+    if (world.terminal.bear_broken_pipes) {
+      world.terminal.bear_broken_pipes();
+    }
+  };
+  if (world.terminal.ask) {
+    telling.terminal.ask = [&](const std::string& question) {
+      told << std::flush;
+      return world.terminal.ask(question);
+    };
+  }
+  Session session(telling, verb.common());
+  const int exit_code = verb.run(session);
+  const bool is_told = told.finish();
+  if (has_changed) {
+    world.out->clear();
+  }
+  return exit_code == 0 && !is_told ? kExitUnknown : exit_code;
+}
+
 int run_verb(World& world, const Entry& entry, const Args& args) {
   Options options(std::string(entry.name) + " " + std::string(entry.usage),
                   std::string(entry.purpose));
@@ -220,8 +251,7 @@ int run_verb(World& world, const Entry& entry, const Args& args) {
     *world.out << options.help();
     return 0;
   }
-  Session session(world, verb->common());
-  return verb->run(session);
+  return run_told(world, *verb);
 }
 
 int dispatch(World& world, const Args& args) {

@@ -92,6 +92,22 @@ TEST(Text, MessagesBreakAtBlanksWithinTheirColumns) {
   }
 }
 
+TEST(Text, WhatJsonCannotHoldIsKnownAndHasBase64) {
+  for (const char* good : {"", "abc", "\u00e4", "\u20ac", "\U0001f600", "\xed\x9f\xbf"}) {
+    EXPECT_TRUE(is_utf8(good)) << good;
+  }
+  // Cut, alone, overlong, a surrogate, beyond the last character.
+  for (const char* bad : {"\xff", "\x80", "a\xc3", "\xe2\x82", "\xc0\x80", "\xe0\x80\x80",
+                          "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"}) {
+    EXPECT_FALSE(is_utf8(bad)) << hex(bad);
+  }
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64(std::string("a\xff_\0", 4)), "Yf9fAA==");
+}
+
 TEST(Help, OfAVerbIsTheSameByEitherWord) {
   FakeWorld one;
   FakeWorld other;

@@ -92,6 +92,36 @@ TEST(Logs, AllRanksHaveTheirPrefixOnWholeLines) {
   EXPECT_EQ(world.output_of({"logs", "17", "--rank", "all"}), "[0] hello\n[1] from b\n[0] wor\n");
 }
 
+TEST(Logs, AProgressBarBehindAPrefixMovesWhileItIsFollowed) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.piece_bytes = 100;
+  cluster.detail.summary.state = "completed";
+  cluster.files[0] = "\rstep 1\rstep 2\rst";
+  cluster.growth[0] = "ep 3\r\ndone\n";
+  EXPECT_EQ(world.output_of({"logs", "-f", "17", "-r", "all"}),
+            "[0] step 2\n[1] from b\n[0] step 3\r\n[0] done\n");
+}
+
+TEST(Logs, ALineThatWasShownWhileItWasWrittenIsNotEndedTwice) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.piece_bytes = 100;
+  cluster.detail.summary.state = "completed";
+  cluster.files[0] = "step 1\r";
+  cluster.growth[0] = "\ndone\n";
+  EXPECT_EQ(world.output_of({"logs", "-f", "17", "-r", "0-1"}),
+            "[0] step 1\n[1] from b\n[0] done\n");
+}
+
+TEST(Logs, APrefixStandsBeforeEachStateOfAProgressBar) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files[0] = "1%\r2%\r\n3\r";
+  EXPECT_EQ(world.output_of({"logs", "17", "-r", "0,1"}),
+            "[1] from b\n[0] 1%\r[0] 2%\r\n[0] 3\r\n");
+}
+
 TEST(Logs, WithoutFollowStopsAtWhatIsThere) {
   FakeWorld world;
   Cluster cluster(world);
@@ -132,8 +162,9 @@ TEST(Logs, FollowGoesOnWithTheNextAttemptAndSaysSo) {
   over.summary.state = "completed";
   cluster.later = {cluster.detail, queued, queued, again, over};
   EXPECT_EQ(world.output_of({"logs", "-f", "17"}), "hello\nworhello\nwor");
-  EXPECT_EQ(world.err(), "muster: attempt 1 is over and the job is queued (host b silent): "
-                         "waiting for the next attempt\nmuster: attempt 2 begins\n");
+  EXPECT_EQ(world.err(),
+            "muster: attempt 1 is over and the job is queued (host b silent): "
+            "waiting for the next attempt\nmuster: attempt 2 begins\n");
   EXPECT_EQ(world.slept(), std::chrono::milliseconds(600));
 }
 
@@ -252,7 +283,7 @@ TEST(Logs, Json) {
   cluster.files[0] = "caf\xe9\n";
   EXPECT_EQ(world.output_of({"logs", "17", "--json"}),
             "{\"job\":17,\"attempt\":1,\"rank\":0,\"offset\":0,\"text\":\"caf\ufffd\\n\","
-            "\"stream\":null,\"unix_ms\":null,\"ended\":true}\n");
+            "\"base64\":\"Y2Fm6Qo=\",\"stream\":null,\"unix_ms\":null,\"ended\":true}\n");
 }
 
 /// "one\n" and "two\n" to stdout, "BAD\n" between them and "END\n" behind them to stderr.
@@ -334,14 +365,18 @@ TEST(Logs, JsonNamesStreamAndTime) {
   cluster.files[0] = "a\xc3\xa4!";
   cluster.marks[0] = {{0, 1000, agent::kStdout}, {2, 2000, agent::kStdout}, {3, 2000, "stderr"}};
   const std::string out = world.output_of({"logs", "17", "--json"});
-  EXPECT_NE(out.find("\"offset\":0,\"text\":\"a\",\"stream\":\"stdout\",\"unix_ms\":1000,"
-                     "\"ended\":false}\n"),
+  EXPECT_NE(
+      out.find("\"offset\":0,\"text\":\"a\",\"base64\":null,\"stream\":\"stdout\",\"unix_ms\":1000,"
+               "\"ended\":false}\n"),
+      std::string::npos)
+      << out;
+  EXPECT_NE(out.find("\"offset\":1,\"text\":\"\u00e4\",\"base64\":null,\"stream\":\"stdout\""),
             std::string::npos)
       << out;
-  EXPECT_NE(out.find("\"offset\":1,\"text\":\"\u00e4\",\"stream\":\"stdout\""), std::string::npos)
-      << out;
-  EXPECT_NE(out.find("\"text\":\"!\",\"stream\":\"stderr\",\"unix_ms\":2000,\"ended\":true"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find(
+          "\"text\":\"!\",\"base64\":null,\"stream\":\"stderr\",\"unix_ms\":2000,\"ended\":true"),
+      std::string::npos)
       << out;
 }
 

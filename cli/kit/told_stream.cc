@@ -1,0 +1,62 @@
+#include "cli/kit/told_stream.h"
+
+namespace muster::cli {
+
+void ToldStream::Buffer::keep(OnLostOut on_lost) {
+  on_lost_ = is_kept_ ? on_lost_ : on_lost;
+  is_kept_ = true;
+}
+
+int ToldStream::Buffer::overflow(int letter) {
+  if (traits_type::eq_int_type(letter, traits_type::eof())) {
+    return traits_type::not_eof(letter);
+  }
+  const char text = traits_type::to_char_type(letter);
+  return xsputn(&text, 1) == 1 ? letter : traits_type::eof();
+}
+
+std::streamsize ToldStream::Buffer::xsputn(const char* text, std::streamsize count) {
+  if (is_kept_) {
+    pending_.append(text, static_cast<std::size_t>(count));
+    return count;
+  }
+  out_.write(text, count);
+  return out_.good() ? count : 0;
+}
+
+int ToldStream::Buffer::sync() {
+  if (is_kept_) {
+    tell();
+    return 0;
+  }
+  return out_.flush().good() ? 0 : -1;
+}
+
+void ToldStream::Buffer::tell() {
+  if (pending_.empty()) {
+    return;
+  }
+  if (!is_out_lost_) {
+    out_ << pending_ << std::flush;
+  }
+  if (!out_.good()) {
+    const bool is_first = !is_out_lost_;
+    is_out_lost_ = true;
+    if (on_lost_ == OnLostOut::kWithhold) {
+      is_untold_ = true;
+      err_ << "muster: it was done, but its line could not be written to stdout: nobody has it\n";
+    } else {
+      err_ << (is_first ? "muster: stdout cannot be written, so the answer stands here:\n" : "")
+           << pending_ << std::flush;
+      is_untold_ = is_untold_ || !err_.good();
+    }
+  }
+  pending_.clear();
+}
+
+bool ToldStream::Buffer::finish() {
+  tell();
+  return !is_untold_;
+}
+
+}  // namespace muster::cli
