@@ -17,6 +17,7 @@
 #include "agent/node/order_words.h"
 #include "agent/node/vouching.h"
 #include "gossip/base/mutant.h"
+#include "gossip/base/name.h"
 #include "gossip/base/version.h"
 #include "scheduler/protocol/mutants.h"
 
@@ -115,6 +116,12 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
   if (!request.has_value() || envelope.version != kProtocolVersion) {
     const bool is_ticket = sender.kind == gossip::Sender::Kind::kTicket;
     answer(reach, asker, not_understood(reach.known, envelope.version, is_ticket));
+    return Heard::kTaken;
+  }
+  if (!is_line_name(request->user)) {
+    answer(reach, asker,
+           bad(reach.known, ResponseStatus::kUsage,
+               check_line_name(request->user, "user").error().text));
     return Heard::kTaken;
   }
   const HostId speaker = is_member ? sender.host : own.self;

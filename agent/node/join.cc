@@ -11,6 +11,7 @@
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/vouching.h"
 #include "crdt/rows/roll.h"
+#include "gossip/base/name.h"
 
 namespace muster::agent {
 namespace {
@@ -200,14 +201,15 @@ Result<RollChange> as_change(Result<T> entry) {
 }  // namespace
 
 Status check(const JoinArgs& join) {
-  const bool is_good = join.link_key.size() == gossip::kLinkKeyBytes && !join.name.empty() &&
-                       join.name.size() <= scheduler::kTicketNameBytesMax &&
+  if (Status name = check_word_name(join.name, "host"); !name) {
+    return name;
+  }
+  const bool is_good = join.link_key.size() == gossip::kLinkKeyBytes &&
                        !join.identity_key.empty() &&
                        join.identity_key.size() <= gossip::kPublicKeyBytesMax;
   return is_good ? ok()
                  : Status(Error{ErrorCode::kInvalid,
-                                "a key of the newcomer has another size than keys have, or its "
-                                "name is too long"});
+                                "a key of the newcomer has another size than keys have"});
 }
 
 Result<RollChange> change_of_roll(const Known& known, const Request& request) {

@@ -5,16 +5,15 @@
 #include <cctype>
 
 #include "cli/kit/duration.h"
-#include "cli/kit/label.h"
 #include "cli/kit/options.h"
 #include "cli/kit/places.h"
 #include "cli/kit/size.h"
 #include "cli/kit/text.h"
+#include "gossip/base/name.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kPlaceBytesMax = 64;   ///< Of the name of a rack or spine.
 constexpr std::size_t kLabelsGivenMax = 48;  ///< The kernel's facts come in addition.
 /// `submit --wait` and scripts read the output of what has just ended.
 constexpr Duration kOutputKeepMin = std::chrono::minutes(1);
@@ -87,6 +86,12 @@ class Lookup {
       error_ = value.origin + ": '" + value.text + "' " + why;
     }
   }
+  /// `why` shows the value itself.
+  void refuse(const Value& value, const Status& why) {
+    if (error_.empty()) {
+      error_ = value.origin + ": " + why.error().text;
+    }
+  }
   const std::string& error() const { return error_; }
 
  private:
@@ -155,22 +160,13 @@ Result<Settings> file_settings(const World& world, const std::string& path, bool
   return world.read_settings(path, agent_setting_names());
 }
 
-/// People type it and programs list it.
-bool is_plain_name(const std::string& name) {
-  return std::none_of(name.begin(), name.end(), [](char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return byte <= ' ' || byte == 0x7f || letter == ',' || letter == '/';
-  });
-}
-
 void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
   traits.rack = lookup.text("rack");
   traits.spine = lookup.text("spine");
   for (const std::string name : {"rack", "spine"}) {
     const Value value = lookup.value(name, "");
-    if (!is_plain_name(value.text) || value.text.size() > kPlaceBytesMax) {
-      lookup.refuse(value, "is no name for a " + name + ": no blanks, commas or slashes, at most " +
-                               std::to_string(kPlaceBytesMax) + " bytes");
+    if (const Status good = check_word_name(value.text, name); !value.text.empty() && !good) {
+      lookup.refuse(value, good);
     }
   }
   const Value labels = lookup.value("labels", "");
@@ -219,8 +215,8 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
   options.log_file = lookup.text("log_file");
   read_output_rule(lookup, options);
-  if (options.name.empty() || !is_plain_name(options.name)) {
-    lookup.refuse(lookup.value("name", ""), "is no name for a host: no blanks, commas or slashes");
+  if (const Status good = check_word_name(options.name, "host"); !good) {
+    lookup.refuse(lookup.value("name", options.name), good);
   }
   if (!lookup.error().empty()) {
     return invalid(lookup.error());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/kit/text.h"
+#include "gossip/base/name.h"
 #include "gossip/base/version.h"
 
 namespace muster::cli {

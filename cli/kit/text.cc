@@ -97,37 +97,6 @@ std::string in_words(std::string name) {
   return name;
 }
 
-bool is_utf8(std::string_view bytes) {
-  // Unicode, table 3-7: the first byte says how many follow, and what the second one may be.
-  for (std::size_t i = 0; i < bytes.size();) {
-    const auto at = [&](std::size_t index) { return static_cast<unsigned char>(bytes[index]); };
-    const unsigned char first = at(i);
-    const std::size_t more = first < 0x80                    ? 0
-                             : first >= 0xc2 && first < 0xe0 ? 1
-                             : first >= 0xe0 && first < 0xf0 ? 2
-                             : first >= 0xf0 && first < 0xf5 ? 3
-                                                             : bytes.size();
-    if (more >= bytes.size() - i) {
-      return false;
-    }
-    for (std::size_t next = 1; next <= more; ++next) {
-      const unsigned char least = next > 1        ? 0x80
-                                  : first == 0xe0 ? 0xa0
-                                  : first == 0xf0 ? 0x90
-                                                  : 0x80;
-      const unsigned char most = next > 1        ? 0xbf
-                                 : first == 0xed ? 0x9f
-                                 : first == 0xf4 ? 0x8f
-                                                 : 0xbf;
-      if (at(i + next) < least || at(i + next) > most) {
-        return false;
-      }
-    }
-    i += more + 1;
-  }
-  return true;
-}
-
 std::string base64(std::string_view bytes) {
   static constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

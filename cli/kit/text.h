@@ -32,8 +32,6 @@ inline constexpr std::size_t kScreenColumns = 100;
 /// A name as programs say it, "agent_down", in words: "agent down". What holds a blank is words.
 std::string in_words(std::string name);
 
-/// Whether JSON can hold the bytes as they are.
-bool is_utf8(std::string_view bytes);
 /// RFC 4648, with its padding.
 std::string base64(std::string_view bytes);
 /// Two digits a byte.

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "cli/kit/duration.h"
-#include "cli/kit/label.h"
 #include "cli/kit/size.h"
 #include "cli/kit/text.h"
+#include "gossip/base/name.h"
 
 namespace muster::cli {
 namespace {

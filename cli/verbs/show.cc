@@ -67,7 +67,7 @@ std::string missing_hosts_text(const std::vector<agent::AttemptInfo>& attempts) 
 std::string request_lines_text(const scheduler::Request& request) {
   std::string text;
   for (const auto& [name, value] : request_lines(request)) {
-    text += name + std::string(kTextColumn - name.size(), ' ') + value + "\n";
+    text += name + std::string(kTextColumn - name.size(), ' ') + printable(value) + "\n";
   }
   return text;
 }
@@ -117,13 +117,16 @@ std::string failures_text(JobId id, const agent::ArrayInfo& array) {
 std::string summary_text(const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
   const std::string& said = job.reason.empty() ? job.cause : job.reason;
-  std::string text =
-      "job        " + text_of(job.id) + " " + job.name + "\n" + "state      " + job.state +
-      (job.is_doubtful ? "?" : "") + (said.empty() || said == job.state ? "" : ": " + said) +
-      missing_hosts_text(detail.attempts) + "\n" + "user       " + job.user + "\n" + "gpus       " +
-      request_text(detail.spec.request) + "\n" + request_lines_text(detail.spec.request) +
-      "priority   " + std::to_string(job.priority) + "\n" +
-      (is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");
+  std::string text = "job        " + text_of(job.id) + " " + printable(job.name) + "\n" +
+                     "state      " + job.state + (job.is_doubtful ? "?" : "") +
+                     printable((said.empty() || said == job.state ? "" : ": " + said) +
+                               missing_hosts_text(detail.attempts)) +
+                     "\n" + "user       " + printable(job.user) + "\n" + "gpus       " +
+                     printable(request_text(detail.spec.request)) + "\n" +
+                     request_lines_text(detail.spec.request) + "priority   " +
+                     std::to_string(job.priority) + "\n" +
+                     (is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n"
+                                          : "");
   if (job.tasks != 0) {
     const scheduler::ArrayRange& range = *detail.spec.array;
     text += "tasks      " + std::to_string(range.first) + "-" + std::to_string(range.last) +
@@ -132,7 +135,7 @@ std::string summary_text(const agent::JobDetail& detail) {
             "now        " + task_counts_text(job, detail.array) + "\n";
   }
   if (!job.hosts.empty()) {
-    text += "hosts      " + join(job.hosts) + "\n";
+    text += "hosts      " + printable(join(job.hosts)) + "\n";
   }
   if (job.run_ms > 0) {
     text += "ran        " + format_after(std::chrono::milliseconds(job.run_ms)) + "\n";
@@ -146,7 +149,7 @@ std::string spec_text(const scheduler::JobSpec& spec) {
           ? "keep (never stopped by silence)"
           : or_default(spec.hold, "default (10m over several hosts, 2m on one)");
   std::string text = "command    " + shell_quoted(spec.argv) + "\n" +  //
-                     "directory  " + spec.directory + "\n";
+                     "directory  " + printable(spec.directory) + "\n";
   for (const std::string& variable : spec.environment) {
     const bool is_first = &variable == &spec.environment.front();
     text += truncate(

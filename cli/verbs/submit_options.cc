@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/kit/duration.h"
+#include "gossip/base/name.h"
 
 namespace muster::cli {
 namespace {
@@ -96,6 +97,17 @@ std::string name_of_command(const std::vector<std::string>& argv) {
     }
   }
   return program;
+}
+
+/// A file may be called what no job may.
+std::string line_of(std::string name) {
+  name.resize(std::min(name.size(), kNameBytesMax));
+  if (!is_line_name(name)) {
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char byte) { return byte <= 0x20 || byte >= 0x7f; },
+        '_');
+  }
+  return name;
 }
 
 }  // namespace
@@ -216,6 +228,9 @@ Status SubmitOptions::check() const {
       return status;
     }
   }
+  if (const Status name = check_line_name(name_, "job"); !name) {
+    return invalid("--name: " + name.error().text);
+  }
   if (name_.size() > kNameBytesMax) {
     return invalid("--name has at most " + std::to_string(kNameBytesMax) + " bytes");
   }
@@ -309,7 +324,7 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   agent::SubmitArgs submit;
   submit.key = key_.empty() ? world.random_key() : key_;
   submit.spec = spec_;
-  submit.spec.name = name_.empty() ? name_of_command(argv_).substr(0, kNameBytesMax) : name_;
+  submit.spec.name = name_.empty() ? line_of(name_of_command(argv_)) : name_;
   submit.spec.user = world.user_name();
   submit.spec.request = *std::move(request);
   submit.spec.argv = argv_;

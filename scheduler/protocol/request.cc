@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "gossip/base/name.h"
+
 namespace muster::scheduler {
 namespace {
 
@@ -43,14 +45,34 @@ Status check_counts(const Request& request) {
 
 Status check_names(const std::vector<std::string>& names, std::string_view what) {
   if (names.size() > kNamedMax) {
-    return invalid("more than " + std::to_string(kNamedMax) + " " + std::string(what));
+    return invalid("more than " + std::to_string(kNamedMax) + " " + std::string(what) + "s");
   }
   const bool is_long = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return name.empty() || name.size() > kNameBytesMax;
   });
-  return is_long ? Status(invalid("one of the " + std::string(what) + " is empty or longer than " +
+  return is_long ? Status(invalid("one of the " + std::string(what) + "s is empty or longer than " +
                                   std::to_string(kNameBytesMax) + " bytes"))
                  : ok();
+}
+
+/// Of labels a host may have such as its kernel gives it.
+Status check_names(const Request& request) {
+  for (const auto& [names, what] :
+       {std::pair(&request.gpu_types, "GPU type"), std::pair(&request.labels, "label"),
+        std::pair(&request.not_labels, "label"), std::pair(&request.hosts, "host"),
+        std::pair(&request.not_hosts, "host")}) {
+    if (const Status status = check_names(*names, what); !status) {
+      return status;
+    }
+    const bool are_labels = names == &request.labels || names == &request.not_labels;
+    for (const std::string& name : *names) {
+      const Status status = are_labels ? check_line_name(name, what) : check_word_name(name, what);
+      if (!status) {
+        return status;
+      }
+    }
+  }
+  return ok();
 }
 
 }  // namespace
@@ -68,13 +90,8 @@ Status validate(const Request& request) {
   if (request.cpus.value_or(0) > kCpusMax || request.memory_mb.value_or(0) > kMemoryMbMax) {
     return invalid("so many CPUs or so much memory has no host");
   }
-  for (const auto& [names, what] :
-       {std::pair(&request.gpu_types, "GPU types"), std::pair(&request.labels, "labels"),
-        std::pair(&request.not_labels, "labels"), std::pair(&request.hosts, "hosts"),
-        std::pair(&request.not_hosts, "hosts")}) {
-    if (const Status status = check_names(*names, what); !status) {
-      return status;
-    }
+  if (const Status status = check_names(request); !status) {
+    return status;
   }
   for (const auto* names :
        {&request.labels, &request.not_labels, &request.hosts, &request.not_hosts}) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "gossip/base/name.h"
+
 namespace muster::scheduler {
 namespace {
 
@@ -63,6 +65,12 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
     step.reject(ErrorCode::kInvalid, "a ticket is for 1 to " + std::to_string(kTicketUsesMax) +
                                          " hosts and for at most a year");
     return;
+  }
+  if (!fact.host_name.empty()) {
+    if (const Status name = check_word_name(fact.host_name, "host"); !name) {
+      step.reject(ErrorCode::kInvalid, name.error().text);
+      return;
+    }
   }
   if (step.books.roll.ticket(fact.key) != nullptr) {
     return;  // Said again.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "gossip/base/name.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
@@ -89,6 +90,22 @@ std::string why_taken(const HostRecord& bearer) {
                    bearer.name + "` first";
 }
 
+namespace {
+
+/// What people type and tables list. Labels hold what a kernel calls itself.
+bool are_names(const entry::Register& fact) {
+  const std::vector<std::string>& labels = fact.traits.labels;
+  return is_word_name(fact.name) && (fact.gpu_type.empty() || is_word_name(fact.gpu_type)) &&
+         (fact.traits.rack.empty() || is_word_name(fact.traits.rack)) &&
+         (fact.traits.spine.empty() || is_word_name(fact.traits.spine)) &&
+         std::all_of(labels.begin(), labels.end(), [](const std::string& label) {
+           return !label.empty() && label.size() <= kNameBytesMax && is_line_name(label) &&
+                  label.find(' ') == std::string::npos;
+         });
+}
+
+}  // namespace
+
 std::string HostBook::why_not(const entry::Register& fact) const {
   if (fact.start.generation == Generation() || fact.gpus.size() > kHostGpusMax ||
       fact.stuck.size() > kHostGpusMax ||
@@ -103,11 +120,13 @@ std::string HostBook::why_not(const entry::Register& fact) const {
   if (traits.labels.size() > kLabelsMax ||
       std::adjacent_find(traits.labels.begin(), traits.labels.end(), std::greater_equal<>()) !=
           traits.labels.end() ||
-      traits.rack.size() > kNameBytesMax || traits.spine.size() > kNameBytesMax ||
       std::any_of(traits.islands.begin(), traits.islands.end(),
                   [](std::uint32_t island) { return island >= kHostIslandsMax; }) ||
       (!traits.islands.empty() && traits.islands.size() != fact.gpus.size())) {
     return "malformed traits";
+  }
+  if (!are_names(fact)) {
+    return "its name, GPU type, rack, spine or one of its labels is no word";
   }
   std::set<std::string> uuids(fact.gpus.begin(), fact.gpus.end());
   if (uuids.size() != fact.gpus.size() || uuids.count("") != 0) {

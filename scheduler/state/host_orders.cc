@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gossip/base/name.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/attempt_facts.h"
 
@@ -83,9 +84,9 @@ void on_drain(Step& step, const entry::Drain& fact) {
     step.reject(ErrorCode::kNotFound, "host " + host->name + " has left the cluster");
     return;
   }
-  if (fact.why.size() > kDrainWhyBytesMax || fact.after < Duration::zero() ||
-      fact.after > kDrainAfterMax) {
-    step.reject(ErrorCode::kInvalid, "the reason is longer than " +
+  if (fact.why.size() > kDrainWhyBytesMax || !is_line_name(fact.why) ||
+      fact.after < Duration::zero() || fact.after > kDrainAfterMax) {
+    step.reject(ErrorCode::kInvalid, "the reason is no single line of at most " +
                                          std::to_string(kDrainWhyBytesMax) +
                                          " bytes, or the deadline is more than a year away");
     return;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "gossip/base/name.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/unfolding.h"
@@ -61,6 +62,12 @@ Status validate(const JobSpec& spec) {
   if (spec.name.size() > kTextBytesMax || spec.user.size() > kTextBytesMax ||
       spec.directory.size() > kDirectoryBytesMax) {
     return invalid("name, user or directory is too long");
+  }
+  if (Status name = check_line_name(spec.name, "job"); !name) {
+    return name;
+  }
+  if (Status user = check_line_name(spec.user, "user"); !user) {
+    return user;
   }
   if (spec.array.has_value()) {
     const ArrayRange& range = *spec.array;

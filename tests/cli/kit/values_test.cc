@@ -92,15 +92,7 @@ TEST(Text, MessagesBreakAtBlanksWithinTheirColumns) {
   }
 }
 
-TEST(Text, WhatJsonCannotHoldIsKnownAndHasBase64) {
-  for (const char* good : {"", "abc", "\u00e4", "\u20ac", "\U0001f600", "\xed\x9f\xbf"}) {
-    EXPECT_TRUE(is_utf8(good)) << good;
-  }
-  // Cut, alone, overlong, a surrogate, beyond the last character.
-  for (const char* bad : {"\xff", "\x80", "a\xc3", "\xe2\x82", "\xc0\x80", "\xe0\x80\x80",
-                          "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"}) {
-    EXPECT_FALSE(is_utf8(bad)) << hex(bad);
-  }
+TEST(Text, Base64) {
   EXPECT_EQ(base64(""), "");
   EXPECT_EQ(base64("f"), "Zg==");
   EXPECT_EQ(base64("fo"), "Zm8=");
@@ -143,6 +135,11 @@ TEST(Table, NamesOfOthersCannotSteerTheTerminal) {
   EXPECT_EQ(printable("a\xc2\x9b"
                       "b"),
             "a?b");
+}
+
+TEST(Quote, StaysOnItsLine) {
+  EXPECT_EQ(shell_quoted("a\nb"), "$'a\\nb'");
+  EXPECT_EQ(shell_quoted("\x1b'\\\t"), "$'\\033\\'\\\\\\t'");
 }
 
 TEST(Quote, IsReadBackByAShell) {
