@@ -52,7 +52,7 @@ class Load:
             self.sizes[key] = self.random.choice([1, 1, 2, 3, 4, 6, 8, 12])
             words = ["submit", "--json", "--key", key, "--name", key, "--grace", "2s",
                      "--gpus", str(self.sizes[key])]
-            words += self.random.choice([[], ["--hold", "15s"]])
+            words += self.random.choice([[], ["--isolation", "15s"]])
             seconds = self.random.choice([0.2, 2, 5, 12])
             words += ["--", sys.executable, PROGRAM, str(self.ledger), str(seconds)]
             again = self.random.random() < AGAIN_SHARE

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <charconv>
 #include <map>
-#include <set>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -93,7 +92,7 @@ struct Options::Impl {
                             std::vector<std::string>::const_iterator end) const;
 
   CLI::App app;
-  std::set<std::string> hidden;  ///< Of the known ones, what is not shown.
+  std::span<const OptionHint> hints;
   /// Options by each of their names: whether a value follows.
   std::map<std::string, bool> known = {{"-h", false}, {"--help", false}};
   std::string usage;
@@ -114,7 +113,10 @@ std::string Options::Impl::what_is_wrong(std::vector<std::string>::const_iterato
     const std::string name = is_long ? arg->substr(0, arg->find('=')) : arg->substr(0, 2);
     const auto option = known.find(name);
     if (option == known.end()) {
-      return "there is no option " + name;
+      const auto hint = std::find_if(hints.begin(), hints.end(),
+                                     [&](const OptionHint& each) { return each.name == name; });
+      return "there is no option " + name +
+             (hint == hints.end() ? "" : ": " + std::string(hint->instead));
     }
     // "--name=value" and "-n5" bring theirs along.
     const bool is_apart = is_long ? arg->size() == name.size() : arg->size() == 2;
@@ -167,11 +169,8 @@ void Options::values(const std::string& names, std::function<Status(const std::s
   impl_->describe(names, value_name, help);
 }
 
-void Options::alias(const std::string& name, std::function<Status(const std::string&)> accept) {
-  const std::size_t shown = impl_->entries.size();
-  value(name, std::move(accept), "", "value");
-  impl_->entries.resize(shown);
-  impl_->hidden.insert(name);
+void Options::hints(std::span<const OptionHint> hints) {
+  impl_->hints = hints;
 }
 
 void Options::text(const std::string& names, std::string& target, const std::string& help,
@@ -327,7 +326,7 @@ Result<bool> Options::parse(const std::vector<std::string>& args) {
 std::vector<std::string> Options::names() const {
   std::vector<std::string> names;
   for (const auto& [name, takes_value] : impl_->known) {
-    if (name.starts_with("-") && !impl_->hidden.contains(name)) {
+    if (name.starts_with("-")) {
       names.push_back(name);
     }
   }

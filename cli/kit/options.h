@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gossip/base/result.h"
@@ -17,6 +19,12 @@ namespace muster::cli {
 struct HelpEntry {
   std::string head;  ///< "-g, --gpus N"
   std::string help;
+};
+
+/// An option of other programs, and what to say to who writes it.
+struct OptionHint {
+  std::string_view name;  ///< "--time"
+  std::string_view instead;
 };
 
 class Options {
@@ -46,8 +54,8 @@ class Options {
   /// The same, once for each time that it is given.
   void values(const std::string& names, std::function<Status(const std::string&)> accept,
               const std::string& help, const std::string& value_name);
-  /// Another name of an option, kept for those who know it and not shown.
-  void alias(const std::string& name, std::function<Status(const std::string&)> accept);
+  /// What to write instead of options that others have and this verb has not. `hints` outlives it.
+  void hints(std::span<const OptionHint> hints);
   /// Required arguments without a dash, `count_max` of them at most.
   void numbers(const std::string& name, std::vector<std::uint64_t>& target, const std::string& help,
                std::size_t count_max);
@@ -67,7 +75,7 @@ class Options {
   std::string help() const;
   const std::vector<HelpEntry>& entries() const;
   const std::string& example() const;
-  /// Every option by each of its names, those that are not shown left out.
+  /// Every option by each of its names.
   std::vector<std::string> names() const;
 
  private:

@@ -13,6 +13,7 @@
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/slurm_hints.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -185,6 +186,7 @@ class Jobs final : public Verb {
     options.flag("-w,--watch", watch_, "Show it anew every 2 s until it is interrupted");
     common_.describe(options);
     common_.describe_consistent(options);
+    options.hints(jobs_hints());
     options.example("muster jobs --state queued,running --sort -gpus");
   }
 

@@ -104,6 +104,9 @@ void RequestOptions::describe(Options& options) {
       [this](const std::string& text) -> Status {
         std::string_view size = text;
         memory_mb_.is_per_gpu = take_per_gpu(size);
+        if (!size.empty() && size.find_first_not_of("0123456789") == std::string_view::npos) {
+          return invalid("'" + text + "' has no unit: write " + text + "G, or " + text + "M");
+        }
         const Result<std::uint64_t> bytes = parse_size(size);
         if (!bytes) {
           return bytes.error();
@@ -115,7 +118,8 @@ void RequestOptions::describe(Options& options) {
         memory_mb_.value = *bytes >> kMegabyteBits;
         return ok();
       },
-      "Memory of each rank, or of each GPU (default as for --cpus)", "SIZE[/gpu]");
+      "Memory of each rank, or of each GPU, as 512M, 64G or 1T (default as for --cpus)",
+      "SIZE[/gpu]");
   options.value(
       "--gpu-type",
       [this](const std::string& text) { return add_names(named_.gpu_types, text, false); },

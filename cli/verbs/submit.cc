@@ -70,6 +70,9 @@ class Submit final : public Verb {
                     << "\n"
                     << std::flush;
     }
+    if (submit->spec.is_held) {
+      session.note("the job is held: `muster resume " + text_of(accepted->job) + "` queues it");
+    }
     return wait_ ? wait_for_end(session, accepted->job, submit->key) : 0;
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/kit/duration.h"
+#include "cli/verbs/slurm_hints.h"
 #include "gossip/base/name.h"
 
 namespace muster::cli {
@@ -167,7 +168,8 @@ void SubmitOptions::describe(Options& options) {
       "How long a host keeps its ranks alive without word from the quorum, or keep for ever "
       "(default 10m over several hosts, 2m on one)",
       "DURATION|keep");
-  options.alias("--hold", [this](const std::string& text) { return accept_hold(text); });
+  options.flag("-H,--hold", spec_.is_held,
+               "Let it begin suspended: `muster resume` queues it, at its place");
   options.duration("--grace", spec_.grace,
                    "At a stop, time between TERM to every process of the job and KILL");
   options.duration("--patience", spec_.patience, "Time a silent host has before the gang stops");
@@ -186,6 +188,7 @@ void SubmitOptions::describe(Options& options) {
   options.duration("--time-limit", spec_.time_limit, "Stop the job after this long; else never");
   options.text("--key", key_, "Repeat a submit under its key: 32 hex digits", "HEX");
   options.command(argv_);
+  options.hints(submit_hints());
 }
 
 Status SubmitOptions::accept_hold(const std::string& text) {
@@ -219,6 +222,9 @@ Status SubmitOptions::check() const {
   if (priority_ < std::numeric_limits<std::int32_t>::min() ||
       priority_ > std::numeric_limits<std::int32_t>::max()) {
     return invalid("--priority: " + std::to_string(priority_) + " does not fit into 32 bits");
+  }
+  if (spec_.is_held && array_.has_value()) {
+    return invalid("--hold: an array cannot be held; suspend its tasks once they are jobs");
   }
   if (env_all_ && env_none_) {
     return invalid("--env-all and --env-none: choose one");
@@ -267,7 +273,10 @@ Result<std::vector<std::string>> SubmitOptions::environment(const World& world) 
     const std::string name = name_of(given);
     const auto here = name == given ? world.environment(name) : std::optional<std::string>("");
     if (!here.has_value()) {
-      return invalid("--env: " + name + " is not set here: give it a value as " + name + "=VALUE");
+      const bool is_file = name.find_first_of("./%") != std::string::npos;
+      return invalid(
+          "--env: " + name + " is not set here: give it a value as " + name + "=VALUE" +
+          (is_file ? "; what ranks write to stderr is kept by itself: muster logs" : ""));
     }
     variables[name] = name == given ? name + "=" + *here : given;
   }

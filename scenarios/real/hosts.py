@@ -239,7 +239,7 @@ class Hosts:
     def _submit(self, act):
         words = ["submit", "--json", "--name", act["name"], "--gpus", str(act["number"])]
         if act["length"] > 0:
-            words += ["--hold", f"{act['length']:g}s"]
+            words += ["--isolation", f"{act['length']:g}s"]
         words += ["--", "sleep", f"{act['time']:g}"]
         try:
             code, out, err = self.door().cli(*words, timeout=60)

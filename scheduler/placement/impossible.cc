@@ -58,10 +58,142 @@ std::string unknown_name(const State& state, const Capacity& capacity, const Req
   return "";
 }
 
+/// Each of them some host has; none has all that is wanted.
+std::string no_such_host(const JobSpec& spec) {
+  const Request& request = spec.request;
+  std::vector<std::string> words;
+  if (!request.gpu_types.empty()) {
+    words.push_back("GPUs of type " + joined(request.gpu_types));
+  }
+  for (const std::string& label : request.labels) {
+    words.push_back("the label " + label);
+  }
+  for (const std::string& label : request.not_labels) {
+    words.push_back("no label " + label);
+  }
+  if (!spec.keep_when_isolated) {
+    words.emplace_back("PID namespaces (which all but --isolation keep need)");
+  }
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : &word == &words.back() ? " and " : ", ") + word;
+  }
+  return std::string("no host ") +
+         (request.hosts.empty() && request.not_hosts.empty() ? ""
+                                                             : "among those that may be used ") +
+         "has " + text;
+}
+
 std::string counted(std::uint32_t units, const Request& request) {
   const std::string what =
       request.gpus == 0 ? (units == 1 ? "rank" : "ranks") : (units == 1 ? "GPU" : "GPUs");
   return std::to_string(units) + " " + what;
+}
+
+/// The most that a host has, and which one it is.
+struct Most {
+  std::uint64_t amount = 0;
+  std::string host;
+};
+
+bool is_named(const HostRecord& host, const Request& request) {
+  const auto names = [&host](const std::vector<std::string>& list) {
+    return std::any_of(list.begin(), list.end(), [&host](const std::string& name) {
+      return name == host.name || name == host.id.hex() || name == host.id.short_hex();
+    });
+  };
+  return (request.hosts.empty() || names(request.hosts)) && !names(request.not_hosts);
+}
+
+/// Among the hosts that the job could ever be on, but for their size.
+template <class Amount>
+Most most_of(const State& state, const JobSpec& spec, Amount amount) {
+  Most most;
+  for (const auto& [id, host] : state.hosts()) {
+    const bool is_gone = host.verdict == Verdict::kLeft || host.is_removed;
+    if (!is_gone && host.suits(spec) && is_named(host, spec.request) &&
+        (most.host.empty() || amount(host) > most.amount)) {
+      most = {amount(host), host.name};
+    }
+  }
+  return most;
+}
+
+/// "64G", "23.5G", "512M"
+std::string memory_text(std::uint64_t memory_mb) {
+  constexpr std::uint64_t kStep = 1024;
+  std::uint64_t unit = 1;
+  std::size_t letter = 0;
+  for (; letter < 2 && memory_mb >= unit * kStep; ++letter) {
+    unit *= kStep;
+  }
+  const std::uint64_t tenths = memory_mb % unit * 10 / unit;
+  return std::to_string(memory_mb / unit) + (tenths == 0 ? "" : "." + std::to_string(tenths)) +
+         "MGT"[letter];
+}
+
+std::string exact_memory_text(std::uint64_t memory_mb) {
+  return std::to_string(memory_mb) + "M";
+}
+
+std::string cpus_text(std::uint64_t cpus) {
+  std::string text = std::to_string(cpus / kOneCpu);
+  if (cpus % kOneCpu != 0) {
+    text += "." + std::to_string(kOneCpu + cpus % kOneCpu).substr(1);
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text + (cpus == kOneCpu ? " CPU" : " CPUs");
+}
+
+/// Rounded, unless two amounts would look the same.
+using AmountText = std::string (*)(std::uint64_t);
+struct AmountTexts {
+  AmountText rounded;
+  AmountText exact;
+};
+
+/// What stands between the job and the hosts is what a unit gets of `what`: "64G", of which a host
+/// has `amount`. `largest`: units that could ever be held so.
+template <class Amount>
+std::string too_much(const State& state, const JobSpec& spec, std::uint32_t largest,
+                     std::uint64_t wanted, Amount amount, const AmountTexts& texts) {
+  const Request& request = spec.request;
+  const std::uint64_t each = std::max<std::uint32_t>(request.units_per_host(), 1);
+  const std::string unit = request.gpus == 0 ? "rank" : "GPU";
+  const Most most = most_of(state, spec, [&](const HostRecord& host) -> std::uint64_t {
+    return request.gpus != 0 && host.gpus.size() < each ? 0 : amount(host) / each;
+  });
+  const bool are_alike =
+      wanted != most.amount && texts.rounded(wanted) == texts.rounded(most.amount);
+  const AmountText text = are_alike ? texts.exact : texts.rounded;
+  const std::string of_each = text(wanted) + " for each " +
+                              (each == 1 ? unit : "of " + std::to_string(each) + " " + unit + "s");
+  if (wanted > most.amount) {
+    return "no host has " + of_each + "; the most is " + text(most.amount) +
+           (most.host.empty() ? "" : " (host " + most.host + ")");
+  }
+  return "the job asks for " + counted(request.units(), request) + " with " + text(wanted) +
+         " each, and the hosts could ever hold " + std::to_string(largest) + " of them";
+}
+
+/// No host of the kind has so many units as are wanted of each; "" = one has.
+std::string too_many_a_host(const State& state, Capacity& capacity, const JobSpec& spec,
+                            const Shape& asked, const std::string& type) {
+  Shape one = asked;
+  one.per_host = 0;
+  one.pack = Pack::kHost;
+  const std::uint32_t on_one = asked.per_host == 0 ? 0 : capacity.ever_for(one);
+  if (asked.per_host == 0 || on_one == 0 || on_one >= asked.per_host) {
+    return "";
+  }
+  const std::string wanted = std::to_string(asked.per_host) + " ";
+  const std::string what = spec.request.gpus == 0 ? "no host has room for " + wanted + "ranks"
+                                                  : "no host has " + wanted + type + "GPUs";
+  const Most most = most_of(state, spec, [](const HostRecord& host) { return host.gpus.size(); });
+  const bool is_of_gpus = spec.request.gpus != 0 && most.amount < asked.per_host;
+  return is_of_gpus
+             ? what + "; the most is " + std::to_string(most.amount) + " (host " + most.host + ")"
+             : what + " and what each takes along; the most is " + std::to_string(on_one);
 }
 
 }  // namespace
@@ -79,7 +211,7 @@ std::string why_impossible(const State& state, Capacity& capacity, const JobSpec
   const std::string type = request.gpu_types.empty() ? "" : joined(request.gpu_types) + " ";
   const std::string what = "the job asks for " + std::to_string(asked.units) + " " +
                            (request.gpus == 0 ? "ranks" : type + "GPUs");
-  const auto holds = [&](Shape shape) { return capacity.ever_for(shape) >= asked.units; };
+  const auto holds = [&](const Shape& shape) { return capacity.ever_for(shape) >= asked.units; };
   Shape loose = asked;
   if (loose.pack = Pack::kAny; asked.pack != Pack::kAny && holds(loose)) {
     std::string wider;
@@ -94,21 +226,21 @@ std::string why_impossible(const State& state, Capacity& capacity, const JobSpec
     return what + " in one " + std::string(text_of(asked.pack)) + ", and the largest has " +
            counted(largest, request) + "; --pack " + wider + " would be possible";
   }
-  if (loose = asked, loose.per_host = 0; asked.per_host != 0 && capacity.ever_for(loose) != 0) {
-    loose.pack = Pack::kHost;
-    const std::uint32_t on_one = capacity.ever_for(loose);
-    if (on_one < asked.per_host) {
-      return "the job asks for " + counted(asked.per_host, request) +
-             " of a host, and the largest has " + std::to_string(on_one) + " for it";
-    }
-  }
   if (loose = asked, loose.cpus = 0; asked.cpus.has_value() && holds(loose)) {
-    return what + " with so many CPUs each, and the largest that could ever run so has " +
-           counted(largest, request);
+    return too_much(state, spec, largest, *asked.cpus,
+                    [](const HostRecord& host) { return std::uint64_t{host.cpus} * kOneCpu; },
+                    {cpus_text, cpus_text});
   }
   if (loose = asked, loose.memory_mb = 0; asked.memory_mb.has_value() && holds(loose)) {
-    return what + " with so much memory each, and the largest that could ever run so has " +
-           counted(largest, request);
+    return too_much(state, spec, largest, *asked.memory_mb,
+                    [](const HostRecord& host) { return host.memory_mb; },
+                    {memory_text, exact_memory_text});
+  }
+  if (std::string many = too_many_a_host(state, capacity, spec, asked, type); !many.empty()) {
+    return many;
+  }
+  if (most_of(state, spec, [](const HostRecord& host) { return host.gpus.size(); }).host.empty()) {
+    return no_such_host(spec);
   }
   loose = asked;
   loose.takes_bare_hosts = true;

@@ -160,8 +160,10 @@ SubmitShell read_submit_shell(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const JobSpec& spec) {
-  const bool has_shell = spec.shell != SubmitShell();
-  out.array(kSpecElements + (has_shell ? 1 : 0)).text(spec.name).text(spec.user);
+  // Left out of the others, which are as they always were.
+  const bool has_shell = spec.is_held || spec.shell != SubmitShell();
+  out.array(kSpecElements + (has_shell ? 1 : 0) + (spec.is_held ? 1 : 0));
+  out.text(spec.name).text(spec.user);
   write(out, spec.request);
   write(out, spec.argv);
   write(out, spec.environment);
@@ -181,6 +183,9 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
   }
   if (has_shell) {
     write(out, spec.shell);
+  }
+  if (spec.is_held) {
+    out.boolean(true);
   }
 }
 
@@ -208,6 +213,7 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   if (in.left() > 0) {
     spec.shell = read_submit_shell(in);
   }
+  spec.is_held = in.left() > 0 && in.boolean();
   return spec;
 }
 

@@ -67,6 +67,7 @@ struct JobSpec {
   Duration time_limit{0};             ///< 0 = none.
   std::optional<ArrayRange> array{};  ///< Nothing: it is one job.
   SubmitShell shell{};
+  bool is_held = false;  ///< It begins suspended. Not of an array.
   bool operator==(const JobSpec&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include "gossip/base/name.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/state/orders.h"
 #include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
@@ -69,6 +70,9 @@ Status validate(const JobSpec& spec) {
   if (Status user = check_line_name(spec.user, "user"); !user) {
     return user;
   }
+  if (spec.array.has_value() && spec.is_held) {
+    return invalid("an array cannot be held: suspend its tasks once they are jobs");
+  }
   if (spec.array.has_value()) {
     const ArrayRange& range = *spec.array;
     if (range.last < range.first || range.last > kTaskIndexMax) {
@@ -126,9 +130,15 @@ void on_submit(Step& step, entry::Submit& fact) {
   job.spec = std::move(fact.spec);
   job.key = fact.key;
   job.submitted_by = fact.submitted_by;
-  step.result.job = job.id;
+  const JobId id = job.id;
+  const bool is_held = job.spec.is_held;
   add_job(step, std::move(job), "submitted");
+  step.result.job = id;
   step.result.capacity_changed = true;
+  if (is_held) {
+    // As if it had been said in the next entry: nothing was placed in between.
+    on_suspend(step, entry::Suspend{id, fact.submitted_by});
+  }
 }
 
 }  // namespace muster::scheduler

@@ -128,8 +128,27 @@ TEST(Submit, FromADirectoryThatIsGoneItIsRefused) {
 TEST(Submit, KeepNeverStopsBySilence) {
   FakeWorld world;
   world.answers(accepted());
-  world.output_of({"submit", "--hold", "keep", "--", "x"});
+  world.output_of({"submit", "--isolation", "keep", "--", "x"});
   EXPECT_TRUE(submitted(world).spec.keep_when_isolated);
+}
+
+TEST(Submit, HeldItSaysHowItGoesOn) {
+  FakeWorld world;
+  world.answers(accepted());
+  EXPECT_EQ(world.output_of({"submit", "--hold", "--", "x"}), "job 17\n");
+  EXPECT_EQ(world.err(), "muster: the job is held: `muster resume 17` queues it\n");
+  EXPECT_TRUE(submitted(world).spec.is_held);
+}
+
+TEST(Submit, ANameMayHaveBlanksAndAFileAnyName) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "--name", "third try, r\u00e9sum\u00e9", "--", "x"});
+  EXPECT_EQ(submitted(world).spec.name, "third try, r\u00e9sum\u00e9");
+  FakeWorld other;
+  other.answers(accepted());
+  other.output_of({"submit", "--", "./a\nb c"});
+  EXPECT_EQ(submitted(other).spec.name, "a_b_c");
 }
 
 TEST(Submit, Json) {

@@ -30,6 +30,7 @@ JobSpec full_spec() {
   spec.on_lost_host = OnLostHost::kWait;
   spec.time_limit = std::chrono::hours(2);
   spec.shell = {077, 4096, SubmitShell::kNoLimit, 1 << 30};
+  spec.is_held = true;
   return spec;
 }
 

@@ -107,6 +107,36 @@ JobId Orders::job_in(JobState state) {
   return id;
 }
 
+TEST_F(Orders, AHeldJobBeginsSuspendedAndIsResumed) {
+  entry::Submit fact = submission("held", 2);
+  fact.spec.is_held = true;
+  const JobId id = log.apply(fact).job;
+  EXPECT_EQ(job(id).state, JobState::kSuspended);
+  EXPECT_TRUE(log.state.queue().empty());
+  EXPECT_EQ(log.apply(fact).job, id) << "the same key";
+  EXPECT_EQ(say(id, JobEvent::kResume).rejected, "");
+  EXPECT_EQ(job(id).state, JobState::kQueued);
+  log.state.check_everything();
+}
+
+TEST_F(Orders, NamesThatSteerATerminalAreRefusedByTheLog) {
+  entry::Submit fact = submission("forged", 2);
+  fact.spec.name = "x\nstate failed";
+  EXPECT_NE(log.apply(fact).rejected.find("is no name for a job"), std::string::npos);
+  fact.spec.name = "x";
+  fact.spec.request.hosts = {"10.0.0.7"};
+  EXPECT_NE(log.apply(fact).rejected.find("is no name for a host"), std::string::npos);
+  entry::Register host = registration(9, 1);
+  host.name = "gpu:1";
+  EXPECT_NE(log.apply(host).rejected.find("no word"), std::string::npos);
+  entry::MakeTicket ticket;
+  ticket.key = "key";
+  ticket.uses = 1;
+  ticket.ttl = 1h;
+  ticket.host_name = "a b";
+  EXPECT_NE(log.apply(ticket).rejected.find("is no name for a host"), std::string::npos);
+}
+
 TEST_F(Orders, AreObeyedAsTheTableSaysInEveryState) {
   for (std::size_t number = 0; number < kJobStateCount; ++number) {
     const auto state = static_cast<JobState>(number);

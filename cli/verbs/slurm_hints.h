@@ -1,0 +1,15 @@
+#pragma once
+// What people write who come from Slurm, and what the same is called here.
+
+#include <span>
+
+#include "cli/kit/options.h"
+
+namespace muster::cli {
+
+/// For `submit`, after sbatch and srun.
+std::span<const OptionHint> submit_hints();
+/// For `jobs`, after squeue and sacct.
+std::span<const OptionHint> jobs_hints();
+
+}  // namespace muster::cli
