@@ -1,6 +1,7 @@
 #include "agent/front/array_model.h"
 
 #include <algorithm>
+#include <set>
 
 #include "agent/front/use_model.h"
 #include "scheduler/state/job_moves.h"
@@ -27,9 +28,45 @@ std::string counts_text(const JobSummary& summary) {
   return text;
 }
 
+/// Of its last attempt.
+std::vector<std::string> hosts_of(const scheduler::State& state, const scheduler::Job& task,
+                                  const HostViews& hosts) {
+  std::vector<std::string> names;
+  const scheduler::Attempt* last =
+      task.attempt_tokens.empty() ? nullptr : state.attempt(task.attempt_tokens.back());
+  if (last != nullptr) {
+    for (const scheduler::MemberRecord& record : last->members) {
+      names.push_back(hosts.addresses.name(record.member.host));
+    }
+  }
+  return names;
+}
+
+void add_tasks(const scheduler::State& state, const scheduler::TaskArray& array,
+               const HostViews& hosts, JobSummary& summary) {
+  std::set<std::string> names;
+  std::int64_t first_start = 0;
+  for (auto job = state.jobs().lower_bound(task_id(array.id, 0));
+       job != state.jobs().end() && array_of(job->first) == array.id; ++job) {
+    const scheduler::Job& task = job->second;
+    summary.gpu_ms += gpu_ms_of(state, task);
+    const bool is_earlier = first_start == 0 || task.started_unix_ms < first_start;
+    first_start = task.started_unix_ms != 0 && is_earlier ? task.started_unix_ms : first_start;
+    const bool is_at_work = !task.has_ended() && task.state != scheduler::JobState::kQueued &&
+                            task.state != scheduler::JobState::kSuspended;
+    for (std::string& name :
+         is_at_work ? hosts_of(state, task, hosts) : std::vector<std::string>()) {
+      names.insert(std::move(name));
+    }
+  }
+  summary.start_unix_ms = unsigned_ms(first_start);
+  summary.hosts.assign(names.begin(), names.end());
+}
+
 }  // namespace
 
-JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_unix_ms) {
+JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArray& array,
+                         const HostViews& hosts) {
   JobSummary summary;
   const scheduler::JobSpec& spec = array.spec;
   summary.id = array.id;
@@ -47,7 +84,7 @@ JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_uni
                                                                          : 0;
   summary.submit_unix_ms = unsigned_ms(array.submitted_unix_ms);
   summary.end_unix_ms = unsigned_ms(array.ended_unix_ms);
-  summary.age_ms = wall_age_ms(now_unix_ms, array.submitted_unix_ms);
+  summary.age_ms = wall_age_ms(hosts.now_unix_ms, array.submitted_unix_ms);
   summary.tasks = array.length();
   summary.tasks_running = array.running();
   summary.tasks_completed = array.completed;
@@ -55,6 +92,7 @@ JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_uni
   summary.tasks_cancelled = array.cancelled + array.skipped_count();
   summary.cause = array.cancelled_by.empty() ? "" : "cancelled by " + array.cancelled_by;
   summary.reason = counts_text(summary);
+  add_tasks(state, array, hosts, summary);
   return summary;
 }
 
@@ -66,14 +104,22 @@ TaskFailure failure_of(const scheduler::State& state, const scheduler::Job& task
   failure.task = task.id;
   failure.exit_code = task.exit_code;
   failure.reason = task.reason;
-  const scheduler::Attempt* last =
-      task.attempt_tokens.empty() ? nullptr : state.attempt(task.attempt_tokens.back());
-  if (last != nullptr) {
-    for (const scheduler::MemberRecord& record : last->members) {
-      failure.hosts.push_back(hosts.addresses.name(record.member.host));
-    }
-  }
+  failure.hosts = hosts_of(state, task, hosts);
   return failure;
+}
+
+/// What is known of the whole: each task has a history of its own.
+std::vector<TransitionInfo> array_history(const JobSummary& summary) {
+  std::vector<TransitionInfo> steps = {
+      {LogIndex(), 0, "queued", "submitted", summary.submit_unix_ms}};
+  if (summary.start_unix_ms != 0) {
+    steps.push_back(
+        {LogIndex(), 0, "running", "the first task that is kept began", summary.start_unix_ms});
+  }
+  if (summary.end_unix_ms != 0) {
+    steps.push_back({LogIndex(), 0, summary.state, summary.reason, summary.end_unix_ms});
+  }
+  return steps;
 }
 
 }  // namespace
@@ -81,7 +127,7 @@ TaskFailure failure_of(const scheduler::State& state, const scheduler::Job& task
 JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray& array,
                        const HostViews& hosts) {
   JobDetail detail;
-  detail.summary = array_summary(array, hosts.now_unix_ms);
+  detail.summary = array_summary(state, array, hosts);
   detail.spec = array.spec;
   detail.array.waiting = array.folded() - array.skipped_count();
   detail.array.queued = array.queued;
@@ -95,6 +141,7 @@ JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray
     }
   }
   detail.array.failures_more = array.failed - detail.array.failures.size();
+  detail.transitions = array_history(detail.summary);
   return detail;
 }
 

@@ -11,8 +11,9 @@
 
 namespace muster::agent {
 
-/// `now_unix_ms`: this node's wall clock; 0 = it is not known.
-JobSummary array_summary(const scheduler::TaskArray& array, std::int64_t now_unix_ms);
+/// Its hosts are those of the tasks at work, its GPU time that of the tasks which are still kept.
+JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArray& array,
+                         const HostViews& hosts);
 /// With what its tasks are at, and those that failed.
 JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray& array,
                        const HostViews& hosts);

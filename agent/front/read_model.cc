@@ -256,24 +256,6 @@ class Waits {
   std::map<JobId, std::string> texts_;
 };
 
-/// Attempts that hold GPUs now took time that the job's record does not know yet.
-std::uint64_t gpu_ms_of(const scheduler::State& state, const scheduler::Job& job) {
-  std::uint64_t time = job.gpu_ms;
-  for (const Token& token : job.attempt_tokens) {
-    const Attempt* attempt = state.attempt(token);
-    if (attempt == nullptr) {
-      continue;
-    }
-    for (const MemberRecord& record : attempt->members) {
-      if (record.end == MemberEnd::kNone) {
-        time += scheduler::gpu_ms(state.cluster_time() - attempt->reserved_at,
-                                  record.member.gpus.size());
-      }
-    }
-  }
-  return time;
-}
-
 void add_times(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
                const Attempt* newest, JobSummary& summary) {
   const auto unsigned_ms = [](std::int64_t ms) {
@@ -434,7 +416,7 @@ class JobsPage {
            size < bytes_max) {
       const bool is_array =
           job_ == jobs_end_ || (array_ != arrays_end_ && array_->first < job_->first);
-      list.jobs.push_back(is_array ? array_summary((array_++)->second, hosts_.now_unix_ms)
+      list.jobs.push_back(is_array ? array_summary(state_, (array_++)->second, hosts_)
                                    : summary_of(state_, (job_++)->second, hosts_, &waits_));
       size += size_bytes(list.jobs.back());
     }

@@ -232,4 +232,21 @@ std::optional<UsageList> usage_list(const State& state, const UsageQuery& query)
   return list;
 }
 
+std::uint64_t gpu_ms_of(const scheduler::State& state, const scheduler::Job& job) {
+  std::uint64_t time = job.gpu_ms;
+  for (const Token& token : job.attempt_tokens) {
+    const scheduler::Attempt* attempt = state.attempt(token);
+    if (attempt == nullptr) {
+      continue;
+    }
+    for (const scheduler::MemberRecord& record : attempt->members) {
+      if (record.end == scheduler::MemberEnd::kNone) {
+        time += scheduler::gpu_ms(state.cluster_time() - attempt->reserved_at,
+                                  record.member.gpus.size());
+      }
+    }
+  }
+  return time;
+}
+
 }  // namespace muster::agent

@@ -290,7 +290,7 @@ Response about_array(const Known& known, const JobsKnown& jobs, const HostViews&
   if (const std::optional<JobId> task = telling_task(jobs.state, array)) {
     why = why_info(jobs, hosts, *task);
   } else {
-    const JobSummary summary = array_summary(array, hosts.now_unix_ms);
+    const JobSummary summary = array_summary(jobs.state, array, hosts);
     why.job = array.id;
     why.state = summary.state;
     why.headline = summary.reason;

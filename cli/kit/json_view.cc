@@ -239,11 +239,12 @@ Json view(const agent::RankInfo& rank) {
 }
 
 Json view(const agent::TransitionInfo& transition) {
-  return {{"index", transition.index.value()},
-          {"cluster_ms", transition.cluster_ms},
-          {"unix_ms", when_or_null(transition.unix_ms)},
-          {"state", transition.state},
-          {"cause", transition.cause}};
+  return {
+      {"index", transition.index == LogIndex() ? Json(nullptr) : Json(transition.index.value())},
+      {"cluster_ms", transition.cluster_ms},
+      {"unix_ms", when_or_null(transition.unix_ms)},
+      {"state", transition.state},
+      {"cause", transition.cause}};
 }
 
 Json view(const agent::HolderInfo& holder) {
@@ -431,12 +432,17 @@ Json array_view(const agent::JobDetail& detail) {
   if (detail.summary.tasks == 0 || !range.has_value()) {
     return nullptr;
   }
+  Json runs = Json::array();
+  for (const scheduler::TaskRun& run : range->runs) {
+    runs.push_back({{"first", run.first}, {"last", run.last}, {"step", run.step}});
+  }
   Json failures = Json::array();
   for (const agent::TaskFailure& failure : detail.array.failures) {
     failures.push_back(view(failure));
   }
   return {{"first", range->first},
           {"last", range->last},
+          {"runs", range->runs.empty() ? Json(nullptr) : runs},
           {"at_once", range->at_once == 0 ? Json(nullptr) : Json(range->at_once)},
           {"waiting", detail.array.waiting},
           {"queued", detail.array.queued},

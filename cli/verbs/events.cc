@@ -108,6 +108,10 @@ class Events final : public Verb {
       session.out() << to_json(detail->summary.id, steps, session.last()) << "\n";
       return 0;
     }
+    if (detail->summary.tasks != 0) {
+      session.note("these are of the whole array: `muster events --job " +
+                   text_of(detail->summary.id) + ".0` tells of one task");
+    }
     for (const agent::TransitionInfo& step : steps) {
       session.out() << (step.unix_ms == 0 ? "-" : session.world().clock.local_time(step.unix_ms))
                     << "  " << printable(step.state + ": " + in_words(step.cause)) << "\n";

@@ -129,7 +129,7 @@ std::string summary_text(const agent::JobDetail& detail) {
                                           : "");
   if (job.tasks != 0) {
     const scheduler::ArrayRange& range = *detail.spec.array;
-    text += "tasks      " + std::to_string(range.first) + "-" + std::to_string(range.last) +
+    text += "tasks      " + text_of(range) +
             (range.at_once == 0 ? "" : ", at most " + std::to_string(range.at_once) + " at once") +
             "; `muster jobs --tasks " + text_of(job.id) + "` lists those that began\n" +
             "now        " + task_counts_text(job, detail.array) + "\n";
@@ -228,7 +228,7 @@ std::string transitions_text(Session& session,
   const std::uint64_t first_ms = transitions.front().cluster_ms;
   for (const agent::TransitionInfo& transition : transitions) {
     const auto after = std::chrono::milliseconds(transition.cluster_ms - first_ms);
-    table.add({std::to_string(transition.index.value()),
+    table.add({transition.index == LogIndex() ? "-" : std::to_string(transition.index.value()),
                transition.unix_ms == 0 ? "+" + format_after(after)
                                        : session.world().clock.local_time(transition.unix_ms),
                transition.state, in_words(transition.cause)});

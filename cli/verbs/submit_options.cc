@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -100,6 +101,30 @@ std::string name_of_command(const std::vector<std::string>& argv) {
   return program;
 }
 
+struct GivenRun {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::uint64_t step = 1;
+};
+
+/// "7", "0-9" or "0-9:2".
+std::optional<GivenRun> task_run_of(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos && (dash == std::string::npos || colon < dash)) {
+    return std::nullopt;
+  }
+  const auto first = parse_number(text.substr(0, dash));
+  const auto last =
+      dash == std::string::npos ? first : parse_number(text.substr(dash + 1, colon - dash - 1));
+  const auto step =
+      colon == std::string::npos ? Result<std::uint64_t>(1) : parse_number(text.substr(colon + 1));
+  if (!first || !last || !step || *step == 0) {
+    return std::nullopt;
+  }
+  return GivenRun{*first, *last, *step};
+}
+
 /// A file may be called what no job may.
 std::string line_of(std::string name) {
   name.resize(std::min(name.size(), kNameBytesMax));
@@ -115,30 +140,42 @@ std::string line_of(std::string name) {
 
 Status SubmitOptions::accept_array(const std::string& text) {
   const std::size_t percent = text.find('%');
-  const std::size_t dash = text.find('-');
-  const auto first = parse_number(text.substr(0, std::min(dash, percent)));
-  const auto last =
-      dash == std::string::npos
-          ? first
-          : parse_number(
-                text.substr(dash + 1, percent == std::string::npos ? percent : percent - dash - 1));
   const auto at_once = percent == std::string::npos ? Result<std::uint64_t>(1)
                                                     : parse_number(text.substr(percent + 1));
-  if (!first || !last || !at_once || *at_once == 0) {
-    return invalid("'" + text + "' is no array: give first and last number, as 0-999, or 0-999%50");
+  const Error none = invalid("'" + text +
+                             "' is no array: give first and last number, as 0-999, "
+                             "with a step as 0-99:2, or a list as 1,3,5-7; behind it %50");
+  if (!at_once || *at_once == 0) {
+    return none;
   }
-  if (*last < *first) {
-    return invalid("'" + text + "' ends before it begins");
+  const std::string list = text.substr(0, percent);
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    const auto run = task_run_of(list.substr(start, end - start));
+    if (!run.has_value()) {
+      return none;
+    }
+    if (run->last < run->first) {
+      return invalid("'" + text + "' ends before it begins");
+    }
+    const std::uint64_t count = (run->last - run->first) / run->step + 1;
+    if (run->last > kTaskIndexMax || count + numbers.size() > scheduler::kTasksMax) {
+      return invalid("'" + text + "': an array has at most " +
+                     std::to_string(scheduler::kTasksMax) + " tasks, numbered up to " +
+                     std::to_string(kTaskIndexMax));
+    }
+    for (std::uint64_t number = run->first; number <= run->last; number += run->step) {
+      numbers.push_back(static_cast<std::uint32_t>(number));
+    }
+    start = end + 1;
   }
-  if (*last > kTaskIndexMax || *last - *first >= scheduler::kTasksMax) {
-    return invalid("'" + text + "': an array has at most " + std::to_string(scheduler::kTasksMax) +
-                   " tasks, numbered up to " + std::to_string(kTaskIndexMax));
-  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  array_ = scheduler::range_of(numbers);
   const std::uint64_t most = percent == std::string::npos ? 0 : *at_once;
-  array_ = scheduler::ArrayRange{
-      static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last),
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(most, scheduler::kTasksMax))};
-  return ok();
+  array_->at_once = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, scheduler::kTasksMax));
+  return validate(*array_);
 }
 
 void SubmitOptions::describe(Options& options) {
@@ -151,9 +188,9 @@ void SubmitOptions::describe(Options& options) {
   options.integer("--priority", priority_, "Higher goes first");
   options.value(
       "--array", [this](const std::string& text) { return accept_array(text); },
-      "One job of so many tasks, each told its number in MUSTER_ARRAY_INDEX; with %N at most N at "
-      "once. A task is called JOB.NUMBER",
-      "FIRST-LAST[%N]");
+      "One job of so many tasks, each told its number in MUSTER_ARRAY_INDEX, as 0-999, 0-99:2 or "
+      "1,3,5-7; with %N at most N at once. A task is called JOB.NUMBER",
+      "FIRST-LAST[:STEP][,...][%N]");
   options.list("-e,--env", environment_,
                "A variable for every rank, with this value or, without one, with the value that it "
                "has here; may be repeated. Of this environment a job gets PATH, HOME, LANG, "

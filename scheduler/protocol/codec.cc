@@ -176,10 +176,13 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
       .duration(spec.patience)
       .u64(static_cast<std::uint64_t>(spec.on_lost_host))
       .duration(spec.time_limit);
-  // Nothing, or its three numbers.
-  out.array(spec.array.has_value() ? 3 : 0);
+  // Nothing, or three numbers and, where the tasks' numbers have gaps, three for each run.
+  out.array(spec.array.has_value() ? 3 + 3 * spec.array->runs.size() : 0);
   if (spec.array.has_value()) {
     out.u64(spec.array->first).u64(spec.array->last).u64(spec.array->at_once);
+    for (const TaskRun& run : spec.array->runs) {
+      out.u64(run.first).u64(run.last).u64(run.step);
+    }
   }
   if (has_shell) {
     write(out, spec.shell);
@@ -209,6 +212,12 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   spec.time_limit = read_span(in);
   if (gossip::Reader array = in.array(); array.size() != 0) {
     spec.array = ArrayRange{read_u32(array), read_u32(array), read_u32(array)};
+    while (array.ok() && array.left() > 0 && spec.array->runs.size() < kTaskRunsMax) {
+      spec.array->runs.push_back(TaskRun{read_u32(array), read_u32(array), read_u32(array)});
+    }
+    if (!array.ok() || !validate(*spec.array)) {
+      in.fail();
+    }
   }
   if (in.left() > 0) {
     spec.shell = read_submit_shell(in);

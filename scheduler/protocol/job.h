@@ -9,6 +9,7 @@
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "scheduler/protocol/array_range.h"
 #include "scheduler/protocol/request.h"
 
 namespace muster::scheduler {
@@ -22,18 +23,9 @@ enum class OnLostHost : std::uint8_t {
   kWait,     ///< Wait for proof of death or Expire.
 };
 
-inline constexpr std::uint32_t kTasksMax = 1'000'000;  ///< Of one array.
 /// What is added to the environment of a task, and the most bytes of one.
 inline constexpr std::size_t kTaskVariables = 2;
 inline constexpr std::size_t kTaskVariableBytes = 40;
-
-/// A job of tasks first..last, each with the same command and request.
-struct ArrayRange {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;     ///< Not below first, at most kTaskIndexMax.
-  std::uint32_t at_once = 0;  ///< So many tasks at most have begun and not ended; 0 = any number.
-  bool operator==(const ArrayRange&) const = default;
-};
 
 /// What the ranks of a job take over from the process that submitted it, as they would from a shell:
 /// none of it comes from the agent of their host, however that was started. By default as on a plain

@@ -51,7 +51,7 @@ bool TaskArray::is_skipped(std::uint32_t index) const {
 std::uint32_t TaskArray::skipped_count() const {
   std::uint32_t count = 0;
   for (const auto& [first, last] : skipped) {
-    count += last - first + 1 - adopted_in(adopted, first, last);
+    count += spec.array->count(first, last) - adopted_in(adopted, first, last);
   }
   return count;
 }
@@ -86,11 +86,14 @@ void TaskArray::skip(std::uint32_t first, std::uint32_t last) {
 void TaskArray::pass_skipped() {
   while (!skipped.empty() && skipped.front().first <= next) {
     const std::uint32_t last = skipped.front().second;
-    cancelled += last - next + 1 - adopted_in(adopted, next, last);
+    skipped.erase(skipped.begin());
+    if (last < next) {
+      continue;  // Between two tasks.
+    }
+    cancelled += spec.array->count(next, last) - adopted_in(adopted, next, last);
     adopted.erase(std::lower_bound(adopted.begin(), adopted.end(), next),
                   std::upper_bound(adopted.begin(), adopted.end(), last));
-    next = last + 1;
-    skipped.erase(skipped.begin());
+    next = spec.array->at_or_after(last + 1);
   }
 }
 

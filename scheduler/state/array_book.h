@@ -42,7 +42,7 @@ struct TaskArray {
   /// The first task whose turn has not come; behind the last one: none is left.
   std::uint32_t next = 0;
   /// Cancelled before their turn: first and last of each run from `next` on, in order, apart. Those
-  /// of `adopted` in a run are jobs all the same.
+  /// of `adopted` in a run are jobs all the same; numbers without a task may lie in it.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> skipped;
   std::uint32_t completed = 0;
   std::uint32_t failed = 0;
@@ -60,10 +60,8 @@ struct TaskArray {
   std::uint32_t active = 0;  ///< Tasks that are jobs and have not ended, those among them.
   bool operator==(const TaskArray&) const = default;
 
-  bool holds(std::uint32_t index) const {
-    return spec.array->first <= index && index <= spec.array->last;
-  }
-  std::uint32_t length() const { return spec.array->last - spec.array->first + 1; }
+  bool holds(std::uint32_t index) const { return spec.array->holds(index); }
+  std::uint32_t length() const { return spec.array->length(); }
   bool is_unfolded() const { return next > spec.array->last; }
   bool has_ended() const { return ended_index != LogIndex(); }
   /// Tasks whose turn has not come, those that were cancelled before it among them.

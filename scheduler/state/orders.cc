@@ -153,7 +153,7 @@ void on_cancel(Step& step, const entry::Cancel& fact) {
     return;
   }
   step.result.job = fact.job;
-  if (last < array->spec.array->first || first > array->spec.array->last) {
+  if (array->spec.array->count(first, last) == 0) {
     step.reject(ErrorCode::kNotFound, "job " + text_of(array->id) + " has no such tasks");
     return;
   }

@@ -29,8 +29,7 @@ std::map<std::string, std::uint64_t> gpus_of(const HostBook& hosts) {
 /// It is one more of what is usually asked for.
 void note_asked(Step& step, const JobSpec& spec) {
   Popularity& popularity = step.books.popularity;
-  popularity.note(spec.request,
-                  spec.array.has_value() ? spec.array->last - spec.array->first + 1 : 1);
+  popularity.note(spec.request, spec.array.has_value() ? spec.array->length() : 1);
   if (popularity.is_due()) {
     popularity.look(gpus_of(step.books.hosts));
     step.result.usual_changed = true;
@@ -74,13 +73,8 @@ Status validate(const JobSpec& spec) {
     return invalid("an array cannot be held: suspend its tasks once they are jobs");
   }
   if (spec.array.has_value()) {
-    const ArrayRange& range = *spec.array;
-    if (range.last < range.first || range.last > kTaskIndexMax) {
-      return invalid("the tasks of an array go from a number up to another, at most " +
-                     std::to_string(kTaskIndexMax));
-    }
-    if (range.last - range.first >= kTasksMax) {
-      return invalid("an array has at most " + std::to_string(kTasksMax) + " tasks");
+    if (Status range = validate(*spec.array); !range) {
+      return range;
     }
   }
   for (const Duration span : {spec.hold, spec.grace, spec.patience, spec.time_limit}) {

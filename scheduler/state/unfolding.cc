@@ -37,7 +37,8 @@ void unfold(Step& step, TaskArray& array) {
   array.pass_skipped();
   while (!array.is_unfolded() && (range.at_once == 0 || array.active < range.at_once) &&
          array.queued < waiting_max(step.books, array)) {
-    const JobId id = task_id(array.id, array.next++);
+    const JobId id = task_id(array.id, array.next);
+    array.next = range.at_or_after(array.next + 1);
     // After a recovery it may have been adopted, and have ended since.
     if (array.adopted.empty() || array.adopted.front() != index_of_task(id)) {
       Job task;

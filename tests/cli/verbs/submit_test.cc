@@ -132,6 +132,26 @@ TEST(Submit, KeepNeverStopsBySilence) {
   EXPECT_TRUE(submitted(world).spec.keep_when_isolated);
 }
 
+TEST(Submit, ArraysAreRangesStepsAndLists) {
+  const auto tasks = [](const std::string& text) {
+    FakeWorld world;
+    world.answers(accepted());
+    world.output_of({"submit", "--array", text, "--", "x"});
+    const auto array = submitted(world).spec.array;
+    return scheduler::text_of(*array) + "%" + std::to_string(array->at_once);
+  };
+  EXPECT_EQ(tasks("0-999%50"), "0-999%50");
+  EXPECT_EQ(tasks("0-9:2"), "0-8:2%0");
+  EXPECT_EQ(tasks("1,3,5-7%2"), "1-5:2,6-7%2");
+  EXPECT_EQ(tasks("7-9,1-2,8"), "1-2,7-9%0");
+  EXPECT_EQ(tasks("3"), "3-3%0");
+  for (const char* wrong :
+       {"", "3-", "1:2", "0-9:0", "0-9%0", "1,,2", "9-3", "0-10000000", "0-1000000", "a"}) {
+    FakeWorld world;
+    EXPECT_EQ(world.run({"submit", "--array", wrong, "--", "x"}), 2) << wrong;
+  }
+}
+
 TEST(Submit, HeldItSaysHowItGoesOn) {
   FakeWorld world;
   world.answers(accepted());

@@ -222,6 +222,25 @@ TEST_F(ArrayTest, TwoVariablesMoreMustFit) {
   EXPECT_FALSE(validate(fact.spec));
 }
 
+TEST_F(ArrayTest, NumbersMayHaveGaps) {
+  entry::Submit fact = array_of_tasks(0, 8);
+  fact.spec.array->runs = {{0, 8, 4}};
+  id = log.apply(fact).job;
+  EXPECT_EQ(array().length(), 3U);
+  std::vector<std::string> ran;
+  while (waiting() != 0) {
+    const JobId job = log.state.queue().begin()->job;
+    ran.push_back(text_of(job));
+    EXPECT_EQ(log.state.job(job)->spec.environment.back(),
+              "MUSTER_ARRAY_INDEX=" + std::to_string(index_of_task(job)));
+    end(run_next(0), 0);
+  }
+  const std::string name = text_of(id);
+  EXPECT_EQ(ran, (std::vector<std::string>{name + ".0", name + ".4", name + ".8"}));
+  EXPECT_EQ(array().completed, 3U);
+  EXPECT_EQ(log.apply(entry::Cancel{task(3), "ann"}).rejected.empty(), false);
+}
+
 /// What a cluster may do to an array, drawn.
 class DrawnArray : public ArrayTest {
  protected:
@@ -233,6 +252,17 @@ class DrawnArray : public ArrayTest {
     entry::Submit fact = array_of_tasks(3, 3 + static_cast<std::uint32_t>(rng_.below(30)),
                                         static_cast<std::uint32_t>(rng_.below(6)));
     fact.spec.retries = 1;
+    if (rng_.chance(500'000)) {
+      std::vector<std::uint32_t> numbers;
+      for (std::uint32_t number = 3; number < 33; ++number) {
+        if (numbers.empty() || rng_.chance(400'000)) {
+          numbers.push_back(number);
+        }
+      }
+      const std::uint32_t at_once = fact.spec.array->at_once;
+      fact.spec.array = range_of(numbers);
+      fact.spec.array->at_once = at_once;
+    }
     id = log.apply(fact).job;
   }
   std::uint32_t some() { return static_cast<std::uint32_t>(3 + rng_.below(30)); }
