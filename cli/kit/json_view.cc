@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/kit/job_state.h"
 #include "cli/kit/text.h"
 #include "gossip/base/name.h"
 #include "gossip/base/version.h"
@@ -30,6 +31,16 @@ Json id_or_null(const Id& id) {
   return id.is_zero() ? Json(nullptr) : Json(id.hex());
 }
 
+/// null where nothing is.
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 /// A number; of a task "7.12".
 Json view(JobId job) {
   return is_task(job) ? Json(text_of(job)) : Json(job.value());
@@ -43,8 +54,8 @@ Json view(const agent::HostInfo& host) {
           {"since_ms", host.since_ms},
           {"generation", host.generation.value()},
           {"address", host.address},
-          {"rack", host.rack},
-          {"gpu_type", host.gpu_type},
+          {"rack", text_or_null(host.rack)},
+          {"gpu_type", text_or_null(host.gpu_type)},
           {"gpus", host.gpus},
           {"gpus_healthy", host.gpus_healthy},
           {"cpus", host.cpus},
@@ -52,7 +63,7 @@ Json view(const agent::HostInfo& host) {
           {"is_voter", host.is_voter},
           {"is_leader", host.is_leader},
           {"version", host.version},
-          {"claimed_by", host.claimed_by}};
+          {"claimed_by", sorted(host.claimed_by)}};
 }
 
 Json when_or_null(std::uint64_t unix_ms) {
@@ -120,12 +131,12 @@ Json view(const agent::ClaimInfo& claim) {
 Json view(const agent::VoterInfo& voter) {
   return {{"name", voter.name},
           {"id", voter.id.hex()},
-          {"match_index", voter.match_index},
+          {"match_index", voter.match_index == 0 ? Json(nullptr) : Json(voter.match_index)},
           {"contact_ms", voter.is_unheard ? Json(nullptr) : Json(voter.contact_ms)},
           {"state", voter.state},
           {"learner", voter.is_learner},
           {"behind", voter.behind},
-          {"rack", voter.rack},
+          {"rack", text_or_null(voter.rack)},
           {"why", voter.why}};
 }
 
@@ -144,11 +155,11 @@ Json view(const agent::JobSummary& job) {
           {"user", job.user},
           {"state", job.state},
           {"gpus", job.gpus},
-          {"ranks", job.ranks},
-          {"gpu_type", job.gpu_type},
+          {"ranks", job.ranks == 0 ? Json(nullptr) : Json(job.ranks)},
+          {"gpu_type", text_or_null(job.gpu_type)},
           {"attempt", job.attempt},
           {"priority", job.priority},
-          {"exit_code", job.exit_code},
+          {"exit_code", is_ended(job.state) ? Json(job.exit_code) : Json(nullptr)},
           {"cause", job.cause},
           {"hosts", job.hosts},
           {"doubtful", job.is_doubtful},
@@ -168,10 +179,11 @@ Json view(const agent::JobSummary& job) {
 }
 
 Json view(const scheduler::Request& request) {
+  const auto or_null = [](std::uint32_t count) { return count == 0 ? Json(nullptr) : Json(count); };
   return {{"gpus", request.gpus},
-          {"gpus_per_host", request.gpus_per_host},
-          {"ranks", request.ranks},
-          {"ranks_per_host", request.ranks_per_host},
+          {"gpus_per_host", or_null(request.gpus_per_host)},
+          {"ranks", or_null(request.ranks)},
+          {"ranks_per_host", or_null(request.ranks_per_host)},
           {"cpu_thousandths", request.cpus.has_value() ? Json(*request.cpus) : Json(nullptr)},
           {"memory_mb", request.memory_mb.has_value() ? Json(*request.memory_mb) : Json(nullptr)},
           {"gpu_types", request.gpu_types},
@@ -320,7 +332,7 @@ Json fields_of(const agent::WhyInfo& why, Json job) {
           {"would_start", views(why.would_start)},
           {"fits_now", why.fits_now},
           {"ahead_count", why.ahead_count},
-          {"left_out", why.left_out},
+          {"left_out", sorted(why.left_out)},
           {"withheld", views(why.withheld)},
           {"awaits_hosts", why.awaits_hosts},
           {"holders_more", why.holders_more},
@@ -357,7 +369,7 @@ std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail
   Json json = view(host);
   add_use(json, &detail.use);
   json["labels"] = detail.labels;
-  json["spine"] = detail.spine;
+  json["spine"] = text_or_null(detail.spine);
   json["islands"] = detail.islands;
   json["may_vote"] = detail.may_vote;
   json["may_vouch"] = detail.may_vouch;
@@ -382,7 +394,7 @@ std::string to_json(JobId job, const std::vector<agent::TransitionInfo>& steps,
 std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer) {
   return dump_answer({{"host", view(why.host)},
                       {"claims", views(why.claims)},
-                      {"content", why.content},
+                      {"content", sorted(why.content)},
                       {"suspect_from", why.suspect_from},
                       {"verdict_from", why.verdict_from},
                       {"storm", view(why.storm)},
@@ -391,10 +403,13 @@ std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer
 }
 
 std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer) {
+  std::vector<agent::VoterInfo> voters = quorum.voters;
+  std::sort(voters.begin(), voters.end(),
+            [](const agent::VoterInfo& a, const agent::VoterInfo& b) { return a.name < b.name; });
   return dump_answer({{"cluster", id_or_null(quorum.cluster)},
                       {"role", quorum.role},
                       {"term", quorum.term.value()},
-                      {"leader", quorum.leader_name},
+                      {"leader", text_or_null(quorum.leader_name)},
                       {"leader_id", id_or_null(quorum.leader)},
                       {"commit", quorum.commit.value()},
                       {"applied", quorum.applied.value()},
@@ -404,7 +419,7 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
                       {"founders_wanted", quorum.founders_wanted},
                       {"founders_met", quorum.founders_met},
                       {"seeds_unmet", views(quorum.seeds_unmet)},
-                      {"voters", views(quorum.voters)}},
+                      {"voters", views(voters)}},
                      answer);
 }
 
@@ -494,36 +509,6 @@ std::string to_json(const std::optional<agent::VersionInfo>& node) {
   return dump(json);
 }
 
-std::string error_json(const std::string& text, int exit_code) {
-  return dump({{"error", text}, {"exit_code", exit_code}});
-}
-
-std::string submitted_json(JobId job, const std::string& key) {
-  return dump({{"job", view(job)}, {"key", key}});
-}
-
-std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
-  return dump({{"job", job.id.value()},
-               {"key", key},
-               {"state", job.state},
-               {"cause", job.cause},
-               {"exit_code", exit_code}});
-}
-
-std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes) {
-  Json jobs = Json::array();
-  Json errors = Json::array();
-  for (const JobOutcome& outcome : outcomes) {
-    if (outcome.exit_code == 0) {
-      jobs.push_back(view(outcome.job));
-    } else {
-      errors.push_back(
-          {{"job", view(outcome.job)}, {"error", outcome.error}, {"exit_code", outcome.exit_code}});
-    }
-  }
-  return dump({{std::string(done), jobs}, {"errors", errors}});
-}
-
 std::string quorum_changed_json(const std::string& done, const std::string& host_name,
                                 const std::string& detail) {
   return dump({{done, host_name}, {"detail", detail}});
@@ -541,10 +526,6 @@ std::string host_ordered_json(std::string_view done, const std::string& host_nam
   return dump({{std::string(done), host_name}, {"id", host.hex()}});
 }
 
-std::string priority_json(JobId job, std::int64_t priority) {
-  return dump({{"job", view(job)}, {"priority", priority}});
-}
-
 std::string left_json(const std::string& host_name) {
   return dump({{"left", host_name}});
 }
@@ -558,7 +539,7 @@ std::string to_json(const agent::TicketList& list, const agent::Response& answer
                        {"ends_in_ms", ticket.ends_in_ms},
                        {"may_vote", ticket.may_vote},
                        {"may_vouch", ticket.may_vouch},
-                       {"host_name", ticket.host_name},
+                       {"host_name", text_or_null(ticket.host_name)},
                        {"by", ticket.by},
                        {"age_ms", ticket.age_ms},
                        {"why_not", ticket.why_not}});
@@ -607,18 +588,6 @@ std::string joined_json(const std::string& host_name, HostId host, const Cluster
   return dump({{"joined", host_name},
                {"host", host.hex()},
                {"cluster", cluster.is_zero() ? Json(nullptr) : Json(cluster.hex())}});
-}
-
-std::string to_json(const OutputPiece& piece) {
-  return dump({{"job", view(piece.job)},
-               {"attempt", piece.attempt},
-               {"rank", piece.rank},
-               {"offset", piece.offset},
-               {"text", piece.text},
-               {"base64", base64_or_null(piece.text)},
-               {"stream", piece.stream.empty() ? Json() : Json(piece.stream)},
-               {"unix_ms", piece.unix_ms == 0 ? Json() : Json(piece.unix_ms)},
-               {"ended", piece.ended}});
 }
 
 }  // namespace muster::cli

@@ -44,18 +44,6 @@ std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer
 std::string to_json(const agent::EventInfo& event);
 /// `node` is nothing when none answered.
 std::string to_json(const std::optional<agent::VersionInfo>& node);
-std::string error_json(const std::string& text, int exit_code);
-std::string submitted_json(JobId job, const std::string& key);
-/// What `submit --wait` prints, at the end.
-std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
-
-struct JobOutcome {
-  JobId job;
-  int exit_code = 0;
-  std::string error;  ///< "" when done.
-};
-/// `done` is the key of the jobs that were: "cancelled".
-std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
 /// `done` is "added", "removed" or "leads"; `host_name` "" = not asked for by name.
 std::string quorum_changed_json(const std::string& done, const std::string& host_name,
                                 const std::string& detail);
@@ -63,7 +51,6 @@ std::string recovered_json(const std::string& host_name, std::uint64_t epoch, Lo
 std::string fenced_json(const std::string& host_name, HostId host);
 /// `done` is "drained", "undrained" or "removed".
 std::string host_ordered_json(std::string_view done, const std::string& host_name, HostId host);
-std::string priority_json(JobId job, std::int64_t priority);
 std::string left_json(const std::string& host_name);
 std::string to_json(const agent::TicketList& list, const agent::Response& answer);
 std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer);
@@ -73,18 +60,5 @@ std::string rotated_json(const std::string& what, bool is_over);
 std::string ticket_json(const std::string& name, const std::string& line, const std::string& path);
 std::string founding_json(std::uint64_t founders, const std::string& line, const std::string& path);
 std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster);
-
-struct OutputPiece {
-  JobId job;
-  std::uint64_t attempt = 0;
-  std::uint64_t rank = 0;
-  std::uint64_t offset = 0;  ///< Of the first byte in the rank's whole output.
-  std::string text;
-  std::string stream;         ///< "" = not known: null.
-  std::uint64_t unix_ms = 0;  ///< By the rank's host; 0 = not known: null.
-  bool ended = false;
-};
-/// One line of `logs`.
-std::string to_json(const OutputPiece& piece);
 
 }  // namespace muster::cli

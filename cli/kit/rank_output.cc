@@ -7,7 +7,7 @@
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_orders.h"
 
 namespace muster::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cli/kit/duration.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_orders.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "agent/api/request.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_orders.h"
 #include "cli/kit/text.h"
 #include "cli/kit/told_stream.h"
 #include "cli/verbs/verb.h"

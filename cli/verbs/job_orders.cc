@@ -12,7 +12,7 @@
 #include "cli/kit/confirmation.h"
 #include "cli/kit/job_choice.h"
 #include "cli/kit/job_state.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_orders.h"
 #include "cli/kit/repeat.h"
 #include "cli/verbs/verb.h"
 

@@ -5,7 +5,7 @@
 #include "agent/api/request.h"
 #include "cli/kit/host_list.h"
 #include "cli/kit/job_state.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_orders.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/text.h"
 

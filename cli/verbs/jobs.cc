@@ -213,18 +213,48 @@ class Jobs final : public Verb {
     if (!list.has_value()) {
       return session.failed();
     }
+    const std::vector<JobId> missing = missing_among(list->jobs);
     const LeftOut left_out = filter(session, list->jobs);
+    if (!missing.empty() && list->jobs.empty()) {
+      return session.fail(agent::ResponseStatus::kNotFound, missing_text(missing));
+    }
     if (session.common().is_json) {
       session.out() << to_json(*list, left_out.ended + left_out.others + left_out.limit,
                                session.last())
                     << "\n";
+    } else {
+      session.out() << first << table_of(session, *list);
+      if (!watch_) {
+        tell_left_out(session, left_out);
+      }
+    }
+    if (missing.empty()) {
       return 0;
     }
-    session.out() << first << table_of(session, *list);
-    if (!watch_) {
-      tell_left_out(session, left_out);
+    session.note(missing_text(missing));
+    return static_cast<int>(agent::ResponseStatus::kNotFound);
+  }
+
+  /// Of those that are named one by one.
+  std::vector<JobId> missing_among(const std::vector<JobSummary>& jobs) const {
+    std::vector<JobId> missing = choice_.single_ids();
+    std::erase_if(missing, [&](JobId id) {
+      return std::any_of(jobs.begin(), jobs.end(),
+                         [&](const JobSummary& job) { return job.id == id; });
+    });
+    return missing;
+  }
+
+  static std::string missing_text(const std::vector<JobId>& missing) {
+    std::vector<std::string> numbers;
+    for (const JobId id : missing) {
+      numbers.push_back(text_of(id));
     }
-    return 0;
+    const bool is_of_array = is_task(missing.front());
+    return "there is no job " + join(numbers, ", ") +
+           (is_of_array ? " yet, or any more: `muster show " + text_of(array_of(missing.front())) +
+                              "` counts the tasks"
+                        : "; `muster jobs --all` lists them");
   }
 
   static void tell_left_out(Session& session, const LeftOut& left_out) {

@@ -4,7 +4,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_orders.h"
 #include "cli/kit/repeat.h"
 #include "cli/verbs/verb.h"
 

@@ -7,6 +7,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "cli/kit/json_orders.h"
 #include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/text.h"

@@ -1,0 +1,42 @@
+#pragma once
+// What --json prints of orders about jobs, of errors and of output: a document a line, by the rules
+// of json_view.h.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/api/jobs.h"
+#include "gossip/base/ids.h"
+
+namespace muster::cli {
+
+std::string error_json(const std::string& text, int exit_code);
+std::string submitted_json(JobId job, const std::string& key);
+/// What `submit --wait` prints, at the end.
+std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
+
+struct JobOutcome {
+  JobId job;
+  int exit_code = 0;
+  std::string error;  ///< "" when done.
+};
+/// `done` is the key of the jobs that were: "cancelled".
+std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
+std::string priority_json(JobId job, std::int64_t priority);
+
+struct OutputPiece {
+  JobId job;
+  std::uint64_t attempt = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t offset = 0;  ///< Of the first byte in the rank's whole output.
+  std::string text;
+  std::string stream;         ///< "" = not known: null.
+  std::uint64_t unix_ms = 0;  ///< By the rank's host; 0 = not known: null.
+  bool ended = false;
+};
+/// One line of `logs`.
+std::string to_json(const OutputPiece& piece);
+
+}  // namespace muster::cli
