@@ -21,6 +21,7 @@ install(CODE "
   foreach(page IN LISTS pages)
     install_printed(\${page}.1 \"${CMAKE_INSTALL_MANDIR}/man1\" man \${page})
   endforeach()
+  install_printed(muster.toml.sample \"${CMAKE_INSTALL_DATADIR}/muster\" man --sample)
   install_printed(muster \"${CMAKE_INSTALL_DATADIR}/bash-completion/completions\" completion bash)
   install_printed(muster.fish \"${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d\" completion fish)
 ")

@@ -2,14 +2,17 @@
 
 #include <fcntl.h>
 #include <pwd.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -162,6 +165,32 @@ WaitListener progress_listener(const std::string& address) {
   };
 }
 
+/// What stdout is: nothing of a terminal, unless it is one.
+Screen screen() {
+  if (isatty(STDOUT_FILENO) == 0) {
+    return {0, false};
+  }
+  constexpr std::size_t kColumnsMin = 40;
+  winsize size{};
+  const bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+  const auto no_colour = environment("NO_COLOR");
+  const bool has_colour =
+      no_colour.value_or("").empty() && environment("TERM").value_or("dumb") != "dumb";
+  return {is_known ? std::max<std::size_t>(size.ws_col, kColumnsMin) : kScreenColumns, has_colour};
+}
+
+/// By the person's own pager.
+bool page(const std::string& text) {
+  const std::string pager = environment("PAGER").value_or("");
+  FILE* const pipe = popen(pager.empty() ? "less -FRX 2>/dev/null || cat" : pager.c_str(), "w");
+  if (pipe == nullptr) {
+    return false;
+  }
+  std::signal(SIGPIPE, SIG_IGN);  // Who leaves the pager early has seen enough.
+  std::fwrite(text.data(), 1, text.size(), pipe);
+  return pclose(pipe) == 0;
+}
+
 }  // namespace
 
 World system_world() {
@@ -169,6 +198,10 @@ World system_world() {
   world.out = &std::cout;
   world.err = &std::cerr;
   world.terminal.is_err = isatty(STDERR_FILENO) != 0;
+  world.terminal.screen = screen();
+  if (isatty(STDOUT_FILENO) != 0) {
+    world.terminal.page = page;
+  }
   world.environment = environment;
   world.all_environment = all_environment;
   world.terminal.take_interrupt = take_interrupt;

@@ -143,7 +143,7 @@ Json view(const agent::VoterInfo& voter) {
 Json view(const agent::EventInfo& event) {
   return {{"sequence", event.sequence},
           {"age_ms", event.age_ms},
-          {"severity", event.severity},
+          {"level", event.severity},
           {"text", event.text},
           {"name", event.name},
           {"unix_ms", event.unix_ms == 0 ? Json(nullptr) : Json(event.unix_ms)}};
@@ -519,11 +519,11 @@ std::string recovered_json(const std::string& host_name, std::uint64_t epoch, Lo
 }
 
 std::string fenced_json(const std::string& host_name, HostId host) {
-  return dump({{"fenced", host_name}, {"id", host.hex()}});
+  return dump({{"fenced", host_name}, {"host_id", host.hex()}});
 }
 
 std::string host_ordered_json(std::string_view done, const std::string& host_name, HostId host) {
-  return dump({{std::string(done), host_name}, {"id", host.hex()}});
+  return dump({{std::string(done), host_name}, {"host_id", host.hex()}});
 }
 
 std::string left_json(const std::string& host_name) {
@@ -539,7 +539,7 @@ std::string to_json(const agent::TicketList& list, const agent::Response& answer
                        {"ends_in_ms", ticket.ends_in_ms},
                        {"may_vote", ticket.may_vote},
                        {"may_vouch", ticket.may_vouch},
-                       {"host_name", text_or_null(ticket.host_name)},
+                       {"host", text_or_null(ticket.host_name)},
                        {"by", ticket.by},
                        {"age_ms", ticket.age_ms},
                        {"why_not", ticket.why_not}});
@@ -551,7 +551,7 @@ std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer) 
   Json hosts = Json::array();
   for (const agent::HostKeys& host : keys.hosts) {
     hosts.push_back({{"host", host.name},
-                     {"id", host.host.hex()},
+                     {"host_id", host.host.hex()},
                      {"authority", host.authority},
                      {"serial", host.serial},
                      {"round", host.round},
@@ -586,7 +586,7 @@ std::string founding_json(std::uint64_t founders, const std::string& line,
 
 std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster) {
   return dump({{"joined", host_name},
-               {"host", host.hex()},
+               {"host_id", host.hex()},
                {"cluster", cluster.is_zero() ? Json(nullptr) : Json(cluster.hex())}});
 }
 

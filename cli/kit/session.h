@@ -59,6 +59,7 @@ class Session {
   const World& world() const { return world_; }
   std::ostream& out() { return *world_.out; }
   std::ostream& err() { return *world_.err; }
+  const Screen& screen() const { return world_.terminal.screen; }
 
   /// One try with one node, nothing printed. After a failed one the next try goes to the next node,
   /// round and round; to one that ended while it was asked, once it is back. kUsage when what was

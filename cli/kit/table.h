@@ -1,9 +1,11 @@
 #pragma once
-// Aligned tables for people, never wider than 100 columns. Whoever parses uses --json.
+// Aligned tables for people, as wide as the screen. Who parses uses --json.
 
 #include <cstddef>
 #include <string>
 #include <vector>
+
+#include "cli/kit/text.h"
 
 namespace muster::cli {
 
@@ -12,17 +14,19 @@ class Table {
   struct Column {
     std::string title;
     bool is_number = false;       ///< Right-aligned, never cut.
-    std::size_t columns_min = 8;  ///< Is not cut below this.
+    std::size_t columns_min = 8;  ///< Is not cut below this while another column gives way.
+    bool is_state = false;        ///< Coloured where there are colours.
   };
   explicit Table(std::vector<Column> columns);
   /// As many cells as columns.
   void add(std::vector<std::string> cells);
   /// Title line and rows, two blanks between columns, no trailing blanks. While a line would be too
-  /// wide, the widest column that may be cut gives way.
-  std::string text() const;
+  /// wide for the screen, the widest column that may be cut gives way.
+  std::string text(const Screen& screen = {}) const;
 
  private:
-  std::vector<std::size_t> widths() const;
+  std::vector<std::size_t> widths(std::size_t columns_max) const;
+  bool narrow(std::vector<std::size_t>& widths, bool below_minimum) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -80,14 +80,39 @@ std::string in_lines(std::string_view text, std::size_t columns, std::size_t ind
   return lines;
 }
 
-std::string fitted(std::string_view text, std::size_t indent) {
+std::string fitted(std::string_view text, std::size_t indent, const Screen& screen) {
+  if (screen.columns == 0) {
+    return std::string(text);
+  }
   std::string lines;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
-    lines += in_lines(text.substr(start, end - start), kScreenColumns, indent) + "\n";
+    lines += in_lines(text.substr(start, end - start), screen.columns, indent) + "\n";
     start = end + 1;
   }
   return lines;
+}
+
+std::string coloured_state(const std::string& state, const Screen& screen) {
+  using Words = std::initializer_list<std::string_view>;
+  constexpr std::string_view kEnd = "\x1b[0m";
+  if (!screen.has_colour) {
+    return state;
+  }
+  const std::string_view word = std::string_view(state).substr(0, state.find_first_of(" ?,:"));
+  const auto is_one_of = [word](Words words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const std::string_view colour =
+      is_one_of({"running", "completed", "alive", "leader", "finished", "used"}) ? "\x1b[32m"
+      : is_one_of({"failed", "unreachable", "revoked", "lost", "expired", "condemned", "left",
+                   "quarantined", "unhealthy"})
+          ? "\x1b[31m"
+      : is_one_of({"queued", "scheduled", "stopping", "suspended", "suspect", "cancelled",
+                   "drained", "degraded", "assigned", "ready", "aborted"})
+          ? "\x1b[33m"
+          : "";
+  return colour.empty() ? state : std::string(colour) + state + std::string(kEnd);
 }
 
 std::string in_words(std::string name) {

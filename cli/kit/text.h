@@ -23,11 +23,20 @@ std::size_t columns_of(std::string_view text);
 /// In lines of at most `columns`, broken at blanks; all but the first are indented. What has no
 /// blank is not broken.
 std::string in_lines(std::string_view text, std::size_t columns, std::size_t indent = 2);
-/// Each line of a text that ends with a line break, within the columns of a screen.
-std::string fitted(std::string_view text, std::size_t indent);
-
-/// What people see at once: screens and messages are made for it.
+/// What people see at once when nobody knows how much it is: screens and messages are made for it.
 inline constexpr std::size_t kScreenColumns = 100;
+
+/// Where an answer goes.
+struct Screen {
+  std::size_t columns = kScreenColumns;  ///< 0 = a pipe or a file: of any width, nothing is cut.
+  bool has_colour = false;
+};
+
+/// Each line of a text that ends with a line break, within the columns of the screen.
+std::string fitted(std::string_view text, std::size_t indent, const Screen& screen = {});
+/// The name of a state as the screen shows it: what goes well green, what is to be looked at red,
+/// what waits yellow. Words behind the first do not count.
+std::string coloured_state(const std::string& state, const Screen& screen);
 
 /// A name as programs say it, "agent_down", in words: "agent down". What holds a blank is words.
 std::string in_words(std::string name);

@@ -13,6 +13,7 @@
 #include "agent/api/request.h"
 #include "cli/kit/node_client.h"
 #include "cli/kit/settings.h"
+#include "cli/kit/text.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/job.h"
@@ -32,6 +33,9 @@ struct WorldClock {
 /// The person in front of the process, if there is one.
 struct WorldTerminal {
   bool is_err = false;  ///< stderr is one.
+  Screen screen;        ///< Of stdout.
+  /// Shows a long text piece by piece; false: that cannot be done here. Empty: stdout is none.
+  std::function<bool(const std::string& text)> page;
   /// The line that a person typed in answer; nothing at the end of input. Empty when there is
   /// nobody to ask: stdin or stderr is no terminal.
   std::function<std::optional<std::string>(const std::string& question)> ask;

@@ -5,8 +5,10 @@
 #include <set>
 #include <string_view>
 
+#include "cli/kit/job_state.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/app.h"
+#include "cli/verbs/job_columns.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -15,6 +17,30 @@ namespace {
 constexpr std::string_view kJobIds = "muster jobs --no-header -o id --timeout 2s 2>/dev/null";
 constexpr std::string_view kHostNames =
     "muster hosts --no-header --timeout 2s 2>/dev/null | cut -d' ' -f1";
+
+/// What may stand behind an option: words, or a command that lists them.
+struct OptionValues {
+  std::string options;  ///< "--host|--not-host"
+  std::string words;
+  std::string_view command;
+};
+
+/// Those of which the words are known here or at a node. Files are what a shell offers anyway.
+const std::vector<OptionValues>& option_values() {
+  static const std::vector<OptionValues> all = {
+      {"--state", join(state_names(), " "), ""},
+      {"--host|--not-host|--node", "", kHostNames},
+      {"-o|--columns|--sort", join(job_column_names(), " "), ""},
+      {"--pack", "island host rack spine any", ""},
+      {"--on-lost-host", "requeue wait", ""},
+      {"--isolation", "keep 10m 1h", ""},
+      {"--level", "debug info warn error", ""},
+      {"--log-level", "debug info warn error", ""},
+      {"--by", "user type name", ""},
+      {"-r|--rank", "all 0", ""},
+  };
+  return all;
+}
 
 /// The command that lists what stands behind the verb; "" = nothing that a node knows.
 std::string_view words_of(const VerbWords& verb) {
@@ -52,6 +78,10 @@ std::string bash_case(const std::string& pattern, const std::string& words,
 }
 
 std::string bash_script(const std::vector<VerbWords>& verbs) {
+  std::string values;
+  for (const OptionValues& each : option_values()) {
+    values += bash_case(each.options, each.words, each.command);
+  }
   std::string two;
   std::string one;
   for (const VerbWords& verb : verbs) {
@@ -67,6 +97,16 @@ std::string bash_script(const std::vector<VerbWords>& verbs) {
          "    COMPREPLY=($(compgen -W \"" +
          join(first_words(verbs), " ") +
          "\" -- \"$word\"))\n"
+         "    return\n"
+         "  fi\n"
+         "  case \"${COMP_WORDS[COMP_CWORD-1]}\" in\n" +
+         values +
+         "  esac\n"
+         "  if [ -n \"$words$found\" ]; then\n"
+         // Of a list the part behind the last comma is completed.
+         "    local before=''\n"
+         "    case \"$word\" in *,*) before=${word%,*}, ;; esac\n"
+         "    COMPREPLY=($(compgen -P \"$before\" -W \"$words $found\" -- \"${word##*,}\"))\n"
          "    return\n"
          "  fi\n"
          "  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n" +
@@ -89,6 +129,17 @@ std::string fish_quoted(const std::string& text) {
   return quoted + "'";
 }
 
+/// " -x -a '...'" when it is known what may stand behind the option.
+std::string fish_values(const std::string& option) {
+  for (const OptionValues& each : option_values()) {
+    if (("|" + each.options + "|").find("|" + option + "|") != std::string::npos) {
+      return " -x -a " +
+             fish_quoted(each.command.empty() ? each.words : "(" + std::string(each.command) + ")");
+    }
+  }
+  return "";
+}
+
 std::string fish_script(const std::vector<VerbWords>& verbs) {
   std::string script = "complete -c muster -f\n";
   for (const VerbWords& verb : verbs) {
@@ -103,7 +154,7 @@ std::string fish_script(const std::vector<VerbWords>& verbs) {
     for (const std::string& option : verb.options) {
       script += "complete -c muster -n '" + here + "' " +
                 (option.starts_with("--") ? "-l " + option.substr(2) : "-s " + option.substr(1)) +
-                "\n";
+                fish_values(option) + "\n";
     }
     if (const std::string_view words = words_of(verb); !words.empty()) {
       script += "complete -c muster -n '" + here + "' -a " +

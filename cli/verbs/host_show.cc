@@ -50,7 +50,7 @@ class HostShow final : public Verb {
       session.out() << to_json(*found.host, *detail, session.last()) << "\n";
       return 0;
     }
-    session.out() << text_of(*found.host, *detail);
+    session.out() << text_of(*found.host, *detail, session.screen());
     return 0;
   }
 
@@ -59,7 +59,8 @@ class HostShow final : public Verb {
     return std::string(detail.may_vote ? "may vote" : "may not vote") +
            (detail.may_vouch ? ", may vouch for its logins" : ", may not vouch for its logins");
   }
-  static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail) {
+  static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail,
+                             const Screen& screen) {
     const agent::HostUse& use = detail.use;
     std::string text =
         line("host", host.name + " " + host.id.hex()) +
@@ -82,7 +83,7 @@ class HostShow final : public Verb {
     }
     Table table({{.title = "GPU", .columns_min = 12},
                  {.title = "ISLAND", .is_number = true},
-                 {.title = "STATE"},
+                 {.title = "STATE", .is_state = true},
                  {.title = "JOB", .is_number = true},
                  {.title = "NAME", .columns_min = 12},
                  {.title = "USER"},
@@ -95,7 +96,7 @@ class HostShow final : public Verb {
                  gpu.state, is_used ? muster::text_of(gpu.job) : "-", gpu.job_name, gpu.user,
                  is_used ? std::to_string(gpu.rank) : "-", is_used ? gpu.token.text() : ""});
     }
-    return text + "\n" + table.text();
+    return text + "\n" + table.text(screen);
   }
 
   std::string name_;

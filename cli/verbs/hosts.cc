@@ -185,7 +185,7 @@ class Hosts final : public Verb {
       session.out() << to_json(*list, uses, answer) << "\n";
       return 0;
     }
-    const std::string table = table_of(*list, uses);
+    const std::string table = table_of(*list, uses, session.screen());
     session.out() << (no_header_ ? table.substr(table.find('\n') + 1)
                                  : storm_banner(list->storm) + seeds_banner(list->seeds_unmet) +
                                        table + voters_text(*list) + withheld_text(*list, uses) +
@@ -201,10 +201,11 @@ class Hosts final : public Verb {
   }
 
  private:
-  static std::string table_of(const agent::HostList& list, const std::optional<Uses>& uses) {
+  static std::string table_of(const agent::HostList& list, const std::optional<Uses>& uses,
+                              const Screen& screen) {
     Table table({{.title = "NAME"},
                  {.title = "ID"},
-                 {.title = "STATE", .columns_min = 12},
+                 {.title = "STATE", .columns_min = 12, .is_state = true},
                  {.title = "SINCE", .is_number = true},
                  {.title = "GPUS", .is_number = true},
                  {.title = "USED", .is_number = true},
@@ -221,7 +222,7 @@ class Hosts final : public Verb {
                  use == nullptr ? "-" : std::to_string(use->gpus_free), host.gpu_type, host.rack,
                  host.address, voter_text(host)});
     }
-    return table.text();
+    return table.text(screen);
   }
 
   bool all_ = false;

@@ -13,6 +13,7 @@
 #include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/job_columns.h"
 #include "cli/verbs/slurm_hints.h"
 #include "cli/verbs/verb.h"
 
@@ -70,7 +71,7 @@ const std::array<JobColumn, 19> kColumns = {{
      [](Session&, const JobSummary& j) { return j.user; },
      nullptr},
     {"state",
-     {.title = "STATE", .columns_min = 10},
+     {.title = "STATE", .columns_min = 10, .is_state = true},
      [](Session&, const JobSummary& j) { return state_text(j); },
      nullptr},
     {"gpus",
@@ -147,11 +148,8 @@ Result<std::vector<const JobColumn*>> columns_named(const std::string& names) {
     const auto found = std::find_if(kColumns.begin(), kColumns.end(),
                                     [&](const JobColumn& each) { return each.name == name; });
     if (found == kColumns.end()) {
-      std::vector<std::string> known;
-      for (const JobColumn& each : kColumns) {
-        known.emplace_back(each.name);
-      }
-      return Error{ErrorCode::kInvalid, "'" + name + "' is no column, these are: " + join(known)};
+      return Error{ErrorCode::kInvalid,
+                   "'" + name + "' is no column, these are: " + join(job_column_names())};
     }
     columns.push_back(&*found);
     start = end + 1;
@@ -357,7 +355,7 @@ class Jobs final : public Verb {
       }
       table.add(std::move(cells));
     }
-    const std::string text = table.text();
+    const std::string text = table.text(session.screen());
     return no_header_ ? text.substr(text.find('\n') + 1) : text;
   }
 
@@ -371,6 +369,14 @@ class Jobs final : public Verb {
 };
 
 }  // namespace
+
+std::vector<std::string> job_column_names() {
+  std::vector<std::string> names;
+  for (const JobColumn& each : kColumns) {
+    names.emplace_back(each.name);
+  }
+  return names;
+}
 
 std::unique_ptr<Verb> make_jobs() {
   return std::make_unique<Jobs>();

@@ -62,7 +62,7 @@ class ListKeys final : public Verb {
                   << (keys->behind == 0 ? ", all current"
                                         : ", " + std::to_string(keys->behind) + " behind")
                   << "\n"
-                  << table.text();
+                  << table.text(session.screen());
     return 0;
   }
 };

@@ -3,10 +3,14 @@
 #include "cli/verbs/manual.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
+#include "cli/kit/json_fields.h"
+#include "cli/kit/setting_words.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/app.h"
+#include "cli/verbs/manual_text.h"
 #include "cli/verbs/verb.h"
 #include "gossip/base/version.h"
 
@@ -54,6 +58,51 @@ std::string exit_status(const std::vector<ExitCode>& codes) {
   return text;
 }
 
+struct Topic {
+  std::string_view name;
+  std::string_view purpose;
+  std::string (*page)();
+};
+
+std::string json_page() {
+  std::string page =
+      head("muster-json", "what --json prints") + ".SH DESCRIPTION\n" +
+      troff(
+          "Each verb that asks a node prints one JSON document without line breaks; events -f and "
+          "logs print one a line, errors too: {\"error\":...,\"exit_code\":...}. A name means "
+          "the same in every document. What is not known, or is not there, is null. Sizes of "
+          "memory are in MiB, times are whole milliseconds.") +
+      "\n.SH FIELDS\n";
+  for (const JsonField& field : json_fields()) {
+    page += entry(field.name, std::string(field.unit) + ": " + std::string(field.meaning));
+  }
+  return page + ".SH SEE ALSO\n" + bold("muster") + "(1)\n";
+}
+
+std::string config_page() {
+  std::string page =
+      head("muster-config", "settings of the agent") + ".SH DESCRIPTION\n" +
+      troff(
+          "muster agent reads /etc/muster/muster.toml, or the file that --config or MUSTER_CONFIG "
+          "names. A flag beats MUSTER_KEY in the environment, which beats the file. `muster man "
+          "config --sample` prints a file with every key, which is installed as "
+          "share/muster/muster.toml.sample.") +
+      "\n.SH KEYS\n";
+  for (const SettingWords& words : setting_words()) {
+    const std::string value(words.value);
+    page += entry(std::string(words.name) + " = " + value,
+                  std::string(words.meaning) + " " +
+                      (words.is_default ? "That is the default."
+                                        : "Without it: " + std::string(words.otherwise) + "."));
+  }
+  return page + ".SH SEE ALSO\n" + bold("muster-agent") + "(1)\n";
+}
+
+constexpr std::array<Topic, 2> kTopics = {{
+    {"json", "Every field that --json prints, with its unit.", json_page},
+    {"config", "Every key of muster.toml, with its default.", config_page},
+}};
+
 class Manual final : public Verb {
  public:
   void describe(Options& options) override {
@@ -63,9 +112,12 @@ class Manual final : public Verb {
           verb_ += (verb_.empty() ? "" : " ") + word;
           return ok();
         },
-        "Its page; else that of muster itself", 2);
+        "Its page; else that of muster itself. Also json: the fields of --json; and config: the "
+        "keys of muster.toml",
+        2);
+    options.flag("--sample", is_sample_, "Print a muster.toml with every key instead");
     options.flag("--list", is_list_, "Print the names of all pages instead, one a line");
-    options.example("muster man submit | man -l -");
+    options.example("muster man submit");
   }
 
   int run(Session& session) override {
@@ -73,15 +125,19 @@ class Manual final : public Verb {
     const auto asked = std::find_if(verbs.begin(), verbs.end(), [this](const VerbWords& verb) {
       return verb.name == verb_ || manual_name(verb.name) == verb_;
     });
-    if (is_list_) {
-      session.out() << "muster\n";
-      for (const VerbWords& verb : verbs) {
-        session.out() << manual_name(verb.name) << "\n";
-      }
+    const auto topic = std::find_if(kTopics.begin(), kTopics.end(), [this](const Topic& each) {
+      return each.name == verb_ || manual_name(std::string(each.name)) == verb_;
+    });
+    if (is_sample_) {
+      session.out() << sample_config();
+    } else if (is_list_) {
+      list(session, verbs);
     } else if (verb_.empty() || verb_ == "muster") {
-      session.out() << manual_overview(verbs, exit_codes());
+      show(session, manual_overview(verbs, exit_codes()));
     } else if (asked != verbs.end()) {
-      session.out() << manual_page(*asked, exit_codes());
+      show(session, manual_page(*asked, exit_codes()));
+    } else if (topic != kTopics.end()) {
+      show(session, topic->page());
     } else {
       return session.fail(agent::ResponseStatus::kNotFound,
                           "'" + verb_ + "' is no verb; `muster --help` lists them");
@@ -90,6 +146,29 @@ class Manual final : public Verb {
   }
 
  private:
+  static void list(Session& session, const std::vector<VerbWords>& verbs) {
+    session.out() << "muster\n";
+    for (const VerbWords& verb : verbs) {
+      session.out() << manual_name(verb.name) << "\n";
+    }
+    for (const Topic& each : kTopics) {
+      session.out() << manual_name(std::string(each.name)) << "\n";
+    }
+  }
+
+  /// To a person as text, through a pager; to a program as it is, for `man -l -`.
+  static void show(Session& session, const std::string& page) {
+    if (!session.world().terminal.page) {
+      session.out() << page;
+      return;
+    }
+    const std::string text = manual_text(page, session.screen());
+    if (!session.world().terminal.page(text)) {
+      session.out() << text;
+    }
+  }
+
+  bool is_sample_ = false;
   std::string verb_;
   bool is_list_ = false;
 };
@@ -125,6 +204,9 @@ std::string manual_overview(const std::vector<VerbWords>& verbs,
   for (const VerbWords& verb : verbs) {
     page += entry(verb.name, verb.purpose);
     pages.push_back(bold(manual_name(verb.name)) + "(1)");
+  }
+  for (const Topic& topic : kTopics) {
+    pages.push_back(bold(manual_name(std::string(topic.name))) + "(1)");
   }
   return page + exit_status(codes) + ".SH SEE ALSO\n" + join(pages, ",\n") + "\n";
 }

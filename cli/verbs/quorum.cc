@@ -48,11 +48,11 @@ std::string summary(const agent::QuorumInfo& quorum, const std::string& answered
 }
 
 /// How far each voter is, and when it was heard, only the leader knows.
-std::string voters_table(const agent::QuorumInfo& quorum) {
+std::string voters_table(const agent::QuorumInfo& quorum, const Screen& screen) {
   const bool is_leader = quorum.role == "leader";
   Table table({{.title = "NAME"},
                {.title = "ID"},
-               {.title = "STATE"},
+               {.title = "STATE", .is_state = true},
                {.title = "VOTES"},
                {.title = "RACK"},
                {.title = "MATCH", .is_number = true},
@@ -67,7 +67,7 @@ std::string voters_table(const agent::QuorumInfo& quorum) {
                is_leader && !voter.is_unheard ? format_age(voter.contact_ms) : "-",
                voter.why.empty() ? "-" : voter.why});
   }
-  return table.text();
+  return table.text(screen);
 }
 
 /// Before there is a quorum: what is waited for.
@@ -107,7 +107,7 @@ class Quorum final : public Verb {
       return 0;
     }
     session.out() << printable_lines(summary(*quorum, session.last().answered_by)) << "\n"
-                  << voters_table(*quorum);
+                  << voters_table(*quorum, session.screen());
     return 0;
   }
 };

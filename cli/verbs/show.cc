@@ -90,7 +90,7 @@ std::string task_counts_text(const agent::JobSummary& job, const agent::ArrayInf
   return join(counts);
 }
 
-std::string failures_text(JobId id, const agent::ArrayInfo& array) {
+std::string failures_text(JobId id, const agent::ArrayInfo& array, const Screen& screen) {
   if (array.failures.empty() && array.failures_more == 0) {
     return "";
   }
@@ -104,7 +104,7 @@ std::string failures_text(JobId id, const agent::ArrayInfo& array) {
   }
   const std::string job = text_of(id);
   const bool lists = !array.failures.empty();
-  return "\n" + (lists ? table.text() : "") +
+  return "\n" + (lists ? table.text(screen) : "") +
          (array.failures_more == 0 ? ""
                                    : std::to_string(array.failures_more) + (lists ? " more" : "") +
                                          " failed; `muster jobs --tasks " + job +
@@ -185,11 +185,11 @@ std::string gpu_text(const agent::MemberInfo& member, const agent::RankInfo& ran
   return member.gpus.empty() ? "none" : "all " + std::to_string(member.gpus.size());
 }
 
-std::string attempt_text(const agent::AttemptInfo& attempt) {
+std::string attempt_text(const agent::AttemptInfo& attempt, const Screen& screen) {
   Table table({{.title = "RANK", .is_number = true},
                {.title = "HOST"},
                {.title = "GPU", .columns_min = 12},
-               {.title = "MEMBER"},
+               {.title = "MEMBER", .is_state = true},
                {.title = "RESULT", .columns_min = 12},
                {.title = "DETAIL"}});
   for (const agent::MemberInfo& member : attempt.members) {
@@ -207,7 +207,7 @@ std::string attempt_text(const agent::AttemptInfo& attempt) {
   return printable_lines("\nattempt " + std::to_string(attempt.number) + " (token " +
                          attempt.token.text() + ") " + lower(attempt.state) +
                          (attempt.cause.empty() ? "" : ": " + in_words(attempt.cause))) +
-         (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text()) +
+         (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text(screen)) +
          printable_lines(dropped_lines(attempt)) +
          (attempt.members_left_out == 0 ? ""
                                         : "and " + std::to_string(attempt.members_left_out) +
@@ -223,7 +223,7 @@ std::string transitions_text(Session& session,
   }
   Table table({{.title = "LOG", .is_number = true},
                {.title = "WHEN"},
-               {.title = "STATE"},
+               {.title = "STATE", .is_state = true},
                {.title = "CAUSE", .columns_min = 12}});
   const std::uint64_t first_ms = transitions.front().cluster_ms;
   for (const agent::TransitionInfo& transition : transitions) {
@@ -233,7 +233,7 @@ std::string transitions_text(Session& session,
                                        : session.world().clock.local_time(transition.unix_ms),
                transition.state, in_words(transition.cause)});
   }
-  return "\n" + table.text();
+  return "\n" + table.text(session.screen());
 }
 
 class Show final : public Verb {
@@ -287,15 +287,15 @@ class Show final : public Verb {
       return 0;
     }
     // The command stays whole, to be copied; of a long variable --json has the rest.
-    session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn)
+    session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn, session.screen())
                   << printable_lines(spec_text(detail->spec) +
                                      output_text(detail->output_rule, session.last().answered_by));
     for (const agent::AttemptInfo& attempt : detail->attempts) {
-      session.out() << attempt_text(attempt);
+      session.out() << attempt_text(attempt, session.screen());
     }
     session.out() << transitions_text(session, detail->transitions);
     if (detail->summary.tasks != 0) {
-      session.out() << failures_text(detail->summary.id, detail->array);
+      session.out() << failures_text(detail->summary.id, detail->array, session.screen());
     }
     return 0;
   }

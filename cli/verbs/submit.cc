@@ -91,7 +91,7 @@ class Submit final : public Verb {
     if (session.common().is_json) {
       session.out() << dry_run_json(*why, session.last()) << "\n";
     } else {
-      session.out() << why_text(*why, "dry run: " + why->headline);
+      session.out() << why_text(*why, "dry run: " + why->headline, session.screen());
     }
     return 0;
   }

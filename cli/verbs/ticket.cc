@@ -119,7 +119,7 @@ class ListTickets final : public Verb {
                      (rights.empty() ? "" : " (" + rights + ")"),
                  ticket.by, ticket.why_not.empty() ? "open" : ticket.why_not});
     }
-    session.out() << table.text();
+    session.out() << table.text(session.screen());
     return 0;
   }
 };

@@ -57,7 +57,7 @@ class Usage final : public Verb {
       table.add({row.key, std::to_string(row.jobs_now), std::to_string(row.gpus_now),
                  format_hours(row.gpu_ms)});
     }
-    session.out() << table.text();
+    session.out() << table.text(session.screen());
     const std::string of_what = list->days == 0   ? "jobs that are still kept, in"
                                 : list->days == 1 ? "1 day of"
                                                   : std::to_string(list->days) + " days of";

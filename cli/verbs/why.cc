@@ -36,7 +36,8 @@ class Why final : public Verb {
       return 0;
     }
     session.out() << why_text(
-        *why, "job " + text_of(why->job) + " is " + why->state + ": " + why->headline);
+        *why, "job " + text_of(why->job) + " is " + why->state + ": " + why->headline,
+        session.screen());
     return 0;
   }
 

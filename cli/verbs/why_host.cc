@@ -100,7 +100,7 @@ class WhyHost final : public Verb {
     for (const std::string& observer : why.content) {
       table.add({observer, "none: it hears it", ""});
     }
-    session.out() << "\n" << table.text();
+    session.out() << "\n" << table.text(session.screen());
     if (!why.events.empty()) {
       session.out() << "\n";
     }

@@ -98,7 +98,7 @@ std::string change_text(const agent::WhyInfo& why) {
   return text;
 }
 
-std::string holders_text(const agent::WhyInfo& why) {
+std::string holders_text(const agent::WhyInfo& why, const Screen& screen) {
   if (why.holders.empty()) {
     return "";
   }
@@ -111,7 +111,7 @@ std::string holders_text(const agent::WhyInfo& why) {
     table.add({text_of(holder.job), holder.name, std::to_string(holder.gpus),
                format_cpus(holder.cpus), join(holder.hosts, ",")});
   }
-  return "\n" + table.text() +
+  return "\n" + table.text(screen) +
          (why.holders_more == 0
               ? ""
               : "and " + std::to_string(why.holders_more) + " more, none with more GPUs\n");
@@ -119,11 +119,11 @@ std::string holders_text(const agent::WhyInfo& why) {
 
 }  // namespace
 
-std::string why_text(const agent::WhyInfo& why, const std::string& headline) {
+std::string why_text(const agent::WhyInfo& why, const std::string& headline, const Screen& screen) {
   const std::string text = printable_lines(headline) + need_text(why) +
                            printable_lines(hosts_text(why)) + printable_lines(withheld_text(why)) +
                            printable_lines(places_text(why)) + change_text(why);
-  return storm_banner(why.storm) + fitted(text, kTextColumn) + holders_text(why);
+  return storm_banner(why.storm) + fitted(text, kTextColumn, screen) + holders_text(why, screen);
 }
 
 }  // namespace muster::cli

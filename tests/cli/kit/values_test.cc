@@ -125,6 +125,35 @@ TEST(Table, IsNeverWiderThanItsLimitAndKeepsNumbersWhole) {
   EXPECT_NE(text.find("n~"), std::string::npos);
 }
 
+TEST(Table, FitsTheScreenAndIsNeverCutInAPipe) {
+  Table table({{.title = "ID", .is_number = true},
+               {.title = "NAME", .columns_min = 12},
+               {.title = "REASON", .columns_min = 32}});
+  table.add({"1", std::string(40, 'n'), std::string(120, 'r')});
+  for (const std::size_t columns : {40U, 60U, 80U, 100U, 200U}) {
+    for (std::size_t start = 0; start < table.text({columns, false}).size();) {
+      const std::string text = table.text({columns, false});
+      const std::size_t end = text.find('\n', start);
+      EXPECT_LE(end - start, columns);
+      start = end + 1;
+    }
+  }
+  EXPECT_EQ(table.text({0, false}).find('~'), std::string::npos);
+  EXPECT_EQ(table.text({200, false}).find('~'), std::string::npos) << "it has room";
+}
+
+TEST(Table, StatesHaveColoursOnATerminal) {
+  Table table({{.title = "ID"},
+               {.title = "STATE", .columns_min = 10, .is_state = true},
+               {.title = "NAME"}});
+  table.add({"1", "failed", "failed"});
+  table.add({"2", "running?", "x"});
+  EXPECT_EQ(table.text({100, true}),
+            "ID  STATE     NAME\n1   \x1b[31mfailed\x1b[0m    failed\n2   "
+            "\x1b[32mrunning?\x1b[0m  x\n");
+  EXPECT_EQ(table.text({100, false}).find('\x1b'), std::string::npos);
+}
+
 TEST(Table, CutsBetweenCharactersNotInside) {
   EXPECT_EQ(truncate("\u00e4\u00f6\u00fc\u00df", 4), "\u00e4\u00f6\u00fc\u00df");
   EXPECT_EQ(truncate("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6~");

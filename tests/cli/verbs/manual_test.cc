@@ -1,0 +1,132 @@
+// Pages of the manual: every field of --json and every key of muster.toml is on one, and nothing
+// else; a terminal shows a page as text.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "cli/kit/agent_settings.h"
+#include "cli/kit/json_fields.h"
+#include "cli/kit/setting_words.h"
+#include "cli/verbs/manual_text.h"
+#include "tests/cli/kit/fake_world.h"
+
+namespace muster::cli {
+namespace {
+
+std::set<std::string> keys_in(const std::string& path) {
+  std::ifstream file(path);
+  const std::string source{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  EXPECT_FALSE(source.empty()) << path;
+  static const std::regex kKey(R"((?:\{|json\[|fields\[)\s*"([a-z][a-z0-9_]*)"(?:,|\]))");
+  std::set<std::string> keys;
+  for (auto at = std::sregex_iterator(source.begin(), source.end(), kKey);
+       at != std::sregex_iterator(); ++at) {
+    keys.insert((*at)[1]);
+  }
+  return keys;
+}
+
+TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
+  std::set<std::string> printed = keys_in("cli/kit/json_view.cc");
+  printed.merge(keys_in("cli/kit/json_orders.cc"));
+  // What verbs call that which they did.
+  printed.insert({"suspended", "resumed", "requeued", "cancelled", "added", "removed", "leads",
+                  "drained", "undrained", "revoked"});
+  std::set<std::string> told;
+  for (const JsonField& field : json_fields()) {
+    EXPECT_TRUE(told.insert(std::string(field.name)).second) << field.name << " stands twice";
+    EXPECT_FALSE(field.unit.empty() || field.meaning.empty()) << field.name;
+  }
+  for (const std::string& key : printed) {
+    EXPECT_TRUE(told.contains(key)) << "json_fields.cc says nothing of " << key;
+  }
+  for (const std::string& name : told) {
+    EXPECT_TRUE(printed.contains(name)) << "nothing prints " << name;
+  }
+}
+
+TEST(Manual, JsonAndConfigArePages) {
+  FakeWorld json;
+  EXPECT_NE(json.output_of({"man", "json"}).find("\\fBgpu_ms\\fR\nms: GPU time"),
+            std::string::npos);
+  FakeWorld config;
+  const std::string page = config.output_of({"man", "config"});
+  EXPECT_NE(page.find("output_keep = \"14d\""), std::string::npos) << page;
+  FakeWorld list;
+  EXPECT_NE(list.output_of({"man", "--list"}).find("muster-json\nmuster-config\n"),
+            std::string::npos);
+}
+
+TEST(Manual, EveryKeyOfTheConfigurationHasWords) {
+  std::vector<std::string> names;
+  for (const SettingWords& words : setting_words()) {
+    names.emplace_back(words.name);
+  }
+  EXPECT_EQ(names, agent_setting_names());
+}
+
+AgentOptions options_with(const Settings& settings) {
+  FakeWorld world;
+  const Result<AgentOptions> options = agent_options(world.world(), settings, "");
+  EXPECT_TRUE(options.has_value()) << (options ? "" : options.error().text);
+  return options ? *options : AgentOptions();
+}
+
+TEST(Manual, DefaultsOfTheConfigurationAreTheDefaults) {
+  const AgentOptions usual = options_with({});
+  for (const SettingWords& words : setting_words()) {
+    std::string value(words.value);
+    std::erase(value, '"');
+    if (!words.is_default) {
+      continue;
+    }
+    const AgentOptions given = options_with({{std::string(words.name), value}});
+    EXPECT_EQ(given.listen, usual.listen) << words.name;
+    EXPECT_EQ(given.log_json, usual.log_json) << words.name;
+    EXPECT_EQ(given.log_level, usual.log_level) << words.name;
+    EXPECT_EQ(given.output_keep, usual.output_keep) << words.name;
+    EXPECT_EQ(given.output_max, usual.output_max) << words.name;
+  }
+}
+
+TEST(Manual, TheSampleIsReadWhenItsKeysAreNotCommentedOut) {
+  FakeWorld world;
+  const std::string sample = world.output_of({"man", "--sample"});
+  const std::string path = testing::TempDir() + "sample.toml";
+  std::ofstream file(path);
+  for (std::size_t start = 0; start < sample.size();) {
+    const std::size_t end = sample.find('\n', start);
+    const std::string line = sample.substr(start, end - start);
+    EXPECT_LE(line.size(), 80U) << line;
+    file << (line.starts_with("#") && !line.starts_with("# ") ? line.substr(1) : line) << "\n";
+    start = end + 1;
+  }
+  file.close();
+  const Result<AgentOptions> options = agent_options(world.world(), {}, path);
+  ASSERT_TRUE(options.has_value()) << options.error().text;
+  EXPECT_EQ(options->name, "gpu7");
+  EXPECT_EQ(options->traits.labels, (std::vector<std::string>{"disk=nvme", "fast"}));
+}
+
+TEST(Manual, ATerminalShowsText) {
+  FakeWorld world;
+  std::string paged;
+  world.world().terminal.page = [&paged](const std::string& text) {
+    paged = text;
+    return true;
+  };
+  world.world().terminal.screen = {60, false};
+  EXPECT_EQ(world.output_of({"man", "why"}), "");
+  EXPECT_TRUE(paged.starts_with("NAME\n       muster-why - Say what a job waits for")) << paged;
+  EXPECT_EQ(paged.find('\\'), std::string::npos) << paged;
+  EXPECT_EQ(paged.find("\n."), std::string::npos) << paged;
+  FakeWorld pipe;
+  EXPECT_TRUE(pipe.output_of({"man", "why"}).starts_with(".TH ")) << "for man -l -";
+}
+
+}  // namespace
+}  // namespace muster::cli
