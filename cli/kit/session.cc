@@ -190,7 +190,8 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
 
 std::string message_text(const World& world, const std::string& text) {
   const std::string line = "muster: " + printable(text);
-  return world.terminal.is_err ? in_lines(line, kScreenColumns) : line;
+  const std::size_t columns = world.terminal.screen.columns;
+  return world.terminal.is_err ? in_lines(line, columns == 0 ? kScreenColumns : columns) : line;
 }
 
 int Session::fail(ResponseStatus status, const std::string& text) {

@@ -44,8 +44,8 @@ struct Reply {
   bool is_ok() const { return status == agent::ResponseStatus::kOk; }
 };
 
-/// "muster: TEXT", made safe, without a line break at its end. People get lines of at most 100
-/// columns; programs, whose stderr is no terminal, get one line.
+/// "muster: TEXT", made safe, without a line break at its end. People get lines that fit their
+/// terminal; programs, whose stderr is no terminal, get one line.
 std::string message_text(const World& world, const std::string& text);
 
 class Session {

@@ -152,28 +152,40 @@ struct AmountTexts {
   AmountText exact;
 };
 
-/// What stands between the job and the hosts is what a unit gets of `what`: "64G", of which a host
-/// has `amount`. `largest`: units that could ever be held so.
+std::uint64_t cpus_of(const HostRecord& host) {
+  return std::uint64_t{host.cpus} * kOneCpu;
+}
+
+std::uint64_t memory_of(const HostRecord& host) {
+  return host.memory_mb;
+}
+
+/// What a unit gets of one thing, which stands between the job and the hosts.
+struct Excess {
+  std::uint64_t wanted = 0;
+  std::uint32_t largest = 0;  ///< Units that could ever be held so.
+  AmountTexts texts;
+};
+
+/// `amount`: what a host has of it.
 template <class Amount>
-std::string too_much(const State& state, const JobSpec& spec, std::uint32_t largest,
-                     std::uint64_t wanted, Amount amount, const AmountTexts& texts) {
+std::string text_of(const Excess& excess, const State& state, const JobSpec& spec, Amount amount) {
   const Request& request = spec.request;
   const std::uint64_t each = std::max<std::uint32_t>(request.units_per_host(), 1);
   const std::string unit = request.gpus == 0 ? "rank" : "GPU";
   const Most most = most_of(state, spec, [&](const HostRecord& host) -> std::uint64_t {
     return request.gpus != 0 && host.gpus.size() < each ? 0 : amount(host) / each;
   });
-  const bool are_alike =
-      wanted != most.amount && texts.rounded(wanted) == texts.rounded(most.amount);
-  const AmountText text = are_alike ? texts.exact : texts.rounded;
-  const std::string of_each = text(wanted) + " for each " +
-                              (each == 1 ? unit : "of " + std::to_string(each) + " " + unit + "s");
-  if (wanted > most.amount) {
-    return "no host has " + of_each + "; the most is " + text(most.amount) +
-           (most.host.empty() ? "" : " (host " + most.host + ")");
+  const bool are_alike = excess.wanted != most.amount &&
+                         excess.texts.rounded(excess.wanted) == excess.texts.rounded(most.amount);
+  const AmountText text = are_alike ? excess.texts.exact : excess.texts.rounded;
+  if (excess.wanted > most.amount) {
+    return "no host has " + text(excess.wanted) + " for each " +
+           (each == 1 ? unit : "of " + std::to_string(each) + " " + unit + "s") + "; the most is " +
+           text(most.amount) + (most.host.empty() ? "" : " (host " + most.host + ")");
   }
-  return "the job asks for " + counted(request.units(), request) + " with " + text(wanted) +
-         " each, and the hosts could ever hold " + std::to_string(largest) + " of them";
+  return "the job asks for " + counted(request.units(), request) + " with " + text(excess.wanted) +
+         " each, and the hosts could ever hold " + std::to_string(excess.largest) + " of them";
 }
 
 /// No host of the kind has so many units as are wanted of each; "" = one has.
@@ -227,14 +239,11 @@ std::string why_impossible(const State& state, Capacity& capacity, const JobSpec
            counted(largest, request) + "; --pack " + wider + " would be possible";
   }
   if (loose = asked, loose.cpus = 0; asked.cpus.has_value() && holds(loose)) {
-    return too_much(state, spec, largest, *asked.cpus,
-                    [](const HostRecord& host) { return std::uint64_t{host.cpus} * kOneCpu; },
-                    {cpus_text, cpus_text});
+    return text_of(Excess{*asked.cpus, largest, {cpus_text, cpus_text}}, state, spec, cpus_of);
   }
   if (loose = asked, loose.memory_mb = 0; asked.memory_mb.has_value() && holds(loose)) {
-    return too_much(state, spec, largest, *asked.memory_mb,
-                    [](const HostRecord& host) { return host.memory_mb; },
-                    {memory_text, exact_memory_text});
+    return text_of(Excess{*asked.memory_mb, largest, {memory_text, exact_memory_text}}, state, spec,
+                   memory_of);
   }
   if (std::string many = too_many_a_host(state, capacity, spec, asked, type); !many.empty()) {
     return many;

@@ -21,7 +21,7 @@ std::set<std::string> keys_in(const std::string& path) {
   std::ifstream file(path);
   const std::string source{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   EXPECT_FALSE(source.empty()) << path;
-  static const std::regex kKey(R"((?:\{|json\[|fields\[)\s*"([a-z][a-z0-9_]*)"(?:,|\]))");
+  static const std::regex kKey(R"x((?:\{|json\[|fields\[)\s*"([a-z][a-z0-9_]*)"(?:,|\]))x");
   std::set<std::string> keys;
   for (auto at = std::sregex_iterator(source.begin(), source.end(), kKey);
        at != std::sregex_iterator(); ++at) {
