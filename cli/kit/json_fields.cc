@@ -5,7 +5,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<JsonField, 211> kFields = {{
+constexpr std::array<JsonField, 212> kFields = {{
     {"added", "name", "the host that votes"},
     {"address", "text", "of a host: where its control port listens, IP:PORT"},
     {"age_ms", "ms",
@@ -90,6 +90,7 @@ constexpr std::array<JsonField, 211> kFields = {{
     {"grace_ms", "ms", "between TERM and KILL"},
     {"has_gpus", "yes or no", "else the counts are of ranks"},
     {"headline", "text", "the answer in one sentence"},
+    {"held", "yes or no", "it was submitted suspended"},
     {"hidden", "count", "jobs that are not shown"},
     {"hold_ms", "ms",
      "how long ranks live without word from the quorum; 0: by the number of hosts"},

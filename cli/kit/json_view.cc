@@ -231,6 +231,7 @@ Json view(const scheduler::JobSpec& spec) {
           {"environment_base64", base64_or_null(spec.environment)},
           {"directory", spec.directory},
           {"directory_base64", base64_or_null(spec.directory)},
+          {"held", spec.is_held},
           {"retries", spec.retries},
           {"hold_ms", to_ms(spec.hold)},
           {"keep_when_isolated", spec.keep_when_isolated},

@@ -39,7 +39,7 @@ TEST(Events, Json) {
   FakeWorld world;
   world.answers(answer_with(agent::EventsPage{{sample_events().events[0]}, 3, 7}));
   EXPECT_EQ(world.output_of({"events", "--json"}),
-            R"({"events":[{"sequence":7,"age_ms":61000,"severity":"info",)"
+            R"({"events":[{"sequence":7,"age_ms":61000,"level":"info",)"
             R"("text":"host_joined name=b","name":"host_joined","unix_ms":1700000000123}],)"
             R"("lost":3,"last":7,"answered_by":"a","age_ms":0})"
             "\n");
@@ -73,7 +73,7 @@ TEST(Events, FollowShowsTheLastOnesWhenTheirNumberIsGiven) {
   EXPECT_EQ(world.run({"events", "-f", "-n", "2", "--json"}), 1);
   EXPECT_EQ(query_of(world, 0).newest, 2U);
   EXPECT_EQ(world.out().substr(0, world.out().find('\n')),
-            R"({"sequence":7,"age_ms":61000,"severity":"info","text":"host_joined name=b",)"
+            R"({"sequence":7,"age_ms":61000,"level":"info","text":"host_joined name=b",)"
             R"("name":"host_joined","unix_ms":1700000000123})");
 }
 

@@ -179,7 +179,7 @@ TEST(Fence, ResolvesTheNameAndAsksTheLeader) {
   FakeWorld by_id;
   by_id.answers_in_turn({answer_with(sample_hosts()), done()});
   EXPECT_EQ(by_id.output_of({"hosts", "fence", host_id('b').short_hex(), "--yes", "--json"}),
-            "{\"fenced\":\"b\",\"id\":\"" + host_id('b').hex() + "\"}\n");
+            "{\"fenced\":\"b\",\"host_id\":\"" + host_id('b').hex() + "\"}\n");
 }
 
 TEST(Fence, WithoutYesNothingIsDoneUnlessAPersonAgrees) {

@@ -148,7 +148,7 @@ TEST(Quorum, Json) {
   FakeWorld world;
   world.answers(answer_with(no_quorum()));
   EXPECT_EQ(world.output_of({"quorum", "--json"}),
-            R"({"cluster":null,"role":"none","term":0,"leader":"","leader_id":null,"commit":0,)"
+            R"({"cluster":null,"role":"none","term":0,"leader":null,"leader_id":null,"commit":0,)"
             R"("applied":0,"tolerates":0,"wanted":0,"epoch":0,"founders_wanted":0,)"
             R"("founders_met":0,"seeds_unmet":[],"voters":[],)"
             R"("answered_by":"a","age_ms":0})"
@@ -209,13 +209,43 @@ TEST(Jobs, Json) {
   world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
   EXPECT_EQ(
       world.output_of({"jobs", "--json"}),
-      R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":0,)"
-      R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
+      R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":null,)"
+      R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
       R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
       R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden":0,)"
       R"("answered_by":"a","age_ms":0})"
       "\n");
+}
+
+TEST(Jobs, JsonHasNullWhereNothingIs) {
+  FakeWorld world;
+  agent::JobSummary ended = sample_job(18, "failed");
+  ended.gpus = 0;
+  ended.gpu_type = "";
+  ended.ranks = 3;
+  ended.exit_code = 4;
+  world.answers(answer_with(agent::JobList{{ended}, JobId()}));
+  const std::string out = world.output_of({"jobs", "--json", "--all"});
+  EXPECT_NE(out.find(R"("gpus":0,"ranks":3,"gpu_type":null)"), std::string::npos) << out;
+  EXPECT_NE(out.find(R"("exit_code":4)"), std::string::npos) << out;
+}
+
+TEST(Jobs, ANumberThatIsNoneExitsAsShowDoes) {
+  const agent::JobList list{{sample_job(17, "running"), sample_job(18, "failed")}, JobId()};
+  FakeWorld none;
+  none.answers(answer_with(list));
+  EXPECT_EQ(none.run({"jobs", "999"}), 6);
+  EXPECT_EQ(none.out(), "");
+  EXPECT_EQ(none.err(), "muster: there is no job 999; `muster jobs --all` lists them\n");
+  FakeWorld some;
+  some.answers(answer_with(list));
+  EXPECT_EQ(some.run({"jobs", "17", "999", "--no-header", "-o", "id"}), 6);
+  EXPECT_EQ(some.out(), "17\n");
+  FakeWorld filtered;
+  filtered.answers(answer_with(list));
+  EXPECT_EQ(filtered.run({"jobs", "17", "--state", "failed", "--no-header"}), 0)
+      << "it is there, and of another state";
 }
 
 TEST(Jobs, OnlyTheLast20EndedOnesAreShownUnlessAllAreWanted) {
@@ -319,37 +349,88 @@ LOG  WHEN   STATE    CAUSE
 )");
 }
 
+TEST(Show, NamesForgeNoLines) {
+  FakeWorld world;
+  agent::JobDetail detail = sample_detail();
+  detail.summary.name = "x\nstate      failed: disk lost";
+  detail.spec.argv = {"echo", "a\nstate      failed"};
+  world.answers(answer_with(detail));
+  const std::string out = world.output_of({"show", "17"});
+  std::size_t states = 0;
+  for (std::size_t at = out.find("\nstate "); at != std::string::npos;
+       at = out.find("\nstate ", at + 1)) {
+    ++states;
+  }
+  EXPECT_EQ(states, 1U) << out;
+}
+
+TEST(Show, OfAnArrayCountsAndNamesWhatFailed) {
+  FakeWorld world;
+  agent::JobDetail detail;
+  detail.summary = sample_job(7, "running");
+  detail.summary.tasks = 10;
+  detail.summary.tasks_running = 2;
+  detail.summary.tasks_failed = 3;
+  detail.spec.argv = {"x"};
+  detail.spec.array = scheduler::range_of({0, 2, 4, 6, 8, 10, 12, 14, 16, 18});
+  detail.array.waiting = 4;
+  detail.array.queued = 1;
+  detail.array.failures = {{task_id(JobId(7), 4), 3, "rank 0 exited 3", {"a", "b"}}};
+  detail.array.failures_more = 2;
+  world.answers(answer_with(detail));
+  const std::string out = world.output_of({"show", "7"});
+  EXPECT_NE(out.find("tasks      0-18:2; `muster jobs --tasks 7` lists those that began\n"
+                     "now        2 running, 1 queued, 4 waiting for their turn, 3 failed\n"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find("FAILED  EXIT  HOSTS  CAUSE\n"
+                     "7.4        3  a,b    rank 0 exited 3\n"
+                     "2 more failed; `muster jobs --tasks 7 --state failed` lists what is still "
+                     "kept\n`muster logs 7.4` shows what one wrote\n"),
+            std::string::npos)
+      << out;
+  FakeWorld json;
+  json.answers(answer_with(detail));
+  EXPECT_NE(
+      json.output_of({"show", "7", "--json"})
+          .find(R"("array":{"first":0,"last":18,"runs":[{"first":0,"last":18,"step":2}],)"
+                R"("at_once":null,"waiting":4,"queued":1,"suspended":0,"failures":[{"task":"7.4",)"
+                R"("exit_code":3,"reason":"rank 0 exited 3","hosts":["a","b"]}],)"
+                R"("failures_more":2})"),
+      std::string::npos);
+}
+
 TEST(Show, Json) {
   FakeWorld world;
   agent::JobDetail detail = sample_detail();
   detail.attempts[0].members.pop_back();
   detail.transitions.pop_back();
   world.answers(answer_with(detail));
-  EXPECT_EQ(world.output_of({"show", "17", "--json"}),
-            R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":0,)"
-            R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":0,)"
-            R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
-            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-            R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
-            R"("spec":{"request":{"gpus":2,"gpus_per_host":0,"ranks":0,"ranks_per_host":0,)"
-            R"("cpu_thousandths":null,"memory_mb":null,"gpu_types":["H100"],"labels":[],)"
-            R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":0},)"
-            R"("argv":["python","train.py","--note","it's fine"],)"
-            R"("environment":["EPOCHS=3"],"directory":"/home/ann","retries":2,"hold_ms":0,)"
-            R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
-            R"("on_lost_host":"requeue","time_limit_ms":0,"shell":{"umask":"0022",)"
-            R"("open_files":1024,"stack_bytes":8388608,"core_bytes":0}},)"
-            R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
-            R"("cause":"all ranks ready","members":[)"
-            R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
-            R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
-            R"({"rank":0,"state":"running","detail":"","output_bytes":0,"lost_bytes":0,)"
-            R"("surplus_bytes":0}],"host_state":"","host_detail":"","host_since_ms":0}],)"
-            R"("members_left_out":0}],"transitions":[{"index":40,"cluster_ms":5000,)"
-            R"("unix_ms":null,"state":"queued","cause":"submitted"}],"output":{)"
-            R"("kept_ms":1209600000,"kept_bytes":4294967296,"kept_files":200000},)"
-            R"("answered_by":"a","age_ms":0})"
-            "\n");
+  EXPECT_EQ(
+      world.output_of({"show", "17", "--json"}),
+      R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":null,)"
+      R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
+      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
+      R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+      R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
+      R"("spec":{"request":{"gpus":2,"gpus_per_host":null,"ranks":null,"ranks_per_host":null,)"
+      R"("cpu_thousandths":null,"memory_mb":null,"gpu_types":["H100"],"labels":[],)"
+      R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":0},)"
+      R"("argv":["python","train.py","--note","it's fine"],"argv_base64":null,)"
+      R"("environment":["EPOCHS=3"],"environment_base64":null,)"
+      R"("directory":"/home/ann","directory_base64":null,"held":false,"retries":2,"hold_ms":0,)"
+      R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
+      R"("on_lost_host":"requeue","time_limit_ms":0},)"
+      R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
+      R"("cause":"all ranks ready","members":[)"
+      R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
+      R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
+      R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
+      R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
+      R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
+      R"("cause":"submitted"}],"array":null,"output":{"kept_ms":1209600000,"kept_bytes":4294967296},)"
+      R"("answered_by":"a","age_ms":0})"
+      "\n");
 }
 
 TEST(Show, SaysHowManyHostsTheAnswerHasNoRoomFor) {
