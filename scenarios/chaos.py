@@ -124,7 +124,7 @@ class Votes:
         while not self.ends.wait(self.random.uniform(*VOTES_EVERY_S)):
             door = self.cluster[self.random.choice(self.cluster.names)]
             answer = door.ask("quorum", timeout=20)
-            voters = [each["name"] for each in answer["voters"]] if answer else []
+            voters = [each["host"] for each in answer["voters"]] if answer else []
             if not voters:
                 continue
             is_more = len(voters) <= VOTERS_LEAST

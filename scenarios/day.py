@@ -82,7 +82,7 @@ class Hand:
 
     def host(self, name):
         answer = self.lab[self.node].ask("hosts", "--all")
-        found = [host for host in answer["hosts"] if host["name"] == name]
+        found = [host for host in answer["hosts"] if host["host"] == name]
         return found[0] if found else None
 
 

@@ -25,7 +25,7 @@ def say(text):
 def states(agent):
     """{name: state} as this node sees it, or {} when it does not answer."""
     answer = agent.ask("hosts")
-    return {host["name"]: host["state"] for host in answer["hosts"]} if answer else {}
+    return {host["host"]: host["state"] for host in answer["hosts"]} if answer else {}
 
 
 def leader_name(agents):
@@ -115,7 +115,7 @@ def step_1_form(lab):
     wait_for("all five list the same five alive members", lambda: lab.check_started() and all(
         {n for n, s in states(a).items() if s == "alive"} == everyone for a in lab.live()), 20)
     leader = wait_for("one leader that all agree on", lambda: leader_name(lab.live()), 20)
-    voters = {v["name"] for v in lab["e"].ask("quorum")["voters"]}
+    voters = {v["host"] for v in lab["e"].ask("quorum")["voters"]}
     if len(voters) != 3:
         raise Failure(f"{len(voters)} voters instead of 3")
     wait_for("every host registered", lambda: len([

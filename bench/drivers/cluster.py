@@ -75,7 +75,7 @@ def socket_of(agent):
 
 def states(agent):
     answer = agent.ask("hosts")
-    return {host["name"]: host for host in answer["hosts"]} if answer else {}
+    return {host["host"]: host for host in answer["hosts"]} if answer else {}
 
 
 def all_alive(cluster):
@@ -115,7 +115,7 @@ def is_followed(leader):
     answer = leader.ask("quorum")
     return answer and answer["role"] == "leader" and all(
         is_heard(voter, 1000) for voter in answer["voters"]
-        if voter["name"] != leader.name)
+        if voter["host"] != leader.name)
 
 
 def watch(name, agents, seconds):

@@ -235,7 +235,7 @@ def json_of(agent, *words):
 
 
 def names_in(answer):
-    return {host["name"] for host in (answer or {"hosts": []})["hosts"]}
+    return {host["host"] for host in (answer or {"hosts": []})["hosts"]}
 
 
 def build(lab):
@@ -283,7 +283,7 @@ def build(lab):
 
 def is_settled(agent):
     """It has a last word on e and f."""
-    return {host["name"]: host["state"] for host in agent.ask("hosts")["hosts"]} == {
+    return {host["host"]: host["state"] for host in agent.ask("hosts")["hosts"]} == {
         **dict.fromkeys("abcd", "alive"), "e": "unreachable", "f": "revoked"}
 
 

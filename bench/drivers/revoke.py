@@ -26,7 +26,7 @@ def throw_out(boot, leader, victim, tail):
     """Seconds from the order until all others refuse it, and until it has no connection left."""
     if connections(boot, victim.name) == 0:
         raise Broken(f"{victim.name} had no connection to begin with")
-    identity = cluster.states(leader)[victim.name]["id"][:8]
+    identity = cluster.states(leader)[victim.name]["host_id"][:8]
     others = {agent.name for agent in boot.live()} - {victim.name}
     began = time.monotonic()
     code, _, err = leader.cli("hosts", "revoke", victim.name, "--yes")

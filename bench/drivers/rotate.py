@@ -111,7 +111,7 @@ def rotate(agents=50, gangs=20, loss=5, kill=1):
         capture = Capture(boot)
         jobs = submit_gangs(boot, gangs, capture.canary)
         lose_packets(boot, loss)
-        identities = {name: host["id"][:8] for name, host in cluster.states(boot["h0"]).items()}
+        identities = {name: host["host_id"][:8] for name, host in cluster.states(boot["h0"]).items()}
         with LogTail(paths, "event=unreachable ") as tail:
             began = time.monotonic()
             killed = replace_all(boot, set(names), kill)

@@ -46,7 +46,7 @@ class Muster:
     def await_whole(self, seconds):
         cluster.await_whole(self.lab, seconds)
         known = self.lab.live()[0].ask("hosts")["hosts"]
-        self.ids = {host["id"][:8]: host["name"] for host in known}
+        self.ids = {host["host_id"][:8]: host["host"] for host in known}
 
     def start(self):
         self.lab.start()

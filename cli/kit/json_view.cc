@@ -47,8 +47,8 @@ Json view(JobId job) {
 }
 
 Json view(const agent::HostInfo& host) {
-  return {{"name", host.name},
-          {"id", host.id.hex()},
+  return {{"host", host.name},
+          {"host_id", host.id.hex()},
           {"state", host.state},
           {"detail", host.detail},
           {"since_ms", host.since_ms},
@@ -129,8 +129,8 @@ Json view(const agent::ClaimInfo& claim) {
 }
 
 Json view(const agent::VoterInfo& voter) {
-  return {{"name", voter.name},
-          {"id", voter.id.hex()},
+  return {{"host", voter.name},
+          {"host_id", voter.id.hex()},
           {"match_index", voter.match_index == 0 ? Json(nullptr) : Json(voter.match_index)},
           {"contact_ms", voter.is_unheard ? Json(nullptr) : Json(voter.contact_ms)},
           {"state", voter.state},

@@ -97,8 +97,8 @@ class Run:
 
         hosts = lab.wait_for("the cluster is whole", is_whole, BOOT_MAX_S)
         for each in hosts:
-            self.ids[each["id"][:8]] = each["name"]
-        by_name = {each["name"]: each["id"] for each in hosts}
+            self.ids[each["host_id"][:8]] = each["host"]
+        by_name = {each["host"]: each["host_id"] for each in hosts}
         self.long_ids = [by_name[name] for name in cluster.names]
         time.sleep(REST_S)
 

@@ -112,7 +112,7 @@ class Hosts:
             answer = self.cluster[name].ask("quorum", timeout=5)
             if answer and answer["leader"]:
                 return {"leader": [self.names.index(answer["leader"])],
-                        "voters": [self.names.index(each["name"]) for each in answer["voters"]]}
+                        "voters": [self.names.index(each["host"]) for each in answer["voters"]]}
         return {"leader": [], "voters": []}
 
     def gang(self, name):

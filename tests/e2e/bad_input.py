@@ -154,7 +154,7 @@ def seed_without_address(agent):
         lab["m"].start()
         lab.seeds = lambda: f"no..host:7450,{lab['m'].endpoint}"
         lab["n"].start()
-        wait_for("one cluster", lambda: {host["name"] for host in (
+        wait_for("one cluster", lambda: {host["host"] for host in (
             lab["n"].ask("hosts") or {"hosts": []})["hosts"]} == {"m", "n"}, 15)
         if "seed_left_out" not in (lab["n"].data / "agent.log").read_text():
             raise Failure("nothing is said of the seed without an address")
@@ -176,7 +176,7 @@ def seeds_come_late(agent):
             lab["n"].data / "agent.log").read_text(), 30)
         expect("hosts", lab["n"].cli("hosts"), 5, "muster join")
         lab["m"].start()
-        wait_for("one cluster", lambda: {host["name"] for host in (
+        wait_for("one cluster", lambda: {host["host"] for host in (
             lab["n"].ask("hosts") or {"hosts": []})["hosts"]} == {"m", "n"}, 15)
         wait_for("a gang over both", lambda: submit(
             lab["n"], "--gpus", "16", "--wait", "--", "true")[0] == 0, 15)
@@ -225,7 +225,7 @@ def damaged_disk(agent):
 def voters(agent):
     """Their names and why each votes."""
     known = (agent.ask("quorum") or {}).get("voters", [])
-    return {voter["name"]: voter["why"] for voter in known if not voter["learner"]}
+    return {voter["host"]: voter["why"] for voter in known if not voter["learner"]}
 
 
 def raft_lost_or_copied(agent):
@@ -270,7 +270,7 @@ def doubled_id(agent):
         (clone / "raft/marker").unlink()  # A clone of the whole disk keeps the marker's inode.
         (clone / "raft/marker").hardlink_to(origin.data / "raft/marker")
         origin.start()
-        wait_for("d is back", lambda: any(host["name"] == "d" and host["state"] == "alive"
+        wait_for("d is back", lambda: any(host["host"] == "d" and host["state"] == "alive"
                                           for host in lab["b"].ask("hosts")["hosts"]), 15)
         got = run_agent(origin, seconds=20, data_dir=str(clone),
                         listen=f"127.0.0.1:{port}")
@@ -326,14 +326,14 @@ def foreign_member(agent):
         (foreign.directory / "hosts.ticket").write_text(ticket)
         foreign.start()
         wait_for("w is a member", lambda: any(
-            host["name"] == "w" for host in (agent.ask("hosts") or {"hosts": []})["hosts"]), 15)
+            host["host"] == "w" for host in (agent.ask("hosts") or {"hosts": []})["hosts"]), 15)
         lab.start()
         wait_for("a leader", lambda: (lab["s"].ask("quorum") or {}).get("leader"), 15)
         # Until all three said hello to it, it refuses a job that needs them all.
         wait_for("a job on all GPUs", lambda: submit(
             lab["r"], "--gpus", "24", "--wait", "--", "true")[0] == 0, 15)
         for name in lab.names:
-            met = {host["name"] for host in lab[name].ask("hosts")["hosts"]}
+            met = {host["host"] for host in lab[name].ask("hosts")["hosts"]}
             if met != {"r", "s", "t"}:
                 raise Failure(f"{name} knows {met}")
 

@@ -124,7 +124,7 @@ def fence_frees_what_silence_never_frees(lab):
         raise Failure(f"host e runs {there}")
     lab["e"].kill_host()
     wait_for("the verdict", lambda: [host for host in agent.ask("hosts")["hosts"] if
-                                     host["name"] == "e" and host["state"] == "unreachable"], 20)
+                                     host["host"] == "e" and host["state"] == "unreachable"], 20)
     order(agent, "hosts", "fence", "e", code=2)  # Nobody to ask, and no --yes.
     time.sleep(15)  # By then others would be condemned.
     if state_of(agent, there[0]) != "running":

@@ -35,7 +35,7 @@ TEST(Hosts, Json) {
   world.uses = sample_uses();
   EXPECT_EQ(
       world.output_of({"hosts", "--json"}),
-      R"({"hosts":[{"name":"b","id":"62626262626262626262626262626262","state":"unreachable",)"
+      R"({"hosts":[{"host":"b","host_id":"62626262626262626262626262626262","state":"unreachable",)"
       R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
       R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
