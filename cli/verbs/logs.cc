@@ -175,7 +175,8 @@ class Logs final : public Verb {
     std::string told;
     while (true) {
       auto detail = session.read<agent::JobDetail>(agent::Verb::kShow, arguments);
-      if (!detail.has_value() || !follow_ || is_ended(detail->summary.state)) {
+      if (!detail.has_value() || !follow_ || is_ended(detail->summary.state) ||
+          detail->summary.tasks != 0) {
         return detail;
       }
       if (chosen_attempt(*detail, shown) != nullptr) {

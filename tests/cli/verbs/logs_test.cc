@@ -119,7 +119,7 @@ TEST(Logs, APrefixStandsBeforeEachStateOfAProgressBar) {
   Cluster cluster(world);
   cluster.files[0] = "1%\r2%\r\n3\r";
   EXPECT_EQ(world.output_of({"logs", "17", "-r", "0,1"}),
-            "[1] from b\n[0] 1%\r[0] 2%\r\n[0] 3\r\n");
+            "[0] 1%\r[0] 2%\r\n[1] from b\n[0] 3\r\n");
 }
 
 TEST(Logs, WithoutFollowStopsAtWhatIsThere) {
