@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -44,8 +46,21 @@ std::string socket_path(const RunOptions& options) {
   return options.data_dir + "/agent.sock";
 }
 
+/// What the system says of files tells nobody how many there should be.
+std::string with_file_limit(const std::string& text) {
+  rlimit limit{};
+  if (text.find(std::strerror(EMFILE)) == std::string::npos ||
+      getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return text;
+  }
+  return text + ": this process may have " + std::to_string(limit.rlim_cur) +
+         " open, and an agent wants " + std::to_string(kFilesWanted) +
+         " (50, 4 for each other host and 3 for each rank here): set LimitNOFILE in its unit, or "
+         "ulimit -n";
+}
+
 int fail(const Error& error) {
-  std::fprintf(stderr, "muster agent: %s\n", error.text.c_str());
+  std::fprintf(stderr, "muster agent: %s\n", with_file_limit(error.text).c_str());
   switch (error.code) {
     case ErrorCode::kConflict:
       return kExitConflict;
