@@ -41,6 +41,9 @@ struct OutputChunk {
   std::vector<OutputMark> marks;
 };
 
+/// The reason that a host gives for output which it had, and took away, begins with this.
+inline constexpr char kWasRemoved[] = "it was removed, as";
+
 /// How long a host keeps the output of what has ended. The oldest goes first.
 struct OutputRule {
   std::uint64_t age_ms = 14ULL * 24 * 3600 * 1000;  ///< Since the end, by the wall clock.

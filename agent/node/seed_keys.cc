@@ -44,9 +44,16 @@ void SeedKeys::choose(const gossip::Endpoint& seed, HostId owner, const Roll& ro
     turn.key = roll.link_key(owner);
     return;
   }
-  const bool is_key_over = !turn.host.is_zero() && roll.link_key(turn.host) != turn.key;
-  if (!turn.is_unproven && !is_key_over) {
-    return;
+  if (!turn.is_unproven) {
+    const std::string key = roll.link_key(turn.host);
+    if (key == turn.key) {
+      return;
+    }
+    turn.key = key;  // It changed its key.
+    if (!key.empty()) {
+      outbox.tell(gossip::Expect{seed, key});
+      return;
+    }
   }
   turn.is_unproven = false;
   const bool is_owners_turn = !owner.is_zero() && turn.host != owner;

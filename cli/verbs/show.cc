@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "agent/api/jobs.h"
+#include "agent/api/output.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_list.h"
@@ -236,6 +237,10 @@ std::string transitions_text(Session& session,
   return "\n" + table.text(session.screen());
 }
 
+/// Of an ended job's hosts so many are asked for its output, each for so long.
+constexpr std::size_t kHostsAsked = 4;
+constexpr Duration kOutputTimeout = std::chrono::seconds(2);
+
 class Show final : public Verb {
  public:
   void describe(Options& options) override {
@@ -297,7 +302,32 @@ class Show final : public Verb {
     if (detail->summary.tasks != 0) {
       session.out() << failures_text(detail->summary.id, detail->array, session.screen());
     }
+    if (is_ended(detail->summary.state) && !detail->attempts.empty()) {
+      session.out() << printable_lines(pruned_text(session, detail->attempts.back()));
+    }
     return 0;
+  }
+
+  /// Of output that is not there any more: which rule took it, as the hosts say that kept it.
+  static std::string pruned_text(Session& session, const agent::AttemptInfo& attempt) {
+    std::string text;
+    std::size_t asked = 0;
+    for (const agent::MemberInfo& member : attempt.members) {
+      if (member.host_state != "alive" || ++asked > kHostsAsked) {
+        continue;
+      }
+      agent::Request request;
+      request.verb = agent::Verb::kOutput;
+      request.target = member.host;
+      request.arguments = agent::encode_payload(
+          agent::OutputQuery{attempt.token, member.first_rank, UINT64_MAX, 0, false});
+      const Reply reply =
+          session.exchange(request, std::min(session.common().timeout, kOutputTimeout));
+      if (reply.text.find(agent::kWasRemoved) != std::string::npos) {
+        text += "output     gone: " + reply.text + "\n";
+      }
+    }
+    return text.empty() ? "" : "\n" + text;
   }
 
   JobChoice choice_;

@@ -79,7 +79,7 @@ def readable_keys(_):
 
 
 def voters_of(agent):
-    return {voter["name"] for voter in agent.ask("quorum")["voters"] if not voter["is_learner"]}
+    return {voter["host"] for voter in agent.ask("quorum")["voters"] if not voter["learner"]}
 
 
 def needed_host_revoked(_):

@@ -59,7 +59,7 @@ def a_name_has_one_bearer(lab):
     new.start()
     wait_for("d asks for a ticket", lambda: new.cli("version")[0] == 0, 10)
     wait_for("b is off", lambda: any(
-        host["name"] == "b" and host["state"] != "alive"
+        host["host"] == "b" and host["state"] != "alive"
         for host in (lab["a"].ask("hosts") or {"hosts": []})["hosts"]), 20)
     wait_for("the name is kept", lambda: "is off" in new.cli("join", ticket)[2], 20)
     stop(new)

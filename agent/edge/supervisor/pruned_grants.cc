@@ -34,15 +34,16 @@ std::string text_of(PruneRule rule) {
 std::string sentence_of(PruneRule rule, const OutputRule& limits) {
   static constexpr std::uint64_t kHourMs = 3'600'000;
   static constexpr std::uint64_t kMegabyte = 1 << 20;
+  const std::string removed = kWasRemoved;
   switch (rule) {
     case PruneRule::kAge:
-      return "it was removed, as it ended more than " + std::to_string(limits.age_ms / kHourMs) +
+      return removed + " it ended more than " + std::to_string(limits.age_ms / kHourMs) +
              " hours ago (output_keep)";
     case PruneRule::kBytes:
-      return "it was removed, as the output of what has ended took more than " +
+      return removed + " the output of what has ended took more than " +
              std::to_string(limits.bytes / kMegabyte) + " MiB of that host (output_max)";
     case PruneRule::kFiles:
-      return "it was removed, as what has ended left more than " + std::to_string(limits.files) +
+      return removed + " what has ended left more than " + std::to_string(limits.files) +
              " files on that host, most of them of its job";
   }
   return "";

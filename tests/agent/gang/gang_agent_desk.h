@@ -132,7 +132,7 @@ class GangAgentTest : public ::testing::Test {
   }
   void answer_hello(HelloReply reply) {
     reply.start_id = start_.start_id;
-    reply.registered = reply.raise_to == Generation();
+    reply.registered = reply.raise_to == Generation() && reply.why.empty();
     say(reply, nonce_of_last<Hello>());
   }
   Assign assign(Token token, std::vector<scheduler::GpuSlot> gpus = {{"a", 0}}) const {

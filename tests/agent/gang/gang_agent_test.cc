@@ -71,15 +71,38 @@ TEST_F(GangAgentTest, WhyItIsNotRegisteredIsToldOnceForEachReason) {
     say(reply, nonce_of_last<Hello>());
     pass(3s);
   };
-  refuse("its name is taken");
-  refuse("its name is taken");
+  refuse("too many GPUs");
+  refuse("too many GPUs");
   EXPECT_EQ(told("not_registered"), 1);
   refuse("");  // As an older leader says it.
-  refuse("its name is taken");
+  refuse("too many GPUs");
   EXPECT_EQ(told("not_registered"), 1);
   refuse("something else");
   EXPECT_EQ(told("not_registered"), 2);
   EXPECT_FALSE(agent_->is_registered());
+}
+
+TEST_F(GangAgentTest, ATakenNameEndsNothingThatWasRegisteredBefore) {
+  HelloReply taken;
+  taken.why = "its name is taken";
+  taken.is_name_taken = true;
+  join();
+  give(LeaderChanged{kLeader, Term(2)});
+  answer_hello(taken);
+  EXPECT_EQ(out_.ends, "") << "what it runs would go with it";
+}
+
+TEST_F(GangAgentTest, ATakenNameIsTheEndOfAFirstHello) {
+  give(SupervisorsScanned{});
+  give(LeaderChanged{kLeader, Term(1)});
+  HelloReply taken;
+  taken.why = "its name is taken";
+  taken.is_name_taken = true;
+  answer_hello(taken);
+  EXPECT_EQ(out_.ends, "its name is taken");
+  clear();
+  pass(10s);
+  EXPECT_TRUE(out_.messages.empty());
 }
 
 TEST_F(GangAgentTest, ReadyWaitsForTheDiskAndTheSupervisor) {

@@ -154,7 +154,7 @@ TEST(ZmqProof, WhoHasAnotherKeyThanExpectedGetsNoLink) {
     const auto start = Clock::now();
     a.say(b.control(), "secret");
     ASSERT_TRUE(turn_until({&a, &b}, [&] { return a.downs_.size() == round; }));
-    EXPECT_EQ(a.downs_.back().loss, LinkLoss::kTimeout);
+    EXPECT_EQ(a.downs_.back().loss, LinkLoss::kUnproven);
     EXPECT_LT(since(start), kSoon);
     ASSERT_TRUE(turn_until({&b}, [&] { return b.transport().stats().refused_malformed == round; }));
   }
@@ -169,7 +169,7 @@ TEST(ZmqProof, AWeakKeyIsNobodys) {
   a.transport().expect({b.control(), std::string(kLinkKeyBytes, '\0')});
   a.say(b.control(), "secret");
   ASSERT_TRUE(turn_until({&a, &b}, [&] { return !a.downs_.empty(); }));
-  EXPECT_EQ(a.downs_[0].loss, LinkLoss::kTimeout);
+  EXPECT_EQ(a.downs_[0].loss, LinkLoss::kUnproven);
   EXPECT_TRUE(b.received_.empty());
 }
 
@@ -180,6 +180,8 @@ TEST(ZmqProof, WithoutAnExpectedKeyNothingIsDialled) {
   a.say(b.control(), "hello");
   EXPECT_EQ(a.transport().stats().dropped_no_key, 1U);
   EXPECT_EQ(a.transport().stats().dials, 0U);
+  ASSERT_TRUE(turn_until({&a}, [&] { return a.downs_.size() == 1; }));
+  EXPECT_EQ(a.downs_[0].loss, LinkLoss::kUnproven) << "a seed may try another's key";
   a.transport().dial_with({DialWith::Key::kTicket});
   a.expect(b);
   a.say(b.control(), "I have no ticket");
