@@ -248,7 +248,7 @@ def build(lab):
         lab[name].start()
     wait_for("a leader", lambda: (lab["a"].ask("quorum") or {}).get("leader"), 30)
     wait_for("a ticket", lambda: lab["a"].cli("ticket", "--ttl", "1s")[0] == 0, 10)
-    over = [make_ticket(lab, "used"), make_ticket(lab, "expired", "--ttl", "1s"),
+    over = [make_ticket(lab, "used", "--may-vouch"), make_ticket(lab, "expired", "--ttl", "1s"),
             make_ticket(lab, "revoked")]
     make_ticket(lab, "later", "--uses", "2")
     make_ticket(lab, "good", "--uses", "9")
@@ -263,7 +263,7 @@ def build(lab):
         wait_for(f"{name} knows all", lambda name=name: names_in(lab[name].ask("hosts")) == set(
             "abcdef"), 30)
     leader = lab[lab["a"].ask("quorum")["leader"]]
-    code, _, err = leader.cli("hosts", "revoke", "f")
+    code, _, err = leader.cli("hosts", "revoke", "f", "--yes")
     if code != 0:
         raise Broken(f"revoke: {err}")
     lab["f"].kill_agent()

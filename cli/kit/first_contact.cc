@@ -1,5 +1,7 @@
 #include "cli/kit/first_contact.h"
 
+#include <algorithm>
+
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
@@ -10,6 +12,8 @@ namespace {
 constexpr Duration kLook = std::chrono::milliseconds(100);
 /// A host is answered by its cluster within a second; a busy machine takes longer.
 constexpr Duration kPatience = std::chrono::seconds(30);
+/// An agent listens within a tenth of this.
+constexpr Duration kStartsWithin = std::chrono::seconds(5);
 /// A founder hears of the others from the first one within this.
 constexpr Duration kOthersHeard = std::chrono::seconds(2);
 
@@ -31,6 +35,18 @@ HostId own_id(Session& session) {
 }
 
 }  // namespace
+
+Reply exchange_with_new_agent(Session& session, const agent::Request& request, Duration timeout) {
+  const WorldClock& clock = session.world().clock;
+  const Instant end = clock.now() + std::min(session.common().timeout, kStartsWithin);
+  Reply reply = session.exchange(request, timeout);
+  while (reply.status == agent::ResponseStatus::kNoQuorum && !reply.is_from_node &&
+         clock.now() < end) {
+    clock.sleep(kLook);
+    reply = session.exchange(request, timeout);
+  }
+  return reply;
+}
 
 void FirstContact::describe(Options& options) {
   options.flag("--no-wait", no_wait_, "Return at once, not when the cluster answers");

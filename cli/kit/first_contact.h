@@ -9,6 +9,10 @@
 
 namespace muster::cli {
 
+/// To an agent that was started a moment ago: while nothing listens at its socket, and for the
+/// session's timeout at most, it is tried again.
+Reply exchange_with_new_agent(Session& session, const agent::Request& request, Duration timeout);
+
 class FirstContact {
  public:
   /// Adds --no-wait.

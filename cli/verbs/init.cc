@@ -39,7 +39,7 @@ class Init final : public Verb {
     request.verb = agent::Verb::kFound;
     request.arguments =
         agent::encode_payload(agent::FoundArgs{expect_, expect_ == 1 ? "" : ticket.key});
-    const Reply reply = session.exchange(request);
+    const Reply reply = exchange_with_new_agent(session, request, session.common().timeout);
     if (!reply.is_ok()) {
       return session.fail(reply);
     }

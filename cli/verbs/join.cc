@@ -50,7 +50,7 @@ class Join final : public Verb {
     agent::Request request;
     request.verb = agent::Verb::kEnter;
     request.arguments = agent::encode_payload(agent::EnterArgs{line});
-    const Reply reply = session.exchange(request, kAskedFor);
+    const Reply reply = exchange_with_new_agent(session, request, kAskedFor);
     if (!reply.is_ok()) {
       return session.fail(reply);
     }

@@ -147,6 +147,16 @@ TEST(Join, ReturnsWhenTheClusterAnswers) {
   EXPECT_EQ(image.run({"join", "-", "--no-wait"}), 0);
 }
 
+TEST(Join, WaitsForAnAgentThatWasStartedAMomentAgo) {
+  FakeWorld never;
+  never.refuses_connections();
+  EXPECT_EQ(never.run({"join", "-"}), 5);
+  EXPECT_GE(never.slept(), std::chrono::seconds(5));
+  EXPECT_LE(never.slept(), std::chrono::seconds(6));
+  EXPECT_EQ(never.run({"init", "--timeout", "1s"}), 5);
+  EXPECT_LE(never.slept(), std::chrono::seconds(8));
+}
+
 TEST(Join, TakesNoTicketThatOthersCanRead) {
   FakeWorld world;
   world.open_to_others = {"/etc/ticket"};
