@@ -50,6 +50,11 @@ class Submit final : public Verb {
       session.note(join(names) + (names.size() == 1 ? " is" : " are") +
                    " set for each rank by Muster: what was given is not used");
     }
+    if (const std::string given = options_.name(); !given.empty() && given != submit->spec.name) {
+      session.note("the name is kept as '" + submit->spec.name +
+                   "': it may hold letters, signs and blanks, no line break or other control "
+                   "character, and no blank at its ends");
+    }
     if (is_dry_run_) {
       return tell_dry_run(session, *submit);
     }

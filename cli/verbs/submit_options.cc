@@ -125,14 +125,20 @@ std::optional<GivenRun> task_run_of(const std::string& text) {
   return GivenRun{*first, *last, *step};
 }
 
-/// A file may be called what no job may.
+/// A file may be called what no job may, and a script's name may end with a line break: what steers
+/// a terminal is replaced.
 std::string line_of(std::string name) {
   name.resize(std::min(name.size(), kNameBytesMax));
-  if (!is_line_name(name)) {
-    std::replace_if(
-        name.begin(), name.end(), [](unsigned char byte) { return byte <= 0x20 || byte >= 0x7f; },
-        '_');
-  }
+  const auto keep = [&name](auto steers) {
+    if (!is_line_name(name)) {
+      std::replace_if(name.begin(), name.end(), steers, '_');
+    }
+  };
+  constexpr std::string_view kBlanks = " \t\r\n";
+  name.erase(std::min(name.find_last_not_of(kBlanks) + 1, name.size()));
+  name.erase(0, std::min(name.find_first_not_of(kBlanks), name.size()));
+  keep([](unsigned char byte) { return byte < 0x20 || byte == 0x7f; });
+  keep([](unsigned char byte) { return byte >= 0x80; });
   return name;
 }
 
@@ -271,9 +277,6 @@ Status SubmitOptions::check() const {
       return status;
     }
   }
-  if (const Status name = check_line_name(name_, "job"); !name) {
-    return invalid("--name: " + name.error().text);
-  }
   if (name_.size() > kNameBytesMax) {
     return invalid("--name has at most " + std::to_string(kNameBytesMax) + " bytes");
   }
@@ -370,7 +373,7 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   agent::SubmitArgs submit;
   submit.key = key_.empty() ? world.random_key() : key_;
   submit.spec = spec_;
-  submit.spec.name = name_.empty() ? line_of(name_of_command(argv_)) : name_;
+  submit.spec.name = line_of(name_.empty() ? name_of_command(argv_) : name_);
   submit.spec.user = world.user_name();
   submit.spec.request = *std::move(request);
   submit.spec.argv = argv_;

@@ -23,6 +23,8 @@ class SubmitOptions {
   void describe(Options& options);
   /// The spec and the key, drawn now unless one was given. kInvalid says what is wrong with them.
   Result<agent::SubmitArgs> arguments(const World& world) const;
+  /// As it was given; "" = it was not.
+  const std::string& name() const { return name_; }
   /// Variables that were given a value which no rank will see.
   std::vector<std::string> overruled() const;
 

@@ -225,7 +225,6 @@ TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
       {{"submit", "-p", "gpu", "x.sh"}, "there are no partitions: --gpu-type, --label"},
       {{"submit", "--hold", "--array", "0-3", "--", "x"}, "an array cannot be held"},
       {{"jobs", "-j", "7"}, "write the numbers alone"},
-      {{"submit", "--name", "a\nb", "--", "x"}, "--name: 'a?b' is no name for a job: it may hold"},
       {{"submit", "--host", "a b", "--", "x"}, "'a b' is no name for a host: letters, digits"},
       {{"submit", "--host", "10.0.0.7", "--", "x"}, "it is an address"},
       {{"submit", "--gpu-type", "H 100", "--", "x"}, "is no name for a GPU type"},

@@ -168,7 +168,15 @@ TEST(Submit, ANameMayHaveBlanksAndAFileAnyName) {
   FakeWorld other;
   other.answers(accepted());
   other.output_of({"submit", "--", "./a\nb c"});
-  EXPECT_EQ(submitted(other).spec.name, "a_b_c");
+  EXPECT_EQ(submitted(other).spec.name, "a_b c");
+}
+
+TEST(Submit, ANameThatSteersATerminalIsKeptWithoutThatAndSaidSo) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "--name", "x\nstate      failed\n", "--", "x"});
+  EXPECT_EQ(submitted(world).spec.name, "x_state      failed");
+  EXPECT_NE(world.err().find("the name is kept as 'x_state      failed'"), std::string::npos);
 }
 
 TEST(Submit, Json) {
