@@ -208,8 +208,15 @@ std::string nearest_verb(std::string_view given) {
   return std::string(nearest);
 }
 
+/// How a run ended. `is_told`: whether stdout took the answer is dealt with.
+struct Outcome {
+  int exit_code = 0;
+  bool is_told = false;
+  Outcome(int code, bool told = false) : exit_code(code), is_told(told) {}  // NOLINT: implicit.
+};
+
 /// What a verb changed is told by stderr when stdout is lost, else by the exit code.
-int run_told(World& world, Verb& verb) {
+Outcome run_told(World& world, Verb& verb) {
   ToldStream told(*world.out, *world.err);
   World telling = world;
   telling.out = &told;
@@ -231,13 +238,10 @@ int run_told(World& world, Verb& verb) {
   Session session(telling, verb.common());
   const int exit_code = verb.run(session);
   const bool is_told = told.finish();
-  if (has_changed) {
-    world.out->clear();
-  }
-  return exit_code == 0 && !is_told ? kExitUnknown : exit_code;
+  return {exit_code == 0 && !is_told ? kExitUnknown : exit_code, has_changed};
 }
 
-int run_verb(World& world, const Entry& entry, const Args& args) {
+Outcome run_verb(World& world, const Entry& entry, const Args& args) {
   Options options(std::string(entry.name) + " " + std::string(entry.usage),
                   std::string(entry.purpose));
   const std::unique_ptr<Verb> verb = entry.make(args);
@@ -254,7 +258,7 @@ int run_verb(World& world, const Entry& entry, const Args& args) {
   return run_told(world, *verb);
 }
 
-int dispatch(World& world, const Args& args) {
+Outcome dispatch(World& world, const Args& args) {
   if (args.empty()) {
     *world.err << overview();
     return kExitUsage;
@@ -330,13 +334,13 @@ std::vector<VerbWords> verb_words() {
 }
 
 int run(World& world, const std::vector<std::string>& args) {
-  const int exit_code = dispatch(world, args);
+  const Outcome outcome = dispatch(world, args);
   world.out->flush();
-  if (!world.out->good() && exit_code == 0) {
+  if (!world.out->good() && outcome.exit_code == 0 && !outcome.is_told) {
     *world.err << "muster: the answer could not be written to stdout\n";
     return kExitFailed;
   }
-  return exit_code;
+  return outcome.exit_code;
 }
 
 }  // namespace muster::cli
