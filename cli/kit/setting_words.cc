@@ -58,9 +58,10 @@ std::string sample_config() {
       "says. A flag beats MUSTER_NAME in the environment beats this file. What is commented out "
       "is the default, or an example.");
   for (const SettingWords& words : kWords) {
-    text += "\n" + commented(words.meaning) +
-            (words.is_default ? "" : "# Without it: " + std::string(words.otherwise) + ".\n") +
-            "#" + std::string(words.name) + " = " + std::string(words.value) + "\n";
+    text +=
+        "\n" + commented(words.meaning) +
+        (words.is_default ? "" : commented("Without it: " + std::string(words.otherwise) + ".")) +
+        "#" + std::string(words.name) + " = " + std::string(words.value) + "\n";
   }
   return text;
 }

@@ -105,7 +105,10 @@ void RequestOptions::describe(Options& options) {
         std::string_view size = text;
         memory_mb_.is_per_gpu = take_per_gpu(size);
         if (!size.empty() && size.find_first_not_of("0123456789") == std::string_view::npos) {
-          return invalid("'" + text + "' has no unit: write " + text + "G, or " + text + "M");
+          const std::string number(size);
+          const std::string rest = text.substr(number.size());
+          return invalid("'" + text + "' has no unit: write " + number + "G" + rest + ", or " +
+                         number + "M" + rest);
         }
         const Result<std::uint64_t> bytes = parse_size(size);
         if (!bytes) {

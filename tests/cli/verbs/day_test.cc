@@ -363,9 +363,11 @@ TEST(Manual, EveryVerbHasAPageOfItsOwnHelp) {
     const std::string page = one.output_of({"man", name});
     EXPECT_EQ(page.find(".TH MUSTER"), 0U) << name;
     EXPECT_NE(page.find("\n.SH NAME\nmuster"), std::string::npos) << name;
-    EXPECT_NE(page.find("\\fB128+n\\fR\nended by signal n\n"), std::string::npos) << name;
+    const bool is_verb = name != "muster-json" && name != "muster-config";
+    EXPECT_EQ(page.find("\\fB128+n\\fR\nended by signal n\n") != std::string::npos, is_verb)
+        << name;
   }
-  EXPECT_EQ(count, verb_words().size() + 1);
+  EXPECT_EQ(count, verb_words().size() + 3);
   FakeWorld drain;
   const std::string page = drain.output_of({"man", "hosts", "drain"});
   EXPECT_NE(page.find("muster\\-hosts\\-drain \\- Place nothing new on a host"), std::string::npos);
