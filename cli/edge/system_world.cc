@@ -109,7 +109,7 @@ Result<std::string> working_directory() {
 }
 
 /// Umask and soft limits, as a program that this shell starts would have them.
-scheduler::SubmitShell shell() {
+scheduler::SubmitShell shell_settings() {
   const auto soft = [](__rlimit_resource_t resource, std::uint64_t otherwise) {
     rlimit limit{};
     return getrlimit(resource, &limit) != 0  ? otherwise
@@ -214,8 +214,7 @@ World system_world() {
   world.clock.local_time = local_time;
   world.clock.sleep = [](Duration duration) { std::this_thread::sleep_for(duration); };
   world.user_name = user_name;
-  world.working_directory = working_directory;
-  world.shell = shell;
+  world.shell = {working_directory, shell_settings};
   world.host_name = host_name;
   world.exists = exists;
   world.read_settings = read_config_file;

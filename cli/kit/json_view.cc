@@ -1,8 +1,6 @@
 #include "cli/kit/json_view.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -195,13 +193,21 @@ Json view(const scheduler::Request& request) {
           {"pack_wait_ms", to_ms(request.pack_wait)}};
 }
 
+/// As shells show a file mask: "0027".
+std::string octal(std::uint32_t mode) {
+  std::string text(4, '0');
+  for (std::size_t at = text.size(); at > 0; --at) {
+    text[at - 1] = static_cast<char>('0' + mode % 8);
+    mode /= 8;
+  }
+  return text;
+}
+
 Json view(const scheduler::SubmitShell& shell) {
   const auto limit = [](std::uint64_t soft) {
     return soft == scheduler::SubmitShell::kNoLimit ? Json(nullptr) : Json(soft);
   };
-  std::array<char, 8> umask{};
-  std::snprintf(umask.data(), umask.size(), "%04o", static_cast<unsigned>(shell.umask));
-  return {{"umask", umask.data()},
+  return {{"umask", octal(shell.umask)},
           {"open_files", limit(shell.open_files)},
           {"stack_bytes", limit(shell.stack_bytes)},
           {"core_bytes", limit(shell.core_bytes)}};

@@ -63,6 +63,14 @@ struct WorldTickets {
   std::function<std::string()> why_stdout_is_open;
 };
 
+/// Where this process was started, and with what.
+struct WorldShell {
+  /// The working directory as the shell names it, through whatever links; kNotFound: it was
+  /// removed.
+  std::function<Result<std::string>()> directory;
+  std::function<scheduler::SubmitShell()> settings;
+};
+
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
@@ -80,9 +88,7 @@ struct World {
   std::function<std::string()> random_key;
   WorldClock clock;
   std::function<std::string()> user_name;
-  /// As the shell names it, through whatever links; kNotFound: it was removed.
-  std::function<Result<std::string>()> working_directory;
-  std::function<scheduler::SubmitShell()> shell;  ///< Of this process.
+  WorldShell shell;
   std::function<std::string()> host_name;  ///< Short: up to the first dot.
   std::function<bool(const std::string& path)> exists;
   std::function<bool(const std::string& path)> is_writable;

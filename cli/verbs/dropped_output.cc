@@ -1,7 +1,6 @@
 #include "cli/verbs/dropped_output.h"
 
 #include <array>
-#include <cstdio>
 
 namespace muster::cli {
 namespace {
@@ -14,19 +13,19 @@ constexpr std::size_t kRanksShown = 8;
 std::string about_size(std::uint64_t bytes) {
   static constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
   static constexpr std::uint64_t kStep = 1024;
-  static constexpr double kWholeFrom = 10;
+  static constexpr std::uint64_t kTenths = 10;
   if (bytes < kStep) {
     return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   }
-  double size = static_cast<double>(bytes) / static_cast<double>(kStep);
+  std::uint64_t unit_bytes = kStep;
   std::size_t unit = 0;
-  for (; size >= static_cast<double>(kStep) && unit + 1 < kUnits.size(); ++unit) {
-    size /= static_cast<double>(kStep);
+  for (; bytes / unit_bytes >= kStep && unit + 1 < kUnits.size(); ++unit) {
+    unit_bytes *= kStep;
   }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), size < kWholeFrom ? "%.1f %s" : "%.0f %s", size,
-                kUnits[unit]);
-  return text.data();
+  const std::uint64_t whole = bytes / unit_bytes;
+  const std::uint64_t tenths = bytes % unit_bytes * kTenths / unit_bytes;
+  return std::to_string(whole) + (whole < kTenths ? "." + std::to_string(tenths) : "") + " " +
+         kUnits[unit];
 }
 
 std::string dropped_text(const agent::RankInfo& rank, const std::string& host) {

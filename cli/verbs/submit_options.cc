@@ -342,7 +342,7 @@ std::vector<std::string> SubmitOptions::overruled() const {
 Result<std::string> SubmitOptions::directory_of_ranks(const World& world) const {
   std::string directory = directory_;
   if (directory.empty() || directory.front() != '/') {
-    const Result<std::string> here = world.working_directory();
+    const Result<std::string> here = world.shell.directory();
     if (!here) {
       return invalid(here.error().text + "; cd to one that exists, or name one with --cwd");
     }
@@ -378,7 +378,7 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   submit.spec.request = *std::move(request);
   submit.spec.argv = argv_;
   submit.spec.environment = *std::move(variables);
-  submit.spec.shell = world.shell();
+  submit.spec.shell = world.shell.settings();
   Result<std::string> directory = directory_of_ranks(world);
   if (!directory) {
     return directory.error();

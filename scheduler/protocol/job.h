@@ -27,9 +27,9 @@ enum class OnLostHost : std::uint8_t {
 inline constexpr std::size_t kTaskVariables = 2;
 inline constexpr std::size_t kTaskVariableBytes = 40;
 
-/// What the ranks of a job take over from the process that submitted it, as they would from a shell:
-/// none of it comes from the agent of their host, however that was started. By default as on a plain
-/// Linux.
+/// What the ranks of a job take over from the process that submitted it, as they would from a
+/// shell: none of it comes from the agent of their host, however that was started. By default as on
+/// a plain Linux.
 struct SubmitShell {
   static constexpr std::uint32_t kUmaskMax = 0777;
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;

@@ -74,6 +74,12 @@ bool is_readable(int fd) {
   return poll(&entry, 1, 0) > 0;
 }
 
+/// Whether it was told before that this rank drops output.
+bool has_dropped(const std::optional<SupervisorStatus>& before, std::uint32_t rank) {
+  return before.has_value() && std::any_of(before->dropped.begin(), before->dropped.end(),
+                                           [&](const auto& one) { return one.rank == rank; });
+}
+
 }  // namespace
 
 RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
@@ -394,13 +400,11 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
   if (!handle.pidfd.is_open()) {
     open_pidfd(handle);
   }
-  if (!status.has_namespace && !no_namespace_told_) {
-    no_namespace_told_ = true;
+  if (!status.has_namespace && told_.insert("no_pid_namespace").second) {
     emit(Severity::kWarn, "no_pid_namespace", handle.token,
          "ranks that fork away may outlive a killed supervisor");
   }
-  if (status.has_namespace && !status.has_own_proc && !no_proc_told_) {
-    no_proc_told_ = true;
+  if (status.has_namespace && !status.has_own_proc && told_.insert("no_own_proc").second) {
     emit(Severity::kWarn, "no_own_proc", handle.token,
          "mounting /proc is denied here: for ranks, /proc/<own number> is another process");
   }
@@ -432,7 +436,13 @@ void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
     handle.started_told = true;
     inputs_.emplace_back(RanksStarted{handle.token});
   }
-  tell_dropped(handle, status);
+  const bool is_whole = status.phase == Phase::kEnded && !handle.ended_told;
+  for (const DroppedOutput& one : status.dropped) {
+    if (is_whole || !has_dropped(handle.status, one.rank)) {
+      inputs_.emplace_back(
+          OutputDropped{handle.token, one.rank, one.lost_bytes, one.surplus_bytes, is_whole});
+    }
+  }
   const auto failed =
       std::find_if(status.results.begin(), status.results.end(),
                    [](const RankResult& one) { return !one.is_success() && !one.signalled_by_us; });
@@ -446,17 +456,6 @@ void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
     inputs_.emplace_back(AllRanksEnded{handle.token, status.results});
   }
   handle.status = std::move(status);
-}
-
-/// Once when a rank begins to drop output, and once with the whole of it when all have ended.
-void RankSupervisors::tell_dropped(Handle& handle, const SupervisorStatus& status) {
-  const bool is_whole = status.phase == Phase::kEnded && !handle.ended_told;
-  for (const DroppedOutput& one : status.dropped) {
-    if (handle.dropped_told.insert(one.rank).second || is_whole) {
-      inputs_.emplace_back(
-          OutputDropped{handle.token, one.rank, one.lost_bytes, one.surplus_bytes, is_whole});
-    }
-  }
 }
 
 /// Either it is dying, or it dropped a connection that read too slowly.

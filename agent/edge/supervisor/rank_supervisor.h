@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/edge/supervisor/kept_grants.h"
@@ -89,8 +90,7 @@ class RankSupervisors {
     bool failure_told = false;
     bool launch_ordered = false;
     bool ended_told = false;
-    bool forgotten = false;                ///< Dismissed: its files go when it is gone.
-    std::set<std::uint32_t> dropped_told;  ///< Ranks of which it was told that they drop output.
+    bool forgotten = false;  ///< Dismissed: its files go when it is gone.
   };
 
   void carry(const Prepare& command);
@@ -112,7 +112,6 @@ class RankSupervisors {
   void reconnect(Instant now, Handle& handle);
   void on_dead(Handle& handle);
   void tell_scanned();
-  void tell_dropped(Handle& handle, const SupervisorStatus& status);
   void clean(Token token);
   void look_at_host(Instant now);
   void fail_launch(Token token, const std::string& why);
@@ -125,8 +124,7 @@ class RankSupervisors {
   std::map<Token, Handle> handles_;
   std::vector<int> unreaped_;  ///< Short-lived children.
   bool scan_running_ = false;
-  bool no_namespace_told_ = false;
-  bool no_proc_told_ = false;
+  std::set<std::string_view> told_;  ///< Events that are told once.
   LaunchCheck check_;
   KeptGrants kept_;
   std::vector<GangAgentInput> inputs_;

@@ -26,7 +26,7 @@ class SystemWorld : public testing::Test {
     std::filesystem::remove_all(base_);
   }
   static std::string directory() {
-    const Result<std::string> found = system_world().working_directory();
+    const Result<std::string> found = system_world().shell.directory();
     return found ? *found : "error: " + found.error().text;
   }
 
@@ -67,7 +67,7 @@ TEST_F(SystemWorld, TheShellsMaskAndSoftLimitsAreTold) {
   rlimit fewer = files;
   fewer.rlim_cur = 300;
   setrlimit(RLIMIT_NOFILE, &fewer);
-  const scheduler::SubmitShell shell = system_world().shell();
+  const scheduler::SubmitShell shell = system_world().shell.settings();
   setrlimit(RLIMIT_NOFILE, &files);
   EXPECT_EQ(umask(before), mode_t{027}) << "asking changes nothing";
   EXPECT_EQ(shell.umask, 027U);

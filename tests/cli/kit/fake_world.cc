@@ -11,6 +11,12 @@
 
 namespace muster::cli {
 
+namespace {
+
+const scheduler::SubmitShell kShell = {027, 4096, scheduler::SubmitShell::kNoLimit, 0};
+
+}  // namespace
+
 class FakeWorld::Client final : public NodeClient {
  public:
   Client(FakeWorld& world, std::string address) : world_(world), address_(std::move(address)) {}
@@ -93,10 +99,7 @@ FakeWorld::FakeWorld() {
     return std::string(text.data());
   };
   world_.user_name = [] { return "ann"; };
-  world_.working_directory = [] { return Result<std::string>("/home/ann"); };
-  world_.shell = [] {
-    return scheduler::SubmitShell{027, 4096, scheduler::SubmitShell::kNoLimit, 0};
-  };
+  world_.shell = {[] { return Result<std::string>("/home/ann"); }, [] { return kShell; }};
   world_.host_name = [] { return "h1"; };
   world_.exists = [this](const std::string& path) { return files.contains(path); };
   world_.read_settings = [](const std::string& path, const std::vector<std::string>& known) {

@@ -38,7 +38,7 @@ TEST(DroppedOutput, SizesOfMissingOutputAreRound) {
   EXPECT_EQ(about_size(1536), "1.5 KiB");
   EXPECT_EQ(about_size(std::uint64_t{11} << 20), "11 MiB");
   EXPECT_EQ(about_size(std::uint64_t{3} << 30), "3.0 GiB");
-  EXPECT_EQ(about_size(UINT64_MAX), "16777216 TiB");
+  EXPECT_EQ(about_size(UINT64_MAX), "16777215 TiB");
 }
 
 }  // namespace

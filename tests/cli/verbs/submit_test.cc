@@ -112,7 +112,7 @@ TEST(Submit, SendsWhatWasAskedFor) {
 TEST(Submit, FromADirectoryThatIsGoneItIsRefused) {
   FakeWorld world;
   world.answers(accepted());
-  world.world().working_directory = [] {
+  world.world().shell.directory = [] {
     return Result<std::string>(Error{ErrorCode::kNotFound, "the working directory is gone"});
   };
   EXPECT_EQ(world.run({"submit", "--", "x"}), 2);
