@@ -108,9 +108,10 @@ class Events final : public Verb {
       session.out() << to_json(detail->summary.id, steps, session.last()) << "\n";
       return 0;
     }
-    if (detail->summary.tasks != 0) {
+    if (detail->spec.array.has_value()) {
       session.note("these are of the whole array: `muster events --job " +
-                   text_of(detail->summary.id) + ".0` tells of one task");
+                   text_of(task_id(detail->summary.id, detail->spec.array->first)) +
+                   "` tells of one task");
     }
     for (const agent::TransitionInfo& step : steps) {
       session.out() << (step.unix_ms == 0 ? "-" : session.world().clock.local_time(step.unix_ms))

@@ -30,7 +30,12 @@ std::string bold(const std::string& text, const Screen& screen) {
 std::string paragraph(const std::string& text, std::size_t column, const Screen& screen) {
   const std::size_t columns = screen.columns == 0 ? kScreenColumns : screen.columns;
   const std::string blanks(column, ' ');
-  return blanks + in_lines(text, columns - std::min(columns / 2, column), column) + "\n";
+  std::string lines = blanks;
+  for (const char letter : in_lines(text, columns - std::min(columns / 2, column), 0)) {
+    lines += letter;
+    lines += letter == '\n' ? blanks : "";
+  }
+  return lines + "\n";
 }
 
 }  // namespace

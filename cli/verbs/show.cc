@@ -144,7 +144,8 @@ std::string summary_text(const agent::JobDetail& detail) {
   return text;
 }
 
-std::string spec_text(const scheduler::JobSpec& spec) {
+/// Of a long variable --json has the rest.
+std::string spec_text(const scheduler::JobSpec& spec, const Screen& screen) {
   const std::string hold =
       spec.keep_when_isolated
           ? "keep (never stopped by silence)"
@@ -153,10 +154,9 @@ std::string spec_text(const scheduler::JobSpec& spec) {
                      "directory  " + printable(spec.directory) + "\n";
   for (const std::string& variable : spec.environment) {
     const bool is_first = &variable == &spec.environment.front();
-    text += truncate(
-                (is_first ? "env        " : std::string(kTextColumn, ' ')) + shell_quoted(variable),
-                kScreenColumns) +
-            "\n";
+    const std::string line =
+        (is_first ? "env        " : std::string(kTextColumn, ' ')) + shell_quoted(variable);
+    text += (screen.columns == 0 ? line : truncate(line, screen.columns)) + "\n";
   }
   return text + "retries    " + std::to_string(spec.retries) + "\n" + "isolation  " + hold + "\n" +
          "grace      " + format_duration(spec.grace) + "\n" + "patience   " +
@@ -291,9 +291,9 @@ class Show final : public Verb {
       session.out() << to_json(*detail, session.last()) << "\n";
       return 0;
     }
-    // The command stays whole, to be copied; of a long variable --json has the rest.
+    // The command stays whole, to be copied.
     session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn, session.screen())
-                  << printable_lines(spec_text(detail->spec) +
+                  << printable_lines(spec_text(detail->spec, session.screen()) +
                                      output_text(detail->output_rule, session.last().answered_by));
     for (const agent::AttemptInfo& attempt : detail->attempts) {
       session.out() << attempt_text(attempt, session.screen());

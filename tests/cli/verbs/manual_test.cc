@@ -123,6 +123,10 @@ TEST(Manual, ATerminalShowsText) {
   EXPECT_EQ(world.output_of({"man", "why"}), "");
   EXPECT_TRUE(paged.starts_with("NAME\n       muster-why - Say what a job waits for")) << paged;
   EXPECT_EQ(paged.find('\\'), std::string::npos) << paged;
+  EXPECT_NE(paged.find("              Ask the host of this name through the agent\n"
+                       "              here, or the agent with this socket or data\n"),
+            std::string::npos)
+      << paged;
   EXPECT_EQ(paged.find("\n."), std::string::npos) << paged;
   FakeWorld pipe;
   EXPECT_TRUE(pipe.output_of({"man", "why"}).starts_with(".TH ")) << "for man -l -";
