@@ -216,7 +216,8 @@ def a_dry_run_tells_and_submits_nothing(lab):
     if told["ahead"] or len(told["places"]) != 1:
         raise Failure(f"with a higher priority it would be first: {told}")
     cancel(lab["a"], waiting, holder)
-    refused(lab["d"], "--dry-run", "--gpus", "1x16", code=3, text="no host has 16 GPUs; the most is 8")
+    refused(lab["d"], "--dry-run", "--gpus", "1x16", code=3,
+            text="no host has 16 GPUs; the most is 8")
     refused(lab["d"], "--dry-run", "--wait", "--gpus", "1", code=2, text="submits nothing")
     if len(lab["a"].ask("jobs", "--all")["jobs"]) != before + 2:
         raise Failure("a dry run left a job")
@@ -227,9 +228,11 @@ def what_cannot_be_is_refused_at_once(lab):
     for arguments, text in ((("--gpu-type", "b200"), "there are: A100, H100"),
                             (("--label", "zone=z"), "no host has the label zone=z; there are:"),
                             (("--host", "nobody"), "no host is called nobody"),
-                            (("--gpus", "1x16"), "the largest has 8 for it"),
-                            (("--gpus", "24", "--cpus", "3/gpu"), "GPUs with 3 CPUs each, and the hosts could ever hold"),
-                            (("--gpus", "1", "--mem", "100G"), "no host has 100G for each GPU; the most is"),
+                            (("--gpus", "1x16"), "no host has 16 GPUs; the most is 8"),
+                            (("--gpus", "24", "--cpus", "3/gpu"),
+                             "GPUs with 3 CPUs each, and the hosts could ever hold"),
+                            (("--gpus", "1", "--mem", "100G"),
+                             "no host has 100G for each GPU; the most is"),
                             (("--gpus", "8", "--pack", "island"), "--pack host would be possible")):
         refused(lab["d"], *arguments, code=3, text=text)
 
