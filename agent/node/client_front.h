@@ -41,9 +41,9 @@ struct ClientReach {
 
 class ClientFront {
  public:
-  /// A host that has just started knows no leader yet. Until it does, and for at most this long, it
-  /// lets questions wait for one. Lower: who asks right after a join is refused; higher: a host that
-  /// is cut off from its start on says so later.
+  /// A host that has just started knows no leader yet. Until it does, and for at most this long,
+  /// it lets questions wait for one. Lower: who asks right after a join is refused; higher: a host
+  /// that is cut off from its start on says so later.
   static constexpr Duration kFirstLeaderWait = std::chrono::seconds(15);
 
   ClientFront(Rng rng, Instant started) : desk_(rng), started_(started) {}

@@ -1,5 +1,6 @@
 #pragma once
-// Whether a host may leave its cluster for good when its operator asks for it. A rule without fields.
+// Whether a host may leave its cluster for good when its operator asks for it. A rule without
+// fields.
 
 #include <string>
 

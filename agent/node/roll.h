@@ -79,8 +79,8 @@ class Roll {
   /// held here are of it: who hears it before the records would shut everybody out.
   void count_from(std::uint64_t authority, const crdt::HostStore& store, Outbox& outbox);
   std::uint64_t counts_from() const { return counts_from_; }
-  /// The newest authority that shall sign no more; 0 = none. A host that was revoked, or may vote no
-  /// more, may have its secret, or one that may vote since then has not.
+  /// The newest authority that shall sign no more; 0 = none. A host that was revoked, or may vote
+  /// no more, may have its secret, or one that may vote since then has not.
   std::uint64_t ended_authority() const { return ended_authority_; }
   bool may_vote(HostId host) const;
   bool may_vouch(HostId host) const;

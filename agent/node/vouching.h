@@ -10,8 +10,8 @@
 
 namespace muster::agent {
 
-/// Why `request` is not taken from host `speaker`, whose login says it; "" = it is. This host may be
-/// the speaker itself.
+/// Why `request` is not taken from host `speaker`, whose login says it; "" = it is. This host may
+/// be the speaker itself.
 std::string why_not_through(const Known& known, const Request& request, HostId speaker);
 /// Whether another host would be left that may vouch for its logins, or vote, without `host`.
 bool is_another_to_vouch(const Known& known, HostId host);

@@ -127,7 +127,7 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
     }
   }
   if (changes_something(request.verb)) {
-    world_.on_change(request.verb);
+    world_.terminal.on_change(request.verb);
   }
   agent::Request addressed = request;
   addressed.node = place.name;

@@ -43,6 +43,8 @@ struct WorldTerminal {
   std::function<bool()> take_interrupt;
   /// From now on a write to a pipe that nobody reads fails, instead of ending the process.
   std::function<void()> bear_broken_pipes;
+  /// Called before a request that changes something is sent: what became of it is to be told.
+  std::function<void(agent::Verb)> on_change = [](agent::Verb) {};
 };
 
 /// A ticket that is about to be made.
@@ -74,8 +76,6 @@ struct WorldShell {
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
-  /// Called before a request that changes something is sent.
-  std::function<void(agent::Verb)> on_change = [](agent::Verb) {};
   WorldTerminal terminal;
 
   std::function<std::optional<std::string>(const std::string& name)> environment;

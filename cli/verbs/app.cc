@@ -221,7 +221,7 @@ Outcome run_told(World& world, Verb& verb) {
   World telling = world;
   telling.out = &told;
   bool has_changed = false;
-  telling.on_change = [&](agent::Verb request) {
+  telling.terminal.on_change = [&](agent::Verb request) {
     has_changed = true;
     const bool is_secret = request == agent::Verb::kFound || request == agent::Verb::kMakeTicket;
     told.keep(is_secret ? OnLostOut::kWithhold : OnLostOut::kRepeat);

@@ -100,27 +100,7 @@ void RequestOptions::describe(Options& options) {
       "without GPUs 1)",
       "N[/gpu]");
   options.value(
-      "--mem",
-      [this](const std::string& text) -> Status {
-        std::string_view size = text;
-        memory_mb_.is_per_gpu = take_per_gpu(size);
-        if (!size.empty() && size.find_first_not_of("0123456789") == std::string_view::npos) {
-          const std::string number(size);
-          const std::string rest = text.substr(number.size());
-          return invalid("'" + text + "' has no unit: write " + number + "G" + rest + ", or " +
-                         number + "M" + rest);
-        }
-        const Result<std::uint64_t> bytes = parse_size(size);
-        if (!bytes) {
-          return bytes.error();
-        }
-        if (*bytes != 0 && *bytes >> kMegabyteBits == 0) {
-          return invalid("'" + text + "' is less than 1M: write 512M, 4G or 1T");
-        }
-        memory_mb_.is_given = true;
-        memory_mb_.value = *bytes >> kMegabyteBits;
-        return ok();
-      },
+      "--mem", [this](const std::string& text) { return accept_memory(text); },
       "Memory of each rank, or of each GPU, as 512M, 64G or 1T (default as for --cpus)",
       "SIZE[/gpu]");
   options.value(
@@ -148,6 +128,27 @@ void RequestOptions::describe(Options& options) {
       "any: "
       "as close as it can be)",
       "LEVEL[@WAIT]");
+}
+
+Status RequestOptions::accept_memory(const std::string& text) {
+  std::string_view size = text;
+  memory_mb_.is_per_gpu = take_per_gpu(size);
+  if (!size.empty() && size.find_first_not_of("0123456789") == std::string_view::npos) {
+    const std::string number(size);
+    const std::string rest = text.substr(number.size());
+    return invalid("'" + text + "' has no unit: write " + number + "G" + rest + ", or " + number +
+                   "M" + rest);
+  }
+  const Result<std::uint64_t> bytes = parse_size(size);
+  if (!bytes) {
+    return bytes.error();
+  }
+  if (*bytes != 0 && *bytes >> kMegabyteBits == 0) {
+    return invalid("'" + text + "' is less than 1M: write 512M, 4G or 1T");
+  }
+  memory_mb_.is_given = true;
+  memory_mb_.value = *bytes >> kMegabyteBits;
+  return ok();
 }
 
 Status RequestOptions::accept_gpus(const std::string& text) {

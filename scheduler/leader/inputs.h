@@ -82,7 +82,8 @@ struct ClientOrder {
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                entry::EndTicket, entry::Admit, entry::RotateKeys, entry::ReplaceAuthority>
       order;
-  /// Not zero: the order takes this host's vote, which goes first. Refused while it cannot be spared.
+  /// Not zero: the order takes this host's vote, which goes first. Refused while it cannot be
+  /// spared.
   HostId ends_vote_of{};
 };
 /// Records of the roll that are the authority's, from wherever: the log shall hold them. And what

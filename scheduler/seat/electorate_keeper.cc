@@ -70,11 +70,12 @@ std::string ElectorateKeeper::end_vote(Instant now, const Raft& raft, HostId hos
     output_.inputs.emplace_back(Raft::Reconfigure{std::move(next)});
     return "";
   }
-  unwanted_until_[host] = now + kReplaceFor;
+  unwanted_.want_replaced(host, now);
   return "that host votes, and its vote cannot be spared yet: " + reason +
-         (candidates_ > 0 ? "; another host takes its place now: say it again in a moment"
-                          : "; no other host may vote: start the voters that are down, or let "
-                            "another host vote first (muster hosts set NAME --may-vote yes)");
+         (unwanted_.has_candidates()
+              ? "; another host takes its place now: say it again in a moment"
+              : "; no other host may vote: start the voters that are down, or let "
+                "another host vote first (muster hosts set NAME --may-vote yes)");
 }
 
 void ElectorateKeeper::invite(Instant now, HostId host) {
@@ -142,8 +143,7 @@ void ElectorateKeeper::forget() {
   elsewhere_since_.clear();
   courses_.clear();
   setbacks_.clear();
-  unwanted_until_.clear();
-  candidates_ = 0;
+  unwanted_ = {};
 }
 
 void ElectorateKeeper::leave() {
@@ -195,7 +195,7 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     }
   }
   std::map<HostId, Instant> elsewhere;
-  std::map<HostId, Course> courses;
+  std::map<HostId, LearnerCourse> courses;
   for (const MemberLag& each : raft.lag(now)) {
     ElectorateMember member;
     member.host = each.host;
@@ -204,9 +204,7 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     member.is_leader = each.host == raft.leader();
     member.behind = each.behind;
     member.silent_for = now - each.heard_at;
-    const auto unwanted = unwanted_until_.find(each.host);
-    member.has_left =
-        left.contains(each.host) || (unwanted != unwanted_until_.end() && now < unwanted->second);
+    member.has_left = left.contains(each.host) || unwanted_.contains(each.host, now);
     if (each.other_seat.has_value()) {
       const auto known = elsewhere_since_.find(each.host);
       elsewhere[each.host] = known == elsewhere_since_.end() ? now : known->second;
@@ -215,7 +213,7 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     if (!each.is_voter && each.behind > ElectorateOptions().promote_lag) {
       const auto known = courses_.find(each.host);
       const bool is_stuck = known != courses_.end() && known->second.match == each.match;
-      courses[each.host] = is_stuck ? known->second : Course{each.match, now};
+      courses[each.host] = is_stuck ? known->second : LearnerCourse{each.match, now};
       member.stuck_for = now - courses[each.host].since;
     }
     view.members.push_back(std::move(member));
@@ -225,16 +223,14 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
   for (const SeenHost& seen : hosts) {
     const bool is_member =
         view.now.voter(seen.host) != nullptr || view.now.learner(seen.host) != nullptr;
-    const auto unwanted = unwanted_until_.find(seen.host);
-    const bool is_unwanted = unwanted != unwanted_until_.end() && now < unwanted->second;
-    if (!is_member && !seen.has_left && !is_unwanted) {
+    if (!is_member && !seen.has_left && !unwanted_.contains(seen.host, now)) {
       const auto seat = seats_.find(seen.host);
       view.candidates.push_back({seen.host, seen.rack,
                                  seat == seats_.end() ? std::nullopt : std::optional(seat->second),
                                  setbacks_.contains(seen.host) ? setbacks_[seen.host] : 0});
     }
   }
-  candidates_ = view.candidates.size();
+  unwanted_.set_candidates(view.candidates.size());
   return view;
 }
 

@@ -24,6 +24,34 @@ struct SeenHost {
   bool has_left = false;
 };
 
+/// How far a learner had come, and since when it comes no further.
+struct LearnerCourse {
+  LogIndex match;
+  Instant since;
+};
+
+/// Voters whose vote an operator wants to end, and that cannot be spared yet: for a while they are
+/// replaced like those that are gone.
+class UnwantedVoters {
+ public:
+  /// How long after the last such word. Lower: the replacement may not have caught up by then;
+  /// higher: a voter is replaced though the operator thought better of it.
+  static constexpr Duration kReplaceFor = std::chrono::seconds(30);
+
+  void want_replaced(HostId host, Instant now) { until_[host] = now + kReplaceFor; }
+  bool contains(HostId host, Instant now) const {
+    const auto found = until_.find(host);
+    return found != until_.end() && now < found->second;
+  }
+  /// Hosts that could take their place, as of the last look.
+  void set_candidates(std::size_t count) { candidates_ = count; }
+  bool has_candidates() const { return candidates_ > 0; }
+
+ private:
+  std::map<HostId, Instant> until_;
+  std::size_t candidates_ = 0;
+};
+
 class ElectorateKeeper {
  public:
   /// Between two looks; a step that waits for a commit is looked at each time.
@@ -32,9 +60,6 @@ class ElectorateKeeper {
   static constexpr Duration kInviteAgain = std::chrono::seconds(2);
   /// A wish that waits for a host's answer is given up after this long: before the client is.
   static constexpr Duration kAnswerWait = std::chrono::seconds(4);
-
-  /// A voter whose vote shall end is replaced like one that is gone, while it was said this lately.
-  static constexpr Duration kReplaceFor = std::chrono::seconds(30);
 
   struct Done {
     std::uint64_t request = 0;
@@ -51,8 +76,9 @@ class ElectorateKeeper {
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
   void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action, HostId host);
   /// That host shall have no vote from the next entry on, nor be about to get one: "" when that
-  /// entry follows (Output::inputs), or there is no vote. Else why it cannot be spared; another host
-  /// is looked for then, for kReplaceFor, so that the same said again may succeed.
+  /// entry follows (Output::inputs), or there is no vote. Else why it cannot be spared; for
+  /// UnwantedVoters::kReplaceFor another host is looked for then, so that the same said again may
+  /// succeed.
   std::string end_vote(Instant now, const Raft& raft, HostId host);
   void seat_heard(const Seat& seat) {
     seats_[seat.host] = seat.id;
@@ -91,15 +117,9 @@ class ElectorateKeeper {
   std::map<HostId, SeatId> seats_;  ///< Of hosts that are no members, as they answered.
   std::map<HostId, Instant> invited_at_;
   std::map<HostId, Instant> elsewhere_since_;
-  /// Of learners: how far each had come, and since when it comes no further.
-  struct Course {
-    LogIndex match;
-    Instant since;
-  };
-  std::map<HostId, Course> courses_;
+  std::map<HostId, LearnerCourse> courses_;
   std::map<HostId, std::uint32_t> setbacks_;  ///< Of hosts that are no members.
-  std::map<HostId, Instant> unwanted_until_;  ///< Voters that another host shall replace.
-  std::size_t candidates_ = 0;                ///< Hosts that could vote, at the last look.
+  UnwantedVoters unwanted_;
   std::optional<Wish> wish_;
   Output output_;
 };

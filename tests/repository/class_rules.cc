@@ -34,7 +34,6 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/raft/raft.h", "Raft", 49, 66, "one noun, the paper's, in five sources"},
     {"scheduler/raft/replication.h", "Replication", 18, 5, "what a leader knows of each follower"},
     {"scheduler/raft/types.h", "RaftConfig", 20, 0, kRecord},
-    {"scheduler/seat/electorate_keeper.h", "ElectorateKeeper", 16, 6, kNotSplit},
     {"scheduler/state/array_book.h", "TaskArray", 19, 0, kRecord},
     {"scheduler/state/job_record.h", "Job", 26, 0, kRecord},
     {"scheduler/state/job_record.h", "HostRecord", 22, 0, kRecord},

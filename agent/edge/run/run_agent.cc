@@ -319,6 +319,16 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
   return node;
 }
 
+RankSupervisorsOptions supervisors_options(const RunOptions& options, const NodeOptions& node,
+                                           const OutputRule& rule) {
+  RankSupervisorsOptions supervisors;
+  supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
+  supervisors.address = node.control;
+  supervisors.kept.rule = rule;
+  supervisors.expects_namespaces = node.has_namespaces;
+  return supervisors;
+}
+
 /// One life of the agent: a new generation, a new node. Nothing: asked to end before it began.
 Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
                                             int stop_fd, Upkeep& upkeep) {
@@ -379,12 +389,8 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   node.seeds = *seeds;
   node.capacity = *capacity;
   node.traits = std::move(traits);
-  RankSupervisorsOptions supervisors;
-  supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
-  supervisors.address = node.control;
-  supervisors.kept.rule = upkeep.output_rule();
-  supervisors.expects_namespaces = node.has_namespaces;
-  parts.supervisors = std::make_unique<RankSupervisors>(std::move(supervisors));
+  parts.supervisors =
+      std::make_unique<RankSupervisors>(supervisors_options(options, node, upkeep.output_rule()));
   parts.row_check = std::make_unique<RowCheckThread>(
       authority_in(recovered.id, node.self, node.credentials).authority,
       std::make_unique<HostKeyVerifier>());

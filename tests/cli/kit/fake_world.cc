@@ -106,6 +106,15 @@ FakeWorld::FakeWorld() {
     return read_config_file(path, known);
   };
   world_.is_writable = [this](const std::string& path) { return files.contains(path); };
+  prepare_tickets();
+  world_.run_agent = [this](const AgentOptions& options) {
+    agents_run.push_back(options);
+    return 0;
+  };
+  environment["HOME"] = "/home/ann";
+}
+
+void FakeWorld::prepare_tickets() {
   world_.tickets.make = [] { return NewTicket{"public", "secret"}; };
   world_.tickets.line = [](const std::string& secret, const agent::TicketMade& made) {
     return Result<std::string>("line of " + secret + " at " +
@@ -123,11 +132,6 @@ FakeWorld::FakeWorld() {
   world_.tickets.why_stdout_is_open = [this] {
     return std::string(open_to_others.contains("stdout") ? "open to other users" : "");
   };
-  world_.run_agent = [this](const AgentOptions& options) {
-    agents_run.push_back(options);
-    return 0;
-  };
-  environment["HOME"] = "/home/ann";
 }
 
 int FakeWorld::run(const std::vector<std::string>& args) {

@@ -68,6 +68,8 @@ class FakeWorld {
  private:
   class Client;
 
+  void prepare_tickets();
+
   std::ostringstream out_;
   std::ostringstream err_;
   World world_;

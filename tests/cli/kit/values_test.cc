@@ -181,8 +181,20 @@ struct WrongArguments {
   std::string complaint;
 };
 
+void expect_refused(const std::vector<WrongArguments>& cases) {
+  for (const WrongArguments& wrong : cases) {
+    FakeWorld world;
+    EXPECT_EQ(world.run(wrong.args), 2) << wrong.complaint;
+    EXPECT_NE(world.err().find(wrong.complaint), std::string::npos) << world.err();
+    const std::string error = world.err();
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
+    EXPECT_EQ(world.out(), "");
+    EXPECT_TRUE(world.requests().empty());
+  }
+}
+
 TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
-  const std::vector<WrongArguments> cases = {
+  expect_refused({
       {{"job"}, "'job' is no verb"},
       {{"jobs", "--state", "runing"}, "'runing' is no job state"},
       {{"jobs", "--stat", "running"}, "--stat"},
@@ -199,6 +211,11 @@ TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
       {{"submit", "--gpus", "2", "python", "x.py"}, "not expected here: python x.py; put --"},
       {{"submit", "--gpus"}, "--gpus needs a value"},
       {{"hosts", "--timeout", "5"}, "'5' is no duration"},
+  });
+}
+
+TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
+  expect_refused({
       {{"submit"}, "no command"},
       {{"submit", "--"}, "no command"},
       {{"submit", "python", "x.py"}, "put -- before the command"},
@@ -250,16 +267,7 @@ TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
       {{"submit", "--name", std::string(256, 'n'), "--", "x"}, "at most 255 bytes"},
       {{"submit", "--cwd", "/" + std::string(4095, 'd'), "--", "x"}, "longer than 4095 bytes"},
       {{"submit", "--", std::string(65'536, 'x')}, "put them into a file"},
-  };
-  for (const WrongArguments& wrong : cases) {
-    FakeWorld world;
-    EXPECT_EQ(world.run(wrong.args), 2) << wrong.complaint;
-    EXPECT_NE(world.err().find(wrong.complaint), std::string::npos) << world.err();
-    const std::string error = world.err();
-    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
-    EXPECT_EQ(world.out(), "");
-    EXPECT_TRUE(world.requests().empty());
-  }
+  });
 }
 
 TEST(Arguments, ErrorsAreJsonOnStdoutWhenAskedFor) {

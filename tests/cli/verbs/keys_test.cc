@@ -52,7 +52,8 @@ TEST(KeysRotate, TheAuthorityIsReplacedWhenEarlierRecordsCountNoMore) {
   under_way.authority = 2;
   world.answers_in_turn({answer_with(keys(1, 1)), agent::Response{}, answer_with(under_way),
                          answer_with(keys(1, 1, 2))});
-  EXPECT_EQ(world.output_of({"keys", "rotate", "--authority", "--yes"}), "the authority was replaced\n");
+  EXPECT_EQ(world.output_of({"keys", "rotate", "--authority", "--yes"}),
+            "the authority was replaced\n");
   EXPECT_EQ(world.requests().size(), 4U);
 }
 

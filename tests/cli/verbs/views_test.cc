@@ -420,15 +420,18 @@ TEST(Show, Json) {
       R"("environment":["EPOCHS=3"],"environment_base64":null,)"
       R"("directory":"/home/ann","directory_base64":null,"held":false,"retries":2,"hold_ms":0,)"
       R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
-      R"("on_lost_host":"requeue","time_limit_ms":0},)"
+      R"("on_lost_host":"requeue","time_limit_ms":0,"shell":{"umask":"0022",)"
+      R"("open_files":1024,"stack_bytes":8388608,"core_bytes":0}},)"
       R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
       R"("cause":"all ranks ready","members":[)"
       R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
       R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
-      R"({"rank":0,"state":"running","detail":"","output_bytes":0}],)"
+      R"({"rank":0,"state":"running","detail":"","output_bytes":0,"lost_bytes":0,)"
+      R"("surplus_bytes":0}],)"
       R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
       R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
-      R"("cause":"submitted"}],"array":null,"output":{"kept_ms":1209600000,"kept_bytes":4294967296},)"
+      R"("cause":"submitted"}],"array":null,"output":{"kept_ms":1209600000,)"
+      R"("kept_bytes":4294967296,"kept_files":200000},)"
       R"("answered_by":"a","age_ms":0})"
       "\n");
 }
@@ -557,125 +560,6 @@ TEST(Why, AJobThatTheNodeHasNotHeardOfIsAskedOfTheLeader) {
   unsure.answers_in_turn({refusal(ResponseStatus::kNotFound, "there is no job 17"),
                           refusal(ResponseStatus::kNoQuorum, "no leader")});
   EXPECT_EQ(unsure.run({"why", "17"}), 6);
-}
-
-TEST(Version, OfBothSides) {
-  agent::VersionInfo node{"0.1.0", 1, "a", host_id('a'), Generation(4), ClusterId()};
-  FakeWorld text;
-  text.answers(answer_with(node));
-  EXPECT_EQ(text.output_of({"version"}),
-            "muster 0.1.0 (protocol 7)\n"
-            "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
-  FakeWorld json;
-  json.answers(answer_with(node));
-  EXPECT_EQ(json.output_of({"version", "--json"}),
-            R"({"product":"0.1.0","protocol":6,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
-            R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
-            "\n");
-}
-
-TEST(Version, WithoutANodeIsStillAnswered) {
-  FakeWorld world;
-  world.refuses_connections();
-  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 7)\n");
-  EXPECT_EQ(world.err(), "muster: no agent answers at ipc:///n.sock\n");
-}
-
-TEST(Leave, NamesTheHost) {
-  FakeWorld world;
-  world.answers(refusal(ResponseStatus::kOk, ""));
-  EXPECT_EQ(world.output_of({"leave", "--yes"}), "host a leaves\n");
-  EXPECT_EQ(world.requests()[0].verb, agent::Verb::kLeave);
-}
-
-TEST(Leave, AVoterIsWarnedOf) {
-  FakeWorld world;
-  world.answers(refusal(ResponseStatus::kOk, "host a is a voter"));
-  EXPECT_EQ(world.output_of({"leave", "--force", "--yes"}), "host a leaves\n");
-  EXPECT_EQ(world.err(), "muster: warning: host a is a voter\n");
-  EXPECT_TRUE(agent::decode_payload<agent::LeaveArgs>(world.requests()[0].arguments)->force);
-}
-
-TEST(Leave, NeverGoesOnToAnotherNode) {
-  FakeWorld world;
-  world.dead = {"ipc:///a.sock"};
-  EXPECT_EQ(world.run({"leave", "-y", "--node", "/a.sock,/b.sock"}), 5);
-  EXPECT_TRUE(world.requests().empty());
-}
-
-TEST(Cancel, GoesOnThroughTheNextNode) {
-  FakeWorld world;
-  world.dead = {"ipc:///a.sock"};
-  world.answers(answer_with(agent::JobRef{JobId(1)}));
-  EXPECT_EQ(world.output_of({"cancel", "1", "--node", "/a.sock,/b.sock"}), "job 1 cancelled\n");
-  EXPECT_EQ(world.requests().at(0).user, "ann");
-}
-
-TEST(Cancel, NoQuorumAfterASilentTryIsUnknown) {
-  FakeWorld world;
-  world.answers_in_turn({silence(), refusal(ResponseStatus::kNoQuorum, "no leader")});
-  EXPECT_EQ(world.run({"cancel", "1"}), 75);
-}
-
-TEST(Cancel, GoesOnAfterAFailureAndExitsWithIt) {
-  FakeWorld world;
-  world.answers_in_turn({answer_with(agent::JobRef{JobId(1)}),
-                         refusal(ResponseStatus::kNotFound, "no such job"),
-                         answer_with(agent::JobRef{JobId(3)})});
-  EXPECT_EQ(world.run({"cancel", "1", "2", "3"}), 6);
-  EXPECT_EQ(world.out(), "job 1 cancelled\njob 3 cancelled\n");
-  EXPECT_EQ(world.err(), "muster: job 2: no such job\n");
-}
-
-TEST(Cancel, Json) {
-  FakeWorld world;
-  world.answers_in_turn(
-      {answer_with(agent::JobRef{JobId(1)}), refusal(ResponseStatus::kNotFound, "no such job")});
-  EXPECT_EQ(world.run({"cancel", "1", "2", "--json"}), 6);
-  EXPECT_EQ(world.out(), R"({"cancelled":[1],"errors":[{"job":2,"error":"job 2: no such job",)"
-                         R"("exit_code":6}]})"
-                         "\n");
-}
-
-TEST(Cancel, IsRepeatedOnceAndThenUnknown) {
-  FakeWorld world;
-  world.answers_in_turn({silence(), silence()});
-  EXPECT_EQ(world.run({"cancel", "1"}), 75);
-  EXPECT_NE(world.err().find("repeat with: muster cancel 1"), std::string::npos);
-}
-
-TEST(Reading, EveryStatusIsTheExitCode) {
-  for (const ResponseStatus status :
-       {ResponseStatus::kFailed, ResponseStatus::kUsage, ResponseStatus::kImpossible,
-        ResponseStatus::kDenied, ResponseStatus::kNoQuorum, ResponseStatus::kNotFound,
-        ResponseStatus::kConflict, ResponseStatus::kUnknown}) {
-    FakeWorld world;
-    world.answers(refusal(status, "because"));
-    EXPECT_EQ(world.run({"show", "1"}), static_cast<int>(status));
-    EXPECT_EQ(world.err(), "muster: because\n");
-  }
-}
-
-TEST(Reading, ANodeThatDoesNotAnswerIsAFailureNotAnUnknownOutcome) {
-  FakeWorld world;
-  world.answers_in_turn({silence()});
-  EXPECT_EQ(world.run({"jobs"}), 1);
-}
-
-TEST(Reading, AStrangePayloadIsAFailure) {
-  FakeWorld world;
-  agent::Response response;
-  response.payload = "\x93junk";
-  world.answers(response);
-  EXPECT_EQ(world.run({"jobs", "--json"}), 1);
-  EXPECT_NE(world.out().find("\"exit_code\":1"), std::string::npos);
-}
-
-TEST(Reading, ConsistentReachesTheRequest) {
-  FakeWorld world;
-  world.answers(answer_with(agent::JobList{}));
-  world.output_of({"jobs", "--consistent"});
-  EXPECT_TRUE(world.requests()[0].consistent);
 }
 
 }  // namespace

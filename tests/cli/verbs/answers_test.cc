@@ -1,0 +1,139 @@
+// version, leave and cancel, and what every verb makes of an answer: its status, its payload, or
+// that there is none.
+
+#include <gtest/gtest.h>
+
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
+#include "tests/cli/kit/fake_world.h"
+#include "tests/cli/kit/samples.h"
+
+namespace muster::cli {
+namespace {
+
+using agent::ResponseStatus;
+
+TEST(Version, OfBothSides) {
+  agent::VersionInfo node{"0.1.0", 1, "a", host_id('a'), Generation(4), ClusterId()};
+  FakeWorld text;
+  text.answers(answer_with(node));
+  EXPECT_EQ(text.output_of({"version"}),
+            "muster 0.1.0 (protocol 7)\n"
+            "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
+  FakeWorld json;
+  json.answers(answer_with(node));
+  EXPECT_EQ(json.output_of({"version", "--json"}),
+            R"({"product":"0.1.0","protocol":7,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
+            R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
+            "\n");
+}
+
+TEST(Version, WithoutANodeIsStillAnswered) {
+  FakeWorld world;
+  world.refuses_connections();
+  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 7)\n");
+  EXPECT_EQ(world.err(), "muster: no agent answers at ipc:///n.sock\n");
+}
+
+TEST(Leave, NamesTheHost) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kOk, ""));
+  EXPECT_EQ(world.output_of({"leave", "--yes"}), "host a leaves\n");
+  EXPECT_EQ(world.requests()[0].verb, agent::Verb::kLeave);
+}
+
+TEST(Leave, AVoterIsWarnedOf) {
+  FakeWorld world;
+  world.answers(refusal(ResponseStatus::kOk, "host a is a voter"));
+  EXPECT_EQ(world.output_of({"leave", "--force", "--yes"}), "host a leaves\n");
+  EXPECT_EQ(world.err(), "muster: warning: host a is a voter\n");
+  EXPECT_TRUE(agent::decode_payload<agent::LeaveArgs>(world.requests()[0].arguments)->force);
+}
+
+TEST(Leave, NeverGoesOnToAnotherNode) {
+  FakeWorld world;
+  world.dead = {"ipc:///a.sock"};
+  EXPECT_EQ(world.run({"leave", "-y", "--node", "/a.sock,/b.sock"}), 5);
+  EXPECT_TRUE(world.requests().empty());
+}
+
+TEST(Cancel, GoesOnThroughTheNextNode) {
+  FakeWorld world;
+  world.dead = {"ipc:///a.sock"};
+  world.answers(answer_with(agent::JobRef{JobId(1)}));
+  EXPECT_EQ(world.output_of({"cancel", "1", "--node", "/a.sock,/b.sock"}), "job 1 cancelled\n");
+  EXPECT_EQ(world.requests().at(0).user, "ann");
+}
+
+TEST(Cancel, NoQuorumAfterASilentTryIsUnknown) {
+  FakeWorld world;
+  world.answers_in_turn({silence(), refusal(ResponseStatus::kNoQuorum, "no leader")});
+  EXPECT_EQ(world.run({"cancel", "1"}), 75);
+}
+
+TEST(Cancel, GoesOnAfterAFailureAndExitsWithIt) {
+  FakeWorld world;
+  world.answers_in_turn({answer_with(agent::JobRef{JobId(1)}),
+                         refusal(ResponseStatus::kNotFound, "no such job"),
+                         answer_with(agent::JobRef{JobId(3)})});
+  EXPECT_EQ(world.run({"cancel", "1", "2", "3"}), 6);
+  EXPECT_EQ(world.out(), "job 1 cancelled\njob 3 cancelled\n");
+  EXPECT_EQ(world.err(), "muster: job 2: no such job\n");
+}
+
+TEST(Cancel, Json) {
+  FakeWorld world;
+  world.answers_in_turn(
+      {answer_with(agent::JobRef{JobId(1)}), refusal(ResponseStatus::kNotFound, "no such job")});
+  EXPECT_EQ(world.run({"cancel", "1", "2", "--json"}), 6);
+  EXPECT_EQ(world.out(), R"({"cancelled":[1],"errors":[{"job":2,"error":"job 2: no such job",)"
+                         R"("exit_code":6}]})"
+                         "\n");
+}
+
+TEST(Cancel, IsRepeatedOnceAndThenUnknown) {
+  FakeWorld world;
+  world.answers_in_turn({silence(), silence()});
+  EXPECT_EQ(world.run({"cancel", "1"}), 75);
+  EXPECT_NE(world.err().find("repeat with: muster cancel 1"), std::string::npos);
+}
+
+TEST(Reading, EveryStatusIsTheExitCode) {
+  for (const ResponseStatus status :
+       {ResponseStatus::kFailed, ResponseStatus::kUsage, ResponseStatus::kImpossible,
+        ResponseStatus::kDenied, ResponseStatus::kNoQuorum, ResponseStatus::kNotFound,
+        ResponseStatus::kConflict, ResponseStatus::kUnknown}) {
+    FakeWorld world;
+    world.answers(refusal(status, "because"));
+    EXPECT_EQ(world.run({"show", "1"}), static_cast<int>(status));
+    EXPECT_EQ(world.err(), "muster: because\n");
+  }
+}
+
+TEST(Reading, ANodeThatDoesNotAnswerIsAFailureNotAnUnknownOutcome) {
+  FakeWorld world;
+  world.answers_in_turn({silence()});
+  EXPECT_EQ(world.run({"jobs"}), 1);
+}
+
+TEST(Reading, AStrangePayloadIsAFailure) {
+  FakeWorld world;
+  agent::Response response;
+  response.payload = "\x93junk";
+  world.answers(response);
+  EXPECT_EQ(world.run({"jobs", "--json"}), 1);
+  EXPECT_NE(world.out().find("\"exit_code\":1"), std::string::npos);
+}
+
+TEST(Reading, ConsistentReachesTheRequest) {
+  FakeWorld world;
+  world.answers(answer_with(agent::JobList{}));
+  world.output_of({"jobs", "--consistent"});
+  EXPECT_TRUE(world.requests()[0].consistent);
+}
+
+}  // namespace
+}  // namespace muster::cli
