@@ -9,7 +9,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds(100);
+constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
 /// A host is answered by its cluster within a second; a busy machine takes longer.
 constexpr Duration kPatience = std::chrono::seconds(30);
 /// An agent listens within a tenth of this.
@@ -42,7 +42,7 @@ Reply exchange_with_new_agent(Session& session, const agent::Request& request, D
   Reply reply = session.exchange(request, timeout);
   while (reply.status == agent::ResponseStatus::kNoQuorum && !reply.is_from_node &&
          clock.now() < end) {
-    clock.sleep(kLook);
+    clock.sleep(kBetweenLooks);
     reply = session.exchange(request, timeout);
   }
   return reply;
@@ -75,7 +75,7 @@ FirstContact::Outcome FirstContact::wait(Session& session) const {
       session.progress("waiting until the cluster answers ...");
       is_told = true;
     }
-    clock.sleep(kLook);
+    clock.sleep(kBetweenLooks);
   }
   return {Is::kLate, 0};
 }

@@ -10,27 +10,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json& json) {
+std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// A number; of a task "7.12".
-Json view(JobId job) {
+Json job_number(JobId job) {
   return is_task(job) ? Json(text_of(job)) : Json(job.value());
 }
 
 }  // namespace
 
 std::string error_json(const std::string& text, int exit_code) {
-  return dump({{"error", text}, {"exit_code", exit_code}});
+  return json_text({{"error", text}, {"exit_code", exit_code}});
 }
 
 std::string submitted_json(JobId job, const std::string& key) {
-  return dump({{"job", view(job)}, {"key", key}});
+  return json_text({{"job", job_number(job)}, {"key", key}});
 }
 
 std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
-  return dump({{"job", view(job.id)},
+  return json_text({{"job", job_number(job.id)},
                {"key", key},
                {"state", job.state},
                {"cause", job.cause},
@@ -42,21 +42,21 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
   Json errors = Json::array();
   for (const JobOutcome& outcome : outcomes) {
     if (outcome.exit_code == 0) {
-      jobs.push_back(view(outcome.job));
+      jobs.push_back(job_number(outcome.job));
     } else {
       errors.push_back(
-          {{"job", view(outcome.job)}, {"error", outcome.error}, {"exit_code", outcome.exit_code}});
+          {{"job", job_number(outcome.job)}, {"error", outcome.error}, {"exit_code", outcome.exit_code}});
     }
   }
-  return dump({{std::string(done), jobs}, {"errors", errors}});
+  return json_text({{std::string(done), jobs}, {"errors", errors}});
 }
 
 std::string priority_json(JobId job, std::int64_t priority) {
-  return dump({{"job", view(job)}, {"priority", priority}});
+  return json_text({{"job", job_number(job)}, {"priority", priority}});
 }
 
 std::string to_json(const OutputPiece& piece) {
-  return dump({{"job", view(piece.job)},
+  return json_text({{"job", job_number(piece.job)},
                {"attempt", piece.attempt},
                {"rank", piece.rank},
                {"offset", piece.offset},

@@ -14,7 +14,7 @@ using agent::ResponseStatus;
 
 constexpr Duration kTurnInterval = std::chrono::milliseconds(200);
 /// How often the array is looked at for tasks that began, and a task for its next attempt.
-constexpr Duration kLookInterval = std::chrono::seconds(1);
+constexpr Duration kTaskLookInterval = std::chrono::seconds(1);
 
 bool is_over(const std::vector<RankOutput>& outputs) {
   return std::all_of(outputs.begin(), outputs.end(),
@@ -107,7 +107,7 @@ bool ArrayLogs::has_all_begun() const {
 }
 
 int ArrayLogs::follow(Session& session) {
-  Instant look_at = session.world().clock.now() + kLookInterval;
+  Instant look_at = session.world().clock.now() + kTaskLookInterval;
   while (session.out().good()) {
     while (!waiting_.empty() && open_.size() < kTasksFollowed) {
       open_.push_back(Task{waiting_.front()});
@@ -126,7 +126,7 @@ int ArrayLogs::follow(Session& session) {
       session.world().clock.sleep(kTurnInterval);
     }
     if (session.world().clock.now() >= look_at) {
-      look_at = session.world().clock.now() + kLookInterval;
+      look_at = session.world().clock.now() + kTaskLookInterval;
       if (!look_for_tasks(session)) {
         return session.failed();
       }
@@ -146,7 +146,7 @@ void ArrayLogs::turn(Session& session, Task& task) {
       task.outputs.begin(), task.outputs.end(),
       [](const RankOutput& output) { return output.is_over() || output.is_out_of_reach(); });
   if (wish_.follow && is_waiting && session.world().clock.now() >= task.look_at) {
-    task.look_at = session.world().clock.now() + kLookInterval;
+    task.look_at = session.world().clock.now() + kTaskLookInterval;
     look_at_attempts(session, task);
   }
 }

@@ -20,7 +20,7 @@ std::uint32_t count_in(const TaskRun& run, std::uint32_t from, std::uint32_t to)
   return up_to - before;
 }
 
-Error invalid(std::string text) {
+Error not_a_range(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
 }
 
@@ -74,26 +74,26 @@ ArrayRange range_of(const std::vector<std::uint32_t>& numbers) {
 
 Status validate(const ArrayRange& range) {
   if (range.last < range.first || range.last > kTaskIndexMax) {
-    return invalid("the tasks of an array go from a number up to another, at most " +
-                   std::to_string(kTaskIndexMax));
+    return not_a_range("the tasks of an array go from a number up to another, at most " +
+                       std::to_string(kTaskIndexMax));
   }
   if (range.runs.size() > kTaskRunsMax) {
-    return invalid("the numbers of an array's tasks are in more than " +
-                   std::to_string(kTaskRunsMax) + " runs: submit several arrays");
+    return not_a_range("the numbers of an array's tasks are in more than " +
+                       std::to_string(kTaskRunsMax) + " runs: submit several arrays");
   }
   for (const TaskRun& run : range.runs) {
     const TaskRun* before = &run == &range.runs.front() ? nullptr : &run - 1;
     const bool is_behind = before == nullptr ? run.first == range.first : run.first > before->last;
     if (!is_behind || run.step == 0 || run.last < run.first ||
         (run.last - run.first) % run.step != 0) {
-      return invalid("the runs of an array's tasks do not follow each other");
+      return not_a_range("the runs of an array's tasks do not follow each other");
     }
   }
   if (!range.runs.empty() && range.runs.back().last != range.last) {
-    return invalid("the runs of an array's tasks do not end with its last one");
+    return not_a_range("the runs of an array's tasks do not end with its last one");
   }
   if (range.length() > kTasksMax) {
-    return invalid("an array has at most " + std::to_string(kTasksMax) + " tasks");
+    return not_a_range("an array has at most " + std::to_string(kTasksMax) + " tasks");
   }
   return ok();
 }
