@@ -5,7 +5,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<JsonField, 221> kFields = {{
+constexpr std::array<JsonField, 222> kFields = {{
     {"added", "name", "the host that votes"},
     {"address", "text", "of a host: where its control port listens, IP:PORT"},
     {"age_ms", "ms",
@@ -227,6 +227,7 @@ constexpr std::array<JsonField, 221> kFields = {{
     {"uuid", "text", "of a GPU"},
     {"verdict_from", "count", "claims from which a host is unreachable"},
     {"version", "text", "of a host's program"},
+    {"voter_notes", "list", "of voters that do not answer: who replaces them, and when"},
     {"voters", "list", "who votes, or is about to; sorted by name"},
     {"waiting", "count", "tasks whose turn has not come"},
     {"wanted", "count", "GPUs or ranks that are asked for; voters that are wished"},

@@ -31,10 +31,10 @@ std::string submitted_json(JobId job, const std::string& key) {
 
 std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
   return json_text({{"job", job_number(job.id)},
-               {"key", key},
-               {"state", job.state},
-               {"cause", job.cause},
-               {"exit_code", exit_code}});
+                    {"key", key},
+                    {"state", job.state},
+                    {"cause", job.cause},
+                    {"exit_code", exit_code}});
 }
 
 std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes) {
@@ -44,8 +44,9 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
     if (outcome.exit_code == 0) {
       jobs.push_back(job_number(outcome.job));
     } else {
-      errors.push_back(
-          {{"job", job_number(outcome.job)}, {"error", outcome.error}, {"exit_code", outcome.exit_code}});
+      errors.push_back({{"job", job_number(outcome.job)},
+                        {"error", outcome.error},
+                        {"exit_code", outcome.exit_code}});
     }
   }
   return json_text({{std::string(done), jobs}, {"errors", errors}});
@@ -57,14 +58,14 @@ std::string priority_json(JobId job, std::int64_t priority) {
 
 std::string to_json(const OutputPiece& piece) {
   return json_text({{"job", job_number(piece.job)},
-               {"attempt", piece.attempt},
-               {"rank", piece.rank},
-               {"offset", piece.offset},
-               {"text", piece.text},
-               {"base64", is_utf8(piece.text) ? Json() : Json(base64(piece.text))},
-               {"stream", piece.stream.empty() ? Json() : Json(piece.stream)},
-               {"unix_ms", piece.unix_ms == 0 ? Json() : Json(piece.unix_ms)},
-               {"ended", piece.ended}});
+                    {"attempt", piece.attempt},
+                    {"rank", piece.rank},
+                    {"offset", piece.offset},
+                    {"text", piece.text},
+                    {"base64", is_utf8(piece.text) ? Json() : Json(base64(piece.text))},
+                    {"stream", piece.stream.empty() ? Json() : Json(piece.stream)},
+                    {"unix_ms", piece.unix_ms == 0 ? Json() : Json(piece.unix_ms)},
+                    {"ended", piece.ended}});
 }
 
 }  // namespace muster::cli

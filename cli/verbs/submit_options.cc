@@ -19,7 +19,7 @@ namespace {
 /// Shorter than what a change of leaders or a restart of the agent may take.
 constexpr Duration kHoldLeast = std::chrono::seconds(10);
 
-Error invalid(std::string text) {
+Error wrong(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
 }
 
@@ -43,7 +43,7 @@ std::string base_name(const std::string& path) {
 
 Status check_variable(const std::string& variable) {
   if (variable.empty() || variable.front() == '=') {
-    return invalid("--env: '" + variable + "' is neither NAME nor NAME=VALUE");
+    return wrong("--env: '" + variable + "' is neither NAME nor NAME=VALUE");
   }
   return ok();
 }
@@ -148,9 +148,9 @@ Status SubmitOptions::accept_array(const std::string& text) {
   const std::size_t percent = text.find('%');
   const auto at_once = percent == std::string::npos ? Result<std::uint64_t>(1)
                                                     : parse_number(text.substr(percent + 1));
-  const Error none = invalid("'" + text +
-                             "' is no array: give first and last number, as 0-999, "
-                             "with a step as 0-99:2, or a list as 1,3,5-7; behind it %50");
+  const Error none = wrong("'" + text +
+                           "' is no array: give first and last number, as 0-999, "
+                           "with a step as 0-99:2, or a list as 1,3,5-7; behind it %50");
   if (!at_once || *at_once == 0) {
     return none;
   }
@@ -163,13 +163,12 @@ Status SubmitOptions::accept_array(const std::string& text) {
       return none;
     }
     if (run->last < run->first) {
-      return invalid("'" + text + "' ends before it begins");
+      return wrong("'" + text + "' ends before it begins");
     }
     const std::uint64_t count = (run->last - run->first) / run->step + 1;
     if (run->last > kTaskIndexMax || count + numbers.size() > scheduler::kTasksMax) {
-      return invalid("'" + text + "': an array has at most " +
-                     std::to_string(scheduler::kTasksMax) + " tasks, numbered up to " +
-                     std::to_string(kTaskIndexMax));
+      return wrong("'" + text + "': an array has at most " + std::to_string(scheduler::kTasksMax) +
+                   " tasks, numbered up to " + std::to_string(kTaskIndexMax));
     }
     for (std::uint64_t number = run->first; number <= run->last; number += run->step) {
       numbers.push_back(static_cast<std::uint32_t>(number));
@@ -220,7 +219,7 @@ void SubmitOptions::describe(Options& options) {
       "--on-lost-host",
       [this](const std::string& text) -> Status {
         if (text != "requeue" && text != "wait") {
-          return invalid("'" + text + "' is neither requeue nor wait");
+          return wrong("'" + text + "' is neither requeue nor wait");
         }
         spec_.on_lost_host =
             text == "wait" ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
@@ -241,14 +240,14 @@ Status SubmitOptions::accept_hold(const std::string& text) {
   }
   const Result<Duration> hold = parse_duration(text);
   if (!hold) {
-    return invalid(hold.error().text + ", or keep");
+    return wrong(hold.error().text + ", or keep");
   }
   if (*hold == Duration(0)) {
-    return invalid("0 would kill the ranks at once: give a duration, or keep");
+    return wrong("0 would kill the ranks at once: give a duration, or keep");
   }
   if (*hold < kHoldLeast) {
-    return invalid("'" + text + "' is too short: an election would end the ranks; at least " +
-                   format_duration(kHoldLeast));
+    return wrong("'" + text + "' is too short: an election would end the ranks; at least " +
+                 format_duration(kHoldLeast));
   }
   spec_.keep_when_isolated = false;
   spec_.hold = *hold;
@@ -257,20 +256,20 @@ Status SubmitOptions::accept_hold(const std::string& text) {
 
 Status SubmitOptions::check() const {
   if (argv_.empty() || argv_.front().empty()) {
-    return invalid("no command: muster submit [OPTIONS] -- COMMAND [ARGS]");
+    return wrong("no command: muster submit [OPTIONS] -- COMMAND [ARGS]");
   }
   if (retries_ > std::numeric_limits<std::uint32_t>::max()) {
-    return invalid("--retries: " + std::to_string(retries_) + " is too many");
+    return wrong("--retries: " + std::to_string(retries_) + " is too many");
   }
   if (priority_ < std::numeric_limits<std::int32_t>::min() ||
       priority_ > std::numeric_limits<std::int32_t>::max()) {
-    return invalid("--priority: " + std::to_string(priority_) + " does not fit into 32 bits");
+    return wrong("--priority: " + std::to_string(priority_) + " does not fit into 32 bits");
   }
   if (spec_.is_held && array_.has_value()) {
-    return invalid("--hold: an array cannot be held; suspend its tasks once they are jobs");
+    return wrong("--hold: an array cannot be held; suspend its tasks once they are jobs");
   }
   if (env_all_ && env_none_) {
-    return invalid("--env-all and --env-none: choose one");
+    return wrong("--env-all and --env-none: choose one");
   }
   for (const std::string& variable : environment_) {
     if (const Status status = check_variable(variable); !status) {
@@ -278,10 +277,10 @@ Status SubmitOptions::check() const {
     }
   }
   if (name_.size() > kNameBytesMax) {
-    return invalid("--name has at most " + std::to_string(kNameBytesMax) + " bytes");
+    return wrong("--name has at most " + std::to_string(kNameBytesMax) + " bytes");
   }
   if (!key_.empty() && !is_key(key_)) {
-    return invalid("--key: '" + key_ + "' is not 32 digits of 0-9 and a-f");
+    return wrong("--key: '" + key_ + "' is not 32 digits of 0-9 and a-f");
   }
   return ok();
 }
@@ -289,13 +288,13 @@ Status SubmitOptions::check() const {
 Status SubmitOptions::check_command(const std::vector<std::string>& environment) const {
   const std::size_t size_bytes = size_of(argv_) + size_of(environment);
   if (size_bytes > scheduler::kCommandBytesMax) {
-    return invalid("command and environment take " + std::to_string(size_bytes) +
-                   " bytes, at most " + std::to_string(scheduler::kCommandBytesMax) +
-                   " are possible: put them into a file");
+    return wrong("command and environment take " + std::to_string(size_bytes) + " bytes, at most " +
+                 std::to_string(scheduler::kCommandBytesMax) +
+                 " are possible: put them into a file");
   }
   if (argv_.size() + environment.size() > kCommandWordsMax) {
-    return invalid("command and environment are more than " + std::to_string(kCommandWordsMax) +
-                   " words: put them into a file");
+    return wrong("command and environment are more than " + std::to_string(kCommandWordsMax) +
+                 " words: put them into a file");
   }
   return ok();
 }
@@ -314,9 +313,8 @@ Result<std::vector<std::string>> SubmitOptions::environment(const World& world) 
     const auto here = name == given ? world.environment(name) : std::optional<std::string>("");
     if (!here.has_value()) {
       const bool is_file = name.find_first_of("./%") != std::string::npos;
-      return invalid(
-          "--env: " + name + " is not set here: give it a value as " + name + "=VALUE" +
-          (is_file ? "; what ranks write to stderr is kept by itself: muster logs" : ""));
+      return wrong("--env: " + name + " is not set here: give it a value as " + name + "=VALUE" +
+                   (is_file ? "; what ranks write to stderr is kept by itself: muster logs" : ""));
     }
     variables[name] = name == given ? name + "=" + *here : given;
   }
@@ -344,13 +342,13 @@ Result<std::string> SubmitOptions::directory_of_ranks(const World& world) const 
   if (directory.empty() || directory.front() != '/') {
     const Result<std::string> here = world.shell.directory();
     if (!here) {
-      return invalid(here.error().text + "; cd to one that exists, or name one with --cwd");
+      return wrong(here.error().text + "; cd to one that exists, or name one with --cwd");
     }
     directory = directory.empty() ? *here : *here + "/" + directory;
   }
   if (directory.size() > kDirectoryBytesMax) {
-    return invalid("the working directory's path is longer than " +
-                   std::to_string(kDirectoryBytesMax) + " bytes");
+    return wrong("the working directory's path is longer than " +
+                 std::to_string(kDirectoryBytesMax) + " bytes");
   }
   return directory;
 }

@@ -39,7 +39,7 @@ bool SeenHosts::has_unregistered(const State& state) const {
 
 bool SeenHosts::has_unregistered(const State& state, Instant since) const {
   return std::any_of(views_.begin(), views_.end(), [&](const auto& item) {
-    return item.second.view.verdict == Verdict::kAlive && item.second.since >= since &&
+    return item.second.view.verdict == Verdict::kAlive && item.second.since > since &&
            state.host(item.first) == nullptr;
   });
 }

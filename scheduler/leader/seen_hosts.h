@@ -36,7 +36,7 @@ class SeenHosts {
   bool is_late(const HostId& host) const { return late_.contains(host); }
   /// Some host is alive that the log does not know: it may be about to register.
   bool has_unregistered(const State& state) const;
-  /// The same of one that came to life at `since` or later.
+  /// The same of one that came to life later than at `since`.
   bool has_unregistered(const State& state, Instant since) const;
   /// The quiet voters, with the reason for people.
   std::map<HostId, std::string> left_out() const;

@@ -9,7 +9,7 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kAdmittedHostElements = 5;
-inline constexpr std::size_t kTicketElements = 10;
+inline constexpr std::size_t kTicketElements = 11;
 inline constexpr std::size_t kRollKeysElements = 4;
 
 void write_admitted(gossip::Encoder& out, HostId id, const AdmittedHost& host);

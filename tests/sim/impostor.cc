@@ -27,6 +27,7 @@ constexpr Duration kBetweenLooksAtKeys = std::chrono::seconds(1);
 constexpr Duration kNear = std::chrono::microseconds(1);
 const std::string kTicket = "the one ticket";
 const std::string kFalseTicket = "a ticket of nobody";
+const std::string kTraitorsTicket = "a ticket of the traitor";
 const HostId kFalseAuthority = HostId::from_bytes("false authority_");
 
 /// All that are made up begin so.
@@ -116,7 +117,7 @@ void Impostor::rotate(bool authority) {
 
 void Impostor::speak(std::uint32_t victim) {
   ++counts_["imposed"];
-  switch (rng_.below(6)) {
+  switch (rng_.below(7)) {
     case 0:
       return say_of_quorum(victim);
     case 1:
@@ -127,6 +128,8 @@ void Impostor::speak(std::uint32_t victim) {
       return use_old_authority(victim);
     case 4:
       return claim_key(victim);
+    case 5:
+      return make_ticket(victim);
     default:
       return join(victim);
   }
@@ -265,6 +268,20 @@ void Impostor::claim_key(std::uint32_t victim) {
   say_rows(victim, std::move(row));
 }
 
+/// As if one of its logins had asked for it.
+void Impostor::make_ticket(std::uint32_t victim) {
+  agent::TicketArgs ticket;
+  ticket.key = kTraitorsTicket;
+  ticket.uses = 64;
+  ticket.ttl_ms = 3'600'000;
+  agent::Request request;
+  request.verb = agent::Verb::kMakeTicket;
+  request.arguments = agent::encode_payload(ticket);
+  ++counts_["tickets_of_the_traitor"];
+  say(victim, gossip::MessageType::kRequest, traitor_of(world_), agent::encode(request),
+      Nonce(rng_.next() | 1U));
+}
+
 /// With the one ticket that there is: as many hosts as it likes, other hosts' identities, and
 /// other questions.
 void Impostor::join(std::uint32_t victim) {
@@ -363,8 +380,21 @@ void OnlyMembersAreIn::look_at_keys(World& world, std::uint32_t host) {
 }
 
 void OnlyMembersAreIn::look_at_log(World& world, std::uint32_t host) {
-  if (world.node(host).seat().state().roll().ticket(kFalseTicket) != nullptr) {
-    world.violation(name(), "the log has a ticket that no operator made");
+  const scheduler::State& state = world.node(host).seat().state();
+  if (state.roll().ticket(kFalseTicket) != nullptr) {
+    return world.violation(name(), "the log has a ticket that no operator made");
+  }
+  const scheduler::Ticket* ticket = state.roll().ticket(kTraitorsTicket);
+  const scheduler::AdmittedHost* traitor = state.roll().find(traitor_of(world));
+  const auto record = traitor == nullptr ? std::nullopt : crdt::decode_roll(traitor->record);
+  if (ticket == nullptr || !record.has_value()) {
+    return;
+  }
+  if (!world.options().last_may_vouch) {
+    return world.violation(name(), "the login of a host that may not vouch made a ticket");
+  }
+  if (record->revoked && ticket->is_open(state.cluster_time())) {
+    world.violation(name(), "a ticket of a host that was thrown out lets hosts in");
   }
 }
 

@@ -42,6 +42,7 @@ class Impostor {
   void use_old_authority(std::uint32_t victim);
   void claim_key(std::uint32_t victim);
   void join(std::uint32_t victim);
+  void make_ticket(std::uint32_t victim);
   void ask_with_ticket(std::uint32_t victim, agent::Verb verb, std::string arguments);
 
   World& world_;
@@ -52,8 +53,9 @@ class Impostor {
 
 /// Whatever is said: link keys are let in for their owners alone, and for nobody who was thrown
 /// out; only authorities that the last one signed are known; strangers are members only as far as
-/// the one ticket goes; no ticket is there that no operator made; and no hold is longer for an ack
-/// that no leader gave. Looked at once a virtual second, and at the end.
+/// the one ticket goes; no ticket is there that no operator made, but those of the traitor's logins
+/// while it may vouch for them, and none of these is open once it was thrown out; and no hold is
+/// longer for an ack that no leader gave. Looked at once a virtual second, and at the end.
 class OnlyMembersAreIn final : public Checker {
  public:
   std::string name() const override { return "only_members_are_in"; }

@@ -100,7 +100,7 @@ class Swarm {
     world.invariant_stride = options.invariant_stride;
     world.racks = options.hosts >= 20 ? 8 : 0;
     world.relays_from_hosts = 20;
-    world.last_may_vote = Traitor::last_may_vote(options.profile);
+    Traitor::take_rights(options.profile, options.seed, world);
     return world;
   }
 

@@ -26,8 +26,12 @@ class Traitor {
 
   /// One lie, of a kind drawn, to an agent drawn.
   void forge();
-  /// Whether the last host, which is the traitor where there is one, may be given a vote.
-  static bool last_may_vote(const SwarmProfile& profile) { return !profile.has(Fault::kForged); }
+  /// The last host, which is the traitor where there is one, may not vote then; by the seed it may
+  /// vouch for its logins or not.
+  static void take_rights(const SwarmProfile& profile, std::uint64_t seed, WorldOptions& world) {
+    world.last_may_vote = !profile.has(Fault::kForged);
+    world.last_may_vouch = world.last_may_vote || seed % 2 == 0;
+  }
 
  private:
   /// Of some host, as some agent holds it; nothing when nobody runs.

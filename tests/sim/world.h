@@ -61,6 +61,7 @@ struct WorldOptions {
   bool stop_at_violation = false;       ///< Nothing more happens once a checker has spoken.
   std::vector<HostId> ids;              ///< Empty = made of the seed.
   bool last_may_vote = true;            ///< The last host; the others always may.
+  bool last_may_vouch = true;           ///< Likewise.
   /// Links behave as TCP's connections do (tcp_stream.h), instead of losing what is lost for good.
   /// Then nothing is doubled nor overtaken: those faults are not TCP's.
   bool tcp_links = false;
@@ -165,6 +166,7 @@ class World {
 
   // Reading.
   Instant now() const { return now_; }
+  const WorldOptions& options() const { return options_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
   bool is_running(std::uint32_t host) const;
   /// The first running host that leads; size() when none does.

@@ -143,11 +143,11 @@ agent::Credentials World::credentials(std::uint32_t index, std::uint32_t founder
   for (std::uint32_t i = 0; i < hosts_.size() && !is_newcomer(i); ++i) {
     if (i == index || i < founders || index < founders) {
       const bool is_founder = options_.bootstrap_expect > 0 && i < founders;
-      papers.records.emplace_back(
-          hosts_[i]->id, crdt::testing::roll_field(
-                             hosts_[i]->id, crdt::testing::record_of(
-                                                hosts_[i]->id, is_founder ? founders : 0,
-                                                options_.last_may_vote || i + 1 < hosts_.size())));
+      const bool is_last = i + 1 == hosts_.size();
+      crdt::RollRecord record = crdt::testing::record_of(hosts_[i]->id, is_founder ? founders : 0,
+                                                         options_.last_may_vote || !is_last);
+      record.may_vouch = options_.last_may_vouch || !is_last;
+      papers.records.emplace_back(hosts_[i]->id, crdt::testing::roll_field(hosts_[i]->id, record));
     }
   }
   return papers;

@@ -294,9 +294,24 @@ TEST(Node, AnUnknownJobIsNotFound) {
   }
 }
 
+TEST(Node, AHostThatHasJustStartedLetsQuestionsWaitForALeader) {
+  BareNode bare(0, kCluster);
+  EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
+  bare.transport.clear();
+  bare.pass(ClientDesk::kForwardTimeout);
+  std::optional<Response> answer;
+  for (const gossip::TransportOutput& each : bare.transport) {
+    if (const auto* reply = std::get_if<gossip::Reply>(&each)) {
+      answer = decode_response(gossip::decode(reply->bytes)->body());
+    }
+  }
+  ASSERT_TRUE(answer.has_value()) << "but not for ever";
+  EXPECT_EQ(answer->status, ResponseStatus::kNoQuorum) << "nobody was asked: surely not accepted";
+}
+
 TEST(Node, ASubmitWithoutAQuorumIsSurelyNotAccepted) {
   BareNode bare(0, kCluster);
-  bare.pass(2s);
+  bare.pass(ClientFront::kFirstLeaderWait);
   for (const Verb verb : {Verb::kSubmit, Verb::kJobs, Verb::kCancel}) {
     const auto answer = bare.ask(request(verb, submit_arguments()));
     ASSERT_TRUE(answer.has_value());

@@ -79,7 +79,7 @@ TEST(Cancel, GoesOnAfterAFailureAndExitsWithIt) {
   world.answers_in_turn({answer_with(agent::JobRef{JobId(1)}),
                          refusal(ResponseStatus::kNotFound, "no such job"),
                          answer_with(agent::JobRef{JobId(3)})});
-  EXPECT_EQ(world.run({"cancel", "1", "2", "3"}), 6);
+  EXPECT_EQ(world.run({"cancel", "1", "2", "3", "--yes"}), 6);
   EXPECT_EQ(world.out(), "job 1 cancelled\njob 3 cancelled\n");
   EXPECT_EQ(world.err(), "muster: job 2: no such job\n");
 }
@@ -88,7 +88,7 @@ TEST(Cancel, Json) {
   FakeWorld world;
   world.answers_in_turn(
       {answer_with(agent::JobRef{JobId(1)}), refusal(ResponseStatus::kNotFound, "no such job")});
-  EXPECT_EQ(world.run({"cancel", "1", "2", "--json"}), 6);
+  EXPECT_EQ(world.run({"cancel", "1", "2", "-y", "--json"}), 6);
   EXPECT_EQ(world.out(), R"({"cancelled":[1],"errors":[{"job":2,"error":"job 2: no such job",)"
                          R"("exit_code":6}]})"
                          "\n");

@@ -161,7 +161,7 @@ TEST(HostOrders, EachNamesItsHost) {
                    "host b undrained\n"},
         std::tuple{std::vector<std::string>{"hosts", "remove", "b"}, Verb::kRemoveHost,
                    "host b removed\n"},
-        std::tuple{std::vector<std::string>{"hosts", "revoke", "b"}, Verb::kRevokeHost,
+        std::tuple{std::vector<std::string>{"hosts", "revoke", "b", "--yes"}, Verb::kRevokeHost,
                    "host b revoked\n"}}) {
     FakeWorld world;
     world.answers_in_turn({answer_with(sample_hosts()), agent::Response()});

@@ -46,8 +46,8 @@ TEST(Hosts, TotalsCountWhatCanBeUsedAndSayWhatCannot) {
             R"(voter d does not answer: a replaces it in 4m
 host b drained by ann 0s ago: waits for job 7
 c starts nothing: disk: 3 MiB free
-H100: 32 GPUs, 10 usable: 2 used, 8 free; withheld 6 drained (b), 8 starts nothing (c),
-  8 unreachable (d)
+H100: 32 GPUs, 10 usable: 2 used, 8 free; withheld 6 drained (b), 8 starts nothing (c), 8
+  unreachable (d)
 )");
   EXPECT_NE(text.find("alive, starts nothing"), std::string::npos);
 }

@@ -94,7 +94,7 @@ int after_a_lost_answer(const std::string& verb, const std::string& state,
     answers.insert(answers.begin(), job_is("running"));
   }
   world.answers_in_turn(answers);
-  return world.run({verb, "7"});
+  return world.run({verb, "7", "--yes"});
 }
 
 TEST(Orders, AConflictWithItsOwnSuccessIsASuccess) {

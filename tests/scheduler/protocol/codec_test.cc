@@ -64,7 +64,7 @@ std::vector<Entry> every_entry() {
           entry::Drain{host, "bob", "disk", true, Duration(8)},
           entry::Undrain{host, "bob"},
           entry::RemoveHost{host, "bob"},
-          entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", "bob"},
+          entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", "bob", host},
           entry::EndTicket{"key", "bob"},
           entry::Admit{host, 1, 2, "record", "signature", "key", "gpu7", true, "ann@a"},
           entry::RotateKeys{3, "ann@a"},
@@ -122,13 +122,13 @@ TEST(Entries, RoundTrip) {
 
 TEST(Entries, UnknownKindOrVersionSaysSo) {
   using gossip::Encoder;
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(3).u64(0).u64(0).take()).has_value());
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(4).u64(0).u64(0).take()).has_value());
-  const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(2).u64(0).take());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(4).u64(0).u64(0).take()).has_value());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(5).u64(0).u64(0).take()).has_value());
+  const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(3).u64(0).take());
   ASSERT_FALSE(earlier.has_value());
   EXPECT_NE(earlier.error().text.find("start with an empty data directory"), std::string::npos);
   EXPECT_TRUE(
-      decode_entry(Encoder().array(5).u64(6).u64(3).u64(0).u64(0).text("new").take()).has_value())
+      decode_entry(Encoder().array(5).u64(6).u64(4).u64(0).u64(0).text("new").take()).has_value())
       << "trailing elements of a newer writer";
 }
 

@@ -8,7 +8,9 @@
 
 #include <filesystem>
 
+#include "gossip/wire/wire.h"
 #include "scheduler/raft/codec.h"
+#include "scheduler/raft/first_quorum_messages.h"
 
 namespace muster::agent {
 namespace {
@@ -42,7 +44,11 @@ class DataDirectoryTest : public ::testing::Test {
     auto raft = crdt::LmdbStore::open(base_ + "/raft", crdt::Environment::kRaft);
     ASSERT_TRUE(raft.has_value());
     const scheduler::HardState voted{Term(3), kSelf};
-    ASSERT_TRUE((*raft)->commit({scheduler::write_of(voted), scheduler::write_of_voters({kSelf})}));
+    const std::string cluster =
+        gossip::Encoder().array(1).id(ClusterId::from_bytes("cluster_________")).take();
+    ASSERT_TRUE((*raft)->commit({scheduler::write_of(voted),
+                                 scheduler::write_of_voters({kSelf}),
+                                 {std::string(scheduler::kClusterKey), cluster}}));
   }
   /// To another disk.
   void copy() const {

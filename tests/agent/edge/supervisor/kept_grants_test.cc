@@ -129,10 +129,12 @@ TEST_F(KeptGrantsTest, ALongArrayOrARetryLoopPushesOutItsOwnOutputAlone) {
   kept.add({1, 1}, make_of(1, "3"));
   std::uint64_t index = 1;
   for (std::uint32_t task = 0; task < 20; ++task) {
-    kept.add({1, ++index}, make_of(index, "7." + std::to_string(task)));
+    ++index;
+    kept.add({1, index}, make_of(index, "7." + std::to_string(task)));
   }
   for (int attempt = 0; attempt < 20; ++attempt) {
-    kept.add({1, ++index}, make_of(index, "8"));
+    ++index;
+    kept.add({1, index}, make_of(index, "8"));
   }
   EXPECT_TRUE(is_there(1)) << "another job's, older than all";
   EXPECT_TRUE(is_there(index)) << "the newest of each";
