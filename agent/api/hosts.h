@@ -59,7 +59,8 @@ struct StormInfo {
 /// A seed of the answering node that it never met since it started.
 struct SeedInfo {
   std::string address;
-  std::string silence;  ///< "silent", "refused", "not proven", "other cluster", "other version"
+  /// "silent", "refused", "nobody known there", "other cluster", "other version"
+  std::string silence;
 };
 
 struct HostList {

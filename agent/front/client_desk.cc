@@ -6,7 +6,7 @@
 
 namespace muster::agent {
 
-std::optional<std::uint64_t> ClientDesk::open(Instant now, Open question) {
+std::optional<std::uint64_t> ClientDesk::open(Instant now, Open question, Duration patience) {
   if (waiting_.size() >= kOpenMax) {
     return std::nullopt;
   }
@@ -14,7 +14,7 @@ std::optional<std::uint64_t> ClientDesk::open(Instant now, Open question) {
   while (number == 0 || waiting_.contains(number)) {
     number = rng_.next();
   }
-  waiting_.emplace(number, Waiting{std::move(question), now + kForwardTimeout});
+  waiting_.emplace(number, Waiting{std::move(question), now + patience});
   return number;
 }
 

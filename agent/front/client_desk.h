@@ -54,7 +54,8 @@ class ClientDesk {
   };
   /// Remembers a question that someone else answers later. Nothing when too many are open.
   /// The number names it: as the nonce of a forwarded request, or as a submit's request number.
-  std::optional<std::uint64_t> open(Instant now, Open question);
+  std::optional<std::uint64_t> open(Instant now, Open question,
+                                    Duration patience = kForwardTimeout);
   /// The open question, which is closed by this. Nothing when unknown or given up.
   std::optional<Open> close(std::uint64_t number);
   /// Questions passed on to a leader that is not `leader`, and those that waited for one, closed by

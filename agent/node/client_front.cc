@@ -321,7 +321,7 @@ bool ClientFront::wait_for_first_leader(const ClientReach& reach, const ClientDe
   }
   ClientDesk::Open waiting = question;
   waiting.waits = true;
-  return desk_.open(reach.known.now, std::move(waiting)).has_value();
+  return desk_.open(reach.known.now, std::move(waiting), kFirstLeaderPatience).has_value();
 }
 
 /// What only a leader knows is best asked there. False: this host leads, or knows no leader.

@@ -45,6 +45,8 @@ class ClientFront {
   /// it lets questions wait for one. Lower: who asks right after a join is refused; higher: a host
   /// that is cut off from its start on says so later.
   static constexpr Duration kFirstLeaderWait = std::chrono::seconds(15);
+  /// One question waits so long: less than the least patient client, which would know nothing.
+  static constexpr Duration kFirstLeaderPatience = std::chrono::seconds(1);
 
   ClientFront(Rng rng, Instant started) : desk_(rng), started_(started) {}
 

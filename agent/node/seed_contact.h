@@ -24,7 +24,7 @@ enum class SeedSilence : std::uint8_t {
   kOtherCluster,  ///< It is of another cluster than this host.
   kOtherVersion,  ///< It speaks another version of the protocol.
 };
-/// "silent", "refused", "not proven", "other cluster", "other version"
+/// "silent", "refused", "nobody known there", "other cluster", "other version"
 std::string_view name_of(SeedSilence silence);
 
 struct UnmetSeed {

@@ -5,6 +5,27 @@
 #include <utility>
 
 namespace muster::scheduler {
+namespace {
+
+/// "" when most voters of `next` answered since then, and Raft would take it.
+std::string why_not_without(Instant now, const Raft& raft, const Configuration& next,
+                            Instant since) {
+  std::string reason = raft.why_not(now, next);
+  if (!reason.empty()) {
+    return reason;
+  }
+  std::size_t heard = next.voter(raft.leader()) != nullptr ? 1 : 0;
+  for (const MemberLag& each : raft.lag(now)) {
+    const bool is_left = next.voter(each.host) != nullptr && each.host != raft.leader();
+    heard += is_left && each.has_answered && each.heard_at > since ? 1 : 0;
+  }
+  return 2 * heard > next.voters.size()
+             ? ""
+             : "only " + std::to_string(heard) + " of the " + std::to_string(next.voters.size()) +
+                   " voters that would be left answer";
+}
+
+}  // namespace
 
 void ElectorateKeeper::wish(Instant now, const Raft& raft, std::uint64_t request,
                             QuorumAction action, HostId host) {
@@ -58,24 +79,47 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
   }
 }
 
-std::string ElectorateKeeper::end_vote(Instant now, const Raft& raft, HostId host) {
-  const Configuration& current = raft.configuration();
-  if (current.voter(host) == nullptr && current.learner(host) == nullptr) {
-    return "";
-  }
-  Configuration next = current.without(host);
-  const std::string reason = raft.why_not(now, next);
-  if (reason.empty()) {
-    seats_.clear();
-    output_.inputs.emplace_back(Raft::Reconfigure{std::move(next)});
-    return "";
-  }
-  unwanted_.want_replaced(host, now);
-  return "that host votes, and its vote cannot be spared yet: " + reason +
-         (unwanted_.has_candidates()
-              ? "; another host takes its place now: say it again in a moment"
-              : "; no other host may vote: start the voters that are down, or let "
-                "another host vote first (muster hosts set NAME --may-vote yes)");
+void ElectorateKeeper::end_vote(Instant now, const Raft& raft, std::uint64_t request, HostId host) {
+  ending_.add(now, request, host);
+  follow_ending(now, raft);
+}
+
+/// One change of the voters at a time.
+void ElectorateKeeper::follow_ending(Instant now, const Raft& raft) {
+  const bool leads = raft.role() == Role::kLeader;
+  bool is_changed = false;
+  std::erase_if(ending_.orders, [&](const EndingVotes::Order& order) {
+    const Configuration& current = raft.configuration();
+    const bool is_member =
+        current.voter(order.host) != nullptr || current.learner(order.host) != nullptr;
+    std::string reason = leads ? "" : "the leadership changed: repeat";
+    if (leads && is_member) {
+      Configuration next = current.without(order.host);
+      reason =
+          is_changed ? "another vote ends first" : why_not_without(now, raft, next, order.since);
+      if (reason.empty()) {
+        is_changed = true;
+        seats_.clear();
+        output_.inputs.emplace_back(Raft::Reconfigure{std::move(next)});
+      }
+    }
+    if (reason.empty()) {
+      output_.spared.push_back(order.request);
+      return true;
+    }
+    if (leads && now < order.since + kAnswerWait) {
+      return false;
+    }
+    output_.done.push_back(
+        {order.request, ErrorCode::kUnavailable, false,
+         leads ? "that host votes, and its vote cannot be spared yet: " + reason +
+                     (ending_.candidates > 0
+                          ? "; another host takes its place now: say it again in a moment"
+                          : "; no other host may vote: start the voters that are down, or let "
+                            "another host vote first (muster hosts set NAME --may-vote yes)")
+               : reason});
+    return true;
+  });
 }
 
 void ElectorateKeeper::invite(Instant now, HostId host) {
@@ -104,6 +148,7 @@ void ElectorateKeeper::end_wish(bool ok, ErrorCode code, std::string text) {
 }
 
 void ElectorateKeeper::follow(Instant now, const Raft& raft) {
+  follow_ending(now, raft);
   const bool leads = raft.role() == Role::kLeader;
   if (wish_.has_value() && wish_->action == QuorumAction::kTransfer) {
     const bool is_known = !raft.leader().is_zero();
@@ -143,12 +188,16 @@ void ElectorateKeeper::forget() {
   elsewhere_since_.clear();
   courses_.clear();
   setbacks_.clear();
-  unwanted_ = {};
+  ending_ = {};
 }
 
 void ElectorateKeeper::leave() {
   if (wish_.has_value()) {
     end_wish(false, ErrorCode::kUnknown, "this host gave its seat up: see `muster quorum`");
+  }
+  for (const EndingVotes::Order& order : ending_.orders) {
+    output_.done.push_back(
+        {order.request, ErrorCode::kUnavailable, false, "this host gave its seat up: repeat"});
   }
   forget();
   output_.inputs.clear();
@@ -204,7 +253,7 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
     member.is_leader = each.host == raft.leader();
     member.behind = each.behind;
     member.silent_for = now - each.heard_at;
-    member.has_left = left.contains(each.host) || unwanted_.contains(each.host, now);
+    member.has_left = left.contains(each.host) || ending_.wants_replaced(each.host, now);
     if (each.other_seat.has_value()) {
       const auto known = elsewhere_since_.find(each.host);
       elsewhere[each.host] = known == elsewhere_since_.end() ? now : known->second;
@@ -223,14 +272,14 @@ ElectorateView ElectorateKeeper::view(Instant now, const Raft& raft,
   for (const SeenHost& seen : hosts) {
     const bool is_member =
         view.now.voter(seen.host) != nullptr || view.now.learner(seen.host) != nullptr;
-    if (!is_member && !seen.has_left && !unwanted_.contains(seen.host, now)) {
+    if (!is_member && !seen.has_left && !ending_.wants_replaced(seen.host, now)) {
       const auto seat = seats_.find(seen.host);
       view.candidates.push_back({seen.host, seen.rack,
                                  seat == seats_.end() ? std::nullopt : std::optional(seat->second),
                                  setbacks_.contains(seen.host) ? setbacks_[seen.host] : 0});
     }
   }
-  unwanted_.set_candidates(view.candidates.size());
+  ending_.candidates = view.candidates.size();
   return view;
 }
 

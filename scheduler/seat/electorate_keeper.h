@@ -3,6 +3,7 @@
 // carries an operator's wishes through to their end. A part of QuorumSeat, with the manner of a
 // machine; on a host that does not lead it forgets everything.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,26 +31,36 @@ struct LearnerCourse {
   Instant since;
 };
 
-/// Voters whose vote an operator wants to end, and that cannot be spared yet: for a while they are
-/// replaced like those that are gone.
-class UnwantedVoters {
+/// Votes that operators want to end. One ends once most of the voters that would be left have
+/// answered since it was wished for: one that died a moment ago looks alive, and without it nothing
+/// could be decided any more. Meanwhile, and for a while after, another host is looked for.
+class EndingVotes {
  public:
-  /// How long after the last such word. Lower: the replacement may not have caught up by then;
-  /// higher: a voter is replaced though the operator thought better of it.
+  /// Lower: the replacement may not have caught up by then; higher: a voter is replaced though the
+  /// operator thought better of it.
   static constexpr Duration kReplaceFor = std::chrono::seconds(30);
 
-  void want_replaced(HostId host, Instant now) { until_[host] = now + kReplaceFor; }
-  bool contains(HostId host, Instant now) const {
+  struct Order {
+    std::uint64_t request = 0;
+    HostId host;
+    Instant since;
+  };
+
+  void add(Instant now, std::uint64_t request, HostId host) {
+    orders.push_back({request, host, now});
+    until_[host] = now + kReplaceFor;
+  }
+  /// Another host shall vote instead.
+  bool wants_replaced(HostId host, Instant now) const {
     const auto found = until_.find(host);
     return found != until_.end() && now < found->second;
   }
-  /// Hosts that could take their place, as of the last look.
-  void set_candidates(std::size_t count) { candidates_ = count; }
-  bool has_candidates() const { return candidates_ > 0; }
+
+  std::vector<Order> orders;   ///< Not answered yet.
+  std::size_t candidates = 0;  ///< Hosts that could take a place, as of the last look.
 
  private:
   std::map<HostId, Instant> until_;
-  std::size_t candidates_ = 0;
 };
 
 class ElectorateKeeper {
@@ -70,16 +81,16 @@ class ElectorateKeeper {
   struct Output {
     std::vector<Raft::Input> inputs;  ///< For Raft, in this order.
     std::vector<Done> done;
+    std::vector<std::uint64_t> spared;  ///< Of end_vote(): once the inputs are taken.
     std::vector<Event> events;
   };
 
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
   void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action, HostId host);
-  /// That host shall have no vote from the next entry on, nor be about to get one: "" when that
-  /// entry follows (Output::inputs), or there is no vote. Else why it cannot be spared; for
-  /// UnwantedVoters::kReplaceFor another host is looked for then, so that the same said again may
-  /// succeed.
-  std::string end_vote(Instant now, const Raft& raft, HostId host);
+  /// That host shall have no vote from some entry on, nor be about to get one. Output::spared has
+  /// the request once that entry follows, or where there is no vote; else Done says why the vote
+  /// cannot be spared, after kAnswerWait.
+  void end_vote(Instant now, const Raft& raft, std::uint64_t request, HostId host);
   void seat_heard(const Seat& seat) {
     seats_[seat.host] = seat.id;
     setbacks_.erase(seat.host);
@@ -107,6 +118,7 @@ class ElectorateKeeper {
 
   ElectorateView view(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts);
   void pursue(Instant now, const Raft& raft);
+  void follow_ending(Instant now, const Raft& raft);
   void invite(Instant now, HostId host);
   void change(Instant now, const Raft& raft, Configuration next);
   void end_wish(bool ok, ErrorCode code, std::string text);
@@ -119,7 +131,7 @@ class ElectorateKeeper {
   std::map<HostId, Instant> elsewhere_since_;
   std::map<HostId, LearnerCourse> courses_;
   std::map<HostId, std::uint32_t> setbacks_;  ///< Of hosts that are no members.
-  UnwantedVoters unwanted_;
+  EndingVotes ending_;
   std::optional<Wish> wish_;
   Output output_;
 };

@@ -218,13 +218,16 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
   const EntryKind kind =
       std::visit([](const auto& entry) { return kind_of(Entry(entry)); }, fact.order);
   std::string why_not = leads() ? why_not_taken(now, *raft_, state(), kind) : std::string();
-  if (why_not.empty() && leads() && !fact.ends_vote_of.is_zero()) {
-    why_not = keeper_.end_vote(now, *raft_, fact.ends_vote_of);
-    drain_keeper(now);  // In the log the vote ends before the order.
-  }
   if (!why_not.empty()) {
     output_.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;
+  }
+  if (leads() && !fact.ends_vote_of.is_zero()) {
+    const HostId host = std::exchange(fact.ends_vote_of, HostId());
+    const std::uint64_t request = fact.request;
+    held_orders_.insert_or_assign(request, std::move(fact));  // In the log the vote ends before it.
+    keeper_.end_vote(now, *raft_, request, host);
+    return true;
   }
   scheduler_.step(now, std::move(fact));
   return true;
@@ -485,7 +488,12 @@ bool QuorumSeat::drain_keeper(Instant now) {
       raft_->step(now, std::move(input));
       moved = true;
     }
+    for (const std::uint64_t request : output.spared) {
+      scheduler_.step(now, std::move(held_orders_.extract(request).mapped()));
+      moved = true;
+    }
     for (ElectorateKeeper::Done& done : output.done) {
+      held_orders_.erase(done.request);
       output_.replies.push_back(reply_of(std::move(done)));
     }
     append(output_.events, std::move(output.events));
@@ -548,6 +556,7 @@ void QuorumSeat::leave_seat(Instant now) {
   told_ = {};
   raft_.reset();
   keeper_.leave();
+  held_orders_.clear();
   for (ElectorateKeeper::Done& done : keeper_.take_output().done) {
     output_.replies.push_back(reply_of(std::move(done)));
   }

@@ -137,11 +137,11 @@ def seeds_unreachable(agent):
     with Lab("z", base_port=BASE_PORT + 30) as lab:
         lab.seeds = lambda: "127.0.0.1:9,127.0.0.1:11,127.0.0.1:13"
         lab.start()
-        wait_for("a line about the seeds", lambda: "127.0.0.1:9 silent" in (
+        wait_for("a line about the seeds", lambda: "127.0.0.1:9 nobody known there" in (
             lab["z"].data / "agent.log").read_text(), 30)
         for verb in ("hosts", "quorum"):
             _, out, _ = lab["z"].cli(verb)
-            if "! seed 127.0.0.1:11 does not answer: silent" not in out:
+            if "! seed 127.0.0.1:11 does not answer: nobody known there" not in out:
                 raise Failure(f"{verb} says nothing of the seeds: {out}")
         if "a cluster is being born: 1 of 3 founders are here" not in out:
             raise Failure(f"quorum does not say who is missing: {out}")

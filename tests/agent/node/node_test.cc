@@ -298,7 +298,7 @@ TEST(Node, AHostThatHasJustStartedLetsQuestionsWaitForALeader) {
   BareNode bare(0, kCluster);
   EXPECT_FALSE(bare.ask(request(Verb::kSubmit, submit_arguments())).has_value());
   bare.transport.clear();
-  bare.pass(ClientDesk::kForwardTimeout);
+  bare.pass(ClientFront::kFirstLeaderPatience);
   std::optional<Response> answer;
   for (const gossip::TransportOutput& each : bare.transport) {
     if (const auto* reply = std::get_if<gossip::Reply>(&each)) {

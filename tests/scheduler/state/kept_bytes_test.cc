@@ -24,7 +24,7 @@ entry::Submit largest(std::uint64_t number) {
   fact.submitted_by = std::string(kTextBytesMax, 'b');
   fact.spec.name = std::string(kTextBytesMax, 'n');
   fact.spec.user = std::string(kTextBytesMax, 'u');
-  fact.spec.request.gpu_types = {std::string(kWordNameBytesMax, 't')};
+  fact.spec.request.gpu_types = {std::string(64, 't')};
   fact.spec.directory = std::string(kDirectoryBytesMax, 'd');
   fact.spec.argv = {std::string(kCommandBytesMax, 'x')};
   fact.spec.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
