@@ -1,18 +1,55 @@
 """A day of work by hand: what users and operators do with a fleet between coffee and going home, each
 step as they would type it, on real agents. A step's docstring is its promise."""
 
+import fcntl
 import os
 import pty
 import pwd
 import signal
+import struct
 import subprocess
 import sys
+import termios
+import threading
 import time
 
-from lab import MUSTER, Agent, Failure, Lab, free_ports, wait_for
+from lab import MUSTER, ROOT, Agent, Failure, Lab, free_ports, wait_for
 
 GPUS = 4
 COLUMNS = 100
+
+
+def on_screen(agent, *words):
+    """(exit code, what stands on a terminal of 100 columns, stderr) of one verb."""
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, COLUMNS, 0, 0))
+    environment = dict(os.environ, MUSTER_DATA_DIR=str(agent.data), NO_COLOR="1", PAGER="cat",
+                       TERM="xterm")
+    process = subprocess.Popen([str(MUSTER), *words], stdin=subprocess.DEVNULL, stdout=terminal,
+                               stderr=subprocess.PIPE, env=environment, cwd=ROOT)
+    os.close(terminal)
+    shown = []
+
+    def look():
+        while True:
+            try:
+                piece = os.read(screen, 65536)
+            except OSError:  # The end of a terminal that nobody writes to any more.
+                piece = b""
+            if not piece:
+                return
+            shown.append(piece)
+
+    eyes = threading.Thread(target=look, daemon=True)
+    eyes.start()
+    try:
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    eyes.join(10)
+    os.close(screen)
+    text = b"".join(shown).decode(errors="replace").replace("\r\n", "\n")
+    return process.returncode, text, said.decode(errors="replace")
 
 
 def table(text):
@@ -29,7 +66,7 @@ class Hand:
 
     def type(self, *words, code=0):
         """stdout and stderr of one command, which must exit with `code`."""
-        got, out, err = self.lab[self.node].cli(*words)
+        got, out, err = on_screen(self.lab[self.node], *words)
         if got != code:
             raise Failure(f"muster {' '.join(words)} exited {got}, not {code}: {out}{err}")
         wide = [line for line in out.splitlines() if len(line) > COLUMNS]
@@ -281,7 +318,8 @@ def says_which_seeds_do_not_answer(lab, hand):
     lone.start()
     try:
         wait_for("the unmet seed in hosts",
-                 lambda: f"seed 127.0.0.1:{dead} does not answer: silent" in lone.cli("hosts")[1], 20)
+                 lambda: f"seed 127.0.0.1:{dead} does not answer: "
+                         "nobody known there" in lone.cli("hosts")[1], 20)
     finally:
         lone.kill_host()
 

@@ -31,9 +31,17 @@ def start_all(lab):
         lab[name].start()
 
 
+def check_running(lab):
+    for name in "abc":
+        if lab[name].process and not lab[name].is_running():
+            words = lab[name].log.read_text().strip().rpartition("\n")[2]
+            raise Failure(f"agent {name} ended: {words}")
+    return True
+
+
 def is_whole(lab):
     """All three take a job, and remember the first one."""
-    lab.check_started()
+    check_running(lab)
     answer = lab["b"].ask("jobs", "--all")
     names = [job["name"] for job in answer["jobs"]] if answer else []
     hosts = (lab["b"].ask("hosts") or {"hosts": []})["hosts"]
@@ -79,7 +87,7 @@ def what_is_taken_away_comes_back(lab):
     wait_for("links", lambda: (links / "a.sock").exists() and (links / "agent.sock").exists(), 10)
     agent.process.send_signal(signal.SIGHUP)
     wait_for("a line about it", lambda: logged(agent, "event=hangup"), 10)
-    lab.check_started()
+    check_running(lab)
 
 
 def addresses_change(lab):
