@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace muster::gossip {
 namespace {
@@ -57,12 +59,27 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
+/// Some directory above it lets nobody else through. What has no path any more is taken for open.
+bool is_behind_a_closed_directory(int descriptor) {
+  std::error_code error;
+  const std::filesystem::path path =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
+  for (std::filesystem::path above = path.parent_path();
+       !error && !above.empty() && above != above.root_path(); above = above.parent_path()) {
+    struct stat facts {};
+    if (stat(above.c_str(), &facts) == 0 && (facts.st_mode & (S_IXGRP | S_IXOTH)) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string why_not_secret(int descriptor) {
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode) ||
-      (facts.st_mode & kOfOthers) == 0) {
+      (facts.st_mode & kOfOthers) == 0 || is_behind_a_closed_directory(descriptor)) {
     return "";
   }
   return "a file of mode " + mode_text(facts.st_mode) + ", open to other users";

@@ -9,7 +9,8 @@
 namespace muster::gossip {
 
 /// What stands in the file, at most `bytes_max` of it; of stdin for "-". kDenied: it is a regular
-/// file that its group or others can read or write. kInvalid: it cannot be read. What is no regular
+/// file that its group or others can read or write, and no directory above it is closed to them.
+/// kInvalid: it cannot be read. What is no regular
 /// file, as a pipe, is read whoever made it.
 Result<std::string> read_secret(const std::string& path, std::size_t bytes_max);
 /// Makes the file with mode 0600, whatever stood at its path before. kInvalid says why not; what

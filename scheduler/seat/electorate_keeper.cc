@@ -79,8 +79,8 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
   }
 }
 
-void ElectorateKeeper::end_vote(Instant now, const Raft& raft, std::uint64_t request, HostId host) {
-  ending_.add(now, request, host);
+void ElectorateKeeper::end_vote(Instant now, const Raft& raft, input::ClientOrder order) {
+  ending_.add(now, std::move(order));
   follow_ending(now, raft);
 }
 
@@ -88,15 +88,15 @@ void ElectorateKeeper::end_vote(Instant now, const Raft& raft, std::uint64_t req
 void ElectorateKeeper::follow_ending(Instant now, const Raft& raft) {
   const bool leads = raft.role() == Role::kLeader;
   bool is_changed = false;
-  std::erase_if(ending_.orders, [&](const EndingVotes::Order& order) {
+  std::erase_if(ending_.orders, [&](EndingVotes::Order& each) {
+    const HostId host = each.order.ends_vote_of;
     const Configuration& current = raft.configuration();
-    const bool is_member =
-        current.voter(order.host) != nullptr || current.learner(order.host) != nullptr;
+    const bool is_member = current.voter(host) != nullptr || current.learner(host) != nullptr;
     std::string reason = leads ? "" : "the leadership changed: repeat";
     if (leads && is_member) {
-      Configuration next = current.without(order.host);
+      Configuration next = current.without(host);
       reason =
-          is_changed ? "another vote ends first" : why_not_without(now, raft, next, order.since);
+          is_changed ? "another vote ends first" : why_not_without(now, raft, next, each.since);
       if (reason.empty()) {
         is_changed = true;
         seats_.clear();
@@ -104,14 +104,14 @@ void ElectorateKeeper::follow_ending(Instant now, const Raft& raft) {
       }
     }
     if (reason.empty()) {
-      output_.spared.push_back(order.request);
+      output_.spared.push_back(std::move(each.order));
       return true;
     }
-    if (leads && now < order.since + kAnswerWait) {
+    if (leads && now < each.since + kAnswerWait) {
       return false;
     }
     output_.done.push_back(
-        {order.request, ErrorCode::kUnavailable, false,
+        {each.order.request, ErrorCode::kUnavailable, false,
          leads ? "that host votes, and its vote cannot be spared yet: " + reason +
                      (ending_.candidates > 0
                           ? "; another host takes its place now: say it again in a moment"
@@ -195,9 +195,9 @@ void ElectorateKeeper::leave() {
   if (wish_.has_value()) {
     end_wish(false, ErrorCode::kUnknown, "this host gave its seat up: see `muster quorum`");
   }
-  for (const EndingVotes::Order& order : ending_.orders) {
+  for (const EndingVotes::Order& each : ending_.orders) {
     output_.done.push_back(
-        {order.request, ErrorCode::kUnavailable, false, "this host gave its seat up: repeat"});
+        {each.order.request, ErrorCode::kUnavailable, false, "this host gave its seat up: repeat"});
   }
   forget();
   output_.inputs.clear();

@@ -8,10 +8,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossip/base/event.h"
 #include "gossip/base/storm_mode.h"
+#include "scheduler/leader/inputs.h"
 #include "scheduler/protocol/quorum_action.h"
 #include "scheduler/raft/raft.h"
 #include "scheduler/seat/electorate.h"
@@ -41,14 +43,13 @@ class EndingVotes {
   static constexpr Duration kReplaceFor = std::chrono::seconds(30);
 
   struct Order {
-    std::uint64_t request = 0;
-    HostId host;
+    input::ClientOrder order;
     Instant since;
   };
 
-  void add(Instant now, std::uint64_t request, HostId host) {
-    orders.push_back({request, host, now});
-    until_[host] = now + kReplaceFor;
+  void add(Instant now, input::ClientOrder order) {
+    until_[order.ends_vote_of] = now + kReplaceFor;
+    orders.push_back({std::move(order), now});
   }
   /// Another host shall vote instead.
   bool wants_replaced(HostId host, Instant now) const {
@@ -81,16 +82,16 @@ class ElectorateKeeper {
   struct Output {
     std::vector<Raft::Input> inputs;  ///< For Raft, in this order.
     std::vector<Done> done;
-    std::vector<std::uint64_t> spared;  ///< Of end_vote(): once the inputs are taken.
+    std::vector<input::ClientOrder> spared;  ///< Of end_vote(): once the inputs are taken.
     std::vector<Event> events;
   };
 
   /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
   void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action, HostId host);
-  /// That host shall have no vote from some entry on, nor be about to get one. Output::spared has
-  /// the request once that entry follows, or where there is no vote; else Done says why the vote
-  /// cannot be spared, after kAnswerWait.
-  void end_vote(Instant now, const Raft& raft, std::uint64_t request, HostId host);
+  /// The host of `order` shall have no vote from some entry on, nor be about to get one.
+  /// Output::spared has the order once that entry follows, or where there is no vote; else Done
+  /// says why the vote cannot be spared, after kAnswerWait.
+  void end_vote(Instant now, const Raft& raft, input::ClientOrder order);
   void seat_heard(const Seat& seat) {
     seats_[seat.host] = seat.id;
     setbacks_.erase(seat.host);

@@ -223,10 +223,7 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
     return false;
   }
   if (leads() && !fact.ends_vote_of.is_zero()) {
-    const HostId host = std::exchange(fact.ends_vote_of, HostId());
-    const std::uint64_t request = fact.request;
-    held_orders_.insert_or_assign(request, std::move(fact));  // In the log the vote ends before it.
-    keeper_.end_vote(now, *raft_, request, host);
+    keeper_.end_vote(now, *raft_, std::move(fact));  // In the log the vote ends before it.
     return true;
   }
   scheduler_.step(now, std::move(fact));
@@ -488,12 +485,11 @@ bool QuorumSeat::drain_keeper(Instant now) {
       raft_->step(now, std::move(input));
       moved = true;
     }
-    for (const std::uint64_t request : output.spared) {
-      scheduler_.step(now, std::move(held_orders_.extract(request).mapped()));
+    for (input::ClientOrder& order : output.spared) {
+      scheduler_.step(now, std::move(order));
       moved = true;
     }
     for (ElectorateKeeper::Done& done : output.done) {
-      held_orders_.erase(done.request);
       output_.replies.push_back(reply_of(std::move(done)));
     }
     append(output_.events, std::move(output.events));
@@ -556,7 +552,6 @@ void QuorumSeat::leave_seat(Instant now) {
   told_ = {};
   raft_.reset();
   keeper_.leave();
-  held_orders_.clear();
   for (ElectorateKeeper::Done& done : keeper_.take_output().done) {
     output_.replies.push_back(reply_of(std::move(done)));
   }

@@ -148,7 +148,6 @@ class QuorumSeat {
   std::optional<Raft> raft_;
   Scheduler scheduler_;
   ElectorateKeeper keeper_;
-  std::map<std::uint64_t, input::ClientOrder> held_orders_;  ///< Until a vote ends; by request.
   VoterPace pace_;
   KnownQuorum known_;
   QuorumContact contact_;

@@ -17,6 +17,7 @@ class SecretFile : public ::testing::Test {
  protected:
   SecretFile() : directory_(::testing::TempDir() + "secret.XXXXXX") {
     EXPECT_NE(mkdtemp(directory_.data()), nullptr);
+    EXPECT_EQ(chmod(directory_.c_str(), 0755), 0);
   }
   ~SecretFile() override { std::filesystem::remove_all(directory_); }
   std::string path(const std::string& name) const { return directory_ + "/" + name; }
@@ -56,6 +57,9 @@ TEST_F(SecretFile, ThatOthersCanReadOrWriteIsNotRead) {
   }
   ASSERT_EQ(chmod(path("s").c_str(), 0400), 0);
   EXPECT_TRUE(read_secret(path("s"), 100).has_value());
+  ASSERT_EQ(chmod(path("s").c_str(), 0644), 0);
+  ASSERT_EQ(chmod(directory_.c_str(), 0700), 0);
+  EXPECT_TRUE(read_secret(path("s"), 100).has_value()) << "nobody else comes to it";
 }
 
 TEST_F(SecretFile, APipeIsNoFileOfAnybody) {

@@ -179,8 +179,8 @@ TEST_F(RankSupervisor, AProgramUnderAShellHasTheGraceThatTheShellDoesNotUse) {
 TEST_F(RankSupervisor, TermReachesOtherSessionsAndDaemonsOfRanksThatEnded) {
   const Fifo fifo = make_fifo();
   const std::string daemon =
-      "trap \"echo of $RANK; exit 0\" TERM; exec 9>" + fifo.path + "; echo . >&9; ";
-  run("(setsid sh -c '" + daemon + "sleep 1000 & wait' &); [ $RANK = 1 ] || sleep 1000", 2);
+      "sleep 1000 & trap \"echo of $RANK; exit 0\" TERM; exec 9>" + fifo.path + "; echo . >&9; ";
+  run("(setsid sh -c '" + daemon + "wait' &); [ $RANK = 1 ] || sleep 1000", 2);
   ASSERT_TRUE(wait_for_line(fifo));
   ASSERT_TRUE(wait_for_line(fifo));
   ASSERT_TRUE(wait_for_line(fifo));  // Each line is two bytes; the third byte is the second's.
