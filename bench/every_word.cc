@@ -82,6 +82,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return agent::encode_payload(agent::EnterArgs{"muster1.nothing"});
     case Verb::kJoin:
       return joining(stage);
+    case Verb::kSetHost:
+      return agent::encode_payload(agent::SetHostArgs{host, agent::Wish::kYes, agent::Wish::kYes});
     case Verb::kMakeTicket:
       return agent::encode_payload(
           agent::TicketArgs{std::string(32, 't'), 9, 600'000, true, true, ""});
