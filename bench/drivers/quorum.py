@@ -76,7 +76,7 @@ def restart(jobs=1_000_000, jobs_a_day=100_000, rounds=3):
             agent.start()
             took.append(wait_for_answer(agent))
             memory = resident_mb(agent.process.pid)
-            if str(jobs) not in agent.cli("jobs")[1]:
+            if agent.cli("show", str(jobs))[0] != 0:
                 raise Broken(f"job {jobs} is not known any more")
             stop(agent)
         print("#", " ".join(f"{each:.2f}" for each in took))
