@@ -44,7 +44,7 @@ class ClientDesk {
     Asker asker;
     Request request;
     HostId speaker = HostId();  ///< The host whose login says it, or that passed it on.
-    HostId asked = HostId();  ///< The host that it was passed on to; zero = this one.
+    HostId asked = HostId();    ///< The host that it was passed on to; zero = this one.
     /// Another leader may be asked instead when this one is none any more.
     bool follows_leader = false;
     /// Nobody could be asked yet: the first leader that is known is.

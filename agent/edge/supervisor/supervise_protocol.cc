@@ -148,8 +148,8 @@ std::vector<DroppedOutput> read_dropped(gossip::Reader in) {
 SupervisorStatus read_status(gossip::Reader& in) {
   using enum SupervisorStatus::Phase;
   SupervisorStatus status;
-  status.phase = static_cast<SupervisorStatus::Phase>(
-      in.u64_at_most(static_cast<std::uint64_t>(kEnded)));
+  status.phase =
+      static_cast<SupervisorStatus::Phase>(in.u64_at_most(static_cast<std::uint64_t>(kEnded)));
   status.has_namespace = in.boolean();
   status.rank_count = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
   status.master = scheduler::read_endpoint(in);
