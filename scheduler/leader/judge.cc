@@ -390,7 +390,7 @@ Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
 }
 
 /// An attempt none of whose ranks is reachable is never stopped by silence: it may be running well.
-/// kNone: it goes on for now.
+/// kNone: the attempt goes on.
 Cause Judge::lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job) {
   if (job.spec.on_lost_host == OnLostHost::kWait) {
     return Cause::kNone;
