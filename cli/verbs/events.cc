@@ -185,7 +185,7 @@ class Events final : public Verb {
       }
       if (page->last != 0 && page->last < query_.after) {
         session.note("host " + session.last().answered_by +
-                     " lost the events that it had kept, and counts anew");
+                     " lost the events that it had kept, and starts to count again");
         query_.after = 0;
         continue;
       }

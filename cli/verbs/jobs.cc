@@ -181,7 +181,7 @@ class Jobs final : public Verb {
                    "Show at most so many: the newest or, with --sort, the first; 0 = all but the "
                    "older ended ones");
     options.flag("--no-header", no_header_, "Leave the line of titles out, for scripts");
-    options.flag("-w,--watch", watch_, "Show it anew every 2 s until it is interrupted");
+    options.flag("-w,--watch", watch_, "Show it again every 2 s until it is interrupted");
     common_.describe(options);
     common_.describe_consistent(options);
     options.hints(jobs_hints());

@@ -315,7 +315,7 @@ Usage: muster jobs [JOB...] [OPTIONS]
   --limit N                   Show at most so many: the newest or, with --sort, the first; 0 = all
                               but the older ended ones (default 0)
   --no-header                 Leave the line of titles out, for scripts
-  -w, --watch                 Show it anew every 2 s until it is interrupted
+  -w, --watch                 Show it again every 2 s until it is interrupted
   --node NAME|PATH,...        Ask the host of this name through the agent here, or the agent with
                               this socket or data directory; of a list the next one when one is gone
                               (MUSTER_NODE)
