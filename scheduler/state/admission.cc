@@ -38,7 +38,7 @@ std::string why_not(const Step& step, const entry::Admit& fact) {
   return ticket->why_not(step.books.cluster_time);
 }
 
-/// Whoever had the host in his hands made tickets for himself while he could.
+/// An intruder on the host may have made tickets while they could.
 void on_revoked(Step& step, const entry::Admit& fact) {
   const std::size_t ended = step.books.roll.end_all_of(
       fact.host, "the revocation of host " + fact.host_name, step.books.cluster_time);
@@ -71,6 +71,11 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
       step.reject(ErrorCode::kInvalid, name.error().text);
       return;
     }
+  }
+  if (step.books.roll.is_revoked(fact.made_at)) {
+    // Said before its host was thrown out, and logged after: on_revoked() could not end it.
+    step.reject(ErrorCode::kDenied, "the host that asks for this ticket was revoked");
+    return;
   }
   if (step.books.roll.ticket(fact.key) != nullptr) {
     return;  // Said again.

@@ -32,6 +32,11 @@ const Ticket* RollBook::ticket(const std::string& key) const {
   return found == tickets_.end() ? nullptr : &found->second;
 }
 
+bool RollBook::is_revoked(HostId host) const {
+  const AdmittedHost* known = find(host);
+  return known != nullptr && known->is_revoked;
+}
+
 bool RollBook::has_open_ticket(Duration cluster_time) const {
   return std::any_of(tickets_.begin(), tickets_.end(),
                      [&](const auto& entry) { return entry.second.is_open(cluster_time); });
@@ -45,7 +50,7 @@ bool RollBook::is_news(HostId host, std::uint64_t authority, std::uint64_t editi
 
 void RollBook::admit(const entry::Admit& fact) {
   CHECK(is_news(fact));
-  hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature};
+  hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature, fact.is_revoked};
   if (const auto ticket = tickets_.find(fact.ticket);
       ticket != tickets_.end() && ticket->second.used_by.size() < ticket->second.uses) {
     ticket->second.used_by.insert(fact.host);

@@ -31,6 +31,7 @@ struct AdmittedHost {
   std::uint64_t edition = 0;
   std::string record;
   std::string signature;
+  bool is_revoked = false;  ///< As the record says.
   bool operator==(const AdmittedHost&) const = default;
 };
 
@@ -80,6 +81,7 @@ class RollBook {
   const std::map<std::string, Ticket>& tickets() const { return tickets_; }
   const RollKeys& keys() const { return keys_; }
   const AdmittedHost* find(HostId host) const;
+  bool is_revoked(HostId host) const;
   const Ticket* ticket(const std::string& key) const;
   /// Some ticket lets hosts in, and runs out by cluster time.
   bool has_open_ticket(Duration cluster_time) const;

@@ -8,7 +8,7 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kAdmittedHostElements = 5;
+inline constexpr std::size_t kAdmittedHostElements = 6;
 inline constexpr std::size_t kTicketElements = 11;
 inline constexpr std::size_t kRollKeysElements = 4;
 

@@ -82,6 +82,16 @@ TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
   EXPECT_TRUE(is_done(admit(4, "door")));
 }
 
+TEST_F(Tickets, OfAHostThatIsRevokedAreNotMadeAfterwards) {
+  make("door");
+  admit(1, "door");
+  say(entry::Admit{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
+  made_at = host_id(1);
+  EXPECT_FALSE(is_done(make("late")));
+  EXPECT_EQ(replies.back().error->text, "the host that asks for this ticket was revoked");
+  EXPECT_EQ(scheduler.state().roll().ticket("late"), nullptr);
+}
+
 TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {
   make("t", 1, 60s);
   pass(50s);
