@@ -234,6 +234,9 @@ void ZmqLinks::read_monitor(Channel channel, Instant now) {
 /// other of the two.
 void ZmqLinks::on_refused(Links::iterator link) {
   link->second.is_refused = !link->second.is_proven;
+  if (link->second.is_refused) {
+    link->second.knock.reset();  // A send that failed first began to knock.
+  }
   ++stats_.refused_by_peer;
   const Endpoint& at = link->first.second;
   const bool was_last = !options_.previous_link.has_value() || knows_previous_.erase(at) > 0;
