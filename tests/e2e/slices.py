@@ -20,7 +20,8 @@ SLICE_ELSE_S = 6
 LIMIT_S = 60  #: Of what does not end by itself.
 #: Of those whose usual size takes longer to make than to play.
 SMALLER = {"restart": ["--jobs", "2000"], "leases": ["--hosts", "100"],
-           "restart_gangs": ["--gangs", "5", "--kills", "1"], "chaos": ["--hosts", "5"]}
+           "restart_gangs": ["--gangs", "5", "--kills", "1"], "chaos": ["--hosts", "5"],
+           "false_verdicts": ["--host_hours", "2"]}
 LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf"}
 
 
@@ -32,7 +33,7 @@ def listed(runner):
 
 
 def play(number, runner, name, is_real):
-    """What it said when it broke; "" when it went well."""
+    """The output of one that broke; "" when it went well."""
     command = [str(ROOT / runner), name, *SMALLER.get(name, []),
                "--end-after", str(SLICE_S.get(name, SLICE_ELSE_S))]
     if runner == "scenarios/run":
