@@ -88,7 +88,7 @@ struct TicketList {
 
 /// Numbers are the wire's.
 enum class Wish : std::uint8_t { kAsItIs = 0, kNo = 1, kYes = 2 };
-/// What a host may do, as an operator wishes it from now on.
+/// The rights of a host, as an operator wishes them from now on.
 struct SetHostArgs {
   HostId host;
   Wish may_vote = Wish::kAsItIs;

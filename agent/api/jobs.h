@@ -152,7 +152,7 @@ struct TaskFailure {
   std::vector<std::string> hosts;  ///< Names, of its last attempt.
 };
 
-/// What the line of an array does not count (JobSummary::tasks and on).
+/// The counts that the line of an array lacks (JobSummary::tasks and on).
 struct ArrayInfo {
   std::uint64_t waiting = 0;  ///< Tasks whose turn has not come, those that were cancelled aside.
   std::uint64_t queued = 0;

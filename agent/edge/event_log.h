@@ -19,7 +19,7 @@ inline constexpr std::size_t kLogFiles = 5;
 
 /// Another level, from now on; as open_event_log().
 void set_event_log_level(const std::string& level);
-/// The file is opened anew: what rotated it has taken the old one away. On stderr: nothing.
+/// Opens the file again: a rotator has taken the old one away. On stderr it does nothing.
 void reopen_event_log();
 /// To be called now and then: as reopen_event_log() where the file is not there any more.
 void renew_event_log();

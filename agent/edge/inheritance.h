@@ -1,8 +1,8 @@
 #pragma once
-// What a process was left by its parent and does not trust: streams that are closed, signals that
-// are ignored or blocked, descriptors and a file mask of anybody's choice, and the orphans that
-// come to it when it is process 1 of a container. What cannot be made good is an error with a
-// sentence.
+// Things that a parent left a process, and that it does not trust: streams that are closed, signals
+// that are ignored or blocked, descriptors and a file mask of anybody's choice, and the orphans
+// that come to it when it is process 1 of a container. A state that it cannot mend is an error with
+// a sentence.
 
 #include <sys/types.h>
 
@@ -24,8 +24,8 @@ Status hold_standard_streams();
 /// their owner and to no other writer, whatever the mask was.
 Status mend_inheritance();
 
-/// What `number` does by itself. Also of the two signals that the C library keeps from everybody,
-/// and that a parent can leave ignored.
+/// Gives `number` its default effect. Also of the two signals that the C library keeps from
+/// everybody, and that a parent can leave ignored.
 void restore_signal(int number);
 
 /// Waits for what ended, if this process is where orphans go: process 1, or a subreaper. Returns

@@ -1,5 +1,5 @@
 #pragma once
-// What a login may say of the cluster, and through which host. A host that the roll lets vouch for
+// The orders that a login may give, and through which host. A host that the roll lets vouch for
 // its logins passes on all that they say; through any other one a login hears who the hosts and
 // voters are, and is answered about its own host. Rules without fields.
 

@@ -108,7 +108,7 @@ TaskFailure failure_of(const scheduler::State& state, const scheduler::Job& task
   return failure;
 }
 
-/// What is known of the whole: each task has a history of its own.
+/// The history of the whole: each task has a history of its own.
 std::vector<TransitionInfo> array_history(const JobSummary& summary) {
   std::vector<TransitionInfo> steps = {
       {LogIndex(), 0, "queued", "submitted", summary.submit_unix_ms}};

@@ -32,7 +32,7 @@ std::optional<HostDetail> host_detail(const scheduler::State& state,
                                       HostId host);
 /// Nothing when `by` is none of its words.
 std::optional<UsageList> usage_list(const scheduler::State& state, const UsageQuery& query);
-/// What the job's record knows, and what its attempts hold now.
+/// The use in the job's record, and that of its attempts up to now.
 std::uint64_t gpu_ms_of(const scheduler::State& state, const scheduler::Job& job);
 
 }  // namespace muster::agent

@@ -126,7 +126,7 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
   return RollChange{RollOrder(std::move(entry)), host};
 }
 
-/// What a host may do from now on.
+/// The rights of a host from now on.
 Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::string by) {
   const scheduler::AdmittedHost* before = known.seat.state().roll().find(wish.host);
   crdt::RollRecord record;

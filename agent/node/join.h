@@ -26,8 +26,8 @@ struct RollChange {
   RollOrder order;
   HostId ends_vote_of{};
 };
-/// What a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the authority.
-/// Precondition: this host leads.
+/// The change that a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the
+/// authority. Precondition: this host leads.
 Result<RollChange> change_of_roll(const Known& known, const Request& request);
 /// For a host whose record is `own`.
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);

@@ -9,7 +9,7 @@
 
 namespace muster::agent {
 
-/// What a host that may not leave is told; "" when it may, and `remains` says what is left.
+/// The refusal for a host that may not leave; "" when it may, and `remains` says what is left.
 std::string why_not_leave(const Known& known, const Request& request, std::string& remains);
 
 }  // namespace muster::agent

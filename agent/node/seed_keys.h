@@ -1,5 +1,5 @@
 #pragma once
-// Whose link key to expect at a seed. A dial needs the key of who listens there, and the rows know
+// The link key to expect at a seed. A dial needs the key of who listens there, and the rows know
 // it where one names the address. Hosts that came back under other addresses are named nowhere: at
 // a seed where somebody listens and proves to be nobody expected, the members' keys are tried one
 // after the other, those that may vote first, for seeds mostly do. Admission's.
@@ -26,7 +26,7 @@ class SeedKeys {
  public:
   /// A message of a member came in on that link.
   void on_heard(const gossip::Endpoint& link);
-  /// In this life, and since a dial to there failed. What rows say of an address is of before.
+  /// In this life, and since a dial to there failed. The rows' word of an address is older.
   bool has_heard(const gossip::Endpoint& seed) const;
   /// A link to a seed ended.
   void on_link_down(const gossip::LinkDown& lost);

@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of the place of a voter that does not answer: the electorate's rule as a sentence
+// The future of a voter that does not answer: the electorate's rule as a sentence
 // for people. Reads only; the leader decides by itself and by its own view.
 
 #include <string>

@@ -165,7 +165,7 @@ WaitListener progress_listener(const std::string& address) {
   };
 }
 
-/// What stdout is: nothing of a terminal, unless it is one.
+/// The terminal that stdout is, if it is one.
 Screen screen() {
   if (isatty(STDOUT_FILENO) == 0) {
     return {0, false};
@@ -186,7 +186,7 @@ bool page(const std::string& text) {
   if (pipe == nullptr) {
     return false;
   }
-  std::signal(SIGPIPE, SIG_IGN);  // Who leaves the pager early has seen enough.
+  std::signal(SIGPIPE, SIG_IGN);  // A reader who leaves the pager early has seen enough.
   std::fwrite(text.data(), 1, text.size(), pipe);
   return pclose(pipe) == 0;
 }

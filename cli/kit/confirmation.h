@@ -1,6 +1,6 @@
 #pragma once
-// What cannot be undone is asked about first, by one rule: -y/--yes says it is meant; else a person
-// at a terminal is asked; nobody to ask is no yes.
+// Orders that cannot be undone are asked about first, by one rule: -y/--yes says it is meant; else
+// a person at a terminal is asked; nobody to ask is no yes.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What --json prints of orders about jobs, of errors and of output: a document a line, by the rules
+// The --json of orders about jobs, of errors and of output: a document a line, by the rules
 // of json_view.h.
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace muster::cli {
 
 std::string error_json(const std::string& text, int exit_code);
 std::string submitted_json(JobId job, const std::string& key);
-/// What `submit --wait` prints, at the end.
+/// The last line of `submit --wait`.
 std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
 
 struct JobOutcome {

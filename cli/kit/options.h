@@ -54,7 +54,7 @@ class Options {
   /// The same, once for each time that it is given.
   void values(const std::string& names, std::function<Status(const std::string&)> accept,
               const std::string& help, const std::string& value_name);
-  /// What to write instead of options that others have and this verb has not. `hints` outlives it.
+  /// Words to write instead of options that others have and this verb lacks. `hints` outlives it.
   void hints(std::span<const OptionHint> hints);
   /// Required arguments without a dash, `count_max` of them at most.
   void numbers(const std::string& name, std::vector<std::uint64_t>& target, const std::string& help,

@@ -260,7 +260,7 @@ void RankOutput::print_lines(Session& session, bool all) {
   line_.erase(0, std::min(start, line_.size()));
 }
 
-/// What a rank writes over itself stands behind the prefix, too: a terminal shows the last of it.
+/// A line that a rank overwrites stands behind the prefix, too: a terminal shows the last of it.
 void RankOutput::print_line(Session& session, std::string_view line) {
   const bool was_shown = std::exchange(progress_at_, kLongAgo) != kLongAgo;
   if (was_shown && line.find_first_not_of('\r') == std::string_view::npos) {

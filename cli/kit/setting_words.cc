@@ -19,12 +19,12 @@ constexpr std::array<SettingWords, 14> kWords = {{
      "/var/lib/muster where it can be written, else $XDG_STATE_HOME/muster",
      "Where identity, log and state are kept."},
     {"gpus", "\"sim:8xH100,cpus=96,mem=1T,island=4+4\"", false, "none",
-     "What the host offers: simulated GPUs and, behind commas, other CPUs, memory and islands than "
-     "the machine's own; cpus=16,mem=64G alone is a host without GPUs."},
+     "The resources that the host offers: simulated GPUs and, behind commas, other CPUs, memory "
+     "and islands than the machine's own; cpus=16,mem=64G alone is a host without GPUs."},
     {"name", "\"gpu7\"", false, "the short host name",
      "Name of this host, which no other has: letters, digits and . _ -, at most 64."},
     {"rack", "\"r1\"", false, "not said", "Rack, for --pack rack and the choice of voters."},
-    {"spine", "\"s1\"", false, "not said", "What the rack hangs on, for --pack spine."},
+    {"spine", "\"s1\"", false, "not said", "The spine switch above the rack, for --pack spine."},
     {"labels", "[\"disk=nvme\", \"fast\"]", false, "none",
      "Labels that jobs may ask for; the kernel adds arch= and kernel=."},
     {"log_json", "false", true, "", "Log lines as JSON."},
@@ -55,8 +55,8 @@ std::span<const SettingWords> setting_words() {
 std::string sample_config() {
   std::string text = commented(
       "Settings of `muster agent`, at /etc/muster/muster.toml or where --config or MUSTER_CONFIG "
-      "says. A flag beats MUSTER_NAME in the environment beats this file. What is commented out "
-      "is the default, or an example.");
+      "says. A flag beats MUSTER_NAME in the environment beats this file. A key that is commented "
+      "out shows its default, or an example.");
   for (const SettingWords& words : kWords) {
     text +=
         "\n" + commented(words.meaning) +

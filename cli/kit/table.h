@@ -1,5 +1,5 @@
 #pragma once
-// Aligned tables for people, as wide as the screen. Who parses uses --json.
+// Aligned tables for people, as wide as the screen. Programs read --json instead.
 
 #include <cstddef>
 #include <string>

@@ -23,7 +23,8 @@ std::size_t columns_of(std::string_view text);
 /// In lines of at most `columns`, broken at blanks; all but the first are indented. What has no
 /// blank is not broken.
 std::string in_lines(std::string_view text, std::size_t columns, std::size_t indent = 2);
-/// What people see at once when nobody knows how much it is: screens and messages are made for it.
+/// The columns that people see at once when nobody knows their number: screens and messages are
+/// made for it.
 inline constexpr std::size_t kScreenColumns = 100;
 
 /// Where an answer goes.

@@ -15,10 +15,11 @@ std::optional<int> TicketOutput::refusal(Session& session) const {
   if (why.empty()) {
     return std::nullopt;
   }
-  return session.fail(agent::ResponseStatus::kUsage,
-                      "stdout is " + why +
-                          ", and whoever reads that line may join: say --out FILE, which makes a "
-                          "file for you alone, or --force");
+  return session.fail(
+      agent::ResponseStatus::kUsage,
+      "stdout is " + why +
+          ", and anyone who reads that line can join: say --out FILE, which makes a "
+          "file for you alone, or --force");
 }
 
 int TicketOutput::put(Session& session, const std::string& line) const {

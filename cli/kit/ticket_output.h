@@ -1,5 +1,5 @@
 #pragma once
-// Where a ticket's line goes: to stdout, or to a file that its owner alone can read. Whoever can
+// Where a ticket's line goes: to stdout, or to a file that its owner alone can read. Anyone who can
 // read the line can join, so it is not written where others can.
 
 #include <string>

@@ -34,7 +34,8 @@ struct WorldClock {
 struct WorldTerminal {
   bool is_err = false;  ///< stderr is one.
   Screen screen;        ///< Of stdout.
-  /// Shows a long text piece by piece; false: that cannot be done here. Empty: stdout is none.
+  /// Shows a long text piece by piece; false: that cannot be done here. Empty when stdout is no
+  /// terminal.
   std::function<bool(const std::string& text)> page;
   /// The line that a person typed in answer; nothing at the end of input. Empty when there is
   /// nobody to ask: stdin or stderr is no terminal.
@@ -57,7 +58,7 @@ struct WorldTickets {
   std::function<NewTicket()> make;
   /// The line that people hold.
   std::function<Result<std::string>(const std::string& secret, const agent::TicketMade& made)> line;
-  /// What stands in a file; of stdin for "-". kDenied: others can read it.
+  /// The text of a file; of stdin for "-". kDenied: others can read it.
   std::function<Result<std::string>(const std::string& path)> read;
   /// Writes the line to a file that nobody else can read.
   std::function<Status(const std::string& path, const std::string& line)> write;

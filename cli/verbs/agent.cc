@@ -30,7 +30,7 @@ class Agent final : public Verb {
             "GPUS");
     setting(options, "name", "Unique name (default the short hostname)", "NAME");
     setting(options, "rack", "Rack, for placement and voters", "RACK");
-    setting(options, "spine", "What the rack hangs on in the network, for --pack spine", "SPINE");
+    setting(options, "spine", "The spine switch above the rack, for --pack spine", "SPINE");
     options.list(
         "--label", labels_,
         "A label that jobs may ask for; may be repeated; the kernel adds arch= and kernel=",

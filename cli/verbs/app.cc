@@ -215,7 +215,7 @@ struct Outcome {
   Outcome(int code, bool told = false) : exit_code(code), is_told(told) {}  // NOLINT: implicit.
 };
 
-/// What a verb changed is told by stderr when stdout is lost, else by the exit code.
+/// The changes of a verb are told by stderr when stdout is lost, else by the exit code.
 Outcome run_told(World& world, Verb& verb) {
   ToldStream told(*world.out, *world.err);
   World telling = world;

@@ -1,5 +1,5 @@
 #pragma once
-// What the tasks of an array wrote, each line behind the number of its task.
+// The output of an array's tasks, each line behind the number of its task.
 
 #include <cstdint>
 #include <deque>
@@ -26,7 +26,7 @@ inline constexpr std::size_t kTasksFollowed = 64;
 struct ArrayLogsWish {
   JobRange tasks;  ///< Of one array.
   bool follow = false;
-  /// The attempt to be read after that number; null = there is none.
+  /// The attempt to be read after that number; null = no such attempt.
   std::function<const agent::AttemptInfo*(const agent::JobDetail&, std::uint64_t shown)> attempt_of;
   /// The ranks that are read of it.
   std::function<std::vector<RankOutput>(const agent::JobDetail&, const agent::AttemptInfo&)>

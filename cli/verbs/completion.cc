@@ -18,7 +18,7 @@ constexpr std::string_view kJobIds = "muster jobs --no-header -o id --timeout 2s
 constexpr std::string_view kHostNames =
     "muster hosts --no-header --timeout 2s 2>/dev/null | cut -d' ' -f1";
 
-/// What may stand behind an option: words, or a command that lists them.
+/// The values that may stand behind an option: words, or a command that lists them.
 struct OptionValues {
   std::string options;  ///< "--host|--not-host"
   std::string words;

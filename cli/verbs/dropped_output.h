@@ -1,5 +1,5 @@
 #pragma once
-// What people are told of output that was written and is not there: the disk of the host did not
+// Lines about output that was written and is not there: the disk of the host did not
 // take it, or it is more than is kept of a rank.
 
 #include <cstdint>

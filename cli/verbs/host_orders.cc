@@ -70,7 +70,7 @@ class HostOrder : public Verb {
     return agent::encode_payload(agent::HostRef{host.id});
   }
   virtual Status check() const { return ok(); }
-  /// What a person is asked first; "" = nothing.
+  /// The question to a person first; "" = none.
   virtual std::string asks(const agent::HostInfo&) const { return ""; }
   virtual Reply said(Session& session, const agent::Request& request) const {
     return exchange_repeating(session, request).reply;
@@ -213,7 +213,7 @@ class SetHost final : public HostOrder {
     describe_right(options, "--may-vouch", vouch_,
                    "Whether its logins may submit, cancel, read others' output and administer");
     describe_right(options, "--may-vote", vote_,
-                   "Whether it may be made a voter; whoever has root there then has the cluster");
+                   "Whether it may become a voter; root there is then root of the cluster");
     common_.describe(options);
     options.example("muster hosts set gpu17 --may-vouch yes");
   }

@@ -65,7 +65,7 @@ class Init final : public Verb {
       session.note("on each of the " + std::to_string(expect_ - 1) +
                    " other founders: start the agent and run muster join " +
                    (path.empty() ? "FILE, a file with that line that only you can read" : path) +
-                   "; whoever has the line may found the cluster with you");
+                   "; anyone who has the line can found the cluster with you");
     }
     return 0;
   }

@@ -209,7 +209,7 @@ class JobOrders final : public Verb {
     return {job, 0, ""};
   }
 
-  /// What a voter says of the job, or the leader; without it `reply` says why, and nothing was
+  /// The job as a voter knows it, or the leader; without it `reply` says why, and nothing was
   /// ordered.
   static std::optional<agent::JobDetail> show(Session& session, JobId job, Reply& reply,
                                               bool is_consistent = true) {

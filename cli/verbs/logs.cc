@@ -352,7 +352,7 @@ class Logs final : public Verb {
            detail->summary.attempt == number;
   }
 
-  /// What followed ranks came to is told by a newer answer than the one that the reading began
+  /// The end of followed ranks is told by a newer answer than the one that the reading began
   /// with.
   int tell_never_started_of(Session& session, const agent::JobDetail& detail, std::uint64_t attempt,
                             const std::vector<RankOutput>& outputs) const {

@@ -70,7 +70,8 @@ std::string json_page() {
       troff(
           "Each verb that asks a node prints one JSON document without line breaks; events -f and "
           "logs print one a line, errors too: {\"error\":...,\"exit_code\":...}. A name means "
-          "the same in every document. What is not known, or is not there, is null. Sizes of "
+          "the same in every document. A value that is not known, or is not there, is null. Sizes "
+          "of "
           "memory are in MiB, times are whole milliseconds.") +
       "\n.SH FIELDS\n";
   for (const JsonField& field : json_fields()) {

@@ -1,5 +1,5 @@
 #pragma once
-// What people write who come from Slurm, and what the same is called here.
+// The options of Slurm that people bring along, and their names here.
 
 #include <span>
 

@@ -1,7 +1,7 @@
 #pragma once
-// What may be a name. One rule for every door by which names come in: the command line, the
-// configuration, the node that is asked, the leader that admits. What passes here can be typed,
-// listed in a table and named to `--node` again.
+// The words that may be names. One rule for every door by which names come in: the command line,
+// the configuration, the node that is asked, the leader that admits. A name that passes can be
+// typed, listed in a table and named to `--node` again.
 
 #include <cstddef>
 #include <string>

@@ -59,7 +59,8 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
-/// Some directory above it lets nobody else through. What has no path any more is taken for open.
+/// Some directory above it lets nobody else through. A file that has no path any more is taken for
+/// open.
 bool is_behind_a_closed_directory(int descriptor) {
   std::error_code error;
   const std::filesystem::path path =
@@ -97,7 +98,7 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) 
           ? read_all(file, path, bytes_max)
           : Result<std::string>(Error{
                 ErrorCode::kDenied, (is_stdin ? "stdin is " : path + " is ") + open_to +
-                                        ": whoever read it may join; if nobody did, " +
+                                        ": anyone who read it can join; if nobody did, " +
                                         (is_stdin ? "chmod 600 that file" : "chmod 600 " + path)});
   if (!is_stdin) {
     close(file);

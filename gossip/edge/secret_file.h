@@ -8,10 +8,9 @@
 
 namespace muster::gossip {
 
-/// What stands in the file, at most `bytes_max` of it; of stdin for "-". kDenied: it is a regular
+/// The text of the file, at most `bytes_max` of it; of stdin for "-". kDenied: it is a regular
 /// file that its group or others can read or write, and no directory above it is closed to them.
-/// kInvalid: it cannot be read. What is no regular
-/// file, as a pipe, is read whoever made it.
+/// kInvalid: it cannot be read. Other files than regular ones, as pipes, are read as they come.
 Result<std::string> read_secret(const std::string& path, std::size_t bytes_max);
 /// Makes the file with mode 0600, whatever stood at its path before. kInvalid says why not; what
 /// stood there is left.

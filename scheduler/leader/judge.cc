@@ -36,7 +36,7 @@ Cause ordered_cause(const Job& job) {
   return Cause::kNone;
 }
 
-/// What took ranks of it that no program's failure ended.
+/// The cause that took ranks which no program's failure ended.
 Cause loss_of(const Turn& turn, const Attempt& attempt) {
   Cause loss = Cause::kHostLost;
   for (const MemberRecord& record : attempt.members) {

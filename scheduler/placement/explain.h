@@ -40,7 +40,7 @@ struct Filtered {
 /// leader places nothing there either until the log says the same.
 using HostDoubts = std::map<HostId, std::string>;
 
-/// What keeps a job from being tried at all, whatever is free.
+/// The reasons why a job is not tried at all, whatever is free.
 struct Standstill {
   bool awaits_hosts = false;  ///< The queue stands still: State::awaits_hosts().
   Duration retry_in{0};       ///< The job pauses for so long, in cluster time; 0 = it does not.

@@ -160,7 +160,7 @@ std::uint64_t memory_of(const HostRecord& host) {
   return host.memory_mb;
 }
 
-/// What a unit gets of one thing, which stands between the job and the hosts.
+/// One unit's share of one thing, which stands between the job and the hosts.
 struct Excess {
   std::uint64_t wanted = 0;
   std::uint32_t largest = 0;  ///< Units that could ever be held so.

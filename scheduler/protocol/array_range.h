@@ -35,11 +35,11 @@ struct ArrayRange {
   std::uint32_t length() const { return count(first, last); }
   /// Tasks with numbers in [from, to].
   std::uint32_t count(std::uint32_t from, std::uint32_t to) const;
-  /// The first task not below; last + 1 = there is none.
+  /// The first task not below; last + 1 = no such task.
   std::uint32_t at_or_after(std::uint32_t index) const;
 };
 
-/// Nothing of `numbers` but in runs, as few as a look at one after the other finds. Precondition:
+/// `numbers` as runs, as few as a look at one after the other finds. Precondition:
 /// not empty, in order, each once.
 ArrayRange range_of(const std::vector<std::uint32_t>& numbers);
 /// kInvalid: numbers that cannot be, or runs that do not follow each other.

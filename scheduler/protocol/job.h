@@ -27,7 +27,7 @@ enum class OnLostHost : std::uint8_t {
 inline constexpr std::size_t kTaskVariables = 2;
 inline constexpr std::size_t kTaskVariableBytes = 40;
 
-/// What the ranks of a job take over from the process that submitted it, as they would from a
+/// The state that ranks take over from the process that submitted their job, as they would from a
 /// shell: none of it comes from the agent of their host, however that was started. By default as on
 /// a plain Linux.
 struct SubmitShell {

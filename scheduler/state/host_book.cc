@@ -92,7 +92,7 @@ std::string why_taken(const HostRecord& bearer) {
 
 namespace {
 
-/// What people type and tables list. Labels hold what a kernel calls itself.
+/// The words that people type and tables list. Labels hold what a kernel calls itself.
 bool are_names(const entry::Register& fact) {
   const std::vector<std::string>& labels = fact.traits.labels;
   return is_word_name(fact.name) && (fact.gpu_type.empty() || is_word_name(fact.gpu_type)) &&
@@ -174,7 +174,7 @@ bool HostBook::on_observed(const entry::Observe& fact, std::int64_t unix_ms) {
     return false;
   }
   change(found->second, [&](HostRecord& record) {
-    // What came back may find its name with another one: it is not there until it registers.
+    // A host that came back may find its name taken: it is not there until it registers.
     const bool is_late = !record.keeps_name() && lists_.bearers(record.name) > 0;
     record.seen = fact.start;
     set_verdict(record, fact.verdict, unix_ms);

@@ -36,7 +36,7 @@ struct LeftOut {
   bool operator==(const LeftOut&) const = default;
 };
 
-/// What the failures of its program mean to a job.
+/// The failures of a job's program, as they count.
 struct Failures {
   std::uint32_t count = 0;  ///< Counted against JobSpec::retries.
   /// Cluster time of the next try, while the job is queued and pauses after one; 0 = it may be
@@ -100,9 +100,9 @@ struct HostDrain {
   bool operator==(const HostDrain&) const = default;
 };
 
-/// What a recovery of the quorum left open about a host.
+/// The questions that a recovery of the quorum left open about a host.
 struct HostRecovery {
-  bool awaits_hello = false;  ///< The epoch began anew, and it has not registered since.
+  bool awaits_hello = false;  ///< A new epoch began, and it has not registered since.
   /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
   std::vector<Token> unadopted;
   bool operator==(const HostRecovery&) const = default;

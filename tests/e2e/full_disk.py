@@ -45,7 +45,7 @@ def says_so_and_takes_nothing(agent, filler):
 
 
 def goes_on_with_room(agent, filler):
-    """What waited runs, and nothing is said any more."""
+    """The job that waited runs, and the warnings end."""
     filler.unlink()
     wait_for("the job completes", lambda: state_of(agent, "2")["state"] == "completed", 20)
     if SHORT in text_of(agent, "hosts"):

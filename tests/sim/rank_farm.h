@@ -49,7 +49,7 @@ class RankFarm {
   void lose_power();
   /// One live supervisor dies; the kernel ends its ranks. False when there is none.
   bool kill_some_supervisor(Instant now);
-  /// Nothing new can be started.
+  /// No grant can be started.
   void set_full(bool is_full);
   bool is_idle() const;
   /// Everything that is due later is moved by this much: the host was frozen.

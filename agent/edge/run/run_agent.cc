@@ -46,7 +46,7 @@ std::string socket_path(const RunOptions& options) {
   return options.data_dir + "/agent.sock";
 }
 
-/// What the system says of files tells nobody how many there should be.
+/// The system's words about files tell nobody how many there should be.
 std::string with_file_limit(const std::string& text) {
   rlimit limit{};
   if (text.find(std::strerror(EMFILE)) == std::string::npos ||

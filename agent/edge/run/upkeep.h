@@ -1,7 +1,7 @@
 #pragma once
-// What an agent keeps in order beside its work: the links to its socket and its log file, which
-// cleaners of temporary files and rotators of logs take away, and what a HUP asks for: the log file
-// is opened anew and the configuration read again. The socket itself is the transport's.
+// Things that an agent keeps in order beside its work: the links to its socket and its log file,
+// which cleaners of temporary files and rotators of logs take away, and what a HUP asks for: the
+// log file is opened and the configuration read again. The socket itself is the transport's.
 // run_agent's; the lobby and the event loop give it its turns.
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace muster::agent {
 
-/// What may change while an agent runs.
+/// The settings that may change while an agent runs.
 struct Reread {
   std::string log_level;
   OutputRule output_rule{};

@@ -2,8 +2,8 @@
 // What ended grants leave on disk: the directories in DATA/grants that hold nothing but output and
 // complaints. They go when they are too old, the oldest first when together they take too many
 // bytes, and when they are too many files the oldest of the job that has most of them: so a long
-// array or a retry loop pushes out its own output, not that of others. What went, and by which
-// rule, is remembered (pruned_grants.h).
+// array or a retry loop pushes out its own output, not that of others. The grants that went, and by
+// which rule, are remembered (pruned_grants.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ class KeptGrants {
   void expire(std::uint64_t unix_ms);
   static constexpr std::size_t kRemovedMax = 4;
 
-  /// What was removed since the last call, in order.
+  /// The grants removed since the last call, in order.
   std::vector<PrunedGrant> take_pruned();
   /// By which rule its output went; nothing when that is not remembered.
   std::optional<PruneRule> pruned(Token token) const { return pruned_.find(token); }

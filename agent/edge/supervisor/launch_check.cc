@@ -7,8 +7,8 @@ namespace muster::agent {
 LaunchCheck::LaunchCheck(std::string directory, DiskReserve reserve, Duration trial_pause)
     : directory_(std::move(directory)), reserve_(reserve), trial_pause_(trial_pause) {}
 
-/// What is short once is so until a tenth more than the reserve is free: a host at the brink would
-/// come and go with every line that is logged.
+/// A thing that ran short counts as short until a tenth more than the reserve is free: a host at
+/// the brink would come and go with every line that is logged.
 void LaunchCheck::look(Instant now) {
   if (now < look_at_) {
     return;

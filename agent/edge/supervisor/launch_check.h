@@ -37,7 +37,7 @@ class LaunchCheck {
   bool begin_trial(Instant now);
   /// Why nothing can be started; "" = it can, as far as is known.
   const std::string& why_not() const { return disk_.empty() ? failure_ : disk_; }
-  /// What why_not() is, if it is not what it was at the last call.
+  /// why_not(), if it differs from the last call.
   std::optional<std::string> take_change();
 
   static constexpr Duration kLookPause = std::chrono::seconds(1);

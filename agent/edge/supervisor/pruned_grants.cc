@@ -85,14 +85,14 @@ void PrunedGrants::add(Token token, PruneRule rule) {
     rules_.erase(rules_.begin());
   }
   if (lines_ >= 2 * kRememberedMax) {
-    write_anew();
+    rewrite();
     return;
   }
   std::ofstream(path_, std::ios::app) << line_of(token, rule);
   ++lines_;
 }
 
-void PrunedGrants::write_anew() {
+void PrunedGrants::rewrite() {
   const std::string next = path_ + ".new";
   {
     std::ofstream file(next, std::ios::trunc);

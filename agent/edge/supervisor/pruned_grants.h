@@ -1,5 +1,5 @@
 #pragma once
-// Which grants' output was removed, and by which rule: `logs` says so instead of "there is none". A
+// Which grants' output was removed, and by which rule: `logs` says so instead of "no output". A
 // file beside the grants, one line each, which a restart reads; the newest are kept. It is for
 // people alone: a line that is lost makes an answer less precise.
 
@@ -41,7 +41,7 @@ class PrunedGrants {
   static constexpr std::size_t kRememberedMax = 20'000;
 
  private:
-  void write_anew();
+  void rewrite();
 
   std::string path_;
   std::map<Token, PruneRule> rules_;

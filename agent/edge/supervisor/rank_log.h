@@ -1,6 +1,6 @@
 #pragma once
 // rank-N.log on its way to the disk. Room for one note of ours is always taken ahead of what is
-// written, so that a log which ends for want of space can say so. What is taken ahead lies behind
+// written, so that a log which ends for want of space can say so. The room taken ahead lies behind
 // the end of the file: no reader sees it.
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace muster::agent {
 
 class RankLog {
  public:
-  /// What note() always has room for, unless the disk was full from the beginning: what is said
-  /// where output begins to be missing, and at the end of the log.
+  /// The bytes that note() always has room for, unless the disk was full from the beginning: what
+  /// is said where output begins to be missing, and at the end of the log.
   static constexpr std::size_t kNoteBytesMax = 192;
 
   /// Goes on at the end of what is there.

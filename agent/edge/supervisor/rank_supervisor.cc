@@ -238,7 +238,7 @@ void RankSupervisors::carry(const Prepare& command) {
   handles_[command.token] = std::move(handle);
 }
 
-/// Nothing runs, and the job is not to blame.
+/// No rank runs, and the job is not to blame.
 void RankSupervisors::fail_launch(Token token, const std::string& why) {
   check_.failed(boot_now(), why);
   if (is_trial(token)) {

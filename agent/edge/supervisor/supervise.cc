@@ -75,8 +75,8 @@ bool enter_namespace() {
 }
 
 /// /proc of the new namespace in place of the host's, for this process and its ranks alone: there
-/// a rank finds itself under its own number. What is mounted on the host later still appears here;
-/// what is mounted here appears nowhere else.
+/// a rank finds itself under its own number. A file system that the host mounts later still appears
+/// here; what is mounted here appears nowhere else.
 bool enter_own_proc() {
   return unshare(CLONE_NEWNS) == 0 &&
          mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&

@@ -38,7 +38,7 @@ bool is_shortage(int code) {
   return code == EAGAIN || code == ENOMEM || code == EMFILE || code == ENFILE || code == EIO;
 }
 
-/// What the child writes into the exec pipe, whole or not at all.
+/// The record that the child writes into the exec pipe, whole or not at all.
 struct Failure {
   Stage stage = Stage::kExec;
   int code = 0;                                             ///< errno

@@ -154,7 +154,7 @@ void Supervisor::obey(const DismissOrder&) {
   }
 }
 
-/// The one way by which ranks are stopped, whoever wants it. The mark is durable before the first
+/// The one way by which ranks are stopped. The mark is durable before the first
 /// TERM, and a rank that ended before it keeps its own exit status. Without the mark nobody may be
 /// asked to end: an exit 0 on our TERM would count.
 void Supervisor::terminate(Duration grace, const std::string& reason) {
@@ -237,9 +237,9 @@ void Supervisor::on_progress() {
     finish();
   }
   if (phase_ == Phase::kStopping) {
-    return;  // What was asked to end beside the ranks has the same grace; then the timer kills it.
+    return;  // Processes beside the ranks have the same grace; then the timer kills them.
   }
-  processes_.kill();  // What ranks that ended by themselves left behind ends with the grant.
+  processes_.kill();  // The remains of ranks that ended by themselves end with the grant.
   timer_.kill_at(space_.has_namespace ? kNever : boot_now() + kKillRound);
 }
 

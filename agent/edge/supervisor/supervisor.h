@@ -27,7 +27,7 @@
 
 namespace muster::agent {
 
-/// What this process could have of its own.
+/// The spaces that this process could have of its own.
 struct SupervisorSpace {
   bool has_namespace = false;  ///< It is PID 1 of a PID namespace.
   bool has_own_proc = false;   ///< /proc here is that of this namespace.

@@ -8,7 +8,7 @@
 
 namespace muster::agent {
 
-/// Nothing when it is the name of no token.
+/// Null when it is the name of no token.
 std::optional<Token> token_named(std::string_view name);
 
 }  // namespace muster::agent

@@ -1,5 +1,5 @@
-// What a parent left a process, played in children of the test: closed streams, ignored and blocked
-// signals, descriptors, a file mask, and orphans.
+// Things that a parent left a process, played in children of the test: closed streams, ignored and
+// blocked signals, descriptors, a file mask, and orphans.
 
 #include "agent/edge/inheritance.h"
 

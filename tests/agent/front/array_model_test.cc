@@ -1,4 +1,4 @@
-// What a whole array is told by: what its tasks are at, and those that failed.
+// A whole array as people see it: the states of its tasks, and those that failed.
 
 #include <gtest/gtest.h>
 

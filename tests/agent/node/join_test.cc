@@ -139,7 +139,7 @@ TEST_F(Join, WhoIsRevokedIsShutOutAndDoesNotComeBack) {
   EXPECT_EQ(show(join_of(kNewcomer, "u"), "u")->status, ResponseStatus::kConflict) << "a new one";
 }
 
-/// What a login of the newcomer, a member by a plain ticket, is answered.
+/// The answer to a login of the newcomer, a member by a plain ticket.
 TEST_F(Join, AHostThatMayNotVouchSpeaksForItselfAlone) {
   make_ticket("t");
   ASSERT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);

@@ -1,4 +1,4 @@
-// Whose key a node expects at its seed: rows name nobody there, or somebody who is not there.
+// The key that a node expects at its seed: rows name nobody there, or somebody who is not there.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What people are told of a voter that does not answer.
+// The words about a voter that does not answer.
 
 #include "agent/node/voter_outlook.h"
 

@@ -1,4 +1,4 @@
-// What a verb learns of its own process: where it stands, and what its shell left it.
+// A verb's own process: where it stands, and what its shell left it.
 
 #include "cli/edge/system_world.h"
 

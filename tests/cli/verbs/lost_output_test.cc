@@ -1,4 +1,4 @@
-// What was done is told though stdout is closed, full or a pipe that nobody reads.
+// An order's effect is told though stdout is closed, full or a pipe that nobody reads.
 
 #include <gtest/gtest.h>
 

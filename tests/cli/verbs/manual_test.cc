@@ -33,7 +33,7 @@ std::set<std::string> keys_in(const std::string& path) {
 TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
   std::set<std::string> printed = keys_in("cli/kit/json_view.cc");
   printed.merge(keys_in("cli/kit/json_orders.cc"));
-  // What verbs call that which they did.
+  // The names by which verbs call their effects.
   printed.insert({"suspended", "resumed", "requeued", "cancelled", "added", "removed", "leads",
                   "drained", "undrained", "revoked"});
   std::set<std::string> told;

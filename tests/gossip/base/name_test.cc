@@ -1,4 +1,4 @@
-// What may be a name, at every door.
+// The words that may be names, at every door.
 
 #include "gossip/base/name.h"
 

@@ -1,4 +1,4 @@
-// What an attempt is ended for, as it is told: what was lost, and what was not.
+// The causes of an attempt's end, as people read them: lost things, and others.
 
 #include "scheduler/state/job_moves.h"
 #include "tests/scheduler/leader/one_leader.h"

@@ -1,4 +1,4 @@
-// What a HUP and a cleaner of old files come to: the log is there again, the configuration counts.
+// A HUP, and a cleaner of old files: the log is there again, the configuration counts.
 
 #include "agent/edge/run/upkeep.h"
 

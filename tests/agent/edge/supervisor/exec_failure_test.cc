@@ -1,4 +1,4 @@
-// What a person reads when a program could not be executed: of a script that is there, why.
+// The message when a program could not be executed: of a script that is there, why.
 
 #include "agent/edge/supervisor/exec_failure.h"
 
@@ -29,7 +29,7 @@ class ExecFailures : public testing::Test {
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
     return path;
   }
-  /// What is said of a script that is found on the path, its name aside.
+  /// The message about a script that is found on the path, its name aside.
   std::string said(const std::string& content) {
     make("x", content);
     const ExecFailure failure = exec_failure("x", directory_, ENOENT);

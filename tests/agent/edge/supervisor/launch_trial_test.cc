@@ -42,7 +42,7 @@ class LaunchTrial : public ::testing::Test {
     std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe"),
                                     data_ + "/program");
   }
-  /// What the agent is told next about what the host lacks.
+  /// The next word to the agent about things that the host lacks.
   std::optional<std::string> shortage_told() {
     std::optional<std::string> told;
     wait_until([&] {

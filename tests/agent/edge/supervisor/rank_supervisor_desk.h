@@ -1,5 +1,5 @@
 #pragma once
-// Real supervisors with real ranks, and the agent's handle on them. Nothing here sleeps: every wait
+// Real supervisors with real ranks, and the agent's handle on them. No test here sleeps: every wait
 // is for an event, with a deadline. A test program of this is its own supervisor: its main() is
 // main_of_ranks().
 
@@ -160,7 +160,7 @@ class RankSupervisor : public ::testing::Test {
     fifo.reader = Fd(open(fifo.path.c_str(), O_RDONLY | O_NONBLOCK));
     return fifo;
   }
-  /// What was written until "." arrives or every writer is gone.
+  /// The text written until "." arrives or every writer is gone.
   static bool wait_for_line(const Fifo& fifo) {
     pollfd entry{fifo.reader.get(), POLLIN, 0};
     char byte = 0;
