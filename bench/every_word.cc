@@ -229,6 +229,24 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
   }
 }
 
+/// Each login is answered.
+bool is_for_everybody(Verb verb) {
+  switch (verb) {
+    case Verb::kVersion:
+    case Verb::kHosts:
+    case Verb::kQuorum:
+    case Verb::kWhyHost:
+    case Verb::kHostUses:
+    case Verb::kKeys:
+    case Verb::kFound:
+    case Verb::kEnter:
+    case Verb::kJoin:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Word asked(Verb verb) {
   agent::Request request;
   request.verb = verb;
@@ -255,6 +273,31 @@ std::vector<Word> every_word(const Stage& stage) {
       words.push_back({"type " + std::to_string(type), static_cast<MessageType>(type),
                        gossip::Encoder().array(0).take()});
     }
+  }
+  return words;
+}
+
+std::vector<Word> orders_of_a_login(const Stage& stage, HostId speaker, HostId asked) {
+  std::vector<Word> words;
+  for (int number = 0; number <= static_cast<int>(agent::kVerbLast); ++number) {
+    agent::Request request;
+    request.verb = static_cast<Verb>(number);
+    if (is_for_everybody(request.verb)) {
+      continue;
+    }
+    request.user = "root";
+    request.via = stage.host_name;
+    request.arguments = request.verb == Verb::kRecover
+                            ? agent::encode_payload(agent::RecoverArgs{true, {}, {}})
+                            : arguments_of(request.verb, stage);
+    const std::string name = "Request " + std::to_string(number);
+    for (const HostId target : {HostId(), speaker, asked}) {
+      request.target = target;
+      words.push_back({name, MessageType::kRequest, encode(request)});
+    }
+    request.target = HostId();
+    request.node = stage.host_name;
+    words.push_back({name + " for " + stage.host_name, MessageType::kRequest, encode(request)});
   }
   return words;
 }

@@ -14,6 +14,7 @@
 //       some         each word in an envelope of this cluster and one of a later protocol
 //       dull         as `all`, without the Join
 //       own          harmless questions under the key's own host id: who is let in is answered
+//       orders       under that id, the orders of a login whose host may not vouch for it
 // NAME, ADDRESS (IP:PORT or a path) and ID (a copy of its id/) are of an agent that is spoken to.
 //
 // Answers: "open" tells or changes something; "denied" is a refusal of a ticket's key or a login
@@ -182,7 +183,7 @@ class Speech {
     if (stage.ticket.empty()) {
       stage.ticket = std::string(gossip::kLinkKeyBytes, 't');
     }
-    for (const Word& word : how_ == "own" ? harmless_words() : every_word(stage)) {
+    for (const Word& word : words_of(stage)) {
       if (how_ != "dull" || !word.is_join) {
         add(word, stage.hosts.front());
       }
@@ -215,13 +216,17 @@ class Speech {
     const auto response = envelope.type == gossip::MessageType::kResponse
                               ? agent::decode_response(message->body())
                               : std::nullopt;
+    if (how_ == "orders" && !response.has_value()) {
+      return;  // A member hears more than answers.
+    }
     if (!response.has_value() || !response->payload.empty() ||
         response->status == agent::ResponseStatus::kOk) {
       tell_open(said.what, response ? response->text
                                     : "type " + std::to_string(static_cast<int>(envelope.type)));
     } else if (response->status == agent::ResponseStatus::kDenied) {
       ++tally_.denied;
-    } else if (!who_.ticket.empty() && (said.is_join || said.is_of_other_protocol)) {
+    } else if (how_ == "orders" ||
+               (!who_.ticket.empty() && (said.is_join || said.is_of_other_protocol))) {
       ++tally_.reasons;
     } else {
       tell_open(said.what, response->text);
@@ -244,13 +249,21 @@ class Speech {
   }
 
  private:
+  bool is_member() const { return how_ == "own" || how_ == "orders"; }
+
+  std::vector<Word> words_of(const Stage& stage) const {
+    return how_ == "own"      ? harmless_words()
+           : how_ == "orders" ? orders_of_a_login(stage, who_.host.value_or(HostId()), door_.host)
+                              : every_word(stage);
+  }
+
   void add(const Word& word, HostId other) {
     gossip::Envelope envelope;
     envelope.version = kProtocolVersion;
     envelope.type = word.type;
     envelope.cluster = door_.cluster;
     envelope.generation = Generation(1);
-    if (how_ == "own") {
+    if (is_member()) {
       envelope.from = who_.host.value_or(other);
       say(envelope, word);
       return;
@@ -458,7 +471,8 @@ int visit(const std::string& who_text, const std::string& how, const std::vector
 
 int main(int argc, char** argv) {
   if (argc < 6 || argc % 3 != 0) {
-    std::fprintf(stderr, "usage: bench_stranger WHO all|some|dull|own NAME ADDRESS ID ...\n");
+    std::fprintf(stderr,
+                 "usage: bench_stranger WHO all|some|dull|own|orders NAME ADDRESS ID ...\n");
     return 2;
   }
   std::vector<muster::bench::Door> doors;

@@ -2,12 +2,13 @@
 
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
+#include "agent/api/quorum.h"
 
 namespace muster::agent {
 
 bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
-  const bool is_about_speaker =
-      request.node.empty() && (request.target.is_zero() ? asked : request.target) == speaker;
+  const bool is_asked_by_itself = request.node.empty() && asked == speaker &&
+                                  (request.target.is_zero() || request.target == speaker);
   switch (request.verb) {
     case Verb::kVersion:
     case Verb::kHosts:
@@ -23,8 +24,12 @@ bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
                     // last.
     case Verb::kEvents:
     case Verb::kLeave:
-    case Verb::kRecover:
-      return is_about_speaker;
+      return is_asked_by_itself;
+    case Verb::kRecover: {
+      // To look is open: the order makes another quorum for everybody.
+      const auto wish = decode_payload<RecoverArgs>(request.arguments);
+      return is_asked_by_itself && wish.has_value() && !wish->is_order;
+    }
     case Verb::kHostDetail: {
       const auto about = decode_payload<HostRef>(request.arguments);
       return about.has_value() && about->host == speaker;

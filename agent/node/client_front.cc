@@ -124,6 +124,12 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
                check_line_name(request->user, "user").error().text));
     return Heard::kTaken;
   }
+  if (is_member && !request->via.empty() && !is_word_name(request->via)) {
+    answer(reach, asker,
+           bad(reach.known, ResponseStatus::kUsage,
+               check_word_name(request->via, "host").error().text));
+    return Heard::kTaken;
+  }
   const HostId speaker = is_member ? sender.host : own.self;
   if (sender.kind != gossip::Sender::Kind::kTicket) {
     if (std::string denied = why_not_through(reach.known, *request, speaker); !denied.empty()) {
@@ -277,6 +283,12 @@ void ClientFront::ask_named(const ClientReach& reach, const Question& question) 
 
 /// True when it may.
 bool ClientFront::ask_to_leave(const ClientReach& reach, const Question& question) {
+  const HostId target = question.request.target;
+  if (!target.is_zero() && target != reach.known.options.self) {
+    answer(reach, question.asker,
+           bad(reach.known, ResponseStatus::kUsage, "a host leaves by its own agent: say --node"));
+    return false;
+  }
   std::string remains;
   const std::string why_not = why_not_leave(reach.known, question.request, remains);
   if (!why_not.empty()) {

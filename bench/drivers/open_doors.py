@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 
 from cluster import Broken, figure
 from lab import BASE_PORT, MUSTER, Lab, wait_for
@@ -15,6 +16,7 @@ from lab import BASE_PORT, MUSTER, Lab, wait_for
 STRANGER = MUSTER.parent.parent / "bench" / "bench_stranger"
 NOBODY = 65534
 PATIENCE_S = 180
+LEAVING_S = 1  #: An agent that was made to leave has ended after it.
 LISTENING = "0A"
 ACCEPTS = 0x10000
 DATAGRAM = "0002"
@@ -360,8 +362,27 @@ def running(how):
         seen = doors.knock(f"host:{doors.keys / 'e'}", targets, "own")
         if any(door["answers"] == 0 for door in seen):
             raise Broken(f"a member is not answered at some door: the search is blind: {seen}")
+        changed += logins_of_a_voter(lab, doors, targets)
         return (doors.open + len(changed), len(unknown), doors.said,
                 sum(door["answers"] for door in seen))
+
+
+def logins_of_a_voter(lab, doors, targets):
+    """The keys of e, which may vote by now and not vouch: its logins order everything of all, in
+    their own name. What that changed, a line each."""
+    code, _, err = lab["a"].cli("hosts", "set", "e", "--may-vote", "yes", "--may-vouch", "no")
+    if code != 0:
+        raise Broken(f"hosts set: {err}")
+    before, alive = state(lab), lab.live()
+    told = doors.knock(f"host:{doors.keys / 'e'}", targets, "orders")
+    if not any(door["denied"] for door in told):
+        raise Broken(f"nobody refused anything to a login of a member: {told}")
+    time.sleep(LEAVING_S)
+    gone = [agent.name for agent in alive if not agent.is_running()]
+    changed = differences(before, state(lab)) + [f"{name} left" for name in gone]
+    for line in changed:
+        print(f"# changed: {line}", flush=True)
+    return changed
 
 
 def open_doors(slice=0):

@@ -9,6 +9,7 @@
 
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
+#include "agent/api/quorum.h"
 
 namespace muster::agent {
 namespace {
@@ -25,9 +26,9 @@ Request about(Verb verb, HostId target = HostId(), std::string arguments = "") {
 }
 
 TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
-  const std::set<Verb> open = {Verb::kVersion, Verb::kHosts, Verb::kQuorum, Verb::kWhyHost,
-                               Verb::kHostUses, Verb::kKeys, Verb::kFound, Verb::kEnter,
-                               Verb::kJoin};
+  const std::set<Verb> open = {Verb::kVersion, Verb::kHosts,    Verb::kQuorum,
+                               Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,
+                               Verb::kFound,   Verb::kEnter,    Verb::kJoin};
   for (int number = 0; number <= static_cast<int>(kVerbLast); ++number) {
     const auto verb = static_cast<Verb>(number);
     EXPECT_EQ(is_open_to_all(about(verb), kSpeaker, kAsked), open.contains(verb)) << number;
@@ -35,14 +36,17 @@ TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
 }
 
 TEST(Access, AHostAnswersItsLoginAboutItself) {
+  const std::string look = encode_payload(RecoverArgs());
   for (const Verb verb : {Verb::kEvents, Verb::kLeave, Verb::kRecover}) {
-    EXPECT_TRUE(is_open_to_all(about(verb), kSpeaker, kSpeaker));
-    EXPECT_TRUE(is_open_to_all(about(verb, kSpeaker), kSpeaker, kSpeaker));
-    EXPECT_FALSE(is_open_to_all(about(verb, kAsked), kSpeaker, kSpeaker)) << "it is another's";
-    Request named = about(verb);
+    EXPECT_TRUE(is_open_to_all(about(verb, HostId(), look), kSpeaker, kSpeaker));
+    EXPECT_TRUE(is_open_to_all(about(verb, kSpeaker, look), kSpeaker, kSpeaker));
+    EXPECT_FALSE(is_open_to_all(about(verb, kAsked, look), kSpeaker, kSpeaker)) << "another's";
+    Request named = about(verb, HostId(), look);
     named.node = "asked";
     EXPECT_FALSE(is_open_to_all(named, kSpeaker, kSpeaker)) << "by its name";
-    EXPECT_FALSE(is_open_to_all(about(verb), kSpeaker, kAsked)) << "passed on to it";
+    EXPECT_FALSE(is_open_to_all(about(verb, HostId(), look), kSpeaker, kAsked)) << "passed on";
+    EXPECT_FALSE(is_open_to_all(about(verb, kSpeaker, look), kSpeaker, kAsked))
+        << "passed on, and meant for whom it comes from: who gets it may look at itself";
   }
   const auto detail = [](HostId host) {
     return about(Verb::kHostDetail, HostId(), encode_payload(HostRef{host}));
@@ -50,6 +54,13 @@ TEST(Access, AHostAnswersItsLoginAboutItself) {
   EXPECT_TRUE(is_open_to_all(detail(kSpeaker), kSpeaker, kAsked));
   EXPECT_FALSE(is_open_to_all(detail(kAsked), kSpeaker, kSpeaker));
   EXPECT_FALSE(is_open_to_all(about(Verb::kHostDetail, HostId(), "garbage"), kSpeaker, kSpeaker));
+}
+
+TEST(Access, ANewQuorumIsAnOrderForEverybody) {
+  RecoverArgs order;
+  order.is_order = true;
+  EXPECT_FALSE(
+      is_open_to_all(about(Verb::kRecover, HostId(), encode_payload(order)), kSpeaker, kSpeaker));
 }
 
 }  // namespace
