@@ -58,7 +58,8 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
     return Error{ErrorCode::kConflict, why};
   }
   if (known.admission.roll().is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
-    return Error{ErrorCode::kConflict, "the newcomer's link key is another's: start it anew"};
+    return Error{ErrorCode::kConflict,
+                 "another host has the newcomer's link key: start the newcomer again"};
   }
   if (std::string taken = why_name_taken(known, join.name, *host); !taken.empty()) {
     return Error{ErrorCode::kConflict, std::move(taken)};
@@ -83,6 +84,7 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
     entry.edition = before->edition;  // Its answer was lost, and the same is said again.
     entry.record = before->record;
     entry.signature = before->signature;
+    entry.may_vouch = before->may_vouch;
   }
   entry.ticket = join.ticket;
   entry.host_name = join.name;
@@ -98,6 +100,7 @@ scheduler::entry::Admit said_again(const Known& known, HostId host) {
   entry.edition = before.edition;
   entry.record = before.record;
   entry.signature = before.signature;
+  entry.may_vouch = before.may_vouch;
   entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
   return entry;
 }
@@ -118,6 +121,12 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
     return no_authority(known);
   }
   crdt::RollRecord record = crdt::decode_roll(before->record).value_or(crdt::RollRecord());
+  if (record.may_vouch && !record.revoked && !is_another_to_vouch(known, host)) {
+    return Error{ErrorCode::kConflict,
+                 "host " + known.hosts.addresses().name(host) +
+                     " is the last that may vouch for its logins: let another one do so first "
+                     "(muster hosts set NAME --may-vouch yes)"};
+  }
   const bool was_revoked = std::exchange(record.revoked, true);
   scheduler::entry::Admit entry =
       was_revoked ? said_again(known, host) : changed_record(known, host, record);
@@ -189,7 +198,9 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
     return no_authority(known);
   }
   ++record.key_round;
-  return RollOrder(changed_record(known, args.host, record));
+  scheduler::entry::Admit entry = changed_record(known, args.host, record);
+  entry.by = std::move(by);
+  return RollOrder(std::move(entry));
 }
 
 template <class T>

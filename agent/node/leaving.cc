@@ -5,6 +5,7 @@
 
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
+#include "agent/node/vouching.h"
 
 namespace muster::agent {
 
@@ -24,16 +25,23 @@ std::string why_not_leave(const Known& known, const Request& request, std::strin
            known.options.name + ": drain it (muster hosts drain " + known.options.name +
            "), or cancel " + (grants == 1 ? "it" : "them") + ", then leave";
   }
+  const auto arguments = decode_payload<LeaveArgs>(request.arguments);
+  const bool is_forced = arguments.has_value() && arguments->force;
+  if (!is_forced && is_last_to_vouch(known)) {
+    return "host " + known.options.name +
+           " is the last that may vouch for its logins, and without it nobody can submit or "
+           "administer: let another one do so first (muster hosts set NAME --may-vouch yes), or "
+           "leave with --force";
+  }
   const crdt::QuorumView quorum = known.seat.known_quorum();
   if (std::find(quorum.voters.begin(), quorum.voters.end(), known.options.self) ==
       quorum.voters.end()) {
     return "";
   }
-  const auto arguments = decode_payload<LeaveArgs>(request.arguments);
   const std::size_t live = live_voters(known, quorum, known.options.self);
   const std::string left =
       std::to_string(live) + " of " + std::to_string(quorum.voters.size()) + " voters";
-  if (live < quorum.voters.size() / 2 + 1 && !(arguments.has_value() && arguments->force)) {
+  if (live < quorum.voters.size() / 2 + 1 && !is_forced) {
     return "host " + known.options.name + " is a voter, and without it " + left +
            " would be alive, which is no majority: start the others first, or "
            "leave with --force and lose the quorum";

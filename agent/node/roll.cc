@@ -242,7 +242,8 @@ std::vector<scheduler::entry::Admit> Roll::unlogged(const crdt::HostStore& store
                                    "",
                                    "",
                                    known.record.revoked,
-                                   ""};
+                                   "",
+                                   known.record.may_vouch && !known.record.revoked};
     records.push_back(std::move(record));
   }
   return records;

@@ -88,6 +88,7 @@ scheduler::entry::Admit changed_record(const Known& known, HostId host,
       host, {Generation(entry.authority), Sequence(entry.edition)}, record, *authority.signer());
   entry.record = field.bytes;
   entry.signature = field.signature;
+  entry.may_vouch = record.may_vouch && !record.revoked;
   entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
   return entry;
 }
@@ -134,8 +135,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
   next.by = std::move(by);
   const auto seal_to = [&](HostId host) {
     const AdmittedHost* admitted = known.seat.state().roll().find(host);
-    const crdt::RollRecord record =
-        admitted == nullptr ? crdt::RollRecord() : record_in(*admitted);
+    const crdt::RollRecord record = admitted == nullptr ? crdt::RollRecord() : record_in(*admitted);
     const bool is_sealed = std::any_of(next.sealed.begin(), next.sealed.end(),
                                        [&](const auto& each) { return each.first == host; });
     if (record.may_vote && !record.revoked && !is_sealed &&
@@ -175,8 +175,13 @@ KeysInfo keys_info(const Known& known) {
       return;
     }
     const crdt::LinkCert link = roll.link(host);
-    HostKeys keys{host, known.hosts.addresses().name(host), roll.authority_of(host), link.serial,
-                  link.round, std::max(record->key_round, wanted), !link.next.empty(),
+    HostKeys keys{host,
+                  known.hosts.addresses().name(host),
+                  roll.authority_of(host),
+                  link.serial,
+                  link.round,
+                  std::max(record->key_round, wanted),
+                  !link.next.empty(),
                   host == known.options.self || is_reachable(known.membership, host)};
     const bool is_behind = keys.round < keys.round_wanted || keys.authority < info.authority;
     ++info.members;

@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t kNamedMax = 3;
 
+/// It left, or an operator said that it will not come back.
+bool is_gone(const Known& known, HostId host) {
+  const membership::Member* member = known.membership.member(host);
+  const scheduler::HostRecord* record = known.seat.state().host(host);
+  return (member != nullptr && member->state == membership::MemberState::kLeft) ||
+         (record != nullptr && record->is_removed);
+}
+
 /// Of members that the roll allows it, without `host`: those that can be asked now first.
 std::vector<HostId> others_that(const Known& known, HostId host, bool (Roll::*may)(HostId) const) {
   const Roll& roll = known.admission.roll();
@@ -20,7 +28,8 @@ std::vector<HostId> others_that(const Known& known, HostId host, bool (Roll::*ma
     found.push_back(known.options.self);
   }
   for (const auto& [other, member] : known.membership.members()) {
-    if (other != host && other != known.options.self && (roll.*may)(other)) {
+    if (other != host && other != known.options.self && (roll.*may)(other) &&
+        !is_gone(known, other)) {
       found.push_back(other);
     }
   }
@@ -75,6 +84,17 @@ std::string why_not_through(const Known& known, const Request& request, HostId s
 
 bool is_another_to_vouch(const Known& known, HostId host) {
   return !others_that(known, host, &Roll::may_vouch).empty();
+}
+
+bool is_last_to_vouch(const Known& known) {
+  const Roll& roll = known.admission.roll();
+  const auto& members = known.membership.members();
+  const bool is_alone = std::none_of(members.begin(), members.end(), [&](const auto& each) {
+    return each.first != known.options.self && !roll.is_revoked(each.first) &&
+           !is_gone(known, each.first);
+  });
+  return !is_alone && roll.may_vouch(known.options.self) &&
+         !is_another_to_vouch(known, known.options.self);
 }
 
 bool is_another_to_vote(const Known& known, HostId host) {

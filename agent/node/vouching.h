@@ -17,4 +17,7 @@ std::string why_not_through(const Known& known, const Request& request, HostId s
 bool is_another_to_vouch(const Known& known, HostId host);
 bool is_another_to_vote(const Known& known, HostId host);
 
+/// This host may vouch for its logins, and of the hosts that would stay when it goes none may.
+bool is_last_to_vouch(const Known& known);
+
 }  // namespace muster::agent

@@ -58,7 +58,11 @@ struct Namer {
   Words operator()(const entry::RemoveHost& e) const { return words(e.host); }
   Words operator()(const entry::MakeTicket& e) const { return words(e.key); }
   Words operator()(const entry::EndTicket& e) const { return words(e.key); }
-  Words operator()(const entry::Admit& e) const { return words(e.host, e.authority, e.edition); }
+  Words operator()(const entry::Admit& e) const {
+    // Two that change a host's record at once say the same edition, and not the same.
+    return {e.host.prefix(), e.host.suffix(), e.authority, e.edition,
+            XXH3_64bits(e.record.data(), e.record.size())};
+  }
   Words operator()(const entry::RotateKeys& e) const { return {e.round, 0, 0, 0, 0}; }
   Words operator()(const entry::ReplaceAuthority& e) const { return {e.number, 0, 0, 0, 0}; }
 };

@@ -36,7 +36,7 @@ entry::EndTicket read_end_ticket(gossip::Reader& in) {
 void write(gossip::Encoder& out, const entry::Admit& fact) {
   out.id(fact.host).u64(fact.authority).u64(fact.edition).bytes(fact.record);
   out.bytes(fact.signature).bytes(fact.ticket).text(fact.host_name);
-  out.boolean(fact.is_revoked).text(fact.by);
+  out.boolean(fact.is_revoked).text(fact.by).boolean(fact.may_vouch);
 }
 
 entry::Admit read_admit(gossip::Reader& in) {
@@ -50,6 +50,7 @@ entry::Admit read_admit(gossip::Reader& in) {
   fact.host_name = in.text(kTicketNameBytesMax);
   fact.is_revoked = in.boolean();
   fact.by = in.text();
+  fact.may_vouch = in.boolean();
   return fact;
 }
 

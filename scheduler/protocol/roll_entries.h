@@ -50,7 +50,9 @@ struct Admit {
   std::string ticket;       ///< Its key; "" = the leader met the record, signed already.
   std::string host_name;    ///< As the host says.
   bool is_revoked = false;  ///< As the record says: it is a member no more.
-  std::string by;           ///< Who revoked it, or changed its rights.
+  std::string by;           ///< Who revoked it, or changed its rights or keys.
+  /// As the record says of a member: else tickets that its logins made end, and they make none.
+  bool may_vouch = false;
   bool operator==(const Admit&) const = default;
 };
 /// All hosts shall prove their links with other keys: records of this round follow, host by host.
@@ -79,7 +81,7 @@ inline constexpr std::size_t kSealedBytesMax = 256;
 /// The elements behind the header of an entry.
 inline constexpr std::size_t kMakeTicketElements = 8;
 inline constexpr std::size_t kEndTicketElements = 2;
-inline constexpr std::size_t kAdmitElements = 9;
+inline constexpr std::size_t kAdmitElements = 10;
 inline constexpr std::size_t kRotateKeysElements = 2;
 inline constexpr std::size_t kReplaceAuthorityElements = 5;
 void write(gossip::Encoder& out, const entry::MakeTicket& fact);

@@ -38,16 +38,21 @@ std::string why_not(const Step& step, const entry::Admit& fact) {
   return ticket->why_not(step.books.cluster_time);
 }
 
-/// An intruder on the host may have made tickets while they could.
-void on_revoked(Step& step, const entry::Admit& fact) {
-  const std::size_t ended = step.books.roll.end_all_of(
-      fact.host, "the revocation of host " + fact.host_name, step.books.cluster_time);
+/// An intruder on a host may have made tickets while they could: they end with its right.
+std::size_t end_tickets_of(Step& step, const entry::Admit& fact, const std::string& by) {
+  const std::size_t ended =
+      step.books.roll.end_all_of(fact.host, by + fact.host_name, step.books.cluster_time);
   step.result.tickets_changed = step.result.tickets_changed || ended > 0;
   if (ended > 0) {
     step.result.told = std::to_string(ended) +
                        (ended == 1 ? " open ticket that was" : " open tickets that were") +
                        " made there let nobody in any more";
   }
+  return ended;
+}
+
+void on_revoked(Step& step, const entry::Admit& fact) {
+  const std::size_t ended = end_tickets_of(step, fact, "the revocation of host ");
   step.result.events.push_back({Severity::kWarn,
                                 "host_revoked",
                                 {{"host", fact.host.short_hex()},
@@ -72,9 +77,9 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
       return;
     }
   }
-  if (step.books.roll.is_revoked(fact.made_at)) {
-    // Said before its host was thrown out, and logged after: on_revoked() could not end it.
-    step.reject(ErrorCode::kDenied, "the host that asks for this ticket was revoked");
+  if (step.books.roll.is_denied_tickets(fact.made_at)) {
+    // Said before its host lost the right, and logged after: there was no ticket to end yet.
+    step.reject(ErrorCode::kDenied, "the host that asks for this ticket may not vouch any more");
     return;
   }
   if (step.books.roll.ticket(fact.key) != nullptr) {
@@ -119,9 +124,10 @@ void on_admit(Step& step, const entry::Admit& fact) {
     }
   }
   if (!roll.is_news(fact)) {
-    // Said again, or a newer one is known: that one counts. Only who threw a host out has to know.
+    // Said again, or a newer one is known: that one counts. An operator has to know, who said
+    // something else.
     const AdmittedHost* known = roll.find(fact.host);
-    if (fact.is_revoked && known->record != fact.record) {
+    if ((fact.is_revoked || !fact.by.empty()) && known->record != fact.record) {
       step.reject(ErrorCode::kConflict, "the host's record changed in this moment: say it again");
     }
     return;
@@ -136,6 +142,9 @@ void on_admit(Step& step, const entry::Admit& fact) {
   if (fact.is_revoked) {
     on_revoked(step, fact);
     return;
+  }
+  if (!fact.may_vouch) {
+    end_tickets_of(step, fact, "taking --may-vouch from host ");
   }
   step.result.events.push_back({Severity::kInfo,
                                 is_new ? "host_admitted" : "host_record_changed",

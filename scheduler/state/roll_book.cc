@@ -32,9 +32,9 @@ const Ticket* RollBook::ticket(const std::string& key) const {
   return found == tickets_.end() ? nullptr : &found->second;
 }
 
-bool RollBook::is_revoked(HostId host) const {
+bool RollBook::is_denied_tickets(HostId host) const {
   const AdmittedHost* known = find(host);
-  return known != nullptr && known->is_revoked;
+  return known != nullptr && !known->may_vouch;
 }
 
 bool RollBook::has_open_ticket(Duration cluster_time) const {
@@ -50,7 +50,7 @@ bool RollBook::is_news(HostId host, std::uint64_t authority, std::uint64_t editi
 
 void RollBook::admit(const entry::Admit& fact) {
   CHECK(is_news(fact));
-  hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature, fact.is_revoked};
+  hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature, fact.may_vouch};
   if (const auto ticket = tickets_.find(fact.ticket);
       ticket != tickets_.end() && ticket->second.used_by.size() < ticket->second.uses) {
     ticket->second.used_by.insert(fact.host);

@@ -31,7 +31,7 @@ struct AdmittedHost {
   std::uint64_t edition = 0;
   std::string record;
   std::string signature;
-  bool is_revoked = false;  ///< As the record says.
+  bool may_vouch = false;  ///< entry::Admit::may_vouch
   bool operator==(const AdmittedHost&) const = default;
 };
 
@@ -81,7 +81,8 @@ class RollBook {
   const std::map<std::string, Ticket>& tickets() const { return tickets_; }
   const RollKeys& keys() const { return keys_; }
   const AdmittedHost* find(HostId host) const;
-  bool is_revoked(HostId host) const;
+  /// The newest record of the host says that it may not, or may not any more.
+  bool is_denied_tickets(HostId host) const;
   const Ticket* ticket(const std::string& key) const;
   /// Some ticket lets hosts in, and runs out by cluster time.
   bool has_open_ticket(Duration cluster_time) const;

@@ -4,7 +4,7 @@ namespace muster::scheduler {
 
 void write_admitted(gossip::Encoder& out, HostId id, const AdmittedHost& host) {
   out.id(id).u64(host.authority).u64(host.edition).bytes(host.record).bytes(host.signature);
-  out.boolean(host.is_revoked);
+  out.boolean(host.may_vouch);
 }
 
 AdmittedHost read_admitted(gossip::Reader& in) {
@@ -13,7 +13,7 @@ AdmittedHost read_admitted(gossip::Reader& in) {
   host.edition = in.u64();
   host.record = in.text(kRollRecordBytesMax);
   host.signature = in.text();
-  host.is_revoked = in.boolean();
+  host.may_vouch = in.boolean();
   return host;
 }
 

@@ -21,8 +21,8 @@ class Tickets : public OneLeader {
   }
   ClientReply admit(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
                     const std::string& name = "n") {
-    return say(
-        entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name, false, ""});
+    return say(entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name, false,
+                            "", true});
   }
   HostId made_at;  ///< Whose login makes the next tickets.
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
@@ -88,8 +88,36 @@ TEST_F(Tickets, OfAHostThatIsRevokedAreNotMadeAfterwards) {
   say(entry::Admit{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
   made_at = host_id(1);
   EXPECT_FALSE(is_done(make("late")));
-  EXPECT_EQ(replies.back().error->text, "the host that asks for this ticket was revoked");
+  EXPECT_EQ(replies.back().error->text,
+            "the host that asks for this ticket may not vouch any more");
   EXPECT_EQ(scheduler.state().roll().ticket("late"), nullptr);
+}
+
+TEST_F(Tickets, OfAHostThatMayNotVouchAnyMoreEnd) {
+  make("door", 9);
+  admit(1, "door");
+  made_at = host_id(1);
+  make("left open", 5);
+  const auto reply =
+      say(entry::Admit{host_id(1), 1, 2, "less", "signature", "", "n", false, "ann@a", false});
+  EXPECT_TRUE(is_done(reply));
+  EXPECT_EQ(reply.told, "1 open ticket that was made there let nobody in any more");
+  EXPECT_FALSE(is_done(admit(3, "left open")));
+  EXPECT_EQ(replies.back().error->text, "the ticket was ended by taking --may-vouch from host n");
+  EXPECT_FALSE(is_done(make("late")));
+  say(entry::Admit{host_id(1), 1, 3, "more", "signature", "", "n", false, "ann@a", true});
+  EXPECT_TRUE(is_done(make("again")));
+}
+
+TEST_F(Tickets, AnOrderThatAnotherOvertookIsTold) {
+  make("t");
+  admit(1, "t");
+  EXPECT_TRUE(is_done(
+      say(entry::Admit{host_id(1), 1, 2, "votes", "signature", "", "n", false, "ann@a", true})));
+  EXPECT_FALSE(is_done(say(
+      entry::Admit{host_id(1), 1, 2, "vouches not", "signature", "", "n", false, "bob@b", false})))
+      << "both were made of the first record";
+  EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "votes");
 }
 
 TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {
