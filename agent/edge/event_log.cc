@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 
+#include "agent/edge/own_path.h"
+
 namespace muster::agent {
 namespace {
 
@@ -41,21 +43,14 @@ class FileOrStderr final : public spdlog::sinks::sink {
   }
   void reopen() {
     const std::lock_guard guard(mutex_);
-    try {
-      sink_ = opened(file_);
-      is_stderr_ = false;
-      sink_->set_formatter(formatter_->clone());
-    } catch (const spdlog::spdlog_ex& error) {
-      if (!is_stderr_) {
-        go_to_stderr(error.what());
-      }
-    }
+    reopen_locked();
   }
   /// One that went to stderr stays there until reopen(): what hindered it takes a person.
   void renew() {
+    const std::lock_guard guard(mutex_);  // Nobody turns the files meanwhile.
     struct stat found {};
     if (!is_stderr_ && lstat(file_.c_str(), &found) != 0) {
-      reopen();
+      reopen_locked();
     }
   }
   void set_pattern(const std::string& pattern) override {
@@ -71,6 +66,17 @@ class FileOrStderr final : public spdlog::sinks::sink {
   static spdlog::sink_ptr opened(const std::string& file) {
     return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kLogFileBytes,
                                                                   kLogFiles - 1);
+  }
+  void reopen_locked() {
+    try {
+      sink_ = opened(file_);
+      is_stderr_ = false;
+      sink_->set_formatter(formatter_->clone());
+    } catch (const spdlog::spdlog_ex& error) {
+      if (!is_stderr_) {
+        go_to_stderr(error.what());
+      }
+    }
   }
   void go_to_stderr(const char* why) {
     std::fprintf(stderr, "muster agent: --log-file: %s; from here on the log is here\n", why);
@@ -147,6 +153,9 @@ Status open_event_log(bool as_json, const std::string& level, const std::string&
     if (std::filesystem::exists(folder) && access(folder.c_str(), W_OK) != 0) {
       // The older files are made by renaming.
       return Error{ErrorCode::kIo, "--log-file: " + folder + " is not writable"};
+    }
+    if (const Status own = check_own_file(file); !own) {
+      return Error{own.error().code, "--log-file: " + own.error().text};
     }
   }
   spdlog::sink_ptr sink;

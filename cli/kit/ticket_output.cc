@@ -8,7 +8,18 @@ void TicketOutput::describe(Options& options) {
 }
 
 std::optional<int> TicketOutput::refusal(Session& session) const {
-  if (!path_.empty() || force_) {
+  if (!path_.empty()) {
+    // Looked at first: a ticket whose line nobody has stays open.
+    const std::size_t slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+    return session.world().is_writable(folder)
+               ? std::nullopt
+               : std::optional<int>(session.fail(
+                     agent::ResponseStatus::kUsage,
+                     "cannot write " + path_ + ": " + folder +
+                         " is no directory that you may write into, so no ticket was made"));
+  }
+  if (force_) {
     return std::nullopt;
   }
   const std::string why = session.world().tickets.why_stdout_is_open();

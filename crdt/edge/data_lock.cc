@@ -34,7 +34,7 @@ Result<DataLock> DataLock::acquire(const std::string& directory) {
                                      ": choose another one with --data-dir"};
   }
   const std::string path = directory + "/lock";
-  DataLock lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
+  DataLock lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
   if (lock.fd_ < 0) {
     return Error{ErrorCode::kIo, "cannot open " + path + ": " + std::strerror(errno) +
                                      ": choose another directory with --data-dir"};

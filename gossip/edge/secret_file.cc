@@ -59,8 +59,12 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
-/// Some directory above it lets nobody else through. A file that has no path any more is taken for
-/// open.
+bool is_of_us(const struct stat& facts) {
+  return facts.st_uid == geteuid() || facts.st_uid == 0;
+}
+
+/// Some directory above it lets nobody else through. A file that has no path any more, or several,
+/// is taken for open.
 bool is_behind_a_closed_directory(int descriptor) {
   std::error_code error;
   const std::filesystem::path path =
@@ -68,7 +72,8 @@ bool is_behind_a_closed_directory(int descriptor) {
   for (std::filesystem::path above = path.parent_path();
        !error && !above.empty() && above != above.root_path(); above = above.parent_path()) {
     struct stat facts {};
-    if (stat(above.c_str(), &facts) == 0 && (facts.st_mode & (S_IXGRP | S_IXOTH)) == 0) {
+    if (stat(above.c_str(), &facts) == 0 && is_of_us(facts) &&
+        (facts.st_mode & (S_IXGRP | S_IXOTH)) == 0) {
       return true;
     }
   }
@@ -79,8 +84,14 @@ bool is_behind_a_closed_directory(int descriptor) {
 
 std::string why_not_secret(int descriptor) {
   struct stat facts {};
-  if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode) ||
-      (facts.st_mode & kOfOthers) == 0 || is_behind_a_closed_directory(descriptor)) {
+  if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    return "";
+  }
+  if (!is_of_us(facts)) {
+    return "a file of another user, with the id " + std::to_string(facts.st_uid);
+  }
+  if ((facts.st_mode & kOfOthers) == 0 ||
+      (facts.st_nlink == 1 && is_behind_a_closed_directory(descriptor))) {
     return "";
   }
   return "a file of mode " + mode_text(facts.st_mode) + ", open to other users";
@@ -96,10 +107,11 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) 
   Result<std::string> text =
       open_to.empty()
           ? read_all(file, path, bytes_max)
-          : Result<std::string>(Error{
-                ErrorCode::kDenied, (is_stdin ? "stdin is " : path + " is ") + open_to +
-                                        ": anyone who read it can join; if nobody did, " +
-                                        (is_stdin ? "chmod 600 that file" : "chmod 600 " + path)});
+          : Result<std::string>(Error{ErrorCode::kDenied,
+                                      (is_stdin ? "stdin is " : path + " is ") + open_to +
+                                          ": anyone who read it can join; if nobody did, make " +
+                                          (is_stdin ? std::string("that file") : "it") +
+                                          " yours alone (chown, chmod 600)"});
   if (!is_stdin) {
     close(file);
   }

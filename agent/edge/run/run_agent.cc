@@ -22,6 +22,7 @@
 #include "agent/edge/host/kernel_labels.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/join/lobby.h"
+#include "agent/edge/own_path.h"
 #include "agent/edge/run/event_loop.h"
 #include "agent/edge/run/socket_links.h"
 #include "agent/edge/supervisor/supervise.h"
@@ -464,6 +465,9 @@ int run_agent(const RunOptions& options) {
   if (const Status opened = open_event_log(options.log_json, options.log_level, options.log_file);
       !opened) {
     return fail(opened.error());
+  }
+  if (const Status own = check_own_path(options.data_dir); !own) {
+    return fail(own.error());
   }
   Result<crdt::DataLock> lock = crdt::DataLock::acquire(options.data_dir);
   if (!lock) {

@@ -54,6 +54,9 @@ TEST(Ticket, GoesToAFileOfItsOwner) {
   FakeWorld world;
   world.open_to_others = {"stdout"};
   world.answers(answer_with(made()));
+  EXPECT_EQ(world.run({"ticket", "--out", "/m/ticket"}), 2);
+  EXPECT_TRUE(world.requests().empty()) << "its line could not be kept";
+  world.files.insert("/m/");
   EXPECT_EQ(world.output_of({"ticket", "--out", "/m/ticket"}), "");
   EXPECT_EQ(world.written["/m/ticket"], "line of secret at 10.0.0.1:7450\n");
   EXPECT_EQ(world.output_of({"init", "--expect", "3", "-o", "/m/founding", "--json"}),

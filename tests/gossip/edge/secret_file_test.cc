@@ -62,6 +62,29 @@ TEST_F(SecretFile, ThatOthersCanReadOrWriteIsNotRead) {
   EXPECT_TRUE(read_secret(path("s"), 100).has_value()) << "nobody else comes to it";
 }
 
+TEST_F(SecretFile, OfAnotherUserIsNotRead) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root gives files away";
+  }
+  ASSERT_TRUE(write_secret(path("s"), "line").has_value());
+  ASSERT_EQ(chown(path("s").c_str(), 65'534, 65'534), 0);
+  EXPECT_EQ(read_secret(path("s"), 100).error().code, ErrorCode::kDenied)
+      << "a line of his may lead into his cluster";
+  ASSERT_EQ(chown(path("s").c_str(), 0, 0), 0);
+  ASSERT_EQ(chmod(path("s").c_str(), 0644), 0);
+  ASSERT_EQ(chmod(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(chown(directory_.c_str(), 65'534, 65'534), 0);
+  EXPECT_FALSE(read_secret(path("s"), 100).has_value()) << "he who closed the directory reads it";
+}
+
+TEST_F(SecretFile, WithASecondNameIsNotHiddenByADirectory) {
+  ASSERT_TRUE(write_secret(path("s"), "line").has_value());
+  ASSERT_EQ(chmod(path("s").c_str(), 0644), 0);
+  ASSERT_EQ(chmod(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(link(path("s").c_str(), path("too").c_str()), 0);
+  EXPECT_FALSE(read_secret(path("s"), 100).has_value());
+}
+
 TEST_F(SecretFile, APipeIsNoFileOfAnybody) {
   int ends[2] = {};
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
