@@ -16,6 +16,9 @@ namespace muster::gossip {
 namespace {
 
 constexpr int kHandshakeMs = static_cast<int>(to_ms(kHandshakeTimeout));
+/// Of a dial: the link's own timer ends it first, or a silent listener would count as one that is
+/// there and proves nothing.
+constexpr int kOutHandshakeMs = kHandshakeMs + 1000;
 constexpr int kConnectMs = 1500;
 /// A connection that owes an acknowledgement so long ends (TCP_USER_TIMEOUT). Otherwise the kernel
 /// waits ever longer before it tries again, up to two minutes, and holds what is behind it, long
@@ -116,7 +119,7 @@ void ZmqSockets::make_socket(SocketIndex index) {
   socket.set(zmq::sockopt::router_mandatory, true);
   const std::size_t frame_max = kMessageBytesMax + (index == kCli ? 0 : kCurveBytes);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(frame_max));
-  socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+  socket.set(zmq::sockopt::handshake_ivl, is_out(index) ? kOutHandshakeMs : kHandshakeMs);
   socket.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
   socket.set(zmq::sockopt::rcvhwm, kInQueue);
   const bool is_tcp_in = index == kControlIn || index == kBulkIn;
