@@ -170,7 +170,7 @@ void JobChoice::describe(Options& options, const std::string& which, bool is_req
 
 void JobChoice::describe_tasks(Options& options) {
   options.flag("-t,--tasks", are_tasks_,
-               "Of arrays the tasks that have begun or are next, not the line of the whole");
+               "List the tasks of arrays that began or are next, one line each");
 }
 
 std::set<JobId> JobChoice::arrays() const {

@@ -1,7 +1,6 @@
 #include "cli/kit/table.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "cli/kit/text.h"
 #include "gossip/base/check.h"
@@ -37,7 +36,7 @@ bool Table::narrow(std::vector<std::size_t>& widths, bool below_minimum) const {
     const std::size_t title = columns_[i].title.size();
     const std::size_t floor =
         below_minimum ? std::max(kCutColumnsMin, title) : std::max(columns_[i].columns_min, title);
-    const bool gives = !columns_[i].is_number && widths[i] > floor;
+    const bool gives = !columns_[i].is_number && widths[i] > floor;  // Not one that is left out.
     if (gives && (widest == columns_.size() || widths[i] > widths[widest])) {
       widest = i;
     }
@@ -46,6 +45,22 @@ bool Table::narrow(std::vector<std::size_t>& widths, bool below_minimum) const {
     return false;
   }
   --widths[widest];
+  return true;
+}
+
+/// False: all that are left stay.
+bool Table::leave_one_out(std::vector<std::size_t>& widths) const {
+  std::size_t first = columns_.size();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const bool goes = widths[i] > 0 && columns_[i].left_out > 0;
+    if (goes && (first == columns_.size() || columns_[i].left_out > columns_[first].left_out)) {
+      first = i;
+    }
+  }
+  if (first == columns_.size()) {
+    return false;
+  }
+  widths[first] = 0;
   return true;
 }
 
@@ -58,13 +73,25 @@ std::vector<std::size_t> Table::widths(std::size_t columns_max) const {
     }
     widths.push_back(width);
   }
-  const std::size_t gaps = kGapColumns * (columns_.size() - 1);
-  const auto is_too_wide = [&] {
-    return columns_max != 0 && std::accumulate(widths.begin(), widths.end(), gaps) > columns_max;
-  };
-  for (const bool below_minimum : {false, true}) {
-    while (is_too_wide() && narrow(widths, below_minimum)) {
+  const auto total = [&widths] {
+    std::size_t sum = 0;
+    for (const std::size_t width : widths) {
+      sum += width == 0 ? 0 : width + kGapColumns;
     }
+    return sum - kGapColumns;
+  };
+  const auto is_too_wide = [&] { return columns_max != 0 && total() > columns_max; };
+  const std::vector<std::size_t> whole = widths;
+  while (is_too_wide() && narrow(widths, false)) {
+  }
+  while (is_too_wide() && leave_one_out(widths)) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = widths[i] == 0 ? 0 : whole[i];  // There may be room again.
+    }
+    while (is_too_wide() && narrow(widths, false)) {
+    }
+  }
+  while (is_too_wide() && narrow(widths, true)) {
   }
   return widths;
 }
@@ -75,6 +102,9 @@ std::string Table::text(const Screen& screen) const {
   const auto add_line = [&](const auto& cell_of, bool is_title) {
     std::string line;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (width[i] == 0) {
+        continue;
+      }
       const std::string cell = truncate(cell_of(i), width[i]);
       const std::string padded = pad(cell, width[i], columns_[i].is_number);
       const bool is_coloured = columns_[i].is_state && !is_title && screen.has_colour;

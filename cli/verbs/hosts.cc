@@ -204,15 +204,15 @@ class Hosts final : public Verb {
   static std::string table_of(const agent::HostList& list, const std::optional<Uses>& uses,
                               const Screen& screen) {
     Table table({{.title = "NAME"},
-                 {.title = "ID"},
+                 {.title = "ID", .left_out = 4},
                  {.title = "STATE", .columns_min = 12, .is_state = true},
-                 {.title = "SINCE", .is_number = true},
+                 {.title = "SINCE", .is_number = true, .left_out = 1},
                  {.title = "GPUS", .is_number = true},
                  {.title = "USED", .is_number = true},
                  {.title = "FREE", .is_number = true},
                  {.title = "TYPE"},
-                 {.title = "RACK"},
-                 {.title = "ADDRESS", .columns_min = 15},
+                 {.title = "RACK", .left_out = 2},
+                 {.title = "ADDRESS", .columns_min = 15, .left_out = 3},
                  {.title = "VOTER"}});
     for (const agent::HostInfo& host : list.hosts) {
       const agent::HostUse* use = use_of(uses, host);

@@ -51,13 +51,13 @@ std::string summary(const agent::QuorumInfo& quorum, const std::string& answered
 std::string voters_table(const agent::QuorumInfo& quorum, const Screen& screen) {
   const bool is_leader = quorum.role == "leader";
   Table table({{.title = "NAME"},
-               {.title = "ID"},
+               {.title = "ID", .left_out = 4},
                {.title = "STATE", .is_state = true},
                {.title = "VOTES"},
-               {.title = "RACK"},
-               {.title = "MATCH", .is_number = true},
+               {.title = "RACK", .left_out = 3},
+               {.title = "MATCH", .is_number = true, .left_out = 2},
                {.title = "BEHIND", .is_number = true},
-               {.title = "CONTACT", .is_number = true},
+               {.title = "CONTACT", .is_number = true, .left_out = 1},
                {.title = "WHY"}});
   for (const agent::VoterInfo& voter : quorum.voters) {
     table.add({voter.name, voter.id.short_hex(), voter.state, voter.is_learner ? "no" : "yes",

@@ -182,7 +182,7 @@ Status RequestOptions::accept_pack(const std::string& text) {
     }
   }
   if (!is_known) {
-    return invalid("'" + level + "' is none of island, host, rack, spine and any");
+    return invalid("'" + level + "': say island, host, rack, spine or any");
   }
   if (at == std::string::npos) {
     return ok();

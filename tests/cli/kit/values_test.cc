@@ -142,6 +142,29 @@ TEST(Table, FitsTheScreenAndIsNeverCutInAPipe) {
   EXPECT_EQ(table.text({200, false}).find('~'), std::string::npos) << "it has room";
 }
 
+TEST(Table, LeavesColumnsOutBeforeItCutsNames) {
+  Table table({{.title = "NAME"},
+               {.title = "ID", .left_out = 2},
+               {.title = "FREE", .is_number = true},
+               {.title = "RACK", .left_out = 1}});
+  table.add({"gpu-row-7", "0011aabb", "8", "r1"});
+  EXPECT_EQ(table.text(),
+            "NAME       ID        FREE  RACK\n"
+            "gpu-row-7  0011aabb     8  r1\n");
+  EXPECT_EQ(table.text({30, false}),
+            "NAME      ID        FREE  RACK\n"
+            "gpu-row~  0011aabb     8  r1\n");
+  EXPECT_EQ(table.text({22, false}),
+            "NAME       FREE  RACK\n"
+            "gpu-row-7     8  r1\n");
+  EXPECT_EQ(table.text({16, false}),
+            "NAME       FREE\n"
+            "gpu-row-7     8\n");
+  EXPECT_EQ(table.text({10, false}),
+            "NAME  FREE\n"
+            "gpu~     8\n");
+}
+
 TEST(Table, StatesHaveColoursOnATerminal) {
   Table table({{.title = "ID"},
                {.title = "STATE", .columns_min = 10, .is_state = true},
@@ -247,7 +270,7 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"submit", "--gpu-type", "H 100", "--", "x"}, "is no name for a GPU type"},
       {{"submit", "--label", "a=b=c", "--", "x"}, "'a=b=c' is no label"},
       {{"submit", "--host", "a,,b", "--", "x"}, "has an empty or very long name in it"},
-      {{"submit", "--pack", "room", "--", "x"}, "none of island, host, rack, spine and any"},
+      {{"submit", "--pack", "room", "--", "x"}, "say island, host, rack, spine or any"},
       {{"submit", "--pack", "rack@soon", "--", "x"}, "'soon' is no duration"},
       {{"submit", "--pack", "any@5m", "--", "x"}, "waits for nothing"},
       {{"submit", "--gpus", "2x4", "--pack", "host", "--", "x"}, "one host was asked for"},
@@ -305,8 +328,7 @@ Usage: muster jobs [JOB...] [OPTIONS]
   --host NAME                 Only jobs that are on this host
   --since DURATION            Only jobs submitted no longer ago than this
   -a, --all                   Jobs of all users, and all that ended
-  -t, --tasks                 Of arrays the tasks that have begun or are next, not the line of the
-                              whole
+  -t, --tasks                 List the tasks of arrays that began or are next, one line each
   --sort COLUMN               Order by this column, -COLUMN backwards (default id)
   -o, --columns COLUMN[,COLUMN...]
                               Show these columns (default
