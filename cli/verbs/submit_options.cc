@@ -170,8 +170,8 @@ Status SubmitOptions::accept_array(const std::string& text) {
       return wrong("'" + text + "': an array has at most " + std::to_string(scheduler::kTasksMax) +
                    " tasks, numbered up to " + std::to_string(kTaskIndexMax));
     }
-    for (std::uint64_t number = run->first; number <= run->last; number += run->step) {
-      numbers.push_back(static_cast<std::uint32_t>(number));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      numbers.push_back(static_cast<std::uint32_t>(run->first + i * run->step));
     }
     start = end + 1;
   }

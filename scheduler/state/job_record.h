@@ -159,7 +159,9 @@ struct HostRecord {
   bool suits(const JobSpec& spec) const;
   bool takes_work() const { return is_up() && !is_superseded() && !recovery.awaits_hello; }
   /// It may get work, now or when its agent has said what it runs.
-  bool is_up() const { return is_reachable() && health == Health::kHealthy && !drain.has_value(); }
+  bool is_up() const {
+    return is_reachable() && !is_removed && health == Health::kHealthy && !drain.has_value();
+  }
 };
 
 /// The order in which jobs are tried: priority, then submission, tasks where their array is. A job

@@ -14,6 +14,7 @@ constexpr std::size_t kMemberBytes = 140;
 constexpr std::size_t kRankBytes = 76 + kDetailBytesMax;
 constexpr std::size_t kTransitionBytes = 45;
 constexpr std::size_t kKeyBytes = 28;
+constexpr std::size_t kRunBytes = 16;  ///< Of an array that is no single range.
 
 }  // namespace
 
@@ -27,6 +28,7 @@ std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const
       bytes += kTextBytes + name.size();
     }
   }
+  bytes += spec.array.has_value() ? kRunBytes * spec.array->runs.size() : 0;
   for (const std::string& text : spec.argv) {
     bytes += kTextBytes + text.size();
   }

@@ -29,6 +29,7 @@ std::string job_of(const std::string& directory) {
   return error ? "" : job.substr(0, job.find('.'));
 }
 
+/// Of the file system that a directory lies in; the directory may be there later.
 std::uint64_t inodes_of(const std::string& folder) {
   struct statvfs info {};
   return statvfs(folder.c_str(), &info) == 0 ? info.f_files : 0;  // 0: they are not counted there.
@@ -39,7 +40,8 @@ std::uint64_t inodes_of(const std::string& folder) {
 KeptGrants::KeptGrants(std::string folder, KeptLimits limits)
     : limits_(limits), files_max_(limits.rule.files), pruned_(folder + "/pruned") {
   static constexpr std::uint64_t kPercent = 100;
-  if (const std::uint64_t inodes = inodes_of(folder); inodes != 0) {
+  if (const std::uint64_t inodes = inodes_of(std::filesystem::path(folder).parent_path());
+      inodes != 0) {
     files_max_ = std::min(files_max_, inodes / kPercent * limits.inodes_percent);
   }
 }

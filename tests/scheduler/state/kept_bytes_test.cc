@@ -35,6 +35,23 @@ std::size_t encoded_bytes(const Log& log) {
   return log.state.encode().size();
 }
 
+TEST(KeptBytes, TheRunsOfAnArrayCount) {
+  const entry::Submit plain = submission("array", 1);
+  entry::Submit fact = plain;
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < kTaskRunsMax; ++i) {
+    numbers.push_back(100'000 + 10 * i);
+    numbers.push_back(100'001 + 10 * i);
+  }
+  fact.spec.array = range_of(numbers);
+  ASSERT_EQ(fact.spec.array->runs.size(), kTaskRunsMax);
+  const auto counted = [](const entry::Submit& submit) {
+    return kept_bytes_of_job(submit.spec, submit.key, submit.submitted_by);
+  };
+  EXPECT_GE(counted(fact) - counted(plain),
+            encode(Entry(fact)).size() - encode(Entry(plain)).size());
+}
+
 TEST(KeptBytes, APartIsCountedAsNoLessThanItIsEncodedAs) {
   Log log;
   log.apply(registration(1, 4));
