@@ -153,7 +153,9 @@ std::optional<JobId> telling_task(const scheduler::State& state,
     if (job->second.state == scheduler::JobState::kQueued && !job->second.pauses()) {
       return job->first;
     }
-    first = first.has_value() ? first : job->first;
+    if (!first.has_value() && !job->second.has_ended()) {
+      first = job->first;
+    }
   }
   return first;
 }

@@ -17,8 +17,8 @@ JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArr
 /// With what its tasks are at, and those that failed.
 JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray& array,
                        const HostViews& hosts);
-/// Which of its tasks `why` is best asked about: the first that waits, else the first that is a
-/// job; nothing = none is.
+/// Which of its tasks `why` is best asked about: the first that waits, else the first that runs;
+/// null = no task does.
 std::optional<JobId> telling_task(const scheduler::State& state, const scheduler::TaskArray& array);
 /// Of a task that is no job: that it waits for its turn, or what became of it; "" = the array has
 /// no such task.

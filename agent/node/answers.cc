@@ -293,7 +293,10 @@ Response about_array(const Known& known, const JobsKnown& jobs, const HostViews&
     const JobSummary summary = array_summary(jobs.state, array, hosts);
     why.job = array.id;
     why.state = summary.state;
-    why.headline = summary.reason;
+    why.headline =
+        summary.reason + (summary.tasks_failed > 0
+                              ? "; `muster show " + text_of(array.id) + "` names those that failed"
+                              : "");
   }
   why.storm = storm_info(known.membership.storm(), known.now);
   return good(known, encode_payload(why));

@@ -55,5 +55,16 @@ TEST_F(ArrayModelTest, WhatFailedIsNamedWithItsCause) {
   EXPECT_EQ(all.array.failures_more, 0U);
 }
 
+TEST_F(ArrayModelTest, AnEndedTaskDoesNotTellWhyTheArrayIsWhereItIs) {
+  const auto telling = [&] { return telling_task(log_.state, *log_.state.array(id_)); };
+  EXPECT_EQ(telling(), task_id(id_, 0));
+  const Token token = log_.run(task_id(id_, 0), {member_of(1, 0, 1)});
+  log_.finish(token, member_of(1, 0, 1), 3);
+  log_.apply(scheduler::entry::Stop{token, scheduler::Cause::kRankFailed});
+  EXPECT_EQ(telling(), task_id(id_, 1));
+  log_.apply(scheduler::entry::Cancel{id_, "ann", 9});
+  EXPECT_EQ(telling(), std::nullopt) << "all have ended";
+}
+
 }  // namespace
 }  // namespace muster::agent
