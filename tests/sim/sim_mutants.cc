@@ -61,7 +61,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kOldGenerationRegistered:
       return "old_disks";
     case SchedulerMutant::kDiskNotCompared:
-      return "lying_disks";
+      return "put_back";
     case SchedulerMutant::kDrainIgnored:
       return "drains";
     case SchedulerMutant::kNone:
