@@ -302,7 +302,7 @@ def is_told_what_happened(lab, hand):
     hand.says("nodes", code=2, what="did you mean hosts")
     hand.says("show", "999999", code=6, what="there is no job")
     hand.says("submit", "--gpu-type", "H1000", "--", "true", code=3, what="there are: H100")
-    hand.says("man", "hosts", "drain", what="Place nothing new on a host")
+    hand.says("man", "hosts", "drain", what="no new job is placed there")
     for words in (("submit", "--gpu-type", "H1000", "--", "true"),
                   ("hosts", "fence", "a"), ("quorum", "remove", "a"), ("jobs", "--state", "lost")):
         wide = [line for line in hand.sees_errors(*words) if len(line) > COLUMNS]

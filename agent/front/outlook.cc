@@ -149,7 +149,7 @@ std::string outlook(const Job& job, const Attempt& attempt, const HostViews& hos
   }
   const std::string who = who_text(missing, hosts.addresses, hosts.now);
   if (attempt.state == AttemptState::kReserved) {
-    return who + "; nothing runs yet: it is placed anew when its deadline passes";
+    return who + "; nothing runs yet: it is placed again when its deadline passes";
   }
   return who + "; " + next_text(job, attempt, missing, some_answer, hosts);
 }

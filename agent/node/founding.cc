@@ -58,7 +58,7 @@ Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Ro
                                      crdt::HostStore& store, PendingWrites& writes,
                                      Outbox& outbox) {
   if (!is_open() || join.ticket != ticket_) {
-    return Error{ErrorCode::kConflict, "the ticket is none of this cluster's"};
+    return Error{ErrorCode::kConflict, "the ticket is of another cluster"};
   }
   const std::optional<HostId> host = proven_joiner(join, *verifier_);
   if (!host.has_value()) {

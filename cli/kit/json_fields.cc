@@ -21,7 +21,7 @@ constexpr std::array<JsonField, 222> kFields = {{
     {"at_once", "count", "so many tasks at most are at work; null: any number"},
     {"attempt", "number", "the attempt, from 1; 0: none yet"},
     {"attempts", "list", "those that are still kept"},
-    {"authority", "text", "who signs who is a member: its key, or its number"},
+    {"authority", "text", "the authority that signs the roll of members: its key, or its number"},
     {"authority_from", "text", "the key of the authority before"},
     {"awaits_hosts", "yes or no", "after a recovery the queue waits for hosts"},
     {"base64", "text", "the bytes of `text` in base64 when they are no UTF-8, else null"},

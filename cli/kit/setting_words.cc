@@ -12,7 +12,7 @@ constexpr std::array<SettingWords, 14> kWords = {{
      "Address and control port that the agent listens on; the next port is taken as well. Port 0: "
      "any, which the agent prints."},
     {"seeds", "[\"gpu1\", \"10.0.0.7:7450\"]", false, "none",
-     "Where to look for members besides those that are known, names or addresses."},
+     "Members to look for besides those that are known: names or addresses."},
     {"ticket", "\"/etc/muster/ticket\"", false, "none",
      "File to find a ticket in, while this host is no member yet."},
     {"data_dir", "\"/var/lib/muster\"", false,

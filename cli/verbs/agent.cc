@@ -15,16 +15,16 @@ class Agent final : public Verb {
             "Control port; bulk is the next one; port 0 = any "
             "(default 127.0.0.1:7450)",
             "IP[:PORT]");
-    setting(options, "seeds", "Where to look for members besides those known, names or addresses",
+    setting(options, "seeds", "Members to look for besides those known: names or addresses",
             "HOST[:PORT],...");
     setting(options, "ticket", "File to find a ticket in, while this host is no member yet",
             "FILE");
     setting(options, "data_dir",
-            "Where to keep identity, log and state (default "
+            "The directory of its identity, log and state (default "
             "/var/lib/muster, or $XDG_STATE_HOME/muster)",
             "DIR");
     setting(options, "gpus",
-            "What to offer: sim:8xH100 simulates eight GPUs; behind commas cpus=96, mem=1T, "
+            "The GPUs to offer: sim:8xH100 simulates eight GPUs; behind commas cpus=96, mem=1T, "
             "island=4+4 (GPUs that share a switch) instead of this machine's; cpus=16 alone: a "
             "host without GPUs (default none)",
             "GPUS");

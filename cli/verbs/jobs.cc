@@ -267,7 +267,7 @@ class Jobs final : public Verb {
       session.note(join(parts, " and ") + " are not shown (--all, --limit N)");
     }
     if (left_out.limit > 0) {
-      session.note(std::to_string(left_out.limit) + " more are not shown (--limit)");
+      session.note(std::to_string(left_out.limit) + " more jobs are not shown (--limit)");
     }
   }
 

@@ -27,7 +27,7 @@ std::string state_of(const agent::KeysInfo& keys, const agent::HostKeys& host) {
   if (host.is_changing) {
     return "changing its key" + away;
   }
-  return (host.authority < keys.authority  ? "to be signed anew"
+  return (host.authority < keys.authority  ? "to be signed again"
           : host.round < host.round_wanted ? "to change its key"
                                            : "current") +
          away;
@@ -72,10 +72,11 @@ class RotateKeys final : public Verb {
   void describe(Options& options) override {
     options.word("NAME", name_, "The host that shall prove its links with another key", false);
     options.flag("--all", all_, "All hosts, a few at a time, rack by rack");
-    options.flag("--authority", authority_,
-                 "Whoever signs the roll: its secret is made anew, and each record signed anew");
+    options.flag(
+        "--authority", authority_,
+        "The key that signs the roll: a new secret is made, and each record signed with it");
     options.flag("--no-wait", no_wait_, "Do not wait until it is done");
-    options.duration("--patience", patience_, "How long to wait until it is done (default: 10m)",
+    options.duration("--patience", patience_, "How long to wait until it is done",
                      std::chrono::seconds(1));
     confirmation_.describe(options);
     common_.describe(options);

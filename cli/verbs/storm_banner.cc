@@ -16,7 +16,7 @@ std::string storm_banner(const agent::StormInfo& storm) {
       {"partial", "many hosts are silent at once",
        "Gangs that lost a host are recovered slowly, 2 a second."},
       {"partition_suspected", "the network may be cut",
-       "Nothing is evicted for silence until a minute after the last sign of it."},
+       "No host is evicted for silence until a minute after the last sign of the storm."},
   };
   for (const Row& row : kRows) {
     if (storm.mode == row.mode) {

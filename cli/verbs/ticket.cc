@@ -27,8 +27,8 @@ std::string name_of(const agent::TicketInfo& ticket) {
 class MakeTicket final : public Verb {
  public:
   void describe(Options& options) override {
-    options.number("--uses", ticket_.uses, "Hosts that may join with it (default: 1)");
-    options.duration("--ttl", ttl_, "How long it lets hosts in, of cluster time (default: 1h)",
+    options.number("--uses", ticket_.uses, "Hosts that may join with it");
+    options.duration("--ttl", ttl_, "How long it lets hosts in, of cluster time",
                      std::chrono::seconds(1));
     options.text("--host", ticket_.host_name, "Only for a host of this name", "NAME");
     options.flag("--may-vote", ticket_.may_vote,

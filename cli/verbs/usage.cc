@@ -22,7 +22,7 @@ class Usage final : public Verb {
           query_.by = given;
           return ok();
         },
-        "What the rows are: users, GPU types, or names of jobs that are still kept (default user)",
+        "The rows: users, GPU types, or names of jobs that are still kept (default user)",
         "user|type|name");
     options.duration("--since", since_,
                      "Only days of which some lies within this time; else the 35 that are kept");

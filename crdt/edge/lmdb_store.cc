@@ -472,7 +472,7 @@ Status LmdbStore::Impl::commit(const WriteBatch& batch) {
     return ok();
   }
   if (env_ == nullptr) {
-    return Error{ErrorCode::kCorrupt, path_ + " could not begin anew"};
+    return Error{ErrorCode::kCorrupt, path_ + " could not begin again"};
   }
   Result<Txn> txn = begin(env_.get(), 0, dbi_);
   if (!txn) {

@@ -109,7 +109,7 @@ std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
   if (const auto doubt = doubts.find(host.id); doubt != doubts.end()) {
     return doubt->second;
   }
-  return host.takes_work() ? "" : "host registers anew";
+  return host.takes_work() ? "" : "host has to register again";
 }
 
 /// Of a host that takes work: what of its kind does not suit the job; "" = it does.

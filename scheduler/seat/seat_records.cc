@@ -20,7 +20,7 @@ Status check_seat(const crdt::Records& raft_records, HostId self) {
   if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&
       base.voter(self) == nullptr) {
     return Error{ErrorCode::kConflict,
-                 "host " + self.short_hex() + " is none of its voters (was id/ lost?)"};
+                 "host " + self.short_hex() + " is not one of its voters (was id/ lost?)"};
   }
   if (const auto quorum = recover_quorum(raft_records); !quorum) {
     return quorum.error();

@@ -45,9 +45,9 @@ Status check_directory(const std::string& directory) {
     return Error{ErrorCode::kIo, "there is no directory " + directory};
   }
   if (found.st_uid != geteuid() || (found.st_mode & kOthersWrite) != 0) {
-    return Error{
-        ErrorCode::kDenied,
-        directory + " is another user's or open to others: make it this user's, mode 0755"};
+    return Error{ErrorCode::kDenied, directory +
+                                         " belongs to another user, or others may write into it: "
+                                         "chown it to this user, mode 0755"};
   }
   return ok();
 }

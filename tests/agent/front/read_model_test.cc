@@ -207,7 +207,7 @@ TEST_F(ReadModelTest, WhySaysThatTheQueueWaitsForHostsAfterARecovery) {
   const WhyInfo why = why_of(job);
   EXPECT_TRUE(why.awaits_hosts);
   EXPECT_NE(why.headline.find("the queue waits for hosts"), std::string::npos);
-  EXPECT_EQ(withheld(why, "host registers anew"), 8U);
+  EXPECT_EQ(withheld(why, "host has to register again"), 8U);
 }
 
 TEST_F(ReadModelTest, PagesNameEachOfTenThousandHostsOnce) {

@@ -59,7 +59,7 @@ TEST(Hosts, SayOnTopWhatManySilentOnesLookLike) {
   world.answers(answer_with(list));
   EXPECT_EQ(world.output_of({"hosts"}),
             "! partition_suspected for 42s: the network may be cut (12 of 24 hosts suspect).\n"
-            "! Nothing is evicted for silence until a minute after the last sign of it.\n" +
+            "! No host is evicted for silence until a minute after the last sign of the storm.\n" +
                 calm);
 }
 

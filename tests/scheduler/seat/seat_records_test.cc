@@ -33,7 +33,7 @@ TEST(SeatRecords, AQuorumWithoutThisHostIsAConflict) {
   const Status checked = check_seat(records_of_voter(kFirst), kOther);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, ErrorCode::kConflict);
-  EXPECT_NE(checked.error().text.find("none of its voters"), std::string::npos);
+  EXPECT_NE(checked.error().text.find("not one of its voters"), std::string::npos);
 }
 
 }  // namespace
