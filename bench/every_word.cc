@@ -231,20 +231,10 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
 
 /// Each login is answered.
 bool is_for_everybody(Verb verb) {
-  switch (verb) {
-    case Verb::kVersion:
-    case Verb::kHosts:
-    case Verb::kQuorum:
-    case Verb::kWhyHost:
-    case Verb::kHostUses:
-    case Verb::kKeys:
-    case Verb::kFound:
-    case Verb::kEnter:
-    case Verb::kJoin:
-      return true;
-    default:
-      return false;
-  }
+  static const std::set<Verb> kOpen = {Verb::kVersion, Verb::kHosts,    Verb::kQuorum,
+                                       Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,
+                                       Verb::kFound,   Verb::kEnter,    Verb::kJoin};
+  return kOpen.contains(verb);
 }
 
 Word asked(Verb verb) {
