@@ -218,16 +218,6 @@ constexpr SwarmProfile lying_disks() {
   return profile;
 }
 
-/// The same with old images put back above all: a voter that starts from one has to ask first.
-constexpr SwarmProfile put_back() {
-  SwarmProfile profile = lying_disks();
-  profile.name = "put_back";
-  profile.weight(Fault::kDiskLied) = 4;
-  profile.weight(Fault::kVoterPutBack) = 16;
-  profile.weight(Fault::kMoved) = 0;
-  return profile;
-}
-
 /// More disks at once than a quorum bears.
 constexpr SwarmProfile lost_majorities() {
   SwarmProfile profile = lying_disks();
@@ -250,12 +240,12 @@ constexpr SwarmProfile recoveries() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 20> kProfiles = {
+constexpr std::array<SwarmProfile, 19> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
-    drains(),       traitor(),      full_disks(),      put_back(),
+    drains(),       traitor(),      full_disks(),
 };
 
 }  // namespace

@@ -61,7 +61,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kOldGenerationRegistered:
       return "old_disks";
     case SchedulerMutant::kDiskNotCompared:
-      return "put_back";
+      return "lying_disks";
     case SchedulerMutant::kDrainIgnored:
       return "drains";
     case SchedulerMutant::kNone:
