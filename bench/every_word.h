@@ -33,8 +33,9 @@ std::vector<Word> every_word(const Stage& stage);
 /// What a member may ask without changing anything; each is answered.
 std::vector<Word> harmless_words();
 
-/// What only a host that may vouch passes on, as said by the login of member `speaker` to member
-/// `asked`: for nobody, for either, and by the name of another member. Each is to be refused.
+/// The orders that only a host that may vouch passes on, as the login of member `speaker` gives
+/// them to member `asked`: for nobody, for either, and by the name of another member. Each is to be
+/// refused.
 std::vector<Word> orders_of_a_login(const Stage& stage, HostId speaker, HostId asked);
 
 }  // namespace muster::bench

@@ -1,6 +1,6 @@
 #pragma once
-// Whose a path is. What an agent keeps decides who this host is, so no other user may be able to
-// put something else in its place.
+// The owners of a path. The files of an agent decide who this host is, so no other user may be able
+// to put something else in their place.
 
 #include <string>
 

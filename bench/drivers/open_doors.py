@@ -369,7 +369,7 @@ def running(how):
 
 def logins_of_a_voter(lab, doors, targets):
     """The keys of e, which may vote by now and not vouch: its logins order everything of all, in
-    their own name. What that changed, a line each."""
+    their own name. The changes that they made, a line each."""
     code, _, err = lab["a"].cli("hosts", "set", "e", "--may-vote", "yes", "--may-vouch", "no")
     if code != 0:
         raise Broken(f"hosts set: {err}")

@@ -31,7 +31,7 @@ struct RunOptions {
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 
-/// HUP opens the log file again and reads the configuration again. Until SIGTERM, SIGINT or `muster
+/// HUP opens the log file and reads the configuration again. Until SIGTERM, SIGINT or `muster
 /// leave`. Exit codes: 0 ended as asked, 1 the disk failed or is damaged, 2 a wrong option, 7 the
 /// port, the data directory, the name or the id of this host is taken.
 int run_agent(const RunOptions& options);
