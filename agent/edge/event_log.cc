@@ -63,7 +63,11 @@ class FileOrStderr final : public spdlog::sinks::sink {
   }
 
  private:
+  /// Throws. Looked at each time: once the file is gone, another user may put a link in its place.
   static spdlog::sink_ptr opened(const std::string& file) {
+    if (const Status own = check_own_file(file); !own) {
+      throw spdlog::spdlog_ex(own.error().text);
+    }
     return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kLogFileBytes,
                                                                   kLogFiles - 1);
   }
@@ -153,9 +157,6 @@ Status open_event_log(bool as_json, const std::string& level, const std::string&
     if (std::filesystem::exists(folder) && access(folder.c_str(), W_OK) != 0) {
       // The older files are made by renaming.
       return Error{ErrorCode::kIo, "--log-file: " + folder + " is not writable"};
-    }
-    if (const Status own = check_own_file(file); !own) {
-      return Error{own.error().code, "--log-file: " + own.error().text};
     }
   }
   spdlog::sink_ptr sink;

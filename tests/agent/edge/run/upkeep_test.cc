@@ -62,6 +62,23 @@ TEST_F(UpkeepTest, ALogThatWasTakenAwayIsMadeAgain) {
   EXPECT_NE(logged().find("event=kept"), std::string::npos);
 }
 
+TEST_F(UpkeepTest, ALinkOfAnotherUserInTheLogsPlaceIsNotFollowed) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root gives files away";
+  }
+  begin(Reread{"info", OutputRule(), {}});
+  fs::remove(log());
+  fs::create_symlink(home_ / "victim", log());
+  ASSERT_EQ(lchown(log().c_str(), 65'534, 65'534), 0);
+  reopen_event_log();
+  log_event({Severity::kInfo, "kept", {}});
+  EXPECT_FALSE(fs::exists(home_ / "victim"));
+  fs::remove(log());
+  reopen_event_log();
+  log_event({Severity::kInfo, "again", {}});
+  EXPECT_NE(logged().find("event=again"), std::string::npos);
+}
+
 TEST_F(UpkeepTest, AHangupOpensTheLogAnewAndReadsTheConfiguration) {
   begin(Reread{"warn", OutputRule{5, 6}, {"gpus", "rack"}});
   EXPECT_FALSE(turn());
