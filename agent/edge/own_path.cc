@@ -1,16 +1,13 @@
 #include "agent/edge/own_path.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "gossip/edge/file_owner.h"
+
 namespace muster::agent {
 namespace {
-
-bool is_of_us(const struct stat& facts) {
-  return facts.st_uid == geteuid() || facts.st_uid == 0;
-}
 
 Error of_another(const std::string& path, const struct stat& facts) {
   return {ErrorCode::kDenied, path + " belongs to another user of this machine, with the id " +
@@ -35,7 +32,7 @@ Status check_own_path(const std::string& path) {
     if (lstat(part.c_str(), &facts) != 0) {
       return ok();
     }
-    if (!is_of_us(facts)) {
+    if (!gossip::is_of_us(facts)) {
       return of_another(part.string(), facts);
     }
     const bool is_open =
@@ -52,7 +49,7 @@ Status check_own_path(const std::string& path) {
 
 Status check_own_file(const std::string& path) {
   struct stat facts {};
-  if (lstat(path.c_str(), &facts) == 0 && !is_of_us(facts)) {
+  if (lstat(path.c_str(), &facts) == 0 && !gossip::is_of_us(facts)) {
     return of_another(path, facts);
   }
   return check_own_path(path);

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "gossip/edge/file_owner.h"
+
 namespace muster::gossip {
 namespace {
 
@@ -57,10 +59,6 @@ bool write_all(int descriptor, const std::string& text) {
     done += count < 0 ? 0 : static_cast<std::size_t>(count);
   }
   return true;
-}
-
-bool is_of_us(const struct stat& facts) {
-  return facts.st_uid == geteuid() || facts.st_uid == 0;
 }
 
 /// Some directory above it lets nobody else through. A file that has no path any more, or several,

@@ -1,0 +1,14 @@
+#pragma once
+// Whose files are trusted: those of the user that this process runs as, and root's.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace muster::gossip {
+
+/// Nobody else than this user and root can replace or change what is so owned, its mode permitting.
+inline bool is_of_us(const struct stat& facts) {
+  return facts.st_uid == geteuid() || facts.st_uid == 0;
+}
+
+}  // namespace muster::gossip
