@@ -208,6 +208,39 @@ std::string too_many_a_host(const State& state, Capacity& capacity, const JobSpe
              : what + " and what each takes along; the most is " + std::to_string(on_one);
 }
 
+/// Several bounds stand between the job and the hosts, and to leave out one of them is not enough:
+/// the first that is too much by itself, or what is there without any of them.
+std::string first_of_several(const State& state, Capacity& capacity, const JobSpec& spec,
+                             const Shape& asked, const std::string& what) {
+  Shape bare = asked;
+  bare.pack = Pack::kAny;
+  bare.per_host = 0;
+  if (bare.cpus.has_value()) {
+    bare.cpus = 0;
+  }
+  if (bare.memory_mb.has_value()) {
+    bare.memory_mb = 0;
+  }
+  const std::uint32_t most = capacity.ever_for(bare);
+  if (most < asked.units) {
+    return what + ", and the largest that could ever run has " + counted(most, spec.request);
+  }
+  const auto largest_with = [&](auto bound) {
+    Shape shape = bare;
+    shape.*bound = asked.*bound;
+    return capacity.ever_for(shape);
+  };
+  if (const std::uint32_t with = largest_with(&Shape::cpus); with < asked.units) {
+    return text_of(Excess{*asked.cpus, with, {cpus_text, cpus_text}}, state, spec, cpus_of);
+  }
+  if (const std::uint32_t with = largest_with(&Shape::memory_mb); with < asked.units) {
+    return text_of(Excess{*asked.memory_mb, with, {memory_text, exact_memory_text}}, state, spec,
+                   memory_of);
+  }
+  return what + " with all that each takes along, and the largest that could ever run has " +
+         counted(capacity.ever_for(asked), spec.request);
+}
+
 }  // namespace
 
 std::string why_impossible(const State& state, Capacity& capacity, const JobSpec& spec) {
@@ -253,8 +286,10 @@ std::string why_impossible(const State& state, Capacity& capacity, const JobSpec
   }
   loose = asked;
   loose.takes_bare_hosts = true;
-  return what + ", and the largest that could ever run has " + counted(largest, request) +
-         (holds(loose) ? "; hosts without PID namespaces take only --isolation keep" : "");
+  return holds(loose) ? what + ", and the largest that could ever run has " +
+                            counted(largest, request) +
+                            "; hosts without PID namespaces take only --isolation keep"
+                      : first_of_several(state, capacity, spec, asked, what);
 }
 
 }  // namespace muster::scheduler

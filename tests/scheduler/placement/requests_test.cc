@@ -526,6 +526,13 @@ TEST(Requests, WhatCanNeverBeIsSaidWithTheReason) {
   says(request, "no host has 20G for each of 4 GPUs; the most is 15.6G (host host1)");
   request = Request{.gpus = 1, .cpus = 100'500};
   says(request, "no host has 100.5 CPUs for each GPU; the most is 64 CPUs (host host1)");
+  request.memory_mb = 65'537;
+  says(request, "no host has 100.5 CPUs for each GPU; the most is 64 CPUs (host host1)");
+  request = Request{.gpus = 17, .cpus = 100'500};
+  says(request, "17 GPUs, and the largest that could ever run has 16 GPUs");
+  request = Request{.gpus = 2, .cpus = 40'000, .memory_mb = 20'000};
+  request.pack = Pack::kHost;
+  says(request, "2 GPUs in one host, and the largest has 1 GPU; --pack any would be possible");
   request = Request{.gpus = 1};
   request.hosts = {"host3"};
   says(request, "no host is called host3");
