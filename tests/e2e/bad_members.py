@@ -109,6 +109,38 @@ def needed_host_revoked(_):
         expect("a job", submit(leader, "--gpus", "16", "--wait", "--", "true"), 0)
 
 
+def knows_of(asked, name, right):
+    """Whether that host has heard of the other's right, which may be a moment behind the log."""
+    return f'"may_vouch":{right}' in asked.cli("hosts", "show", name, "--json")[1]
+
+
+def last_to_vouch(_):
+    """The last host that may vouch for its logins keeps that: it is not thrown out, and leaves by
+    --force alone; nobody could submit or administer any more."""
+    with Lab("efg", base_port=BASE_PORT + 100) as lab:
+        lab.start()
+        for name in lab.names:
+            wait_for("three voters alive", lambda name=name: (
+                lab[name].ask("quorum") or {}).get("tolerates") == 1, 20)
+        leader = wait_for("a leader", lambda: (lab["e"].ask("quorum") or {}).get("leader"), 15)
+        last = next(name for name in "efg" if name != leader)
+        for name in [each for each in lab.names if each != last]:
+            wait_for("its right is taken", lambda name=name: lab[last].cli(
+                "hosts", "set", name, "--may-vouch", "no")[0] == 0, 15)
+            wait_for("the last one knows", lambda name=name: (
+                knows_of(lab[last], name, "false")), 15)
+        kept = "is the last that may vouch"
+        expect("set", lab[last].cli("hosts", "set", last, "--may-vouch", "no"), 7, kept)
+        expect("revoke", lab[last].cli("hosts", "revoke", last, "--yes"), 7, kept)
+        expect("leave", lab[last].cli("leave", "--yes"), 7, kept, "--force")
+        expect("a job", submit(lab[last], "--gpus", "24", "--wait", "--", "true"), 0)
+        other = next(name for name in "efg" if name not in (leader, last))
+        expect("given to another", lab[last].cli("hosts", "set", other, "--may-vouch", "yes"), 0)
+        wait_for("the last one knows", lambda: knows_of(lab[last], other, "true"), 15)
+        expect("then it leaves", lab[last].cli("leave", "--yes", timeout=60), 0)
+        expect("and the other one may", submit(lab[other], "--gpus", "1", "--wait", "--", "true"), 0)
+
+
 def plain_peer(_):
     """A peer without keys is refused, counted and named in one line."""
     with Lab("h", base_port=BASE_PORT + 40, expect=1) as lab:

@@ -222,6 +222,17 @@ TEST(Node, WhoIsNoVoterLeavesWithoutAWord) {
   EXPECT_EQ(leave(bare)->text, "");
 }
 
+TEST(Node, AHostLeavesByItsOwnAgentAlone) {
+  Forwarding bare;
+  Request asked = request(Verb::kLeave, encode_payload(LeaveArgs()));
+  asked.target = kPeer;
+  const auto refused = bare.ask(asked);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, ResponseStatus::kUsage) << refused->text;
+  bare.pass(5s);
+  EXPECT_FALSE(bare.has_exited());
+}
+
 TEST(Node, TheQuorumToleratesWhatItsLiveVotersDo) {
   Forwarding bare({kSelf, kThird, HostId::from_bytes("fourth__________")});
   const auto answer = bare.ask(request(Verb::kQuorum));

@@ -145,6 +145,7 @@ TEST(Submit, ArraysAreRangesStepsAndLists) {
   EXPECT_EQ(tasks("1,3,5-7%2"), "1-5:2,6-7%2");
   EXPECT_EQ(tasks("7-9,1-2,8"), "1-2,7-9%0");
   EXPECT_EQ(tasks("3"), "3-3%0");
+  EXPECT_EQ(tasks("5-10:18446744073709551615"), "5-5%0");
   for (const char* wrong :
        {"", "3-", "1:2", "0-9:0", "0-9%0", "1,,2", "9-3", "0-10000000", "0-1000000", "a"}) {
     FakeWorld world;

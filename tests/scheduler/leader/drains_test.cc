@@ -114,6 +114,26 @@ TEST_F(Drains, OnlyAHostThatIsGoneAndHoldsNothingIsRemoved) {
   EXPECT_FALSE(host(2).is_removed) << "it is back";
 }
 
+TEST_F(Drains, ARemovedHostWhoseNameWasTakenIsBackUnderAnotherNameAlone) {
+  join(1);
+  join(2);
+  see(2, Verdict::kSilent);
+  EXPECT_TRUE(is_done(say(entry::RemoveHost{host_id(2), "ann"})));
+  Hello heir = hello_of(3);
+  heir.name = "host2";
+  hear(3, heir, Nonce(3));
+  see(3, Verdict::kAlive);
+  ASSERT_NE(scheduler.state().host(host_id(3)), nullptr);
+  see(2, Verdict::kAlive);
+  EXPECT_TRUE(host(2).is_removed) << "two hosts of one name";
+  EXPECT_FALSE(host(2).takes_work());
+  Hello renamed = hello_of(2, 2);
+  renamed.name = "host4";
+  hear(2, renamed, Nonce(4));
+  EXPECT_FALSE(host(2).is_removed);
+  EXPECT_EQ(host(2).name, "host4");
+}
+
 // ---- a job that no host can hold steps aside ----
 
 TEST_F(Drains, AHeadThatNoLiveHostsCanHoldLetsOthersPass) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <filesystem>
 #include <fstream>
@@ -96,6 +97,20 @@ TEST_F(KeptGrantsTest, AgeCountsFromTheEndNotFromTheLastWord) {
   EXPECT_TRUE(is_there(1));
   kept.expire(ended + kDayMs + 1);
   EXPECT_FALSE(is_there(1));
+}
+
+TEST_F(KeptGrantsTest, TheFileSystemsFilesAreCountedBeforeTheFolderIsThere) {
+  struct statvfs info {};
+  if (statvfs(root_.c_str(), &info) != 0 || info.f_files == 0) {
+    GTEST_SKIP() << "this file system counts no inodes";
+  }
+  constexpr std::uint32_t kNoPart = 0;  // Of its inodes: so what is kept is the newest alone.
+  KeptGrants kept(root_ + "/grants", {{7 * kDayMs, 1 << 20, 1'000'000}, kNoPart});
+  for (std::uint64_t index = 1; index <= 3; ++index) {
+    kept.add({1, index}, make(index, 1, 0));
+  }
+  EXPECT_EQ(told(kept), "1 files, 2 files");
+  EXPECT_TRUE(is_there(3));
 }
 
 TEST_F(KeptGrantsTest, AtOnceOnlySoMuchIsRemoved) {
