@@ -137,6 +137,7 @@ struct HostUse {
   // Given with GPUs or to ranks, and counted, not enforced.
   std::uint64_t cpus_used = 0;  ///< Thousandths.
   std::uint64_t memory_mb_used = 0;
+  bool is_awaited = false;  ///< Its agent started, and the log does not have it as it is now yet.
 };
 
 struct HostUseList {

@@ -190,7 +190,8 @@ void fields(A& a, DrainInfo& v) {
 template <class A>
 void fields(A& a, HostUse& v) {
   a(v.id, v.name, v.gpu_type, v.gpus, v.gpus_used, v.gpus_free, v.since_ms, v.has_left,
-    v.is_removed, v.is_drained, v.drain, v.jobs, v.cpus_used, v.memory_mb_used);
+    v.is_removed, v.is_drained, v.drain, v.jobs, v.cpus_used, v.memory_mb_used,
+    trailing(v.is_awaited));
 }
 template <class A>
 void fields(A& a, HostUseList& v) {

@@ -129,7 +129,9 @@ bool is_missing(const membership::Member* member) {
 
 std::string outlook(const Job& job, const Attempt& attempt, const HostViews& hosts) {
   if (attempt.state == AttemptState::kEnded) {
-    return "";
+    const bool is_classed = job.state != scheduler::JobState::kStopping || !attempt.failed_at;
+    return is_classed ? ""
+                      : "a rank failed, and within 6 s it is known whether a lost host was why";
   }
   std::vector<Missing> missing;
   bool some_answer = false;

@@ -33,7 +33,8 @@ struct HostViews {
 bool is_missing(const membership::Member* member);
 
 /// Who is missing, since when, and what follows. "" when every host that the attempt still needs
-/// answers, or when the attempt is over.
+/// answers, or when the attempt is over and its job with it. Of one that is over and whose job
+/// stops: that its failure is not classed yet (scheduler/PROTOCOL.md, 8).
 std::string outlook(const scheduler::Job& job, const scheduler::Attempt& attempt,
                     const HostViews& hosts);
 

@@ -1,6 +1,7 @@
 #include "agent/front/read_model.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <string>
 
@@ -152,12 +153,20 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
   return info;
 }
 
+/// States of attempts are shouted in the log.
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  std::transform(lowered.begin(), lowered.end(), lowered.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return lowered;
+}
+
 /// `left`: bytes for members, less those of the listed ones after.
 AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::size_t& left) {
   AttemptInfo info;
   info.number = attempt.number;
   info.token = attempt.token;
-  info.state = scheduler::text_of(attempt.state);
+  info.state = lower(scheduler::text_of(attempt.state));
   info.cause = attempt.completed                          ? "completed"
                : attempt.cause == scheduler::Cause::kNone ? ""
                                                           : scheduler::text_of(attempt.cause);

@@ -44,6 +44,7 @@ HostUse host_use(const State& state, const HostRecord& record, const crdt::Addre
   use.since_ms = wall_age_ms(now, record.unix_ms);
   use.has_left = record.verdict == scheduler::Verdict::kLeft;
   use.is_removed = record.is_removed;
+  use.is_awaited = record.is_superseded() || record.recovery.awaits_hello;
   use.is_drained = record.drain.has_value();
   if (record.drain.has_value()) {
     use.drain = drain_info(*record.drain, state, now);

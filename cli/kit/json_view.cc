@@ -48,7 +48,7 @@ Json view(const agent::HostInfo& host) {
   return {{"host", host.name},
           {"host_id", host.id.hex()},
           {"state", host.state},
-          {"detail", host.detail},
+          {"detail", text_or_null(host.detail)},
           {"since_ms", host.since_ms},
           {"generation", host.generation.value()},
           {"address", host.address},
@@ -112,7 +112,9 @@ Json view(const agent::UsageRow& row) {
 }
 
 Json view(const agent::StormInfo& storm) {
-  return {{"mode", storm.mode}, {"since_ms", storm.since_ms}, {"reason", storm.reason}};
+  return {{"mode", storm.mode},
+          {"since_ms", storm.since_ms},
+          {"reason", text_or_null(storm.reason)}};
 }
 
 Json view(const agent::SeedInfo& seed) {
@@ -158,10 +160,10 @@ Json view(const agent::JobSummary& job) {
           {"attempt", job.attempt},
           {"priority", job.priority},
           {"exit_code", is_ended(job.state) ? Json(job.exit_code) : Json(nullptr)},
-          {"cause", job.cause},
+          {"cause", text_or_null(job.cause)},
           {"hosts", job.hosts},
           {"doubtful", job.is_doubtful},
-          {"reason", job.reason},
+          {"reason", text_or_null(job.reason)},
           {"submit_unix_ms", when_or_null(job.submit_unix_ms)},
           {"start_unix_ms", when_or_null(job.start_unix_ms)},
           {"end_unix_ms", when_or_null(job.end_unix_ms)},
@@ -251,7 +253,7 @@ Json view(const scheduler::JobSpec& spec) {
 Json view(const agent::RankInfo& rank) {
   return {{"rank", rank.rank},
           {"state", rank.state},
-          {"detail", rank.detail},
+          {"detail", text_or_null(rank.detail)},
           {"output_bytes", rank.output_bytes},
           {"lost_bytes", rank.lost_bytes},
           {"surplus_bytes", rank.surplus_bytes}};
@@ -313,7 +315,7 @@ Json view(const agent::MemberInfo& member) {
           {"state", member.state},
           {"ranks", views(member.ranks)},
           {"host_state", member.host_state},
-          {"host_detail", member.host_detail},
+          {"host_detail", text_or_null(member.host_detail)},
           {"host_since_ms", member.host_since_ms}};
 }
 
@@ -321,7 +323,7 @@ Json view(const agent::AttemptInfo& attempt) {
   return {{"attempt", attempt.number},
           {"token", attempt.token.text()},
           {"state", attempt.state},
-          {"cause", attempt.cause},
+          {"cause", text_or_null(attempt.cause)},
           {"members", views(attempt.members)},
           {"members_left_out", attempt.members_left_out}};
 }
@@ -410,9 +412,6 @@ std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer
 }
 
 std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer) {
-  std::vector<agent::VoterInfo> voters = quorum.voters;
-  std::sort(voters.begin(), voters.end(),
-            [](const agent::VoterInfo& a, const agent::VoterInfo& b) { return a.name < b.name; });
   return dump_answer({{"cluster", id_or_null(quorum.cluster)},
                       {"role", quorum.role},
                       {"term", quorum.term.value()},
@@ -426,7 +425,7 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
                       {"founders_wanted", quorum.founders_wanted},
                       {"founders_met", quorum.founders_met},
                       {"seeds_unmet", views(quorum.seeds_unmet)},
-                      {"voters", views(voters)}},
+                      {"voters", views(quorum.voters)}},
                      answer);
 }
 
@@ -444,7 +443,7 @@ namespace {
 Json view(const agent::TaskFailure& failure) {
   return {{"task", view(failure.task)},
           {"exit_code", failure.exit_code},
-          {"reason", failure.reason},
+          {"reason", text_or_null(failure.reason)},
           {"hosts", failure.hosts}};
 }
 

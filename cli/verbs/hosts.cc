@@ -73,7 +73,10 @@ std::string withheld_reason(const agent::HostInfo& host, const agent::HostUse& u
   if (host.state != "alive") {
     return host.state;
   }
-  return use.is_drained ? "drained" : starts_nothing(host) ? agent::kStartsNothing : "";
+  return use.is_drained         ? "drained"
+         : starts_nothing(host) ? agent::kStartsNothing
+         : use.is_awaited       ? "not registered yet"
+                                : "";
 }
 
 /// The GPUs of one type, of all hosts that are not gone.

@@ -255,19 +255,19 @@ class Jobs final : public Verb {
                         : "; `muster jobs --all` lists them");
   }
 
-  static void tell_left_out(Session& session, const LeftOut& left_out) {
+  void tell_left_out(Session& session, const LeftOut& left_out) const {
     std::vector<std::string> parts;
-    if (left_out.ended > 0) {
-      parts.push_back(std::to_string(left_out.ended) + " older ended jobs");
+    if (const std::size_t count = left_out.ended + left_out.limit; count > 0) {
+      parts.push_back(std::to_string(count) +
+                      (limit_ == 0  ? count == 1 ? " older ended job" : " older ended jobs"
+                       : count == 1 ? " more job"
+                                    : " more jobs"));
     }
     if (left_out.others > 0) {
       parts.push_back(std::to_string(left_out.others) + " of others that do not run");
     }
     if (!parts.empty()) {
-      session.note(join(parts, " and ") + " are not shown (--all, --limit N)");
-    }
-    if (left_out.limit > 0) {
-      session.note(std::to_string(left_out.limit) + " more jobs are not shown (--limit)");
+      session.note(join(parts, " and ") + " not shown (--all, --limit N)");
     }
   }
 

@@ -41,10 +41,12 @@ class ListKeys final : public Verb {
   }
 
   int run(Session& session) override {
-    const auto keys = session.read<agent::KeysInfo>(agent::Verb::kKeys);
+    auto keys = session.read<agent::KeysInfo>(agent::Verb::kKeys);
     if (!keys.has_value()) {
       return session.failed();
     }
+    std::stable_sort(keys->hosts.begin(), keys->hosts.end(),
+                     [](const auto& left, const auto& right) { return left.name < right.name; });
     if (session.common().is_json) {
       session.out() << to_json(*keys, session.last()) << "\n";
       return 0;

@@ -92,6 +92,9 @@ class Logs final : public Verb {
         code = code == 0 ? missing : code;
       }
       code = code == 0 ? tell_never_started_of(session, *detail, shown, outputs) : code;
+      if (code == 0 && !follow_) {
+        note_silence(session, *detail, shown, outputs);
+      }
       exit_code = exit_code == 0 ? code : exit_code;
     } while (follow_ && attempt_ == 0 && session.out().good());
     return exit_code;
@@ -239,6 +242,20 @@ class Logs final : public Verb {
                      (range.last == range.first ? "" : "-" + std::to_string(range.last)));
       }
     }
+  }
+
+  /// Else an empty answer could be taken for the whole of what a job ever wrote.
+  void note_silence(Session& session, const agent::JobDetail& detail, std::uint64_t attempt,
+                    const std::vector<RankOutput>& outputs) const {
+    if (!std::all_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.is_empty(); })) {
+      return;
+    }
+    const bool is_at_work =
+        !is_ended(detail.summary.state) && attempt == detail.summary.attempt && attempt_ == 0;
+    const std::string who = outputs.size() == 1 ? "rank " + std::to_string(outputs.front().rank())
+                                                : "each of these ranks";
+    session.note(is_at_work ? who + " has written nothing yet: wait for it with -f"
+                            : who + " wrote nothing in attempt " + std::to_string(attempt));
   }
 
   /// `task`: what each line names beside the rank; "" = the rank alone.

@@ -94,10 +94,12 @@ class Quorum final : public Verb {
   }
 
   int run(Session& session) override {
-    const auto quorum = session.read<agent::QuorumInfo>(agent::Verb::kQuorum);
+    auto quorum = session.read<agent::QuorumInfo>(agent::Verb::kQuorum);
     if (!quorum.has_value()) {
       return session.failed();
     }
+    std::stable_sort(quorum->voters.begin(), quorum->voters.end(),
+                     [](const auto& left, const auto& right) { return left.name < right.name; });
     if (session.common().is_json) {
       session.out() << to_json(*quorum, session.last()) << "\n";
       return 0;

@@ -1,7 +1,6 @@
 // muster show: one job, its attempts, its ranks and how it got where it is.
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
 #include "agent/api/jobs.h"
@@ -26,13 +25,6 @@ namespace {
 constexpr std::size_t kGpuColumns = 16;
 /// Where the words behind "state" and the like begin.
 constexpr std::size_t kTextColumn = 11;
-
-/// States of attempts are shouted in the log.
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
 
 std::string or_default(Duration duration, const std::string& otherwise) {
   return duration == Duration(0) ? otherwise : format_duration(duration);
@@ -206,7 +198,7 @@ std::string attempt_text(const agent::AttemptInfo& attempt, const Screen& screen
     }
   }
   return printable_lines("\nattempt " + std::to_string(attempt.number) + " (token " +
-                         attempt.token.text() + ") " + lower(attempt.state) +
+                         attempt.token.text() + ") " + attempt.state +
                          (attempt.cause.empty() ? "" : ": " + in_words(attempt.cause))) +
          (attempt.members.empty() && attempt.members_left_out > 0 ? "" : table.text(screen)) +
          printable_lines(dropped_lines(attempt)) +

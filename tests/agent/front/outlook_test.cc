@@ -64,6 +64,15 @@ TEST_F(OutlookTest, NothingWhenAllAnswerOrAllIsOver) {
   EXPECT_EQ(told(), "");
 }
 
+TEST_F(OutlookTest, AFailureThatIsNotClassedYetIsWaitedFor) {
+  attempt_.state = AttemptState::kEnded;
+  attempt_.failed_at = 1s;
+  job_.state = scheduler::JobState::kStopping;
+  EXPECT_TRUE(tells("whether a lost host was why")) << told();
+  job_.state = scheduler::JobState::kFailed;
+  EXPECT_EQ(told(), "");
+}
+
 TEST_F(OutlookTest, ASilentHostIsNamedAndWhenItsJobGoesElsewhere) {
   is_gone('c', 2s);
   EXPECT_TRUE(tells("host c has been silent for 2 s")) << told();

@@ -129,6 +129,20 @@ TEST(Logs, WithoutFollowStopsAtWhatIsThere) {
   EXPECT_EQ(world.output_of({"logs", "17"}), "hello\nwor");
 }
 
+TEST(Logs, ARankThatWroteNothingIsToldOf) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.files[0].clear();
+  EXPECT_EQ(world.output_of({"logs", "17"}), "");
+  EXPECT_EQ(world.err(), "muster: rank 0 has written nothing yet: wait for it with -f\n");
+  FakeWorld over;
+  Cluster same(over);
+  same.files[0].clear();
+  same.detail.summary.state = "completed";
+  EXPECT_EQ(over.output_of({"logs", "17"}), "");
+  EXPECT_NE(over.err().find("rank 0 wrote nothing in attempt"), std::string::npos) << over.err();
+}
+
 TEST(Logs, FollowGoesOnUntilTheRankEnded) {
   FakeWorld world;
   Cluster cluster(world);

@@ -42,7 +42,7 @@ TEST(Hosts, Json) {
       R"("claimed_by":["a","c"],"gpus_used":8,"gpus_free":0,)"
       R"("cpu_thousandths_used":0,"memory_mb_used":0,"jobs":[7,9],"drain":null,)"
       R"("removed":false,"cluster_since_ms":7200000}],)"
-      R"("storm":{"mode":"normal","since_ms":0,"reason":""},)"
+      R"("storm":{"mode":"normal","since_ms":0,"reason":null},)"
       R"("seeds_unmet":[],"voter_notes":[],"answered_by":"a","age_ms":0})"
       "\n");
 }
@@ -211,7 +211,7 @@ TEST(Jobs, Json) {
       world.output_of({"jobs", "--json"}),
       R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":null,)"
       R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
-      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
+      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":null,)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
       R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden":0,)"
       R"("answered_by":"a","age_ms":0})"
@@ -260,7 +260,7 @@ TEST(Jobs, OnlyTheLast20EndedOnesAreShownUnlessAllAreWanted) {
   EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 22);
   EXPECT_NE(shown.find("\n 1  llama"), std::string::npos);
   EXPECT_EQ(shown.find("\n 6  llama"), std::string::npos);
-  EXPECT_EQ(some.err(), "muster: 5 older ended jobs are not shown (--all, --limit N)\n");
+  EXPECT_EQ(some.err(), "muster: 5 older ended jobs not shown (--all, --limit N)\n");
 
   FakeWorld all;
   all.answers(answer_with(list));
@@ -282,6 +282,7 @@ TEST(Jobs, ALimitShowsTheNewestAndMoreThan20Ended) {
   sorted.answers(answer_with(list));
   EXPECT_EQ(sorted.output_of({"jobs", "--limit", "2", "--sort", "id", "--no-header", "-o", "id"}),
             " 1\n 2\n");
+  EXPECT_EQ(sorted.err(), "muster: 38 more jobs not shown (--all, --limit N)\n");
 }
 
 TEST(Jobs, AllPagesAreAskedFor) {
@@ -410,7 +411,7 @@ TEST(Show, Json) {
       world.output_of({"show", "17", "--json"}),
       R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":null,)"
       R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
-      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":"",)"
+      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":null,)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
       R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
       R"("spec":{"request":{"gpus":2,"gpus_per_host":null,"ranks":null,"ranks_per_host":null,)"
@@ -426,9 +427,9 @@ TEST(Show, Json) {
       R"("cause":"all ranks ready","members":[)"
       R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
       R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
-      R"({"rank":0,"state":"running","detail":"","output_bytes":0,"lost_bytes":0,)"
+      R"({"rank":0,"state":"running","detail":null,"output_bytes":0,"lost_bytes":0,)"
       R"("surplus_bytes":0}],)"
-      R"("host_state":"","host_detail":"","host_since_ms":0}],"members_left_out":0}],)"
+      R"("host_state":"","host_detail":null,"host_since_ms":0}],"members_left_out":0}],)"
       R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
       R"("cause":"submitted"}],"array":null,"output":{"kept_ms":1209600000,)"
       R"("kept_bytes":4294967296,"kept_files":200000},)"
@@ -519,7 +520,7 @@ TEST(Why, Json) {
             R"("filters":[{"reason":"too few GPUs free","hosts":3},)"
             R"({"reason":"host unreachable","hosts":1}],"largest":[{"level":"island","units":4},)"
             R"({"level":"any","units":6}],"would_fit_with":[],)"
-            R"("storm":{"mode":"normal","since_ms":0,"reason":""},"answered_by":"a","age_ms":0})"
+            R"("storm":{"mode":"normal","since_ms":0,"reason":null},"answered_by":"a","age_ms":0})"
             "\n");
 }
 
