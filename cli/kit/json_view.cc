@@ -2,37 +2,14 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/kit/job_state.h"
+#include "cli/kit/json_dump.h"
 #include "cli/kit/text.h"
 #include "gossip/base/name.h"
 #include "gossip/base/version.h"
 
 namespace muster::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string dump_answer(Json json, const agent::Response& answer) {
-  json["answered_by"] = answer.answered_by;
-  json["age_ms"] = answer.age_ms;
-  return dump(json);
-}
-
-template <class Id>
-Json id_or_null(const Id& id) {
-  return id.is_zero() ? Json(nullptr) : Json(id.hex());
-}
-
-/// null where nothing is.
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
@@ -534,66 +511,6 @@ std::string host_ordered_json(std::string_view done, const std::string& host_nam
 
 std::string left_json(const std::string& host_name) {
   return dump({{"left", host_name}});
-}
-
-std::string to_json(const agent::TicketList& list, const agent::Response& answer) {
-  Json tickets = Json::array();
-  for (const agent::TicketInfo& ticket : list.tickets) {
-    tickets.push_back({{"ticket", hex(ticket.key).substr(0, 12)},
-                       {"uses", ticket.uses},
-                       {"used", ticket.used},
-                       {"ends_in_ms", ticket.ends_in_ms},
-                       {"may_vote", ticket.may_vote},
-                       {"may_vouch", ticket.may_vouch},
-                       {"host", text_or_null(ticket.host_name)},
-                       {"by", ticket.by},
-                       {"age_ms", ticket.age_ms},
-                       {"why_not", ticket.why_not}});
-  }
-  return dump_answer({{"tickets", tickets}}, answer);
-}
-
-std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer) {
-  Json hosts = Json::array();
-  for (const agent::HostKeys& host : keys.hosts) {
-    hosts.push_back({{"host", host.name},
-                     {"host_id", host.host.hex()},
-                     {"authority", host.authority},
-                     {"serial", host.serial},
-                     {"round", host.round},
-                     {"round_wanted", host.round_wanted},
-                     {"is_changing", host.is_changing},
-                     {"is_reachable", host.is_reachable}});
-  }
-  return dump_answer({{"authority", keys.authority},
-                      {"authority_from", keys.authority_from},
-                      {"members", keys.members},
-                      {"behind", keys.behind},
-                      {"hosts", hosts}},
-                     answer);
-}
-
-std::string rotated_json(const std::string& what, bool is_over) {
-  return dump({{"rotated", what}, {"is_over", is_over}});
-}
-
-std::string ticket_json(const std::string& name, const std::string& line, const std::string& path) {
-  return dump({{"ticket", name},
-               {"line", line.empty() ? Json(nullptr) : Json(line)},
-               {"file", path.empty() ? Json(nullptr) : Json(path)}});
-}
-
-std::string founding_json(std::uint64_t founders, const std::string& line,
-                          const std::string& path) {
-  return dump({{"founders", founders},
-               {"line", line.empty() ? Json(nullptr) : Json(line)},
-               {"file", path.empty() ? Json(nullptr) : Json(path)}});
-}
-
-std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster) {
-  return dump({{"joined", host_name},
-               {"host_id", host.hex()},
-               {"cluster", cluster.is_zero() ? Json(nullptr) : Json(cluster.hex())}});
 }
 
 }  // namespace muster::cli

@@ -2,7 +2,7 @@
 // What --json prints: snake_case keys that stay, whole ids, integers, arrays. One document without
 // line breaks each. Bytes that are no UTF-8 become U+FFFD; where people's own words may hold such
 // (output, command, environment, directory) the bytes stand beside them in base64. nlohmann/json
-// stays in json_view.cc.
+// stays in json_dump.h.
 
 #include <map>
 #include <optional>
@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/api/admission.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
@@ -52,13 +51,5 @@ std::string fenced_json(const std::string& host_name, HostId host);
 /// `done` is "drained", "undrained" or "removed".
 std::string host_ordered_json(std::string_view done, const std::string& host_name, HostId host);
 std::string left_json(const std::string& host_name);
-std::string to_json(const agent::TicketList& list, const agent::Response& answer);
-std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer);
-/// `what`: a host's name, "all" or "authority"; `is_over` false = it was asked for, not waited for.
-std::string rotated_json(const std::string& what, bool is_over);
-/// `line` "" = it is not told.
-std::string ticket_json(const std::string& name, const std::string& line, const std::string& path);
-std::string founding_json(std::uint64_t founders, const std::string& line, const std::string& path);
-std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster);
 
 }  // namespace muster::cli

@@ -5,7 +5,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/first_contact.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_admission.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 

@@ -9,7 +9,7 @@
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_admission.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"

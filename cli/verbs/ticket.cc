@@ -6,7 +6,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/json_view.h"
+#include "cli/kit/json_admission.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"

@@ -1,0 +1,35 @@
+#pragma once
+// What the writers of JSON share: keys in the order in which they are given, bytes that are no
+// UTF-8 replaced, null where nothing is.
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "agent/api/request.h"
+
+namespace muster::cli {
+
+using Json = nlohmann::ordered_json;
+
+inline std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// With who answered, and how old that may be.
+inline std::string dump_answer(Json json, const agent::Response& answer) {
+  json["answered_by"] = answer.answered_by;
+  json["age_ms"] = answer.age_ms;
+  return dump(json);
+}
+
+template <class Id>
+Json id_or_null(const Id& id) {
+  return id.is_zero() ? Json(nullptr) : Json(id.hex());
+}
+
+inline Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+}  // namespace muster::cli
