@@ -53,7 +53,8 @@ class Cables:
         if not one_way:
             pairs |= {(b, a) for a, b in pairs}
         if loss < 100:
-            self._lose(pairs, loss)
+            if pairs:  # "the leader" is nobody while none leads.
+                self._lose(pairs, loss)
             return
         fresh = pairs - self.pairs
         self.pairs |= fresh
