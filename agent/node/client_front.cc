@@ -17,7 +17,6 @@
 #include "agent/node/order_words.h"
 #include "agent/node/vouching.h"
 #include "gossip/base/mutant.h"
-#include "gossip/base/name.h"
 #include "gossip/base/version.h"
 #include "scheduler/protocol/mutants.h"
 
@@ -44,11 +43,6 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
                                                     " bytes, more than the 1 MiB of a message")));
   }
   reach.outbox.reply(asker.route, std::move(bytes));
-}
-
-/// Who places is asked first: only it knows what it bars.
-bool asks_placement(Verb verb) {
-  return verb == Verb::kWhy || verb == Verb::kDryRun;
 }
 
 /// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
@@ -118,16 +112,8 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
     answer(reach, asker, not_understood(reach.known, envelope.version, is_ticket));
     return Heard::kTaken;
   }
-  if (!is_line_name(request->user)) {
-    answer(reach, asker,
-           bad(reach.known, ResponseStatus::kUsage,
-               check_line_name(request->user, "user").error().text));
-    return Heard::kTaken;
-  }
-  if (is_member && !request->via.empty() && !is_word_name(request->via)) {
-    answer(reach, asker,
-           bad(reach.known, ResponseStatus::kUsage,
-               check_word_name(request->via, "host").error().text));
+  if (std::string unnamed = why_not_named_so(*request, is_member); !unnamed.empty()) {
+    answer(reach, asker, bad(reach.known, ResponseStatus::kUsage, std::move(unnamed)));
     return Heard::kTaken;
   }
   const HostId speaker = is_member ? sender.host : own.self;

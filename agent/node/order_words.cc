@@ -7,6 +7,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
+#include "gossip/base/name.h"
 
 namespace muster::agent {
 namespace {
@@ -37,6 +38,15 @@ bool is_for_voters(const Request& request) {
   return request.verb == Verb::kRecover || request.verb == Verb::kLeave ||
          request.verb == Verb::kChangeQuorum || request.verb == Verb::kRevokeHost ||
          request.verb == Verb::kRotateKeys || request.verb == Verb::kSetHost;
+}
+
+std::string why_not_named_so(const Request& request, bool is_member) {
+  if (!is_line_name(request.user)) {
+    return check_line_name(request.user, "user").error().text;
+  }
+  return is_member && !request.via.empty() && !is_word_name(request.via)
+             ? check_word_name(request.via, "host").error().text
+             : "";
 }
 
 std::string asker_text(const Request& request) {

@@ -14,6 +14,13 @@ JobId job_of(const Request& request);
 /// What would make a host master of the cluster, or end another's agent: a host that may not vote
 /// is not believed to say it for its people.
 bool is_for_voters(const Request& request);
+/// Who places is asked first: only it knows what it bars.
+constexpr bool asks_placement(Verb verb) {
+  return verb == Verb::kWhy || verb == Verb::kDryRun;
+}
+/// Why nobody is called what the request says of who asks; "" = it may be. `is_member`: a host
+/// passed it on, and says on which one it was asked.
+std::string why_not_named_so(const Request& request, bool is_member);
 /// What the leader says of the roll, signed: it is no operator's plain word.
 constexpr bool is_of_roll(Verb verb) {
   return verb == Verb::kJoin || verb == Verb::kRevokeHost || verb == Verb::kRotateKeys ||
