@@ -109,6 +109,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kHostUses:
     case Verb::kTickets:
     case Verb::kKeys:
+    case Verb::kStats:
       break;
   }
   return "";

@@ -9,6 +9,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
 #include "agent/api/quorum.h"
+#include "agent/api/stats.h"
 #include "gossip/wire/wire.h"
 #include "scheduler/protocol/codec.h"
 
@@ -37,6 +38,14 @@ template <class A>
 void fields(A& a, HostInfo& v) {
   a(v.id, v.name, v.state, v.detail, v.since_ms, v.generation, v.address, v.rack, v.gpu_type,
     v.gpus, v.gpus_healthy, v.cpus, v.memory_mb, v.is_voter, v.is_leader, v.version, v.claimed_by);
+}
+template <class A>
+void fields(A& a, Counter& v) {
+  a(v.name, v.count, v.bytes, v.cpu_us);
+}
+template <class A>
+void fields(A& a, StatsInfo& v) {
+  a(v.uptime_ms, v.counters);
 }
 template <class A>
 void fields(A& a, HostsQuery& v) {
@@ -485,6 +494,7 @@ MUSTER_PAYLOAD(UsageQuery);
 MUSTER_PAYLOAD(UsageList);
 MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
+MUSTER_PAYLOAD(StatsInfo);
 // Parts of lists, which are measured before they are sent.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);

@@ -58,10 +58,11 @@ enum class Verb : std::uint8_t {
   kEndTicket = 44,   ///< TicketRef -> nothing; leader
   kTickets = 45,     ///< -> TicketList; any voter
   kKeys = 46,        ///< -> KeysInfo; local
+  kStats = 47,       ///< -> StatsInfo; local: what that agent counted
 };
 
 /// The highest number above: what is beyond is not understood.
-inline constexpr Verb kVerbLast = Verb::kKeys;
+inline constexpr Verb kVerbLast = Verb::kStats;
 
 /// It changes something, so that an answer that is lost leaves its outcome unknown.
 constexpr bool is_change(Verb verb) {

@@ -23,6 +23,7 @@ bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
       return true;  // Only an agent without a cluster obeys the first two; a ticket decides the
                     // last.
     case Verb::kEvents:
+    case Verb::kStats:
     case Verb::kLeave:
       return is_asked_by_itself;
     case Verb::kRecover: {

@@ -86,6 +86,11 @@ void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open
   }
 }
 
+std::string member_already(const Known& known) {
+  return "host " + known.options.name + " is a member of a cluster already" +
+         (known.cluster.is_zero() ? ", which is being founded" : ": " + known.cluster.short_hex());
+}
+
 }  // namespace
 
 ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossip::Message& message,
@@ -238,7 +243,8 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
       }
       return Heard::kTaken;
     case Verb::kOutput:
-      ask_output(reach, question);
+    case Verb::kStats:
+      ask_loop(reach, question);
       return Heard::kTaken;
     case Verb::kRecover:
       ask_recovery(reach, question);
@@ -246,10 +252,7 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Verb::kFound:
     case Verb::kEnter:
       answer(reach, question.asker,
-             bad(reach.known, ResponseStatus::kConflict,
-                 "host " + reach.known.options.name + " is a member of a cluster already" +
-                     (reach.known.cluster.is_zero() ? ", which is being founded"
-                                                    : ": " + reach.known.cluster.short_hex())));
+             bad(reach.known, ResponseStatus::kConflict, member_already(reach.known)));
       return Heard::kTaken;
   }
   answer(reach, question.asker,
@@ -381,21 +384,26 @@ bool ClientFront::pass_to_target(const ClientReach& reach, const Question& quest
   return true;
 }
 
-void ClientFront::ask_output(const ClientReach& reach, const Question& question) {
+void ClientFront::ask_loop(const ClientReach& reach, const Question& question) {
+  const bool is_stats = question.request.verb == Verb::kStats;
   if (pass_to_target(reach, question,
-                     " is not reachable, and its ranks' output is kept there alone")) {
+                     is_stats ? " is not reachable"
+                              : " is not reachable, and its ranks' output is kept there alone")) {
     return;
   }
-  const auto query = decode_payload<OutputQuery>(question.request.arguments);
+  const auto query = is_stats ? std::optional(OutputQuery())
+                              : decode_payload<OutputQuery>(question.request.arguments);
   const auto number = query.has_value()
                           ? desk_.open(reach.known.now, {question.asker, question.request})
                           : std::nullopt;
   if (!number.has_value()) {
     answer(reach, question.asker,
            bad(reach.known, ResponseStatus::kUsage, "malformed question for output"));
-    return;
+  } else if (is_stats) {
+    reach.outbox.read(ReadStats{*number});
+  } else {
+    reach.outbox.read(ReadOutput{*number, *query});
   }
-  reach.outbox.read({*number, *query});
 }
 
 void ClientFront::ask_recovery(const ClientReach& reach, const Question& question) {
@@ -505,6 +513,12 @@ void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& rea
                : bad(reach.known, ResponseStatus::kNotFound,
                      "host " + reach.known.options.name + " has no output of that rank" +
                          (read.why_not.empty() ? "" : ": " + read.why_not)));
+  }
+}
+
+void ClientFront::on_stats_read(const ClientReach& reach, const StatsRead& read) {
+  if (const auto open = desk_.close(read.request)) {
+    answer(reach, open->asker, good(reach.known, encode_payload(read.stats)));
   }
 }
 

@@ -63,6 +63,7 @@ class ClientFront {
   /// The answer of a host that a request was passed on to.
   void on_response(const ClientReach& reach, const gossip::Message& message);
   void on_output_read(const ClientReach& reach, const OutputRead& read);
+  void on_stats_read(const ClientReach& reach, const StatsRead& read);
   /// What became of orders that this host's seat took, and which reads it allows.
   void on_seat_answers(const ClientReach& reach, const scheduler::SeatOutput& answers);
   /// Whether `ready` is not whom on_leader_ready was last told of.
@@ -95,7 +96,8 @@ class ClientFront {
                              bool may_forward);
   bool pass_to_leader(const ClientReach& reach, const Question& question);
   void ask_voter(const ClientReach& reach, const Question& question);
-  void ask_output(const ClientReach& reach, const Question& question);
+  /// What only this host's loop knows.
+  void ask_loop(const ClientReach& reach, const Question& question);
   void ask_recovery(const ClientReach& reach, const Question& question);
   /// True when the request names another host: it is asked, or the client hears `why_not`.
   bool pass_to_target(const ClientReach& reach, const Question& question,

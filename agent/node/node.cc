@@ -101,6 +101,7 @@ void Node::step(Instant now, Input input) {
                  },
                  [&](const OutputRuleSet& each) { options_.clients.output = each.rule; },
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
+                 [&](const StatsRead& each) { front_.on_stats_read(reach(now), each); },
                  [&](RowsChecked& each) {
                    admission_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
                                               departure_, store_, writes_, outbox_);

@@ -84,6 +84,10 @@ void Outbox::read(ReadOutput question) {
   output_.reads.push_back(std::move(question));
 }
 
+void Outbox::read(ReadStats question) {
+  output_.stats_reads.push_back(question);
+}
+
 void Outbox::emit(Event event) {
   recent_.add(wall_clock_.unix_ms(now_), event);
   output_.events.push_back(std::move(event));

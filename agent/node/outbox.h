@@ -66,6 +66,7 @@ class Outbox {
   void persist(Persist persist);
   void command(SupervisorCommand command);
   void read(ReadOutput question);
+  void read(ReadStats question);
   void check(crdt::RowsToCheck rows);
   /// For the log of this host, and for `muster events`.
   void emit(Event event);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/api/output.h"
+#include "agent/api/stats.h"
 #include "agent/front/caller.h"
 #include "agent/gang/gang_agent.h"
 #include "crdt/disk/write_batch.h"
@@ -117,12 +118,18 @@ struct OutputRead {
   std::string why_not{};             ///< It was here once: why it is not any more.
 };
 
+/// What was counted, as asked for by ReadStats.
+struct StatsRead {
+  std::uint64_t request = 0;
+  StatsInfo stats{};
+};
+
 /// The rest of RowsToCheck.
 using RowsChecked = crdt::RowsChecked;
 
-using NodeInput =
-    std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused, LeaveAsked,
-                 StopAsked, WallClockSet, OutputRuleSet, OutputRead, SupervisorReport, RowsChecked>;
+using NodeInput = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted,
+                               Paused, LeaveAsked, StopAsked, WallClockSet, OutputRuleSet,
+                               OutputRead, StatsRead, SupervisorReport, RowsChecked>;
 
 // ---- outputs ----
 
@@ -137,6 +144,10 @@ struct ReadOutput {
   std::uint64_t request = 0;
   OutputQuery query;
 };
+/// What was counted around this node is wanted; StatsRead answers.
+struct ReadStats {
+  std::uint64_t request = 0;
+};
 
 /// What one step came to.
 struct NodeOutput {
@@ -144,6 +155,7 @@ struct NodeOutput {
   std::vector<Persist> persists;
   std::vector<SupervisorCommand> supervisor;
   std::vector<ReadOutput> reads;
+  std::vector<ReadStats> stats_reads;
   /// Rows whose signatures are to be looked at; RowsChecked answers, in any order. One that is lost
   /// is made good by the next audit.
   std::vector<crdt::RowsToCheck> checks;

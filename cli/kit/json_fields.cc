@@ -5,7 +5,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<JsonField, 222> kFields = {{
+constexpr std::array<JsonField, 226> kFields = {{
     {"added", "name", "the host that votes"},
     {"address", "text", "of a host: where its control port listens, IP:PORT"},
     {"age_ms", "ms",
@@ -27,6 +27,7 @@ constexpr std::array<JsonField, 222> kFields = {{
     {"base64", "text", "the bytes of `text` in base64 when they are no UTF-8, else null"},
     {"behind", "count", "entries that a voter lacks; members that lack the newest authority"},
     {"by", "text", "who said so, USER@HOST; of usage what the rows are about"},
+    {"bytes", "bytes", "of the messages that were counted, before encryption"},
     {"cancelled", "list or count", "jobs that were cancelled; tasks that were"},
     {"cause", "text", "of the last change, or of the end; null: not yet"},
     {"claimed_by", "list", "names of hosts that hear nothing of it, sorted"},
@@ -40,10 +41,12 @@ constexpr std::array<JsonField, 222> kFields = {{
     {"contact_ms", "ms", "since a voter was heard by the leader; null: not yet, or not known here"},
     {"content", "list", "names of the observers that hear it, sorted"},
     {"core_bytes", "bytes", "of the core file of a rank; null: no limit"},
-    {"count", "count", "tasks of the array"},
+    {"count", "count", "tasks of the array; how often something happened"},
+    {"counters", "list", "what an agent counted since it started"},
     {"cpu_thousandths", "thousandths",
      "of a CPU: of each GPU or rank; null: its share of the host"},
     {"cpu_thousandths_used", "thousandths", "of CPUs that are given to jobs"},
+    {"cpu_us", "us", "CPU time of the thread that does it"},
     {"cpus", "count", "CPUs of the host"},
     {"days", "days", "that the rows are about; 0: all that is kept"},
     {"detail", "text", "more of the state or the result, or null"},
@@ -145,7 +148,7 @@ constexpr std::array<JsonField, 222> kFields = {{
     {"memory_mb", "MiB", "memory of the host; of each GPU or rank; null: its share of the host"},
     {"memory_mb_used", "MiB", "that is given to jobs"},
     {"mode", "text", "what many silent hosts look like"},
-    {"name", "text", "of a host, job or event"},
+    {"name", "text", "of a host, job, event or counter"},
     {"node", "object", "the node that answered; null: none"},
     {"not_hosts", "list", "hosts that are not wished, sorted"},
     {"not_labels", "list", "labels that no host may have, sorted"},
@@ -221,6 +224,7 @@ constexpr std::array<JsonField, 222> kFields = {{
     {"undrained", "name", "the host"},
     {"units", "count", "GPUs or ranks"},
     {"unix_ms", "ms since 1970", "by the host's or leader's wall clock; null: not known"},
+    {"uptime_ms", "ms", "since the agent started"},
     {"used", "count", "hosts that came with the ticket"},
     {"user", "text", "whose it is"},
     {"uses", "count", "hosts that may come with the ticket"},

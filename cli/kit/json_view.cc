@@ -475,6 +475,17 @@ std::string dry_run_json(const agent::WhyInfo& why, const agent::Response& answe
   return dump_answer(std::move(fields), answer);
 }
 
+std::string to_json(const agent::StatsInfo& stats, const agent::Response& answer) {
+  Json counters = Json::array();
+  for (const agent::Counter& counter : stats.counters) {
+    counters.push_back({{"name", counter.name},
+                        {"count", counter.count},
+                        {"bytes", counter.bytes},
+                        {"cpu_us", counter.cpu_us}});
+  }
+  return dump_answer({{"uptime_ms", stats.uptime_ms}, {"counters", counters}}, answer);
+}
+
 std::string to_json(const agent::EventInfo& event) {
   return dump(view(event));
 }

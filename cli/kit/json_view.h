@@ -15,6 +15,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/api/stats.h"
 
 namespace muster::cli {
 
@@ -38,6 +39,8 @@ std::string to_json(const agent::WhyInfo& why, const agent::Response& answer);
 /// The same of a job that is not submitted: no number, and the hosts it would get.
 std::string dry_run_json(const agent::WhyInfo& why, const agent::Response& answer);
 std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer);
+
+std::string to_json(const agent::StatsInfo& stats, const agent::Response& answer);
 
 /// One line of `events --follow`.
 std::string to_json(const agent::EventInfo& event);

@@ -31,7 +31,7 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
-constexpr std::array<Entry, 38> kVerbs = {{
+constexpr std::array<Entry, 39> kVerbs = {{
     {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
     {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", plain<make_init>},
     {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", plain<make_join>},
@@ -90,6 +90,8 @@ constexpr std::array<Entry, 38> kVerbs = {{
     {"quorum recover", "[NAME] [OPTIONS]", "Go on when a majority of the voters is lost for good.",
      plain<make_quorum_recover>},
     {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
+    {"stats", "[OPTIONS]", "Show what an agent counted since it started, and what that cost it.",
+     plain<make_stats>},
     {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
      plain<make_leave>},
     {"completion", "bash|zsh|fish", "Print a completion script for your shell, to be sourced.",

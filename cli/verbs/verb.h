@@ -57,6 +57,7 @@ std::unique_ptr<Verb> make_ticket();
 std::unique_ptr<Verb> make_ticket_list();
 std::unique_ptr<Verb> make_ticket_revoke();
 std::unique_ptr<Verb> make_usage();
+std::unique_ptr<Verb> make_stats();
 std::unique_ptr<Verb> make_version();
 std::unique_ptr<Verb> make_why();
 std::unique_ptr<Verb> make_why_host();

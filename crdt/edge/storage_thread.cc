@@ -132,6 +132,7 @@ std::vector<std::uint64_t> StorageThread::Impl::take_completed() {
 }
 
 void StorageThread::Impl::run() {
+  pthread_setname_np(pthread_self(), "muster-log");
   std::deque<Item> items;
   while (await(items)) {
     if (!commit(*stores_.id, items) || !commit(*stores_.raft, items)) {
@@ -142,6 +143,7 @@ void StorageThread::Impl::run() {
 }
 
 void StorageThread::Impl::run_rows() {
+  pthread_setname_np(pthread_self(), "muster-state");
   std::deque<WriteBatch> batches;
   while (await_rows(batches)) {
     commit_rows(batches);

@@ -140,7 +140,8 @@ void HostStore::begin_generation(Row& own) {
 }
 
 /// Under the present sequence.
-Field HostStore::signed_field(std::uint32_t field, const std::string& bytes) const {
+Field HostStore::signed_field(std::uint32_t field, const std::string& bytes) {
+  ++stats_.fields_signed;
   const RowVersion version{generation_, sequence_};
   return {version, bytes, signer_->sign(signed_words(self_, field, version, bytes))};
 }
@@ -169,6 +170,7 @@ void HostStore::on_publish(Instant now, const Publish& input) {
 
 void HostStore::flush_own(Instant now) {
   CHECK(!unsent_.empty());
+  ++stats_.publishes;
   spread_.send_own(now, self_, unsent_, rows_, output_.messages);
   unsent_.clear();
   publish_at_ = kNever;
@@ -321,6 +323,7 @@ bool HostStore::fits(HostId host, const Row& news) const {
 void HostStore::merge(Instant now, HostId from, const RowOf& news) {
   HeldRow& held = rows_.edit(news.host);
   const std::vector<std::uint32_t> fields = join(held.row, news.row);
+  stats_.fields_merged += fields.size();
   spread_.note_heard(from, news, held.row);
   changed(news.host, held, fields);
   for (const std::uint32_t id : fields) {

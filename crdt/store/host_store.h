@@ -114,6 +114,12 @@ class HostStore {
   using Input =
       std::variant<Publish, RowsReceived, Vouch, AskFor, PeerUp, NeighboursChanged, PeerVersion>;
   using Output = HostStoreOutput;
+  /// Since the start.
+  struct Stats {
+    std::uint64_t publishes = 0;      ///< Times that own fields went out, together.
+    std::uint64_t fields_signed = 0;  ///< Own ones.
+    std::uint64_t fields_merged = 0;  ///< Of others, which were news.
+  };
 
   /// `recovered` is what Environment::kState held; a row that does not decode is dropped with an
   /// event. `generation` is this start's, higher than that of any row of ours on disk.
@@ -140,6 +146,7 @@ class HostStore {
   /// Highest version of the own row that was given to the flood, which sends it as soon as its pace
   /// allows: what probe acks carry.
   RowVersion own_version() const { return sent_version_; }
+  const Stats& stats() const { return stats_; }
   /// What PeerUp would send, for a seed whose host id is not known yet; or the own row alone, which
   /// asks for nothing.
   std::string introduction(bool asks = true) const { return audit_.introduction(rows_, asks); }
@@ -152,7 +159,7 @@ class HostStore {
 
   void recover(const Records& recovered);
   void begin_generation(Row& own);
-  Field signed_field(std::uint32_t field, const std::string& bytes) const;
+  Field signed_field(std::uint32_t field, const std::string& bytes);
   void flush_own(Instant now);
   void see_own_row(Instant now, const Row& seen);
   void say_again(Instant now, HeldRow& own, Sequence beyond);
@@ -176,6 +183,7 @@ class HostStore {
   Instant publish_at_ = kNever;
 
   std::set<FieldChange> changes_;
+  Stats stats_;
   Output output_;
 };
 

@@ -1,6 +1,9 @@
 #include "gossip/wire/message.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 
 #include "gossip/base/generation.h"
 
@@ -8,6 +11,40 @@ namespace muster::gossip {
 namespace {
 
 constexpr std::size_t kEnvelopeElements = 7;
+
+constexpr std::array<std::pair<MessageType, std::string_view>, 31> kTypeNames = {{
+    {MessageType::kProbe, "probe"},
+    {MessageType::kAck, "ack"},
+    {MessageType::kCall, "call"},
+    {MessageType::kVeto, "veto"},
+    {MessageType::kAccuse, "accuse"},
+    {MessageType::kRows, "rows"},
+    {MessageType::kVoteRequest, "vote_request"},
+    {MessageType::kVoteReply, "vote_reply"},
+    {MessageType::kAppendRequest, "append_request"},
+    {MessageType::kAppendReply, "append_reply"},
+    {MessageType::kSnapshotChunk, "snapshot_chunk"},
+    {MessageType::kSnapshotAck, "snapshot_ack"},
+    {MessageType::kTimeoutNow, "timeout_now"},
+    {MessageType::kPropose, "propose"},
+    {MessageType::kPromise, "promise"},
+    {MessageType::kForm, "form"},
+    {MessageType::kHello, "hello"},
+    {MessageType::kHelloReply, "hello_reply"},
+    {MessageType::kAssign, "assign"},
+    {MessageType::kReady, "ready"},
+    {MessageType::kRefuse, "refuse"},
+    {MessageType::kStart, "start"},
+    {MessageType::kStop, "stop"},
+    {MessageType::kFinish, "finish"},
+    {MessageType::kFinishAck, "finish_ack"},
+    {MessageType::kRenew, "renew"},
+    {MessageType::kRenewAck, "renew_ack"},
+    {MessageType::kRelayedRenews, "relayed_renews"},
+    {MessageType::kRelayedAcks, "relayed_acks"},
+    {MessageType::kRequest, "request"},
+    {MessageType::kResponse, "response"},
+}};
 
 /// The first bytes of a message, read as far as the envelope's head goes (the msgpack
 /// specification's formats of arrays, unsigned integers and binaries).
@@ -87,13 +124,21 @@ bool begins_as_message(std::string_view bytes) {
          head.u64_at_most(kGenerationMax) && head.u64_at_most(UINT64_MAX);
 }
 
-bool is_vital(std::string_view bytes) {
+MessageType type_in(std::string_view bytes) {
   Head head(bytes);
-  if (!head.array(kEnvelopeElements) || !head.u64_at_most(UINT32_MAX)) {
-    return false;
-  }
-  const auto is_within = [type = head.small()](MessageType first, MessageType last) {
-    return type >= static_cast<unsigned>(first) && type <= static_cast<unsigned>(last);
+  const bool has_type = head.array(kEnvelopeElements) && head.u64_at_most(UINT32_MAX);
+  return static_cast<MessageType>(has_type ? head.small() : 0);
+}
+
+std::string_view name_of(MessageType type) {
+  const auto* found = std::find_if(kTypeNames.begin(), kTypeNames.end(),
+                                   [type](const auto& each) { return each.first == type; });
+  return found == kTypeNames.end() ? std::string_view() : found->second;
+}
+
+bool is_vital(std::string_view bytes) {
+  const auto is_within = [type = type_in(bytes)](MessageType first, MessageType last) {
+    return type >= first && type <= last;
   };
   return is_within(MessageType::kProbe, MessageType::kAccuse) ||
          is_within(MessageType::kVoteRequest, MessageType::kTimeoutNow);

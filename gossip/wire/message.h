@@ -102,6 +102,11 @@ std::string encode(const Envelope& envelope, std::string_view body);
 /// without reading the rest. No promise that the rest is well.
 bool begins_as_message(std::string_view bytes);
 
+/// The type that the head names; 0 = it names none that fits.
+MessageType type_in(std::string_view bytes);
+/// "probe", "rows", "append_request"; "" = not known.
+std::string_view name_of(MessageType type);
+
 /// Whether the head names a word of membership or of raft. Such words are not kept waiting by
 /// others: whoever answers them late is taken for dead.
 bool is_vital(std::string_view bytes);

@@ -239,6 +239,9 @@ void World::drain(std::uint32_t index) {
   for (const agent::ReadOutput& read : output.reads) {
     queue_.push(now_, Deliver{index, host.life, agent::OutputRead{read.request, std::nullopt}});
   }
+  for (const agent::ReadStats& read : output.stats_reads) {
+    queue_.push(now_, Deliver{index, host.life, agent::StatsRead{read.request}});
+  }
   for (const Event& event : output.events) {
     note(index, event);
   }

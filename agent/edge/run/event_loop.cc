@@ -31,6 +31,8 @@ constexpr std::int64_t kWallClockOffMs = 200;
 constexpr Duration kBacklogQuiet = std::chrono::milliseconds(5);
 constexpr Duration kBacklogMax = std::chrono::milliseconds(250);
 
+using Work = LoopAccount::Work;
+
 /// Signs of life are not kept waiting by the rows that came before them: where those are many, that
 /// would be taken for death.
 bool goes_first(const gossip::TransportInput& input) {
@@ -50,6 +52,7 @@ std::vector<std::string> hosts_of(const Launch& launch, const crdt::AddressBook&
 }  // namespace
 
 EventLoop::End EventLoop::run() {
+  started_ = boot_now();
   drain();
   const Status adopted = parts_.supervisors->adopt();
   if (!adopted) {
@@ -61,6 +64,7 @@ EventLoop::End EventLoop::run() {
     look_at_wall_clock();
     tell_refused();
     keep_in_order();
+    account_.took(Work::kWait);
     if (was_paused_) {
       drain_backlog();
     } else {
@@ -70,6 +74,7 @@ EventLoop::End EventLoop::run() {
     if (parts_.node->next_deadline() <= now) {
       parts_.node->tick(now);
       drain();
+      account_.took(Work::kTick);
     }
   }
   return *end_;
@@ -187,17 +192,20 @@ void EventLoop::drain_backlog() {
 bool EventLoop::take_inputs() {
   std::vector<gossip::TransportInput> inputs = parts_.transport->take_inputs();
   std::stable_partition(inputs.begin(), inputs.end(), goes_first);
+  account_.took(Work::kReceive);
   bool has_any = !inputs.empty();
   for (gossip::TransportInput& input : inputs) {
-    std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
+    hear(std::move(input));
   }
   for (crdt::RowsChecked& rows : parts_.row_check->take_checked()) {
     has_any = true;
     step(std::move(rows));
+    account_.took(Work::kRows);
   }
   for (const std::uint64_t id : parts_.storage->take_completed()) {
     has_any = true;
     step(Persisted{id});
+    account_.took(Work::kDisk);
   }
   if (const auto error = parts_.storage->take_rows_error()) {
     log_event({Severity::kWarn, "rows_not_stored", {{"error", error->text}}});
@@ -209,11 +217,25 @@ bool EventLoop::take_inputs() {
   for (GangAgentInput& input : parts_.supervisors->take_inputs()) {
     has_any = true;
     step(SupervisorReport{std::move(input)});
+    account_.took(Work::kSupervisor);
   }
   for (const Event& event : parts_.supervisors->take_events()) {
     log_event(event);
   }
   return has_any;
+}
+
+void EventLoop::hear(gossip::TransportInput input) {
+  auto* received = std::get_if<gossip::Received>(&input);
+  if (received == nullptr) {
+    std::visit([this](auto&& each) { step(std::forward<decltype(each)>(each)); }, std::move(input));
+    account_.took(Work::kLinks);
+    return;
+  }
+  const gossip::MessageType type = gossip::type_in(received->bytes);
+  const std::size_t size = received->bytes.size();
+  step(std::move(*received));
+  account_.heard(type, size);
 }
 
 void EventLoop::step(Node::Input input) {
@@ -241,6 +263,9 @@ void EventLoop::drain() {
   for (const ReadOutput& read : output.reads) {
     read_output(read);
   }
+  for (const ReadStats& read : output.stats_reads) {
+    read_stats(read);
+  }
   for (const Event& event : output.events) {
     log_event(event);
   }
@@ -255,8 +280,10 @@ void EventLoop::drain() {
 
 void EventLoop::carry(gossip::TransportOutput& output) {
   if (const auto* send = std::get_if<gossip::Send>(&output)) {
+    account_.said(send->bytes);
     parts_.transport->send(*send);
   } else if (const auto* reply = std::get_if<gossip::Reply>(&output)) {
+    account_.said(reply->bytes);
     parts_.transport->reply(*reply);
   } else if (const auto* drop = std::get_if<gossip::DropLink>(&output)) {
     parts_.transport->drop(*drop);
@@ -286,6 +313,42 @@ void EventLoop::read_output(const ReadOutput& read) {
                                      parts_.supervisors->pid_of(token).has_value(),
                                      static_cast<std::uint64_t>(unix_now_ms())),
                   parts_.supervisors->why_no_output(token)});
+}
+
+void EventLoop::read_stats(const ReadStats& read) {
+  StatsInfo stats;
+  stats.uptime_ms = static_cast<std::uint64_t>(to_ms(boot_now() - started_));
+  stats.counters = account_.counters();
+  const auto tell = [&stats](std::string name, std::uint64_t count) {
+    stats.counters.push_back({std::move(name), count});
+  };
+  const gossip::ZmqTransport::Stats& links = parts_.transport->stats();
+  tell("links.dials", links.dials);
+  tell("links.up", links.links_up);
+  tell("links.down", links.links_down);
+  tell("links.closed_idle", links.closed_idle);
+  tell("links.refused", links.refused_unknown_key + links.refused_no_curve +
+                            links.refused_malformed + links.refused_early_tickets);
+  tell("links.sends_dropped", links.dropped_queue_full + links.dropped_no_route +
+                                  links.dropped_link_ending + links.dropped_links_full);
+  const crdt::HostStore::Stats& rows = parts_.node->store().stats();
+  tell("rows.publishes", rows.publishes);
+  tell("rows.fields_signed", rows.fields_signed);
+  tell("rows.fields_merged", rows.fields_merged);
+  const RowCheckThread::Stats checks = parts_.row_check->stats();
+  tell("rows.messages_checked", checks.messages);
+  tell("rows.signatures_checked", checks.checked);
+  tell("rows.signatures_remembered", checks.remembered);
+  const crdt::StorageThread::Stats disk = parts_.storage->stats();
+  tell("disk.batches", disk.batches);
+  tell("disk.transactions", disk.transactions);
+  tell("disk.rows_syncs", disk.rows_syncs);
+  for (Counter& thread : thread_counters()) {
+    stats.counters.push_back(std::move(thread));
+  }
+  std::sort(stats.counters.begin(), stats.counters.end(),
+            [](const Counter& left, const Counter& right) { return left.name < right.name; });
+  step(StatsRead{read.request, std::move(stats)});
 }
 
 }  // namespace muster::agent

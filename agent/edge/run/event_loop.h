@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/edge/run/loop_account.h"
 #include "agent/edge/run/row_check_thread.h"
 #include "agent/edge/run/upkeep.h"
 #include "agent/edge/supervisor/rank_supervisor.h"
@@ -49,10 +50,12 @@ class EventLoop {
   /// False: there was nothing.
   bool take_inputs();
   void drain_backlog();
+  void hear(gossip::TransportInput input);
   void step(Node::Input input);
   void drain();
   void carry(gossip::TransportOutput& output);
   void read_output(const ReadOutput& read);
+  void read_stats(const ReadStats& read);
   void command(const SupervisorCommand& command);
   void notice_pause(Instant before, Duration meant);
   void look_at_wall_clock();
@@ -60,6 +63,8 @@ class EventLoop {
   void keep_in_order();
 
   LoopParts parts_;
+  LoopAccount account_;
+  Instant started_;
   std::optional<End> end_;
   bool was_paused_ = false;
   bool stop_asked_ = false;

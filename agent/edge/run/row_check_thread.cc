@@ -1,9 +1,11 @@
 #include "agent/edge/run/row_check_thread.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -49,8 +51,10 @@ class Remembering final : public gossip::Verifier {
               std::string_view signature) const override {
     const Mark mark = mark_of(public_key, words, signature);
     if (good_.contains(mark)) {
+      ++remembered_;
       return true;
     }
+    ++checked_;
     if (!verifier_->verify(public_key, words, signature)) {
       return false;
     }
@@ -72,6 +76,9 @@ class Remembering final : public gossip::Verifier {
   std::string seal(std::string_view public_key, std::string_view secret) const override {
     return verifier_->seal(public_key, secret);
   }
+  /// Of any thread.
+  std::uint64_t checked() const { return checked_; }
+  std::uint64_t remembered() const { return remembered_; }
 
  private:
   using Mark = std::pair<std::uint64_t, std::uint64_t>;
@@ -93,6 +100,8 @@ class Remembering final : public gossip::Verifier {
   const std::string secret_;
   mutable std::set<Mark> good_;
   mutable std::deque<Mark> order_;
+  mutable std::atomic<std::uint64_t> checked_ = 0;
+  mutable std::atomic<std::uint64_t> remembered_ = 0;
 };
 
 }  // namespace
@@ -143,9 +152,14 @@ class RowCheckThread::Impl {
     const std::lock_guard lock(mutex_);
     return std::exchange(checked_, {});
   }
+  Stats stats() const {
+    const std::lock_guard lock(mutex_);
+    return {messages_, verifier_.checked(), verifier_.remembered()};
+  }
 
  private:
   void run() {
+    pthread_setname_np(pthread_self(), "muster-rows");
     std::unique_lock lock(mutex_);
     while (true) {
       wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
@@ -166,6 +180,7 @@ class RowCheckThread::Impl {
       crdt::RowsChecked checked = checker_.check(std::move(rows));
       lock.lock();
       waiting_bytes_ -= size;
+      ++messages_;
       checked_.push_back(std::move(checked));
       eventfd_write(fd_, 1);
     }
@@ -180,11 +195,12 @@ class RowCheckThread::Impl {
   const Remembering verifier_;  ///< Of the thread alone, as what follows.
   crdt::RowChecker checker_;
   int fd_;
-  std::mutex mutex_;  ///< Guards what follows.
+  mutable std::mutex mutex_;  ///< Guards what follows.
   std::condition_variable wake_;
   std::map<HostId, Queue> waiting_;  ///< None is empty.
   HostId last_;                      ///< Whose turn it was.
   std::size_t waiting_bytes_ = 0;
+  std::uint64_t messages_ = 0;
   std::vector<crdt::RowsChecked> checked_;
   bool stopping_ = false;
   std::thread thread_;
@@ -206,6 +222,10 @@ int RowCheckThread::fd() const {
 
 std::vector<crdt::RowsChecked> RowCheckThread::take_checked() {
   return impl_->take_checked();
+}
+
+RowCheckThread::Stats RowCheckThread::stats() const {
+  return impl_->stats();
 }
 
 }  // namespace muster::agent

@@ -26,6 +26,13 @@ inline constexpr std::size_t kGoodSignaturesMax = 65'536;
 
 class RowCheckThread {
  public:
+  /// Since the start.
+  struct Stats {
+    std::uint64_t messages = 0;    ///< That were checked.
+    std::uint64_t checked = 0;     ///< Signatures that were looked at.
+    std::uint64_t remembered = 0;  ///< Those that were known to be good.
+  };
+
   RowCheckThread(gossip::Authority authority, std::unique_ptr<const gossip::Verifier> verifier);
   ~RowCheckThread();
   RowCheckThread(const RowCheckThread&) = delete;
@@ -37,6 +44,7 @@ class RowCheckThread {
   int fd() const;
   /// In the order of submit() of each sender, and makes fd() silent.
   std::vector<crdt::RowsChecked> take_checked();
+  Stats stats() const;
 
  private:
   class Impl;

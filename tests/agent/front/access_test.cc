@@ -37,7 +37,7 @@ TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
 
 TEST(Access, AHostAnswersItsLoginAboutItself) {
   const std::string look = encode_payload(RecoverArgs());
-  for (const Verb verb : {Verb::kEvents, Verb::kLeave, Verb::kRecover}) {
+  for (const Verb verb : {Verb::kEvents, Verb::kStats, Verb::kLeave, Verb::kRecover}) {
     EXPECT_TRUE(is_open_to_all(about(verb, HostId(), look), kSpeaker, kSpeaker));
     EXPECT_TRUE(is_open_to_all(about(verb, kSpeaker, look), kSpeaker, kSpeaker));
     EXPECT_FALSE(is_open_to_all(about(verb, kAsked, look), kSpeaker, kSpeaker)) << "another's";

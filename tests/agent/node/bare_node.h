@@ -164,6 +164,8 @@ class BareNode {
 
   std::vector<gossip::TransportOutput> transport;
   std::vector<Event> events;
+  /// What the node's loop counted.
+  StatsInfo stats;
   /// By which output of the node each part of the disk was written. What one output writes may be
   /// synced in any order.
   std::vector<std::pair<int, crdt::Environment>> written;
@@ -189,6 +191,9 @@ class BareNode {
     }
     for (crdt::RowsToCheck& check : output.checks) {
       feed(checker_.check(std::move(check)));
+    }
+    for (const ReadStats& read : output.stats_reads) {
+      feed(StatsRead{read.request, stats});
     }
     exited_ = exited_ || output.exit || output.raise_to.has_value();
     node_->check_invariants();

@@ -233,6 +233,17 @@ TEST(Node, AHostLeavesByItsOwnAgentAlone) {
   EXPECT_FALSE(bare.has_exited());
 }
 
+TEST(Node, WhatItCountedIsAskedOfItsLoop) {
+  Forwarding bare;
+  bare.stats.counters = {{"received.rows", 2, 30, 4}};
+  const auto answer = bare.ask(request(Verb::kStats));
+  ASSERT_TRUE(answer.has_value());
+  const auto told = decode_payload<StatsInfo>(answer->payload);
+  ASSERT_TRUE(told.has_value());
+  ASSERT_EQ(told->counters.size(), 1U);
+  EXPECT_EQ(told->counters.front().cpu_us, 4U);
+}
+
 TEST(Node, TheQuorumToleratesWhatItsLiveVotersDo) {
   Forwarding bare({kSelf, kThird, HostId::from_bytes("fourth__________")});
   const auto answer = bare.ask(request(Verb::kQuorum));

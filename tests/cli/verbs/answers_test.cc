@@ -8,6 +8,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/api/stats.h"
 #include "tests/cli/kit/fake_world.h"
 #include "tests/cli/kit/samples.h"
 
@@ -15,6 +16,28 @@ namespace muster::cli {
 namespace {
 
 using agent::ResponseStatus;
+
+TEST(Stats, AreATableAndJson) {
+  agent::StatsInfo stats;
+  stats.uptime_ms = 61'000;
+  stats.counters = {{"received.rows", 12, 3400, 5600}, {"rows.publishes", 3}};
+  FakeWorld text;
+  text.answers(answer_with(stats));
+  EXPECT_EQ(text.output_of({"stats"}),
+            "host a, started 1m ago\n"
+            "NAME            COUNT  BYTES  CPU MS\n"
+            "received.rows      12   3400       5\n"
+            "rows.publishes      3      -       -\n");
+  EXPECT_EQ(text.requests()[0].verb, agent::Verb::kStats);
+  FakeWorld json;
+  json.answers(answer_with(stats));
+  EXPECT_EQ(json.output_of({"stats", "--json"}),
+            R"({"uptime_ms":61000,"counters":[)"
+            R"({"name":"received.rows","count":12,"bytes":3400,"cpu_us":5600},)"
+            R"({"name":"rows.publishes","count":3,"bytes":0,"cpu_us":0}],)"
+            R"("answered_by":"a","age_ms":0})"
+            "\n");
+}
 
 TEST(Version, OfBothSides) {
   agent::VersionInfo node{"0.1.0", 1, "a", host_id('a'), Generation(4), ClusterId()};

@@ -1,0 +1,27 @@
+#pragma once
+// What an agent counted since it started: what it hears and says by type of message, and what that
+// cost it. For people, benches and, later, metrics.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace muster::agent {
+
+/// One thing that is counted. What a counter does not count is 0.
+struct Counter {
+  std::string name;          ///< "received.rows", "thread.loop", "links.dials"
+  std::uint64_t count = 0;   ///< How often it happened.
+  std::uint64_t bytes = 0;   ///< Of the messages, before encryption.
+  std::uint64_t cpu_us = 0;  ///< Of the one thread that does it.
+};
+
+/// Answer of kStats.
+struct StatsInfo {
+  std::uint64_t uptime_ms = 0;    ///< Since the agent started.
+  std::vector<Counter> counters;  ///< By name, each once, at most kCountersMax.
+};
+inline constexpr std::size_t kCountersMax = 256;
+
+}  // namespace muster::agent
