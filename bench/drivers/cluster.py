@@ -28,6 +28,7 @@ TARGETS = {
     "false_verdicts": ["muster_scenario"],
     "rotate": ["muster"],
     "versus_serf": ["muster", "bench_probe"],
+    "account": ["muster", "bench_probe"],
     "open_doors": ["muster", "bench_stranger"],
     "flipped": ["muster", "bench_probe", "bench_flip"],
 }

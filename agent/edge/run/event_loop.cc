@@ -59,6 +59,7 @@ EventLoop::End EventLoop::run() {
     log_event({Severity::kAlarm, "supervisors_unreadable", {{"error", adopted.error().text}}});
     return End::kFailed;
   }
+  account_.took(Work::kStart);
   while (!end_.has_value()) {
     wait(parts_.node->next_deadline());
     look_at_wall_clock();

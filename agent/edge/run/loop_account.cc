@@ -13,8 +13,8 @@ namespace muster::agent {
 namespace {
 
 constexpr std::array<std::string_view, 8> kWorkNames = {
-    "loop.wait", "loop.receive",    "loop.links", "loop.disk",
-    "loop.rows", "loop.supervisor", "loop.tick",  "loop.other"};
+    "loop.start", "loop.wait", "loop.receive",    "loop.links",
+    "loop.disk",  "loop.rows", "loop.supervisor", "loop.tick"};
 constexpr std::uint64_t kNsPerUs = 1000;
 
 std::uint64_t thread_cpu_ns() {

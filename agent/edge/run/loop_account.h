@@ -19,6 +19,7 @@ namespace muster::agent {
 class LoopAccount {
  public:
   enum class Work : std::uint8_t {
+    kStart,       ///< Until the loop runs.
     kWait,        ///< For the sockets; and what is looked at each turn.
     kReceive,     ///< To take messages from the transport, of all types.
     kLinks,       ///< News of links.
@@ -26,7 +27,6 @@ class LoopAccount {
     kRows,        ///< Rows whose signatures were looked at.
     kSupervisor,  ///< News of ranks.
     kTick,        ///< Timers.
-    kOther,
   };
 
   /// What the thread did since the last of these calls.
@@ -45,7 +45,7 @@ class LoopAccount {
     std::uint64_t bytes = 0;
     std::uint64_t cpu_ns = 0;
   };
-  static constexpr std::size_t kWorks = static_cast<std::size_t>(Work::kOther) + 1;
+  static constexpr std::size_t kWorks = static_cast<std::size_t>(Work::kTick) + 1;
   static constexpr std::size_t kTypes = 256;
 
   void add(Count& to, std::size_t bytes);
