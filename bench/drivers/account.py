@@ -75,8 +75,9 @@ def tell(side, phase, sums, cpu_s):
     count = {name: values[0] for name, values in sums.items()}
     figure(f"{phase}_cpu_s", cpu_s, "s")
     for name, (number, size, cpu_us) in sorted(sums.items(), key=lambda each: -each[1][2]):
-        if number and (cpu_us >= LEAST_CPU_S * 1e6 or not cpu_us):
-            cost = f"{cpu_us / 1e6:8.2f} s {cpu_us / number:8.1f} us each" if cpu_us else ""
+        if cpu_us >= LEAST_CPU_S * 1e6 or (number and not cpu_us):
+            each = f" {cpu_us / number:8.1f} us each" if number else ""
+            cost = f"{cpu_us / 1e6:8.2f} s{each}" if cpu_us else ""
             print(f"# {phase} {name:28} {number:9} {size / 1e6:8.2f} MB {cost}", flush=True)
     figure(f"{phase}_publishes_a_host", count["rows.publishes"] / len(side.names), "count")
     figure(f"{phase}_signed_a_host", count["rows.fields_signed"] / len(side.names), "count")

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/crowds.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/drift.h"
 #include "tests/sim/edges.h"
-#include "tests/sim/herd.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
@@ -35,6 +35,7 @@ struct Arguments {
   std::uint64_t first_seed = 1;
   std::uint64_t last_seed = 1;
   std::int64_t seconds = 600;
+  std::uint32_t slowness = muster::sim::StarvedOptions().slowness;
   std::uint32_t loss_percent = muster::sim::RevocationOptions().loss_percent;
   std::uint32_t rounds = muster::sim::RevocationOptions().rounds;
   bool trace = false;
@@ -67,6 +68,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.drift_permille = static_cast<std::int64_t>(number(argv[++i]));
     } else if (word == "--hosts" && has_value) {
       arguments.hosts = static_cast<std::uint32_t>(number(argv[++i]));
+    } else if (word == "--slowness" && has_value) {
+      arguments.slowness = static_cast<std::uint32_t>(number(argv[++i]));
     } else if (word == "--loss" && has_value) {
       arguments.loss_percent = static_cast<std::uint32_t>(number(argv[++i]));
     } else if (word == "--rounds" && has_value) {
@@ -88,12 +91,12 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     if (arguments.profile == nullptr) {
       std::fprintf(stderr,
                    "usage: muster_sim [swarm|edges|races|histories|lone_agent|drift|sim_speed|\n"
-                   "                   revoke|herd]\n"
+                   "                   revoke|herd|starved]\n"
                    "                  [--hosts N]\n"
                    "                  [--seed N | --seeds A..B]\n"
                    "                  [--seconds N] [--no-faults] [--once] [--hashes] [--trace]\n"
                    "                  [--profile NAME] [--drift-permille N]\n"
-                   "                  [--loss PERCENT] [--rounds N]\n");
+                   "                  [--loss PERCENT] [--rounds N] [--slowness N]\n");
       return false;
     }
   }
@@ -466,45 +469,8 @@ int revoke(const Arguments& arguments) {
   return violations == 0 && !out.empty() ? 0 : 1;
 }
 
-/// What a herd cost whoever led; what more hosts would take is worked out from it, not run.
-void print_herd(const muster::sim::HerdResult& result, std::uint32_t hosts) {
-  constexpr double kMany = 10'000;
-  const double took = seconds_of(result.took);
-  const double handshakes = seconds_of(muster::sim::HerdOptions().handshake) *
-                            static_cast<double>(result.leader.handshakes);
-  const double cpu = handshakes + seconds_of(result.leader.cpu);
-  std::printf(
-      "# %u hosts said Join %llu times, the last was let in after %.3f s; the leader: "
-      "%llu handshakes, %.3f s; its Node, %.3f s; on another thread %llu signatures\n",
-      hosts, static_cast<unsigned long long>(result.joins_said), seconds_of(result.joined_last),
-      static_cast<unsigned long long>(result.leader.handshakes), handshakes,
-      seconds_of(result.leader.cpu), static_cast<unsigned long long>(result.leader.fields_checked));
-  std::printf("figure join_herd_s %.3f s\n", took);
-  std::printf("figure herd_leader_cpu_pct %.1f %%\n", 100 * cpu / took);
-  std::printf("figure herd_join_cost %.3f ms\n", 1000 * cpu / hosts);
-  std::printf(
-      "# worked out, of one core of the leader, all of it: so many times the cost of one\n");
-  std::printf("figure join_herd_10000_s %.1f s\n", kMany * cpu / hosts);
-}
-
-/// Hosts that all join at once.
-int herd(const Arguments& arguments) {
-  std::uint64_t violations = 0;
-  for (std::uint64_t seed = arguments.first_seed; seed <= arguments.last_seed; ++seed) {
-    muster::sim::HerdOptions options;
-    options.newcomers = arguments.hosts;
-    options.seed = seed;
-    options.trace = arguments.trace;
-    const auto result = muster::sim::run_herd(options);
-    print_herd(result, arguments.hosts);
-    violations += result.violations.size();
-    for (const auto& violation : result.violations) {
-      std::printf("# seed %llu: %s: %s\n", static_cast<unsigned long long>(seed),
-                  violation.checker.c_str(), violation.text.c_str());
-    }
-  }
-  std::printf("figure herd_violations %llu count\n", static_cast<unsigned long long>(violations));
-  return violations == 0 ? 0 : 1;
+muster::sim::Seeds seeds_of(const Arguments& arguments) {
+  return {arguments.first_seed, arguments.last_seed};
 }
 
 int sim_speed(Arguments arguments) {
@@ -563,7 +529,15 @@ int main(int argc, char** argv) {
     return histories(arguments);
   }
   if (arguments.scenario == "herd") {
-    return herd(arguments);
+    return muster::sim::tell_herds(arguments.hosts, seeds_of(arguments), arguments.trace);
+  }
+  if (arguments.scenario == "starved") {
+    muster::sim::StarvedOptions options;
+    options.hosts = arguments.hosts;
+    options.slowness = arguments.slowness;
+    options.length = std::chrono::seconds(arguments.seconds);
+    options.trace = arguments.trace;
+    return muster::sim::tell_starved(options, seeds_of(arguments));
   }
   if (arguments.scenario == "revoke") {
     return revoke(arguments);
@@ -574,7 +548,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr,
                "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
                "lone_agent, drift, "
-               "revoke, herd and sim_speed\n",
+               "revoke, herd, starved and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

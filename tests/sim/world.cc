@@ -11,7 +11,6 @@
 namespace muster::sim {
 namespace {
 
-constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
 /// A node that ticks more often than this within kSpin asks for ticks that change nothing.
 constexpr Duration kSpin = std::chrono::milliseconds(1);
 constexpr std::uint32_t kSpinsMax = 10'000;
@@ -29,7 +28,11 @@ HostId id_of(std::uint64_t seed, std::uint32_t host) {
 
 }  // namespace
 
-World::World(WorldOptions options) : options_(options), rng_(options.seed), network_(rng_.fork()) {
+World::World(WorldOptions options)
+    : options_(options),
+      rng_(options.seed),
+      network_(rng_.fork()),
+      processors_(options.prices) {
   for (std::uint32_t i = 0; i < options_.hosts; ++i) {
     const HostId id = i < options_.ids.size() ? options_.ids[i] : id_of(options_.seed, i);
     hosts_.push_back(std::make_unique<Host>(id, rng_.fork(), &signed_));
@@ -102,9 +105,11 @@ void World::on(Deliver&& event) {
   }
   if (host.is_frozen) {
     host.backlog.push_back(std::move(event.input));
-    return;
+  } else if (processors_.is_on()) {
+    wait_in_loop(event.host, std::move(event.input));
+  } else {
+    feed(event.host, std::move(event.input));
   }
-  feed(event.host, std::move(event.input));
 }
 
 void World::on(const LinkLost& event) {
@@ -132,18 +137,26 @@ void World::on(const Wake& event) {
     return;
   }
   host.wake_at = kNever;
+  if (processors_.is_on()) {
+    return wait_with_timers(event.host);
+  }
+  tick(event.host);
+}
+
+void World::tick(std::uint32_t index) {
+  Host& host = *hosts_[index];
   ++steps_;
   host.spins = now_ - host.spin_began < kSpin ? host.spins + 1 : 0;
   host.spin_began = host.spins == 0 ? now_ : host.spin_began;
   if (host.spins > kSpinsMax) {
-    std::fprintf(stderr, "host %u spins: %s\n", event.host, host.node->deadlines_text().c_str());
+    std::fprintf(stderr, "host %u spins: %s\n", index, host.node->deadlines_text().c_str());
     CHECK(host.spins <= kSpinsMax);  // A deadline that its own tick() does not move.
   }
   {
     const Stopwatch watch(options_.measure_cpu ? &host.cost.cpu : nullptr);
-    host.node->tick(local(event.host));
+    host.node->tick(local(index));
   }
-  drain(event.host);
+  drain(index);
 }
 
 void World::on(const FarmWake& event) {
@@ -185,9 +198,14 @@ void World::on(const Thaw& event) {
     feed(event.host, agent::Paused{now_ - host.frozen_at});
   }
   for (agent::Node::Input& input : backlog) {
-    if (host.node != nullptr) {
+    if (processors_.is_on()) {
+      wait_in_loop(event.host, std::move(input));
+    } else if (host.node != nullptr) {
       feed(event.host, std::move(input));
     }
+  }
+  if (processors_.is_on()) {
+    wake(event.host, Lane::kCheck);
   }
   schedule(event.host);
 }
@@ -216,6 +234,7 @@ void World::feed(std::uint32_t index, agent::Node::Input&& input) {
 void World::drain(std::uint32_t index) {
   Host& host = *hosts_[index];
   agent::Node::Output output = host.node->take_output();
+  spent_ += processors_.is_on() ? price_of(output) : Duration(0);
   for (agent::Persist& persist : output.persists) {
     host.disk.submit(persist.id, persist.environment, std::move(persist.writes));
     if (persist.id != 0) {
@@ -234,7 +253,11 @@ void World::drain(std::uint32_t index) {
     for (const crdt::RowOf& row : check.body.rows) {
       host.cost.fields_checked += row.row.fields.size();
     }
-    queue_.push(now_, Deliver{index, host.life, host.rows_checker->check(std::move(check))});
+    if (processors_.is_on()) {
+      wait_for_check(index, std::move(check));
+    } else {
+      queue_.push(now_, Deliver{index, host.life, host.rows_checker->check(std::move(check))});
+    }
   }
   for (const agent::ReadOutput& read : output.reads) {
     queue_.push(now_, Deliver{index, host.life, agent::OutputRead{read.request, std::nullopt}});
@@ -263,7 +286,7 @@ void World::drain(std::uint32_t index) {
 
 void World::schedule(std::uint32_t index) {
   Host& host = *hosts_[index];
-  if (host.node == nullptr || host.is_frozen) {
+  if (host.node == nullptr || host.is_frozen || host.tick_waits) {
     return;
   }
   const Instant wanted = std::max(global(index, host.node->next_deadline()), now_);

@@ -19,6 +19,7 @@
 #include "tests/sim/disk.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/network.h"
+#include "tests/sim/processors.h"
 #include "tests/sim/rank_farm.h"
 #include "tests/sim/tcp_stream.h"
 
@@ -71,6 +72,8 @@ struct WorldOptions {
   std::uint32_t newcomers = 0;
   /// CPU of each end of a new connection, one after the other at a host; 0 = it costs nothing.
   Duration handshake{0};
+  /// What all work costs, and the cores it is done on.
+  PriceList prices{};
   bool measure_cpu =
       false;  ///< Of Nodes, in real time: cost() tells, and the run does not read it.
 };
@@ -127,6 +130,10 @@ class World {
   void set_drift_ppm(std::uint32_t host, std::int64_t ppm);
   /// The clock that people read shows so much more from now on.
   void jump_wall_clock(std::uint32_t host, Duration by);
+  /// Others take this share of the cores, in thousandths, from now on; with WorldOptions::prices.
+  void burden(std::uint32_t thousandths) { processors_.burden(thousandths); }
+  /// What all work cost so far, by the price list.
+  Duration work_spent() const { return processors_.spent(); }
   /// From now on the disk says of that environment what is not true; see Disk.
   void begin_lying(std::uint32_t host, crdt::Environment environment);
   /// Remembers what is on the disk now ...
@@ -249,7 +256,12 @@ class World {
     StreamKey key;
     std::uint32_t epoch;
   };
-  using Payload = std::variant<Deliver, LinkLost, Wake, FarmWake, DiskDone, Thaw, Action, Resend>;
+  /// Of a core.
+  struct Turn {
+    std::uint32_t core;
+  };
+  using Payload =
+      std::variant<Deliver, LinkLost, Wake, FarmWake, DiskDone, Thaw, Action, Resend, Turn>;
 
   void on(Deliver&& event);
   void on(const LinkLost& event);
@@ -259,7 +271,18 @@ class World {
   void on(const Thaw& event);
   void on(const Action& event);
   void on(const Resend& event);
+  void on(const Turn& event);
 
+  void tick(std::uint32_t host);
+  // Where work has its price.
+  void wake(std::uint32_t host, Lane lane);
+  void wait_with_timers(std::uint32_t host);
+  void wait_in_loop(std::uint32_t host, agent::Node::Input&& input);
+  void wait_for_check(std::uint32_t host, crdt::RowsToCheck&& rows);
+  bool run_loop(std::uint32_t host);
+  bool run_check(std::uint32_t host);
+  Duration price_of(const agent::Node::Input& input) const;
+  Duration price_of(const agent::Node::Output& output) const;
   void feed(std::uint32_t host, agent::Node::Input&& input);
   void drain(std::uint32_t host);
   void carry(std::uint32_t from, gossip::Send send);
@@ -301,6 +324,8 @@ class World {
   Rng rng_;
   Network network_;
   EventQueue<Payload> queue_;
+  Processors processors_;
+  Duration spent_{0};  ///< In the turn that is under way.
   Instant now_{};
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Link> links_;

@@ -44,6 +44,12 @@ void World::stop_agent(std::uint32_t index) {
   }
   host.node.reset();
   host.backlog.clear();
+  host.vital.clear();
+  host.inbox.clear();
+  host.batch_left = 0;
+  host.tick_waits = false;
+  host.to_check.clear();
+  host.checked.clear();
   host.wake_at = kNever;
   host.disk.crash(rng_);
   lose_links_of(index);

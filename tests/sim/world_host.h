@@ -1,6 +1,7 @@
 #pragma once
 // A host of the World, for the files that make the World up.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,8 @@ namespace muster::sim {
 
 inline constexpr std::uint16_t kControlPort = 7450;
 inline constexpr std::uint16_t kBulkPort = 7451;
+/// As agent/edge/run/event_loop.cc has it.
+inline constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
 inline constexpr std::int64_t kMillion = 1'000'000;
 /// Of the route that a traitor's words come in on: nothing goes back there.
 inline constexpr std::uint64_t kStrangerRoute = std::uint64_t{1} << 62;
@@ -85,6 +88,15 @@ struct World::Host {
   std::unique_ptr<crdt::RowChecker> rows_checker{};
   bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;
+  // Where work has its price: what waits for its threads.
+  std::deque<agent::Node::Input> vital{};  ///< Goes first in a batch, as in the loop of an agent.
+  std::deque<agent::Node::Input> inbox{};
+  std::size_t batch_left = 0;  ///< Then timers have their turn.
+  bool tick_waits = false;
+  std::optional<Instant> waits_since{};  ///< It had nothing to do before.
+  std::deque<crdt::RowsToCheck> to_check{};
+  std::set<std::uint64_t> checked{};  ///< Signatures that were looked at, by hash.
+  bool has_work() const { return tick_waits || !vital.empty() || !inbox.empty(); }
   Instant wake_at = kNever;
   Instant farm_wake_at = kNever;
   std::int64_t rate = kMillion;

@@ -1,0 +1,91 @@
+#pragma once
+// Processors: cores that the hosts of a World share, and what an agent's work costs there, by a
+// price list, in virtual time. An agent has two threads: its loop, and the one that looks at rows'
+// signatures; what its transport's threads do is in the prices of words and handshakes. A core
+// gives those that have work their turns one after the other, a slice each, as a kernel does that
+// favours nobody.
+//
+// Without cores work costs nothing, and a World asks nothing of this.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "gossip/base/time.h"
+
+namespace muster::sim {
+
+/// CPU time of one core, as `bench/run account` measured it (bench/RESULTS.md).
+struct PriceList {
+  std::uint32_t cores = 0;  ///< That all hosts share; 0 = nothing costs anything.
+  Duration word_in{0};      ///< To receive, decrypt, decode and obey a message.
+  Duration word_out{0};     ///< To encrypt and send one.
+  Duration row_in{0};       ///< To merge one row of those that were checked.
+  Duration handshake{0};    ///< Of each end of a new connection.
+  Duration sign{0};         ///< To sign a field of the own row.
+  Duration check{0};        ///< To look at a signature that was not seen before.
+  Duration commit{0};       ///< To have something written.
+  Duration tick{0};         ///< To look at the timers.
+  Duration slice = std::chrono::milliseconds(3);  ///< Of one thread, while others wait.
+};
+
+enum class Lane : std::uint8_t {
+  kLoop,
+  kCheck,  ///< Of rows.
+};
+
+class Processors {
+ public:
+  explicit Processors(PriceList prices) : prices_(prices), cores_(prices.cores) {}
+
+  bool is_on() const { return !cores_.empty(); }
+  const PriceList& prices() const { return prices_; }
+  std::uint32_t core_of(std::uint32_t host) const {
+    return host % static_cast<std::uint32_t>(cores_.size());
+  }
+  /// Others take this share of every core from now on, in thousandths, below 1000.
+  void burden(std::uint32_t thousandths) { burden_ = thousandths; }
+
+  /// That thread has work: when a turn of its core has to be planned; nothing = one is, already.
+  std::optional<Instant> wake(Instant now, std::uint32_t host, Lane lane);
+
+  struct Turn {
+    Instant at;  ///< Later than asked for: something else was charged meanwhile; plan it anew.
+    std::uint32_t host = 0;
+    Lane lane = Lane::kLoop;
+  };
+  /// Whose turn it is. Precondition: it was planned.
+  Turn turn(Instant now, std::uint32_t core) const;
+  /// It worked for `cost`, and has more to do or not. When the next turn of that core is to be
+  /// planned; nothing = nobody waits.
+  std::optional<Instant> done(Instant now, std::uint32_t core, Duration cost, bool has_more);
+
+  /// Work of that host that is nobody's turn, done before all else; when it is over.
+  Instant charge(Instant now, std::uint32_t host, Duration cost);
+
+  /// What all work cost so far, whatever others took.
+  Duration spent() const { return spent_; }
+
+ private:
+  struct Waiting {
+    std::uint32_t host = 0;
+    Lane lane = Lane::kLoop;
+    bool operator==(const Waiting&) const = default;
+  };
+  struct Core {
+    std::deque<Waiting> waiting;  ///< The first has its turn.
+    bool is_planned = false;
+    Instant free_at{};
+    Duration used{0};  ///< Of the first one's slice.
+  };
+  /// Counts it, and how long it takes.
+  Duration pay(Duration cost);
+
+  PriceList prices_;
+  std::vector<Core> cores_;
+  std::uint32_t burden_ = 0;
+  Duration spent_{0};
+};
+
+}  // namespace muster::sim
