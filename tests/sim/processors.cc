@@ -57,6 +57,9 @@ Instant Processors::charge(Instant now, std::uint32_t host, Duration cost) {
 }
 
 Duration Processors::pay(Duration cost) {
+  if (is_free_) {
+    return Duration(0);
+  }
   spent_ += cost;
   return cost * kWhole / (kWhole - burden_);
 }

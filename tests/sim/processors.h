@@ -46,6 +46,8 @@ class Processors {
   }
   /// Others take this share of every core from now on, in thousandths, below 1000.
   void burden(std::uint32_t thousandths) { burden_ = thousandths; }
+  /// Work costs nothing from now on, or again what the list says.
+  void be_free(bool is_free) { is_free_ = is_free; }
 
   /// That thread has work: when a turn of its core has to be planned; nothing = one is, already.
   std::optional<Instant> wake(Instant now, std::uint32_t host, Lane lane);
@@ -85,6 +87,7 @@ class Processors {
   PriceList prices_;
   std::vector<Core> cores_;
   std::uint32_t burden_ = 0;
+  bool is_free_ = false;
   Duration spent_{0};
 };
 

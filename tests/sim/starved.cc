@@ -17,6 +17,8 @@ constexpr std::uint32_t kStarvedRacks = 8;
 /// Faults begin behind this, and a boot that takes longer is told as never over.
 constexpr Duration kFormMax = 30s;
 constexpr Duration kFaultsMin = 60s;
+constexpr Duration kFoundMax = 60s;
+constexpr Duration kFoundRest = 10s;
 /// So long after it was off, or cut off, nobody is blamed for what he says of a host.
 constexpr Duration kNewsTakes = 10s;
 constexpr std::uint32_t kDeathsMax = 3;
@@ -45,8 +47,7 @@ class NoVerdictAboutTheLiving final : public Checker {
 
   void on_event(World& world, std::uint32_t host, const Event& event) override {
     if (event.name == "leader_elected") {
-      ++elections_;
-      result_.elections = elections_ - 1;
+      ++result_.elections;
     }
     if (event.name != "unreachable") {
       return;
@@ -68,7 +69,6 @@ class NoVerdictAboutTheLiving final : public Checker {
  private:
   const Troubles& troubles_;
   StarvedResult& result_;
-  std::uint64_t elections_ = 0;
 };
 
 class StarvedRun {
@@ -76,26 +76,34 @@ class StarvedRun {
   explicit StarvedRun(const StarvedOptions& options)
       : options_(options), rng_(options.seed ^ 0x57a7U), world_(world_options(options)) {
     options_.length = std::max(options_.length, kFormMax + kFaultsMin);
-    troubles_.well_since.assign(options.hosts, Instant());
+    troubles_.well_since.assign(options.hosts, kNever);
     troubles_.sides.assign(options.hosts, 0);
     world_.add_checker(std::make_unique<NoVerdictAboutTheLiving>(troubles_, result_));
   }
 
   StarvedResult run() {
-    if (world_.run_until_true([this] { return is_whole(); }, kFormMax)) {
-      result_.formed = world_.now().time_since_epoch();
-      result_.form_cpu = world_.work_spent();
+    found();
+    const Instant began = world_.now();
+    for (std::uint32_t host = 0; host < options_.hosts; ++host) {
+      world_.at(began + rng_.between(Duration(0), kStarvedSpread), [this, host] {
+        world_.start_agent(host);
+        troubles_.well_since[host] = Instant();
+      });
     }
-    if (result_.formed == Duration(0)) {
+    if (world_.run_until_true([this] { return is_whole(); }, kFormMax)) {
+      result_.formed = world_.now() - began;
+      result_.form_cpu = world_.work_spent();
+    } else {
       world_.violation("starved",
                        "not all knew all within " + std::to_string(to_ms(kFormMax) / 1000) + " s");
     }
-    world_.run_until(Instant() + kFormMax);
+    world_.run_until(began + kFormMax);
     result_.rest_cpu = world_.work_spent();
     plan_halves();
     plan_deaths();
     plan_burners();
-    world_.run_until(Instant() + options_.length);
+    world_.run_until(began + options_.length);
+    result_.elections -= std::min<std::uint64_t>(result_.elections, 1);  // A boot has one.
     result_.violations = world_.violations();
     result_.hash = world_.hash();
     return std::move(result_);
@@ -115,8 +123,24 @@ class StarvedRun {
     return world;
   }
 
+  /// A cluster there is, and nobody remembers more of it than its own name and cluster, as hosts do
+  /// that join: that takes no time here, for a real one is founded by three hosts alone.
+  void found() {
+    world_.let_work_be_free(true);
+    if (!world_.run_until_true([this] { return is_whole(); }, kFoundMax)) {
+      world_.violation("starved", "there is no cluster to begin with");
+    }
+    world_.run_for(kFoundRest);
+    for (std::uint32_t host = 0; host < options_.hosts; ++host) {
+      world_.lose_state(host);
+    }
+    world_.run_for(kFoundRest);
+    world_.let_work_be_free(false);
+    result_.elections = 0;
+  }
+
   Instant some_time(Duration before_end) {
-    return Instant() + rng_.between(kFormMax, options_.length - before_end);
+    return world_.now() + rng_.between(Duration(0), options_.length - kFormMax - before_end);
   }
 
   /// Each host lists all alive, with their rows.

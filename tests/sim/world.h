@@ -132,6 +132,8 @@ class World {
   void jump_wall_clock(std::uint32_t host, Duration by);
   /// Others take this share of the cores, in thousandths, from now on; with WorldOptions::prices.
   void burden(std::uint32_t thousandths) { processors_.burden(thousandths); }
+  /// Work costs nothing meanwhile.
+  void let_work_be_free(bool is_free) { processors_.be_free(is_free); }
   /// What all work cost so far, by the price list.
   Duration work_spent() const { return processors_.spent(); }
   /// From now on the disk says of that environment what is not true; see Disk.
@@ -149,6 +151,8 @@ class World {
   bool is_copy(std::uint32_t host) const;
   /// Kills the agent and leaves the host a raft/ with nothing but `first`.
   void lose_raft(std::uint32_t host, const crdt::WriteBatch& first);
+  /// Kills the agent, and the host has forgotten the rows of all.
+  void lose_state(std::uint32_t host);
   Network& network() { return network_; }
 
   /// A member of the cluster, `as`, says what it likes on a connection of its own.

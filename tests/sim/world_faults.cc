@@ -273,6 +273,11 @@ bool World::is_copy(std::uint32_t index) const {
       .contains(std::string(scheduler::kCopiedKey));
 }
 
+void World::lose_state(std::uint32_t index) {
+  kill_agent(index);
+  hosts_[index]->disk.begin_anew(crdt::Environment::kState, {});
+}
+
 void World::lose_raft(std::uint32_t index, const crdt::WriteBatch& first) {
   kill_agent(index);
   hosts_[index]->disk.begin_anew(crdt::Environment::kRaft, first);
