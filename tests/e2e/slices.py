@@ -17,7 +17,7 @@ PORTS = 100  #: Of one of them.
 AT_ONCE = 4
 SLICE_S = {"chaos": 20}  #: Until its faults begin.
 SLICE_ELSE_S = 6
-LIMIT_S = 60  #: Of what does not end by itself.
+LIMIT_S = 120  #: Of what does not end by itself.
 #: Of those whose usual size takes longer to make than to play.
 SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"], "leases": ["--hosts", "100"],
            "restart_gangs": ["--gangs", "5", "--kills", "1"], "chaos": ["--hosts", "5"],
