@@ -89,9 +89,8 @@ Json view(const agent::UsageRow& row) {
 }
 
 Json view(const agent::StormInfo& storm) {
-  return {{"mode", storm.mode},
-          {"since_ms", storm.since_ms},
-          {"reason", text_or_null(storm.reason)}};
+  return {
+      {"mode", storm.mode}, {"since_ms", storm.since_ms}, {"reason", text_or_null(storm.reason)}};
 }
 
 Json view(const agent::SeedInfo& seed) {
@@ -342,12 +341,11 @@ std::string to_json(const agent::HostList& list,
     add_use(json, uses.has_value() && use != uses->end() ? &use->second : nullptr);
     hosts.push_back(std::move(json));
   }
-  return dump_answer(
-      {{"hosts", hosts},
-       {"storm", view(list.storm)},
-       {"seeds_unmet", views(list.seeds_unmet)},
-       {"voter_notes", list.voter_notes}},
-      answer);
+  return dump_answer({{"hosts", hosts},
+                      {"storm", view(list.storm)},
+                      {"seeds_unmet", views(list.seeds_unmet)},
+                      {"voter_notes", list.voter_notes}},
+                     answer);
 }
 
 std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail,

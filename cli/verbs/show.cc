@@ -110,16 +110,15 @@ std::string failures_text(JobId id, const agent::ArrayInfo& array, const Screen&
 std::string summary_text(const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
   const std::string& said = job.reason.empty() ? job.cause : job.reason;
-  std::string text = "job        " + text_of(job.id) + " " + printable(job.name) + "\n" +
-                     "state      " + job.state + (job.is_doubtful ? "?" : "") +
-                     printable((said.empty() || said == job.state ? "" : ": " + said) +
-                               missing_hosts_text(detail.attempts)) +
-                     "\n" + "user       " + printable(job.user) + "\n" + "gpus       " +
-                     printable(request_text(detail.spec.request)) + "\n" +
-                     request_lines_text(detail.spec.request) + "priority   " +
-                     std::to_string(job.priority) + "\n" +
-                     (is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n"
-                                          : "");
+  std::string text =
+      "job        " + text_of(job.id) + " " + printable(job.name) + "\n" + "state      " +
+      job.state + (job.is_doubtful ? "?" : "") +
+      printable((said.empty() || said == job.state ? "" : ": " + said) +
+                missing_hosts_text(detail.attempts)) +
+      "\n" + "user       " + printable(job.user) + "\n" + "gpus       " +
+      printable(request_text(detail.spec.request)) + "\n" +
+      request_lines_text(detail.spec.request) + "priority   " + std::to_string(job.priority) +
+      "\n" + (is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");
   if (job.tasks != 0) {
     const scheduler::ArrayRange& range = *detail.spec.array;
     text += "tasks      " + text_of(range) +

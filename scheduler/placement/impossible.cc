@@ -286,10 +286,10 @@ std::string why_impossible(const State& state, Capacity& capacity, const JobSpec
   }
   loose = asked;
   loose.takes_bare_hosts = true;
-  return holds(loose) ? what + ", and the largest that could ever run has " +
-                            counted(largest, request) +
-                            "; hosts without PID namespaces take only --isolation keep"
-                      : first_of_several(state, capacity, spec, asked, what);
+  return holds(loose)
+             ? what + ", and the largest that could ever run has " + counted(largest, request) +
+                   "; hosts without PID namespaces take only --isolation keep"
+             : first_of_several(state, capacity, spec, asked, what);
 }
 
 }  // namespace muster::scheduler
