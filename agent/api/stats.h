@@ -1,6 +1,6 @@
 #pragma once
-// What an agent counted since it started: what it hears and says by type of message, and what that
-// cost it. For people, benches and, later, metrics.
+// The counters of an agent since it started: messages heard and said by type, and the CPU time that
+// they took. For people, benches and, later, metrics.
 
 #include <cstddef>
 #include <cstdint>

@@ -96,7 +96,7 @@ class ClientFront {
                              bool may_forward);
   bool pass_to_leader(const ClientReach& reach, const Question& question);
   void ask_voter(const ClientReach& reach, const Question& question);
-  /// What only this host's loop knows.
+  /// Answers that only the loop of this host has.
   void ask_loop(const ClientReach& reach, const Question& question);
   void ask_recovery(const ClientReach& reach, const Question& question);
   /// True when the request names another host: it is asked, or the client hears `why_not`.

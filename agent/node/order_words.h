@@ -14,7 +14,7 @@ JobId job_of(const Request& request);
 /// What would make a host master of the cluster, or end another's agent: a host that may not vote
 /// is not believed to say it for its people.
 bool is_for_voters(const Request& request);
-/// Who places is asked first: only it knows what it bars.
+/// The leader is asked first: it alone knows which hosts it bars.
 constexpr bool asks_placement(Verb verb) {
   return verb == Verb::kWhy || verb == Verb::kDryRun;
 }

@@ -118,7 +118,7 @@ struct OutputRead {
   std::string why_not{};             ///< It was here once: why it is not any more.
 };
 
-/// What was counted, as asked for by ReadStats.
+/// The counters that ReadStats asked for.
 struct StatsRead {
   std::uint64_t request = 0;
   StatsInfo stats{};
@@ -144,7 +144,7 @@ struct ReadOutput {
   std::uint64_t request = 0;
   OutputQuery query;
 };
-/// What was counted around this node is wanted; StatsRead answers.
+/// The counters of the loop around this node are wanted; StatsRead answers.
 struct ReadStats {
   std::uint64_t request = 0;
 };

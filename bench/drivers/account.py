@@ -1,4 +1,4 @@
-"""What a boot and a heal of many agents cost them, and what it went to: the counters of `muster
+"""The bill of a boot and of a heal of many agents: the counters of `muster
 stats`, summed over all agents, for each of the two. A count times its cost is what a change of the
 protocol can save."""
 

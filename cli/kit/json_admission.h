@@ -1,5 +1,5 @@
 #pragma once
-// What --json prints of tickets, keys and joins; by the rules of json_view.h.
+// JSON of tickets, keys and joins, by the rules of json_view.h.
 
 #include <cstdint>
 #include <string>

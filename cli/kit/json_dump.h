@@ -1,6 +1,6 @@
 #pragma once
-// What the writers of JSON share: keys in the order in which they are given, bytes that are no
-// UTF-8 replaced, null where nothing is.
+// The helpers that all writers of JSON share: keys in the order in which they are given, bytes that
+// are no UTF-8 replaced, null where nothing is.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whose files are trusted: those of the user that this process runs as, and root's.
+// The owners whose files are trusted: the user that this process runs as, and root.
 
 #include <sys/stat.h>
 #include <unistd.h>

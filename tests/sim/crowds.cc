@@ -21,7 +21,7 @@ void print_violations(std::uint64_t seed, const std::vector<Violation>& violatio
   }
 }
 
-/// What a herd cost whoever led; what more hosts would take is worked out from it, not run.
+/// The bill of the host that led a herd; that of more hosts is worked out from it, not run.
 void print_herd(const HerdResult& result, std::uint32_t hosts) {
   constexpr double kMany = 10'000;
   const double took = seconds_of(result.took);

@@ -53,11 +53,11 @@ class Processors {
   std::optional<Instant> wake(Instant now, std::uint32_t host, Lane lane);
 
   struct Turn {
-    Instant at;  ///< Later than asked for: something else was charged meanwhile; plan it anew.
+    Instant at;  ///< Later than asked for: something else was charged meanwhile; plan it again.
     std::uint32_t host = 0;
     Lane lane = Lane::kLoop;
   };
-  /// Whose turn it is. Precondition: it was planned.
+  /// The thread that has its turn. Precondition: a turn was planned.
   Turn turn(Instant now, std::uint32_t core) const;
   /// It worked for `cost`, and has more to do or not. When the next turn of that core is to be
   /// planned; nothing = nobody waits.
@@ -66,7 +66,7 @@ class Processors {
   /// Work of that host that is nobody's turn, done before all else; when it is over.
   Instant charge(Instant now, std::uint32_t host, Duration cost);
 
-  /// What all work cost so far, whatever others took.
+  /// The sum of all work so far, without what others took.
   Duration spent() const { return spent_; }
 
  private:

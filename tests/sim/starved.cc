@@ -25,7 +25,7 @@ constexpr std::uint32_t kDeathsMax = 3;
 constexpr std::uint32_t kBurdenMin = 500;  ///< Thousandths of the machine.
 constexpr std::uint32_t kBurdenMax = 950;
 
-/// Who was off or cut off, and when that was over.
+/// The hosts that were off or cut off, and when that was over.
 struct Troubles {
   std::vector<Instant> well_since;   ///< By host.
   std::vector<std::uint32_t> sides;  ///< By host: of the cut.

@@ -72,7 +72,7 @@ struct WorldOptions {
   std::uint32_t newcomers = 0;
   /// CPU of each end of a new connection, one after the other at a host; 0 = it costs nothing.
   Duration handshake{0};
-  /// What all work costs, and the cores it is done on.
+  /// The price of all work, and the cores that do it.
   PriceList prices{};
   bool measure_cpu =
       false;  ///< Of Nodes, in real time: cost() tells, and the run does not read it.
@@ -134,7 +134,7 @@ class World {
   void burden(std::uint32_t thousandths) { processors_.burden(thousandths); }
   /// Work costs nothing meanwhile.
   void let_work_be_free(bool is_free) { processors_.be_free(is_free); }
-  /// What all work cost so far, by the price list.
+  /// The sum of all work so far, by the price list.
   Duration work_spent() const { return processors_.spent(); }
   /// From now on the disk says of that environment what is not true; see Disk.
   void begin_lying(std::uint32_t host, crdt::Environment environment);

@@ -1,7 +1,7 @@
 #pragma once
-// What the event loop does, how often, and the CPU time of its thread that each kind takes. To hear
-// a message includes to decode it, what the machines make of it, and to hand over what they say at
-// once. All that the thread does belongs to one kind, so the sum is its CPU time.
+// An account of the event loop: each kind of work, how often, and the CPU time that it takes. To
+// hear a message includes to decode it, what the machines make of it, and to hand over what they
+// say at once. All that the thread does belongs to one kind, so the sum is its CPU time.
 //
 // The clock of the thread is read once a piece of work: 0.2 us.
 
@@ -29,7 +29,7 @@ class LoopAccount {
     kTick,        ///< Timers.
   };
 
-  /// What the thread did since the last of these calls.
+  /// The thread did that since the last of these calls.
   void took(Work work);
   /// That was to hear a message of this type and size.
   void heard(gossip::MessageType type, std::size_t bytes);

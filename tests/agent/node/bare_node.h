@@ -164,7 +164,7 @@ class BareNode {
 
   std::vector<gossip::TransportOutput> transport;
   std::vector<Event> events;
-  /// What the node's loop counted.
+  /// The counters that the loop of the node would tell.
   StatsInfo stats;
   /// By which output of the node each part of the disk was written. What one output writes may be
   /// synced in any order.

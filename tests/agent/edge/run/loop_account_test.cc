@@ -1,4 +1,4 @@
-// What the loop does is counted by kind, and all of its CPU time belongs to one.
+// The work of the loop is counted by kind, and all of its CPU time belongs to one.
 
 #include "agent/edge/run/loop_account.h"
 
