@@ -26,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kHosts = 12'500;
 constexpr std::uint32_t kHostsARack = 32;
 constexpr std::uint32_t kAllGpus = kHosts * 8;
+/// Pending jobs of a deep queue. On a full fleet KeptBytesMax::unfinished_jobs admits some 96,000
+/// beside those that run.
+constexpr std::size_t kDeep = 90'000;
 
 double us_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
@@ -264,7 +267,7 @@ Depth depth(std::size_t pending, int events) {
 
 void run_depth(int events) {
   const Depth shallow = depth(100, events);
-  const Depth deep = depth(kJobsQueuedMax - 100, events);
+  const Depth deep = depth(kDeep, events);
   std::printf("figure depth_attempts_ratio %.2f\n", deep.tried / shallow.tried);
   std::printf("figure depth_us %.1f us\n", deep.us);
   std::printf("figure depth_us_ratio %.2f\n", deep.us / shallow.us);
