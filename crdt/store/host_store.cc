@@ -148,32 +148,46 @@ Field HostStore::signed_field(std::uint32_t field, const std::string& bytes) {
 
 void HostStore::on_publish(Instant now, const Publish& input) {
   CHECK(input.bytes.size() <= kFieldBytesMax);
-  HeldRow& own = rows_.edit(self_);
-  if (own.row.full_from < generation_) {
-    begin_generation(own.row);
-  }
   const auto id = static_cast<std::uint32_t>(input.field);
-  const Field* old = own.row.field(input.field);
-  if (old == nullptr || old->bytes != input.bytes) {
-    sequence_ = sequence_.next();
-    own.row.fields[id] = signed_field(id, input.bytes);
-    CHECK(own.row.fields.size() <= kRowFieldsMax);
-    CHECK(size_bytes(own.row) <= kRowBytesMax);
-    changed(self_, own, {id});
-    unsent_.insert(id);
+  const Row* own = row(self_);
+  const Field* said =
+      own == nullptr || own->full_from < generation_ ? nullptr : own->field(input.field);
+  if (said == nullptr || said->bytes != input.bytes) {
+    unsent_[id] = input.bytes;
     publish_at_ = std::min(publish_at_, now + kPublishDelay);
+  } else if (unsent_.erase(id) > 0 && unsent_.empty()) {
+    publish_at_ = kNever;  // As it was, after all.
   }
   if (input.urgent && !unsent_.empty()) {
     flush_own(now);
   }
 }
 
+/// Until here the own row says what it said: whoever compares rows with this host meanwhile hears
+/// nothing that the next moment overtakes.
 void HostStore::flush_own(Instant now) {
   CHECK(!unsent_.empty());
-  ++stats_.publishes;
-  spread_.send_own(now, self_, unsent_, rows_, output_.messages);
+  HeldRow& own = rows_.edit(self_);
+  if (own.row.full_from < generation_) {
+    begin_generation(own.row);
+  }
+  std::vector<std::uint32_t> fields;
+  for (const auto& [id, bytes] : unsent_) {
+    sequence_ = sequence_.next();
+    own.row.fields[id] = signed_field(id, bytes);
+    fields.push_back(id);
+  }
+  CHECK(own.row.fields.size() <= kRowFieldsMax);
+  CHECK(size_bytes(own.row) <= kRowBytesMax);
+  changed(self_, own, fields);
   unsent_.clear();
   publish_at_ = kNever;
+  send_own(now, fields);
+}
+
+void HostStore::send_own(Instant now, const std::vector<std::uint32_t>& fields) {
+  ++stats_.publishes;
+  spread_.send_own(now, self_, {fields.begin(), fields.end()}, rows_, output_.messages);
   sent_version_ = {generation_, sequence_};
 }
 
@@ -239,9 +253,8 @@ void HostStore::say_again(Instant now, HeldRow& own, Sequence beyond) {
     said_again.push_back(id);
   }
   changed(self_, own, said_again);
-  unsent_.insert(said_again.begin(), said_again.end());
-  if (!unsent_.empty()) {
-    flush_own(now);
+  if (!said_again.empty()) {
+    send_own(now, said_again);
   }
 }
 

@@ -128,6 +128,8 @@ class HostStore {
             std::shared_ptr<const gossip::Signer> signer);
 
   void step(Instant now, Input input);
+  /// So late this host comes to what it has to do: news waits longer (Spread).
+  void be_late(Duration lag) { spread_.be_late(lag); }
   void tick(Instant now);
   Instant next_deadline() const;
   Output take_output();
@@ -161,6 +163,7 @@ class HostStore {
   void begin_generation(Row& own);
   Field signed_field(std::uint32_t field, const std::string& bytes);
   void flush_own(Instant now);
+  void send_own(Instant now, const std::vector<std::uint32_t>& fields);
   void see_own_row(Instant now, const Row& seen);
   void say_again(Instant now, HeldRow& own, Sequence beyond);
   void raise_above(Generation generation, std::string why);
@@ -179,7 +182,7 @@ class HostStore {
 
   Sequence sequence_;  ///< Last one used in the own row.
   RowVersion sent_version_;
-  std::set<std::uint32_t> unsent_;  ///< Own fields waiting for publish_at_.
+  std::map<std::uint32_t, std::string> unsent_;  ///< Own fields waiting for publish_at_.
   Instant publish_at_ = kNever;
 
   std::set<FieldChange> changes_;

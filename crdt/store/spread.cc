@@ -13,13 +13,13 @@ void Spread::send_own(Instant now, HostId self, const std::set<std::uint32_t>& f
   for (const std::uint32_t field : fields) {
     waiting_[{self, field}].clear();
   }
-  send_at_ = std::min(send_at_, std::max(now, pace_.ready_at(kSpreadsASecond)));
+  send_at_ = std::min(send_at_, std::max(now, ready_at()));
   tick(now, rows, messages);
 }
 
 void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
   waiting_[{host, field}] = {from};
-  send_at_ = std::min(send_at_, std::max(now + kSpreadDelay, pace_.ready_at(kSpreadsASecond)));
+  send_at_ = std::min(send_at_, std::max(now + kSpreadDelay, ready_at()));
 }
 
 void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
@@ -33,6 +33,10 @@ void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
       waiting->second.push_back(from);
     }
   }
+}
+
+void Spread::be_late(Duration lag) {
+  rest_ = std::min(kRestALag * std::min(lag, kSpreadRestMax), kSpreadRestMax);
 }
 
 void Spread::tick(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages) {
@@ -49,6 +53,7 @@ void Spread::check_invariants() const {
 /// same: what was encoded for the one before is sent again.
 void Spread::send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages) {
   pace_.take(now, kSpreadsASecond);
+  sent_at_ = now;
   const std::vector<News> waiting = news(rows);
   std::vector<const News*> lacking;
   std::vector<const News*> before;

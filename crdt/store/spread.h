@@ -9,6 +9,7 @@
 //   the pace allows the next message.
 // - News is of rows that are held: rows are never erased.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -33,6 +34,12 @@ inline constexpr Duration kSpreadDelay = std::chrono::milliseconds(5);
 /// in it. Raised: a storm of changes floods faster and costs more; lowered: the reverse.
 inline constexpr std::int64_t kSpreadsASecond = 8;
 
+/// A host that is late by so much rests so many times as long between two messages, up to the most:
+/// news that waits travels together and costs all less, so that they catch up. Raised: a host that
+/// has much to do spreads news later; lowered: hosts that are busy make each other busier.
+inline constexpr std::int64_t kRestALag = 20;
+inline constexpr Duration kSpreadRestMax = std::chrono::seconds(4);
+
 class Spread {
  public:
   /// Whom news goes to, in this order: hosts of the overlay, never this one.
@@ -49,6 +56,8 @@ class Spread {
   /// `from` needs no copy.
   void note_heard(HostId from, const RowOf& news, const Row& held);
 
+  /// This host comes to what it has to do so late that it can afford less.
+  void be_late(Duration lag);
   /// Sends what waits, when it is time.
   void tick(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   Instant next_deadline() const { return send_at_; }
@@ -63,6 +72,8 @@ class Spread {
     const std::vector<HostId>* have_it;
   };
 
+  /// The earliest moment of the next message.
+  Instant ready_at() const { return std::max(pace_.ready_at(kSpreadsASecond), sent_at_ + rest_); }
   void send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   std::vector<News> news(const HeldRows& rows) const;
   static std::vector<RowOf> rows_of(const std::vector<const News*>& news);
@@ -72,6 +83,8 @@ class Spread {
   std::map<std::pair<HostId, std::uint32_t>, std::vector<HostId>> waiting_;
   Instant send_at_ = kNever;
   Pace pace_;
+  Instant sent_at_ = kLongAgo;
+  Duration rest_{0};  ///< From one message to the next.
 };
 
 }  // namespace muster::crdt

@@ -67,6 +67,25 @@ TEST_F(SpreadTest, NewsWaitsAndThenGoesToThoseNotKnownToHaveIt) {
   EXPECT_EQ(sent(), "") << "each news once";
 }
 
+TEST_F(SpreadTest, AHostThatIsLateRestsBetweenMessages) {
+  hold(host('x'), 4, "news");
+  spread_.be_late(milliseconds(10));
+  spread_.add(now_, host('x'), 4, host('a'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "b1 c1");
+  hold(host('y'), 4, "more");
+  spread_.add(now_, host('y'), 4, host('a'));
+  pass(kRestALag * milliseconds(10) - milliseconds(1));
+  EXPECT_EQ(sent(), "");
+  hold(host('z'), 4, "and more");
+  spread_.add(now_, host('z'), 4, host('a'));
+  pass(milliseconds(1));
+  EXPECT_EQ(sent(), "b2 c2") << "what waited goes together";
+  spread_.be_late(std::chrono::hours(1));
+  spread_.add(now_, host('x'), 4, host('a'));
+  EXPECT_EQ(spread_.next_deadline(), now_ + kSpreadRestMax);
+}
+
 TEST_F(SpreadTest, WhoSentAnOlderFieldStillNeedsTheNews) {
   hold(host('x'), 4, "news");
   spread_.add(now_, host('x'), 4, host('a'));

@@ -1,0 +1,26 @@
+// Lag: the worst of the last second or so.
+
+#include "gossip/base/lag.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Lag, TheWorstIsKeptForASecondAndNoLonger) {
+  Lag lag;
+  Instant now{std::chrono::hours(1)};
+  EXPECT_EQ(lag.worst(now), Duration(0));
+  lag.saw(now, milliseconds(30));
+  lag.saw(now + milliseconds(1), milliseconds(10));
+  EXPECT_EQ(lag.worst(now + milliseconds(2)), milliseconds(30));
+  lag.saw(now + milliseconds(600), milliseconds(20));
+  EXPECT_EQ(lag.worst(now + milliseconds(600)), milliseconds(30));
+  EXPECT_EQ(lag.worst(now + milliseconds(1200)), milliseconds(20));
+  EXPECT_EQ(lag.worst(now + milliseconds(5000)), Duration(0));
+}
+
+}  // namespace
+}  // namespace muster
