@@ -15,6 +15,11 @@ inline constexpr Duration kPauseGrace = std::chrono::seconds(1);
 /// Timeouts are stretched up to 1 + this.
 inline constexpr int kHealthScoreMax = 3;
 
+/// A host that is late itself waits so many times as much longer for answers, up to the most: it is
+/// likely that others are late as well.
+inline constexpr std::int64_t kTimeoutALag = 4;
+inline constexpr Duration kLateMax = std::chrono::seconds(1);
+
 class LocalHealth {
  public:
   void paused(Instant now) {
@@ -26,11 +31,14 @@ class LocalHealth {
   void add_success() { score_ = std::max(score_ - 1, 0); }
   bool may_judge(Instant now) const { return now >= judge_from_; }
   Instant judge_from() const { return judge_from_; }
-  Duration stretch(Duration timeout) const { return timeout * (1 + score_); }
+  /// This host comes to what it has to do so late.
+  void be_late(Duration lag) { late_ = std::min(kTimeoutALag * std::min(lag, kLateMax), kLateMax); }
+  Duration stretch(Duration timeout) const { return timeout * (1 + score_) + late_; }
 
  private:
   Instant judge_from_ = kLongAgo;
   int score_ = 0;
+  Duration late_{0};
 };
 
 }  // namespace muster::membership

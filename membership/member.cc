@@ -53,4 +53,31 @@ void note_verdict(Instant now, Member& member, bool is_storm) {
   member.verdict_at = now;
 }
 
+bool is_observed_by(const Member& subject, HostId host) {
+  const auto& ring = subject.observers;
+  return std::find(ring.begin(), ring.end(), host) != ring.end();
+}
+
+bool observes_any(HostId host, const std::vector<HostId>& subjects,
+                  const std::map<HostId, Member>& members) {
+  return std::any_of(subjects.begin(), subjects.end(),
+                     [&](HostId subject) { return is_observed_by(members.at(subject), host); });
+}
+
+gossip::Ring ring_of(const Member& subject, const std::function<const Member*(HostId)>& find,
+                     const std::function<bool(HostId)>& is_claimed) {
+  gossip::Ring ring{subject.host, {}, {}};
+  for (const HostId& observer : subject.observers) {
+    const Member* found = find(observer);
+    if (found == nullptr || is_out(found->state)) {
+      continue;
+    }
+    ring.observers.push_back(observer);
+    if (found->state == MemberState::kAlive && !is_claimed(observer)) {
+      ring.trusted.push_back(observer);
+    }
+  }
+  return ring;
+}
+
 }  // namespace muster::membership

@@ -2,6 +2,8 @@
 // One host as membership knows it: what its row says of it and what the tally of its observers'
 // claims makes of that.
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "gossip/spread/overlay.h"
 
 namespace muster::membership {
 
@@ -28,6 +31,8 @@ struct Member {
   AgentStart start;
   std::string rack;               ///< "" = unknown.
   std::vector<HostId> observers;  ///< From its own row: the fixed denominator of the tally.
+  /// Its own row has named observers. Until then `observers` are those that this host would name.
+  bool has_named = false;
   bool left = false;
   bool doubled = false;  ///< Two starts of this generation were seen: two agents under one id.
 
@@ -56,5 +61,21 @@ inline constexpr Duration kFlapHoldMax = std::chrono::minutes(5);
 Duration clear_hold(const Member& member, bool is_storm);
 /// Counts a verdict for that. In a storm it is not the host that comes and goes.
 void note_verdict(Instant now, Member& member, bool is_storm);
+
+/// Rows are not exchanged with such a host.
+inline bool is_out(MemberState state) {
+  return state == MemberState::kUnreachable || state == MemberState::kLeft;
+}
+
+/// `host` is one of the observers of `subject`.
+bool is_observed_by(const Member& subject, HostId host);
+
+/// One of the observers of any of these.
+bool observes_any(HostId host, const std::vector<HostId>& subjects,
+                  const std::map<HostId, Member>& members);
+
+/// `find` yields null for a host without a row; `is_claimed`: this host's own claims.
+gossip::Ring ring_of(const Member& subject, const std::function<const Member*(HostId)>& find,
+                     const std::function<bool(HostId)>& is_claimed);
 
 }  // namespace muster::membership

@@ -6,6 +6,7 @@
 #include "gossip/base/state_machine.h"
 #include "membership/mutants.h"
 #include "membership/observers_left.h"
+#include "membership/reflex.h"
 
 namespace muster::membership {
 namespace {
@@ -22,18 +23,14 @@ Instant review_time(Instant now) {
   return now - now.time_since_epoch() % kReviewPeriod + 2 * kReviewPeriod;
 }
 
-/// Rows are not exchanged with such a host.
-bool is_out(MemberState state) {
-  return state == MemberState::kUnreachable || state == MemberState::kLeft;
+/// However late the loop came to it.
+Instant arrival_of(Instant now, const MessageReceived& input) {
+  return mutant(MembershipMutant::kAckJudgedByLoop) ? now : std::min(now, input.at);
 }
 
-/// One of the observers of any of these.
-bool observes_any(HostId host, const std::vector<HostId>& subjects,
-                  const std::map<HostId, Member>& members) {
-  return std::any_of(subjects.begin(), subjects.end(), [&](HostId subject) {
-    const auto& observers = members.at(subject).observers;
-    return std::find(observers.begin(), observers.end(), host) != observers.end();
-  });
+/// This host knows who observes it, or knows the fleet well enough to say who should.
+bool is_judged(const Member& member, const std::vector<HostId>& own_observers) {
+  return member.has_named || !own_observers.empty() || mutant(MembershipMutant::kGuessesJudged);
 }
 
 }  // namespace
@@ -87,9 +84,8 @@ void Membership::finish(Instant now) {
   append(output_.drop_links, watched.drop_links);
   append(output_.events, watched.events);
   update_storm(now);
-  next_deadline_ =
-      std::min({watch_.next_deadline(), observers_clock_.deadline(), retry_at_,
-                storm_.next_deadline()});
+  next_deadline_ = std::min(
+      {watch_.next_deadline(), observers_clock_.deadline(), retry_at_, storm_.next_deadline()});
   if (!timers_.empty()) {
     next_deadline_ = std::min(next_deadline_, timers_.begin()->first);
   }
@@ -103,6 +99,12 @@ void Membership::publish_claims(Instant now) {
   if (claims == published_) {
     return;
   }
+  const auto was_said = [this](const crdt::Claim& claim) {
+    return std::find(published_.begin(), published_.end(), claim) != published_.end();
+  };
+  // Taken with what this step said before: one word for both.
+  output_.takes_back_alone = (!output_.evidence.has_value() || output_.takes_back_alone) &&
+                             std::all_of(claims.begin(), claims.end(), was_said);
   published_ = claims;
   ++overlay_epoch_;
   output_.evidence = claims;
@@ -142,6 +144,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
     ring =
         is_new && !input.left ? propose_observers(input.host, candidates(now)) : member.observers;
   }
+  const bool was_in_ring = is_observed_by(member, self_);
   const bool same_ring = member.observers == ring;
   const std::string old_rack = std::exchange(member.rack, input.rack);
   if (!is_new && !was_left && (input.left || old_rack != member.rack)) {
@@ -154,6 +157,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
   member.host = input.host;
   member.start = input.start;
   member.observers = std::move(ring);
+  member.has_named = member.has_named || !input.observers.empty();
   member.left = input.left;
   if (is_clone) {
     member.doubled = true;
@@ -173,7 +177,7 @@ void Membership::on(Instant now, const MemberChanged& input) {
   }
   output_.changed.push_back(member.host);
   watch_member(now, member);
-  overlay_epoch_ += !same_ring && watch_.watches(member.host) ? 1U : 0U;
+  overlay_epoch_ += !same_ring && (was_in_ring || is_observed_by(member, self_)) ? 1U : 0U;
   if (member.left && !was_left) {
     take_evidence(now, member.host, {});
   }
@@ -182,9 +186,8 @@ void Membership::on(Instant now, const MemberChanged& input) {
 
 void Membership::watch_member(Instant now, const Member& member) {
   const bool was_watched = watch_.watches(member.host);
-  const auto& ring = member.observers;
-  if (!member.left && std::find(ring.begin(), ring.end(), self_) != ring.end()) {
-    watch_.set_subject(now, member.host, member.start.generation, ring, member.rack);
+  if (!member.left && is_judged(member, observers()) && is_observed_by(member, self_)) {
+    watch_.set_subject(now, member.host, member.start.generation, member.observers, member.rack);
   } else {
     watch_.drop_subject(member.host);
   }
@@ -224,7 +227,7 @@ void Membership::on(Instant now, const MessageReceived& input) {
     on_probe(now, input);
   } else if (const auto* ack = std::get_if<Ack>(&input.body); ack != nullptr) {
     output_.heard.push_back({input.from, {input.generation, ack->row_sequence}});
-    if (watch_.on_ack(now, input.from, input.nonce, *ack)) {
+    if (watch_.on_ack(now, arrival_of(now, input), input.from, input.nonce, *ack)) {
       return;
     }
   } else if (const auto* call = std::get_if<Call>(&input.body); call != nullptr) {
@@ -248,25 +251,12 @@ void Membership::ask_if_newer(HostId host, Generation generation) {
 void Membership::on_probe(Instant now, const MessageReceived& input) {
   const auto& own = observers();
   if (std::binary_search(own.begin(), own.end(), input.from)) {
-    last_probed_ = now;
+    last_probed_ = std::max(last_probed_, arrival_of(now, input));
   }
-  const Ack ack{probe_me_next(now, input.from), own_sequence_};
-  output_.messages.push_back({input.from, input.nonce, ack, true});
-}
-
-/// Spreads the own observers over the period without any clock but ours: each has a slot.
-Duration Membership::probe_me_next(Instant now, HostId observer) const {
-  const auto& own = observers();
-  const Duration period = probe_period(own.size());
-  const auto place = std::lower_bound(own.begin(), own.end(), observer);
-  if (place == own.end() || *place != observer) {
-    return period;
+  if (!input.is_answered) {
+    const Ack ack{probe_me_next(now, own, input.from), own_sequence_};
+    output_.messages.push_back({input.from, input.nonce, ack, true});
   }
-  const auto count = static_cast<std::int64_t>(own.size());
-  const Duration slot = period * (place - own.begin()) / count;
-  const Duration phase = now.time_since_epoch() % period;
-  const Duration wait = (slot - phase + period) % period;
-  return wait < period / 2 ? wait + period : wait;
 }
 
 /// Somebody claims that we are gone: all our observers shall look now.
@@ -314,6 +304,9 @@ void Membership::evaluate(Instant now, Member& member) {
 }
 
 void Membership::judge(Instant now, Member& member, const Tally& tally) {
+  if (!is_judged(member, observers())) {
+    return;
+  }
   const std::size_t voices = mutant(MembershipMutant::kMovingDenominator)
                                  ? ring_of(member).observers.size()
                                  : member.observers.size();
@@ -478,12 +471,29 @@ void Membership::refresh_observers(Instant now) {
   observers_clock_.chosen();
   std::vector<HostId> chosen = propose_observers(self_, candidates(now));
   Member& own = members_.at(self_);
+  const bool is_first = own.observers.empty();
   if (chosen != own.observers) {
     ++overlay_epoch_;
     observers_clock_.changed(now);
     own.observers = chosen;
     output_.observers = std::move(chosen);
     output_.changed.push_back(self_);
+  }
+  if (is_first && !own.observers.empty()) {
+    propose_for_others(now);
+  }
+}
+
+/// For those that have named nobody yet: now that this host has met the fleet.
+void Membership::propose_for_others(Instant now) {
+  const std::vector<Candidate> all = candidates(now);
+  for (auto& [host, member] : members_) {
+    if (host != self_ && !member.has_named && !member.left) {
+      member.observers = propose_observers(host, all);
+      ++overlay_epoch_;
+      watch_member(now, member);
+      evaluate(now, member);
+    }
   }
 }
 
@@ -538,32 +548,20 @@ const std::vector<HostId>& Membership::observers() const {
 }
 
 gossip::Ring Membership::ring_of(const Member& subject) const {
-  gossip::Ring ring{subject.host, {}, {}};
-  for (const HostId& observer : subject.observers) {
-    const Member* found = member(observer);
-    if (found == nullptr || is_out(found->state)) {
-      continue;
-    }
-    ring.observers.push_back(observer);
-    if (found->state == MemberState::kAlive && !is_claimed_by_self(observer)) {
-      ring.trusted.push_back(observer);
-    }
-  }
-  return ring;
+  return membership::ring_of(
+      subject, [this](HostId host) { return member(host); },
+      [this](HostId host) { return is_claimed_by_self(host); });
 }
 
 gossip::OverlayView Membership::overlay() const {
   gossip::OverlayView view;
   view.self = self_;
+  view.rings.push_back(ring_of(*member(self_)));
   for (const auto& [host, member] : members_) {
     if (member.state != MemberState::kLeft) {
       view.hosts.push_back(host);
     }
-  }
-  view.rings.push_back(ring_of(*member(self_)));
-  for (const HostId& subject : watch_.subjects()) {
-    const Member& member = members_.at(subject);
-    if (!is_out(member.state)) {
+    if (!is_out(member.state) && is_observed_by(member, self_)) {
       view.rings.push_back(ring_of(member));
     }
   }

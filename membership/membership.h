@@ -62,6 +62,8 @@ struct MessageReceived {
   Generation generation;
   Nonce nonce;
   Body body;
+  Instant at = kNever;       ///< When it arrived; kNever, or later than the step: at the step.
+  bool is_answered = false;  ///< A Probe that the reflex answered already.
 };
 struct LinkLost {
   HostId host;
@@ -83,8 +85,9 @@ class Membership {
   struct Output {
     std::vector<Outgoing> messages;
     std::vector<HostId> drop_links;  ///< The next message to such a host must dial anew.
-    /// Own evidence changed: publish it at once (FieldId::kEvidence, urgent).
+    /// Own evidence changed: publish it (FieldId::kEvidence), urgent unless it only takes back.
     std::optional<std::vector<crdt::Claim>> evidence;
+    bool takes_back_alone = false;  ///< The evidence says nothing that was not said before.
     /// Own observers changed: publish the list (FieldId::kObservers, urgent).
     std::optional<std::vector<HostId>> observers;
     std::vector<std::pair<HostId, crdt::RowVersion>> heard;  ///< Row versions named by messages.
@@ -94,6 +97,8 @@ class Membership {
 
   Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now);
 
+  /// So late this host comes to what it has to do: it waits longer for answers (LocalHealth).
+  void be_late(Duration lag) { watch_.be_late(lag); }
   void step(Instant now, Input input);
   void tick(Instant now);
   Instant next_deadline() const { return next_deadline_; }
@@ -111,6 +116,8 @@ class Membership {
   const std::vector<HostId>& observers() const;
   std::vector<HostId> subjects() const { return watch_.subjects(); }
   bool is_isolated() const { return watch_.is_isolated(); }
+  /// The own observers that are alive to this host. Ascending.
+  std::vector<HostId> trusted_observers() const { return ring_of(*member(self_)).trusted; }
   StormStatus storm() const { return storm_.status(); }
   /// What the overlay is made of.
   gossip::OverlayView overlay() const;
@@ -127,7 +134,6 @@ class Membership {
 
   void on_probe(Instant now, const MessageReceived& input);
   void on_accuse(Instant now, const Accuse& accuse);
-  Duration probe_me_next(Instant now, HostId observer) const;
   void ask_if_newer(HostId host, Generation generation);
   void watch_member(Instant now, const Member& member);
   void take_evidence(Instant now, HostId observer, std::vector<crdt::Claim> claims);
@@ -136,6 +142,7 @@ class Membership {
   void consider_clearing(Instant now, Member& member, const Tally& tally);
   void set_state(Instant now, Member& member, MemberState state, const Tally& tally);
   void update_storm(Instant now);
+  void propose_for_others(Instant now);
   bool is_judged_by_those_left(Instant now, Member& member);
   /// Who may observe: everyone but those that left or stay away.
   std::vector<Candidate> candidates(Instant now) const;

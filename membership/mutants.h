@@ -11,19 +11,23 @@ namespace muster::membership {
 
 enum class MembershipMutant : std::uint8_t {
   kNone,
-  kNonceUnchecked,        ///< Any Ack of a subject ends its round (3).
-  kVetoWithoutNonce,      ///< A Veto counts under any nonce (4).
-  kRelayedClaimCounted,   ///< A Call is taken for a claim of the own (5).
-  kNoSweep,               ///< Nobody looks at all before it accuses a second one (5).
-  kNoPauseRule,           ///< Who stood still judges at once (10).
-  kGenerationForgotten,   ///< Claims about an earlier start count (6).
-  kWeakClaimsCounted,     ///< Weak claims count towards H (6).
-  kMovingDenominator,     ///< Observers that have a verdict leave the list (6).
-  kOlderRowAccepted,      ///< A row of an earlier start is taken (7).
-  kNoClearHold,           ///< A verdict ends with the claims (7).
-  kModeNeverLeft,         ///< A mode stays for ever (8).
-  kRackModeForTheFleet,   ///< Losses all over the fleet are taken for a rack's (8).
-  kOldAnswerReaches,      ///< An answer to any question says that a host is reached (9).
+  kNonceUnchecked,         ///< Any Ack of a subject ends its round (3).
+  kVetoWithoutNonce,       ///< A Veto counts under any nonce (4).
+  kRelayedClaimCounted,    ///< A Call is taken for a claim of the own (5).
+  kNoSweep,                ///< Nobody looks at all before it accuses a second one (5).
+  kNoPauseRule,            ///< Who stood still judges at once (10).
+  kGenerationForgotten,    ///< Claims about an earlier start count (6).
+  kWeakClaimsCounted,      ///< Weak claims count towards H (6).
+  kMovingDenominator,      ///< Observers that have a verdict leave the list (6).
+  kOlderRowAccepted,       ///< A row of an earlier start is taken (7).
+  kNoClearHold,            ///< A verdict ends with the claims (7).
+  kModeNeverLeft,          ///< A mode stays for ever (8).
+  kRackModeForTheFleet,    ///< Losses all over the fleet are taken for a rack's (8).
+  kOldAnswerReaches,       ///< An answer to any question says that a host is reached (9).
+  kAckJudgedByLoop,        ///< An Ack counts when the Node comes to it, not when it came in (3).
+  kObserversAtEachChange,  ///< The own list is named anew whenever a host comes (2).
+  kGuessesJudged,          ///< A new host accuses by its guess at observers (2).
+  kReflexWaits,            ///< Probes wait for the Node like any other word (3).
 };
 
 struct MembershipMutantName {
@@ -31,7 +35,7 @@ struct MembershipMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<MembershipMutantName, 13> kMembershipMutants = {{
+inline constexpr std::array<MembershipMutantName, 17> kMembershipMutants = {{
     {MembershipMutant::kNonceUnchecked, "nonce_unchecked"},
     {MembershipMutant::kVetoWithoutNonce, "veto_without_nonce"},
     {MembershipMutant::kRelayedClaimCounted, "relayed_claim_counted"},
@@ -45,6 +49,10 @@ inline constexpr std::array<MembershipMutantName, 13> kMembershipMutants = {{
     {MembershipMutant::kModeNeverLeft, "mode_never_left"},
     {MembershipMutant::kRackModeForTheFleet, "rack_mode_for_the_fleet"},
     {MembershipMutant::kOldAnswerReaches, "old_answer_reaches"},
+    {MembershipMutant::kAckJudgedByLoop, "ack_judged_by_loop"},
+    {MembershipMutant::kReflexWaits, "reflex_waits"},
+    {MembershipMutant::kObserversAtEachChange, "observers_at_each_change"},
+    {MembershipMutant::kGuessesJudged, "guesses_judged"},
 }};
 
 #ifdef MUSTER_MUTANTS

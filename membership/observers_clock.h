@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gossip/base/time.h"
+#include "membership/mutants.h"
 
 namespace muster::membership {
 
@@ -22,7 +23,8 @@ class ObserversClock {
     if (now - changed_ > kObserversCalm) {
       delay_ = kObserversDelay;
     }
-    at_ = std::min(at_, now + delay_);
+    const bool at_once = mutant(MembershipMutant::kObserversAtEachChange);
+    at_ = std::min(at_, now + (at_once ? Duration(0) : delay_));
   }
   bool is_due(Instant now) const { return now >= at_; }
   Instant deadline() const { return at_; }

@@ -42,10 +42,10 @@ inline constexpr Duration kCallPeriod = std::chrono::seconds(1);
 struct SubjectProbe {
   HostId subject;
   Generation generation;
-  std::vector<HostId> observers;  ///< Of the subject, self included.
-  Duration period{0};             ///< T.
-  int silent_max = 0;             ///< n: so many silent attempts make a claim.
-  bool is_absent = false;         ///< Unreachable for long: says nothing about our own links.
+  std::vector<HostId> observers;     ///< Of the subject, self included.
+  Duration period{0};                ///< T.
+  int silent_max = 0;                ///< n: so many silent attempts make a claim.
+  bool is_absent = false;            ///< Unreachable for long: says nothing about our own links.
   Instant patient_until = kLongAgo;  ///< The end of first contact: its first Ack, or kFirstContact.
 
   // The running round.

@@ -247,7 +247,7 @@ void Watch::paused(Instant now) {
 
 // Answers.
 
-bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
+bool Watch::on_ack(Instant now, Instant at, HostId from, Nonce nonce, const Ack& ack) {
   SubjectProbe* probe = find(from);
   if (probe == nullptr || (!probe->knows(nonce) && !mutant(MembershipMutant::kNonceUnchecked))) {
     return false;
@@ -259,7 +259,7 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   }
   const bool was_claimed = probe->claim.has_value();
   const bool was_missing = probe->is_missing();
-  take_sample(*probe, now - probe->began > kWindowAnswer);
+  take_sample(*probe, at - probe->began > kWindowAnswer);
   probe->claim.reset();
   probe->weak = probe->weak && probe->window_claim;
   probe->silent = 0;
@@ -267,7 +267,7 @@ bool Watch::on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack) {
   probe->call_nonce = Nonce();
   const Duration wanted = ack.probe_me_next;
   const bool is_sane = wanted >= probe->period / 4 && wanted <= probe->period * 2;
-  probe->end_round(now + (is_sane ? wanted : probe->period));
+  probe->end_round(at + (is_sane ? wanted : probe->period));
   answer_callers(*probe);
   if (was_claimed) {
     // Where many were missed the others see it themselves: a heal would be a storm of calls.

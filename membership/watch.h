@@ -38,8 +38,7 @@ class Watch {
     std::vector<Event> events;
   };
 
-  Watch(HostId self, std::string rack, Rng rng)
-      : self_(self), rack_(std::move(rack)), rng_(rng) {}
+  Watch(HostId self, std::string rack, Rng rng) : self_(self), rack_(std::move(rack)), rng_(rng) {}
 
   /// Begins or goes on watching: a new generation forgets everything about the old one.
   void set_subject(Instant now, HostId subject, Generation generation,
@@ -47,8 +46,9 @@ class Watch {
   void drop_subject(HostId subject);
   void set_absent(HostId subject, bool absent);
 
-  /// True when this answers an attempt of the latest round.
-  bool on_ack(Instant now, HostId from, Nonce nonce, const Ack& ack);
+  /// True when this answers an attempt of the latest round. It arrived at `at`, and is judged by
+  /// that.
+  bool on_ack(Instant now, Instant at, HostId from, Nonce nonce, const Ack& ack);
   void on_call(Instant now, HostId from, Nonce nonce, const Call& call);
   void on_veto(Instant now, HostId from, Nonce nonce, const Veto& veto);
   void on_link_lost(Instant now, HostId subject, gossip::LinkLoss loss);
@@ -56,6 +56,7 @@ class Watch {
   void on_sign_of_life(Instant now, HostId from);
   void paused(Instant now);
   void add_fault() { health_.add_fault(); }
+  void be_late(Duration lag) { health_.be_late(lag); }
   void tick(Instant now);
   Instant next_deadline() const;
   Output take_output() { return std::exchange(output_, {}); }
@@ -100,7 +101,7 @@ class Watch {
   const std::string rack_;
   Rng rng_;
   LocalHealth health_;
-  std::vector<SubjectProbe> probes_;  ///< By subject, ascending.
+  std::vector<SubjectProbe> probes_;     ///< By subject, ascending.
   std::map<HostId, std::string> racks_;  ///< Of each subject.
   Instant swept_at_ = kLongAgo;
   Instant sweep_over_ = kLongAgo;

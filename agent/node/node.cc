@@ -57,7 +57,9 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
 }
 
 void Node::tick(Instant now) {
+  const Instant due = std::min(now, next_deadline());
   outbox_.begin_step(now);
+  outbox_.note_late(now - due);
   for (const Waiting& part : waiting()) {
     if (part.deadline(*this) <= now) {
       part.turn(*this, now);
@@ -72,17 +74,6 @@ Instant Node::next_deadline() const {
     next = std::min(next, part.deadline(*this));
   }
   return next;
-}
-
-std::string Node::deadlines_text() const {
-  const Instant now = outbox_.now();
-  std::string text;
-  for (const Waiting& part : waiting()) {
-    const Instant deadline = part.deadline(*this);
-    text += std::string(part.name) + "=" +
-            (deadline == kNever ? "never" : std::to_string((deadline - now).count())) + " ";
-  }
-  return text + seat_.deadlines_text(now);
 }
 
 void Node::step(Instant now, Input input) {
@@ -126,6 +117,7 @@ void Node::check_invariants() const {
 }
 
 void Node::on_received(Instant now, gossip::Received input) {
+  outbox_.note_late(now - std::min(now, input.at));
   Result<gossip::Message> message = gossip::decode(std::move(input.bytes));
   if (!message) {
     admission_.count_drop();
@@ -153,20 +145,21 @@ void Node::on_received(Instant now, gossip::Received input) {
   contact_.on_heard(now, envelope.from);
   if (epochs_.on_received(now, envelope, admission_.roll().may_vote(envelope.from), seat_, writes_,
                           outbox_)) {
-    on_message(now, *message);
+    on_message(now, *message, input);
   } else {
     admission_.count_drop();
   }
 }
 
-void Node::on_message(Instant now, const gossip::Message& message) {
+void Node::on_message(Instant now, const gossip::Message& message, const gossip::Received& input) {
   const gossip::Envelope& envelope = message.envelope();
   if (auto body = membership::decode_body(envelope.type, message.body())) {
     if (std::holds_alternative<membership::Ack>(*body)) {
       contact_.reach().on_ack(now, envelope.from, envelope.nonce);
     }
-    membership_.step(now, membership::MessageReceived{envelope.from, envelope.generation,
-                                                      envelope.nonce, *std::move(body)});
+    membership_.step(now,
+                     membership::MessageReceived{envelope.from, envelope.generation, envelope.nonce,
+                                                 *std::move(body), input.at, input.is_answered});
     return;
   }
   if (envelope.type == gossip::MessageType::kRows &&
@@ -305,6 +298,14 @@ void Node::pump(Instant now) {
       continue;
     }
     if (!stored && !judged && !seated && !ran && !carried) {
+      store_.be_late(outbox_.lag());
+      membership_.be_late(outbox_.lag());
+      if (outbox_.is_reflex_news({store_.own_version().sequence, membership_.overlay_epoch(),
+                                  cluster(), epochs_.met()})) {
+        outbox_.tell_reflex({envelope(gossip::MessageType::kAck, Nonce()), cluster(), options_.self,
+                             store_.own_version().sequence, membership_.observers(),
+                             membership_.trusted_observers()});
+      }
       return;
     }
   }

@@ -74,7 +74,7 @@ class Node {
   void on_paused(Instant now, const Paused& input);
   void on_leave_asked(Instant now);
   void on_stop_asked(Instant now);
-  void on_message(Instant now, const gossip::Message& message);
+  void on_message(Instant now, const gossip::Message& message, const gossip::Received& input);
   void on_agent_message(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
 
   // What the parts put out. True when other parts may have something to say to it.

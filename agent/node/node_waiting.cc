@@ -79,4 +79,15 @@ std::span<const Node::Waiting> Node::waiting() {
   return kWaiting;
 }
 
+std::string Node::deadlines_text() const {
+  const Instant now = outbox_.now();
+  std::string text;
+  for (const Waiting& part : waiting()) {
+    const Instant deadline = part.deadline(*this);
+    text += std::string(part.name) + "=" +
+            (deadline == kNever ? "never" : std::to_string((deadline - now).count())) + " ";
+  }
+  return text + seat_.deadlines_text(now);
+}
+
 }  // namespace muster::agent

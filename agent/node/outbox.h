@@ -18,6 +18,7 @@
 #include "crdt/rows/address_book.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/lag.h"
 #include "gossip/base/time.h"
 #include "gossip/base/wall_clock.h"
 #include "gossip/wire/message.h"
@@ -68,6 +69,21 @@ class Outbox {
   void read(ReadOutput question);
   void read(ReadStats question);
   void check(crdt::RowsToCheck rows);
+  /// Something is done now, at the moment of the step, that was to be done so long ago.
+  void note_late(Duration late) { lag_.saw(now_, late); }
+  Duration lag() { return lag_.worst(now_); }
+  /// What a view of the reflex is made of: another one makes another view.
+  struct ReflexSource {
+    Sequence newest;
+    std::uint64_t overlay_epoch = 0;
+    ClusterId cluster;
+    ClusterEpoch epoch;
+    bool operator==(const ReflexSource&) const = default;
+  };
+  bool is_reflex_news(const ReflexSource& source) {
+    return std::exchange(reflex_source_, source) != source;
+  }
+  void tell_reflex(membership::ReflexView view) { output_.reflex = std::move(view); }
   /// For the log of this host, and for `muster events`.
   void emit(Event event);
   void emit(Severity severity, std::string_view name,
@@ -95,6 +111,8 @@ class Outbox {
   HostId from_;
   gossip::Route route_;
   EventRing recent_;
+  Lag lag_;
+  ReflexSource reflex_source_;
   NodeOutput output_;
 };
 

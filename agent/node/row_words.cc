@@ -42,7 +42,8 @@ bool are_one_member(const crdt::FieldChange& first, const crdt::FieldChange& sec
 std::vector<crdt::Publish> news_of(const membership::Membership::Output& output) {
   std::vector<crdt::Publish> news;
   if (output.evidence.has_value()) {
-    news.push_back({crdt::FieldId::kEvidence, crdt::encode_evidence(*output.evidence), true});
+    news.push_back({crdt::FieldId::kEvidence, crdt::encode_evidence(*output.evidence),
+                    !output.takes_back_alone});
   }
   if (output.observers.has_value()) {
     news.push_back({crdt::FieldId::kObservers, crdt::encode_observers(*output.observers), true});

@@ -26,6 +26,7 @@
 #include "gossip/wire/authority_link.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/transport.h"
+#include "membership/reflex.h"
 #include "scheduler/seat/quorum_seat.h"
 
 namespace muster::agent {
@@ -160,6 +161,8 @@ struct NodeOutput {
   /// is made good by the next audit.
   std::vector<crdt::RowsToCheck> checks;
   std::vector<Event> events;
+  /// Another one than before: from now on Probes are answered by it (membership/reflex.h).
+  std::optional<membership::ReflexView> reflex;
   bool exit = false;     ///< Left; everything due has been sent.
   bool doubled = false;  ///< With exit: another agent lives under this id.
   std::string conflict;  ///< With exit: why the quorum refuses this start, "" = it does not.

@@ -204,6 +204,7 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
   ++stats_.received;
   bytes_read += message.bytes.size();
   Received received{Route(), channel_of(index), std::move(message.bytes)};
+  received.at = boot_now();
   if (attribute(index, message, received)) {
     inputs.push_back(std::move(received));
   } else {

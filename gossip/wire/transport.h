@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "gossip/base/ids.h"
+#include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 
 namespace muster::gossip {
@@ -55,6 +56,8 @@ struct Received {
   std::string bytes;
   Endpoint link = {};  ///< What was dialled, when it came in on a link of ours; else none.
   Sender sender = {};
+  Instant at = kNever;       ///< When it arrived, by this host's clock; kNever = just now.
+  bool is_answered = false;  ///< A Probe that membership's reflex answered already.
 };
 struct LinkUp {
   Endpoint peer;

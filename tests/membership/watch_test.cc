@@ -34,7 +34,8 @@ class WatchTest : public ::testing::Test {
   }
 
   void answer(HostId subject) {
-    watch_.on_ack(now_, subject, asked_.at(subject).nonce, Ack{milliseconds(5500), Sequence(1)});
+    watch_.on_ack(now_, now_, subject, asked_.at(subject).nonce,
+                  Ack{milliseconds(5500), Sequence(1)});
   }
 
   /// What was said by now; when each was asked last.
@@ -152,7 +153,7 @@ TEST_F(WatchTest, OldAnswersEndNoClaim) {
   const Asked old = asked_.at(host(1));  // Answered long ago; a link may say it again.
   for (int i = 0; i < 1500; ++i) {
     step(silent);
-    watch_.on_ack(now_, host(1), old.nonce, Ack{milliseconds(5500), Sequence(1)});
+    watch_.on_ack(now_, now_, host(1), old.nonce, Ack{milliseconds(5500), Sequence(1)});
   }
   EXPECT_EQ(watch_.claims().size(), 1U);
 }
@@ -239,6 +240,23 @@ TEST_F(WatchTest, OneThatAnsweredOnceIsGivenNoMoreTimeThanOthers) {
     }
   }
   EXPECT_EQ(called - missed, 2 * kAttemptTimeout);
+}
+
+TEST_F(WatchTest, AHostThatIsLateWaitsLongerForAnswers) {
+  for (int i = 0; i < 2000; ++i) {
+    step({});
+  }
+  watch_.be_late(milliseconds(20));
+  const std::vector<HostId> silent{host(1)};
+  const Instant before = asked_.at(host(1)).at;
+  while (asked_.at(host(1)).at == before) {
+    step(silent);
+  }
+  const Instant first = asked_.at(host(1)).at;
+  while (asked_.at(host(1)).at == first) {
+    step(silent);
+  }
+  EXPECT_EQ(asked_.at(host(1)).at - first, kAttemptTimeout + kTimeoutALag * milliseconds(20));
 }
 
 TEST(ObserversClock, WaitsLongerAfterEachChangeUntilItIsCalm) {

@@ -1,14 +1,13 @@
 #pragma once
 // Processors: cores that the hosts of a World share, and what an agent's work costs there, by a
-// price list, in virtual time. An agent has two threads: its loop, and the one that looks at rows'
-// signatures; what its transport's threads do is in the prices of words and handshakes. A core
-// gives those that have work their turns one after the other, a slice each, as a kernel does that
-// favours nobody.
+// price list, in virtual time. An agent has three threads: its reflex, its loop, and the one that
+// looks at rows' signatures; what its transport's threads do is in the prices of words and
+// handshakes. A core is fair as Linux is: its next slice is for the thread that had least of it,
+// and one that slept is not paid for the time that it slept.
 //
 // Without cores work costs nothing, and a World asks nothing of this.
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -19,8 +18,10 @@ namespace muster::sim {
 /// CPU time of one core, as `bench/run account` measured it (bench/RESULTS.md).
 struct PriceList {
   std::uint32_t cores = 0;  ///< That all hosts share; 0 = nothing costs anything.
-  Duration word_in{0};      ///< To receive, decrypt, decode and obey a message.
-  Duration word_out{0};     ///< To encrypt and send one.
+  Duration word_in{0};      ///< To decode and obey a message.
+  Duration word_out{0};     ///< To make one.
+  Duration carry_in{0};     ///< To receive and decrypt one, and to hand it on.
+  Duration carry_out{0};    ///< To encrypt and send one.
   Duration row_in{0};       ///< To merge one row of those that were checked.
   Duration handshake{0};    ///< Of each end of a new connection.
   Duration sign{0};         ///< To sign a field of the own row.
@@ -31,6 +32,7 @@ struct PriceList {
 };
 
 enum class Lane : std::uint8_t {
+  kReflex,  ///< With the transport.
   kLoop,
   kCheck,  ///< Of rows.
 };
@@ -73,19 +75,24 @@ class Processors {
   struct Waiting {
     std::uint32_t host = 0;
     Lane lane = Lane::kLoop;
-    bool operator==(const Waiting&) const = default;
+    Duration had{0};  ///< Of the core, so far.
   };
   struct Core {
-    std::deque<Waiting> waiting;  ///< The first has its turn.
+    std::vector<Waiting> waiting;  ///< The first has its turn.
     bool is_planned = false;
     Instant free_at{};
-    Duration used{0};  ///< Of the first one's slice.
+    Duration used{0};   ///< Of the first one's slice.
+    Duration least{0};  ///< What the one that had least of those that work has had.
   };
+  Duration& had(std::uint32_t host, Lane lane);
+  static std::vector<Waiting>::iterator least_of(Core& core);
+  static void choose(Core& core);
   /// Counts it, and how long it takes.
   Duration pay(Duration cost);
 
   PriceList prices_;
   std::vector<Core> cores_;
+  std::vector<Duration> had_;  ///< By host and lane.
   std::uint32_t burden_ = 0;
   bool is_free_ = false;
   Duration spent_{0};

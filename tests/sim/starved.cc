@@ -222,8 +222,10 @@ class StarvedRun {
 PriceList usual_prices(std::uint32_t cores, std::uint32_t slowness) {
   PriceList prices;
   prices.cores = cores;
-  prices.word_in = slowness * 100us;
-  prices.word_out = slowness * 50us;
+  prices.word_in = slowness * 60us;
+  prices.word_out = slowness * 25us;
+  prices.carry_in = slowness * 40us;
+  prices.carry_out = slowness * 25us;
   prices.row_in = slowness * 20us;
   prices.handshake = slowness * 550us;
   prices.sign = slowness * 30us;

@@ -16,7 +16,7 @@ struct StarvedOptions {
   std::uint64_t seed = 1;
   std::uint32_t cores = 2;
   /// Of a machine that takes so many times as long for everything as the one that was measured.
-  std::uint32_t slowness = 2;
+  std::uint32_t slowness = 1;
   Duration length = std::chrono::seconds(120);
   bool trace = false;
 };

@@ -29,10 +29,7 @@ HostId id_of(std::uint64_t seed, std::uint32_t host) {
 }  // namespace
 
 World::World(WorldOptions options)
-    : options_(options),
-      rng_(options.seed),
-      network_(rng_.fork()),
-      processors_(options.prices) {
+    : options_(options), rng_(options.seed), network_(rng_.fork()), processors_(options.prices) {
   for (std::uint32_t i = 0; i < options_.hosts; ++i) {
     const HostId id = i < options_.ids.size() ? options_.ids[i] : id_of(options_.seed, i);
     hosts_.push_back(std::make_unique<Host>(id, rng_.fork(), &signed_));
@@ -105,11 +102,41 @@ void World::on(Deliver&& event) {
   }
   if (host.is_frozen) {
     host.backlog.push_back(std::move(event.input));
-  } else if (processors_.is_on()) {
-    wait_in_loop(event.host, std::move(event.input));
   } else {
-    feed(event.host, std::move(event.input));
+    take_in(event.host, std::move(event.input));
   }
+}
+
+/// By way of the reflex, what the transport brings.
+void World::take_in(std::uint32_t index, agent::Node::Input&& input) {
+  const bool is_of_transport = std::holds_alternative<gossip::Received>(input) ||
+                               std::holds_alternative<gossip::LinkUp>(input) ||
+                               std::holds_alternative<gossip::LinkDown>(input);
+  if (!processors_.is_on()) {
+    answer_as_reflex(index, input);
+    feed(index, std::move(input));
+  } else if (is_of_transport) {
+    wait_at_reflex(index, std::move(input));
+  } else {
+    wait_in_loop(index, std::move(input));
+  }
+}
+
+/// Stamps it with its arrival and, where it is a Probe, says the Ack.
+void World::answer_as_reflex(std::uint32_t index, agent::Node::Input& input) {
+  auto* received = std::get_if<gossip::Received>(&input);
+  if (received == nullptr) {
+    return;
+  }
+  received->at = local(index);
+  if (auto answer = hosts_[index]->reflex->answer(received->at, *received)) {
+    received->is_answered = true;
+    carry(index, gossip::Reply{received->route, std::move(answer->ack)});
+  }
+}
+
+void World::carry_out(std::uint32_t index, gossip::TransportOutput&& output) {
+  std::visit([&](auto& out) { carry(index, std::move(out)); }, output);
 }
 
 void World::on(const LinkLost& event) {
@@ -198,13 +225,13 @@ void World::on(const Thaw& event) {
     feed(event.host, agent::Paused{now_ - host.frozen_at});
   }
   for (agent::Node::Input& input : backlog) {
-    if (processors_.is_on()) {
-      wait_in_loop(event.host, std::move(input));
-    } else if (host.node != nullptr) {
-      feed(event.host, std::move(input));
+    if (host.node != nullptr) {
+      take_in(event.host, std::move(input));
     }
   }
   if (processors_.is_on()) {
+    wake(event.host, Lane::kReflex);
+    wake(event.host, Lane::kLoop);
     wake(event.host, Lane::kCheck);
   }
   schedule(event.host);
@@ -243,8 +270,15 @@ void World::drain(std::uint32_t index) {
       queue_.push(host.disk_free, DiskDone{index, host.life, persist.id});
     }
   }
+  if (output.reflex.has_value()) {
+    host.reflex.emplace(*std::move(output.reflex));
+  }
   for (gossip::TransportOutput& each : output.transport) {
-    std::visit([&](auto& out) { carry(index, std::move(out)); }, each);
+    if (processors_.is_on()) {
+      wait_at_reflex(index, std::move(each));
+    } else {
+      carry_out(index, std::move(each));
+    }
   }
   for (const agent::SupervisorCommand& command : output.supervisor) {
     host.farm.command(local(index), command);
@@ -275,6 +309,7 @@ void World::drain(std::uint32_t index) {
     host.node->check_invariants();
   }
   if (output.exit || output.raise_to.has_value()) {
+    say_what_waits(index);
     stop_agent(index);
     if (output.raise_to.has_value()) {
       at(now_ + std::chrono::milliseconds(100), [this, index] { start_agent(index); });

@@ -277,11 +277,18 @@ class World {
   void on(const Resend& event);
   void on(const Turn& event);
 
+  void take_in(std::uint32_t host, agent::Node::Input&& input);
+  void answer_as_reflex(std::uint32_t host, agent::Node::Input& input);
+  void carry_out(std::uint32_t host, gossip::TransportOutput&& output);
   void tick(std::uint32_t host);
   // Where work has its price.
   void wake(std::uint32_t host, Lane lane);
   void wait_with_timers(std::uint32_t host);
   void wait_in_loop(std::uint32_t host, agent::Node::Input&& input);
+  void wait_at_reflex(std::uint32_t host,
+                      std::variant<gossip::TransportOutput, agent::Node::Input>&& word);
+  bool run_reflex(std::uint32_t host);
+  void say_what_waits(std::uint32_t host);
   void wait_for_check(std::uint32_t host, crdt::RowsToCheck&& rows);
   bool run_loop(std::uint32_t host);
   bool run_check(std::uint32_t host);

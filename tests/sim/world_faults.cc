@@ -43,10 +43,11 @@ void World::stop_agent(std::uint32_t index) {
     return;
   }
   host.node.reset();
+  host.reflex.reset();
   host.backlog.clear();
   host.vital.clear();
   host.inbox.clear();
-  host.batch_left = 0;
+  host.at_reflex.clear();
   host.tick_waits = false;
   host.to_check.clear();
   host.checked.clear();

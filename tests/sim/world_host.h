@@ -7,8 +7,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "membership/reflex.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -69,6 +71,7 @@ struct World::Host {
   Disk disk;
   RankFarm farm;
   std::unique_ptr<agent::Node> node;
+  std::optional<membership::Reflex> reflex{};
   std::uint32_t life = 0;            ///< Starts of the agent: inputs of an earlier one are dropped.
   std::uint32_t listening_life = 0;  ///< Of its sockets: connections to earlier ones are dead.
   std::uint64_t boots = 1;
@@ -89,9 +92,10 @@ struct World::Host {
   bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;
   // Where work has its price: what waits for its threads.
+  /// In the order in which they came, or were said.
+  std::deque<std::variant<gossip::TransportOutput, agent::Node::Input>> at_reflex{};
   std::deque<agent::Node::Input> vital{};  ///< Goes first in a batch, as in the loop of an agent.
   std::deque<agent::Node::Input> inbox{};
-  std::size_t batch_left = 0;  ///< Then timers have their turn.
   bool tick_waits = false;
   std::optional<Instant> waits_since{};  ///< It had nothing to do before.
   std::deque<crdt::RowsToCheck> to_check{};

@@ -1,5 +1,6 @@
 // The World's threads, where their work has its price (WorldOptions::prices): what an agent hears
-// waits until its loop has a turn on its core, and what the loop does there takes its time.
+// waits until its reflex and then its loop have a turn on its core, and what they do there takes
+// its time.
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +13,6 @@
 
 namespace muster::sim {
 namespace {
-
-constexpr std::size_t kBatch = 512;  ///< As ZmqTransport::Options has it.
 
 bool is_vital_input(const agent::Node::Input& input) {
   const auto* received = std::get_if<gossip::Received>(&input);
@@ -35,9 +34,51 @@ void World::on(const Turn& event) {
     return;
   }
   spent_ = Duration(0);
-  const bool has_more = turn.lane == Lane::kLoop ? run_loop(turn.host) : run_check(turn.host);
+  const bool has_more = turn.lane == Lane::kReflex ? run_reflex(turn.host)
+                        : turn.lane == Lane::kLoop ? run_loop(turn.host)
+                                                   : run_check(turn.host);
   if (const auto at = processors_.done(now_, event.core, spent_, has_more)) {
     queue_.push(*at, Turn{event.core});
+  }
+}
+
+void World::wait_at_reflex(std::uint32_t index,
+                           std::variant<gossip::TransportOutput, agent::Node::Input>&& word) {
+  hosts_[index]->at_reflex.push_back(std::move(word));
+  wake(index, Lane::kReflex);
+}
+
+/// One word, in or out; whether there are more.
+bool World::run_reflex(std::uint32_t index) {
+  Host& host = *hosts_[index];
+  if (host.node == nullptr || host.is_frozen || host.at_reflex.empty()) {
+    return false;
+  }
+  auto word = std::move(host.at_reflex.front());
+  host.at_reflex.pop_front();
+  if (auto* output = std::get_if<gossip::TransportOutput>(&word)) {
+    const bool is_word = std::holds_alternative<gossip::Send>(*output) ||
+                         std::holds_alternative<gossip::Reply>(*output);
+    spent_ += is_word ? processors_.prices().carry_out : Duration(0);
+    carry_out(index, std::move(*output));
+  } else {
+    auto& input = std::get<agent::Node::Input>(word);
+    answer_as_reflex(index, input);
+    if (const auto* received = std::get_if<gossip::Received>(&input)) {
+      spent_ += processors_.prices().carry_in;
+      spent_ += received->is_answered ? processors_.prices().carry_out : Duration(0);
+    }
+    wait_in_loop(index, std::move(input));
+  }
+  return !host.at_reflex.empty();
+}
+
+/// An agent that ends leaves no word of its own unsaid.
+void World::say_what_waits(std::uint32_t index) {
+  for (auto& word : std::exchange(hosts_[index]->at_reflex, {})) {
+    if (auto* output = std::get_if<gossip::TransportOutput>(&word)) {
+      carry_out(index, std::move(*output));
+    }
   }
 }
 
@@ -66,14 +107,12 @@ bool World::run_loop(std::uint32_t index) {
     feed(index, agent::Paused{now_ - *since});
   }
   const std::uint64_t signed_before = host.node->store().stats().fields_signed;
-  const bool is_batch_over = host.batch_left == 0 || (host.vital.empty() && host.inbox.empty());
-  if (host.tick_waits && is_batch_over) {
+  // Signs of life first, then the timers, whose judgement hangs on them, then all the rest.
+  if (host.tick_waits && host.vital.empty()) {
     host.tick_waits = false;
     spent_ += processors_.prices().tick;
-    host.batch_left = std::min(kBatch, host.vital.size() + host.inbox.size());
     tick(index);
   } else if (!host.vital.empty() || !host.inbox.empty()) {
-    host.batch_left -= host.batch_left > 0 ? 1 : 0;
     std::deque<agent::Node::Input>& from = host.vital.empty() ? host.inbox : host.vital;
     agent::Node::Input input = std::move(from.front());
     from.pop_front();
