@@ -18,6 +18,9 @@ constexpr Duration kRefutePeriod = std::chrono::seconds(1);
 /// Verdicts come in company: suspects are looked at once for all of a time.
 constexpr Duration kReviewPeriod = std::chrono::milliseconds(10);
 
+/// Hosts without a list for which one is guessed anew at a time; each costs a look at all.
+constexpr std::size_t kGuessesMax = 256;
+
 /// The end of the next period.
 Instant review_time(Instant now) {
   return now - now.time_since_epoch() % kReviewPeriod + 2 * kReviewPeriod;
@@ -103,8 +106,9 @@ void Membership::publish_claims(Instant now) {
     return std::find(published_.begin(), published_.end(), claim) != published_.end();
   };
   // Taken with what this step said before: one word for both.
-  output_.takes_back_alone = (!output_.evidence.has_value() || output_.takes_back_alone) &&
-                             std::all_of(claims.begin(), claims.end(), was_said);
+  output_.evidence_may_wait = (!output_.evidence.has_value() || output_.evidence_may_wait) &&
+                              watch_.claimed_many() &&
+                              std::all_of(claims.begin(), claims.end(), was_said);
   published_ = claims;
   ++overlay_epoch_;
   output_.evidence = claims;
@@ -304,7 +308,7 @@ void Membership::evaluate(Instant now, Member& member) {
 }
 
 void Membership::judge(Instant now, Member& member, const Tally& tally) {
-  if (!is_judged(member, observers())) {
+  if (member.state == MemberState::kAlive && !is_judged(member, observers())) {
     return;
   }
   const std::size_t voices = mutant(MembershipMutant::kMovingDenominator)
@@ -471,26 +475,26 @@ void Membership::refresh_observers(Instant now) {
   observers_clock_.chosen();
   std::vector<HostId> chosen = propose_observers(self_, candidates(now));
   Member& own = members_.at(self_);
-  const bool is_first = own.observers.empty();
   if (chosen != own.observers) {
     ++overlay_epoch_;
     observers_clock_.changed(now);
     own.observers = chosen;
     output_.observers = std::move(chosen);
     output_.changed.push_back(self_);
-  }
-  if (is_first && !own.observers.empty()) {
     propose_for_others(now);
   }
 }
 
-/// For those that have named nobody yet: now that this host has met the fleet.
+/// For those that have named nobody yet: this host knows the fleet better than it did.
 void Membership::propose_for_others(Instant now) {
   const std::vector<Candidate> all = candidates(now);
+  std::size_t guesses = 0;
   for (auto& [host, member] : members_) {
-    if (host != self_ && !member.has_named && !member.left) {
+    if (host != self_ && !member.has_named && !member.left && guesses < kGuessesMax) {
+      ++guesses;
       member.observers = propose_observers(host, all);
       ++overlay_epoch_;
+      output_.changed.push_back(host);
       watch_member(now, member);
       evaluate(now, member);
     }

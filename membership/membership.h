@@ -85,9 +85,9 @@ class Membership {
   struct Output {
     std::vector<Outgoing> messages;
     std::vector<HostId> drop_links;  ///< The next message to such a host must dial anew.
-    /// Own evidence changed: publish it (FieldId::kEvidence), urgent unless it only takes back.
+    /// Own evidence changed: publish it (FieldId::kEvidence), urgent unless it may wait.
     std::optional<std::vector<crdt::Claim>> evidence;
-    bool takes_back_alone = false;  ///< The evidence says nothing that was not said before.
+    bool evidence_may_wait = false;  ///< It only takes back, one after the other, of many claims.
     /// Own observers changed: publish the list (FieldId::kObservers, urgent).
     std::optional<std::vector<HostId>> observers;
     std::vector<std::pair<HostId, crdt::RowVersion>> heard;  ///< Row versions named by messages.

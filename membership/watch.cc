@@ -115,7 +115,8 @@ void Watch::begin_round(Instant now, SubjectProbe& probe) {
 
 void Watch::send_attempt(Instant now, SubjectProbe& probe) {
   const Duration timeout =
-      now < probe.patient_until ? kFirstAttemptTimeout : health_.stretch(kAttemptTimeout);
+      std::max(health_.stretch(kAttemptTimeout),
+               now < probe.patient_until ? Duration(kFirstAttemptTimeout) : Duration(0));
   const Nonce nonce = probe.attempt(now, timeout, rng_);
   output_.messages.push_back({probe.subject, nonce, Probe{}});
 }
@@ -271,7 +272,7 @@ bool Watch::on_ack(Instant now, Instant at, HostId from, Nonce nonce, const Ack&
   answer_callers(*probe);
   if (was_claimed) {
     // Where many were missed the others see it themselves: a heal would be a storm of calls.
-    if (most_claims_ <= kClaimsToTell) {
+    if (!claimed_many()) {
       tell_ring_alive(*probe);
     }
     look_at_claimed(now);
@@ -433,6 +434,10 @@ std::vector<crdt::Claim> Watch::claims() const {
     }
   }
   return claims;
+}
+
+bool Watch::claimed_many() const {
+  return most_claims_ > kClaimsToTell;
 }
 
 std::vector<HostId> Watch::subjects() const {

@@ -68,6 +68,8 @@ class Watch {
   bool watches(HostId subject) const { return find(subject) != nullptr; }
   bool may_judge(Instant now) const { return health_.may_judge(now); }
   bool is_isolated() const { return is_isolated_; }
+  /// It claimed more at once, since it claimed nobody, than single deaths bring.
+  bool claimed_many() const;
   /// Of the subjects those that are not away for long, and those that miss answers now.
   std::size_t present_count() const;
   std::size_t missing_count() const;

@@ -57,7 +57,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
 }
 
 void Node::tick(Instant now) {
-  const Instant due = std::min(now, next_deadline());
+  // What became due in the step before was not known sooner.
+  const Instant due = std::clamp(next_deadline(), outbox_.now(), now);
   outbox_.begin_step(now);
   outbox_.note_late(now - due);
   for (const Waiting& part : waiting()) {
@@ -99,9 +100,7 @@ void Node::step(Instant now, Input input) {
                  },
                  [&](SupervisorReport& each) {
                    gang_agent_.step(now, std::move(each.fact));
-                   if (auto field = changed_capacity(options_, gang_agent_.shortage(), store_)) {
-                     store_.step(now, *std::move(field));
-                   }
+                   store_.step(now, capacity_field(options_, gang_agent_.shortage()));
                  },
              },
              input);

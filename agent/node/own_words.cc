@@ -69,15 +69,6 @@ crdt::Publish capacity_field(const NodeOptions& options, const std::string& shor
   return {crdt::FieldId::kCapacity, crdt::encode(capacity), false};
 }
 
-std::optional<crdt::Publish> changed_capacity(const NodeOptions& options,
-                                              const std::string& shortage,
-                                              const crdt::HostStore& store) {
-  crdt::Publish field = capacity_field(options, shortage);
-  const crdt::Field* said = store.field(options.self, crdt::FieldId::kCapacity);
-  const bool is_said = said != nullptr && said->bytes == field.bytes;
-  return is_said ? std::nullopt : std::optional(std::move(field));
-}
-
 crdt::Publish identity_field(const NodeOptions& options, bool left) {
   crdt::Identity identity;
   identity.name = options.name;

@@ -24,10 +24,6 @@ scheduler::SeatOptions seat_options(const NodeOptions& options);
 std::string own_row_question(HostId self);
 /// For the own row: what this host offers; with a shortage it takes nothing new.
 crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage);
-/// The same, if the own row says something else.
-std::optional<crdt::Publish> changed_capacity(const NodeOptions& options,
-                                              const std::string& shortage,
-                                              const crdt::HostStore& store);
 /// For the own row. `left`: it is a goodbye.
 crdt::Publish identity_field(const NodeOptions& options, bool left);
 

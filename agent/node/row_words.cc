@@ -43,7 +43,7 @@ std::vector<crdt::Publish> news_of(const membership::Membership::Output& output)
   std::vector<crdt::Publish> news;
   if (output.evidence.has_value()) {
     news.push_back({crdt::FieldId::kEvidence, crdt::encode_evidence(*output.evidence),
-                    !output.takes_back_alone});
+                    !output.evidence_may_wait});
   }
   if (output.observers.has_value()) {
     news.push_back({crdt::FieldId::kObservers, crdt::encode_observers(*output.observers), true});

@@ -34,11 +34,12 @@ inline constexpr Duration kSpreadDelay = std::chrono::milliseconds(5);
 /// in it. Raised: a storm of changes floods faster and costs more; lowered: the reverse.
 inline constexpr std::int64_t kSpreadsASecond = 8;
 
-/// A host that is late by so much rests so many times as long between two messages, up to the most:
+/// A host that is late by so much rests so many times as long between two messages, up to the most
+/// (less than a leaving host stays for its goodbye):
 /// news that waits travels together and costs all less, so that they catch up. Raised: a host that
 /// has much to do spreads news later; lowered: hosts that are busy make each other busier.
 inline constexpr std::int64_t kRestALag = 20;
-inline constexpr Duration kSpreadRestMax = std::chrono::seconds(4);
+inline constexpr Duration kSpreadRestMax = std::chrono::seconds(1);
 
 class Spread {
  public:

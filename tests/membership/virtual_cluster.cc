@@ -401,8 +401,9 @@ bool VirtualCluster::pump_membership(std::size_t host) {
     it.store->step(now_, crdt::PeerVersion{peer, version});
   }
   if (out.evidence.has_value()) {
-    it.store->step(
-        now_, crdt::Publish{crdt::FieldId::kEvidence, crdt::encode_evidence(*out.evidence), true});
+    it.store->step(now_,
+                   crdt::Publish{crdt::FieldId::kEvidence, crdt::encode_evidence(*out.evidence),
+                                 !out.evidence_may_wait});
   }
   if (out.observers.has_value()) {
     it.store->step(now_, crdt::Publish{crdt::FieldId::kObservers,
