@@ -18,7 +18,7 @@ constexpr Duration kRefutePeriod = std::chrono::seconds(1);
 /// Verdicts come in company: suspects are looked at once for all of a time.
 constexpr Duration kReviewPeriod = std::chrono::milliseconds(10);
 
-/// Hosts without a list for which one is guessed anew at a time; each costs a look at all.
+/// Hosts without a list for which one is guessed again at a time; each costs a look at all.
 constexpr std::size_t kGuessesMax = 256;
 
 /// The end of the next period.

@@ -25,7 +25,7 @@ enum class MembershipMutant : std::uint8_t {
   kRackModeForTheFleet,    ///< Losses all over the fleet are taken for a rack's (8).
   kOldAnswerReaches,       ///< An answer to any question says that a host is reached (9).
   kAckJudgedByLoop,        ///< An Ack counts when the Node comes to it, not when it came in (3).
-  kObserversAtEachChange,  ///< The own list is named anew whenever a host comes (2).
+  kObserversAtEachChange,  ///< The own list is chosen again whenever a host comes (2).
   kGuessesJudged,          ///< A new host accuses by its guess at observers (2).
   kReflexWaits,            ///< Probes wait for the Node like any other word (3).
 };

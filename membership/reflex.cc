@@ -12,7 +12,7 @@ namespace {
 
 using gossip::Envelope;
 
-/// What a Probe is at most: its envelope with an epoch behind it. Larger ones wait.
+/// The largest Probe is an envelope with an epoch behind it. Larger ones wait.
 constexpr std::size_t kProbeBytesMax = 256;
 
 }  // namespace

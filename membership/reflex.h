@@ -21,7 +21,7 @@ namespace muster::membership {
 /// `observers` ascend.
 Duration probe_me_next(Instant now, const std::vector<HostId>& observers, HostId observer);
 
-/// What a host's Acks say, as of one step of its Node.
+/// The contents of a host's Acks, as of one step of its Node.
 struct ReflexView {
   gossip::Envelope ack;  ///< Of each Ack, but for its nonce.
   ClusterId cluster;     ///< Zero: none yet.
@@ -41,7 +41,7 @@ class Reflex {
   explicit Reflex(ReflexView view) : view_(std::move(view)) {}
   void look(ReflexView view) { view_ = std::move(view); }
 
-  /// Nothing: no Probe, or one that the Node has to judge. Else the Node is told that it was
+  /// No value: no Probe, or one that the Node has to judge. Else the Node is told that it was
   /// answered (Received::is_answered).
   std::optional<Answer> answer(Instant now, const gossip::Received& received) const;
 

@@ -57,7 +57,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
 }
 
 void Node::tick(Instant now) {
-  // What became due in the step before was not known sooner.
+  // A deadline that the step before made was not known sooner.
   const Instant due = std::clamp(next_deadline(), outbox_.now(), now);
   outbox_.begin_step(now);
   outbox_.note_late(now - due);

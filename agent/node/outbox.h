@@ -72,7 +72,7 @@ class Outbox {
   /// Something is done now, at the moment of the step, that was to be done so long ago.
   void note_late(Duration late) { lag_.saw(now_, late); }
   Duration lag() { return lag_.worst(now_); }
-  /// What a view of the reflex is made of: another one makes another view.
+  /// A view of the reflex is made of this: another one makes another view.
   struct ReflexSource {
     Sequence newest;
     std::uint64_t overlay_epoch = 0;

@@ -163,8 +163,8 @@ void HostStore::on_publish(Instant now, const Publish& input) {
   }
 }
 
-/// Until here the own row says what it said: whoever compares rows with this host meanwhile hears
-/// nothing that the next moment overtakes.
+/// Until here the own row says what it said: a host that compares rows with this one meanwhile
+/// hears nothing that the next moment overtakes.
 void HostStore::flush_own(Instant now) {
   CHECK(!unsent_.empty());
   HeldRow& own = rows_.edit(self_);

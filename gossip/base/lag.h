@@ -1,7 +1,7 @@
 #pragma once
 // How late a host comes to what it has to do: the worst of the last second or so. It is measured,
-// by what waited and by timers, and is what the host can afford, whatever its machine is and
-// whoever else works there.
+// by words that waited and by timers, and tells what the host can afford, whatever its machine is
+// and however many others work there.
 
 #include <algorithm>
 
