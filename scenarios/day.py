@@ -158,11 +158,15 @@ def follows_a_job_to_its_end(lab, hand):
     command = [MUSTER, "submit", "--node", lab["a"].data, "--wait", "--", "sleep", "600"]
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as waits:
-        number = waits.stdout.readline().split()[1]
-        hand.waits_for(number, "running")
-        time.sleep(1.2)
-        waits.send_signal(signal.SIGINT)
-        _, told = waits.communicate(timeout=15)
+        try:
+            number = waits.stdout.readline().split()[1]
+            hand.waits_for(number, "running")
+            time.sleep(1.2)
+            waits.send_signal(signal.SIGINT)
+            _, told = waits.communicate(timeout=15)
+        except BaseException:
+            waits.kill()  # Or leaving the block waits for its 600 s.
+            raise
     if waits.returncode != 130 or "running on" not in told or "goes on by itself" not in told:
         raise Failure(f"exit {waits.returncode}: {told}")
     hand.says("events", "--job", number, what="running: all ready")
