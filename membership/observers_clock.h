@@ -8,11 +8,12 @@
 
 namespace muster::membership {
 
-/// Changes of the own observer list wait so long for company: while a cluster boots every join may
-/// move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
+/// The own observer list changes when nothing happened for so long: while a cluster boots every
+/// join may move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
 inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
-/// ... and twice as long after each change, up to this, until it stayed as it was for so long.
-/// Higher: fewer lists while many come, which names better observers than those they have later.
+/// ... or after this at most; and twice as long after each change, up to this, until it stayed as
+/// it was for so long. Higher: fewer lists while many come, which names better observers than those
+/// they have later.
 inline constexpr Duration kObserversDelayMax = std::chrono::seconds(4);
 inline constexpr Duration kObserversCalm = std::chrono::seconds(10);
 
@@ -24,11 +25,15 @@ class ObserversClock {
       delay_ = kObserversDelay;
     }
     const bool at_once = mutant(MembershipMutant::kObserversAtEachChange);
-    at_ = std::min(at_, now + (at_once ? Duration(0) : delay_));
+    latest_ = std::min(latest_, now + kObserversDelayMax);
+    at_ = at_once ? now : std::min(now + delay_, latest_);
   }
   bool is_due(Instant now) const { return now >= at_; }
   Instant deadline() const { return at_; }
-  void chosen() { at_ = kNever; }
+  void chosen() {
+    at_ = kNever;
+    latest_ = kNever;
+  }
   /// ... and it is another one.
   void changed(Instant now) {
     changed_ = now;
@@ -37,6 +42,7 @@ class ObserversClock {
 
  private:
   Instant at_ = kNever;
+  Instant latest_ = kNever;  ///< Of at_, however much happens until then.
   Instant changed_ = kLongAgo;
   Duration delay_ = kObserversDelay;
 };

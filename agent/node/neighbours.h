@@ -1,6 +1,6 @@
 #pragma once
-// The hosts that this one exchanges rows with: chosen from the overlay, anew only when that is
-// another one. The Node's.
+// The hosts that this one exchanges rows with: chosen from the overlay, again when that is another
+// one. A part of the Node.
 
 #include <cstdint>
 #include <vector>
@@ -12,23 +12,37 @@
 
 namespace muster::agent {
 
+/// So long after it heard of its first member a host keeps the neighbours that it had while it knew
+/// no more than a mesh of them: those it joined by. They tell it the news as their guest, and it
+/// passes on nothing but its own. Raised: of many that boot at once each makes its links once, to
+/// neighbours that it keeps; lowered: fewer hosts carry the news while many join.
+inline constexpr Duration kYouth = std::chrono::seconds(3);
+/// Beyond a mesh a host that chose other neighbours keeps those for so long. Raised: while many
+/// join or return fewer links are made that the next moment needs no more, each of which costs
+/// either end a handshake; lowered: a host that joins among many hears the news from its own
+/// neighbours sooner.
+inline constexpr Duration kNeighboursRest = std::chrono::seconds(2);
+
 class Neighbours {
  public:
   /// Ascending.
   const std::vector<HostId>& hosts() const { return hosts_; }
-  /// The overlay is another one than they were chosen from.
-  bool are_stale(const membership::Membership& membership) const {
-    return overlay_epoch_ != membership.overlay_epoch();
-  }
-  /// Chooses anew, and tells the store when they are others now; stale no more.
+  /// When they are to be chosen again: the overlay is another one than they were chosen from.
+  Instant due(const membership::Membership& membership) const;
+  /// Chooses, or while this host is young keeps them, and tells the store when that is a change.
   void choose(Instant now, const membership::Membership& membership, crdt::HostStore& store);
   /// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and
   /// neither UNREACHABLE nor LEFT: commands and renewals would cost a digest of every host a link.
   bool compares_rows_with(HostId host, const membership::Membership& membership) const;
 
  private:
+  void grow(Instant now, const membership::Membership& membership);
+
   std::vector<HostId> hosts_;
-  std::uint64_t overlay_epoch_ = 0;  ///< The membership's, when they were last chosen.
+  bool relays_ = true;               ///< As the store was told.
+  std::uint64_t overlay_epoch_ = 0;  ///< Of the membership, when they were last chosen.
+  Instant young_until_ = kNever;     ///< Set when the first of them is chosen.
+  Instant rest_until_ = kLongAgo;
 };
 
 }  // namespace muster::agent

@@ -292,7 +292,7 @@ void Node::pump(Instant now) {
     const bool ran = drain_gang_agent(now);
     const bool carried = drain_contact(now);
     drain_id_watch(now);
-    if (neighbours_.are_stale(membership_)) {
+    if (neighbours_.due(membership_) <= now) {
       neighbours_.choose(now, membership_, store_);
       continue;
     }

@@ -9,12 +9,24 @@
 
 namespace muster::agent {
 
+void Node::Waiting::show_hosts(Node& node, Instant now) {
+  if (node.seat_.leads()) {
+    node.seat_.step(now, upkeep_of_roll(node.reach(now).known));
+  }
+  node.seat_.step(now, scheduler::input::HostsSeen{seen_hosts(
+                           node.membership_, node.admission_.roll(), node.seat_.state())});
+}
+
 std::span<const Node::Waiting> Node::waiting() {
   static constexpr Waiting kWaiting[] = {
       {"membership", [](const Node& node) { return node.membership_.next_deadline(); },
        [](Node& node, Instant now) { node.membership_.tick(now); }},
       {"store", [](const Node& node) { return node.store_.next_deadline(); },
        [](Node& node, Instant now) { node.store_.tick(now); }},
+      {"neighbours", [](const Node& node) { return node.neighbours_.due(node.membership_); },
+       [](Node& node, Instant now) {
+         node.neighbours_.choose(now, node.membership_, node.store_);
+       }},
       {"seat", [](const Node& node) { return node.seat_.next_deadline(); },
        [](Node& node, Instant now) { node.seat_.tick(now); }},
       // Only a leader places gangs, and wants to know which disks are slow, its own among them.
@@ -29,13 +41,7 @@ std::span<const Node::Waiting> Node::waiting() {
        [](const Node& node) {
          return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;
        },
-       [](Node& node, Instant now) {
-         if (node.seat_.leads()) {
-           node.seat_.step(now, upkeep_of_roll(node.reach(now).known));
-         }
-         node.seat_.step(now, scheduler::input::HostsSeen{seen_hosts(
-                                  node.membership_, node.admission_.roll(), node.seat_.state())});
-       }},
+       Waiting::show_hosts},
       {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
        [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
       {"relay", [](const Node& node) { return node.contact_.relay().next_deadline(); },

@@ -12,6 +12,9 @@ struct Node::Waiting {
   std::string_view name;
   Instant (*deadline)(const Node& node);
   void (*turn)(Node& node, Instant now);
+
+  /// The seat asked how the hosts are.
+  static void show_hosts(Node& node, Instant now);
 };
 
 }  // namespace muster::agent

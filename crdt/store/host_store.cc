@@ -292,6 +292,9 @@ void HostStore::on_rows(Instant now, const RowsReceived& input) {
       emit(Severity::kWarn, "row_refused", news.host, "beyond the limits");
     }
   }
+  if (input.body.complete && 2 * input.body.digests.size() < rows_.count()) {
+    spread_.welcome(now, input.from);
+  }
   rows_.write_changed(output_.writes);
   audit_.tell_better(input.from, input.body, rows_, output_.messages);
   audit_.answer(now, input.from, input.body, rows_, output_.messages);
@@ -363,7 +366,7 @@ void HostStore::on_neighbours(Instant now, const NeighboursChanged& input) {
                  return std::find(before.begin(), before.end(), host) == before.end();
                });
   audit_.meet(now, newcomers);
-  spread_.set_neighbours(std::move(neighbours));
+  spread_.set_neighbours(std::move(neighbours), input.relays);
 }
 
 void HostStore::emit(Severity severity, std::string_view name, HostId about, std::string detail) {

@@ -75,9 +75,11 @@ struct AskFor {
 struct PeerUp {
   HostId peer;
 };
-/// Whom changes are flooded to, from the overlay.
+/// Whom changes are flooded to, from the overlay; and whether those of others are, or only what
+/// their hosts said here themselves.
 struct NeighboursChanged {
   std::vector<HostId> neighbours;
+  bool relays = true;
 };
 /// A probe ack said how new its sender's row is.
 struct PeerVersion {

@@ -11,14 +11,18 @@ namespace muster::crdt {
 void Spread::send_own(Instant now, HostId self, const std::set<std::uint32_t>& fields,
                       const HeldRows& rows, std::vector<RowsMessage>& messages) {
   for (const std::uint32_t field : fields) {
-    waiting_[{self, field}].clear();
+    waiting_[{self, field}] = {};
   }
   send_at_ = std::min(send_at_, std::max(now, ready_at()));
   tick(now, rows, messages);
 }
 
 void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
-  waiting_[{host, field}] = {from};
+  const bool is_for_guests = !relays_ && from != host;
+  if (is_for_guests && guests_.empty()) {
+    return;
+  }
+  waiting_[{host, field}] = {{from}, is_for_guests};
   send_at_ = std::min(send_at_, std::max(now + kSpreadDelay, ready_at()));
 }
 
@@ -30,8 +34,14 @@ void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
     const auto waiting = waiting_.find({news.host, id});
     const auto mine = held.fields.find(id);
     if (waiting != waiting_.end() && mine != held.fields.end() && mine->second == field) {
-      waiting->second.push_back(from);
+      waiting->second.have_it.push_back(from);
     }
+  }
+}
+
+void Spread::welcome(Instant now, HostId guest) {
+  if (guests_.size() < kGuestsMax || guests_.contains(guest)) {
+    guests_[guest] = now + kGuestTime;
   }
 }
 
@@ -47,6 +57,21 @@ void Spread::tick(Instant now, const HeldRows& rows, std::vector<RowsMessage>& m
 
 void Spread::check_invariants() const {
   CHECK(waiting_.empty() == (send_at_ == kNever));
+  CHECK(guests_.size() <= kGuestsMax);
+}
+
+Spread::Audience Spread::audience(Instant now) {
+  std::erase_if(guests_, [now](const auto& guest) { return now >= guest.second; });
+  Audience all;
+  for (const HostId& neighbour : neighbours_) {
+    all.emplace_back(neighbour, false);
+  }
+  for (const auto& [guest, until] : guests_) {
+    if (std::find(neighbours_.begin(), neighbours_.end(), guest) == neighbours_.end()) {
+      all.emplace_back(guest, true);
+    }
+  }
+  return all;
 }
 
 /// Sends all waiting news, to each neighbour what it is not known to have. Most neighbours lack the
@@ -59,10 +84,13 @@ void Spread::send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& m
   std::vector<const News*> before;
   std::size_t bodies_begin = 0;
   std::size_t bodies_end = 0;
-  for (const HostId& neighbour : neighbours_) {
+  for (const auto& [neighbour, is_guest] : audience(now)) {
     lacking.clear();
     for (const News& each : waiting) {
-      const auto& have_it = *each.have_it;
+      if (each.waiting->is_for_guests && !is_guest) {
+        continue;
+      }
+      const auto& have_it = each.waiting->have_it;
       const bool is_its_own = each.host == neighbour && !is_of_authority(each.field->first);
       if (!is_its_own && std::count(have_it.begin(), have_it.end(), neighbour) == 0) {
         lacking.push_back(&each);
@@ -86,12 +114,12 @@ void Spread::send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& m
 /// A field that was dropped since is no news any more.
 std::vector<Spread::News> Spread::news(const HeldRows& rows) const {
   std::vector<News> all;
-  for (const auto& [what, have_it] : waiting_) {
+  for (const auto& [what, waits] : waiting_) {
     const HeldRow* held = rows.find(what.first);
     CHECK(held != nullptr);
     const auto field = held->row.fields.find(what.second);
     if (field != held->row.fields.end()) {
-      all.push_back({what.first, &held->row, field, &have_it});
+      all.push_back({what.first, &held->row, field, &waits});
     }
   }
   return all;

@@ -2,7 +2,8 @@
 // Spread: the news that waits to be flooded, and who is known to have it. A part of HostStore. News
 // is a field that changed; what travels is the field as it is when it goes, so that of two changes
 // only the last one costs a message. News that waits goes to each neighbour, except those that sent
-// the same, and the row's owner where it wrote the field itself.
+// the same, and the row's owner where it wrote the field itself. Guests are hosts that came to
+// learn what there is: for a while they are told as if they were neighbours.
 //
 // Invariants
 // - News waits exactly when a time for it is set: kSpreadDelay at most from when it came, or when
@@ -41,10 +42,22 @@ inline constexpr std::int64_t kSpreadsASecond = 8;
 inline constexpr std::int64_t kRestALag = 20;
 inline constexpr Duration kSpreadRestMax = std::chrono::seconds(1);
 
+/// A guest is told all news for so long: until it has neighbours of its own. Raised: more copies;
+/// lowered: a host that joins among many hears of the others from its first comparison on.
+inline constexpr Duration kGuestTime = std::chrono::seconds(4);
+/// More guests at once wait for neighbours of their own.
+inline constexpr std::size_t kGuestsMax = 64;
+
 class Spread {
  public:
-  /// Whom news goes to, in this order: hosts of the overlay, never this one.
-  void set_neighbours(std::vector<HostId> neighbours) { neighbours_ = std::move(neighbours); }
+  /// Whom news goes to, in this order: hosts of the overlay, never this one. A host that does not
+  /// relay tells them its own news, and that of others where it has it from themselves.
+  void set_neighbours(std::vector<HostId> neighbours, bool relays = true) {
+    neighbours_ = std::move(neighbours);
+    relays_ = relays;
+  }
+  /// This host is a guest from now on.
+  void welcome(Instant now, HostId guest);
   const std::vector<HostId>& neighbours() const { return neighbours_; }
 
   /// News of the own row, which nobody has: it goes at once if the pace allows it, and takes along
@@ -65,23 +78,31 @@ class Spread {
   void check_invariants() const;
 
  private:
+  struct Waiting {
+    std::vector<HostId> have_it;  ///< Neighbours and guests that are known to have it.
+    bool is_for_guests = false;   ///< ... alone.
+  };
   /// One field that waits, where it is held.
   struct News {
     HostId host;
     const Row* row;
     std::map<std::uint32_t, Field>::const_iterator field;
-    const std::vector<HostId>* have_it;
+    const Waiting* waiting;
   };
+  /// Whom news is sent to, and whether as a guest alone.
+  using Audience = std::vector<std::pair<HostId, bool>>;
 
   /// The earliest moment of the next message.
   Instant ready_at() const { return std::max(pace_.ready_at(kSpreadsASecond), sent_at_ + rest_); }
+  Audience audience(Instant now);
   void send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   std::vector<News> news(const HeldRows& rows) const;
   static std::vector<RowOf> rows_of(const std::vector<const News*>& news);
 
   std::vector<HostId> neighbours_;
-  /// By host and field: the neighbours that are known to have it.
-  std::map<std::pair<HostId, std::uint32_t>, std::vector<HostId>> waiting_;
+  bool relays_ = true;
+  std::map<HostId, Instant> guests_;                             ///< Until when each is one.
+  std::map<std::pair<HostId, std::uint32_t>, Waiting> waiting_;  ///< By host and field.
   Instant send_at_ = kNever;
   Pace pace_;
   Instant sent_at_ = kLongAgo;

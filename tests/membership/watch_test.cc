@@ -265,7 +265,6 @@ TEST(ObserversClock, WaitsLongerAfterEachChangeUntilItIsCalm) {
   for (const Duration delay : {kObserversDelay, 2 * kObserversDelay, 4 * kObserversDelay,
                                kObserversDelayMax, kObserversDelayMax}) {
     clock.want(now);
-    clock.want(now + milliseconds(1));
     EXPECT_EQ(clock.deadline(), now + delay);
     now += delay;
     EXPECT_TRUE(clock.is_due(now));
@@ -276,6 +275,18 @@ TEST(ObserversClock, WaitsLongerAfterEachChangeUntilItIsCalm) {
   now += kObserversCalm + milliseconds(1);
   clock.want(now);
   EXPECT_EQ(clock.deadline(), now + kObserversDelay);
+}
+
+TEST(ObserversClock, WaitsUntilNothingHappenedForAWhileButNotForEver) {
+  ObserversClock clock;
+  const Instant begun{std::chrono::hours(1)};
+  clock.want(begun);
+  clock.want(begun + milliseconds(400));
+  EXPECT_EQ(clock.deadline(), begun + milliseconds(400) + kObserversDelay);
+  for (Instant now = begun; now < begun + 2 * kObserversDelayMax; now += milliseconds(100)) {
+    clock.want(now);
+  }
+  EXPECT_EQ(clock.deadline(), begun + kObserversDelayMax);
 }
 
 TEST_F(WatchTest, WhoStoodStillJudgesNobodyForASecond) {

@@ -147,6 +147,24 @@ TEST_F(StoreMesh, AChangeThatIsTakenBackInTimeIsNone) {
   EXPECT_EQ(stores_[0]->own_version().sequence, Sequence(1));
 }
 
+TEST_F(StoreMesh, WhoAsksAndKnowsLittleIsToldTheNewsForAWhile) {
+  start(4);
+  for (std::size_t at = 0; at < 4; ++at) {
+    publish(at, "x");
+  }
+  stores_.push_back(std::make_unique<HostStore>(host(4), Generation(1), Records{}, Rng(5),
+                                                gossip::testing::signer_of(host(4))));
+  step(4, PeerUp{host(0)});
+  EXPECT_EQ(read(4, 1), "x");
+  publish(1, "y");
+  pass(milliseconds(20));
+  EXPECT_EQ(read(4, 1), "y");
+  pass(kGuestTime);
+  publish(1, "z");
+  pass(milliseconds(20));
+  EXPECT_EQ(read(4, 1), "y");
+}
+
 TEST_F(StoreMesh, TheSameBytesAgainAreNoChange) {
   start(2);
   publish(0, "x");

@@ -143,5 +143,44 @@ TEST_F(SpreadTest, AFieldThatWasDroppedMeanwhileIsNoNews) {
   EXPECT_EQ(spread_.next_deadline(), kNever);
 }
 
+TEST_F(SpreadTest, AGuestIsToldAsIfItWereANeighbourForAWhile) {
+  spread_.welcome(now_, host('g'));
+  spread_.welcome(now_, host('b'));  // It is a neighbour besides.
+  hold(host('x'), 4, "news");
+  spread_.add(now_, host('x'), 4, host('a'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "b1 c1 g1");
+  pass(kGuestTime);
+  spread_.add(now_, host('x'), 4, host('a'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "b1 c1");
+}
+
+TEST_F(SpreadTest, GuestsAreBounded) {
+  for (std::size_t i = 0; i < 2 * kGuestsMax; ++i) {
+    spread_.welcome(now_,
+                    HostId::from_bytes(std::string(14, 'g') + std::to_string(10 + i).substr(0, 2)));
+    spread_.check_invariants();
+  }
+}
+
+TEST_F(SpreadTest, WhoDoesNotRelayTellsNeighboursWhatHostsSaidThemselves) {
+  spread_.set_neighbours({host('a'), host('b')}, false);
+  hold(host('x'), 4, "second-hand");
+  hold(host('y'), 4, "first-hand");
+  hold(host('s'), 4, "its own");
+  spread_.add(now_, host('x'), 4, host('a'));
+  EXPECT_EQ(spread_.next_deadline(), kNever);
+  spread_.add(now_, host('y'), 4, host('y'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "a1 b1");
+  spread_.send_own(now_, host('s'), {4}, rows_, messages_);
+  EXPECT_EQ(sent(), "a1 b1");
+  spread_.welcome(now_, host('g'));
+  spread_.add(now_, host('x'), 4, host('a'));
+  pass(milliseconds(200));
+  EXPECT_EQ(sent(), "g1");
+}
+
 }  // namespace
 }  // namespace muster::crdt
