@@ -213,7 +213,8 @@ void Admission::greet_seeds(const gossip::Envelope& greeting,
     return is_named(seed) && seed_keys_.has_heard(seed);
   };
   const auto due = seeds_.due(outbox.now(), !cluster_.is_zero(), is_met);
-  const std::size_t asked = due.empty() ? 0 : greetings_++ % due.size();
+  // Not the first one for all that boot together.
+  const std::size_t asked = due.empty() ? 0 : (self_.prefix() + greetings_++) % due.size();
   for (std::size_t i = 0; i < due.size(); ++i) {
     const gossip::Endpoint& seed = due[i].seed;
     const bool is_first_word = !seed_keys_.has_heard(seed) && !due[i].is_owed;

@@ -46,7 +46,7 @@ inline constexpr Duration kSpreadRestMax = std::chrono::seconds(1);
 /// lowered: a host that joins among many hears of the others from its first comparison on.
 inline constexpr Duration kGuestTime = std::chrono::seconds(4);
 /// More guests at once wait for neighbours of their own.
-inline constexpr std::size_t kGuestsMax = 64;
+inline constexpr std::size_t kGuestsMax = 128;
 
 class Spread {
  public:

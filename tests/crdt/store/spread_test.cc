@@ -158,10 +158,13 @@ TEST_F(SpreadTest, AGuestIsToldAsIfItWereANeighbourForAWhile) {
 
 TEST_F(SpreadTest, GuestsAreBounded) {
   for (std::size_t i = 0; i < 2 * kGuestsMax; ++i) {
-    spread_.welcome(now_,
-                    HostId::from_bytes(std::string(14, 'g') + std::to_string(10 + i).substr(0, 2)));
+    spread_.welcome(now_, HostId::from_bytes(std::string(13, 'g') + std::to_string(100 + i)));
     spread_.check_invariants();
   }
+  hold(host('x'), 4, "news");
+  spread_.add(now_, host('x'), 4, host('x'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(messages_.size(), 3 + kGuestsMax);
 }
 
 TEST_F(SpreadTest, WhoDoesNotRelayTellsNeighboursWhatHostsSaidThemselves) {
