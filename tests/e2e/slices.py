@@ -19,7 +19,8 @@ SLICE_S = {"chaos": 20}  #: Until its faults begin.
 SLICE_ELSE_S = 6
 LIMIT_S = 120  #: Of what does not end by itself.
 #: Of those whose usual size takes longer to make than to play.
-SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"], "leases": ["--hosts", "100"],
+SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"],
+           "overload": ["--agents", "5", "--loops", "2"], "leases": ["--hosts", "100"],
            "restart_gangs": ["--gangs", "5", "--kills", "1"], "chaos": ["--hosts", "5"],
            "false_verdicts": ["--host_hours", "2"]}
 LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf"}
