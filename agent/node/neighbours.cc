@@ -7,14 +7,6 @@
 
 namespace muster::agent {
 
-namespace {
-
-bool are_mesh(const membership::Membership& membership) {
-  return membership.members().size() <= gossip::kMeshHostsMax;
-}
-
-}  // namespace
-
 /// A host that knew a fleet when it started is not young.
 void Neighbours::grow(Instant now, const membership::Membership& membership) {
   const bool is_alone = membership.members().size() <= 1;
@@ -27,34 +19,50 @@ Instant Neighbours::due(const membership::Membership& membership) const {
   if (!relays_) {
     return young_until_;
   }
-  return overlay_epoch_ == membership.overlay_epoch() ? kNever : rest_until_;
+  if (overlay_epoch_ == membership.overlay_epoch()) {
+    return kNever;
+  }
+  const bool all_live = std::all_of(hosts_.begin(), hosts_.end(), [&](HostId host) {
+    const membership::Member* member = membership.member(host);
+    return member != nullptr && member->state == membership::MemberState::kAlive;
+  });
+  return all_live ? rest_until_ : kLongAgo;
 }
 
 void Neighbours::choose(Instant now, const membership::Membership& membership,
                         crdt::HostStore& store) {
   grow(now, membership);
-  if (now < young_until_ && !are_mesh(membership)) {
+  const gossip::OverlayView overlay = membership.overlay();
+  is_mesh_ = overlay.hosts.size() <= gossip::kMeshHostsMax;
+  if (now < young_until_ && !is_mesh_) {
     relays_ = false;
     store.step(now, crdt::NeighboursChanged{hosts_, relays_});
     return;
   }
   overlay_epoch_ = membership.overlay_epoch();
   const bool relayed = std::exchange(relays_, true);
-  std::vector<HostId> chosen = gossip::choose_neighbours(membership.overlay());
+  std::vector<HostId> chosen = gossip::choose_neighbours(overlay);
   if (chosen == hosts_ && relayed) {
     return;
   }
   hosts_ = std::move(chosen);
-  rest_until_ = are_mesh(membership) ? kLongAgo : now + kNeighboursRest;
+  rest_until_ = is_mesh_ ? kLongAgo : now + kNeighboursRest;
   store.step(now, crdt::NeighboursChanged{hosts_, relays_});
+}
+
+void Neighbours::end_youth(Instant now, const membership::Membership& membership,
+                           crdt::HostStore& store) {
+  if (!relays_) {
+    young_until_ = now;
+    choose(now, membership, store);
+  }
 }
 
 bool Neighbours::compares_rows_with(HostId host, const membership::Membership& membership) const {
   const membership::Member* member = membership.member(host);
   const bool is_there = member != nullptr && (member->state == membership::MemberState::kAlive ||
                                               member->state == membership::MemberState::kSuspect);
-  return !is_there || are_mesh(membership) ||
-         std::binary_search(hosts_.begin(), hosts_.end(), host);
+  return !is_there || is_mesh_ || std::binary_search(hosts_.begin(), hosts_.end(), host);
 }
 
 }  // namespace muster::agent

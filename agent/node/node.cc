@@ -272,6 +272,7 @@ void Node::on_leave_asked(Instant now) {
   }
   outbox_.emit(Severity::kInfo, "leaving", {});
   seat_.step(now, scheduler::input::GiveWay{});
+  neighbours_.end_youth(now, membership_, store_);
   store_.step(now, identity_field(options_, true));
   gang_agent_.step(now, LeaveBegun{});
   std::set<HostId> peers(neighbours_.hosts().begin(), neighbours_.hosts().end());

@@ -361,10 +361,11 @@ void HostStore::on_neighbours(Instant now, const NeighboursChanged& input) {
   std::erase(neighbours, self_);
   const std::vector<HostId>& before = spread_.neighbours();
   std::vector<HostId> newcomers;
-  std::copy_if(neighbours.begin(), neighbours.end(), std::back_inserter(newcomers),
-               [&before](HostId host) {
-                 return std::find(before.begin(), before.end(), host) == before.end();
-               });
+  std::copy_if(
+      neighbours.begin(), neighbours.end(), std::back_inserter(newcomers), [&](HostId host) {
+        // Those that it did not relay to were told as little as newcomers.
+        return !spread_.relays() || std::find(before.begin(), before.end(), host) == before.end();
+      });
   audit_.meet(now, newcomers);
   spread_.set_neighbours(std::move(neighbours), input.relays);
 }

@@ -18,11 +18,14 @@ void Spread::send_own(Instant now, HostId self, const std::set<std::uint32_t>& f
 }
 
 void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
-  const bool is_for_guests = !relays_ && from != host;
-  if (is_for_guests && guests_.empty()) {
+  // Of nobody is what this host vouches for.
+  const bool is_for_guests = !relays_ && from != host && !from.is_zero();
+  const auto before = waiting_.find({host, field});
+  if (before == waiting_.end() && is_for_guests && guests_.empty()) {
     return;
   }
-  waiting_[{host, field}] = {{from}, is_for_guests};
+  const bool was_for_all = before != waiting_.end() && !before->second.is_for_guests;
+  waiting_[{host, field}] = {{from}, is_for_guests && !was_for_all};
   send_at_ = std::min(send_at_, std::max(now + kSpreadDelay, ready_at()));
 }
 
@@ -40,6 +43,7 @@ void Spread::note_heard(HostId from, const RowOf& news, const Row& held) {
 }
 
 void Spread::welcome(Instant now, HostId guest) {
+  std::erase_if(guests_, [now](const auto& each) { return now >= each.second; });
   if (guests_.size() < kGuestsMax || guests_.contains(guest)) {
     guests_[guest] = now + kGuestTime;
   }

@@ -59,6 +59,7 @@ class Spread {
   /// This host is a guest from now on.
   void welcome(Instant now, HostId guest);
   const std::vector<HostId>& neighbours() const { return neighbours_; }
+  bool relays() const { return relays_; }
 
   /// News of the own row, which nobody has: it goes at once if the pace allows it, and takes along
   /// all that waits.

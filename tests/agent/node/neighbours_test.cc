@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "gossip/spread/overlay.h"
@@ -92,6 +93,39 @@ TEST_F(NeighboursTest, AHostThatKnewAFleetWhenItStartedIsNotYoung) {
   know(40);
   EXPECT_TRUE(looks());
   EXPECT_FALSE(neighbours_.hosts().empty());
+}
+
+TEST_F(NeighboursTest, AYoungHostThatLeavesHasSomeoneToTell) {
+  looks();
+  know(40);
+  looks();
+  ASSERT_TRUE(neighbours_.hosts().empty());
+  neighbours_.end_youth(now_, membership_, store_);
+  EXPECT_FALSE(neighbours_.hosts().empty());
+  EXPECT_EQ(neighbours_.due(membership_), kNever);
+}
+
+TEST_F(NeighboursTest, HostsThatLeftMakeNoFleet) {
+  know(10);
+  looks();
+  for (std::uint8_t number = 11; number <= 20; ++number) {
+    membership_.step(now_, membership::MemberChanged{
+                               numbered(number), {Generation(1), StartId(number)}, "", {}, true});
+  }
+  looks();
+  EXPECT_EQ(neighbours_.hosts().size(), 9U);
+  EXPECT_TRUE(neighbours_.compares_rows_with(numbered(2), membership_));
+}
+
+TEST_F(NeighboursTest, NoneOfThemIsKeptForARestWhenItIsGone) {
+  know(40);
+  looks();
+  const HostId gone = neighbours_.hosts().front();
+  now_ += milliseconds(10);
+  membership_.step(now_, membership::MemberChanged{
+                             gone, {Generation(1), StartId(gone.bytes()[0])}, "", {}, true});
+  EXPECT_TRUE(looks());
+  EXPECT_FALSE(std::binary_search(neighbours_.hosts().begin(), neighbours_.hosts().end(), gone));
 }
 
 TEST_F(NeighboursTest, OfAFleetTheyAreChosenAgainAfterARest) {

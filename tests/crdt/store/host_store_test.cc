@@ -165,6 +165,21 @@ TEST_F(StoreMesh, WhoAsksAndKnowsLittleIsToldTheNewsForAWhile) {
   EXPECT_EQ(read(4, 1), "y");
 }
 
+TEST_F(StoreMesh, WhoBeginsToRelayComparesWithThoseThatItToldNothing) {
+  start(4);
+  step(0, NeighboursChanged{{host(1)}});  // A chain: 0 - 1 - 2 - 3.
+  step(1, NeighboursChanged{{host(0), host(2)}});
+  step(2, NeighboursChanged{{host(1), host(3)}, false});
+  step(3, NeighboursChanged{{host(2)}});
+  publish(0, "x");
+  pass(milliseconds(20));
+  EXPECT_EQ(read(2, 0), "x");
+  EXPECT_EQ(read(3, 0), "-") << "2 has it at second hand";
+  step(2, NeighboursChanged{{host(1), host(3)}, true});
+  pass(kMeetDelay + 2 * kMeetGap);
+  EXPECT_EQ(read(3, 0), "x");
+}
+
 TEST_F(StoreMesh, TheSameBytesAgainAreNoChange) {
   start(2);
   publish(0, "x");

@@ -185,5 +185,34 @@ TEST_F(SpreadTest, WhoDoesNotRelayTellsNeighboursWhatHostsSaidThemselves) {
   EXPECT_EQ(sent(), "g1");
 }
 
+TEST_F(SpreadTest, WhatThisHostVouchesForIsOfNobodyElse) {
+  spread_.set_neighbours({host('a')}, false);
+  hold(host('x'), 6, "its record");
+  spread_.add(now_, host('x'), 6, HostId());
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "a1");
+}
+
+TEST_F(SpreadTest, FirstHandNewsStaysSoWhenOthersSayItToo) {
+  spread_.set_neighbours({host('a'), host('b')}, false);
+  hold(host('x'), 4, "news");
+  spread_.add(now_, host('x'), 4, host('x'));
+  spread_.add(now_, host('x'), 4, host('b'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "a1");
+}
+
+TEST_F(SpreadTest, AGuestWhoseTimeIsOverTakesNoPlace) {
+  for (std::size_t i = 0; i < kGuestsMax; ++i) {
+    spread_.welcome(now_, HostId::from_bytes(std::string(13, 'g') + std::to_string(100 + i)));
+  }
+  pass(kGuestTime);
+  spread_.welcome(now_, host('g'));
+  hold(host('x'), 4, "news");
+  spread_.add(now_, host('x'), 4, host('a'));
+  pass(kSpreadDelay);
+  EXPECT_EQ(sent(), "b1 c1 g1");
+}
+
 }  // namespace
 }  // namespace muster::crdt
