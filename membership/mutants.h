@@ -15,7 +15,7 @@ enum class MembershipMutant : std::uint8_t {
   kVetoWithoutNonce,       ///< A Veto counts under any nonce (4).
   kRelayedClaimCounted,    ///< A Call is taken for a claim of the own (5).
   kNoSweep,                ///< Nobody looks at all before it accuses a second one (5).
-  kNoPauseRule,            ///< Who stood still judges at once (10).
+  kNoPauseRule,            ///< A host that stood still judges at once (10).
   kGenerationForgotten,    ///< Claims about an earlier start count (6).
   kWeakClaimsCounted,      ///< Weak claims count towards H (6).
   kMovingDenominator,      ///< Observers that have a verdict leave the list (6).

@@ -163,17 +163,19 @@ void Admission::follow_authority(Instant now, const scheduler::RollBook& book,
   if (authority_.authority().key != keys.links.back().key) {
     outbox.emit(Severity::kAlarm, "authorities_differ",
                 {{"number", std::to_string(authority_.number())},
-                 {"advice", "this host believes another authority than the log names: a host that "
-                            "may vote was broken into; found a new cluster"}});
+                 {"advice",
+                  "this host believes another authority than the log names: a host that "
+                  "may vote was broken into; found a new cluster"}});
     return;
   }
   authority_.open(keys.sealed, writes, outbox);
   if (authority_.signer() == nullptr && roll_.may_vote(self_)) {
     outbox.emit(Severity::kAlarm, "authority_missing",
                 {{"number", std::to_string(authority_.number())},
-                 {"advice", "this host may vote and has no secret to let others in with: while it "
-                            "leads nobody joins or is thrown out; `muster keys rotate --authority` "
-                            "on another leader gives it one"}});
+                 {"advice",
+                  "this host may vote and has no secret to let others in with: while it "
+                  "leads nobody joins or is thrown out; `muster keys rotate --authority` "
+                  "on another leader gives it one"}});
   }
   const crdt::AuthorityView view{keys.links, whole_authority(book, roll_.counts_from())};
   roll_.count_from(view.whole, store, outbox);

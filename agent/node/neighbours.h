@@ -32,7 +32,7 @@ class Neighbours {
   Instant due(const membership::Membership& membership) const;
   /// Chooses, or while this host is young keeps them, and tells the store when that is a change.
   void choose(Instant now, const membership::Membership& membership, crdt::HostStore& store);
-  /// A young host chooses now: who leaves has something to say.
+  /// A young host chooses now: one that leaves has something to say.
   void end_youth(Instant now, const membership::Membership& membership, crdt::HostStore& store);
   /// A link that comes up compares all rows. Not so beyond a mesh with one that is no neighbour and
   /// neither UNREACHABLE nor LEFT: commands and renewals would cost a digest of every host a link.
@@ -45,7 +45,7 @@ class Neighbours {
   bool is_mesh_ = true;
   bool relays_ = true;               ///< As the store was told.
   std::uint64_t overlay_epoch_ = 0;  ///< Of the membership, when they were last chosen.
-  Instant young_until_ = kNever;     ///< Set when the first of them is chosen.
+  Instant young_until_ = kNever;     ///< Set when the first other member is known.
   Instant rest_until_ = kLongAgo;
 };
 

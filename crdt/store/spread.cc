@@ -18,7 +18,7 @@ void Spread::send_own(Instant now, HostId self, const std::set<std::uint32_t>& f
 }
 
 void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
-  // Of nobody is what this host vouches for.
+  // A record that this host vouches for came from nobody else.
   const bool is_for_guests = !relays_ && from != host && !from.is_zero();
   const auto before = waiting_.find({host, field});
   if (before == waiting_.end() && is_for_guests && guests_.empty()) {

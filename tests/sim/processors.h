@@ -82,7 +82,7 @@ class Processors {
     bool is_planned = false;
     Instant free_at{};
     Duration used{0};   ///< Of the first one's slice.
-    Duration least{0};  ///< What the one that had least of those that work has had.
+    Duration least{0};  ///< The share of that one of those that work that has had least.
   };
   Duration& had(std::uint32_t host, Lane lane);
   static std::vector<Waiting>::iterator least_of(Core& core);
