@@ -44,6 +44,17 @@ class NeighboursTest : public ::testing::Test {
     return true;
   }
 
+  /// Whether the store passes on what host 2 says of host 9.
+  bool relays(std::uint64_t sequence) {
+    crdt::RowsReceived said{numbered(2), {}};
+    said.body.rows.push_back({numbered(9), {Generation(1), {}}});
+    said.body.rows[0].row.fields[4] = {{Generation(1), Sequence(sequence)}, "news", ""};
+    store_.take_output();
+    store_.step(now_, said);
+    store_.tick(now_ + crdt::kSpreadDelay);
+    return !store_.take_output().messages.empty();
+  }
+
   Instant now_{seconds(1000)};
   membership::Membership membership_;
   crdt::HostStore store_;
@@ -67,7 +78,9 @@ TEST_F(NeighboursTest, AYoungHostOfAFleetKeepsThoseItJoinedByUntilItIsGrown) {
   ASSERT_EQ(neighbours_.hosts().size(), 3U);
   now_ += milliseconds(100);
   know(40);
-  EXPECT_TRUE(looks()) << "it relays no more, and its store is told";
+  EXPECT_TRUE(relays(1));
+  EXPECT_TRUE(looks());
+  EXPECT_FALSE(relays(2)) << "its store was told";
   EXPECT_EQ(neighbours_.hosts().size(), 3U);
   now_ += milliseconds(100);
   know(80);
