@@ -52,18 +52,13 @@ bool is_in_some_configuration(const World& world, HostId host, SeatId seat) {
   return false;
 }
 
-struct RaftWord {
-  HostId from;
-  scheduler::RaftMessage message;
-};
-
-std::optional<RaftWord> raft_word(const std::string& bytes) {
+std::optional<scheduler::RaftMessage> raft_word(const std::string& bytes) {
   const auto message = gossip::decode(bytes);
   if (!message.has_value()) {
     return std::nullopt;
   }
   auto body = scheduler::decode_raft_message(message->envelope().type, message->body());
-  return body ? std::optional(RaftWord{message->envelope().from, *std::move(body)}) : std::nullopt;
+  return body ? std::optional(*std::move(body)) : std::nullopt;
 }
 
 }  // namespace
@@ -104,46 +99,46 @@ void DiskMarks::on_said(World& world, std::uint32_t host, const std::string& byt
     compared(world, host);  // Whatever it did before, now it speaks.
     note(said_[{world.id(host), seat}], std::move(what));
   };
-  if (const auto* reply = std::get_if<scheduler::AppendReply>(&word->message)) {
+  if (const auto* reply = std::get_if<scheduler::AppendReply>(&*word)) {
     if (!reply->answer.has_value()) {
       say(reply->seat, {reply->term, reply->matched ? reply->match : LogIndex(), {}});
     }
-  } else if (const auto* ack = std::get_if<scheduler::SnapshotAck>(&word->message)) {
+  } else if (const auto* ack = std::get_if<scheduler::SnapshotAck>(&*word)) {
     say(ack->seat, {ack->term, ack->match, {}});
-  } else if (const auto* vote = std::get_if<scheduler::VoteReply>(&word->message)) {
+  } else if (const auto* vote = std::get_if<scheduler::VoteReply>(&*word)) {
     if (!vote->pre_vote) {
       say(vote->seat, {vote->term, LogIndex(), {}});
     }
-  } else if (const auto* append = std::get_if<scheduler::AppendRequest>(&word->message);
+  } else if (const auto* append = std::get_if<scheduler::AppendRequest>(&*word);
              append != nullptr && append->term > Term()) {
     say(seat_on(world, host), {append->term, append->durable, {}});
   }
 }
 
-void DiskMarks::on_heard(World& world, std::uint32_t host, const std::string& bytes) {
-  const auto word = raft_word(bytes);
+void DiskMarks::on_heard(World& world, std::uint32_t host, const gossip::Received& message) {
+  const auto word = raft_word(message.bytes);
   const scheduler::Raft* raft = world.node(host).seat().raft();
   if (!word.has_value() || raft == nullptr) {
     return;
   }
   const bool leads = raft->role() == scheduler::Role::kLeader;
   const auto hear = [&](SeatId seat, Word what) {
-    if (!has_seat(raft->configuration(), word->from, seat)) {
+    if (!has_seat(raft->configuration(), message.sender.host, seat)) {
       return;
     }
-    note(heard_[host][{word->from, seat}], what);
+    note(heard_[host][{message.sender.host, seat}], what);
     // Whom a vote is for shows where it arrives.
-    note(said_[{word->from, seat}], what);
+    note(said_[{message.sender.host, seat}], what);
   };
-  if (const auto* reply = std::get_if<scheduler::AppendReply>(&word->message)) {
+  if (const auto* reply = std::get_if<scheduler::AppendReply>(&*word)) {
     if (!reply->answer.has_value()) {
       const bool counts = leads && reply->matched && reply->term == raft->term();
       hear(reply->seat, {reply->term, counts ? reply->match : LogIndex(), {}});
     }
-  } else if (const auto* ack = std::get_if<scheduler::SnapshotAck>(&word->message)) {
+  } else if (const auto* ack = std::get_if<scheduler::SnapshotAck>(&*word)) {
     const bool counts = leads && ack->term == raft->term();
     hear(ack->seat, {ack->term, counts ? ack->match : LogIndex(), {}});
-  } else if (const auto* vote = std::get_if<scheduler::VoteReply>(&word->message)) {
+  } else if (const auto* vote = std::get_if<scheduler::VoteReply>(&*word)) {
     if (!vote->pre_vote) {
       hear(vote->seat, {vote->term, LogIndex(),
                         vote->granted ? std::set<HostId>{world.id(host)} : std::set<HostId>()});

@@ -34,7 +34,7 @@ class DiskMarks : public Checker {
   std::string name() const override { return "disk_marks"; }
   void on_event(World& world, std::uint32_t host, const Event& event) override;
   void on_said(World& world, std::uint32_t host, const std::string& bytes) override;
-  void on_heard(World& world, std::uint32_t host, const std::string& bytes) override;
+  void on_heard(World& world, std::uint32_t host, const gossip::Received& message) override;
   /// The raft/ of that voter was taken away.
   void disk_lost(World& world, std::uint32_t host);
   const DiskLosses& losses() const { return losses_; }

@@ -248,7 +248,7 @@ void World::feed(std::uint32_t index, agent::Node::Input&& input) {
   const auto* received = std::get_if<gossip::Received>(&input);
   if (options_.check_messages && received != nullptr) {
     for (const auto& checker : checkers_) {
-      checker->on_heard(*this, index, received->bytes);
+      checker->on_heard(*this, index, *received);
     }
   }
   {

@@ -37,7 +37,7 @@ class Checker {
   /// Only with WorldOptions::check_messages: a message leaves, whatever becomes of it; it reaches a
   /// running agent.
   virtual void on_said(World&, std::uint32_t /*host*/, const std::string& /*bytes*/) {}
-  virtual void on_heard(World&, std::uint32_t /*host*/, const std::string& /*bytes*/) {}
+  virtual void on_heard(World&, std::uint32_t /*host*/, const gossip::Received& /*message*/) {}
   /// Faults are over and the cluster had its time to settle.
   virtual void at_end(World&) {}
 };
