@@ -159,6 +159,9 @@ void DiskMarks::on_event(World& world, std::uint32_t host, const Event& event) {
     losses_.known += starts_.contains(host) && !starts_[host].knowing.empty() ? 1U : 0U;
     starts_.erase(host);
     count_lost_seats(world);
+  } else if (event.name == "seat_given_up") {
+    void_seats_.insert({world.id(host), seat_on(world, host)});  // Of a copy as well.
+    count_lost_seats(world);
   } else if (event.name == "applied") {
     led(world, host, event);
   }
@@ -169,6 +172,9 @@ void DiskMarks::led(World& world, std::uint32_t host, const Event& applied) {
   const scheduler::Raft* raft = world.node(host).seat().raft();
   const std::uint64_t index = number(applied.field("index"));
   const auto& sealed = world.disk(host).sealed(crdt::Environment::kRaft);
+  if (raft != nullptr && raft->role() == scheduler::Role::kLeader) {
+    leaders_ = raft->configuration();
+  }
   if (raft != nullptr && raft->role() == scheduler::Role::kLeader &&
       sealed.contains(crdt::key_of(scheduler::kLogTable, index))) {
     note(said_[{world.id(host), seat_on(world, host)}], {raft->term(), LogIndex(index), {}});
@@ -250,22 +256,25 @@ void DiskMarks::disk_lost(World& world, std::uint32_t host) {
   count_lost_seats(world);
 }
 
-/// In any configuration that some voter goes by.
+/// In any configuration that some voter goes by, or that the last leader went by: all may have lost
+/// theirs.
 void DiskMarks::count_lost_seats(World& world) {
   if (void_seats_.size() == counted_seats_) {
     return;
   }
   counted_seats_ = void_seats_.size();
-  for (std::uint32_t host = 0; host < world.size(); ++host) {
-    const auto voters = configuration_of(world, host).voters;
+  const auto is_lost = [&](const scheduler::Configuration& members) {
+    const auto& voters = members.voters;
     const auto lost = std::count_if(voters.begin(), voters.end(), [&](const auto& seat) {
       return void_seats_.contains({seat.host, seat.id});
     });
-    if (!voters.empty() && 2 * static_cast<std::size_t>(lost) >= voters.size()) {
-      ++losses_.majorities;
-      return;
-    }
+    return !voters.empty() && 2 * static_cast<std::size_t>(lost) >= voters.size();
+  };
+  bool is_majority = is_lost(leaders_);
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    is_majority = is_majority || is_lost(configuration_of(world, host));
   }
+  losses_.majorities += is_majority ? 1U : 0U;
 }
 
 }  // namespace muster::sim

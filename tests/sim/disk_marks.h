@@ -66,6 +66,7 @@ class DiskMarks : public Checker {
   /// By hearer: what it heard since it runs.
   std::map<std::uint32_t, std::map<std::pair<HostId, SeatId>, Word>> heard_;
   std::map<std::uint32_t, Start> starts_;
+  scheduler::Configuration leaders_;  ///< Of the host that applied last as the leader.
   std::set<std::pair<HostId, SeatId>> void_seats_;  ///< That went back, noticed or not.
   std::size_t counted_seats_ = 0;
   std::uint64_t last_start_ = 0;
