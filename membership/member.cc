@@ -80,4 +80,20 @@ gossip::Ring ring_of(const Member& subject, const std::function<const Member*(Ho
   return ring;
 }
 
+gossip::OverlayView overlay_of(HostId self, const std::map<HostId, Member>& members,
+                               const std::function<gossip::Ring(const Member&)>& ring_of) {
+  gossip::OverlayView view;
+  view.self = self;
+  view.rings.push_back(ring_of(members.at(self)));
+  for (const auto& [host, member] : members) {
+    if (member.state != MemberState::kLeft) {
+      view.hosts.push_back(host);
+    }
+    if (!is_out(member.state) && is_observed_by(member, self)) {
+      view.rings.push_back(ring_of(member));
+    }
+  }
+  return view;
+}
+
 }  // namespace muster::membership

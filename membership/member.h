@@ -78,4 +78,8 @@ bool observes_any(HostId host, const std::vector<HostId>& subjects,
 gossip::Ring ring_of(const Member& subject, const std::function<const Member*(HostId)>& find,
                      const std::function<bool(HostId)>& is_claimed);
 
+/// Of `self`, one of `members`: all that did not leave, its own ring, and those that it is in.
+gossip::OverlayView overlay_of(HostId self, const std::map<HostId, Member>& members,
+                               const std::function<gossip::Ring(const Member&)>& ring_of);
+
 }  // namespace muster::membership

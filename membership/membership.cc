@@ -558,18 +558,7 @@ gossip::Ring Membership::ring_of(const Member& subject) const {
 }
 
 gossip::OverlayView Membership::overlay() const {
-  gossip::OverlayView view;
-  view.self = self_;
-  view.rings.push_back(ring_of(*member(self_)));
-  for (const auto& [host, member] : members_) {
-    if (member.state != MemberState::kLeft) {
-      view.hosts.push_back(host);
-    }
-    if (!is_out(member.state) && is_observed_by(member, self_)) {
-      view.rings.push_back(ring_of(member));
-    }
-  }
-  return view;
+  return overlay_of(self_, members_, [this](const Member& subject) { return ring_of(subject); });
 }
 
 void Membership::check_invariants() const {
