@@ -159,8 +159,8 @@ void DiskMarks::on_event(World& world, std::uint32_t host, const Event& event) {
     losses_.known += starts_.contains(host) && !starts_[host].knowing.empty() ? 1U : 0U;
     starts_.erase(host);
     count_lost_seats(world);
-  } else if (event.name == "seat_given_up") {
-    void_seats_.insert({world.id(host), seat_on(world, host)});  // Of a copy as well.
+  } else if (event.name == "seat_given_up" && world.is_copy(host)) {
+    void_seats_.insert({world.id(host), seat_on(world, host)});
     count_lost_seats(world);
   } else if (event.name == "applied") {
     led(world, host, event);
