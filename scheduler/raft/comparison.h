@@ -35,8 +35,8 @@ class Comparison {
   /// So much longer when none but candidates answer who are no voters known here.
   static constexpr Duration kPatienceWithStrangers = std::chrono::seconds(4);
   /// A leader that still leads so long after a copy started needs no voter here: check-quorum is
-  /// over (RaftConfig::check_quorum), and the copy acknowledged nothing.
-  static constexpr Duration kLeadsWithoutCopy = std::chrono::seconds(3);
+  /// over (twice RaftConfig::check_quorum, and a late tick), and the copy acknowledged nothing.
+  static constexpr Duration kLeadsWithoutCopy = std::chrono::seconds(4);
   static constexpr Duration kAskEvery = std::chrono::milliseconds(250);
   /// Beyond the voters known here; whoever comes later is not asked.
   static constexpr std::size_t kAlsoAskedMax = 32;

@@ -103,7 +103,11 @@ void Raft::tick(Instant now) {
 }
 
 void Raft::tick_leader(Instant now) {
-  if (now - replication_->majority_heard_at(now) >= config_.check_quorum) {
+  // A leader that is late itself reads answers as late as it asked for them: where many hosts work
+  // at once on few cores, it would step down beside voters that follow it.
+  heartbeat_.lag.saw(now, std::max(Duration(0), now - heartbeat_.due));
+  const Duration late = std::min(2 * heartbeat_.lag.worst(now), config_.check_quorum);
+  if (now - replication_->majority_heard_at(now) >= config_.check_quorum + late) {
     // It may be deaf and not mute: then the others need not wait until they miss it.
     if (const HostId heir = replication_->best_successor(); !heir.is_zero()) {
       send(heir, TimeoutNow{hard_state_.term});
@@ -124,7 +128,7 @@ void Raft::tick_leader(Instant now) {
     }
     hand_over(now);
   }
-  if (now >= heartbeat_at_) {
+  if (now >= heartbeat_.due) {
     begin_round(now);
     lead(now);
   }
@@ -141,7 +145,7 @@ Instant Raft::next_deadline() const {
     const Instant hand_over_at = transfer_.has_value() ? transfer_->until : kNever;
     const bool may_hang = !unfinished_.empty() && !transfer_.has_value();
     const Instant hangs_at = may_hang ? unfinished_.front().since + config_.disk_patience : kNever;
-    return std::min({heartbeat_at_, hand_over_at, hangs_at > stepped_at_ ? hangs_at : kNever});
+    return std::min({heartbeat_.due, hand_over_at, hangs_at > stepped_at_ ? hangs_at : kNever});
   }
   return may_campaign() ? election_.deadline() : kNever;
 }

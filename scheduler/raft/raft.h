@@ -28,6 +28,7 @@
 
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/event.h"
+#include "gossip/base/lag.h"
 #include "gossip/base/rng.h"
 #include "scheduler/raft/comparison.h"
 #include "scheduler/raft/election.h"
@@ -50,6 +51,12 @@ struct CommittedEntry {
   Term term;
   LogEntryKind kind = LogEntryKind::kNoop;
   std::string command;
+};
+
+/// Of a leader.
+struct RaftHeartbeat {
+  Instant due = kNever;
+  Lag lag;  ///< How late they went out.
 };
 
 class Raft {
@@ -303,7 +310,7 @@ class Raft {
   ReadIndex read_index_;
   LogIndex own_term_index_;
   Instant last_majority_at_{};
-  Instant heartbeat_at_ = kNever;
+  RaftHeartbeat heartbeat_;
   Instant stepped_at_{};
   std::size_t uncommitted_bytes_ = 0;  ///< Of own proposals; bounds the tail without a majority.
 

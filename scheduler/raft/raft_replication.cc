@@ -209,7 +209,7 @@ Replication::View Raft::view(Instant now) const {
 }
 
 void Raft::begin_round(Instant now) {
-  heartbeat_at_ = now + config_.heartbeat;
+  heartbeat_.due = now + config_.heartbeat;
   replication_->begin_round(view(now), output_.messages);
   if (leads_with_own_term_applied()) {
     read_index_.on_round_begun(replication_->round(), commit_);

@@ -207,9 +207,9 @@ struct RaftConfig {
   /// more.
   Duration vote_retry_min = std::chrono::milliseconds(250);
   Duration vote_retry_max = std::chrono::milliseconds(500);
-  /// A leader that no majority answered for this long steps down (thesis 6.2). Lower: stalls of a
-  /// second unseat leaders. Higher: the watch has given the links of a deaf leader up, and its
-  /// offer to lead reaches nobody.
+  /// A leader that no majority answered for this long steps down (thesis 6.2); after twice as long
+  /// at most while its heartbeats go out late. Lower: stalls of a second unseat leaders. Higher:
+  /// the watch has given the links of a deaf leader up, and its offer to lead reaches nobody.
   Duration check_quorum = std::chrono::milliseconds(1200);
   /// A leader that waits for one write of its own disk longer than this, while a majority without
   /// it went on, hands over, and steps down when that fails; a voter that waits so long does not

@@ -134,8 +134,8 @@ TEST_F(RaftTest, ReadsShareARoundBegunAfterThemAndNeedTheOwnTermEntry) {
 TEST_F(RaftTest, ALeaderWithoutAMajorityStepsDownAndRefusesItsReads) {
   lead();
   step(Raft::Read{1});
-  for (int beat = 0; beat < 6 && raft->role() == Role::kLeader; ++beat) {
-    wait(milliseconds(250));
+  for (int beat = 0; beat < 5 && raft->role() == Role::kLeader; ++beat) {
+    wait(RaftConfig().heartbeat);
   }
   EXPECT_EQ(raft->role(), Role::kFollower);
   EXPECT_TRUE(event("stepped_down"));
@@ -366,6 +366,36 @@ TEST_F(RaftTest, ARemovedLeaderStepsDownWhenItsRemovalIsCommitted) {
   EXPECT_EQ(raft->role(), Role::kFollower);
   EXPECT_FALSE(raft->is_voter());
   EXPECT_EQ(raft->next_deadline(), kNever) << "it does not campaign";
+}
+
+TEST_F(RaftTest, ALeaderThatNobodyAnswersStepsDownAndALateOneBearsTwiceAsMuch) {
+  lead();
+  sync();
+  Instant heard = now;
+  const auto leads = [&] { return raft->role() == Role::kLeader; };
+  while (leads() && now < heard + std::chrono::seconds(9)) {
+    wait(raft->next_deadline() - now);
+  }
+  EXPECT_LE(now - heard, RaftConfig().check_quorum + RaftConfig().heartbeat);
+
+  lead();
+  sync();
+  heard = now;
+  const Duration late = RaftConfig().heartbeat + milliseconds(500);
+  wait(late);
+  wait(late);
+  EXPECT_TRUE(leads()) << "the answers may lie unread";
+  wait(late);
+  EXPECT_FALSE(leads());
+  EXPECT_LE(now - heard, 2 * RaftConfig().check_quorum + late);
+
+  lead();
+  sync();
+  const Duration very_late = RaftConfig().heartbeat + std::chrono::seconds(2);
+  wait(very_late);
+  EXPECT_TRUE(leads());
+  wait(very_late);
+  EXPECT_FALSE(leads()) << "twice as much, and no more";
 }
 
 TEST_F(RaftTest, AConfigurationWhoseMajorityIsSilentIsRefused) {
