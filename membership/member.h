@@ -26,6 +26,13 @@ std::string_view name_of(MemberState state);
 /// "silent" or "agent_down".
 std::string_view name_of(crdt::ClaimKind kind);
 
+/// Since when there is enough against a SUSPECT for a verdict that must last first; kNever: there
+/// is not.
+struct Claimed {
+  Instant by_those_left = kNever;  ///< The observers that are left agree (observers_left.h).
+  Instant by_all_needed = kNever;  ///< H of its whole list, while verdicts are held.
+};
+
 struct Member {
   HostId host;
   AgentStart start;
@@ -39,8 +46,8 @@ struct Member {
   MemberState state = MemberState::kAlive;
   crdt::ClaimKind kind = crdt::ClaimKind::kSilent;  ///< Of a suspicion or verdict.
   Instant since;                                    ///< When `state` began, here.
-  Instant below_since = kNever;   ///< Unreachable, and the tally has been below L since then.
-  Instant enough_since = kNever;  ///< Suspect, and the observers that are left agree since then.
+  Instant below_since = kNever;  ///< Unreachable, and the tally has been below L since then.
+  Claimed claimed;
   /// How its verdict came about: 0 = by its whole list, else one more than the most of any observer
   /// that had to be left out.
   int reduced_steps = 0;

@@ -317,11 +317,19 @@ void Membership::judge(Instant now, Member& member, const Tally& tally) {
   const std::size_t claims = tally.strong + tally.weak;
   const bool is_suspicion = claims > 0 && claims >= suspect_threshold(voices);
   const bool is_full = voices > 0 && tally.strong >= verdict_threshold(voices);
-  if (is_full) {
-    member.reduced_steps = 0;
-  }
-  const bool is_undecided = is_suspicion && !is_full && member.state != MemberState::kUnreachable;
-  if (is_full || (is_undecided && is_judged_by_those_left(now, member))) {
+  member.reduced_steps = is_full ? 0 : member.reduced_steps;
+  const bool is_new = is_suspicion && member.state != MemberState::kUnreachable;
+  // In a storm the claims of a cut's far side arrive before they are taken back, and a host that
+  // has just started knows no others than those on its disk. Few hosts all watch all.
+  const bool is_young = now - members_.at(self_).since < kStormHold;
+  const bool is_held = is_full && is_new && members_.size() > kWatchAllHostsMax &&
+                       (storm_.mode() > StormMode::kDomain || is_young) &&
+                       !mutant(MembershipMutant::kNoStormHold);
+  member.claimed.by_all_needed = is_held ? std::min(member.claimed.by_all_needed, now) : kNever;
+  if (is_held && now - member.claimed.by_all_needed < kStormHold) {
+    timers_.insert({member.claimed.by_all_needed + kStormHold, member.host});
+    set_state(now, member, MemberState::kSuspect, tally);
+  } else if (is_full || (is_new && is_judged_by_those_left(now, member))) {
     set_state(now, member, MemberState::kUnreachable, tally);
   } else if (member.state == MemberState::kUnreachable) {
     if (is_suspicion) {
@@ -332,11 +340,14 @@ void Membership::judge(Instant now, Member& member, const Tally& tally) {
   } else {
     set_state(now, member, is_suspicion ? MemberState::kSuspect : MemberState::kAlive, tally);
   }
+  if (member.state == MemberState::kSuspect) {
+    storm_.on_silence(now, member.host, member.rack, silence_of(member));
+  }
 }
 
 /// Only while nothing looks like a cut, and once it lasted.
 bool Membership::is_judged_by_those_left(Instant now, Member& member) {
-  const Instant since = std::exchange(member.enough_since, kNever);
+  const Instant since = std::exchange(member.claimed.by_those_left, kNever);
   const int steps =
       storm_.mode() > StormMode::kDomain
           ? 0
@@ -344,9 +355,9 @@ bool Membership::is_judged_by_those_left(Instant now, Member& member) {
   if (steps == 0) {
     return false;
   }
-  member.enough_since = std::min(since, now);
-  if (now - member.enough_since < kReducedHold) {
-    timers_.insert({member.enough_since + kReducedHold, member.host});
+  member.claimed.by_those_left = std::min(since, now);
+  if (now - member.claimed.by_those_left < kReducedHold) {
+    timers_.insert({member.claimed.by_those_left + kReducedHold, member.host});
     return false;
   }
   member.reduced_steps = steps;
@@ -354,9 +365,7 @@ bool Membership::is_judged_by_those_left(Instant now, Member& member) {
 }
 
 void Membership::consider_clearing(Instant now, Member& member, const Tally& tally) {
-  if (member.below_since == kNever) {
-    member.below_since = now;
-  }
+  member.below_since = std::min(member.below_since, now);
   const bool is_storm = storm_.mode() > StormMode::kDomain;
   const Instant clear_at = member.below_since + clear_hold(member, is_storm);
   if (now >= clear_at) {
@@ -376,7 +385,6 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
   }
   member.kind = kind;
   if (before == state && state == MemberState::kSuspect) {
-    storm_.on_silence(now, member.host, member.rack, silence_of(member));
     return;
   }
   output_.changed.push_back(member.host);
@@ -393,7 +401,8 @@ void Membership::set_state(Instant now, Member& member, MemberState state, const
        observes_any(member.host, watch_.subjects(), members_));
   overlay_epoch_ += is_overlay ? 1U : 0U;
   member.state = state;
-  member.enough_since = state == MemberState::kSuspect ? member.enough_since : kNever;
+  member.claimed.by_those_left =
+      state == MemberState::kSuspect ? member.claimed.by_those_left : kNever;
   if (!member.left) {
     storm_.on_silence(now, member.host, member.rack, silence_of(member));
     if (before == MemberState::kAlive && silence_of(member) != Silence::kNone) {

@@ -27,6 +27,7 @@ enum class MembershipMutant : std::uint8_t {
   kAckJudgedByLoop,        ///< An Ack counts when the Node comes to it, not when it came in (3).
   kObserversAtEachChange,  ///< The own list is chosen again whenever a host comes (2).
   kGuessesJudged,          ///< A new host accuses by its guess at observers (2).
+  kNoStormHold,            ///< In a storm claims are a verdict as they arrive (8).
   kReflexWaits,            ///< Probes wait for the Node like any other word (3).
 };
 
@@ -35,7 +36,7 @@ struct MembershipMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<MembershipMutantName, 17> kMembershipMutants = {{
+inline constexpr std::array<MembershipMutantName, 18> kMembershipMutants = {{
     {MembershipMutant::kNonceUnchecked, "nonce_unchecked"},
     {MembershipMutant::kVetoWithoutNonce, "veto_without_nonce"},
     {MembershipMutant::kRelayedClaimCounted, "relayed_claim_counted"},
@@ -50,6 +51,7 @@ inline constexpr std::array<MembershipMutantName, 17> kMembershipMutants = {{
     {MembershipMutant::kRackModeForTheFleet, "rack_mode_for_the_fleet"},
     {MembershipMutant::kOldAnswerReaches, "old_answer_reaches"},
     {MembershipMutant::kAckJudgedByLoop, "ack_judged_by_loop"},
+    {MembershipMutant::kNoStormHold, "no_storm_hold"},
     {MembershipMutant::kReflexWaits, "reflex_waits"},
     {MembershipMutant::kObserversAtEachChange, "observers_at_each_change"},
     {MembershipMutant::kGuessesJudged, "guesses_judged"},

@@ -22,7 +22,7 @@ Silence silence_of(const Member& member) {
   }
   switch (member.state) {
     case MemberState::kSuspect:
-      return Silence::kSuspect;
+      return member.claimed.by_all_needed == kNever ? Silence::kSuspect : Silence::kVerdict;
     case MemberState::kUnreachable:
       return Silence::kVerdict;
     case MemberState::kAlive:
