@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "crdt/rows/proof.h"
 #include "crdt/rows/roll.h"
-#include "crdt/rows/row_check.h"
 #include "gossip/base/version.h"
 
 namespace muster::bench {
@@ -81,9 +81,11 @@ crdt::RowOf row_of(const FarmHost& host, const std::string& rack,
   put(crdt::FieldId::kCapacity, 1, crdt::encode(capacity));
   put(crdt::FieldId::kIdentity, 2, crdt::encode(identity));
   put(crdt::FieldId::kObservers, kFarmRowSequence, crdt::encode_observers(observers));
-  for (auto& [id, field] : row.row.fields) {
-    field.signature = host.key->sign(crdt::signed_words(host.id, id, field.version, field.bytes));
+  std::vector<std::uint32_t> fields;
+  for (const auto& [id, field] : row.row.fields) {
+    fields.push_back(id);
   }
+  crdt::sign_together(host.id, fields, row.row, *host.key);
   row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kRoll)] = std::move(record);
   return row;
 }

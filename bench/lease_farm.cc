@@ -25,7 +25,7 @@ constexpr std::size_t kEventsPerTurn = 512;
 constexpr std::size_t kObservers = 10;
 constexpr std::size_t kRowsPerMessage = 250;
 /// Hosts join one by one; a leader that merges thousands of rows at a stroke misses its heartbeats,
-/// and each agent looks at four signatures a row, on the cores that all share.
+/// and each agent looks at two signatures a row, on the cores that all share.
 constexpr Duration kIntroducePause = std::chrono::milliseconds(500);
 constexpr Duration kTurnMax = std::chrono::milliseconds(50);
 constexpr Duration kProbePeriod = std::chrono::seconds(5);

@@ -21,7 +21,7 @@ void write_record(Contact& contact, HostId host, const crdt::Field& field) {
   contact.authority = field.version.generation.value();
   contact.edition = field.version.sequence.value();
   contact.record = field.bytes;
-  contact.signature = field.signature;
+  contact.signature = field.proof;
 }
 
 Error no_authority(const Known& known) {

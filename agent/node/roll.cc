@@ -238,7 +238,7 @@ std::vector<scheduler::entry::Admit> Roll::unlogged(const crdt::HostStore& store
                                    field->version.generation.value(),
                                    field->version.sequence.value(),
                                    field->bytes,
-                                   field->signature,
+                                   field->proof,
                                    "",
                                    "",
                                    known.record.revoked,

@@ -87,7 +87,7 @@ scheduler::entry::Admit changed_record(const Known& known, HostId host,
   const crdt::Field field = crdt::signed_roll(
       host, {Generation(entry.authority), Sequence(entry.edition)}, record, *authority.signer());
   entry.record = field.bytes;
-  entry.signature = field.signature;
+  entry.signature = field.proof;
   entry.may_vouch = record.may_vouch && !record.revoked;
   entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
   return entry;

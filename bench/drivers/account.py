@@ -80,7 +80,7 @@ def tell(side, phase, sums, cpu_s):
             cost = f"{cpu_us / 1e6:8.2f} s{each}" if cpu_us else ""
             print(f"# {phase} {name:28} {number:9} {size / 1e6:8.2f} MB {cost}", flush=True)
     figure(f"{phase}_publishes_a_host", count["rows.publishes"] / len(side.names), "count")
-    figure(f"{phase}_signed_a_host", count["rows.fields_signed"] / len(side.names), "count")
+    figure(f"{phase}_signed_a_host", count["rows.signatures_made"] / len(side.names), "count")
     checked = count["rows.signatures_checked"]
     figure(f"{phase}_checks_a_host", checked / len(side.names), "count")
     figure(f"{phase}_dials_a_host", count["links.dials"] / len(side.names), "count")

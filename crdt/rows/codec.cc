@@ -8,6 +8,14 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
+std::size_t kept_bytes(const Row& row) {
+  std::size_t bytes = 0;
+  for (const auto& [id, field] : row.fields) {
+    bytes += field.bytes.size() + field.proof.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::string encode(const RowsBody& body) {
@@ -18,7 +26,7 @@ std::string encode(const RowsBody& body) {
   }
   out.array(body.rows.size());
   for (const RowOf& row : body.rows) {
-    out.array(3).id(row.host);
+    out.array(4).id(row.host);
     write_row(out, row.row);
   }
   out.array(body.digests.size());
@@ -36,12 +44,17 @@ std::optional<RowsBody> decode_rows(Reader in) {
   while (want.ok() && want.left() > 0) {
     body.want.push_back(want.id<HostId>());
   }
+  std::size_t kept = 0;
   Reader rows = in.array_at_most(kRowsPerMessageMax);
   body.rows.reserve(std::min(rows.left(), kRowsPerMessageMax));
   while (rows.ok() && rows.left() > 0) {
     Reader row = rows.array();
     const HostId host = row.id<HostId>();
     body.rows.push_back({host, read_row(row)});
+    kept += kept_bytes(body.rows.back().row);
+    if (kept > kRowsKeptBytesMax) {
+      rows.fail();
+    }
   }
   Reader digests = in.array_at_most(kDigestsPerMessageMax);
   body.digests.reserve(std::min(digests.left(), kDigestsPerMessageMax));

@@ -17,6 +17,9 @@ namespace muster::crdt {
 /// crossed it; the rest goes into further messages.
 inline constexpr std::size_t kRowsPerMessageMax = 1024;
 inline constexpr std::size_t kRowsBytesMax = 256 << 10;
+/// Of the rows of a message as they are kept: fields may share a proof on the wire and do not here.
+/// More is nobody's.
+inline constexpr std::size_t kRowsKeptBytesMax = 4 * kRowsBytesMax;
 /// Ids and digests in one message: below the decoder's element limit, about 130 KB.
 inline constexpr std::size_t kDigestsPerMessageMax = 4096;
 
@@ -30,8 +33,8 @@ struct RowDigest {
   std::uint64_t digest = 0;
 };
 
-/// [want_all, [wanted ids], [[host, full_from, fields]...], [[host, digest]...], complete, audit,
-/// compares]
+/// [want_all, [wanted ids], [[host, full_from, proofs, fields]...], [[host, digest]...], complete,
+/// audit, compares]
 struct RowsBody {
   bool want_all = false;     ///< "Send every row you have."
   std::vector<HostId> want;  ///< "Send these rows."

@@ -45,7 +45,7 @@ std::string roll_words(HostId host, const RowVersion& version, std::string_view 
 Field signed_roll(HostId host, const RowVersion& version, const RollRecord& record,
                   const gossip::Signer& authority) {
   Field field{version, encode(record)};
-  field.signature = authority.sign(roll_words(host, version, field.bytes));
+  field.proof = authority.sign(roll_words(host, version, field.bytes));
   return field;
 }
 
@@ -56,7 +56,7 @@ std::optional<RollRecord> proven_roll(HostId host, const Field& field, std::stri
     return std::nullopt;
   }
   const bool is_signed =
-      verifier.verify(authority, roll_words(host, field.version, field.bytes), field.signature);
+      verifier.verify(authority, roll_words(host, field.version, field.bytes), field.proof);
   return is_signed || mutant(Mutant::kRollBelieved) ? record : std::nullopt;
 }
 

@@ -50,16 +50,30 @@ std::vector<std::uint32_t> join(Row& row, const Row& other) {
 }
 
 void write_row(gossip::Encoder& out, const Row& row) {
-  out.num(row.full_from).map(row.fields.size());
+  std::vector<std::string_view> proofs;
+  const auto place_of = [&](std::string_view proof) {
+    return static_cast<std::size_t>(std::find(proofs.begin(), proofs.end(), proof) -
+                                    proofs.begin());
+  };
+  for (const auto& [id, field] : row.fields) {
+    if (place_of(field.proof) == proofs.size()) {
+      proofs.push_back(field.proof);
+    }
+  }
+  out.num(row.full_from).array(proofs.size());
+  for (const std::string_view proof : proofs) {
+    out.bytes(proof);
+  }
+  out.map(row.fields.size());
   for (const auto& [id, field] : row.fields) {
     out.u64(id).array(4).num(field.version.generation).num(field.version.sequence);
-    out.bytes(field.bytes).bytes(field.signature);
+    out.bytes(field.bytes).u64(place_of(field.proof));
   }
 }
 
 std::string encode_row(const Row& row) {
   gossip::Encoder out;
-  out.array(2);
+  out.array(3);
   write_row(out, row);
   return out.take();
 }
@@ -67,6 +81,11 @@ std::string encode_row(const Row& row) {
 Row read_row(gossip::Reader& in) {
   Row row;
   row.full_from = Generation(in.u64_at_most(kGenerationMax));
+  std::vector<std::string> proofs;
+  gossip::Reader listed = in.array_at_most(kRowFieldsMax);
+  while (listed.ok() && listed.left() > 0) {
+    proofs.push_back(listed.text(kProofBytesMax));
+  }
   gossip::Reader fields = in.map();
   if (fields.size() > kRowFieldsMax) {
     fields.fail();
@@ -78,7 +97,12 @@ Row read_row(gossip::Reader& in) {
     field.version.generation = Generation(parts.u64_at_most(kGenerationMax));
     field.version.sequence = Sequence(parts.u64_at_most(kVersionMax));
     field.bytes = parts.text(kFieldBytesMax);
-    field.signature = parts.text(gossip::kSignatureBytes);
+    const std::uint64_t proof = parts.u64();
+    if (proof >= proofs.size()) {
+      fields.fail();
+      break;
+    }
+    field.proof = proofs[proof];
     row.fields.insert_or_assign(id, std::move(field));
   }
   return row;

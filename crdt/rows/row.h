@@ -13,6 +13,7 @@
 
 #include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/signing.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::crdt {
@@ -20,6 +21,8 @@ namespace muster::crdt {
 /// Limits of a row from outside; beyond them the row is refused.
 inline constexpr std::size_t kRowFieldsMax = 64;
 inline constexpr std::size_t kFieldBytesMax = 64 << 10;
+inline constexpr std::size_t kProofBytesMax =
+    gossip::kSignatureBytes + kRowFieldsMax * gossip::kDigestBytes;
 /// Generations and sequences above this are nobody's: a forged one must not use up the counter.
 inline constexpr std::uint64_t kVersionMax = std::uint64_t{1} << 48;
 
@@ -33,7 +36,8 @@ struct RowVersion {
 struct Field {
   RowVersion version;
   std::string bytes;
-  std::string signature{};  ///< Of the owner: row_check.h says over what.
+  /// That the owner said it: proof.h; of the authority's field its signature (roll.h).
+  std::string proof{};
   /// Versions first. Equal versions with different bytes do not happen with one honest owner; the
   /// larger bytes win then, so that all readers still agree.
   auto operator<=>(const Field&) const = default;
@@ -55,11 +59,11 @@ struct Row {
 /// dropped, ascending.
 std::vector<std::uint32_t> join(Row& row, const Row& other);
 
-/// [full_from, {field: [generation, sequence, bytes, signature]}]: the form on disk, and on the
-/// wire behind the host id.
+/// [full_from, [proof ...], {field: [generation, sequence, bytes, index of its proof]}]: the form
+/// on disk, and on the wire behind the host id. Fields that were published together share a proof.
 std::string encode_row(const Row& row);
 void write_row(gossip::Encoder& out, const Row& row);
-/// Reads the two elements; fails the reader beyond the limits.
+/// Reads the three elements; fails the reader beyond the limits.
 Row read_row(gossip::Reader& in);
 std::optional<Row> decode_row(std::string_view bytes);
 

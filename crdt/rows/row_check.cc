@@ -4,20 +4,11 @@
 #include <utility>
 
 #include "crdt/rows/link_cert.h"
+#include "crdt/rows/proof.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/mutant.h"
-#include "gossip/wire/wire.h"
 
 namespace muster::crdt {
-
-std::string signed_words(HostId host, std::uint32_t field, const RowVersion& version,
-                         std::string_view bytes) {
-  gossip::Encoder out;
-  // The name keeps these words apart from whatever else the same key signs.
-  out.array(6).text("muster row 1").id(host).u64(field);
-  out.num(version.generation).num(version.sequence).bytes(bytes);
-  return out.take();
-}
 
 std::vector<gossip::AuthorityLink> follow(gossip::Authority& authority,
                                           const std::vector<gossip::AuthorityLink>& links,
@@ -52,17 +43,14 @@ void RowChecker::remember(HostId host, RowOwner owner) {
 void RowChecker::take_authority(const RowOf& row, RowsChecked& checked) {
   const Field* said = row.row.field(FieldId::kAuthority);
   const RowOwner* owner = owner_of(row.host);
-  const bool is_heard =
-      owner != nullptr && (owner->may_vote || mutant(Mutant::kAuthorityBelieved));
+  const bool is_heard = owner != nullptr && (owner->may_vote || mutant(Mutant::kAuthorityBelieved));
   if (said == nullptr || !is_heard) {
     return;
   }
   const auto view = decode_authority_view(said->bytes);
   const auto id = static_cast<std::uint32_t>(FieldId::kAuthority);
-  if (!view.has_value() || view->links.empty() ||
-      view->links.back().number <= authority_.number ||
-      !verifier_.verify(owner->key, signed_words(row.host, id, said->version, said->bytes),
-                        said->signature)) {
+  if (!view.has_value() || view->links.empty() || view->links.back().number <= authority_.number ||
+      !is_proven(row.host, id, *said, owner->key, verifier_)) {
     return;
   }
   replaced_[authority_.number] = authority_.key;
@@ -97,17 +85,29 @@ RowChecker::Record RowChecker::take_record(RowOf& row, RowsChecked& checked) {
 
 bool RowChecker::is_own_link(HostId host, const Field& field) const {
   const auto cert = decode_link_cert(field.bytes);
-  return mutant(Mutant::kTakenKeyLetIn) || !cert.has_value() ||
-         is_proven(host, *cert, verifier_);
+  return mutant(Mutant::kTakenKeyLetIn) || !cert.has_value() || is_proven(host, *cert, verifier_);
 }
 
 bool RowChecker::drop_forged(RowOf& row, const std::string& key) const {
   auto& fields = row.row.fields;
+  std::vector<SignedDigests> good;  // Of this row: fields of one publish are looked at once.
+  const auto is_owners = [&](std::uint32_t id, const Field& field) {
+    auto is = signed_digests(row.host, id, field, verifier_);
+    if (!is.has_value()) {
+      return false;
+    }
+    if (std::find(good.begin(), good.end(), *is) == good.end()) {
+      if (!verifier_.verify(key, is->words, is->signature)) {
+        return false;
+      }
+      good.push_back(*std::move(is));
+    }
+    return true;
+  };
   const auto forged = std::find_if(fields.begin(), fields.end(), [&](const auto& entry) {
     const auto& [id, field] = entry;
     return !is_of_authority(id) &&
-           (!verifier_.verify(key, signed_words(row.host, id, field.version, field.bytes),
-                              field.signature) ||
+           (!is_owners(id, field) ||
             (id == static_cast<std::uint32_t>(FieldId::kLink) && !is_own_link(row.host, field)));
   });
   const bool is_forged = forged != fields.end();

@@ -1,7 +1,7 @@
 #pragma once
-// Whether rows are their owners': each field carries the owner's signature over host, field,
-// version and bytes, so whoever passes a row on can lose or delay it and nothing else. The owner's
-// key is in its record of the roll (roll.h), which the cluster authority signed.
+// Whether rows are their owners': each field carries the owner's proof (proof.h), so a host that
+// passes a row on can lose or delay it and nothing else. The owner's key is in its record of the
+// roll (roll.h), which the cluster authority signed.
 //
 // Who passes on a field that is not its owner's lies or is broken: that field and all that stands
 // behind it in the message is left out. So a flood of forgeries costs one look a message.
@@ -23,10 +23,6 @@
 #include "gossip/wire/transport.h"
 
 namespace muster::crdt {
-
-/// The words that the owner signs.
-std::string signed_words(HostId host, std::uint32_t field, const RowVersion& version,
-                         std::string_view bytes);
 
 /// The owner of a row, as its record says.
 struct RowOwner {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "crdt/rows/proof.h"
 #include "crdt/rows/roll.h"
-#include "crdt/rows/row_check.h"
 #include "gossip/base/check.h"
 #include "gossip/base/generation.h"
 #include "gossip/base/state_machine.h"
@@ -139,11 +139,13 @@ void HostStore::begin_generation(Row& own) {
   }
 }
 
-/// Under the present sequence.
-Field HostStore::signed_field(std::uint32_t field, const std::string& bytes) {
-  ++stats_.fields_signed;
-  const RowVersion version{generation_, sequence_};
-  return {version, bytes, signer_->sign(signed_words(self_, field, version, bytes))};
+/// Under the next sequences, and signed.
+void HostStore::write_own(const std::vector<std::uint32_t>& fields, Row& own) {
+  for (const std::uint32_t id : fields) {
+    sequence_ = sequence_.next();
+    own.fields[id].version = {generation_, sequence_};
+  }
+  stats_.signed_times += sign_together(self_, fields, own, *signer_);
 }
 
 void HostStore::on_publish(Instant now, const Publish& input) {
@@ -173,10 +175,10 @@ void HostStore::flush_own(Instant now) {
   }
   std::vector<std::uint32_t> fields;
   for (const auto& [id, bytes] : unsent_) {
-    sequence_ = sequence_.next();
-    own.row.fields[id] = signed_field(id, bytes);
+    own.row.fields[id].bytes = bytes;
     fields.push_back(id);
   }
+  write_own(fields, own.row);
   CHECK(own.row.fields.size() <= kRowFieldsMax);
   CHECK(size_bytes(own.row) <= kRowBytesMax);
   changed(self_, own, fields);
@@ -244,13 +246,13 @@ void HostStore::say_again(Instant now, HeldRow& own, Sequence beyond) {
   sequence_ = std::max(sequence_, beyond);
   begin_generation(own.row);
   std::vector<std::uint32_t> said_again;
-  for (auto& [id, field] : own.row.fields) {
-    if (is_of_authority(id)) {
-      continue;
+  for (const auto& [id, field] : own.row.fields) {
+    if (!is_of_authority(id)) {
+      said_again.push_back(id);
     }
-    sequence_ = sequence_.next();
-    field = signed_field(id, field.bytes);
-    said_again.push_back(id);
+  }
+  if (!said_again.empty()) {
+    write_own(said_again, own.row);
   }
   changed(self_, own, said_again);
   if (!said_again.empty()) {

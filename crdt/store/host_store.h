@@ -119,7 +119,7 @@ class HostStore {
   /// Since the start.
   struct Stats {
     std::uint64_t publishes = 0;      ///< Times that own fields went out, together.
-    std::uint64_t fields_signed = 0;  ///< Own ones.
+    std::uint64_t signed_times = 0;   ///< Signatures made, each of all that one publish has.
     std::uint64_t fields_merged = 0;  ///< Of others, which were news.
   };
 
@@ -163,7 +163,7 @@ class HostStore {
 
   void recover(const Records& recovered);
   void begin_generation(Row& own);
-  Field signed_field(std::uint32_t field, const std::string& bytes);
+  void write_own(const std::vector<std::uint32_t>& fields, Row& own);
   void flush_own(Instant now);
   void send_own(Instant now, const std::vector<std::uint32_t>& fields);
   void see_own_row(Instant now, const Row& seen);

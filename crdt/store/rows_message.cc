@@ -5,7 +5,7 @@
 namespace muster::crdt {
 
 std::size_t size_bytes(const Field& field) {
-  return field.bytes.size() + field.signature.size() + 32;  // Key, version and headers.
+  return field.bytes.size() + field.proof.size() + 32;  // Key, version and headers.
 }
 
 std::size_t size_bytes(const Row& row) {

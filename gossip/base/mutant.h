@@ -41,6 +41,7 @@ enum class Mutant : std::uint8_t {
   kTicketWithoutEnd,       ///< A ticket lets in more hosts than it was made for.
   kTicketOutlivesMaker,    ///< Tickets of a host that was revoked stay open.
   kAnyHostVouches,         ///< What a login says counts through whatever host.
+  kSignatureAField,        ///< Each field of a publish is signed by itself.
   kJoinUnproven,           ///< A newcomer need not prove its identity.
 };
 

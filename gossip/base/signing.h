@@ -24,6 +24,8 @@ class Signer {
   virtual ~Signer() = default;
   virtual std::string sign(std::string_view words) const = 0;
   virtual std::string_view public_key() const = 0;
+  /// As Verifier::digest().
+  virtual std::string digest(std::string_view words) const = 0;
   /// What was sealed to public_key(); nothing when it was not, or was changed since.
   virtual std::optional<std::string> open(std::string_view sealed) const = 0;
 };

@@ -529,12 +529,26 @@ void DrainHolds::on_fact(World& world, std::uint32_t host, const FarmFact& fact)
   }
 }
 
+void OneSignatureAPublish::at_end(World& world) {
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (!world.is_running(host)) {
+      continue;
+    }
+    const crdt::HostStore::Stats& bill = world.node(host).store().stats();
+    if (bill.signed_times != bill.publishes) {
+      world.violation(name(), where(host) + " signed " + std::to_string(bill.signed_times) +
+                                  " times for " + std::to_string(bill.publishes) + " publishes");
+    }
+  }
+}
+
 Checkers add_checkers(World& world) {
   auto submits = std::make_unique<SubmitsKept>();
   auto gpus = std::make_unique<NoGpuInTwoAttempts>();
   const Checkers checkers{submits.get(), gpus.get()};
   world.add_checker(std::move(submits));
   world.add_checker(std::move(gpus));
+  world.add_checker(std::make_unique<OneSignatureAPublish>());
   world.add_checker(std::make_unique<OneLeaderATerm>());
   world.add_checker(std::make_unique<CommitOnDurableMajority>());
   world.add_checker(std::make_unique<TokenMonotonic>());

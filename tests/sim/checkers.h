@@ -40,6 +40,13 @@ class CommitOnDurableMajority : public Checker {
   bool voters_change_ = false;
 };
 
+/// The owner signs once a publish, however many fields it has.
+class OneSignatureAPublish : public Checker {
+ public:
+  std::string name() const override { return "one_signature_a_publish"; }
+  void at_end(World& world) override;
+};
+
 /// I1a: no GPU is occupied by two attempts at once, whatever anybody believes.
 class NoGpuInTwoAttempts : public Checker {
  public:

@@ -9,13 +9,14 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "crdt/rows/link_cert.h"
+#include "crdt/rows/proof.h"
 #include "crdt/rows/roll.h"
-#include "crdt/rows/row_check.h"
 #include "gossip/base/version.h"
 #include "gossip/wire/authority_link.h"
 #include "gossip/wire/message.h"
 #include "scheduler/raft/codec.h"
 #include "tests/crdt/rows/roll_of.h"
+#include "tests/crdt/rows/signed_row.h"
 
 namespace muster::sim {
 namespace {
@@ -52,12 +53,7 @@ agent::JoinArgs join_of(HostId identity, HostId signer) {
 }
 
 void sign(crdt::RowOf& row, HostId as) {
-  for (auto& [id, field] : row.row.fields) {
-    if (!crdt::is_of_authority(id)) {
-      field.signature =
-          StandInSigner(as).sign(crdt::signed_words(row.host, id, field.version, field.bytes));
-    }
-  }
+  crdt::testing::sign_own_fields(row.host, row.row, StandInSigner(as));
 }
 
 }  // namespace

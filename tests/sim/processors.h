@@ -24,7 +24,7 @@ struct PriceList {
   Duration carry_out{0};    ///< To encrypt and send one.
   Duration row_in{0};       ///< To merge one row of those that were checked.
   Duration handshake{0};    ///< Of each end of a new connection.
-  Duration sign{0};         ///< To sign a field of the own row.
+  Duration sign{0};         ///< To sign a publish of the own row.
   Duration check{0};        ///< To look at a signature that was not seen before.
   Duration commit{0};       ///< To have something written.
   Duration tick{0};         ///< To look at the timers.

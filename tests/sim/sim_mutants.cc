@@ -180,6 +180,12 @@ std::vector<Planted> all_planted() {
     all.push_back(
         {std::string(each.name), {{"traitor", traitor}}, SchedulerMutant::kNone, each.mutant});
   }
+  all.push_back(
+      {"signature_a_field",
+       {{"usual",
+         [](std::uint64_t seed) { return run_swarm_once(*swarm_profile("usual"), seed); }}},
+       SchedulerMutant::kNone,
+       Mutant::kSignatureAField});
   // The raft's own simulator finds it as well; here it is what clients see of it that counts.
   all.push_back({"read_without_round",
                  {{"histories", run_history_once, kSeedsOfHistories}},

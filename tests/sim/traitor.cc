@@ -4,11 +4,12 @@
 #include <iterator>
 #include <utility>
 
+#include "crdt/rows/proof.h"
 #include "crdt/rows/roll.h"
-#include "crdt/rows/row_check.h"
 #include "gossip/base/version.h"
 #include "gossip/wire/message.h"
 #include "tests/crdt/rows/roll_of.h"
+#include "tests/crdt/rows/signed_row.h"
 
 namespace muster::sim {
 namespace {
@@ -44,10 +45,11 @@ std::optional<crdt::RowOf> Traitor::some_row() {
 void Traitor::sign(crdt::RowOf& row, HostId as) const {
   const gossip::testing::StandInSigner signer(as);
   for (auto& [id, field] : row.row.fields) {
-    field.signature = signer.sign(
-        crdt::is_of_authority(id) ? crdt::roll_words(row.host, field.version, field.bytes)
-                                  : crdt::signed_words(row.host, id, field.version, field.bytes));
+    if (crdt::is_of_authority(id)) {
+      field.proof = signer.sign(crdt::roll_words(row.host, field.version, field.bytes));
+    }
   }
+  crdt::testing::sign_own_fields(row.host, row.row, signer);
 }
 
 crdt::RowOf Traitor::lie_about(crdt::RowOf row) {
@@ -215,8 +217,9 @@ void RowsAreTheirOwners::look(World& world, std::uint32_t host) {
         }
         continue;
       }
-      const std::string words = crdt::signed_words(owner, id, field.version, field.bytes);
-      if (!world.signed_words().contains({owner, gossip::testing::hash_of(words, 0)})) {
+      const auto said = crdt::signed_digests(owner, id, field, gossip::testing::StandInVerifier());
+      if (!said.has_value() ||
+          !world.signed_words().contains({owner, gossip::testing::hash_of(said->words, 0)})) {
         return world.violation(name(), "host " + std::to_string(host) + " holds field " +
                                            std::to_string(id) + " of " + owner.short_hex() +
                                            ", which never said it");

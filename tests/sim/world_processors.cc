@@ -106,7 +106,7 @@ bool World::run_loop(std::uint32_t index) {
   if (since.has_value() && now_ - *since > kPauseNoticed) {
     feed(index, agent::Paused{now_ - *since});
   }
-  const std::uint64_t signed_before = host.node->store().stats().fields_signed;
+  const std::uint64_t signed_before = host.node->store().stats().signed_times;
   // Signs of life first, then the timers, whose judgement hangs on them, then all the rest.
   if (host.tick_waits && host.vital.empty()) {
     host.tick_waits = false;
@@ -123,7 +123,7 @@ bool World::run_loop(std::uint32_t index) {
     return false;
   }
   spent_ += processors_.prices().sign *
-            static_cast<std::int64_t>(host.node->store().stats().fields_signed - signed_before);
+            static_cast<std::int64_t>(host.node->store().stats().signed_times - signed_before);
   return host.has_work();
 }
 
@@ -142,9 +142,9 @@ bool World::run_check(std::uint32_t index) {
   host.to_check.pop_front();
   for (const crdt::RowOf& row : rows.body.rows) {
     for (const auto& [id, field] : row.row.fields) {
-      const std::uint64_t mark = XXH3_64bits_withSeed(
-          field.signature.data(), field.signature.size(),
-          XXH3_64bits_withSeed(field.bytes.data(), field.bytes.size(), row.host.prefix() + id));
+      // One look for the fields of one publish.
+      const std::uint64_t mark =
+          XXH3_64bits_withSeed(field.proof.data(), field.proof.size(), row.host.prefix());
       spent_ += host.checked.insert(mark).second ? processors_.prices().check : Duration(0);
     }
   }

@@ -94,9 +94,9 @@ std::optional<std::string> HostKey::open(std::string_view sealed) const {
     return std::nullopt;
   }
   std::string secret(sealed.size() - crypto_box_SEALBYTES, '\0');
-  const bool is_open = crypto_box_seal_open(reinterpret_cast<std::uint8_t*>(secret.data()),
-                                            raw(sealed), sealed.size(), box_key.data(),
-                                            box_secret.data()) == 0;
+  const bool is_open =
+      crypto_box_seal_open(reinterpret_cast<std::uint8_t*>(secret.data()), raw(sealed),
+                           sealed.size(), box_key.data(), box_secret.data()) == 0;
   sodium_memzero(box_secret.data(), box_secret.size());
   return is_open ? std::optional(std::move(secret)) : std::nullopt;
 }
@@ -109,6 +109,10 @@ std::string HostKeyVerifier::link_key_of(std::string_view public_key) const {
   return is_key ? key : "";
 }
 
+std::string HostKey::digest(std::string_view words) const {
+  return HostKeyVerifier().digest(words);
+}
+
 std::string HostKeyVerifier::digest(std::string_view words) const {
   std::string digest(gossip::kDigestBytes, '\0');
   crypto_generichash(reinterpret_cast<std::uint8_t*>(digest.data()), digest.size(), raw(words),
@@ -119,11 +123,10 @@ std::string HostKeyVerifier::digest(std::string_view words) const {
 std::string HostKeyVerifier::seal(std::string_view public_key, std::string_view secret) const {
   std::array<std::uint8_t, crypto_box_PUBLICKEYBYTES> box_key{};
   std::string sealed(secret.size() + crypto_box_SEALBYTES, '\0');
-  const bool is_key =
-      public_key.size() == HostKey::kPublicKeyBytes &&
-      crypto_sign_ed25519_pk_to_curve25519(box_key.data(), raw(public_key)) == 0 &&
-      crypto_box_seal(reinterpret_cast<std::uint8_t*>(sealed.data()), raw(secret), secret.size(),
-                      box_key.data()) == 0;
+  const bool is_key = public_key.size() == HostKey::kPublicKeyBytes &&
+                      crypto_sign_ed25519_pk_to_curve25519(box_key.data(), raw(public_key)) == 0 &&
+                      crypto_box_seal(reinterpret_cast<std::uint8_t*>(sealed.data()), raw(secret),
+                                      secret.size(), box_key.data()) == 0;
   return is_key ? sealed : std::string();
 }
 

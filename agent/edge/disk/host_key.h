@@ -39,6 +39,7 @@ class HostKey final : public gossip::Signer {
   HostId host_id() const { return host_id_; }
   std::string_view public_key() const override;
   std::string sign(std::string_view words) const override;
+  std::string digest(std::string_view words) const override;
   /// Sealed boxes of libsodium, to the X25519 form of the key.
   std::optional<std::string> open(std::string_view sealed) const override;
 

@@ -94,7 +94,7 @@ Contact record_of(const HostKey& host, const MembershipRecord& membership,
   record.may_vouch = true;
   const crdt::Field field =
       crdt::signed_roll(host.host_id(), {Generation(1), Sequence(1)}, record, authority);
-  return {"", record.link_key, host.host_id(), 1, 1, field.bytes, field.signature};
+  return {"", record.link_key, host.host_id(), 1, 1, field.bytes, field.proof};
 }
 
 class Lobby {

@@ -334,7 +334,7 @@ void EventLoop::read_stats(const ReadStats& read) {
                                   links.dropped_link_ending + links.dropped_links_full);
   const crdt::HostStore::Stats& rows = parts_.node->store().stats();
   tell("rows.publishes", rows.publishes);
-  tell("rows.fields_signed", rows.fields_signed);
+  tell("rows.signatures_made", rows.signed_times);
   tell("rows.fields_merged", rows.fields_merged);
   const RowCheckThread::Stats checks = parts_.row_check->stats();
   tell("rows.messages_checked", checks.messages);

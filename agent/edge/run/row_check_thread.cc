@@ -27,7 +27,7 @@ std::size_t size_bytes_of(const crdt::RowsToCheck& rows) {
   for (const crdt::RowOf& row : rows.body.rows) {
     size += sizeof row;
     for (const auto& [id, field] : row.row.fields) {
-      size += sizeof field + field.bytes.size() + field.signature.size();
+      size += sizeof field + field.bytes.size() + field.proof.size();
     }
   }
   return size + rows.body.digests.size() * sizeof(crdt::RowDigest) +

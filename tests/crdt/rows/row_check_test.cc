@@ -96,7 +96,7 @@ TEST(RowCheck, WhateverIsChangedLeavesItsFieldOut) {
         field.version.generation = Generation(3);
         break;
       case 3:
-        field.signature = "";
+        field.proof = "";
         break;
       default:  // The words of one field under another's number.
         row.row.fields[77] = field;

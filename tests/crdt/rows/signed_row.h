@@ -1,14 +1,28 @@
 #pragma once
 // Rows as their owners say them, signed by the stand-in of tests.
 
-#include <string>
+#include <cstdint>
+#include <vector>
 
 #include "crdt/rows/codec.h"
-#include "crdt/rows/row_check.h"
+#include "crdt/rows/proof.h"
 #include "tests/crdt/rows/roll_of.h"
 #include "tests/gossip/base/stand_in_keys.h"
 
 namespace muster::crdt::testing {
+
+/// Signs all fields but the authority's, as those of one publish.
+inline void sign_own_fields(HostId host, Row& row, const gossip::Signer& signer) {
+  std::vector<std::uint32_t> own;
+  for (const auto& [id, field] : row.fields) {
+    if (!is_of_authority(id)) {
+      own.push_back(id);
+    }
+  }
+  if (!own.empty()) {
+    sign_together(host, own, row, signer);
+  }
+}
 
 /// Puts the owner's record beside its identity, if there is one, and signs every other field as
 /// `signer`.
@@ -18,12 +32,7 @@ inline RowOf signed_row(RowOf row, HostId signer) {
     row.row.fields[static_cast<std::uint32_t>(FieldId::kRoll)] =
         roll_field(row.host, record_of(row.host));
   }
-  const gossip::testing::StandInSigner owner(signer);
-  for (auto& [id, field] : row.row.fields) {
-    if (!is_of_authority(id)) {
-      field.signature = owner.sign(signed_words(row.host, id, field.version, field.bytes));
-    }
-  }
+  sign_own_fields(row.host, row.row, gossip::testing::StandInSigner(signer));
   return row;
 }
 inline RowOf signed_row(RowOf row) {

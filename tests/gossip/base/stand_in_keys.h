@@ -78,6 +78,9 @@ class StandInSigner final : public Signer {
     return StandInVerifier::signature_of(key_, words);
   }
   std::string_view public_key() const override { return key_; }
+  std::string digest(std::string_view words) const override {
+    return StandInVerifier().digest(words);
+  }
   std::optional<std::string> open(std::string_view sealed) const override {
     const std::string head = "to " + key_ + ":";
     return sealed.starts_with(head) ? std::optional(std::string(sealed.substr(head.size())))
