@@ -37,6 +37,13 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
+/// Its host answers and has no output of it, and the log does not know yet that it began.
+bool may_have_no_file(const RankSource& source, const Reply& reply) {
+  const std::string& state = source.state;
+  return reply.is_from_node && reply.status == ResponseStatus::kNotFound &&
+         (state == "assigned" || state == "ready" || state == "running");
+}
+
 }  // namespace
 
 Reply RankOutput::ask(Session& session, std::uint64_t offset, bool follow) const {
@@ -307,6 +314,10 @@ void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow)
     silent_since_ = now;
   }
   if (follow && now - silent_since_ < session.common().timeout) {
+    return;
+  }
+  if (!follow && offset_ == 0 && may_have_no_file(source_, reply)) {
+    is_over_ = true;
     return;
   }
   is_over_ = !follow;

@@ -29,6 +29,7 @@ class Cluster {
   std::map<std::uint64_t, std::vector<agent::OutputMark>> marks;
   std::map<std::uint64_t, std::uint64_t> since;  ///< Where what is young enough begins.
   std::size_t piece_bytes = 4;
+  std::set<std::uint64_t> not_begun;  ///< Their host has no output of them.
   int silences = 0;  ///< So many of the next questions for output are not answered.
 
  private:
@@ -49,7 +50,9 @@ class Cluster {
       silences -= silences > 0 ? 1 : 0;
       return refusal(ResponseStatus::kNoQuorum, "host b does not answer");
     }
-    return answer_with(piece(query));
+    return not_begun.contains(query.rank)
+               ? refusal(ResponseStatus::kNotFound, "host a has no output of that rank")
+               : answer_with(piece(query));
   }
 
   agent::OutputChunk piece(const agent::OutputQuery& query) {
@@ -208,6 +211,23 @@ TEST(Logs, OutputThatTheDiskDidNotTakeIsToldAndIsAFailure) {
   EXPECT_EQ(world.err(),
             "muster: rank 0 wrote 11 MiB more than the disk of host a took: that output is "
             "missing\n");
+}
+
+TEST(Logs, OfARankThatHasNotBegunNothingIsMissing) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.not_begun = {0};
+  cluster.detail.summary.state = "scheduled";
+  for (const char* state : {"assigned", "ready", "running"}) {
+    cluster.detail.attempts[0].members[0].ranks[0].state = state;
+    EXPECT_EQ(world.run({"logs", "17"}), 0) << state;
+    EXPECT_EQ(world.out(), "");
+  }
+  EXPECT_NE(world.err().find("rank 0 has written nothing yet: wait for it with -f"),
+            std::string::npos)
+      << world.err();
+  cluster.detail.attempts[0].members[0].ranks[0].state = "finished";
+  EXPECT_EQ(world.run({"logs", "17"}), 6) << "its host should have it";
 }
 
 TEST(Logs, OfALostHostSayHowManyBytesAreMissing) {
