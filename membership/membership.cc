@@ -319,11 +319,11 @@ void Membership::judge(Instant now, Member& member, const Tally& tally) {
   const bool is_full = voices > 0 && tally.strong >= verdict_threshold(voices);
   member.reduced_steps = is_full ? 0 : member.reduced_steps;
   const bool is_new = is_suspicion && member.state != MemberState::kUnreachable;
-  // In a storm the claims of a cut's far side arrive before they are taken back, and a host that
+  // Behind a cut the claims of its far side arrive before they are taken back, and a host that
   // has just started knows no others than those on its disk. Few hosts all watch all.
   const bool is_young = now - members_.at(self_).since < kStormHold;
   const bool is_held = is_full && is_new && members_.size() > kWatchAllHostsMax &&
-                       (storm_.mode() > StormMode::kDomain || is_young) &&
+                       (storm_.mode() == StormMode::kPartitionSuspected || is_young) &&
                        !mutant(MembershipMutant::kNoStormHold);
   member.claimed.by_all_needed = is_held ? std::min(member.claimed.by_all_needed, now) : kNever;
   if (is_held && now - member.claimed.by_all_needed < kStormHold) {
