@@ -178,10 +178,16 @@ void ZmqLinks::drop(Links::iterator link) {
 }
 
 void ZmqLinks::give_up(const Endpoint& peer) {
+  const Instant now = boot_now();
   for (const Channel channel : kLinkChannels) {
     const auto link = links_.find({channel, peer});
-    if (link != links_.end() && !link->second.is_shaking_hands() &&
-        link->second.state != ZmqLink::State::kResting) {
+    if (link == links_.end()) {
+      continue;
+    }
+    const ZmqLink& dial = link->second;
+    const bool is_young =
+        dial.state == ZmqLink::State::kUp && now - dial.up_at < options_.young_link;
+    if (!is_young && !dial.is_shaking_hands() && dial.state != ZmqLink::State::kResting) {
       drop(link);
     }
   }
@@ -294,6 +300,7 @@ void ZmqLinks::on_handshake(Links::iterator link) {
   dial.is_proven = true;
   if (dial.state == ZmqLink::State::kDialing) {
     dial.state = ZmqLink::State::kUp;
+    dial.up_at = boot_now();
     unsettled_.erase(link->first);
     dial.deadline = kNever;
     dial.knock.reset();

@@ -40,7 +40,8 @@ struct ZmqLink {
   /// report one: then the end of either ends the link, which costs a redial at worst.
   std::vector<int> fds;
   std::optional<TcpKnock> knock;
-  Instant used{};  ///< When it last carried a message, either way.
+  Instant up_at{};  ///< When its handshake succeeded.
+  Instant used{};   ///< When it last carried a message, either way.
 
   /// The peer's kernel took the connection, and the proofs are on their way.
   bool is_shaking_hands() const { return state == State::kDialing && !fds.empty(); }

@@ -55,6 +55,11 @@ inline constexpr Duration kHandshakeTimeout = std::chrono::seconds(3);
 /// Who does not admit our key is not dialled again for so long: it may have to hear of us first.
 /// What is said to it meanwhile is dropped. Not so when our previous key is still to be tried.
 inline constexpr Duration kRefusedRest = std::chrono::milliseconds(500);
+/// A link that came up so lately is not given up (DropLink): its peer has just proven that it is
+/// there, and may have too much to do to answer. Raised: a peer that is cut off right behind its
+/// handshake is dialled anew later; lowered: after a cut, hosts that are busy dial each other over
+/// and over.
+inline constexpr Duration kYoungLink = std::chrono::seconds(1);
 /// A link that carried nothing for so long is closed; the next send dials anew. Nobody is told.
 inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
 /// Beyond links_max the link that was idle longest makes room, when it was idle for this at least:
@@ -95,6 +100,7 @@ class ZmqTransport {
     std::size_t messages_per_turn = 512;
     /// ... and bytes, or one message.
     std::size_t bytes_per_turn = 256 << 10;
+    Duration young_link = kYoungLink;
   };
 
   /// Everything dropped is counted here and nowhere else.

@@ -196,8 +196,23 @@ TEST(ZmqTransport, ATurnReadsSoManyBytes) {
   EXPECT_LE(b.most_in_a_turn_, 2U);
 }
 
+TEST(ZmqTransport, ALinkThatJustCameUpIsNotGivenUp) {
+  ZmqTransport::Options options;
+  options.young_link = std::chrono::seconds(60);
+  Peer a(options);
+  Peer b;
+  for (std::size_t round = 1; round <= 5; ++round) {
+    a.say(b.control(), std::to_string(round));
+    ASSERT_TRUE(turn_until({&a, &b}, [&] { return b.received_.size() == round; })) << round;
+    a.transport().drop({b.control()});
+  }
+  EXPECT_EQ(a.transport().stats().dials, 1U);
+}
+
 TEST(ZmqTransport, ADroppedLinkRedialsCleanlyTwoHundredTimes) {
-  Peer a;
+  ZmqTransport::Options options;
+  options.young_link = Duration(0);
+  Peer a(options);
   Peer b;
   for (std::size_t round = 1; round <= 200; ++round) {
     a.say(b.control(), std::to_string(round));
