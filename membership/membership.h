@@ -39,10 +39,10 @@ inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
 inline constexpr Duration kRetryPeriod = std::chrono::seconds(10);
 /// Observers that are left must agree so long before they judge alone (observers_left.h).
 inline constexpr Duration kReducedHold = std::chrono::seconds(2);
-/// While much is silent at once, and so long after the own start, all observers of a host must
-/// agree for so long: after a cut the claims of its far side arrive before their makers have heard
-/// the host and taken them back. Raised: a host that dies in a storm is a suspect for longer;
-/// lowered: a heal makes verdicts about hosts that run.
+/// H observers of a host must agree for so long while a cut is suspected, and so long after the own
+/// start, beyond kWatchAllHostsMax hosts: after a cut the claims of its far side arrive before
+/// their makers have heard the host and taken them back. Raised: a host that dies meanwhile is a
+/// suspect for longer; lowered: a heal makes verdicts about hosts that run.
 inline constexpr Duration kStormHold = std::chrono::seconds(3);
 inline constexpr std::size_t kMembersMax = 16384;
 

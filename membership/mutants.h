@@ -27,7 +27,7 @@ enum class MembershipMutant : std::uint8_t {
   kAckJudgedByLoop,        ///< An Ack counts when the Node comes to it, not when it came in (3).
   kObserversAtEachChange,  ///< The own list is chosen again whenever a host comes (2).
   kGuessesJudged,          ///< A new host accuses by its guess at observers (2).
-  kNoStormHold,            ///< In a storm claims are a verdict as they arrive (8).
+  kNoStormHold,            ///< While a cut is suspected claims are a verdict at once (8).
   kReflexWaits,            ///< Probes wait for the Node like any other word (3).
 };
 

@@ -22,7 +22,7 @@ std::size_t sign_together(HostId host, const std::vector<std::uint32_t>& fields,
                           const gossip::Signer& owner);
 
 struct SignedDigests {
-  std::string words;  ///< Those that the owner signed.
+  std::string words;  ///< The owner signed these.
   std::string signature;
   bool operator==(const SignedDigests&) const = default;
 };

@@ -57,8 +57,8 @@ inline constexpr Duration kHandshakeTimeout = std::chrono::seconds(3);
 inline constexpr Duration kRefusedRest = std::chrono::milliseconds(500);
 /// A link that came up so lately is not given up (DropLink): its peer has just proven that it is
 /// there, and may have too much to do to answer. Raised: a peer that is cut off right behind its
-/// handshake is dialled anew later; lowered: after a cut, hosts that are busy dial each other over
-/// and over.
+/// handshake is dialled again later; lowered: after a cut, hosts that are busy dial each other
+/// again and again.
 inline constexpr Duration kYoungLink = std::chrono::seconds(1);
 /// A link that carried nothing for so long is closed; the next send dials anew. Nobody is told.
 inline constexpr Duration kLinkIdleMax = std::chrono::seconds(60);
@@ -84,7 +84,7 @@ class ZmqTransport {
     Endpoint bulk;     ///< Listens here; port 0 = any.
     /// False: there is no port, nobody can come in over TCP. Links and the CLI's socket work.
     bool listens = true;
-    LinkKeys link;                   ///< What this host proves itself with, both ways, at first.
+    LinkKeys link;  ///< What this host proves itself with, both ways, at first.
     /// What it proved itself with before: tried where `link` is refused. rekey() sets it.
     std::optional<LinkKeys> previous_link{};
     std::optional<LinkKeys> ticket;  ///< For DialWith{kTicket}.
@@ -100,6 +100,7 @@ class ZmqTransport {
     std::size_t messages_per_turn = 512;
     /// ... and bytes, or one message.
     std::size_t bytes_per_turn = 256 << 10;
+    /// As kYoungLink; tests of redials set it to zero.
     Duration young_link = kYoungLink;
   };
 

@@ -78,8 +78,8 @@ struct Reply {
   Route route;
   std::string bytes;
 };
-/// Closes the link, unless its handshake is under way; the next Send dials anew. After a cut the
-/// kernel's back-off would pass 10 s.
+/// Closes the link, unless its handshake is under way or has just succeeded; the next Send dials
+/// again. After a cut the kernel's back-off would pass 10 s.
 struct DropLink {
   Endpoint peer;
 };

@@ -41,17 +41,16 @@ RowOf word_of_authority(HostId by, bool may_vote = true) {
   row.row.fields[static_cast<std::uint32_t>(FieldId::kAuthority)] = {{Generation(1), Sequence(1)},
                                                                      encode(view)};
   row = signed_row(std::move(row));
-  row.row.fields[kRoll] =
-      testing::roll_field(kVoter, testing::record_of(kVoter, 0, may_vote));
+  row.row.fields[kRoll] = testing::roll_field(kVoter, testing::record_of(kVoter, 0, may_vote));
   return row;
 }
 
 /// As the second authority signs it.
 RowOf row_of_second_authority() {
   RowOf row = signed_row(plain_row());
-  row.row.fields[kRoll] = signed_roll(kOwner, {Generation(2), Sequence(1)},
-                                      testing::record_of(kOwner),
-                                      gossip::testing::StandInSigner(kSecondAuthority));
+  row.row.fields[kRoll] =
+      signed_roll(kOwner, {Generation(2), Sequence(1)}, testing::record_of(kOwner),
+                  gossip::testing::StandInSigner(kSecondAuthority));
   return row;
 }
 
@@ -151,8 +150,7 @@ TEST(RowCheck, BehindTheFirstForgedFieldNothingIsLookedAt) {
   rows.body.rows = {forged, signed_row(plain_row())};
   rows.owners = {{}, {}};
   const gossip::testing::StandInVerifier keys;
-  const RowsChecked checked =
-      RowChecker(kFirst, keys).check(std::move(rows));
+  const RowsChecked checked = RowChecker(kFirst, keys).check(std::move(rows));
   EXPECT_EQ(checked.forged, 1U);
   EXPECT_EQ(checked.body.rows.size(), 1U);
 }
@@ -224,9 +222,9 @@ TEST(RowCheck, RecordsOfAnAuthorityThatWasReplacedAreNoNews) {
   RowChecker checker(kFirst, keys);
   RowsToCheck told;
   const std::string key(kSecondAuthority.bytes());
-  told.links = {{2, key,
-                 gossip::testing::StandInSigner(testing::kAuthority)
-                     .sign(gossip::authority_words(2, key))}};
+  told.links = {
+      {2, key,
+       gossip::testing::StandInSigner(testing::kAuthority).sign(gossip::authority_words(2, key))}};
   EXPECT_EQ(checker.check(std::move(told)).authority, 2U);
   const RowsChecked stranger = checker.check(rows_to_check({signed_row(plain_row())}));
   EXPECT_TRUE(stranger.body.rows.empty()) << "nobody knows it by another record";
@@ -243,10 +241,10 @@ TEST(RowCheck, NobodyNamesALinkKeyOfWhichItHasNoSecret) {
   const auto row_with = [](HostId key_of, HostId signer) {
     RowOf row = plain_row();
     const std::string key(key_of.bytes());
-    const LinkCert cert{"base", 1, key, "", 0,
-                        proof_of(kOwner, key, gossip::testing::StandInSigner(signer)), {}};
-    row.row.fields[static_cast<std::uint32_t>(FieldId::kLink)] = {
-        {Generation(2), Sequence(3)}, encode(cert)};
+    const LinkCert cert{
+        "base", 1, key, "", 0, proof_of(kOwner, key, gossip::testing::StandInSigner(signer)), {}};
+    row.row.fields[static_cast<std::uint32_t>(FieldId::kLink)] = {{Generation(2), Sequence(3)},
+                                                                  encode(cert)};
     return signed_row(std::move(row));
   };
   EXPECT_EQ(check(row_with(kThief, kThief)).forged, 0U);
