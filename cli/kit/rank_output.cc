@@ -37,7 +37,7 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// Its host answers and has no output of it, and the log does not know yet that it began.
+/// Its host answers and has no output of it, and the log knows of no end: it may have to begin yet.
 bool may_have_no_file(const RankSource& source, const Reply& reply) {
   const std::string& state = source.state;
   return reply.is_from_node && reply.status == ResponseStatus::kNotFound &&
