@@ -53,6 +53,20 @@ class Failure(Exception):
     """A promise that was not kept; the text says which."""
 
 
+@contextlib.contextmanager
+def scratch(name):
+    """A folder below build/ that goes again. A program that is ended before its time leaves
+    processes of its own behind, which write there for a moment yet."""
+    place = tempfile.mkdtemp(prefix=f"muster-{name}-", dir=ROOT / "build")
+    try:
+        yield place
+    finally:
+        end = time.monotonic() + 5
+        while os.path.exists(place) and time.monotonic() < end:
+            shutil.rmtree(place, ignore_errors=True)
+            time.sleep(0.05)
+
+
 def run(*command, check=True):
     done = subprocess.run(command, capture_output=True, text=True)
     if check and done.returncode != 0:

@@ -8,7 +8,6 @@ import http.client
 import os
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -109,7 +108,7 @@ def measure(count):
     if binary is None:
         print("# no etcd here (Debian: etcd-server; or MUSTER_ETCD=path): left out", flush=True)
         return
-    with tempfile.TemporaryDirectory(prefix="muster-etcd-", dir=lab.ROOT / "build") as directory:
+    with lab.scratch("etcd") as directory:
         etcd = Etcd(binary, directory)
         try:
             lab.wait_for("etcd", lambda: is_ready(etcd), 30)

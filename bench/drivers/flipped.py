@@ -5,7 +5,6 @@ import pathlib
 import random
 import signal
 import subprocess
-import tempfile
 import time
 
 import cluster
@@ -29,7 +28,7 @@ def in_a_harness(data, places, seed):
     """The same stored data, wrong in one byte, so many times."""
     seen = {"noticed": 0, "harmless": 0, "unnoticed": 0, "crashed": 0}
     for name in ENVIRONMENTS:
-        with tempfile.TemporaryDirectory(prefix="muster-flip-", dir=lab.ROOT / "build") as scratch:
+        with lab.scratch("flip") as scratch:
             done = subprocess.run([str(FLIP), str(data), name, str(places // len(ENVIRONMENTS)),
                                    str(seed), scratch], capture_output=True, text=True)
         if done.returncode != 0:

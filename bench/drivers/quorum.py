@@ -19,7 +19,7 @@ def quorum(rounds=10, jobs=10_000):
     """Three voters, processes of their own: 64 grants in flight (the figure), then 256 and 1."""
     for in_flight, suffix in ((64, ""), (256, "_256"), (1, "_1")):
         few = in_flight == 1
-        with tempfile.TemporaryDirectory(prefix="muster-quorum-", dir=lab.ROOT / "build") as place:
+        with lab.scratch("quorum") as place:
             done = subprocess.run(
                 [str(BENCH / "bench_quorum"), place, "--in-flight", str(in_flight), "--jobs",
                  str(jobs // 10 if few else jobs), "--rounds", str(min(rounds, 3) if few else rounds)],
