@@ -1,8 +1,10 @@
 #include "membership/codec.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/base/generation.h"
+#include "gossip/wire/message_table.h"
 
 namespace muster::membership {
 namespace {
@@ -58,6 +60,20 @@ Accuse read_accuse(Reader& in) {
   return accuse;
 }
 
+Probe read_probe(Reader&) {
+  return {};
+}
+
+template <auto kRead>
+constexpr auto kAs = gossip::read_as<Body, kRead>;
+
+constexpr gossip::BodyReader<Body> kReaders[] = {
+    {MessageType::kProbe, kAs<read_probe>},      {MessageType::kAck, kAs<read_ack>},
+    {MessageType::kCall, kAs<read_about<Call>>}, {MessageType::kVeto, kAs<read_about<Veto>>},
+    {MessageType::kAccuse, kAs<read_accuse>},
+};
+static_assert(gossip::reads_all_of<gossip::Owner::kMembership>(kReaders));
+
 }  // namespace
 
 MessageType type_of(const Body& body) {
@@ -74,19 +90,7 @@ std::string encode(const Body& body) {
 }
 
 std::optional<Body> decode_body(MessageType type, Reader in) {
-  std::optional<Body> body;
-  if (type == MessageType::kProbe) {
-    body = Probe{};
-  } else if (type == MessageType::kAck) {
-    body = read_ack(in);
-  } else if (type == MessageType::kCall) {
-    body = read_about<Call>(in);
-  } else if (type == MessageType::kVeto) {
-    body = read_about<Veto>(in);
-  } else if (type == MessageType::kAccuse) {
-    body = read_accuse(in);
-  }
-  return in.ok() ? body : std::nullopt;
+  return gossip::read_body(kReaders, type, std::move(in));
 }
 
 }  // namespace muster::membership

@@ -6,6 +6,7 @@
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
+#include "gossip/wire/message_table.h"
 
 namespace muster::agent {
 namespace {
@@ -19,16 +20,11 @@ ClusterId recovered_cluster(const crdt::Records& records) {
   return found == records.end() ? ClusterId() : ClusterId::from_bytes(found->second);
 }
 
-/// What founds the first quorum is said before there is a cluster.
-bool is_founding(gossip::MessageType type) {
-  return type == gossip::MessageType::kPropose || type == gossip::MessageType::kPromise ||
-         type == gossip::MessageType::kForm;
-}
-
 }  // namespace
 
 bool names_cluster(gossip::MessageType type) {
-  return type == gossip::MessageType::kRows || is_founding(type);
+  return gossip::is_of(gossip::Owner::kRows, type) ||
+         gossip::is_of(gossip::Owner::kFirstQuorum, type);
 }
 
 Admission::Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now)
@@ -74,11 +70,11 @@ bool Admission::judges(const gossip::Envelope& envelope, const gossip::Received&
     complain(Severity::kAlarm, "not_allowed", envelope, outbox);
   } else if (envelope.from == self_) {
     complain(Severity::kAlarm, "own_id_elsewhere", envelope, outbox);
-  } else if (is_founding(envelope.type)) {
+  } else if (gossip::is_of(gossip::Owner::kFirstQuorum, envelope.type)) {
     return true;
   } else if (envelope.cluster.is_zero() || envelope.cluster == cluster_) {
     // A founder that has no cluster yet hears of one by Form or from a seed, not from a leader.
-    const bool is_early = cluster_.is_zero() && Roll::is_word_of_quorum(envelope.type);
+    const bool is_early = cluster_.is_zero() && gossip::is_said_by_quorum(envelope.type);
     dropped_count_ += is_early ? 1 : 0;
     return !is_early;
   } else if (!cluster_.is_zero()) {

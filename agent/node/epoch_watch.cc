@@ -7,19 +7,17 @@
 #include "agent/node/answers.h"
 #include "agent/node/row_words.h"
 #include "gossip/base/mutant.h"
+#include "gossip/wire/message_table.h"
 
 namespace muster::agent {
 namespace {
 
 /// What voters say to each other, and what leader and agents say to each other: all that one epoch
 /// must not take from another. Rows, probes and the first quorum know none.
-bool is_of_quorum(gossip::MessageType type) {
-  const auto number = static_cast<std::uint8_t>(type);
-  const auto is_within = [number](gossip::MessageType first, gossip::MessageType last) {
-    return number >= static_cast<std::uint8_t>(first) && number <= static_cast<std::uint8_t>(last);
-  };
-  return is_within(gossip::MessageType::kVoteRequest, gossip::MessageType::kTimeoutNow) ||
-         is_within(gossip::MessageType::kHello, gossip::MessageType::kRelayedAcks);
+bool is_of_epoch(gossip::MessageType type) {
+  using gossip::Owner;
+  return gossip::is_of(Owner::kRaft, type) || gossip::is_of(Owner::kLeader, type) ||
+         gossip::is_of(Owner::kAgents, type);
 }
 
 }  // namespace
@@ -46,13 +44,12 @@ bool EpochWatch::is_new_complaint(std::string_view alarm, HostId host, const Clu
 
 bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool may_vote,
                              scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox) {
-  if (envelope.type == gossip::MessageType::kRequest ||
-      envelope.type == gossip::MessageType::kResponse) {
+  if (gossip::is_of(gossip::Owner::kClients, envelope.type)) {
     return true;  // What lies behind their fields is the asking client's.
   }
   const ClusterEpoch theirs = gossip::epoch_of(envelope);
   if (!may_vote && !mutant(Mutant::kEpochBelieved)) {
-    return !is_of_quorum(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
+    return !is_of_epoch(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
   }
   if (epoch_.is_too_far_ahead(theirs)) {
     if (is_new_complaint("epoch_not_believed", envelope.from, theirs)) {
@@ -75,7 +72,7 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
          {"advice", "the quorum was recovered twice: recover it once more, at the one to keep"}});
   }
   // In the middle of a recovery the log is of an epoch that this host may not yet tell.
-  return !is_of_quorum(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
+  return !is_of_epoch(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
 }
 
 void EpochWatch::on_row(Instant now, HostId host, const crdt::HostStore& store, const Roll& roll,

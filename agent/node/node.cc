@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/node/node_hearing.h"
 #include "agent/node/node_waiting.h"
 #include "agent/node/own_words.h"
 #include "agent/node/roll_upkeep.h"
@@ -144,70 +145,17 @@ void Node::on_received(Instant now, gossip::Received input) {
   contact_.on_heard(now, envelope.from);
   if (epochs_.on_received(now, envelope, admission_.roll().may_vote(envelope.from), seat_, writes_,
                           outbox_)) {
-    on_message(now, *message, input);
+    hear(now, *message, input);
   } else {
     admission_.count_drop();
   }
 }
 
-void Node::on_message(Instant now, const gossip::Message& message, const gossip::Received& input) {
-  const gossip::Envelope& envelope = message.envelope();
-  if (auto body = membership::decode_body(envelope.type, message.body())) {
-    if (std::holds_alternative<membership::Ack>(*body)) {
-      contact_.reach().on_ack(now, envelope.from, envelope.nonce);
-    }
-    membership_.step(now,
-                     membership::MessageReceived{envelope.from, envelope.generation, envelope.nonce,
-                                                 *std::move(body), input.at, input.is_answered});
-    return;
-  }
-  if (envelope.type == gossip::MessageType::kRows &&
-      admission_.gate().on_rows(now, envelope.from, message.body(), admission_.roll(), departure_,
-                                store_, outbox_)) {
-    return;
-  }
-  if (envelope.type == gossip::MessageType::kResponse) {
-    front_.on_response(reach(now), message);
-    return;
-  }
-  if (auto body = scheduler::decode_agent_message(envelope.type, message.body())) {
-    on_agent_message(now, envelope.from, envelope.nonce, *std::move(body));
-    return;
-  }
-  if (auto body = scheduler::decode_seat_message(envelope.type, message.body());
-      body.has_value() && seat_.hears(*body)) {
-    seat_.step(now, scheduler::input::MessageReceived{envelope.from, *std::move(body)});
-    return;
-  }
-  admission_.count_drop();
-}
-
-/// Commands go to this host's agent, reports to the leader's scheduler: one conversation, two ends.
-/// Between them is who carries the renewals of its rack.
-void Node::on_agent_message(Instant now, HostId from, Nonce nonce,
-                            scheduler::AgentMessage message) {
-  if (const auto* ack = std::get_if<scheduler::RenewAck>(&message)) {
-    if (!is_leaders_word(reach(now).known, *ack, from, nonce)) {
-      admission_.count_drop();
-      return;
-    }
-    contact_.relay().own_acked(nonce);
-  }
-  if (auto* brought = std::get_if<scheduler::RelayedRenews>(&message)) {
-    keep_own_rack(membership_, from, *brought);
-  }
-  auto* renew = std::get_if<scheduler::Renew>(&message);
-  if (auto* acks = std::get_if<scheduler::RelayedAcks>(&message)) {
-    contact_.relay().acked(std::move(*acks));
-  } else if (scheduler::is_for_agent(scheduler::type_of(message))) {
-    gang_agent_.step(now, LeaderMessage{from, nonce, std::move(message)});
-  } else if (renew != nullptr && !seat_.leads() && contact_.carries_for(from, membership_)) {
-    contact_.relay().carry(now, from, nonce, std::move(*renew));
-  } else {
-    if (seat_.leads() && membership_.member(from) != nullptr) {
-      contact_.on_agent_spoke(now, from, outbox_.route());
-    }
-    seat_.step(now, scheduler::input::AgentMessageReceived{from, nonce, std::move(message)});
+void Node::hear(Instant now, const gossip::Message& message, const gossip::Received& input) {
+  const gossip::MessageRow* row = gossip::find_message(message.envelope().type);
+  const Hearing* part = row == nullptr ? nullptr : hearing(row->owner);
+  if (part == nullptr || !part->take(*this, now, message, input)) {
+    admission_.count_drop();
   }
 }
 
@@ -554,7 +502,9 @@ bool Node::drain_contact(Instant now) {
   for (AgentSend& message : contact_.relay().take_messages()) {
     if (message.to == options_.self) {
       local = true;
-      on_agent_message(now, options_.self, message.nonce, std::move(message.message));
+      if (!Hearing::said(*this, now, options_.self, message.nonce, std::move(message.message))) {
+        admission_.count_drop();
+      }
     } else {
       say(message);
     }

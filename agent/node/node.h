@@ -27,6 +27,7 @@
 #include "gossip/base/rng.h"
 #include "gossip/base/state_machine.h"
 #include "gossip/wire/message.h"
+#include "gossip/wire/message_table.h"
 #include "membership/membership.h"
 #include "scheduler/seat/quorum_seat.h"
 
@@ -65,6 +66,10 @@ class Node {
   struct Waiting;
   /// All of them, in the order in which they have their turn.
   static std::span<const Waiting> waiting();
+  /// A part that takes the messages of an owner.
+  struct Hearing;
+  /// Null: nobody owns that.
+  static const Hearing* hearing(gossip::Owner owner);
 
   // What this node is told.
   void on_received(Instant now, gossip::Received input);
@@ -74,8 +79,7 @@ class Node {
   void on_paused(Instant now, const Paused& input);
   void on_leave_asked(Instant now);
   void on_stop_asked(Instant now);
-  void on_message(Instant now, const gossip::Message& message, const gossip::Received& input);
-  void on_agent_message(Instant now, HostId from, Nonce nonce, scheduler::AgentMessage message);
+  void hear(Instant now, const gossip::Message& message, const gossip::Received& input);
 
   // What the parts put out. True when other parts may have something to say to it.
   void pump(Instant now);

@@ -6,50 +6,10 @@
 
 #include "agent/node/row_words.h"
 #include "gossip/base/mutant.h"
+#include "gossip/wire/message_table.h"
 
 namespace muster::agent {
 namespace {
-
-/// What only a quorum says: its voters to each other, its leader to the agents, and founders.
-bool is_said_by_quorum(gossip::MessageType type) {
-  using gossip::MessageType;
-  switch (type) {
-    case MessageType::kVoteRequest:
-    case MessageType::kVoteReply:
-    case MessageType::kAppendRequest:
-    case MessageType::kAppendReply:
-    case MessageType::kSnapshotChunk:
-    case MessageType::kSnapshotAck:
-    case MessageType::kTimeoutNow:
-    case MessageType::kPropose:
-    case MessageType::kPromise:
-    case MessageType::kForm:
-    case MessageType::kHelloReply:
-    case MessageType::kAssign:
-    case MessageType::kStart:
-    case MessageType::kStop:
-    case MessageType::kFinishAck:
-    case MessageType::kRelayedAcks:
-      return true;
-    case MessageType::kProbe:
-    case MessageType::kAck:
-    case MessageType::kCall:
-    case MessageType::kVeto:
-    case MessageType::kAccuse:
-    case MessageType::kRows:
-    case MessageType::kHello:
-    case MessageType::kReady:
-    case MessageType::kRefuse:
-    case MessageType::kFinish:
-    case MessageType::kRenew:
-    case MessageType::kRenewAck:  // A relay passes it on.
-    case MessageType::kRelayedRenews:
-    case MessageType::kRequest:
-    case MessageType::kResponse:
-      return false;
-  }
-  return false;
-}
 
 void expect(const gossip::Endpoint& at, const std::string& key, Outbox& outbox) {
   if (!at.is_none()) {
@@ -274,17 +234,14 @@ const Roll::Known* Roll::find(HostId host) const {
   return known == nullptr || !counts(*known) ? nullptr : known;
 }
 
-bool Roll::is_word_of_quorum(gossip::MessageType type) {
-  return is_said_by_quorum(type);
-}
-
 bool Roll::allows(gossip::MessageType type, HostId from, const gossip::Sender& sender) const {
   const bool is_proven = sender.kind == gossip::Sender::Kind::kHost && sender.host == from;
   if (!is_proven && !mutant(Mutant::kSenderBelieved)) {
     return false;
   }
-  return is_said_by_quorum(type) && !mutant(Mutant::kAnyoneSpeaksForQuorum) ? may_vote(from)
-                                                                            : is_member(from);
+  return gossip::is_said_by_quorum(type) && !mutant(Mutant::kAnyoneSpeaksForQuorum)
+             ? may_vote(from)
+             : is_member(from);
 }
 
 bool Roll::is_member(HostId host) const {

@@ -50,8 +50,6 @@ class Roll {
   std::vector<scheduler::entry::Admit> unlogged(const crdt::HostStore& store,
                                                 const scheduler::RollBook& book) const;
 
-  /// Only a quorum's voters, its leader and founders say messages of this type.
-  static bool is_word_of_quorum(gossip::MessageType type);
   /// A message of `type` that says it is of `from` came in from `sender`: whether both may be. Only
   /// who may vote says what a quorum says.
   bool allows(gossip::MessageType type, HostId from, const gossip::Sender& sender) const;
@@ -102,8 +100,8 @@ class Roll {
   struct Known {
     crdt::RollRecord record;
     std::uint64_t authority = 0;  ///< Of who signed the record.
-    crdt::LinkCert link{};     ///< Its keys are "" where they are not let in.
-    bool expects_next = false;  ///< Whoever dials it expects the next key.
+    crdt::LinkCert link{};        ///< Its keys are "" where they are not let in.
+    bool expects_next = false;    ///< Whoever dials it expects the next key.
     gossip::Endpoint control{};
     gossip::Endpoint bulk{};
     const std::string& expected() const { return expects_next ? link.next : link.key; }
@@ -123,9 +121,9 @@ class Roll {
   std::map<HostId, Known> known_;  ///< Never erased from.
   mutable RecentlyFound<Known> recent_;
   std::map<std::string, HostId> owners_;  ///< Of the keys that are let in.
-  std::set<std::string> tickets_;  ///< Keys that are let in.
+  std::set<std::string> tickets_;         ///< Keys that are let in.
   std::uint64_t counts_from_ = 0;
-  std::uint64_t wanted_from_ = 0;                  ///< What counts_from_ shall come to be.
+  std::uint64_t wanted_from_ = 0;                   ///< What counts_from_ shall come to be.
   std::map<std::uint64_t, std::size_t> signed_by_;  ///< Records that are not revoked, by authority.
   std::uint64_t ended_authority_ = 0;
 };

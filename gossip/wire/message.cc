@@ -6,45 +6,14 @@
 #include <utility>
 
 #include "gossip/base/generation.h"
+#include "gossip/wire/message_table.h"
 
 namespace muster::gossip {
 namespace {
 
 constexpr std::size_t kEnvelopeElements = 7;
 
-constexpr std::array<std::pair<MessageType, std::string_view>, 31> kTypeNames = {{
-    {MessageType::kProbe, "probe"},
-    {MessageType::kAck, "ack"},
-    {MessageType::kCall, "call"},
-    {MessageType::kVeto, "veto"},
-    {MessageType::kAccuse, "accuse"},
-    {MessageType::kRows, "rows"},
-    {MessageType::kVoteRequest, "vote_request"},
-    {MessageType::kVoteReply, "vote_reply"},
-    {MessageType::kAppendRequest, "append_request"},
-    {MessageType::kAppendReply, "append_reply"},
-    {MessageType::kSnapshotChunk, "snapshot_chunk"},
-    {MessageType::kSnapshotAck, "snapshot_ack"},
-    {MessageType::kTimeoutNow, "timeout_now"},
-    {MessageType::kPropose, "propose"},
-    {MessageType::kPromise, "promise"},
-    {MessageType::kForm, "form"},
-    {MessageType::kHello, "hello"},
-    {MessageType::kHelloReply, "hello_reply"},
-    {MessageType::kAssign, "assign"},
-    {MessageType::kReady, "ready"},
-    {MessageType::kRefuse, "refuse"},
-    {MessageType::kStart, "start"},
-    {MessageType::kStop, "stop"},
-    {MessageType::kFinish, "finish"},
-    {MessageType::kFinishAck, "finish_ack"},
-    {MessageType::kRenew, "renew"},
-    {MessageType::kRenewAck, "renew_ack"},
-    {MessageType::kRelayedRenews, "relayed_renews"},
-    {MessageType::kRelayedAcks, "relayed_acks"},
-    {MessageType::kRequest, "request"},
-    {MessageType::kResponse, "response"},
-}};
+static_assert(has_row_for_each(kMessageTable, &MessageRow::type), "each type has one row");
 
 /// The first bytes of a message, read as far as the envelope's head goes (the msgpack
 /// specification's formats of arrays, unsigned integers and binaries).
@@ -131,17 +100,13 @@ MessageType type_in(std::string_view bytes) {
 }
 
 std::string_view name_of(MessageType type) {
-  const auto* found = std::find_if(kTypeNames.begin(), kTypeNames.end(),
-                                   [type](const auto& each) { return each.first == type; });
-  return found == kTypeNames.end() ? std::string_view() : found->second;
+  const MessageRow* row = find_message(type);
+  return row == nullptr ? std::string_view() : row->name;
 }
 
 bool is_vital(std::string_view bytes) {
-  const auto is_within = [type = type_in(bytes)](MessageType first, MessageType last) {
-    return type >= first && type <= last;
-  };
-  return is_within(MessageType::kProbe, MessageType::kAccuse) ||
-         is_within(MessageType::kVoteRequest, MessageType::kTimeoutNow);
+  const MessageType type = type_in(bytes);
+  return is_of(Owner::kMembership, type) || is_of(Owner::kRaft, type);
 }
 
 std::string encode(const Envelope& envelope, std::string_view body) {

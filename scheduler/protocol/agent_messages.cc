@@ -5,6 +5,7 @@
 
 #include "gossip/base/generation.h"
 #include "gossip/base/signing.h"
+#include "gossip/wire/message_table.h"
 #include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
@@ -327,65 +328,36 @@ RelayedAcks read_relayed_acks(Reader& in) {
   return relayed;
 }
 
-template <class T>
-std::optional<AgentMessage> checked(T message, const Reader& in) {
-  if (!in.ok()) {
-    return std::nullopt;
-  }
-  return AgentMessage(std::move(message));
-}
+template <auto kRead>
+constexpr auto kAsAgent = gossip::read_as<AgentMessage, kRead>;
 
-constexpr MessageType type_for(const Hello&) {
-  return MessageType::kHello;
-}
-constexpr MessageType type_for(const HelloReply&) {
-  return MessageType::kHelloReply;
-}
-constexpr MessageType type_for(const Assign&) {
-  return MessageType::kAssign;
-}
-constexpr MessageType type_for(const Ready&) {
-  return MessageType::kReady;
-}
-constexpr MessageType type_for(const Refuse&) {
-  return MessageType::kRefuse;
-}
-constexpr MessageType type_for(const Start&) {
-  return MessageType::kStart;
-}
-constexpr MessageType type_for(const Stop&) {
-  return MessageType::kStop;
-}
-constexpr MessageType type_for(const Finish&) {
-  return MessageType::kFinish;
-}
-constexpr MessageType type_for(const FinishAck&) {
-  return MessageType::kFinishAck;
-}
-constexpr MessageType type_for(const Renew&) {
-  return MessageType::kRenew;
-}
-constexpr MessageType type_for(const RenewAck&) {
-  return MessageType::kRenewAck;
-}
-constexpr MessageType type_for(const RelayedRenews&) {
-  return MessageType::kRelayedRenews;
-}
-constexpr MessageType type_for(const RelayedAcks&) {
-  return MessageType::kRelayedAcks;
-}
+constexpr gossip::BodyReader<AgentMessage> kAgentReaders[] = {
+    {MessageType::kHello, kAsAgent<read_hello>},
+    {MessageType::kHelloReply, kAsAgent<read_hello_reply>},
+    {MessageType::kAssign, kAsAgent<read_assign>},
+    {MessageType::kReady, kAsAgent<read_ready>},
+    {MessageType::kRefuse, kAsAgent<read_refuse>},
+    {MessageType::kStart, kAsAgent<read_start>},
+    {MessageType::kStop, kAsAgent<read_stop>},
+    {MessageType::kFinish, kAsAgent<read_finish>},
+    {MessageType::kFinishAck, kAsAgent<read_finish_ack>},
+    {MessageType::kRenew, kAsAgent<read_renew>},
+    {MessageType::kRenewAck, kAsAgent<read_renew_ack>},
+    {MessageType::kRelayedRenews, kAsAgent<read_relayed_renews>},
+    {MessageType::kRelayedAcks, kAsAgent<read_relayed_acks>},
+};
+static_assert(gossip::reads_all_of<gossip::Owner::kLeader, gossip::Owner::kAgents>(kAgentReaders));
 
 }  // namespace
 
 MessageType type_of(const AgentMessage& message) {
-  return std::visit([](const auto& body) { return type_for(body); }, message);
+  // The readers stand in the order of the variant.
+  static_assert(std::size(kAgentReaders) == std::variant_size_v<AgentMessage>);
+  return kAgentReaders[message.index()].type;
 }
 
 bool is_for_agent(MessageType type) {
-  return type == MessageType::kHelloReply || type == MessageType::kAssign ||
-         type == MessageType::kStart || type == MessageType::kStop ||
-         type == MessageType::kFinishAck || type == MessageType::kRenewAck ||
-         type == MessageType::kRelayedAcks;
+  return gossip::is_of(gossip::Owner::kLeader, type);
 }
 
 std::string encode(const AgentMessage& message) {
@@ -395,47 +367,7 @@ std::string encode(const AgentMessage& message) {
 }
 
 std::optional<AgentMessage> decode_agent_message(MessageType type, Reader in) {
-  // Not a switch: the enumeration belongs to the envelope and lists every folder's messages.
-  if (type == MessageType::kHello) {
-    return checked(read_hello(in), in);
-  }
-  if (type == MessageType::kHelloReply) {
-    return checked(read_hello_reply(in), in);
-  }
-  if (type == MessageType::kAssign) {
-    return checked(read_assign(in), in);
-  }
-  if (type == MessageType::kReady) {
-    return checked(read_ready(in), in);
-  }
-  if (type == MessageType::kRefuse) {
-    return checked(read_refuse(in), in);
-  }
-  if (type == MessageType::kStart) {
-    return checked(read_start(in), in);
-  }
-  if (type == MessageType::kStop) {
-    return checked(read_stop(in), in);
-  }
-  if (type == MessageType::kFinish) {
-    return checked(read_finish(in), in);
-  }
-  if (type == MessageType::kFinishAck) {
-    return checked(read_finish_ack(in), in);
-  }
-  if (type == MessageType::kRenew) {
-    return checked(read_renew(in), in);
-  }
-  if (type == MessageType::kRenewAck) {
-    return checked(read_renew_ack(in), in);
-  }
-  if (type == MessageType::kRelayedRenews) {
-    return checked(read_relayed_renews(in), in);
-  }
-  if (type == MessageType::kRelayedAcks) {
-    return checked(read_relayed_acks(in), in);
-  }
-  return std::nullopt;
+  return gossip::read_body(kAgentReaders, type, std::move(in));
 }
 
 }  // namespace muster::scheduler

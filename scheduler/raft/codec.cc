@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "gossip/wire/message_table.h"
 
 namespace muster::scheduler {
 namespace {
@@ -351,6 +352,20 @@ Status recover_entries(const crdt::Records& records, RecoveredLog& log) {
   return ok();
 }
 
+template <auto kRead>
+constexpr auto kAsRaft = gossip::read_as<RaftMessage, kRead>;
+
+constexpr gossip::BodyReader<RaftMessage> kRaftReaders[] = {
+    {MessageType::kVoteRequest, kAsRaft<read_vote_request>},
+    {MessageType::kVoteReply, kAsRaft<read_vote_reply>},
+    {MessageType::kAppendRequest, kAsRaft<read_append_request>},
+    {MessageType::kAppendReply, kAsRaft<read_append_reply>},
+    {MessageType::kSnapshotChunk, kAsRaft<read_snapshot_chunk>},
+    {MessageType::kSnapshotAck, kAsRaft<read_snapshot_ack>},
+    {MessageType::kTimeoutNow, kAsRaft<read_timeout_now>},
+};
+static_assert(gossip::reads_all_of<gossip::Owner::kRaft>(kRaftReaders));
+
 }  // namespace
 
 MessageType type_of(const RaftMessage& message) {
@@ -367,23 +382,7 @@ std::string encode(const RaftMessage& message) {
 }
 
 std::optional<RaftMessage> decode_raft_message(MessageType type, Reader body) {
-  std::optional<RaftMessage> message;
-  if (type == MessageType::kVoteRequest) {
-    message = read_vote_request(body);
-  } else if (type == MessageType::kVoteReply) {
-    message = read_vote_reply(body);
-  } else if (type == MessageType::kAppendRequest) {
-    message = read_append_request(body);
-  } else if (type == MessageType::kAppendReply) {
-    message = read_append_reply(body);
-  } else if (type == MessageType::kSnapshotChunk) {
-    message = read_snapshot_chunk(body);
-  } else if (type == MessageType::kSnapshotAck) {
-    message = read_snapshot_ack(body);
-  } else if (type == MessageType::kTimeoutNow) {
-    message = read_timeout_now(body);
-  }
-  return body.ok() ? message : std::nullopt;
+  return gossip::read_body(kRaftReaders, type, std::move(body));
 }
 
 crdt::Write write_of(const HardState& hard_state) {

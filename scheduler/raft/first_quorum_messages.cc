@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gossip/wire/message_table.h"
 #include "scheduler/raft/codec.h"
 
 namespace muster::scheduler {
@@ -67,6 +68,26 @@ Error unreadable(std::string_view key) {
   return Error{ErrorCode::kCorrupt, "record '" + std::string(key) + "' is unreadable"};
 }
 
+QuorumMessage read_propose(Reader& in) {
+  return QuorumPropose{read_proposal(in)};
+}
+
+QuorumMessage read_promise(Reader& in) {
+  const auto cluster = in.id<ClusterId>();
+  return QuorumPromise{cluster, static_cast<PromiseAnswer>(in.u64_at_most(2))};
+}
+
+QuorumMessage read_form(Reader& in) {
+  return QuorumForm{read_proposal(in)};
+}
+
+constexpr gossip::BodyReader<QuorumMessage> kFirstReaders[] = {
+    {MessageType::kPropose, read_propose},
+    {MessageType::kPromise, read_promise},
+    {MessageType::kForm, read_form},
+};
+static_assert(gossip::reads_all_of<gossip::Owner::kFirstQuorum>(kFirstReaders));
+
 }  // namespace
 
 MessageType type_of(const QuorumMessage& message) {
@@ -81,16 +102,7 @@ std::string encode(const QuorumMessage& message) {
 }
 
 std::optional<QuorumMessage> decode_quorum_message(MessageType type, Reader body) {
-  std::optional<QuorumMessage> message;
-  if (type == MessageType::kPropose) {
-    message = QuorumPropose{read_proposal(body)};
-  } else if (type == MessageType::kForm) {
-    message = QuorumForm{read_proposal(body)};
-  } else if (type == MessageType::kPromise) {
-    const auto cluster = body.id<ClusterId>();
-    message = QuorumPromise{cluster, static_cast<PromiseAnswer>(body.u64_at_most(2))};
-  }
-  return body.ok() ? message : std::nullopt;
+  return gossip::read_body(kFirstReaders, type, std::move(body));
 }
 
 Result<RecoveredQuorum> recover_quorum(const crdt::Records& records) {

@@ -2,18 +2,16 @@
 
 #include <utility>
 
+#include "gossip/wire/message_table.h"
 #include "scheduler/raft/codec.h"
 
 namespace muster::scheduler {
 
 std::optional<SeatMessage> decode_seat_message(gossip::MessageType type, gossip::Reader body) {
-  if (auto message = decode_quorum_message(type, body)) {
-    return *std::move(message);
+  if (gossip::is_of(gossip::Owner::kFirstQuorum, type)) {
+    return decode_quorum_message(type, std::move(body));
   }
-  if (auto message = decode_raft_message(type, body)) {
-    return *std::move(message);
-  }
-  return std::nullopt;
+  return decode_raft_message(type, std::move(body));
 }
 
 bool is_invitation(const RaftMessage& message) {

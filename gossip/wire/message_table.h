@@ -1,0 +1,114 @@
+#pragma once
+// The one table of messages: for each type its name, the part of the product whose word it is, and
+// whether a member may say it or a quorum alone. What judges, drops or reads messages goes by these
+// rows. A type without a row does not compile.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gossip/base/enum_table.h"
+#include "gossip/wire/message.h"
+
+namespace muster::gossip {
+
+/// It encodes and decodes the bodies, and nobody else does.
+enum class Owner : std::uint8_t {
+  kMembership,
+  kRows,
+  kRaft,
+  kFirstQuorum,
+  kLeader,   ///< To the agents of hosts.
+  kAgents,   ///< To the leader.
+  kClients,  ///< Requests and responses.
+};
+
+enum class Speaker : std::uint8_t {
+  kMembers,     ///< Any member of the cluster.
+  kQuorumOnly,  ///< Hosts that may vote: voters, leaders, founders.
+};
+
+struct MessageRow {
+  MessageType type{};
+  std::string_view name;
+  Owner owner{};
+  Speaker speaker{};
+};
+
+inline constexpr MessageRow kMessageTable[] = {
+    {MessageType::kProbe, "probe", Owner::kMembership, Speaker::kMembers},
+    {MessageType::kAck, "ack", Owner::kMembership, Speaker::kMembers},
+    {MessageType::kCall, "call", Owner::kMembership, Speaker::kMembers},
+    {MessageType::kVeto, "veto", Owner::kMembership, Speaker::kMembers},
+    {MessageType::kAccuse, "accuse", Owner::kMembership, Speaker::kMembers},
+    {MessageType::kRows, "rows", Owner::kRows, Speaker::kMembers},
+    {MessageType::kVoteRequest, "vote_request", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kVoteReply, "vote_reply", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kAppendRequest, "append_request", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kAppendReply, "append_reply", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kSnapshotChunk, "snapshot_chunk", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kSnapshotAck, "snapshot_ack", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kTimeoutNow, "timeout_now", Owner::kRaft, Speaker::kQuorumOnly},
+    {MessageType::kPropose, "propose", Owner::kFirstQuorum, Speaker::kQuorumOnly},
+    {MessageType::kPromise, "promise", Owner::kFirstQuorum, Speaker::kQuorumOnly},
+    {MessageType::kForm, "form", Owner::kFirstQuorum, Speaker::kQuorumOnly},
+    {MessageType::kHello, "hello", Owner::kAgents, Speaker::kMembers},
+    {MessageType::kHelloReply, "hello_reply", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kAssign, "assign", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kReady, "ready", Owner::kAgents, Speaker::kMembers},
+    {MessageType::kRefuse, "refuse", Owner::kAgents, Speaker::kMembers},
+    {MessageType::kStart, "start", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kStop, "stop", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kFinish, "finish", Owner::kAgents, Speaker::kMembers},
+    {MessageType::kFinishAck, "finish_ack", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kRenew, "renew", Owner::kAgents, Speaker::kMembers},
+    // A relay passes it on, and its proof says that it is the leader's.
+    {MessageType::kRenewAck, "renew_ack", Owner::kLeader, Speaker::kMembers},
+    {MessageType::kRelayedRenews, "relayed_renews", Owner::kAgents, Speaker::kMembers},
+    {MessageType::kRelayedAcks, "relayed_acks", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kRequest, "request", Owner::kClients, Speaker::kMembers},
+    {MessageType::kResponse, "response", Owner::kClients, Speaker::kMembers},
+};
+
+/// Null: no such type. Bytes of others may hold any number.
+constexpr const MessageRow* find_message(MessageType type) {
+  return find_row(kMessageTable, &MessageRow::type, type);
+}
+constexpr bool is_of(Owner owner, MessageType type) {
+  return has_row_with(kMessageTable, &MessageRow::type, type, &MessageRow::owner, owner);
+}
+constexpr bool is_said_by_quorum(MessageType type) {
+  return has_row_with(kMessageTable, &MessageRow::type, type, &MessageRow::speaker,
+                      Speaker::kQuorumOnly);
+}
+
+/// How an owner reads one of its bodies.
+template <class Body>
+struct BodyReader {
+  MessageType type{};
+  Body (*read)(Reader& in) = nullptr;
+};
+template <class Body, auto kRead>
+Body read_as(Reader& in) {
+  return Body(kRead(in));
+}
+/// Whether an owner reads all of its own, and nothing else.
+template <Owner... kOwners, class Body, std::size_t kSize>
+consteval bool reads_all_of(const BodyReader<Body> (&readers)[kSize]) {
+  return has_row_for_those(readers, &BodyReader<Body>::type,
+                           [](MessageType type) { return (is_of(kOwners, type) || ...); });
+}
+/// Nothing when the type is none of theirs, or the body does not fit.
+template <class Body, std::size_t kSize>
+std::optional<Body> read_body(const BodyReader<Body> (&readers)[kSize], MessageType type,
+                              Reader in) {
+  const BodyReader<Body>* reader = find_row(readers, &BodyReader<Body>::type, type);
+  if (reader == nullptr) {
+    return std::nullopt;
+  }
+  std::optional<Body> body = reader->read(in);
+  return in.ok() ? std::move(body) : std::nullopt;
+}
+
+}  // namespace muster::gossip
