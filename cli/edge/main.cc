@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/edge/inheritance.h"
-#include "agent/edge/supervisor/supervise.h"
+#include "agent/edge/ranks/supervise.h"
 #include "cli/edge/system_world.h"
 #include "cli/verbs/app.h"
 

@@ -42,13 +42,15 @@ const std::vector<Room>& rooms() {
       {"agent/node", {"agent/front", "agent/history", "agent/gang", "scheduler/seat"}},
       {"agent/edge", {"agent/node", "gossip/edge", "crdt/edge"}},
       {"agent/edge/host", {"agent/edge"}},
-      {"agent/edge/supervisor", {"agent/edge"}},
+      {"agent/edge/grant", {"agent/edge"}},
+      {"agent/edge/ranks", {"agent/edge/grant"}},
+      {"agent/edge/supervisor", {"agent/edge/grant"}},
       {"agent/edge/disk", {"agent/edge"}},
       {"agent/edge/join", {"agent/edge/disk"}},
       {"agent/edge/door", {"agent/edge"}},
       {"agent/edge/run",
-       {"agent/edge/host", "agent/edge/supervisor", "agent/edge/disk", "agent/edge/door",
-        "agent/edge/join"}},
+       {"agent/edge/host", "agent/edge/ranks", "agent/edge/supervisor", "agent/edge/disk",
+        "agent/edge/door", "agent/edge/join"}},
       {"cli/kit", {"agent/api"}},
       {"cli/verbs", {"cli/kit"}},
       {"cli/edge", {"cli/verbs", "agent/edge/run"}},
@@ -109,9 +111,9 @@ bool may_know(const Room& room, std::string_view other) {
 }
 
 bool is_product(std::string_view path) {
-  return std::any_of(
-      std::begin(kProduct), std::end(kProduct),
-      [&](std::string_view top) { return path.starts_with(std::string(top) + "/"); });
+  return std::any_of(std::begin(kProduct), std::end(kProduct), [&](std::string_view top) {
+    return path.starts_with(std::string(top) + "/");
+  });
 }
 
 bool is_pure(const std::string& path) {
@@ -182,11 +184,11 @@ Violations check_floors(const SourceFile& file) {
   }
   Violations found;
   for (const Include& include : includes_of(file)) {
-    const bool is_known = !include.ours || !is_product(include.header) ||
-                          may_know(*own, room_of(include.header));
+    const bool is_known =
+        !include.ours || !is_product(include.header) || may_know(*own, room_of(include.header));
     if (!is_known) {
-      found.push_back(at(file, include.line,
-                         std::string(own->path) + " may not know " + include.header));
+      found.push_back(
+          at(file, include.line, std::string(own->path) + " may not know " + include.header));
     }
   }
   return found;

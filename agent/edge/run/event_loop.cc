@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "agent/edge/event_log.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/supervisor/output_file.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "agent/edge/supervisor/output_marks.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/output_marks.h"
+#include "agent/edge/grant/supervise_protocol.h"
 
 namespace muster::agent {
 

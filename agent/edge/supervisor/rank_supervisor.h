@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/supervisor/kept_grants.h"
 #include "agent/edge/supervisor/launch_check.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
 #include "agent/gang/words.h"
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"

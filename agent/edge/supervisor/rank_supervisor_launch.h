@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "agent/gang/words.h"
 
 namespace muster::agent {

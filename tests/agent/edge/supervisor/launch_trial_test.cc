@@ -10,8 +10,8 @@
 #include <string_view>
 #include <variant>
 
+#include "agent/edge/ranks/supervise.h"
 #include "agent/edge/supervisor/rank_supervisor.h"
-#include "agent/edge/supervisor/supervise.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "agent/edge/supervisor/output_marks.h"
-#include "agent/edge/supervisor/rank_output.h"
+#include "agent/edge/grant/output_marks.h"
+#include "agent/edge/ranks/rank_output.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {

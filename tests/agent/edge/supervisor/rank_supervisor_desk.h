@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/edge/ranks/supervise.h"
 #include "agent/edge/supervisor/rank_supervisor.h"
-#include "agent/edge/supervisor/supervise.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent::testing {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "agent/edge/supervisor/rank_output.h"
+#include "agent/edge/ranks/rank_output.h"
 #include "tests/agent/edge/supervisor/rank_supervisor_desk.h"
 
 namespace muster::agent {

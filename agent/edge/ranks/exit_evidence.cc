@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/exit_evidence.h"
+#include "agent/edge/ranks/exit_evidence.h"
 
 #include <algorithm>
 #include <limits>

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "agent/edge/supervisor/output_marks.h"
-#include "agent/edge/supervisor/rank_log.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/output_marks.h"
+#include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/ranks/rank_log.h"
 #include "gossip/base/time.h"
 
 namespace muster::agent {

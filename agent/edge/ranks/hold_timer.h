@@ -3,7 +3,7 @@
 // killed, and when an agent that waits is heard. All three are one descriptor that becomes readable
 // at the earliest. On the boot clock: it goes on while the machine sleeps.
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "gossip/base/time.h"
 
 namespace muster::agent {

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/supervise.h"
+#include "agent/edge/ranks/supervise.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -14,9 +14,9 @@
 #include <optional>
 #include <string>
 
-#include "agent/edge/supervisor/complaint.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
-#include "agent/edge/supervisor/supervisor.h"
+#include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/ranks/complaint.h"
+#include "agent/edge/ranks/supervisor.h"
 
 namespace muster::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/rank_output.h"
+#include "agent/edge/ranks/rank_output.h"
 
 #include <fcntl.h>
 #include <unistd.h>

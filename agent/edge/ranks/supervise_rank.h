@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "agent/edge/supervisor/rank_output.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/ranks/rank_output.h"
 
 namespace muster::agent {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/edge/supervisor/reserved_file.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/ranks/reserved_file.h"
 #include "gossip/base/result.h"
 #include "scheduler/protocol/job.h"
 

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/complaint.h"
+#include "agent/edge/ranks/complaint.h"
 
 #include <cstdio>
 

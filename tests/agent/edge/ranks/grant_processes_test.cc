@@ -1,7 +1,7 @@
 // Where no PID namespace is, the processes of a grant are found by looking: children that left
 // their session and orphans of a subreaper are among them, and nobody else is.
 
-#include "agent/edge/supervisor/grant_processes.h"
+#include "agent/edge/ranks/grant_processes.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

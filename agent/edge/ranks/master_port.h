@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "gossip/base/result.h"
 #include "gossip/wire/endpoint.h"
 

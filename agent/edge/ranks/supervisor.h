@@ -17,13 +17,13 @@
 #include <string>
 #include <vector>
 
-#include "agent/edge/supervisor/agent_line.h"
-#include "agent/edge/supervisor/exit_evidence.h"
-#include "agent/edge/supervisor/grant_processes.h"
-#include "agent/edge/supervisor/hold_timer.h"
-#include "agent/edge/supervisor/master_port.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
-#include "agent/edge/supervisor/supervise_rank.h"
+#include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/ranks/agent_line.h"
+#include "agent/edge/ranks/exit_evidence.h"
+#include "agent/edge/ranks/grant_processes.h"
+#include "agent/edge/ranks/hold_timer.h"
+#include "agent/edge/ranks/master_port.h"
+#include "agent/edge/ranks/supervise_rank.h"
 
 namespace muster::agent {
 

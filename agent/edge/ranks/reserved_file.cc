@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/reserved_file.h"
+#include "agent/edge/ranks/reserved_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,9 +18,8 @@ std::string beside(const std::string& name) {
 Status ReservedFile::reserve(const std::string& name, std::size_t bytes_max) {
   name_ = name;
   file_ = Fd(open(beside(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  const int failure = !file_.is_open()
-                          ? errno
-                          : posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes_max));
+  const int failure =
+      !file_.is_open() ? errno : posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes_max));
   if (failure != 0) {
     file_.reset();
     unlink(beside(name).c_str());

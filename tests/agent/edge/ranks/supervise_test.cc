@@ -1,7 +1,7 @@
 // One supervisor process and the agents it hears one after the other, played by the test on real
 // sockets: an agent's last word counts before the next agent is heard. Every wait is for an event.
 
-#include "agent/edge/supervisor/supervise.h"
+#include "agent/edge/ranks/supervise.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "gossip/edge/boot_clock.h"
 #include "scheduler/protocol/host_fault.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/output_marks.h"
+#include "agent/edge/grant/output_marks.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 #include "gossip/base/result.h"
 
 namespace muster::agent {

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/supervisor.h"
+#include "agent/edge/ranks/supervisor.h"
 
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/edge/supervisor/complaint.h"
+#include "agent/edge/ranks/complaint.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {

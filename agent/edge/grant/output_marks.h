@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "agent/api/output.h"
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 
 namespace muster::agent {
 

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/master_port.h"
+#include "agent/edge/ranks/master_port.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

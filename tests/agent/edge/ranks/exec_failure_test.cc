@@ -1,6 +1,6 @@
 // The message when a program could not be executed: of a script that is there, why.
 
-#include "agent/edge/supervisor/exec_failure.h"
+#include "agent/edge/ranks/exec_failure.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

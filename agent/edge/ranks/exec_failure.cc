@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/exec_failure.h"
+#include "agent/edge/ranks/exec_failure.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 
 namespace muster::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/hold_timer.h"
+#include "agent/edge/ranks/hold_timer.h"
 
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/agent_line.h"
+#include "agent/edge/ranks/agent_line.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "agent/edge/supervisor/complaint.h"
+#include "agent/edge/ranks/complaint.h"
 
 namespace muster::agent {
 namespace {

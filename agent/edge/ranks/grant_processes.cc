@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/grant_processes.h"
+#include "agent/edge/ranks/grant_processes.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "agent/edge/supervisor/supervise_protocol.h"
+#include "agent/edge/grant/supervise_protocol.h"
 
 namespace muster::agent {
 namespace {

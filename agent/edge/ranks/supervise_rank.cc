@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/supervise_rank.h"
+#include "agent/edge/ranks/supervise_rank.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "agent/edge/inheritance.h"
-#include "agent/edge/supervisor/exec_failure.h"
+#include "agent/edge/ranks/exec_failure.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/host_fault.h"
 

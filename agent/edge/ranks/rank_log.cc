@@ -1,4 +1,4 @@
-#include "agent/edge/supervisor/rank_log.h"
+#include "agent/edge/ranks/rank_log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
