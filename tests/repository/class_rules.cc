@@ -24,7 +24,7 @@ constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 17, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 25, 0, kRecord},
     {"agent/api/jobs.h", "WhyInfo", 23, 0, kRecord},
-    {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 25, 25, kNotSplit},
+    {"agent/edge/supervisor/rank_supervisor.h", "RankSupervisors", 19, 25, kNotSplit},
     {"cli/kit/world.h", "World", 16, 0, "every door of the process, and nothing else"},
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 29, 0, kNotSplit},

@@ -74,6 +74,16 @@ bool is_readable(int fd) {
   return poll(&entry, 1, 0) > 0;
 }
 
+/// A rank that failed by itself while others run; null when there is none. A supervisor takes no
+/// result back, so that from one status to the next this begins once.
+const RankResult* early_failure_in(const SupervisorStatus& status) {
+  const auto failed =
+      std::find_if(status.results.begin(), status.results.end(),
+                   [](const RankResult& one) { return !one.is_success() && !one.signalled_by_us; });
+  const bool others_run = status.results.size() < status.rank_count;
+  return failed != status.results.end() && others_run ? &*failed : nullptr;
+}
+
 /// Whether it was told before that this rank drops output.
 bool has_dropped(const std::optional<SupervisorStatus>& before, std::uint32_t rank) {
   return before.has_value() && std::any_of(before->dropped.begin(), before->dropped.end(),
@@ -132,7 +142,7 @@ Status RankSupervisors::adopt() {
 void RankSupervisors::adopt_one(Token token) {
   Handle& handle = handles_[token];
   handle.token = token;
-  handle.adopting = true;
+  handle.phase = HandlePhase::kFound;
   handle.answer_by = boot_now() + kSupervisorPatience;
   for (int i = 0; i < kConnectTries && !connect_to(handle); ++i) {
     const bool is_deaf = errno == EAGAIN;  // It listens, but its backlog is full.
@@ -194,9 +204,8 @@ bool RankSupervisors::open_pidfd(Handle& handle) const {
 }
 
 void RankSupervisors::tell_scanned() {
-  const bool is_waiting = std::any_of(handles_.begin(), handles_.end(), [](const auto& entry) {
-    return entry.second.adopting && !entry.second.silent_told;
-  });
+  const bool is_waiting = std::any_of(handles_.begin(), handles_.end(),
+                                      [](const auto& entry) { return is_due(entry.second.phase); });
   if (scan_running_ && !is_waiting) {
     scan_running_ = false;
     inputs_.emplace_back(SupervisorsScanned{});
@@ -280,7 +289,7 @@ void RankSupervisors::carry(const Launch& command, const std::vector<std::string
     inputs_.emplace_back(LaunchFailed{command.record.token, "its supervisor is gone"});
     return;
   }
-  handle->launch_ordered = true;
+  take_step(handle->phase, HandleEvent::kLaunch);
   KeptGrants::name_job(directory_of(command.record.token), command.record.job);
   send(*handle, order_of(command, hosts));
 }
@@ -295,8 +304,8 @@ void RankSupervisors::carry(const Terminate& command) {
     connect_to(*handle);
   }
   send(*handle, TerminateOrder{command.grace, command.reason});
-  const bool is_deaf = handle->silent_told && handle->adopting;
-  if (is_deaf && command.grace == Duration(0) && handle->pidfd.is_open()) {
+  const bool is_at_once = command.grace == Duration(0);
+  if (is_silent(handle->phase) && is_at_once && handle->pidfd.is_open()) {
     // It obeys nothing, but its ranks are to go at once: with it the kernel ends them.
     emit(Severity::kWarn, "supervisor_killed", command.token, command.reason);
     syscall(SYS_pidfd_send_signal, handle->pidfd.get(), SIGKILL, nullptr, 0);
@@ -316,7 +325,7 @@ void RankSupervisors::carry(const Forget& command) {
     clean(command.token);
     return;
   }
-  handle->forgotten = true;
+  take_step(handle->phase, HandleEvent::kDismiss);
   send(*handle, DismissOrder{});
 }
 
@@ -408,51 +417,48 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
     emit(Severity::kWarn, "no_own_proc", handle.token,
          "mounting /proc is denied here: for ranks, /proc/<own number> is another process");
   }
-  if (!handle.adopting) {
+  const bool was_found = is_found(handle.phase);
+  take_step(handle.phase, HandleEvent::kAnswer);
+  if (!was_found) {
     options_.expects_namespaces && !status.has_namespace ? check_.failed(boot_now(), kNoNamespaces)
                                                          : check_.worked();
   }
   if (is_trial(handle.token)) {
     carry(Forget{kTrial});
-  } else if (handle.forgotten) {
+  } else if (is_dismissed(handle.phase)) {
     send(handle, DismissOrder{});  // What was said while it was silent may not have reached it.
-  } else if (!handle.adopting) {
+  } else if (!was_found) {
     inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
   } else if (status.phase == Phase::kEnded) {
-    handle.ended_told = true;
+    take_step(handle.phase, HandleEvent::kRanksOver);
     inputs_.emplace_back(SupervisorGone{handle.token, evidence_of(handle.token)});
   } else {
     inputs_.emplace_back(SupervisorAdopted{handle.token, status.phase != Phase::kPrepared,
                                            status.hold_until, status.master});
   }
-  handle.adopting = false;
 }
 
 void RankSupervisors::on_status(Handle& handle, SupervisorStatus status) {
-  if (!handle.status.has_value()) {
+  if (!has_answered(handle.phase)) {
     on_first_status(handle, status);
   }
-  if (status.phase == Phase::kRunning && !handle.started_told) {
-    handle.started_told = true;
+  if (status.phase == Phase::kRunning && take_step(handle.phase, HandleEvent::kRanksRun)) {
     inputs_.emplace_back(RanksStarted{handle.token});
   }
-  const bool is_whole = status.phase == Phase::kEnded && !handle.ended_told;
+  const bool is_whole =
+      status.phase == Phase::kEnded && take_step(handle.phase, HandleEvent::kRanksOver);
   for (const DroppedOutput& one : status.dropped) {
     if (is_whole || !has_dropped(handle.status, one.rank)) {
       inputs_.emplace_back(
           OutputDropped{handle.token, one.rank, one.lost_bytes, one.surplus_bytes, is_whole});
     }
   }
-  const auto failed =
-      std::find_if(status.results.begin(), status.results.end(),
-                   [](const RankResult& one) { return !one.is_success() && !one.signalled_by_us; });
-  const bool others_run = status.results.size() < status.rank_count;
-  if (failed != status.results.end() && others_run && !handle.failure_told) {
-    handle.failure_told = true;
+  const RankResult* failed = early_failure_in(status);
+  const bool is_told = handle.status.has_value() && early_failure_in(*handle.status) != nullptr;
+  if (failed != nullptr && !is_told) {
     inputs_.emplace_back(RankFailedEarly{handle.token, *failed});
   }
-  if (status.phase == Phase::kEnded && !handle.ended_told) {
-    handle.ended_told = true;
+  if (is_whole) {
     inputs_.emplace_back(AllRanksEnded{handle.token, status.results});
   }
   handle.status = std::move(status);
@@ -472,7 +478,7 @@ void RankSupervisors::on_closed(Handle& handle) {
 }
 
 void RankSupervisors::reconnect(Instant now, Handle& handle) {
-  const bool is_wanted = !handle.socket.is_open() && !handle.ended_told && !handle.forgotten;
+  const bool is_wanted = !handle.socket.is_open() && is_awaited(handle.phase);
   const bool has_failed = is_wanted && !connect_to(handle);
   // Neither a descriptor nor anything else would tell of its death.
   const bool is_unseen = !handle.socket.is_open() && !handle.pidfd.is_open();
@@ -495,8 +501,7 @@ void RankSupervisors::on_time(Instant now) {
         continue;
       }
     }
-    if (handle.adopting && !handle.silent_told && now >= handle.answer_by) {
-      handle.silent_told = true;
+    if (now >= handle.answer_by && take_step(handle.phase, HandleEvent::kOverdue)) {
       inputs_.emplace_back(SupervisorSilent{token});
     }
   }
@@ -508,22 +513,21 @@ void RankSupervisors::on_time(Instant now) {
 
 void RankSupervisors::on_dead(Handle& handle) {
   const Token token = handle.token;
-  if (!handle.forgotten && !handle.ended_told && lacks_descriptors()) {
+  if (is_awaited(handle.phase) && lacks_descriptors()) {
     handle.socket.reset();  // Its evidence could not be read now.
     handle.pidfd.reset();
     handle.connect_at = boot_now() + kReconnectPause;
     return;
   }
-  if (handle.forgotten) {
+  if (is_dismissed(handle.phase)) {
     clean(token);
-  } else if (!handle.ended_told && handle.launch_ordered &&
-             !exists(directory_of(token) + "/spec")) {
+  } else if (handle.phase == HandlePhase::kOrdered && !exists(directory_of(token) + "/spec")) {
     fail_launch(token, "its supervisor could not begin: is the disk full?");
-  } else if (!handle.ended_told && !handle.adopting && !handle.status.has_value()) {
+  } else if (handle.phase == HandlePhase::kSpawned) {
     std::string why = read_file(directory_of(token) + "/supervisor.log").value_or("");
     why.resize(std::min(why.size(), kComplaintBytesMax));
     fail_launch(token, "supervisor did not start: " + why);
-  } else if (!handle.ended_told) {
+  } else if (is_awaited(handle.phase)) {
     inputs_.emplace_back(SupervisorGone{token, evidence_of(token)});
   }
   handles_.erase(token);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/supervisor/handle_life.h"
 #include "agent/edge/supervisor/kept_grants.h"
 #include "agent/edge/supervisor/launch_check.h"
 #include "agent/gang/words.h"
@@ -81,16 +82,10 @@ class RankSupervisors {
     Fd pidfd;
     int pid = 0;
     std::string buffer;
-    std::optional<SupervisorStatus> status;
-    bool adopting = false;        ///< Found at start: its first status becomes SupervisorAdopted.
-    bool silent_told = false;     ///< Its first status is overdue.
-    Instant answer_by = kNever;   ///< While adopting.
-    Instant connect_at = kNever;  ///< The next try, while there is no connection.
-    bool started_told = false;
-    bool failure_told = false;
-    bool launch_ordered = false;
-    bool ended_told = false;
-    bool forgotten = false;  ///< Dismissed: its files go when it is gone.
+    HandlePhase phase = HandlePhase::kSpawned;
+    std::optional<SupervisorStatus> status;  ///< The last one, once it has answered.
+    Instant answer_by = kNever;              ///< While its answer is due.
+    Instant connect_at = kNever;             ///< The next try, while there is no connection.
   };
 
   void carry(const Prepare& command);
