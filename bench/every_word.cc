@@ -10,6 +10,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/api/verbs.h"
 #include "agent/edge/disk/host_key.h"
 #include "crdt/rows/codec.h"
 #include "gossip/edge/link_keys.h"
@@ -25,8 +26,8 @@ using agent::Verb;
 using gossip::MessageType;
 
 constexpr int kTypesMax = 256;
-/// Beyond the last verb: numbers that no request has.
-constexpr int kNoVerbs[] = {static_cast<int>(agent::kVerbLast) + 1, 99, 255};
+/// Numbers that no request has: one between, and some beyond.
+constexpr int kNoVerbs[] = {11, 99, 255};
 /// What was granted or elected so far is far below.
 constexpr std::uint64_t kHigh = 1000;
 
@@ -126,13 +127,14 @@ Word request_of(int verb, const Stage& stage) {
 }
 
 void add_requests(const Stage& stage, std::vector<Word>& words) {
-  for (int verb = 0; verb <= static_cast<int>(agent::kVerbLast); ++verb) {
+  for (const agent::VerbRow& row : agent::verbs::kTable) {
+    const int verb = static_cast<int>(row.verb);
     words.push_back(request_of(verb, stage));
-    if (static_cast<Verb>(verb) == Verb::kJoin) {
+    if (row.verb == Verb::kJoin) {
       continue;
     }
     agent::Request passed_on;
-    passed_on.verb = static_cast<Verb>(verb);
+    passed_on.verb = row.verb;
     passed_on.consistent = true;
     passed_on.arguments = arguments_of(passed_on.verb, stage);
     passed_on.via = stage.host_name;
@@ -270,9 +272,9 @@ std::vector<Word> every_word(const Stage& stage) {
 
 std::vector<Word> orders_of_a_login(const Stage& stage, HostId speaker, HostId asked) {
   std::vector<Word> words;
-  for (int number = 0; number <= static_cast<int>(agent::kVerbLast); ++number) {
+  for (const agent::VerbRow& row : agent::verbs::kTable) {
     agent::Request request;
-    request.verb = static_cast<Verb>(number);
+    request.verb = row.verb;
     if (is_for_everybody(request.verb)) {
       continue;
     }
@@ -281,7 +283,7 @@ std::vector<Word> orders_of_a_login(const Stage& stage, HostId speaker, HostId a
     request.arguments = request.verb == Verb::kRecover
                             ? agent::encode_payload(agent::RecoverArgs{true, {}, {}})
                             : arguments_of(request.verb, stage);
-    const std::string name = "Request " + std::to_string(number);
+    const std::string name = "Request " + std::to_string(static_cast<int>(row.verb));
     for (const HostId target : {HostId(), speaker, asked}) {
       request.target = target;
       words.push_back({name, MessageType::kRequest, encode(request)});

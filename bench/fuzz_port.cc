@@ -15,6 +15,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "agent/api/verbs.h"
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/join/joiner.h"
 #include "crdt/rows/codec.h"
@@ -43,7 +44,6 @@ namespace scheduler = muster::scheduler;
 constexpr int kMessagesPerConnection = 250;
 constexpr std::uint64_t kGarbageMax = 2000;
 constexpr std::uint64_t kNestMax = 100'000;
-constexpr int kLastVerb = static_cast<int>(agent::kVerbLast);
 constexpr Duration kAnswer = std::chrono::seconds(10);
 constexpr Duration kBreath = std::chrono::microseconds(500);
 
@@ -62,9 +62,9 @@ muster::HostId random_host(Rng& rng) {
 
 std::vector<Sample> samples(Rng& rng) {
   std::vector<Sample> all;
-  for (int verb = 0; verb <= kLastVerb; ++verb) {
+  for (const agent::VerbRow& row : agent::verbs::kTable) {
     agent::Request request;
-    request.verb = static_cast<agent::Verb>(verb);
+    request.verb = row.verb;
     request.consistent = rng.chance(500'000);
     if (request.verb == agent::Verb::kLeave) {
       continue;

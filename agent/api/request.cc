@@ -2,11 +2,15 @@
 
 #include <utility>
 
+#include "agent/api/verbs.h"
+
 namespace muster::agent {
 namespace {
 
 using gossip::Encoder;
 using gossip::Reader;
+
+static_assert(has_row_for_each(verbs::kTable, &VerbRow::verb), "each verb has one row");
 
 bool is_status(std::uint64_t number) {
   return number <= static_cast<std::uint64_t>(ResponseStatus::kConflict) ||
@@ -41,14 +45,15 @@ std::string encode(const Response& response) {
 
 std::optional<Request> decode_request(Reader body) {
   Request request;
-  request.verb = static_cast<Verb>(body.u64_at_most(static_cast<std::uint64_t>(kVerbLast)));
+  request.verb = static_cast<Verb>(body.u64_at_most(kByteValues - 1));
   request.consistent = body.boolean();
   request.target = body.id<HostId>();
   request.arguments = std::string(body.bytes());
   request.user = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   request.via = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   request.node = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
-  return body.ok() ? std::optional(std::move(request)) : std::nullopt;
+  const bool is_good = body.ok() && find_verb(request.verb) != nullptr;
+  return is_good ? std::optional(std::move(request)) : std::nullopt;
 }
 
 std::optional<Response> decode_response(Reader body) {

@@ -17,7 +17,7 @@
 
 namespace muster::agent {
 
-/// Numbers are the wire's: never reused.
+/// Numbers are the wire's: never reused. The rest about each is in verbs.h.
 enum class Verb : std::uint8_t {
   kVersion = 0,        ///< -> VersionInfo
   kHosts = 1,          ///< HostsQuery, or nothing for all at once -> HostList; local
@@ -60,17 +60,6 @@ enum class Verb : std::uint8_t {
   kKeys = 46,        ///< -> KeysInfo; local
   kStats = 47,       ///< -> StatsInfo; local: what that agent counted
 };
-
-/// The highest number above: what is beyond is not understood.
-inline constexpr Verb kVerbLast = Verb::kStats;
-
-/// It changes something, so that an answer that is lost leaves its outcome unknown.
-constexpr bool is_change(Verb verb) {
-  return verb == Verb::kSubmit || verb == Verb::kCancel || verb == Verb::kChangeQuorum ||
-         verb == Verb::kRecover || (verb >= Verb::kSuspend && verb <= Verb::kFence) ||
-         (verb >= Verb::kDrain && verb <= Verb::kSetHost) ||
-         (verb >= Verb::kJoin && verb <= Verb::kEndTicket);
-}
 
 /// The CLI's exit code is the number.
 enum class ResponseStatus : std::uint8_t {

@@ -10,6 +10,7 @@
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
+#include "agent/api/verbs.h"
 #include "agent/front/caller.h"
 #include "agent/node/answers.h"
 #include "agent/node/join.h"

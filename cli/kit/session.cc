@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/api/verbs.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/json_orders.h"
 #include "cli/kit/text.h"
@@ -17,12 +18,6 @@ constexpr Duration kBackWithin = std::chrono::seconds(3);
 constexpr Duration kLook = std::chrono::milliseconds(50);
 /// Of a question that its agent ended under.
 constexpr std::size_t kTriesOfCut = 3;
-
-/// Among them what an agent does by itself.
-bool changes_something(agent::Verb verb) {
-  return is_change(verb) || verb == agent::Verb::kFound || verb == agent::Verb::kEnter ||
-         verb == agent::Verb::kLeave;
-}
 
 /// How the failures of the way to the node read as statuses.
 ResponseStatus status_of(ErrorCode code) {
@@ -126,7 +121,7 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
       return broken(status_before_sending(connected.error().code), connected.error());
     }
   }
-  if (changes_something(request.verb)) {
+  if (!is(request.verb, agent::Effect::kReads)) {
     world_.terminal.on_change(request.verb);
   }
   agent::Request addressed = request;
@@ -162,8 +157,8 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   for (std::size_t tries = 1; !reply.is_from_node && tries < tries_max(); ++tries) {
     reply = exchange(request);
   }
-  const bool is_of_a_job = verb == agent::Verb::kShow || verb == agent::Verb::kWhy;
-  if (is_of_a_job && !request.consistent && reply.status == ResponseStatus::kNotFound) {
+  if (is(verb, agent::Right::kMaySeeJobs) && !request.consistent &&
+      reply.status == ResponseStatus::kNotFound) {
     // The node may not have heard yet of a job that was just accepted: the leader has.
     request.consistent = true;
     Reply sure = exchange(request);
@@ -214,7 +209,7 @@ void Session::progress(const std::string& text) {
 }
 
 void Session::note_age(agent::Verb verb) {
-  const bool is_gossip = verb == agent::Verb::kHosts || verb == agent::Verb::kWhyHost;
+  const bool is_gossip = is(verb, agent::Answerer::kAsked);
   if (last_.age_ms <= (is_gossip ? kFreshRowsMs : kFreshMs)) {
     told_why_old_.clear();
     return;

@@ -7,9 +7,7 @@
 
 #include <set>
 
-#include "agent/api/hosts.h"
-#include "agent/api/payload.h"
-#include "agent/api/quorum.h"
+#include "agent/api/verbs.h"
 
 namespace muster::agent {
 namespace {
@@ -29,7 +27,7 @@ TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
   const std::set<Verb> open = {Verb::kVersion, Verb::kHosts,    Verb::kQuorum,
                                Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,
                                Verb::kFound,   Verb::kEnter,    Verb::kJoin};
-  for (int number = 0; number <= static_cast<int>(kVerbLast); ++number) {
+  for (std::size_t number = 0; number < kByteValues; ++number) {
     const auto verb = static_cast<Verb>(number);
     EXPECT_EQ(is_open_to_all(about(verb), kSpeaker, kAsked), open.contains(verb)) << number;
   }

@@ -206,18 +206,15 @@ TEST_F(Join, NobodyRevokesTheLeaderNorAStranger) {
 
 TEST_F(Join, ATicketIsForJoiningAlone) {
   make_ticket("t");
-  for (int verb = 0; verb <= static_cast<int>(kVerbLast); ++verb) {
-    if (static_cast<Verb>(verb) != Verb::kJoin) {
-      const auto answer =
-          say({gossip::Sender::Kind::kTicket, {}, "t"}, static_cast<Verb>(verb), "");
-      ASSERT_TRUE(answer.has_value()) << verb;
-      EXPECT_EQ(answer->status, ResponseStatus::kDenied) << verb;
-      EXPECT_EQ(answer->payload, "") << verb;
+  for (std::size_t number = 0; number < kByteValues; ++number) {
+    const auto verb = static_cast<Verb>(number);
+    if (verb != Verb::kJoin) {
+      const auto answer = say({gossip::Sender::Kind::kTicket, {}, "t"}, verb, "");
+      ASSERT_TRUE(answer.has_value()) << number;
+      EXPECT_EQ(answer->status, ResponseStatus::kDenied) << number;
+      EXPECT_EQ(answer->payload, "") << number;
     }
   }
-  const auto unknown = static_cast<Verb>(static_cast<int>(kVerbLast) + 1);
-  EXPECT_EQ(say({gossip::Sender::Kind::kTicket, {}, "t"}, unknown, "")->status,
-            ResponseStatus::kDenied);
 }
 
 TEST_F(Join, NobodyJoinsWithoutOne) {

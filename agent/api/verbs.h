@@ -1,0 +1,221 @@
+#pragma once
+// The one table of verbs: for each, its name, who answers it, what it does to the world, whose
+// hosts pass it on, which login may ask through any host, and how its arguments are read. Nodes,
+// the CLI, its help and its manual pages go by these rows. A verb without a row does not compile.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "agent/api/admission.h"
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "agent/api/output.h"
+#include "agent/api/payload.h"
+#include "agent/api/quorum.h"
+#include "agent/api/request.h"
+#include "gossip/base/enum_table.h"
+
+namespace muster::agent {
+
+enum class Answerer : std::uint8_t {
+  kAsked,         ///< The agent that is asked, from its own view.
+  kAskedAnyway,   ///< As kAsked, and an agent that has no cluster answers it, too.
+  kTarget,        ///< The agent of the host that the request is meant for; else the one asked.
+  kVoter,         ///< Any voter, from its replica; the leader when the request is consistent.
+  kVoterOrAsked,  ///< As kVoter; where no voter is reachable, the agent that is asked.
+  kPlacer,        ///< As kVoter, but the leader first: it alone knows which hosts it bars.
+  kLeader,        ///< The leader, once a majority has it in the log.
+  kLobby,         ///< An agent that has no cluster.
+};
+
+/// What is at stake when its answer is lost.
+enum class Effect : std::uint8_t {
+  kReads,
+  kChangesHost,  ///< The agent that obeys ends, or becomes a member.
+  kChanges,      ///< Of the cluster: its outcome is unknown, and it is not repeated by itself.
+  kSubmits,      ///< As kChanges, but its key makes two of it one.
+};
+
+/// What the leader makes of it.
+enum class Becomes : std::uint8_t {
+  kNothing,     ///< It is none of the leader's, or a read.
+  kSubmission,  ///< A job.
+  kOrder,       ///< One entry that says what the operator said.
+  kRollChange,  ///< An entry with what the leader signs of a member.
+  kElectorate,  ///< Another electorate, in the steps that Raft needs.
+};
+
+/// Which hosts are believed when they pass it on for their logins.
+enum class Carrier : std::uint8_t {
+  kMembers,
+  kVotersAlone,
+  /// Any member for a plain ticket, a voter for one that brings rights; and by no other name than
+  /// its own: a ticket is printed where its maker logs in.
+  kTicketMakers,
+};
+
+/// Which logins may ask it through a host that may not vouch for them.
+enum class Openness : std::uint8_t {
+  kAll,
+  kOwnHost,        ///< Of the very host that is asked.
+  kOwnHostToLook,  ///< As kOwnHost, unless it orders something.
+  kAboutOwnHost,   ///< What it asks about is the host that it comes from.
+  kVouched,        ///< None.
+  kTicket,         ///< No login asks it at all: a newcomer that shows a ticket.
+};
+
+/// What somebody must be allowed to do. Nobody is told apart by it yet.
+enum class Right : std::uint8_t {
+  kMaySee,  ///< Hosts, voters and events.
+  kMaySeeJobs,
+  kMayReadOutput,
+  kMaySubmit,
+  kMayOrderJobs,
+  kMayPrioritise,
+  kMayOperate,  ///< Hosts, and tickets that bring no rights.
+  kMayRule,     ///< Rights and keys of hosts, and the electorate.
+};
+
+enum class Answer : std::uint8_t {
+  kPlain,
+  kBulk,    ///< It travels beside the control words.
+  kSecret,  ///< Printed once: it holds a secret, or what makes one whole.
+};
+
+struct VerbRow {
+  Verb verb{};
+  std::string_view name;
+  Answerer answerer{};
+  Effect effect{};
+  Becomes becomes{};
+  Carrier carrier{};
+  Openness openness{};
+  Right right{};
+  bool (*is_readable)(const std::string& arguments) = nullptr;
+  Answer answer = Answer::kPlain;
+};
+
+/// Any bytes: it asks with none.
+inline bool takes_nothing(const std::string&) {
+  return true;
+}
+template <class T>
+bool takes(const std::string& arguments) {
+  return decode_payload<T>(arguments).has_value();
+}
+/// Nothing is a question of its own.
+template <class T>
+bool may_take(const std::string& arguments) {
+  return arguments.empty() || takes<T>(arguments);
+}
+
+namespace verbs {
+
+using enum Verb;
+using enum Answerer;
+using enum Effect;
+using enum Becomes;
+using enum Carrier;
+using enum Openness;
+using enum Right;
+using enum Answer;
+
+inline constexpr VerbRow kTable[] = {
+    {kVersion, "version", kAskedAnyway, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
+    {kHosts, "hosts", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, may_take<HostsQuery>},
+    {kQuorum, "quorum", kVoterOrAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
+    {kEvents, "events", kTarget, kReads, kNothing, kMembers, kOwnHost, kMaySee,
+     may_take<EventsQuery>},
+    {kLeave, "leave", kTarget, kChangesHost, kNothing, kVotersAlone, kOwnHost, kMayOperate,
+     may_take<LeaveArgs>},
+    {kSubmit, "submit", kLeader, kSubmits, kSubmission, kMembers, kVouched, kMaySubmit,
+     takes<SubmitArgs>},
+    {kCancel, "cancel", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOrderJobs,
+     takes<JobRun>},
+    {kJobs, "jobs", kVoter, kReads, kNothing, kMembers, kVouched, kMaySeeJobs, may_take<JobsQuery>},
+    {kShow, "show", kVoter, kReads, kNothing, kMembers, kVouched, kMaySeeJobs, takes<JobRef>},
+    {kWhy, "why", kPlacer, kReads, kNothing, kMembers, kVouched, kMaySeeJobs, takes<JobRef>},
+    {kOutput, "output", kTarget, kReads, kNothing, kMembers, kVouched, kMayReadOutput,
+     takes<OutputQuery>, kBulk},
+    {kChangeQuorum, "change_quorum", kLeader, kChanges, kElectorate, kVotersAlone, kVouched,
+     kMayRule, takes<QuorumWish>},
+    {kRecover, "recover", kTarget, kChanges, kNothing, kVotersAlone, kOwnHostToLook, kMayRule,
+     takes<RecoverArgs>},
+    {kSuspend, "suspend", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOrderJobs,
+     takes<JobRef>},
+    {kResume, "resume", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOrderJobs,
+     takes<JobRef>},
+    {kRequeue, "requeue", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOrderJobs,
+     takes<RequeueArgs>},
+    {kFence, "fence", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate, takes<FenceArgs>},
+    {kWhyHost, "why_host", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes<HostRef>},
+    {kHostUses, "host_uses", kVoter, kReads, kNothing, kMembers, kAll, kMaySee,
+     may_take<HostsQuery>},
+    {kHostDetail, "host_detail", kVoter, kReads, kNothing, kMembers, kAboutOwnHost, kMaySee,
+     takes<HostRef>},
+    {kUsage, "usage", kVoter, kReads, kNothing, kMembers, kVouched, kMaySeeJobs,
+     may_take<UsageQuery>},
+    {kDryRun, "dry_run", kPlacer, kReads, kNothing, kMembers, kVouched, kMaySubmit,
+     takes<SubmitArgs>},
+    {kDrain, "drain", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate, takes<DrainArgs>},
+    {kUndrain, "undrain", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
+     takes<HostRef>},
+    {kRemoveHost, "remove_host", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
+     takes<HostRef>},
+    {kEdit, "edit", kLeader, kChanges, kOrder, kMembers, kVouched, kMayPrioritise, takes<EditArgs>},
+    {kRevokeHost, "revoke_host", kLeader, kChanges, kRollChange, kVotersAlone, kVouched, kMayRule,
+     takes<HostRef>},
+    {kRotateKeys, "rotate_keys", kLeader, kChanges, kRollChange, kVotersAlone, kVouched, kMayRule,
+     takes<RotateArgs>},
+    {kSetHost, "set_host", kLeader, kChanges, kRollChange, kVotersAlone, kVouched, kMayRule,
+     takes<SetHostArgs>},
+    {kFound, "found", kLobby, kChangesHost, kNothing, kMembers, kAll, kMayRule, takes<FoundArgs>,
+     kSecret},
+    {kEnter, "enter", kLobby, kChangesHost, kNothing, kMembers, kAll, kMayRule, takes<EnterArgs>},
+    {kJoin, "join", kLeader, kChanges, kRollChange, kMembers, kTicket, kMayOperate,
+     takes<JoinArgs>},
+    {kMakeTicket, "make_ticket", kLeader, kChanges, kOrder, kTicketMakers, kVouched, kMayOperate,
+     takes<TicketArgs>, kSecret},
+    {kEndTicket, "end_ticket", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
+     takes<TicketRef>},
+    {kTickets, "tickets", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, takes_nothing},
+    {kKeys, "keys", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
+    {kStats, "stats", kTarget, kReads, kNothing, kMembers, kOwnHost, kMaySee, takes_nothing},
+};
+
+}  // namespace verbs
+
+/// Null: no such verb. Bytes of others may hold any number.
+constexpr const VerbRow* find_verb(Verb verb) {
+  return find_row(verbs::kTable, &VerbRow::verb, verb);
+}
+/// Whether its row says so.
+constexpr bool is(Verb verb, Answerer answerer) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::answerer, answerer);
+}
+constexpr bool is(Verb verb, Effect effect) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::effect, effect);
+}
+constexpr bool is(Verb verb, Becomes becomes) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::becomes, becomes);
+}
+constexpr bool is(Verb verb, Carrier carrier) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::carrier, carrier);
+}
+constexpr bool is(Verb verb, Openness openness) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::openness, openness);
+}
+constexpr bool is(Verb verb, Right right) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::right, right);
+}
+constexpr bool is(Verb verb, Answer answer) {
+  return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::answer, answer);
+}
+/// It changes something in the cluster, so that an answer that is lost leaves its outcome unknown.
+constexpr bool is_change(Verb verb) {
+  return is(verb, Effect::kChanges) || is(verb, Effect::kSubmits);
+}
+
+}  // namespace muster::agent
