@@ -70,4 +70,27 @@ std::optional<Response> decode_response(Reader body) {
   return response;
 }
 
+ResponseStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return ResponseStatus::kUsage;
+    case ErrorCode::kNotFound:
+      return ResponseStatus::kNotFound;
+    case ErrorCode::kConflict:
+      return ResponseStatus::kConflict;
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kIo:
+      return ResponseStatus::kFailed;
+    case ErrorCode::kUnavailable:
+      return ResponseStatus::kNoQuorum;
+    case ErrorCode::kUnknown:
+      return ResponseStatus::kUnknown;
+    case ErrorCode::kImpossible:
+      return ResponseStatus::kImpossible;
+    case ErrorCode::kDenied:
+      return ResponseStatus::kDenied;
+  }
+  return ResponseStatus::kFailed;
+}
+
 }  // namespace muster::agent

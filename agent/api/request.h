@@ -13,6 +13,7 @@
 #include <string>
 
 #include "gossip/base/ids.h"
+#include "gossip/base/result.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::agent {
@@ -73,6 +74,9 @@ enum class ResponseStatus : std::uint8_t {
   kConflict = 7,
   kUnknown = 75,  ///< It may have been done: repeat under the same key.
 };
+
+/// How an agent tells a client of an error.
+ResponseStatus status_of(ErrorCode code);
 
 struct Request {
   Verb verb = Verb::kVersion;

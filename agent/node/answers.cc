@@ -186,29 +186,6 @@ Response uses(const Known& known, const Request& request) {
                                   "that host has not registered with the quorum yet");
 }
 
-ResponseStatus status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return ResponseStatus::kUsage;
-    case ErrorCode::kNotFound:
-      return ResponseStatus::kNotFound;
-    case ErrorCode::kConflict:
-      return ResponseStatus::kConflict;
-    case ErrorCode::kCorrupt:
-    case ErrorCode::kIo:
-      return ResponseStatus::kFailed;
-    case ErrorCode::kUnavailable:
-      return ResponseStatus::kNoQuorum;
-    case ErrorCode::kUnknown:
-      return ResponseStatus::kUnknown;
-    case ErrorCode::kImpossible:
-      return ResponseStatus::kImpossible;
-    case ErrorCode::kDenied:
-      return ResponseStatus::kDenied;
-  }
-  return ResponseStatus::kFailed;
-}
-
 Response answer_here(const Known& known, const Request& request) {
   if (request.verb == Verb::kWhyHost) {
     return why_host(known, request);

@@ -36,7 +36,4 @@ Response answer_from_state(const Known& known, const Request& request,
 /// Who votes and leads, as far as this node knows.
 QuorumInfo quorum_info(const Known& known);
 
-/// What a client is told of an error of that kind.
-ResponseStatus status_of(ErrorCode code);
-
 }  // namespace muster::agent

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/api/payload.h"
+#include "agent/api/verbs.h"
 #include "agent/node/admission.h"
 #include "agent/node/founding.h"
 #include "agent/node/host_directory.h"
@@ -11,6 +11,7 @@
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/vouching.h"
 #include "crdt/rows/roll.h"
+#include "gossip/base/check.h"
 #include "gossip/base/name.h"
 
 namespace muster::agent {
@@ -209,6 +210,40 @@ Result<RollChange> as_change(Result<T> entry) {
                : Result<RollChange>(entry.error());
 }
 
+template <class T>
+T arguments_in(const Request& request) {
+  return decode_payload<T>(request.arguments).value_or(T());
+}
+
+Result<RollChange> join_change(const Known& known, const Request& request, std::string) {
+  return as_change(admission_of(known, arguments_in<JoinArgs>(request)));
+}
+
+Result<RollChange> revoke_change(const Known& known, const Request& request, std::string by) {
+  return revocation_of(known, host_of(request), std::move(by));
+}
+
+Result<RollChange> set_change(const Known& known, const Request& request, std::string by) {
+  return rights_of(known, arguments_in<SetHostArgs>(request), std::move(by));
+}
+
+Result<RollChange> rotate_change(const Known& known, const Request& request, std::string by) {
+  return as_change(rotation_of(known, arguments_in<RotateArgs>(request), std::move(by)));
+}
+
+struct RollRow {
+  Verb verb{};
+  Result<RollChange> (*make)(const Known& known, const Request& request, std::string by) = nullptr;
+};
+constexpr RollRow kRollChanges[] = {
+    {Verb::kJoin, join_change},
+    {Verb::kRevokeHost, revoke_change},
+    {Verb::kSetHost, set_change},
+    {Verb::kRotateKeys, rotate_change},
+};
+static_assert(has_row_for_those(kRollChanges, &RollRow::verb,
+                                [](Verb verb) { return is(verb, Becomes::kRollChange); }));
+
 }  // namespace
 
 Status check(const JoinArgs& join) {
@@ -224,20 +259,9 @@ Status check(const JoinArgs& join) {
 }
 
 Result<RollChange> change_of_roll(const Known& known, const Request& request) {
-  const std::string by = asker_text(request);
-  if (request.verb == Verb::kRevokeHost) {
-    return revocation_of(known, host_of(request), by);
-  }
-  if (request.verb == Verb::kSetHost) {
-    return rights_of(known, decode_payload<SetHostArgs>(request.arguments).value_or(SetHostArgs()),
-                     by);
-  }
-  if (request.verb == Verb::kRotateKeys) {
-    return as_change(rotation_of(
-        known, decode_payload<RotateArgs>(request.arguments).value_or(RotateArgs()), by));
-  }
-  return as_change(
-      admission_of(known, decode_payload<JoinArgs>(request.arguments).value_or(JoinArgs())));
+  const RollRow* row = find_row(kRollChanges, &RollRow::verb, request.verb);
+  CHECK(row != nullptr);
+  return row->make(known, request, asker_text(request));
 }
 
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
@@ -266,15 +290,31 @@ JoinInfo join_info(const Known& known, const JoinArgs& join) {
   return join_info(known, host, field);
 }
 
+namespace {
+
+std::string told_of_join(const Known& known, const Request& request) {
+  return encode_payload(join_info(known, arguments_in<JoinArgs>(request)));
+}
+
+std::string told_of_ticket(const Known& known, const Request&) {
+  return encode_payload(TicketMade{known.admission.authority().authority().key, contacts(known)});
+}
+
+struct DoneRow {
+  Verb verb{};
+  std::string (*payload)(const Known& known, const Request& request) = nullptr;
+};
+/// Done is all that there is to say of the others.
+constexpr DoneRow kTold[] = {
+    {Verb::kJoin, told_of_join},
+    {Verb::kMakeTicket, told_of_ticket},
+};
+
+}  // namespace
+
 std::string payload_of_done(const Known& known, const Request& request) {
-  if (request.verb == Verb::kJoin) {
-    const auto join = decode_payload<JoinArgs>(request.arguments);
-    return encode_payload(join_info(known, join.value_or(JoinArgs())));
-  }
-  if (request.verb == Verb::kMakeTicket) {
-    return encode_payload(TicketMade{known.admission.authority().authority().key, contacts(known)});
-  }
-  return "";
+  const DoneRow* row = find_row(kTold, &DoneRow::verb, request.verb);
+  return row == nullptr ? "" : row->payload(known, request);
 }
 
 std::vector<Contact> contacts(const Known& known) {

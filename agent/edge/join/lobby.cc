@@ -6,9 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "agent/api/hosts.h"
-#include "agent/api/payload.h"
-#include "agent/api/request.h"
+#include "agent/api/verbs.h"
 #include "agent/edge/event_log.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/join/joiner.h"
@@ -63,25 +61,6 @@ Response refusal(ResponseStatus status, std::string text) {
   response.status = status;
   response.text = std::move(text);
   return response;
-}
-
-ResponseStatus status_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kInvalid:
-      return ResponseStatus::kUsage;
-    case ErrorCode::kUnavailable:
-      return ResponseStatus::kNoQuorum;
-    case ErrorCode::kConflict:
-      return ResponseStatus::kConflict;
-    case ErrorCode::kNotFound:
-    case ErrorCode::kCorrupt:
-    case ErrorCode::kIo:
-    case ErrorCode::kUnknown:
-    case ErrorCode::kDenied:
-    case ErrorCode::kImpossible:
-      break;
-  }
-  return ResponseStatus::kFailed;
 }
 
 Contact record_of(const HostKey& host, const MembershipRecord& membership,
@@ -153,18 +132,14 @@ class Lobby {
     if (membership_.has_value()) {
       return refusal(ResponseStatus::kConflict, "this agent is about to become a member");
     }
-    if (request.verb == Verb::kFound) {
-      return found(decode_payload<FoundArgs>(request.arguments).value_or(FoundArgs()));
+    const VerbRow* verb = find_verb(request.verb);
+    const Row* row = verb == nullptr ? nullptr : row_of(request.verb);
+    if (row != nullptr && !verb->is_readable(request.arguments)) {
+      return refusal(ResponseStatus::kUsage,
+                     "the agent cannot read what '" + std::string(verb->name) + "' is asked with");
     }
-    if (request.verb == Verb::kEnter) {
-      return enter(decode_payload<EnterArgs>(request.arguments).value_or(EnterArgs()));
-    }
-    if (request.verb == Verb::kVersion) {
-      Response response;
-      response.payload = encode_payload(
-          VersionInfo{kProductVersion, kProtocolVersion, options_.name, key_.host_id(), {}, {}});
-      response.answered_by = options_.name;
-      return response;
+    if (row != nullptr) {
+      return (this->*row->answer)(request.arguments);
     }
     return refusal(ResponseStatus::kNoQuorum,
                    "the agent of host " + options_.name +
@@ -172,7 +147,33 @@ class Lobby {
                        "on a member prints it), or found one with `muster init`");
   }
 
-  Response found(const FoundArgs& args) {
+  struct Row {
+    Verb verb{};
+    Response (Lobby::*answer)(const std::string& arguments) = nullptr;
+  };
+  /// Null: it is answered by members alone.
+  static const Row* row_of(Verb asked) {
+    static constexpr Row kRows[] = {
+        {Verb::kFound, &Lobby::found},
+        {Verb::kEnter, &Lobby::enter},
+        {Verb::kVersion, &Lobby::version},
+    };
+    static_assert(has_row_for_those(kRows, &Row::verb, [](Verb verb) {
+      return is(verb, Answerer::kLobby) || is(verb, Answerer::kAskedAnyway);
+    }));
+    return find_row(kRows, &Row::verb, asked);
+  }
+
+  Response version(const std::string&) {
+    Response response;
+    response.payload = encode_payload(
+        VersionInfo{kProductVersion, kProtocolVersion, options_.name, key_.host_id(), {}, {}});
+    response.answered_by = options_.name;
+    return response;
+  }
+
+  Response found(const std::string& arguments) {
+    const auto args = decode_payload<FoundArgs>(arguments).value_or(FoundArgs());
     const bool is_alone = args.founders == 1;
     if (!is_alone && ((args.founders != 3 && args.founders != 5) || args.ticket.empty())) {
       return refusal(ResponseStatus::kUsage, "a cluster is founded by 1, 3 or 5 hosts");
@@ -199,10 +200,11 @@ class Lobby {
     return response;
   }
 
-  Response enter(const EnterArgs& args) {
+  Response enter(const std::string& arguments) {
+    const auto args = decode_payload<EnterArgs>(arguments).value_or(EnterArgs());
     Result<MembershipRecord> joined = join_with(key_, options_.name, args.ticket);
     if (!joined) {
-      return refusal(status_of(joined.error()), joined.error().text);
+      return refusal(status_of(joined.error().code), joined.error().text);
     }
     membership_ = std::move(joined).value();
     Response response;
