@@ -4,17 +4,16 @@
 #include <utility>
 #include <vector>
 
-#include "agent/api/events.h"
-#include "agent/api/hosts.h"
-#include "agent/api/jobs.h"
-#include "agent/api/payload.h"
+#include "agent/api/verbs.h"
 #include "agent/front/array_model.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
 #include "agent/front/why_model.h"
 #include "agent/node/join.h"
+#include "agent/node/order_words.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/voter_outlook.h"
+#include "gossip/base/check.h"
 #include "gossip/base/version.h"
 #include "scheduler/placement/impossible.h"
 #include "scheduler/state/submission.h"
@@ -144,6 +143,14 @@ std::optional<Response> why_not_named(const Known& known, const Request& request
   return std::nullopt;
 }
 
+namespace {
+
+/// Not the age of what the quorum knows.
+Response aged(Response response, Duration age) {
+  response.age_ms = static_cast<std::uint64_t>(to_ms(age));
+  return response;
+}
+
 /// What its newest events say of a host is the story of its view.
 Response why_host(const Known& known, const Request& request) {
   const auto asked = decode_payload<HostRef>(request.arguments);
@@ -158,62 +165,57 @@ Response why_host(const Known& known, const Request& request) {
   query.about = host.short_hex();
   info->events =
       known.recent.page(known.wall_clock.unix_ms(known.now), query, names_of(known)).events;
-  Response response = good(known, encode_payload(*info));
-  response.age_ms = static_cast<std::uint64_t>(to_ms(known.hosts.age(known.now, known.membership)));
-  return response;
+  return aged(good(known, encode_payload(*info)), known.hosts.age(known.now, known.membership));
 }
 
-/// Of a voter: who uses the GPUs, and what operators said of hosts.
-Response uses(const Known& known, const Request& request) {
-  const scheduler::State& state = known.seat.state();
-  const crdt::AddressBook& addresses = known.hosts.addresses();
-  const std::int64_t now = known.wall_clock.unix_ms(known.now);
-  if (request.verb == Verb::kHostUses) {
-    const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
-    return good(known, encode_payload(host_uses(state, addresses, now, query.after)));
-  }
-  if (request.verb == Verb::kUsage) {
-    const auto list =
-        usage_list(state, decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
-    return list.has_value()
-               ? good(known, encode_payload(*list))
-               : bad(known, ResponseStatus::kUsage, "usage is told by user, type or name");
-  }
-  const HostId host = decode_payload<HostRef>(request.arguments).value_or(HostRef()).host;
-  const auto detail = host_detail(state, addresses, now, host);
-  return detail.has_value() ? good(known, encode_payload(*detail))
-                            : bad(known, ResponseStatus::kNotFound,
-                                  "that host has not registered with the quorum yet");
+Response version_of(const Known& known, const Request&) {
+  return aged(good(known, encode_payload(VersionInfo{
+                              kProductVersion, kProtocolVersion, known.options.name,
+                              known.options.self, known.options.start.generation, known.cluster})),
+              Duration(0));
 }
+
+Response keys_of(const Known& known, const Request&) {
+  return aged(good(known, encode_payload(keys_info(known))), Duration(0));
+}
+
+Response hosts_of(const Known& known, const Request& request) {
+  const auto query = decode_payload<HostsQuery>(request.arguments);
+  const HostsKnown hosts = hosts_known(known);
+  HostList list = query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts);
+  list.seeds_unmet = seeds_unmet(known);
+  list.voter_notes = voter_notes(known);
+  return aged(good(known, encode_payload(list)), known.hosts.age(known.now, known.membership));
+}
+
+struct HereRow {
+  Verb verb{};
+  Response (*answer)(const Known& known, const Request& request) = nullptr;
+};
+constexpr HereRow kHere[] = {
+    {Verb::kVersion, version_of},
+    {Verb::kHosts, hosts_of},
+    {Verb::kWhyHost, why_host},
+    {Verb::kKeys, keys_of},
+};
+static_assert(has_row_for_those(kHere, &HereRow::verb, [](Verb verb) {
+  return is(verb, Answerer::kAsked) || is(verb, Answerer::kAskedAnyway);
+}));
+
+}  // namespace
 
 Response answer_here(const Known& known, const Request& request) {
-  if (request.verb == Verb::kWhyHost) {
-    return why_host(known, request);
-  }
-  std::string payload;
-  if (request.verb == Verb::kVersion) {
-    payload = encode_payload(VersionInfo{kProductVersion, kProtocolVersion, known.options.name,
-                                         known.options.self, known.options.start.generation,
-                                         known.cluster});
-  } else if (request.verb == Verb::kKeys) {
-    payload = encode_payload(keys_info(known));
-  } else if (request.verb == Verb::kHosts) {
-    const auto query = decode_payload<HostsQuery>(request.arguments);
-    const HostsKnown hosts = hosts_known(known);
-    HostList list = query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts);
-    list.seeds_unmet = seeds_unmet(known);
-    list.voter_notes = voter_notes(known);
-    payload = encode_payload(list);
-  } else {
-    const auto query = decode_payload<EventsQuery>(request.arguments);
-    payload = encode_payload(known.recent.page(known.wall_clock.unix_ms(known.now),
-                                               query.value_or(EventsQuery()), names_of(known)));
-  }
-  Response response = good(known, std::move(payload));
-  const Duration age =
-      request.verb == Verb::kHosts ? known.hosts.age(known.now, known.membership) : Duration(0);
-  response.age_ms = static_cast<std::uint64_t>(to_ms(age));
-  return response;
+  const HereRow* row = find_row(kHere, &HereRow::verb, request.verb);
+  CHECK(row != nullptr);
+  return row->answer(known, request);
+}
+
+Response events_of(const Known& known, const Request& request) {
+  const auto query = decode_payload<EventsQuery>(request.arguments);
+  return aged(good(known, encode_payload(known.recent.page(known.wall_clock.unix_ms(known.now),
+                                                           query.value_or(EventsQuery()),
+                                                           names_of(known)))),
+              Duration(0));
 }
 
 QuorumInfo quorum_info(const Known& known) {
@@ -255,33 +257,136 @@ QuorumInfo quorum_info(const Known& known) {
 
 namespace {
 
-/// One line of it, or why its first waiting task waits.
-Response about_array(const Known& known, const JobsKnown& jobs, const HostViews& hosts, Verb verb,
-                     const scheduler::TaskArray& array) {
-  if (verb == Verb::kShow) {
-    JobDetail detail = array_detail(jobs.state, array, hosts);
-    detail.output_rule = known.options.clients.output;
-    return good(known, encode_payload(detail));
-  }
-  WhyInfo why;
-  if (const std::optional<JobId> task = telling_task(jobs.state, array)) {
-    why = why_info(jobs, hosts, *task);
-  } else {
-    const JobSummary summary = array_summary(jobs.state, array, hosts);
-    why.job = array.id;
-    why.state = summary.state;
-    why.headline =
-        summary.reason + (summary.tasks_failed > 0
-                              ? "; `muster show " + text_of(array.id) + "` names those that failed"
-                              : "");
-  }
+struct Views {
+  JobsKnown jobs;
+  HostViews hosts;
+};
+
+Views views_of(const Known& known, const std::string& unled) {
+  const HostId leader = known.seat.ready_leader();
+  const bool is_led =
+      known.seat.leads() || (!leader.is_zero() && is_leader_reachable(known, leader));
+  return {{known.seat.state(), known.seat.capacity()},
+          {known.hosts.addresses(), [&known](HostId host) { return known.membership.member(host); },
+           known.now, known.seat.left_out(),
+           !unled.empty() ? unled
+           : is_led       ? ""
+                          : kNoLeader,
+           known.wall_clock.unix_ms(known.now)}};
+}
+
+JobDetail as_shown(const Known& known, JobDetail detail) {
+  detail.output_rule = known.options.clients.output;
+  return detail;
+}
+
+WhyInfo as_told(const Known& known, WhyInfo why) {
   why.storm = storm_info(known.membership.storm(), known.now);
-  return good(known, encode_payload(why));
+  return why;
+}
+
+/// Why its first waiting task waits, or one line of all of them.
+WhyInfo why_array(const Views& views, const scheduler::TaskArray& array) {
+  const scheduler::State& state = views.jobs.state;
+  if (const std::optional<JobId> task = telling_task(state, array)) {
+    return why_info(views.jobs, views.hosts, *task);
+  }
+  const JobSummary summary = array_summary(state, array, views.hosts);
+  WhyInfo why;
+  why.job = array.id;
+  why.state = summary.state;
+  why.headline =
+      summary.reason + (summary.tasks_failed > 0
+                            ? "; `muster show " + text_of(array.id) + "` names those that failed"
+                            : "");
+  return why;
+}
+
+/// The array that is meant, all of it; null = one job is.
+const scheduler::TaskArray* array_meant(const scheduler::State& state, JobId job) {
+  return is_task(job) ? nullptr : state.array(array_of(job));
+}
+
+/// Nothing when there is such a job.
+std::optional<Response> why_no_job(const Known& known, JobId job) {
+  const scheduler::State& state = known.seat.state();
+  if (state.job(job) != nullptr) {
+    return std::nullopt;
+  }
+  const scheduler::TaskArray* array = state.array(array_of(job));
+  if (std::string why = array == nullptr ? "" : text_of_folded(*array, job); !why.empty()) {
+    return bad(known, ResponseStatus::kNotFound, std::move(why));
+  }
+  return bad(known, ResponseStatus::kNotFound,
+             "there is no job " + text_of(job) + "; `muster jobs --all` lists them");
+}
+
+Response quorum_answer(const Known& known, const Request&, const std::string&) {
+  return good(known, encode_payload(quorum_info(known)));
+}
+
+Response tickets_answer(const Known& known, const Request&, const std::string&) {
+  return good(known, encode_payload(ticket_list(known)));
+}
+
+Response host_uses_answer(const Known& known, const Request& request, const std::string&) {
+  const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
+  return good(known, encode_payload(host_uses(known.seat.state(), known.hosts.addresses(),
+                                              known.wall_clock.unix_ms(known.now), query.after)));
+}
+
+Response host_detail_answer(const Known& known, const Request& request, const std::string&) {
+  const auto detail = host_detail(known.seat.state(), known.hosts.addresses(),
+                                  known.wall_clock.unix_ms(known.now), host_of(request));
+  return detail.has_value() ? good(known, encode_payload(*detail))
+                            : bad(known, ResponseStatus::kNotFound,
+                                  "that host has not registered with the quorum yet");
+}
+
+Response usage_answer(const Known& known, const Request& request, const std::string&) {
+  const auto list = usage_list(
+      known.seat.state(), decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
+  return list.has_value()
+             ? good(known, encode_payload(*list))
+             : bad(known, ResponseStatus::kUsage, "usage is told by user, type or name");
+}
+
+Response jobs_answer(const Known& known, const Request& request, const std::string& unled) {
+  const Views views = views_of(known, unled);
+  const auto query = decode_payload<JobsQuery>(request.arguments);
+  return good(known, encode_payload(query.has_value() ? jobs_page(views.jobs, views.hosts,
+                                                                  query->after, query->array)
+                                                      : newest_jobs(views.jobs, views.hosts)));
+}
+
+Response show_answer(const Known& known, const Request& request, const std::string& unled) {
+  const Views views = views_of(known, unled);
+  const JobId job = job_of(request);
+  if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
+    return good(known, encode_payload(
+                           as_shown(known, array_detail(views.jobs.state, *array, views.hosts))));
+  }
+  if (auto refusal = why_no_job(known, job)) {
+    return *std::move(refusal);
+  }
+  return good(known, encode_payload(as_shown(known, *job_detail(views.jobs, views.hosts, job))));
+}
+
+Response why_answer(const Known& known, const Request& request, const std::string& unled) {
+  const Views views = views_of(known, unled);
+  const JobId job = job_of(request);
+  if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
+    return good(known, encode_payload(as_told(known, why_array(views, *array))));
+  }
+  if (auto refusal = why_no_job(known, job)) {
+    return *std::move(refusal);
+  }
+  return good(known, encode_payload(as_told(known, why_info(views.jobs, views.hosts, job))));
 }
 
 /// What stands against a submit stands against this in the same words.
-Response about_dry_run(const Known& known, const JobsKnown& jobs, const HostViews& hosts,
-                       const Request& request) {
+Response dry_run_answer(const Known& known, const Request& request, const std::string& unled) {
+  const Views views = views_of(known, unled);
   const auto asked = decode_payload<SubmitArgs>(request.arguments);
   if (!asked.has_value()) {
     return bad(known, ResponseStatus::kUsage, "the request is not understood");
@@ -289,70 +394,42 @@ Response about_dry_run(const Known& known, const JobsKnown& jobs, const HostView
   if (const Status valid = scheduler::validate(asked->spec); !valid) {
     return bad(known, ResponseStatus::kUsage, valid.error().text);
   }
-  std::string why_not = scheduler::why_impossible(jobs.state, jobs.capacity, asked->spec);
+  std::string why_not =
+      scheduler::why_impossible(views.jobs.state, views.jobs.capacity, asked->spec);
   if (!why_not.empty()) {
     return bad(known, ResponseStatus::kImpossible, std::move(why_not));
   }
-  WhyInfo why = dry_run_info(jobs, hosts, asked->spec);
-  why.storm = storm_info(known.membership.storm(), known.now);
-  return good(known, encode_payload(why));
+  return good(known,
+              encode_payload(as_told(known, dry_run_info(views.jobs, views.hosts, asked->spec))));
 }
+
+struct StateRow {
+  Verb verb{};
+  Response (*answer)(const Known& known, const Request& request,
+                     const std::string& unled) = nullptr;
+};
+constexpr StateRow kFromState[] = {
+    {Verb::kQuorum, quorum_answer},
+    {Verb::kJobs, jobs_answer},
+    {Verb::kShow, show_answer},
+    {Verb::kWhy, why_answer},
+    {Verb::kDryRun, dry_run_answer},
+    {Verb::kHostUses, host_uses_answer},
+    {Verb::kHostDetail, host_detail_answer},
+    {Verb::kUsage, usage_answer},
+    {Verb::kTickets, tickets_answer},
+};
+static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
+  return is(verb, Answerer::kVoter) || is(verb, Answerer::kVoterOrAsked) ||
+         is(verb, Answerer::kPlacer);
+}));
 
 }  // namespace
 
 Response answer_from_state(const Known& known, const Request& request, const std::string& unled) {
-  if (request.verb == Verb::kQuorum) {
-    return good(known, encode_payload(quorum_info(known)));
-  }
-  if (request.verb == Verb::kTickets) {
-    return good(known, encode_payload(ticket_list(known)));
-  }
-  const scheduler::State& state = known.seat.state();
-  if (request.verb == Verb::kHostUses || request.verb == Verb::kHostDetail ||
-      request.verb == Verb::kUsage) {
-    return uses(known, request);
-  }
-  const HostId leader = known.seat.ready_leader();
-  const bool is_led =
-      known.seat.leads() || (!leader.is_zero() && is_leader_reachable(known, leader));
-  const HostViews hosts{known.hosts.addresses(),
-                        [&known](HostId host) { return known.membership.member(host); },
-                        known.now,
-                        known.seat.left_out(),
-                        !unled.empty() ? unled
-                        : is_led       ? ""
-                                       : kNoLeader,
-                        known.wall_clock.unix_ms(known.now)};
-  const JobsKnown jobs{state, known.seat.capacity()};
-  if (request.verb == Verb::kJobs) {
-    const auto query = decode_payload<JobsQuery>(request.arguments);
-    return good(
-        known, encode_payload(query.has_value() ? jobs_page(jobs, hosts, query->after, query->array)
-                                                : newest_jobs(jobs, hosts)));
-  }
-  if (request.verb == Verb::kDryRun) {
-    return about_dry_run(known, jobs, hosts, request);
-  }
-  const JobId job = decode_payload<JobRef>(request.arguments).value_or(JobRef()).job;
-  const scheduler::TaskArray* array = state.array(array_of(job));
-  if (array != nullptr && !is_task(job)) {
-    return about_array(known, jobs, hosts, request.verb, *array);
-  }
-  if (state.job(job) == nullptr) {
-    if (std::string why = array == nullptr ? "" : text_of_folded(*array, job); !why.empty()) {
-      return bad(known, ResponseStatus::kNotFound, std::move(why));
-    }
-    return bad(known, ResponseStatus::kNotFound,
-               "there is no job " + text_of(job) + "; `muster jobs --all` lists them");
-  }
-  if (request.verb == Verb::kShow) {
-    JobDetail detail = *job_detail(jobs, hosts, job);
-    detail.output_rule = known.options.clients.output;
-    return good(known, encode_payload(detail));
-  }
-  WhyInfo why = why_info(jobs, hosts, job);
-  why.storm = storm_info(known.membership.storm(), known.now);
-  return good(known, encode_payload(why));
+  const StateRow* row = find_row(kFromState, &StateRow::verb, request.verb);
+  CHECK(row != nullptr);
+  return row->answer(known, request, unled);
 }
 
 }  // namespace muster::agent

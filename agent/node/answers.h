@@ -27,10 +27,12 @@ Response not_understood(const Known& known, std::uint32_t version, bool is_ticke
 /// when it is. `may_forward`: a client asked here, and no other host passed it on.
 std::optional<Response> why_not_named(const Known& known, const Request& request, bool may_forward);
 
-/// kVersion, kHosts, kWhyHost or kEvents: any node answers those, a quorum or not.
+/// Answerer::kAsked and kAskedAnyway: any node answers those, a quorum or not.
 Response answer_here(const Known& known, const Request& request);
-/// kQuorum, kJobs, kShow or kWhy. `unled`: why no leader may be there, as far as who asks knows;
-/// "" = he knows nothing. Precondition but for kQuorum: the seat knows the state.
+/// What this host noticed.
+Response events_of(const Known& known, const Request& request);
+/// Answerer::kVoter and those like it. `unled`: why no leader may be there, as far as who asks
+/// knows; "" = he knows nothing. Precondition but for kQuorum: the seat knows the state.
 Response answer_from_state(const Known& known, const Request& request,
                            const std::string& unled = "");
 /// Who votes and leads, as far as this node knows.

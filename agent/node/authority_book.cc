@@ -32,8 +32,8 @@ std::optional<AuthorityRecord> decode(const std::string& bytes) {
 
 AuthorityRecord authority_in(const crdt::Records& id_records, HostId self,
                              const Credentials& credentials) {
-  AuthorityRecord joined{{1, credentials.authority}, credentials.authority_secret,
-                         credentials.authority_links};
+  AuthorityRecord joined{
+      {1, credentials.authority}, credentials.authority_secret, credentials.authority_links};
   for (const auto& [host, record] : credentials.records) {
     if (host == self) {
       joined.authority.number = record.version.generation.value();

@@ -4,12 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "agent/api/admission.h"
-#include "agent/api/hosts.h"
-#include "agent/api/jobs.h"
-#include "agent/api/output.h"
-#include "agent/api/payload.h"
-#include "agent/api/quorum.h"
 #include "agent/api/verbs.h"
 #include "agent/front/caller.h"
 #include "agent/node/answers.h"
@@ -17,6 +11,7 @@
 #include "agent/node/leaving.h"
 #include "agent/node/order_words.h"
 #include "agent/node/vouching.h"
+#include "gossip/base/check.h"
 #include "gossip/base/mutant.h"
 #include "gossip/base/version.h"
 #include "scheduler/protocol/mutants.h"
@@ -50,14 +45,14 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
 void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
   const Known& known = reach.known;
   const Request& request = question.request;
-  const bool is_known = request.verb == Verb::kWhy && !request.consistent && request.node.empty() &&
-                        known.seat.knows_state() &&
+  const bool is_known = is(request.verb, Answerer::kPlacer) && !request.consistent &&
+                        request.node.empty() && known.seat.knows_state() &&
                         known.seat.state().job(job_of(request)) != nullptr;
   if (is_known) {
     answer(
         reach, question.asker,
         answer_from_state(known, request, "the leader places it, and could not be asked: " + text));
-  } else if (question.is_repeated && request.verb == Verb::kSubmit) {
+  } else if (question.is_repeated && is(request.verb, Effect::kSubmits)) {
     answer(reach, question.asker,
            bad(known, ResponseStatus::kUnknown,
                "the leader changed: it may or may not have been accepted; repeat "
@@ -85,6 +80,21 @@ void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open
                        "key"));
     }
   }
+}
+
+constexpr char kTooMany[] = "too many requests at once: repeat in a moment";
+
+Response too_many(const Known& known) {
+  return bad(known, ResponseStatus::kNoQuorum, kTooMany);
+}
+
+/// `row`: of the verb that is asked; null = it is none.
+Response unreadable(const Known& known, const VerbRow* row) {
+  return bad(known, ResponseStatus::kUsage,
+             row == nullptr
+                 ? "this node does not know that request"
+                 : "host " + known.options.name + " cannot read what '" + std::string(row->name) +
+                       "' is asked with: is the program that asks of its version?");
 }
 
 std::string member_already(const Known& known) {
@@ -141,7 +151,7 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
   }
   Question question{asker, *std::move(request), !is_member || is_for_us, speaker};
   const bool is_join =
-      question.request.verb == Verb::kJoin || sender.kind == gossip::Sender::Kind::kTicket;
+      is(question.request.verb, Openness::kTicket) || sender.kind == gossip::Sender::Kind::kTicket;
   if (is_join && !take_join(reach, sender, question)) {
     return Heard::kTaken;
   }
@@ -159,10 +169,10 @@ bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& send
     return false;
   };
   auto join = decode_payload<JoinArgs>(question.request.arguments);
-  if (question.request.verb != Verb::kJoin && mutant(Mutant::kTicketMayMore)) {
+  if (!is(question.request.verb, Openness::kTicket) && mutant(Mutant::kTicketMayMore)) {
     return true;
   }
-  if (question.request.verb != Verb::kJoin || !join.has_value()) {
+  if (!is(question.request.verb, Openness::kTicket) || !join.has_value()) {
     return refused(ResponseStatus::kDenied, kTicketsJoin);
   }
   const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
@@ -194,71 +204,62 @@ bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& send
 
 ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Question& question) {
   const Request& request = question.request;
-  switch (request.verb) {
-    case Verb::kVersion:
-    case Verb::kHosts:
-    case Verb::kWhyHost:
-    case Verb::kKeys:
+  const VerbRow* row = find_verb(request.verb);
+  if (row == nullptr || !row->is_readable(request.arguments)) {
+    answer(reach, question.asker, unreadable(reach.known, row));
+    return Heard::kTaken;
+  }
+  switch (row->answerer) {
+    case Answerer::kAsked:
+    case Answerer::kAskedAnyway:
       answer(reach, question.asker, answer_here(reach.known, request));
       return Heard::kTaken;
-    case Verb::kEvents:
-      if (!pass_to_target(reach, question, " is not reachable, and its events are kept there")) {
-        answer(reach, question.asker, answer_here(reach.known, request));
-      }
-      return Heard::kTaken;
-    case Verb::kLeave:
-      return ask_to_leave(reach, question) ? Heard::kLeave : Heard::kTaken;
-    case Verb::kSubmit:
-    case Verb::kCancel:
-    case Verb::kChangeQuorum:
-    case Verb::kSuspend:
-    case Verb::kResume:
-    case Verb::kRequeue:
-    case Verb::kFence:
-    case Verb::kDrain:
-    case Verb::kUndrain:
-    case Verb::kRemoveHost:
-    case Verb::kRevokeHost:
-    case Verb::kRotateKeys:
-    case Verb::kSetHost:
-    case Verb::kEdit:
-    case Verb::kJoin:
-    case Verb::kMakeTicket:
-    case Verb::kEndTicket:
+    case Answerer::kTarget:
+      return ask_target(reach, question);
+    case Answerer::kLeader:
       ask_leader(reach, {question.asker, request, question.speaker}, question.may_forward);
       return Heard::kTaken;
-    case Verb::kQuorum:
-    case Verb::kJobs:
-    case Verb::kShow:
-    case Verb::kWhy:
-    case Verb::kDryRun:
-    case Verb::kHostUses:
-    case Verb::kHostDetail:
-    case Verb::kUsage:
-    case Verb::kTickets:
+    case Answerer::kVoter:
+    case Answerer::kVoterOrAsked:
+    case Answerer::kPlacer:
       if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
         ask_leader(reach, {question.asker, request, question.speaker}, question.may_forward);
-      } else if (!asks_placement(request.verb) || !question.may_forward ||
+      } else if (row->answerer != Answerer::kPlacer || !question.may_forward ||
                  !pass_to_leader(reach, question)) {
         ask_voter(reach, question);
       }
       return Heard::kTaken;
-    case Verb::kOutput:
-    case Verb::kStats:
-      ask_loop(reach, question);
-      return Heard::kTaken;
-    case Verb::kRecover:
-      ask_recovery(reach, question);
-      return Heard::kTaken;
-    case Verb::kFound:
-    case Verb::kEnter:
+    case Answerer::kLobby:
       answer(reach, question.asker,
              bad(reach.known, ResponseStatus::kConflict, member_already(reach.known)));
       return Heard::kTaken;
   }
-  answer(reach, question.asker,
-         bad(reach.known, ResponseStatus::kUsage, "this node does not know that request"));
   return Heard::kTaken;
+}
+
+ClientFront::Heard ClientFront::ask_target(const ClientReach& reach, const Question& question) {
+  struct Row {
+    Verb verb{};
+    /// What is said of a target that cannot be asked; null = another host never is.
+    const char* why_not = nullptr;
+    Heard (ClientFront::*ask)(const ClientReach& reach, const Question& question) = nullptr;
+  };
+  static constexpr Row kTargets[] = {
+      {Verb::kEvents, " is not reachable, and its events are kept there", &ClientFront::ask_events},
+      {Verb::kOutput, " is not reachable, and its ranks' output is kept there alone",
+       &ClientFront::ask_output},
+      {Verb::kStats, " is not reachable", &ClientFront::ask_stats},
+      {Verb::kRecover, " is not reachable", &ClientFront::ask_recovery},
+      {Verb::kLeave, nullptr, &ClientFront::ask_to_leave},
+  };
+  static_assert(has_row_for_those(kTargets, &Row::verb,
+                                  [](Verb verb) { return is(verb, Answerer::kTarget); }));
+  const Row* row = find_row(kTargets, &Row::verb, question.request.verb);
+  CHECK(row != nullptr);
+  if (row->why_not != nullptr && pass_to_target(reach, question, row->why_not)) {
+    return Heard::kTaken;
+  }
+  return (this->*row->ask)(reach, question);
 }
 
 /// Precondition: the request names another node.
@@ -271,22 +272,21 @@ void ClientFront::ask_named(const ClientReach& reach, const Question& question) 
   forward(reach, {question.asker, question.request, question.speaker, host});
 }
 
-/// True when it may.
-bool ClientFront::ask_to_leave(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_to_leave(const ClientReach& reach, const Question& question) {
   const HostId target = question.request.target;
   if (!target.is_zero() && target != reach.known.options.self) {
     answer(reach, question.asker,
            bad(reach.known, ResponseStatus::kUsage, "a host leaves by its own agent: say --node"));
-    return false;
+    return Heard::kTaken;
   }
   std::string remains;
   const std::string why_not = why_not_leave(reach.known, question.request, remains);
   if (!why_not.empty()) {
     answer(reach, question.asker, bad(reach.known, ResponseStatus::kConflict, why_not));
-    return false;
+    return Heard::kTaken;
   }
   answer(reach, question.asker, done(reach.known, "", std::move(remains)));
-  return true;
+  return Heard::kLeave;
 }
 
 void ClientFront::ask_leader(const ClientReach& reach, ClientDesk::Open question,
@@ -303,7 +303,7 @@ void ClientFront::ask_leader(const ClientReach& reach, ClientDesk::Open question
     question.asked = leader;
     // The key makes two submits one; an order that is repeated may meet what came after it.
     const Verb verb = question.request.verb;
-    question.follows_leader = verb == Verb::kSubmit || !is_change(verb);
+    question.follows_leader = is(verb, Effect::kSubmits) || !is_change(verb);
     forward(reach, question);
     return;
   }
@@ -343,7 +343,8 @@ bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& quest
 void ClientFront::ask_voter(const ClientReach& reach, const Question& question) {
   const Known& known = reach.known;
   const Request& request = question.request;
-  if (known.seat.knows_state() || (known.seat.trusts_own_seat() && request.verb == Verb::kQuorum)) {
+  const bool is_known_here = is(request.verb, Answerer::kVoterOrAsked);
+  if (known.seat.knows_state() || (known.seat.trusts_own_seat() && is_known_here)) {
     answer(reach, question.asker, answer_from_state(known, request));
     return;
   }
@@ -357,8 +358,8 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
   }
   if (question.may_forward && !to.is_zero()) {
     forward(reach, {question.asker, request, question.speaker, to});
-  } else if (request.verb == Verb::kQuorum) {
-    answer(reach, question.asker, good(known, encode_payload(quorum_info(known))));
+  } else if (is_known_here) {
+    answer(reach, question.asker, answer_from_state(known, request));
   } else if (!wait_for_first_leader(reach, {question.asker, request, question.speaker},
                                     question.may_forward)) {
     answer(reach, question.asker,
@@ -385,98 +386,67 @@ bool ClientFront::pass_to_target(const ClientReach& reach, const Question& quest
   return true;
 }
 
-void ClientFront::ask_loop(const ClientReach& reach, const Question& question) {
-  const bool is_stats = question.request.verb == Verb::kStats;
-  if (pass_to_target(reach, question,
-                     is_stats ? " is not reachable"
-                              : " is not reachable, and its ranks' output is kept there alone")) {
-    return;
-  }
-  const auto query = is_stats ? std::optional(OutputQuery())
-                              : decode_payload<OutputQuery>(question.request.arguments);
-  const auto number = query.has_value()
-                          ? desk_.open(reach.known.now, {question.asker, question.request})
-                          : std::nullopt;
-  if (!number.has_value()) {
-    answer(reach, question.asker,
-           bad(reach.known, ResponseStatus::kUsage, "malformed question for output"));
-  } else if (is_stats) {
-    reach.outbox.read(ReadStats{*number});
-  } else {
-    reach.outbox.read(ReadOutput{*number, *query});
-  }
+ClientFront::Heard ClientFront::ask_events(const ClientReach& reach, const Question& question) {
+  answer(reach, question.asker, events_of(reach.known, question.request));
+  return Heard::kTaken;
 }
 
-void ClientFront::ask_recovery(const ClientReach& reach, const Question& question) {
-  const Known& known = reach.known;
-  if (pass_to_target(reach, question, " is not reachable")) {
-    return;
-  }
-  const auto arguments = decode_payload<RecoverArgs>(question.request.arguments);
-  if (!arguments.has_value()) {
-    answer(reach, question.asker, bad(known, ResponseStatus::kUsage, "malformed order to recover"));
-  } else if (arguments->is_order) {
-    answer(reach, question.asker, reach.epochs.recover(known, *arguments, reach.seat));
+ClientFront::Heard ClientFront::ask_output(const ClientReach& reach, const Question& question) {
+  const auto query = decode_payload<OutputQuery>(question.request.arguments);
+  const auto number = desk_.open(reach.known.now, {question.asker, question.request});
+  if (query.has_value() && number.has_value()) {
+    reach.outbox.read(ReadOutput{*number, *query});
   } else {
-    answer(reach, question.asker, good(known, encode_payload(reach.epochs.recovery_info(known))));
+    answer(reach, question.asker, too_many(reach.known));
   }
+  return Heard::kTaken;
+}
+
+ClientFront::Heard ClientFront::ask_stats(const ClientReach& reach, const Question& question) {
+  if (const auto number = desk_.open(reach.known.now, {question.asker, question.request})) {
+    reach.outbox.read(ReadStats{*number});
+  } else {
+    answer(reach, question.asker, too_many(reach.known));
+  }
+  return Heard::kTaken;
+}
+
+ClientFront::Heard ClientFront::ask_recovery(const ClientReach& reach, const Question& question) {
+  const Known& known = reach.known;
+  const auto arguments =
+      decode_payload<RecoverArgs>(question.request.arguments).value_or(RecoverArgs());
+  answer(reach, question.asker,
+         arguments.is_order ? reach.epochs.recover(known, arguments, reach.seat)
+                            : good(known, encode_payload(reach.epochs.recovery_info(known))));
+  return Heard::kTaken;
 }
 
 /// Precondition: this host leads.
 void ClientFront::lead(const ClientReach& reach, const ClientDesk::Open& question) {
-  const Instant now = reach.known.now;
   const Request& request = question.request;
-  const auto number = desk_.open(now, question);
+  const auto number = desk_.open(reach.known.now, question);
   if (!number.has_value()) {
-    refuse(reach, question, "too many requests at once: repeat in a moment");
+    refuse(reach, question, kTooMany);
     return;
   }
-  const auto malformed = [&](const char* what) {
-    on_seat_reply(reach, {*number, std::nullopt, false, ErrorCode::kInvalid, what});
-  };
-  if (request.verb == Verb::kSubmit) {
-    auto arguments = decode_payload<SubmitArgs>(request.arguments);
-    if (!arguments.has_value()) {
-      malformed("malformed submit");
-      return;
-    }
-    reach.seat.step(
-        now, scheduler::input::ClientSubmit{*number, std::move(arguments->key),
-                                            std::move(arguments->spec), asker_text(request)});
-  } else if (request.verb == Verb::kChangeQuorum) {
-    const auto wish = decode_payload<QuorumWish>(request.arguments);
-    if (!wish.has_value()) {
-      malformed("malformed wish");
-      return;
-    }
-    reach.seat.step(now, scheduler::input::ChangeQuorum{*number, wish->action, wish->host});
-  } else if (is_of_roll(request.verb)) {
-    auto change = change_of_roll(reach.known, request);
-    if (!change) {
-      on_seat_reply(reach,
-                    {*number, std::nullopt, false, change.error().code, change.error().text});
-      return;
-    }
-    reach.seat.step(now, scheduler::input::ClientOrder{*number, std::move(change->order),
-                                                       change->ends_vote_of});
-  } else if (is_change(request.verb)) {
-    reach.seat.step(now,
-                    scheduler::input::ClientOrder{*number, order_of(request, question.speaker)});
-  } else {
-    reach.seat.step(now, scheduler::input::Read{*number});
+  auto input = seat_input_of(reach.known, request, *number, question.speaker);
+  if (!input) {
+    on_seat_reply(reach, {*number, std::nullopt, false, input.error().code, input.error().text});
+    return;
   }
+  reach.seat.step(reach.known.now, *std::move(input));
 }
 
 void ClientFront::forward(const ClientReach& reach, const ClientDesk::Open& question) {
   const crdt::Identity* target = reach.known.hosts.addresses().identity(question.asked);
   const auto number = target == nullptr ? std::nullopt : desk_.open(reach.known.now, question);
   if (!number.has_value()) {
-    refuse(reach, question, "too many requests at once: repeat in a moment");
+    refuse(reach, question, kTooMany);
     return;
   }
   const gossip::Envelope envelope =
       envelope_for(reach.known, gossip::MessageType::kRequest, Nonce(*number), question.asker);
-  const bool is_bulk = question.request.verb == Verb::kOutput;
+  const bool is_bulk = is(question.request.verb, Answer::kBulk);
   reach.outbox.send_to(is_bulk ? target->bulk : target->control,
                        is_bulk ? gossip::Channel::kBulk : gossip::Channel::kControl,
                        gossip::encode(envelope, encode(question.request)));
@@ -495,7 +465,7 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
   asker.trailing = message.envelope().trailing;
   asker.trailing_count = message.envelope().trailing_count;
   const auto response = decode_response(message.body());
-  const bool is_mine = open->is_repeated || asks_placement(open->request.verb);
+  const bool is_mine = open->is_repeated || is(open->request.verb, Answerer::kPlacer);
   if (response.has_value() && response->status == ResponseStatus::kNoQuorum && is_mine) {
     refuse(reach, *open, response->text);
     return;

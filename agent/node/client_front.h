@@ -90,15 +90,18 @@ class ClientFront {
   void ask_named(const ClientReach& reach, const Question& question);
   /// False: it is answered, for it may not ask that.
   bool take_join(const ClientReach& reach, const gossip::Sender& sender, Question& question);
-  bool ask_to_leave(const ClientReach& reach, const Question& question);
   void ask_leader(const ClientReach& reach, ClientDesk::Open question, bool may_forward);
   bool wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
                              bool may_forward);
   bool pass_to_leader(const ClientReach& reach, const Question& question);
   void ask_voter(const ClientReach& reach, const Question& question);
-  /// Answers that only the loop of this host has.
-  void ask_loop(const ClientReach& reach, const Question& question);
-  void ask_recovery(const ClientReach& reach, const Question& question);
+  Heard ask_target(const ClientReach& reach, const Question& question);
+  Heard ask_events(const ClientReach& reach, const Question& question);
+  /// This and the next: answers that only the loop of this host has.
+  Heard ask_output(const ClientReach& reach, const Question& question);
+  Heard ask_stats(const ClientReach& reach, const Question& question);
+  Heard ask_recovery(const ClientReach& reach, const Question& question);
+  Heard ask_to_leave(const ClientReach& reach, const Question& question);
   /// True when the request names another host: it is asked, or the client hears `why_not`.
   bool pass_to_target(const ClientReach& reach, const Question& question,
                       const std::string& why_not);

@@ -59,13 +59,9 @@ void LinkRotation::tell(Instant now) {
 }
 
 void LinkRotation::publish(Instant now, crdt::HostStore& store) {
-  const crdt::LinkCert cert{record_.base,
-                            record_.serial,
-                            key_of(record_.seed),
-                            key_of(record_.next_seed),
-                            record_.round,
-                            proof_of(record_.seed),
-                            proof_of(record_.next_seed)};
+  const crdt::LinkCert cert{
+      record_.base,  record_.serial,         key_of(record_.seed),       key_of(record_.next_seed),
+      record_.round, proof_of(record_.seed), proof_of(record_.next_seed)};
   store.step(now, crdt::Publish{crdt::FieldId::kLink, crdt::encode(cert), true});
   if (const crdt::Field* field = store.field(self_, crdt::FieldId::kLink)) {
     told_version_ = field->version;
@@ -105,9 +101,9 @@ bool LinkRotation::on_persisted(Instant now, std::uint64_t step, crdt::HostStore
   step_ = Step::kNone;
   outbox.tell(gossip::Rekey{record_.seed});
   publish(now, store);
-  outbox.emit(Severity::kInfo, "link_key_changed",
-              {{"serial", std::to_string(record_.serial)},
-               {"round", std::to_string(record_.round)}});
+  outbox.emit(
+      Severity::kInfo, "link_key_changed",
+      {{"serial", std::to_string(record_.serial)}, {"round", std::to_string(record_.round)}});
   return true;
 }
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/api/admission.h"
-#include "agent/api/hosts.h"
-#include "agent/api/jobs.h"
-#include "agent/api/payload.h"
+#include "agent/api/verbs.h"
+#include "agent/node/join.h"
+#include "gossip/base/check.h"
 #include "gossip/base/name.h"
 
 namespace muster::agent {
@@ -17,6 +16,102 @@ Duration span_of(std::uint64_t ms) {
   constexpr std::uint64_t kMsMax = std::chrono::milliseconds(std::chrono::hours(24 * 366)).count();
   return std::chrono::milliseconds(std::min(ms, kMsMax));
 }
+
+using Order = decltype(scheduler::input::ClientOrder::order);
+namespace entry = scheduler::entry;
+
+/// Of the request's arguments; the front refused those that are unreadable.
+template <class T>
+T arguments_of(const Request& request) {
+  return decode_payload<T>(request.arguments).value_or(T());
+}
+
+struct Giver {
+  std::string by;
+  HostId speaker;
+};
+
+Order cancel(const Request& request, const Giver& giver) {
+  const auto run = arguments_of<JobRun>(request);
+  const bool is_run = is_task(run.job) && is_task(JobId(run.last)) &&
+                      array_of(JobId(run.last)) == array_of(run.job);
+  return entry::Cancel{run.job, giver.by, is_run ? index_of_task(JobId(run.last)) : 0};
+}
+
+Order suspend(const Request& request, const Giver& giver) {
+  return entry::Suspend{job_of(request), giver.by};
+}
+
+Order resume(const Request& request, const Giver& giver) {
+  return entry::Resume{job_of(request), giver.by};
+}
+
+Order requeue(const Request& request, const Giver& giver) {
+  const auto arguments = arguments_of<RequeueArgs>(request);
+  const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
+  return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), giver.by};
+}
+
+Order edit(const Request& request, const Giver& giver) {
+  const auto arguments = arguments_of<EditArgs>(request);
+  const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
+  return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), giver.by};
+}
+
+Order fence(const Request& request, const Giver& giver) {
+  const auto arguments = arguments_of<FenceArgs>(request);
+  return entry::Fence{arguments.host, giver.by, arguments.are_processes_gone, {}};
+}
+
+Order drain(const Request& request, const Giver& giver) {
+  auto arguments = arguments_of<DrainArgs>(request);
+  return entry::Drain{arguments.host, giver.by, std::move(arguments.why), arguments.requeues,
+                      span_of(arguments.after_ms)};
+}
+
+Order undrain(const Request& request, const Giver& giver) {
+  return entry::Undrain{host_of(request), giver.by};
+}
+
+Order remove_host(const Request& request, const Giver& giver) {
+  return entry::RemoveHost{host_of(request), giver.by};
+}
+
+Order make_ticket(const Request& request, const Giver& giver) {
+  auto ticket = arguments_of<TicketArgs>(request);
+  return entry::MakeTicket{std::move(ticket.key),
+                           ticket.uses,
+                           span_of(ticket.ttl_ms),
+                           ticket.may_vote,
+                           ticket.may_vouch,
+                           std::move(ticket.host_name),
+                           giver.by,
+                           giver.speaker};
+}
+
+Order end_ticket(const Request& request, const Giver& giver) {
+  return entry::EndTicket{arguments_of<TicketRef>(request).key, giver.by};
+}
+
+struct OrderRow {
+  Verb verb{};
+  Order (*make)(const Request& request, const Giver& giver) = nullptr;
+};
+constexpr OrderRow kOrders[] = {
+    {Verb::kCancel, cancel},
+    {Verb::kSuspend, suspend},
+    {Verb::kResume, resume},
+    {Verb::kRequeue, requeue},
+    {Verb::kEdit, edit},
+    {Verb::kFence, fence},
+    {Verb::kDrain, drain},
+    {Verb::kUndrain, undrain},
+    {Verb::kRemoveHost, remove_host},
+    {Verb::kMakeTicket, make_ticket},
+    {Verb::kEndTicket, end_ticket},
+};
+static_assert(has_row_for_those(kOrders, &OrderRow::verb,
+                                [](Verb verb) { return is(verb, Becomes::kOrder); }));
 
 }  // namespace
 
@@ -31,13 +126,12 @@ JobId job_of(const Request& request) {
 }
 
 bool is_for_voters(const Request& request) {
-  if (request.verb == Verb::kMakeTicket) {
-    const auto ticket = decode_payload<TicketArgs>(request.arguments).value_or(TicketArgs());
-    return ticket.may_vote || ticket.may_vouch;
+  const VerbRow* row = find_verb(request.verb);
+  if (row == nullptr || row->carrier == Carrier::kMembers) {
+    return false;
   }
-  return request.verb == Verb::kRecover || request.verb == Verb::kLeave ||
-         request.verb == Verb::kChangeQuorum || request.verb == Verb::kRevokeHost ||
-         request.verb == Verb::kRotateKeys || request.verb == Verb::kSetHost;
+  const auto ticket = arguments_of<TicketArgs>(request);
+  return row->carrier == Carrier::kVotersAlone || ticket.may_vote || ticket.may_vouch;
 }
 
 std::string why_not_named_so(const Request& request, bool is_member) {
@@ -53,59 +147,39 @@ std::string asker_text(const Request& request) {
   return request.user.empty() ? request.via : request.user + "@" + request.via;
 }
 
-decltype(scheduler::input::ClientOrder::order) order_of(const Request& request, HostId speaker) {
-  namespace entry = scheduler::entry;
-  const std::string by = asker_text(request);
-  if (request.verb == Verb::kSuspend) {
-    return entry::Suspend{job_of(request), by};
+Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
+                                           std::uint64_t number, HostId speaker) {
+  using scheduler::SeatInput;
+  const VerbRow* row = find_verb(request.verb);
+  if (row == nullptr) {
+    return Error{ErrorCode::kInvalid, "a leader knows no such verb"};
   }
-  if (request.verb == Verb::kResume) {
-    return entry::Resume{job_of(request), by};
+  switch (row->becomes) {
+    case Becomes::kNothing:
+      return SeatInput(scheduler::input::Read{number});
+    case Becomes::kSubmission: {
+      auto submit = arguments_of<SubmitArgs>(request);
+      return SeatInput(scheduler::input::ClientSubmit{number, std::move(submit.key),
+                                                      std::move(submit.spec), asker_text(request)});
+    }
+    case Becomes::kElectorate: {
+      const auto wish = arguments_of<QuorumWish>(request);
+      return SeatInput(scheduler::input::ChangeQuorum{number, wish.action, wish.host});
+    }
+    case Becomes::kRollChange: {
+      auto change = change_of_roll(known, request);
+      return change ? Result<SeatInput>(SeatInput(scheduler::input::ClientOrder{
+                          number, std::move(change->order), change->ends_vote_of}))
+                    : Result<SeatInput>(change.error());
+    }
+    case Becomes::kOrder: {
+      const OrderRow* order = find_row(kOrders, &OrderRow::verb, request.verb);
+      CHECK(order != nullptr);
+      return SeatInput(scheduler::input::ClientOrder{
+          number, order->make(request, {asker_text(request), speaker})});
+    }
   }
-  if (request.verb == Verb::kRequeue) {
-    const auto arguments = decode_payload<RequeueArgs>(request.arguments).value_or(RequeueArgs());
-    const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
-    return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), by};
-  }
-  if (request.verb == Verb::kFence) {
-    const auto arguments = decode_payload<FenceArgs>(request.arguments).value_or(FenceArgs());
-    return entry::Fence{arguments.host, by, arguments.are_processes_gone, {}};
-  }
-  if (request.verb == Verb::kDrain) {
-    auto arguments = decode_payload<DrainArgs>(request.arguments).value_or(DrainArgs());
-    return entry::Drain{arguments.host, by, std::move(arguments.why), arguments.requeues,
-                        span_of(arguments.after_ms)};
-  }
-  if (request.verb == Verb::kUndrain) {
-    return entry::Undrain{host_of(request), by};
-  }
-  if (request.verb == Verb::kRemoveHost) {
-    return entry::RemoveHost{host_of(request), by};
-  }
-  if (request.verb == Verb::kMakeTicket) {
-    auto ticket = decode_payload<TicketArgs>(request.arguments).value_or(TicketArgs());
-    return entry::MakeTicket{std::move(ticket.key),
-                             ticket.uses,
-                             span_of(ticket.ttl_ms),
-                             ticket.may_vote,
-                             ticket.may_vouch,
-                             std::move(ticket.host_name),
-                             by,
-                             speaker};
-  }
-  if (request.verb == Verb::kEndTicket) {
-    auto ticket = decode_payload<TicketRef>(request.arguments).value_or(TicketRef());
-    return entry::EndTicket{std::move(ticket.key), by};
-  }
-  if (request.verb == Verb::kEdit) {
-    const auto arguments = decode_payload<EditArgs>(request.arguments).value_or(EditArgs());
-    const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
-    return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), by};
-  }
-  const auto run = decode_payload<JobRun>(request.arguments).value_or(JobRun());
-  const bool is_run = is_task(run.job) && is_task(JobId(run.last)) &&
-                      array_of(JobId(run.last)) == array_of(run.job);
-  return entry::Cancel{run.job, by, is_run ? index_of_task(JobId(run.last)) : 0};
+  return Error{ErrorCode::kInvalid, "a leader makes nothing of that"};
 }
 
 }  // namespace muster::agent

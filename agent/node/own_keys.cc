@@ -42,17 +42,14 @@ Audience audience_of(const Known& known) {
   audience.peers.insert(audience.voters.begin(), audience.voters.end());
   if (const crdt::Field* watched =
           known.store.field(known.options.self, crdt::FieldId::kObservers)) {
-    const auto observers =
-        crdt::decode_observers(watched->bytes).value_or(std::vector<HostId>());
+    const auto observers = crdt::decode_observers(watched->bytes).value_or(std::vector<HostId>());
     audience.peers.insert(observers.begin(), observers.end());
   }
-  std::erase_if(audience.peers,
-                [&](HostId host) { return !is_reachable(known.membership, host); });
+  std::erase_if(audience.peers, [&](HostId host) { return !is_reachable(known.membership, host); });
   return audience;
 }
 
-bool is_leaders_word(const Known& known, const scheduler::RenewAck& ack, HostId from,
-                     Nonce nonce) {
+bool is_leaders_word(const Known& known, const scheduler::RenewAck& ack, HostId from, Nonce nonce) {
   const Roll& roll = known.admission.roll();
   if (from == known.options.self || roll.may_vote(from) || mutant(Mutant::kRelayBelieved)) {
     return true;
@@ -71,8 +68,8 @@ std::string proven_acks(const NodeOptions& options, const std::string& body) {
       scheduler::decode_agent_message(gossip::MessageType::kRelayedAcks, document->root());
   CHECK(message.has_value());
   auto& acks = std::get<scheduler::RelayedAcks>(*message);
-  acks.proof = proof_of(acks, options.self, *options.credentials.signer,
-                        *options.credentials.verifier);
+  acks.proof =
+      proof_of(acks, options.self, *options.credentials.signer, *options.credentials.verifier);
   return scheduler::encode(*message);
 }
 

@@ -51,9 +51,8 @@ bool SeedContact::take_complaint(Instant now) {
 }
 
 SeedContact::Seed* SeedContact::find(const gossip::Endpoint& endpoint) {
-  const auto found = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& seed) {
-    return seed.endpoint == endpoint;
-  });
+  const auto found = std::find_if(seeds_.begin(), seeds_.end(),
+                                  [&](const Seed& seed) { return seed.endpoint == endpoint; });
   return found == seeds_.end() ? nullptr : &*found;
 }
 

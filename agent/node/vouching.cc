@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "agent/api/verbs.h"
 #include "agent/front/access.h"
 #include "agent/node/order_words.h"
 #include "gossip/base/mutant.h"
@@ -64,7 +65,7 @@ std::string why_not_through(const Known& known, const Request& request, HostId s
   if (!is_own && is_for_voters(said) && !roll.may_vote(speaker)) {
     return "that is passed on by hosts that may vote alone: ask on one of them";
   }
-  if (!is_own && request.verb == Verb::kMakeTicket && !request.node.empty()) {
+  if (!is_own && is(request.verb, Carrier::kTicketMakers) && !request.node.empty()) {
     return "a ticket is made where its maker logs in: leave --node out";
   }
   if (roll.may_vouch(speaker) || is_open_to_all(said, speaker, known.options.self) ||

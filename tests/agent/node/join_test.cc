@@ -201,7 +201,7 @@ TEST_F(Join, NobodyRevokesTheLeaderNorAStranger) {
   EXPECT_NE(leader->text.find("let another one lead first"), std::string::npos) << leader->text;
   const auto stranger = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kNewcomer})));
   EXPECT_EQ(stranger->status, ResponseStatus::kNotFound);
-  EXPECT_EQ(bare.ask(request(Verb::kRevokeHost, "garbage"))->status, ResponseStatus::kNotFound);
+  EXPECT_EQ(bare.ask(request(Verb::kRevokeHost, "garbage"))->status, ResponseStatus::kUsage);
 }
 
 TEST_F(Join, ATicketIsForJoiningAlone) {

@@ -10,6 +10,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/api/verbs.h"
 #include "crdt/rows/codec.h"
 #include "membership/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
@@ -312,11 +313,43 @@ TEST(Node, AHostThatHasJustStartedLetsQuestionsWaitForALeader) {
 TEST(Node, ASubmitWithoutAQuorumIsSurelyNotAccepted) {
   BareNode bare(0, kCluster);
   bare.pass(ClientFront::kFirstLeaderWait);
-  for (const Verb verb : {Verb::kSubmit, Verb::kJobs, Verb::kCancel}) {
-    const auto answer = bare.ask(request(verb, submit_arguments()));
+  const std::pair<Verb, std::string> asked[] = {{Verb::kSubmit, submit_arguments()},
+                                                {Verb::kJobs, ""},
+                                                {Verb::kCancel, encode_payload(JobRun{JobId(1)})}};
+  for (const auto& [verb, arguments] : asked) {
+    const auto answer = bare.ask(request(verb, arguments));
     ASSERT_TRUE(answer.has_value());
     EXPECT_EQ(answer->status, ResponseStatus::kNoQuorum);
     EXPECT_FALSE(answer->text.empty());
+  }
+}
+
+TEST(Node, ArgumentsThatCannotBeReadAreRefusedWhateverTheVerb) {
+  BareNode bare(0, kCluster);
+  bare.pass(ClientFront::kFirstLeaderWait);
+  for (const VerbRow& row : verbs::kTable) {
+    const std::string garbage = "\xc1garbage";
+    if (row.is_readable(garbage) || is(row.verb, Openness::kTicket)) {
+      continue;  // It asks with no arguments; or a ticket's bearer hears of nothing else.
+    }
+    const auto answer = bare.ask(request(row.verb, garbage));
+    ASSERT_TRUE(answer.has_value()) << row.name;
+    EXPECT_EQ(answer->status, ResponseStatus::kUsage) << row.name;
+    EXPECT_NE(answer->text.find("'" + std::string(row.name) + "'"), std::string::npos)
+        << answer->text;
+  }
+}
+
+TEST(Node, AVerbThatIsNoneIsNotUnderstood) {
+  BareNode bare(0, kCluster);
+  for (std::size_t number = 0; number < kByteValues; ++number) {
+    const auto verb = static_cast<Verb>(number);
+    if (find_verb(verb) == nullptr) {
+      const auto answer = bare.ask(request(verb, ""));
+      ASSERT_TRUE(answer.has_value()) << number;
+      EXPECT_EQ(answer->status, ResponseStatus::kUsage) << number;
+      EXPECT_NE(answer->text.find("does not know that request"), std::string::npos) << number;
+    }
   }
 }
 
