@@ -99,6 +99,7 @@ struct Options::Impl {
   bool help_wanted = false;
   std::vector<HelpEntry> entries;
   std::string example;
+  std::string answered_by;
   std::vector<std::string>* command = nullptr;
 };
 
@@ -280,6 +281,10 @@ void Options::command(std::vector<std::string>& target) {
   impl_->command = &target;
 }
 
+void Options::answered_by(std::string sentence) {
+  impl_->answered_by = std::move(sentence);
+}
+
 void Options::example(std::string line) {
   impl_->example = std::move(line);
 }
@@ -339,6 +344,9 @@ std::string Options::help() const {
     text += Impl::line_of(entry) + "\n";
   }
   text += "  -h, --help" + std::string(kHelpColumn - 12, ' ') + "Print this help\n";
+  if (!impl_->answered_by.empty()) {
+    text += "\n" + impl_->answered_by + "\n";
+  }
   if (!impl_->example.empty()) {
     text += "\nExample:\n  " + impl_->example + "\n";
   }

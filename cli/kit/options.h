@@ -69,6 +69,8 @@ class Options {
   /// Everything behind the first "--", untouched.
   void command(std::vector<std::string>& target);
   void example(std::string line);
+  /// A sentence about where the answer comes from; "" = nobody is asked.
+  void answered_by(std::string sentence);
 
   /// True: help was asked for. kInvalid: one line that says what is wrong.
   Result<bool> parse(const std::vector<std::string>& args);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
-#include "agent/api/request.h"
+#include "agent/api/verbs.h"
 #include "cli/kit/json_orders.h"
 #include "cli/kit/text.h"
 #include "cli/kit/told_stream.h"
@@ -23,6 +24,7 @@ struct Entry {
   std::string_view name;
   std::string_view usage;
   std::string_view purpose;
+  std::optional<agent::Verb> asks;  ///< What it is about; nothing: no node is asked.
   std::unique_ptr<Verb> (*make)(const Args& args);
 };
 
@@ -32,75 +34,122 @@ std::unique_ptr<Verb> plain(const Args&) {
 }
 
 constexpr std::array<Entry, 39> kVerbs = {{
-    {"agent", "[OPTIONS]", "Run the agent of this host.", plain<make_agent>},
-    {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", plain<make_init>},
-    {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", plain<make_join>},
-    {"ticket", "[OPTIONS]", "Print a ticket, with which other hosts join.", plain<make_ticket>},
+    {"agent", "[OPTIONS]", "Run the agent of this host.", std::nullopt, plain<make_agent>},
+    {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", agent::Verb::kFound,
+     plain<make_init>},
+    {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", agent::Verb::kEnter,
+     plain<make_join>},
+    {"ticket", "[OPTIONS]", "Print a ticket, with which other hosts join.",
+     agent::Verb::kMakeTicket, plain<make_ticket>},
     {"ticket list", "[OPTIONS]", "List the tickets, and who may still come with them.",
-     plain<make_ticket_list>},
+     agent::Verb::kTickets, plain<make_ticket_list>},
     {"ticket revoke", "TICKET [OPTIONS]", "Let nobody in with a ticket any more.",
-     plain<make_ticket_revoke>},
-    {"keys", "[OPTIONS]", "List the keys by which hosts prove who they are.", plain<make_keys>},
+     agent::Verb::kEndTicket, plain<make_ticket_revoke>},
+    {"keys", "[OPTIONS]", "List the keys by which hosts prove who they are.", agent::Verb::kKeys,
+     plain<make_keys>},
     {"keys rotate", "[NAME] [OPTIONS]", "Replace link keys, or the authority, while all goes on.",
-     plain<make_keys_rotate>},
+     agent::Verb::kRotateKeys, plain<make_keys_rotate>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]",
-     "Submit a job: a gang of ranks, all or none, whose stdin is empty.", make_submit},
+     "Submit a job: a gang of ranks, all or none, whose stdin is empty.", agent::Verb::kSubmit,
+     make_submit},
     {"jobs", "[JOB...] [OPTIONS]", "List one's own jobs, and what runs of others.",
-     plain<make_jobs>},
+     agent::Verb::kJobs, plain<make_jobs>},
     {"show", "JOB... [OPTIONS]", "Show a job, its attempts, its ranks and its history.",
-     plain<make_show>},
+     agent::Verb::kShow, plain<make_show>},
     {"why", "JOB [OPTIONS]", "Say what a job waits for and what would start it now.",
-     plain<make_why>},
-    {"logs", "JOB [OPTIONS]", "Print what the ranks of a job wrote.", plain<make_logs>},
-    {"cancel", "JOB... [OPTIONS]", "End jobs, whether they wait or run.", plain<make_cancel>},
+     agent::Verb::kWhy, plain<make_why>},
+    {"logs", "JOB [OPTIONS]", "Print what the ranks of a job wrote.", agent::Verb::kOutput,
+     plain<make_logs>},
+    {"cancel", "JOB... [OPTIONS]", "End jobs, whether they wait or run.", agent::Verb::kCancel,
+     plain<make_cancel>},
     {"suspend", "JOB... [OPTIONS]", "Stop jobs and free their GPUs, to be resumed later.",
-     plain<make_suspend>},
+     agent::Verb::kSuspend, plain<make_suspend>},
     {"resume", "JOB... [OPTIONS]", "Queue suspended jobs again, at their old place.",
-     plain<make_resume>},
+     agent::Verb::kResume, plain<make_resume>},
     {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again, without using a retry.",
-     plain<make_requeue>},
+     agent::Verb::kRequeue, plain<make_requeue>},
     {"priority", "JOB PRIORITY [OPTIONS]", "Give a job that waits another place in the queue.",
-     plain<make_priority>},
+     agent::Verb::kEdit, plain<make_priority>},
     {"usage", "[OPTIONS]", "Show who uses GPUs now, and the GPU-hours used so far.",
-     plain<make_usage>},
+     agent::Verb::kUsage, plain<make_usage>},
     {"hosts", "[OPTIONS]", "List the hosts, how each one is, and what is used there.",
-     plain<make_hosts>},
+     agent::Verb::kHosts, plain<make_hosts>},
     {"hosts show", "NAME [OPTIONS]", "Show a host, and who runs there, GPU by GPU.",
-     plain<make_host_show>},
+     agent::Verb::kHostDetail, plain<make_host_show>},
     {"hosts drain", "NAME [OPTIONS]", "Take a host out of service: no new job is placed there.",
-     plain<make_host_drain>},
-    {"hosts undrain", "NAME [OPTIONS]", "Let a host take work again.", plain<make_host_undrain>},
+     agent::Verb::kDrain, plain<make_host_drain>},
+    {"hosts undrain", "NAME [OPTIONS]", "Let a host take work again.", agent::Verb::kUndrain,
+     plain<make_host_undrain>},
     {"hosts remove", "NAME [OPTIONS]", "Forget a host that is gone for good.",
-     plain<make_host_remove>},
+     agent::Verb::kRemoveHost, plain<make_host_remove>},
     {"hosts revoke", "NAME [OPTIONS]", "Throw a host out for good: nobody listens to it any more.",
-     plain<make_host_revoke>},
+     agent::Verb::kRevokeHost, plain<make_host_revoke>},
     {"hosts set", "NAME [OPTIONS]", "Say what a host and its logins may do from now on.",
-     plain<make_host_set>},
+     agent::Verb::kSetHost, plain<make_host_set>},
     {"hosts fence", "NAME [OPTIONS]", "Say that a host is off, or its ranks gone.",
-     plain<make_fence>},
+     agent::Verb::kFence, plain<make_fence>},
     {"why-host", "NAME [OPTIONS]",
-     "Explain a host's state: which observers hear it, and which do not.", plain<make_why_host>},
+     "Explain a host's state: which observers hear it, and which do not.", agent::Verb::kWhyHost,
+     plain<make_why_host>},
     {"quorum", "[OPTIONS]", "Show the voters, the leader and the length of the log.",
-     plain<make_quorum>},
+     agent::Verb::kQuorum, plain<make_quorum>},
     {"quorum add", "NAME [OPTIONS]", "Make a host a voter, one more than there were.",
-     plain<make_quorum_add>},
+     agent::Verb::kChangeQuorum, plain<make_quorum_add>},
     {"quorum remove", "NAME [OPTIONS]", "Take a host's vote, and want one voter less.",
-     plain<make_quorum_remove>},
-    {"quorum transfer", "[NAME] [OPTIONS]", "Let another voter lead.", plain<make_quorum_transfer>},
+     agent::Verb::kChangeQuorum, plain<make_quorum_remove>},
+    {"quorum transfer", "[NAME] [OPTIONS]", "Let another voter lead.", agent::Verb::kChangeQuorum,
+     plain<make_quorum_transfer>},
     {"quorum recover", "[NAME] [OPTIONS]", "Go on when a majority of the voters is lost for good.",
-     plain<make_quorum_recover>},
-    {"events", "[OPTIONS]", "Print what a node noticed and did.", plain<make_events>},
+     agent::Verb::kRecover, plain<make_quorum_recover>},
+    {"events", "[OPTIONS]", "Print what a node noticed and did.", agent::Verb::kEvents,
+     plain<make_events>},
     {"stats", "[OPTIONS]", "Show what an agent counted since it started, and what that cost it.",
-     plain<make_stats>},
+     agent::Verb::kStats, plain<make_stats>},
     {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
-     plain<make_leave>},
+     agent::Verb::kLeave, plain<make_leave>},
     {"completion", "bash|zsh|fish", "Print a completion script for your shell, to be sourced.",
-     plain<make_completion>},
+     std::nullopt, plain<make_completion>},
     {"man", "[VERB] [OPTIONS]", "Print a manual page: of a verb, or of muster itself.",
-     plain<make_manual>},
+     std::nullopt, plain<make_manual>},
     {"version", "[OPTIONS]", "Print the version of this program and of the node.",
-     plain<make_version>},
+     agent::Verb::kVersion, plain<make_version>},
 }};
+
+std::string_view sentence_of(agent::Answerer answerer) {
+  switch (answerer) {
+    case agent::Answerer::kAsked:
+    case agent::Answerer::kAskedAnyway:
+      return "The agent that is asked answers, from its own view.";
+    case agent::Answerer::kTarget:
+      return "The agent of the host itself answers.";
+    case agent::Answerer::kVoter:
+      return "Any voter answers, from its replica.";
+    case agent::Answerer::kVoterOrAsked:
+      return "Any voter answers; if none is reachable, the agent that is asked.";
+    case agent::Answerer::kPlacer:
+      return "The leader answers; if none is reachable, any voter.";
+    case agent::Answerer::kLeader:
+      return "The leader decides; any agent passes it on.";
+    case agent::Answerer::kLobby:
+      return "An agent that has no cluster yet obeys.";
+  }
+  return "";
+}
+
+/// As the table of verbs says; "" when no node is asked.
+std::string answered_by(std::optional<agent::Verb> asks) {
+  const agent::VerbRow* row = asks.has_value() ? agent::find_verb(*asks) : nullptr;
+  if (row == nullptr) {
+    return "";
+  }
+  std::string text(sentence_of(row->answerer));
+  if (row->carrier == agent::Carrier::kVotersAlone) {
+    text += row->answerer == agent::Answerer::kLeader
+                ? " Ask on a host that may vote."
+                : " Other hosts pass it on only if they may vote.";
+  }
+  return text;
+}
 
 /// Where the purposes begin in the overview.
 constexpr std::size_t kNameColumns = 17;
@@ -225,8 +274,7 @@ Outcome run_told(World& world, Verb& verb) {
   bool has_changed = false;
   telling.terminal.on_change = [&](agent::Verb request) {
     has_changed = true;
-    const bool is_secret = request == agent::Verb::kFound || request == agent::Verb::kMakeTicket;
-    told.keep(is_secret ? OnLostOut::kWithhold : OnLostOut::kRepeat);
+    told.keep(is(request, agent::Answer::kSecret) ? OnLostOut::kWithhold : OnLostOut::kRepeat);
     if (world.terminal.bear_broken_pipes) {
       world.terminal.bear_broken_pipes();
     }
@@ -248,6 +296,7 @@ Outcome run_verb(World& world, const Entry& entry, const Args& args) {
                   std::string(entry.purpose));
   const std::unique_ptr<Verb> verb = entry.make(args);
   verb->describe(options);
+  options.answered_by(answered_by(entry.asks));
   const Result<bool> wants_help = options.parse(args);
   if (!wants_help) {
     return refuse(world, args,
@@ -329,8 +378,9 @@ std::vector<VerbWords> verb_words() {
     Options options(std::string(entry.name), std::string(entry.purpose));
     const std::unique_ptr<Verb> verb = entry.make({});
     verb->describe(options);
+    const std::string answerer = answered_by(entry.asks);
     all.push_back({std::string(entry.name), std::string(entry.usage), std::string(entry.purpose),
-                   options.names(), options.entries(), options.example()});
+                   options.names(), options.entries(), options.example(), answerer});
   }
   return all;
 }

@@ -17,6 +17,7 @@ struct VerbWords {
   std::vector<std::string> options;  ///< "--all", "-a"
   std::vector<HelpEntry> entries;    ///< Options and arguments, in the order of the help.
   std::string example;
+  std::string answered_by;  ///< A sentence; "" = no node is asked.
 };
 
 /// The script for "bash", "zsh" or "fish"; nothing for another shell. Job ids and host names are

@@ -5,6 +5,7 @@
 // or chosen: then one's own are meant, and more than a few are asked about first.
 
 #include <algorithm>
+#include <array>
 
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
@@ -24,18 +25,45 @@ using agent::ResponseStatus;
 /// More are asked about first.
 constexpr std::size_t kUnaskedMax = 10;
 
-/// One word and how people say it.
+bool goes_on(const std::string& state) {
+  return !is_ended(state);
+}
+bool goes_on_unsuspended(const std::string& state) {
+  return !is_ended(state) && state != "suspended";
+}
+bool is_suspended(const std::string& state) {
+  return state == "suspended";
+}
+
+/// One word, how people say it, and how it differs from the others.
 struct Word {
   agent::Verb verb;
   std::string_view name;
   std::string_view done;  ///< "job 7 DONE"; also the key of --json.
   std::string_view which;
+  /// Of what is in such a state a choice may mean it; a job that is named is asked about anyway.
+  bool (*applies_to)(const std::string& state);
+  /// An earlier try of it may have come to another state than `done`; "" = it cannot.
+  std::array<std::string_view, 2> also_done;
+  /// The jobs end for good: a run of tasks takes one word, and many are asked about first.
+  bool ends_jobs = false;
+  bool names_attempt = false;  ///< So that it ends no attempt but the one that was meant.
 };
 
-constexpr Word kCancel{agent::Verb::kCancel, "cancel", "cancelled", "The jobs to cancel"};
-constexpr Word kSuspend{agent::Verb::kSuspend, "suspend", "suspended", "The jobs to suspend"};
-constexpr Word kResume{agent::Verb::kResume, "resume", "resumed", "The suspended jobs"};
-constexpr Word kRequeue{agent::Verb::kRequeue, "requeue", "requeued", "The jobs to queue again"};
+constexpr Word kCancel{
+    agent::Verb::kCancel, "cancel", "cancelled", "The jobs to cancel", goes_on, {}, true};
+constexpr Word kSuspend{agent::Verb::kSuspend, "suspend",           "suspended",
+                        "The jobs to suspend", goes_on_unsuspended, {}};
+constexpr Word kResume{agent::Verb::kResume, "resume",     "resumed",
+                       "The suspended jobs", is_suspended, {"completed", "failed"}};
+constexpr Word kRequeue{agent::Verb::kRequeue,
+                        "requeue",
+                        "requeued",
+                        "The jobs to queue again",
+                        goes_on,
+                        {},
+                        false,
+                        true};
 
 class JobOrders final : public Verb {
  public:
@@ -53,7 +81,7 @@ class JobOrders final : public Verb {
       return session.fail(ResponseStatus::kUsage, status.error().text);
     }
     // The leader takes a run of tasks in one word; of other words each is told.
-    const bool takes_runs = word_.verb == agent::Verb::kCancel && !choice_.has_filter();
+    const bool takes_runs = word_.ends_jobs && !choice_.has_filter();
     const std::vector<JobRange> runs = takes_runs ? choice_.task_runs() : std::vector<JobRange>();
     int failed = 0;
     auto jobs = takes_runs && choice_.has_task_runs_alone() ? std::optional(std::vector<JobId>())
@@ -96,7 +124,7 @@ class JobOrders final : public Verb {
     }
     std::vector<JobId> ids;
     for (const agent::JobSummary& job : list->jobs) {
-      if (applies_to(job.state) && choice_.matches(job, session.world().user_name())) {
+      if (word_.applies_to(job.state) && choice_.matches(job, session.world().user_name())) {
         ids.push_back(job.id);
       }
     }
@@ -139,7 +167,7 @@ class JobOrders final : public Verb {
   /// are: what was cancelled never runs.
   bool is_agreed_of_tasks(Session& session, const std::vector<JobRange>& runs,
                           const std::vector<JobId>& jobs, int& failed) const {
-    if (word_.verb != agent::Verb::kCancel || confirmation_.is_given()) {
+    if (!word_.ends_jobs || confirmation_.is_given()) {
       return true;
     }
     std::uint64_t tasks = 0;
@@ -164,14 +192,6 @@ class JobOrders final : public Verb {
     return true;
   }
 
-  /// What a choice may mean; a job that is named is asked about whatever it is.
-  bool applies_to(const std::string& state) const {
-    if (word_.verb == agent::Verb::kResume) {
-      return state == "suspended";
-    }
-    return !is_ended(state) && (word_.verb != agent::Verb::kSuspend || state != "suspended");
-  }
-
   /// `last`: of a run of tasks, else none.
   JobOutcome order(Session& session, JobId job, JobId last = {}) {
     const std::string name =
@@ -182,7 +202,7 @@ class JobOrders final : public Verb {
                                         : agent::encode_payload(agent::JobRun{job, last.value()});
     request.user = session.world().user_name();
     std::uint64_t attempt = 0;
-    if (word_.verb == agent::Verb::kRequeue) {
+    if (word_.names_attempt) {
       Reply reply;
       const auto detail = show(session, job, reply);
       if (!detail.has_value()) {
@@ -233,13 +253,9 @@ class JobOrders final : public Verb {
   }
 
   bool is_done(const agent::JobSummary& job, std::uint64_t attempt) const {
-    if (word_.verb == agent::Verb::kRequeue) {
-      return job.attempt > attempt;
-    }
-    if (word_.verb == agent::Verb::kResume) {
-      return job.state == "completed" || job.state == "failed";
-    }
-    return job.state == word_.done;
+    return word_.names_attempt ? job.attempt > attempt
+                               : job.state == word_.done || job.state == word_.also_done[0] ||
+                                     job.state == word_.also_done[1];
   }
 
   JobOutcome failed(Session& session, JobId job, const Reply& reply) const {

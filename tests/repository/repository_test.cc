@@ -171,6 +171,18 @@ TEST(Rules, ARoomKnowsThoseBelowIt) {
   EXPECT_EQ(count("tests/a.cc", "agent/edge/run/event_loop.h"), 0U);
 }
 
+TEST(Rules, VerbsAreListedInOneTable) {
+  const auto count = [](const std::string& path, const std::string& line) {
+    return check_verb_lists({path, line + "\n"}).size();
+  };
+  EXPECT_EQ(count("agent/node/a.cc", "if (request.verb == Verb::kCancel) {"), 1U);
+  EXPECT_EQ(count("agent/front/a.cc", "    case Verb::kCancel:"), 1U);
+  EXPECT_EQ(count("cli/kit/a.cc", "return verb != agent::Verb::kShow;"), 1U);
+  EXPECT_EQ(count("cli/verbs/a.cc", "request.verb = agent::Verb::kCancel;"), 0U);
+  EXPECT_EQ(count("agent/node/a.cc", "    {Verb::kCancel, cancel},"), 0U) << "a checked table";
+  EXPECT_EQ(count("tests/agent/node/a.cc", "if (verb == Verb::kCancel) {"), 0U);
+}
+
 TEST(Rules, OnlyAnEdgeKnowsAnEdge) {
   const auto count = [](const std::string& path, const std::string& header) {
     return check_floors({path, "#include \"" + header + "\"\n"}).size();

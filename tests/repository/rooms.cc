@@ -263,4 +263,25 @@ Violations check_readmes(const std::set<std::string>& paths,
   return found;
 }
 
+Violations check_verb_lists(const SourceFile& file) {
+  static constexpr std::string_view kComparisons[] = {"case Verb::k",      "== Verb::k",
+                                                      "!= Verb::k",        "case agent::Verb::k",
+                                                      "== agent::Verb::k", "!= agent::Verb::k"};
+  Violations found;
+  const bool is_judged = file.path != "agent/api/verbs.h" &&
+                         (file.path.starts_with("agent/") || file.path.starts_with("cli/"));
+  if (!is_judged) {
+    return found;
+  }
+  const std::vector<std::string> lines = lines_of(code_of(file.text));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (const std::string_view comparison : kComparisons) {
+      if (lines[i].find(comparison) != std::string::npos) {
+        found.push_back(at(file, i, "asks for a verb by name: agent/api/verbs.h has columns"));
+      }
+    }
+  }
+  return found;
+}
+
 }  // namespace muster::repository

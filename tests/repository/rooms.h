@@ -35,5 +35,8 @@ Violations check_mirror(const std::set<std::string>& paths);
 /// why in a README of its own. `readmes`: path -> text.
 Violations check_readmes(const std::set<std::string>& paths,
                          const std::map<std::string, std::string>& readmes);
+/// agent/api/verbs.h says what there is to say about a verb: no code of agents or of the CLI
+/// compares one with another, or lists them in a switch.
+Violations check_verb_lists(const SourceFile& file);
 
 }  // namespace muster::repository

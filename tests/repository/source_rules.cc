@@ -185,10 +185,9 @@ Violations check_citations(const SourceFile& file) {
           const std::size_t place = lines[i].find(word);
           return place != std::string::npos && is_section(lines[i], place + word.size());
         });
-    const bool names_document =
-        std::any_of(std::begin(kDocuments), std::end(kDocuments), [&](const std::string& word) {
-          return lines[i].find(word) != std::string::npos;
-        });
+    const bool names_document = std::any_of(
+        std::begin(kDocuments), std::end(kDocuments),
+        [&](const std::string& word) { return lines[i].find(word) != std::string::npos; });
     if (names_section || names_document) {
       found.push_back(at(file, i, "cites a document that is not here"));
     }
@@ -198,9 +197,8 @@ Violations check_citations(const SourceFile& file) {
 
 Violations check_all(const SourceFile& file) {
   Violations all;
-  for (const auto& rule :
-       {check_size, check_functions, check_words, check_citations, check_libraries, check_floors,
-        check_purity}) {
+  for (const auto& rule : {check_size, check_functions, check_words, check_citations,
+                           check_libraries, check_floors, check_verb_lists, check_purity}) {
     const Violations found = rule(file);
     all.insert(all.end(), found.begin(), found.end());
   }

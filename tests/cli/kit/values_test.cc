@@ -349,6 +349,8 @@ Usage: muster jobs [JOB...] [OPTIONS]
                               replica
   -h, --help                  Print this help
 
+Any voter answers, from its replica.
+
 Example:
   muster jobs --state queued,running --sort -gpus
 )");

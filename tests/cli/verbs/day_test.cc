@@ -377,11 +377,12 @@ TEST(Manual, EveryVerbHasAPageOfItsOwnHelp) {
 }
 
 TEST(Manual, NoLineOfAPageIsARequestByAccident) {
-  const std::string page =
-      manual_page({"x", "[OPTIONS]", ".dot \\ slash", {}, {{"--a", "'quote"}}, ".example"}, {});
+  const std::string page = manual_page(
+      {"x", "[OPTIONS]", ".dot \\ slash", {}, {{"--a", "'quote"}}, ".example", ".answer"}, {});
   EXPECT_NE(page.find("\n\\&.dot \\e slash\n"), std::string::npos) << page;
   EXPECT_NE(page.find("\n\\&'quote\n"), std::string::npos) << page;
   EXPECT_NE(page.find("\n\\&.example\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("\n\\&.answer\n"), std::string::npos) << page;
 }
 
 }  // namespace
