@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "agent/node/roll_upkeep.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"

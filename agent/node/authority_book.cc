@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "crdt/rows/roll.h"
 #include "crdt/rows/row_check.h"
 #include "gossip/wire/wire.h"
 
@@ -107,6 +108,20 @@ void AuthorityBook::write(PendingWrites& writes, Outbox& outbox) const {
   out.array(5).u64(kVersion).u64(number()).bytes(record_.authority.key).bytes(record_.secret);
   gossip::write(out, record_.links);
   writes.write({}, crdt::Environment::kId, {{std::string(kAuthorityRecord), out.take()}}, outbox);
+}
+
+std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before) {
+  const std::uint64_t number = book.keys().authority();
+  if (before >= number) {
+    return before;
+  }
+  const bool is_whole =
+      std::all_of(book.hosts().begin(), book.hosts().end(), [&](const auto& entry) {
+        return entry.second.authority >= number || crdt::decode_roll(entry.second.record)
+                                                       .value_or(crdt::RollRecord())
+                                                       .identity_key.empty();
+      });
+  return is_whole ? number : before;
 }
 
 }  // namespace muster::agent

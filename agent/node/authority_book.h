@@ -17,6 +17,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/signing.h"
 #include "gossip/wire/authority_link.h"
+#include "scheduler/state/roll_book.h"
 
 namespace muster::agent {
 
@@ -59,5 +60,9 @@ class AuthorityBook {
   AuthorityRecord record_;
   std::shared_ptr<const gossip::Signer> signer_;
 };
+
+/// From which authority on records count, as the log has it: its number once all records that count
+/// are of it or a later one, else `before`.
+std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before);
 
 }  // namespace muster::agent

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/node/known.h"
+#include "agent/node/reachable.h"
 #include "crdt/rows/host_state.h"
 #include "gossip/base/check.h"
 

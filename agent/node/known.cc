@@ -6,13 +6,6 @@
 
 namespace muster::agent {
 
-bool is_reachable(const membership::Membership& membership, HostId host) {
-  const membership::Member* member = membership.member(host);
-  return member != nullptr && !membership.is_claimed_by_self(host) &&
-         (member->state == membership::MemberState::kAlive ||
-          member->state == membership::MemberState::kSuspect);
-}
-
 HostId host_named(const Known& known, const std::string& name) {
   HostId found;
   for (const auto& [host, member] : known.membership.members()) {

@@ -10,6 +10,7 @@
 #include "agent/node/admission.h"
 #include "agent/node/host_directory.h"
 #include "agent/node/leader_contact.h"
+#include "agent/node/reachable.h"
 #include "agent/node/words.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
@@ -36,9 +37,6 @@ struct Known {
   const WallClock& wall_clock;
 };
 
-/// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is
-/// worse than a refusal: own claims count here before any verdict.
-bool is_reachable(const membership::Membership& membership, HostId host);
 /// Who bears this name, one that is reachable before one that is not; zero: nobody known here.
 HostId host_named(const Known& known, const std::string& name);
 /// A leader that speaks to this host is, too.

@@ -1,6 +1,13 @@
 #include "agent/node/leader_contact.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
+
+#include "agent/gang/ack_proof.h"
+#include "gossip/base/check.h"
+#include "gossip/base/mutant.h"
+#include "gossip/wire/wire.h"
 
 namespace muster::agent {
 
@@ -87,6 +94,39 @@ gossip::Route LeaderContact::route_to(Instant now, HostId host, bool is_again) c
   const Duration age = is_again ? kRouteFresh : kRouteKept;
   const bool will_do = known != agent_routes_.end() && now - known->second.heard_at <= age;
   return will_do ? known->second.route : gossip::Route();
+}
+
+bool is_leaders_word(const NodeOptions& own, const Roll& roll, const GangAgent& agent,
+                     const scheduler::RenewAck& ack, HostId from, Nonce nonce) {
+  if (from == own.self || roll.may_vote(from) || mutant(Mutant::kRelayBelieved)) {
+    return true;
+  }
+  const std::vector<Nonce> awaited = agent.renewals_under_way();
+  return std::find(awaited.begin(), awaited.end(), nonce) != awaited.end() &&
+         roll.may_vote(ack.proof.leader) &&
+         is_proven(ack, own.self, nonce, roll.identity_key(ack.proof.leader),
+                   *own.credentials.verifier);
+}
+
+std::string proven_acks(const NodeOptions& options, const std::string& body) {
+  const Result<gossip::Document> document = gossip::Document::parse(body);
+  CHECK(document.has_value());
+  auto message =
+      scheduler::decode_agent_message(gossip::MessageType::kRelayedAcks, document->root());
+  CHECK(message.has_value());
+  auto& acks = std::get<scheduler::RelayedAcks>(*message);
+  acks.proof =
+      proof_of(acks, options.self, *options.credentials.signer, *options.credentials.verifier);
+  return scheduler::encode(*message);
+}
+
+void keep_own_rack(const membership::Membership& membership, HostId relay,
+                   scheduler::RelayedRenews& brought) {
+  const membership::Member* carrier = membership.member(relay);
+  std::erase_if(brought.renews, [&](const scheduler::RelayedRenew& each) {
+    const membership::Member* owner = membership.member(each.host);
+    return carrier == nullptr || owner == nullptr || owner->rack != carrier->rack;
+  });
 }
 
 }  // namespace muster::agent

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
+#include "agent/node/roll.h"
 #include "agent/node/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
@@ -87,5 +89,15 @@ class LeaderContact {
   membership::Reach reach_;
   std::map<HostId, AgentRoute> agent_routes_;
 };
+
+/// Whether a host's ack is the leader's word: of one that may vote, or signed by one for a relay.
+/// `agent`: the one that waits for it.
+bool is_leaders_word(const NodeOptions& own, const Roll& roll, const GangAgent& agent,
+                     const scheduler::RenewAck& ack, HostId from, Nonce nonce);
+/// What the seat says to a relay, signed by this host.
+std::string proven_acks(const NodeOptions& options, const std::string& body);
+/// A relay carries for its own rack: what it brought for others is left out.
+void keep_own_rack(const membership::Membership& membership, HostId relay,
+                   scheduler::RelayedRenews& brought);
 
 }  // namespace muster::agent

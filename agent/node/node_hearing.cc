@@ -67,7 +67,7 @@ bool Node::Hearing::agents(Node& node, Instant now, const gossip::Message& messa
 bool Node::Hearing::said(Node& node, Instant now, HostId from, Nonce nonce,
                          scheduler::AgentMessage message) {
   if (const auto* ack = std::get_if<scheduler::RenewAck>(&message)) {
-    if (!is_leaders_word(node.reach(now).known, *ack, from, nonce)) {
+    if (!is_leaders_word(node.options_, node.roll(), node.gang_agent_, *ack, from, nonce)) {
       return false;
     }
     node.contact_.relay().own_acked(nonce);

@@ -66,8 +66,11 @@ std::span<const Node::Waiting> Node::waiting() {
       {"keys",
        [](const Node& node) { return node.admission_.keys().next_deadline(node.seat_.is_voter()); },
        [](Node& node, Instant now) {
+         const std::vector<HostId> voters = node.seat_.known_quorum().voters;
+         const Circle circle{now,    node.membership_,         node.store_,
+                             voters, node.neighbours_.hosts(), node.seat_.is_voter()};
          for (const crdt::RowsMessage& each :
-              node.admission_.keys().tick(node.reach(now).known, node.writes_, node.outbox_)) {
+              node.admission_.keys().tick(circle, node.writes_, node.outbox_)) {
            node.send(each.to, gossip::MessageType::kRows, Nonce(), each.body);
          }
        }},

@@ -199,16 +199,4 @@ KeysInfo keys_info(const Known& known) {
   return info;
 }
 
-std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before) {
-  const std::uint64_t number = book.keys().authority();
-  if (before >= number) {
-    return before;
-  }
-  const bool is_whole =
-      std::all_of(book.hosts().begin(), book.hosts().end(), [&](const auto& entry) {
-        return entry.second.authority >= number || record_in(entry.second).identity_key.empty();
-      });
-  return is_whole ? number : before;
-}
-
 }  // namespace muster::agent

@@ -34,8 +34,5 @@ scheduler::entry::Admit changed_record(const Known& known, HostId host,
                                        const crdt::RollRecord& record);
 /// How far each member is with its keys, as this host knows it.
 KeysInfo keys_info(const Known& known);
-/// From which authority on records count, as the log has it: its number once all records that count
-/// are of it or a later one, else `before`.
-std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before);
 
 }  // namespace muster::agent
