@@ -5,7 +5,7 @@
 
 #include "agent/api/payload.h"
 #include "agent/node/answers.h"
-#include "agent/node/row_words.h"
+#include "agent/step/row_words.h"
 #include "gossip/base/mutant.h"
 #include "gossip/wire/message_table.h"
 

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "agent/api/verbs.h"
-#include "agent/node/admission.h"
-#include "agent/node/founding.h"
-#include "agent/node/host_directory.h"
 #include "agent/node/order_words.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/vouching.h"
+#include "agent/roll/admission.h"
+#include "agent/roll/founding.h"
+#include "agent/roll/host_directory.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/check.h"
 #include "gossip/base/name.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/node/admission.h"
+#include "agent/roll/admission.h"
 
 namespace muster::agent {
 

@@ -10,8 +10,8 @@
 
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
-#include "agent/node/roll.h"
-#include "agent/node/words.h"
+#include "agent/roll/roll.h"
+#include "agent/step/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/transport.h"

@@ -8,9 +8,9 @@
 
 #include "agent/node/node_hearing.h"
 #include "agent/node/node_waiting.h"
-#include "agent/node/own_words.h"
 #include "agent/node/roll_upkeep.h"
-#include "agent/node/row_words.h"
+#include "agent/step/own_words.h"
+#include "agent/step/row_words.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
 #include "gossip/base/overloaded.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "agent/node/own_words.h"
 #include "agent/node/roll_upkeep.h"
-#include "agent/node/row_words.h"
+#include "agent/step/own_words.h"
+#include "agent/step/row_words.h"
 #include "crdt/rows/codec.h"
 
 namespace muster::agent {

@@ -5,7 +5,7 @@
 #include "agent/api/request.h"
 #include "agent/gang/fence.h"
 #include "agent/gang/grant_record.h"
-#include "agent/node/start_record.h"
+#include "agent/step/start_record.h"
 #include "crdt/rows/codec.h"
 #include "crdt/rows/link_cert.h"
 #include "membership/codec.h"

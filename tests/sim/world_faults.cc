@@ -1,8 +1,8 @@
 // What happens to the hosts of a World: starts, and every fault as a verb.
 
-#include "agent/node/authority_book.h"
-#include "agent/node/link_record.h"
-#include "agent/node/start_record.h"
+#include "agent/roll/authority_book.h"
+#include "agent/roll/link_record.h"
+#include "agent/step/start_record.h"
 #include "gossip/base/check.h"
 #include "scheduler/raft/codec.h"
 #include "tests/crdt/rows/roll_of.h"

@@ -1,0 +1,85 @@
+#include "agent/step/own_words.h"
+
+#include <string>
+#include <utility>
+
+#include "crdt/rows/codec.h"
+#include "crdt/rows/host_state.h"
+#include "crdt/rows/roll.h"
+#include "gossip/base/version.h"
+
+namespace muster::agent {
+
+AgentIdentity identity_of(const NodeOptions& options) {
+  return {options.self, options.start, options.boot_id, options.name};
+}
+
+Event start_event(const NodeOptions& options) {
+  return {Severity::kInfo,
+          "agent_started",
+          {{"host", options.self.short_hex()},
+           {"name", options.name},
+           {"generation", std::to_string(options.start.generation.value())},
+           {"listen", options.control.text()}}};
+}
+
+Inventory inventory_of(const NodeOptions& options) {
+  const crdt::Capacity& capacity = options.capacity;
+  Inventory inventory;
+  inventory.has_namespaces = options.has_namespaces;
+  inventory.traits = options.traits;
+  inventory.gpu_type = capacity.gpu_type;
+  inventory.cpus = capacity.cpus;
+  inventory.memory_mb = capacity.memory_mb;
+  inventory.traits.islands.clear();
+  for (std::size_t i = 0; i < capacity.gpus.size(); ++i) {
+    if (!capacity.gpus[i].healthy) {
+      continue;
+    }
+    inventory.gpus.push_back(capacity.gpus[i].uuid);
+    if (!options.traits.islands.empty()) {
+      inventory.traits.islands.push_back(options.traits.islands[i]);
+    }
+  }
+  return inventory;
+}
+
+std::uint64_t founders_wanted(const NodeOptions& options) {
+  for (const auto& [host, field] : options.credentials.records) {
+    if (host == options.self) {
+      return crdt::decode_roll(field.bytes).value_or(crdt::RollRecord()).founders;
+    }
+  }
+  return 0;
+}
+
+scheduler::SeatOptions seat_options(const NodeOptions& options) {
+  return {options.self, founders_wanted(options), options.compact_entries, options.unix_ms};
+}
+
+std::string own_row_question(HostId self) {
+  crdt::RowsBody question;
+  question.want.push_back(self);
+  return crdt::encode(question);
+}
+
+crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage) {
+  crdt::Capacity capacity = options.capacity;
+  capacity.shortage = shortage;
+  return {crdt::FieldId::kCapacity, crdt::encode(capacity), false};
+}
+
+crdt::Publish identity_field(const NodeOptions& options, bool left) {
+  crdt::Identity identity;
+  identity.name = options.name;
+  identity.control = options.control;
+  identity.bulk = options.bulk;
+  identity.start_id = options.start.start_id;
+  identity.boot_id = options.boot_id;
+  identity.rack = options.traits.rack;
+  identity.version = kProductVersion;
+  identity.left = left;
+  return {crdt::FieldId::kIdentity, crdt::encode(identity), true};
+}
+
+}  // namespace muster::agent

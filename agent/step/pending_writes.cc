@@ -1,0 +1,32 @@
+#include "agent/step/pending_writes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/base/check.h"
+
+namespace muster::agent {
+
+void PendingWrites::write(OwnedWrite whose, crdt::Environment environment, crdt::WriteBatch writes,
+                          Outbox& outbox) {
+  CHECK(waiting_.empty() || waiting_.rbegin()->second.since <= outbox.now());
+  const std::uint64_t number = ++last_number_;
+  waiting_.emplace_hint(waiting_.end(), number, Waiting{whose, outbox.now()});
+  outbox.persist({number, environment, std::move(writes)});
+}
+
+OwnedWrite PendingWrites::on_persisted(std::uint64_t number) {
+  const auto found = waiting_.find(number);
+  CHECK(found != waiting_.end());
+  const OwnedWrite whose = found->second.whose;
+  waiting_.erase(found);
+  return whose;
+}
+
+Instant PendingWrites::next_look() const {
+  return waiting_.empty()
+             ? kNever
+             : std::max(waiting_.begin()->second.since + kDiskLate, looked_at_ + kDiskLookPeriod);
+}
+
+}  // namespace muster::agent
