@@ -6,8 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/node/node_hearing.h"
-#include "agent/node/node_waiting.h"
+#include "agent/node/node_tables.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/step/own_words.h"
 #include "agent/step/row_words.h"

@@ -1,11 +1,24 @@
 #pragma once
-// Which part of a Node takes the messages of which owner: a table with a row for each. A message
-// that came with a request of a client's is not among them; ClientFront hears those first.
+// The two tables of a Node's parts: what each waits for and what is done then, in the order in
+// which they have their turn (a part without deadlines has no row); and which part takes the
+// messages of which owner. A message that came with a client's request is not among the latter:
+// ClientFront hears those first.
+
+#include <string_view>
 
 #include "agent/node/node.h"
 #include "gossip/wire/message_table.h"
 
 namespace muster::agent {
+
+struct Node::Waiting {
+  std::string_view name;
+  Instant (*deadline)(const Node& node);
+  void (*turn)(Node& node, Instant now);
+
+  /// The seat asked how the hosts are.
+  static void show_hosts(Node& node, Instant now);
+};
 
 struct Node::Hearing {
   gossip::Owner owner{};
