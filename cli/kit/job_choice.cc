@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/api/job_state.h"
 #include "agent/api/payload.h"
-#include "cli/kit/job_state.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
@@ -162,7 +162,7 @@ void JobChoice::describe(Options& options, const std::string& which, bool is_req
   options.text("-u,--user", user_, "Only jobs of this user", "USER");
   options.values(
       "--state", [this](const std::string& given) { return add_states(given); },
-      "Only jobs in these states: " + join(state_names()), "STATE[,STATE...]");
+      "Only jobs in these states: " + join(agent::state_names()), "STATE[,STATE...]");
   options.text("--host", host_, "Only jobs that are on this host", "NAME");
   options.duration("--since", since_, "Only jobs submitted no longer ago than this");
   options.flag("-a,--all", all_, "Jobs of all users, and all that ended");
@@ -196,9 +196,9 @@ Status JobChoice::add_states(const std::string& given) {
   for (std::size_t start = 0; start <= given.size();) {
     const std::size_t end = std::min(given.find(',', start), given.size());
     const std::string name = given.substr(start, end - start);
-    if (!is_state(name)) {
+    if (!agent::is_state(name)) {
       return Error{ErrorCode::kInvalid,
-                   "'" + name + "' is no job state, these are: " + join(state_names())};
+                   "'" + name + "' is no job state, these are: " + join(agent::state_names())};
     }
     states_.insert(name);
     start = end + 1;

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/api/json/orders.h"
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
-#include "cli/kit/json_orders.h"
 
 namespace muster::cli {
 namespace {
@@ -204,7 +204,7 @@ void RankOutput::print(Session& session, const agent::OutputChunk& chunk, bool f
 /// One line a run. A character cut in two would be lost in JSON: what there is of it goes with the
 /// rest of it, which is the next that comes of that stream.
 void RankOutput::print_json(Session& session, const std::vector<OutputRun>& runs, bool has_ended) {
-  std::vector<OutputPiece> pieces;
+  std::vector<agent::OutputPiece> pieces;
   const auto add = [&](const OutputRun& run, std::size_t size) {
     pieces.push_back({source_.job, source_.attempt, source_.rank, run.offset,
                       run.bytes.substr(0, size), run.mark.stream, run.mark.unix_ms, false});
@@ -234,7 +234,7 @@ void RankOutput::print_json(Session& session, const std::vector<OutputRun>& runs
     }
     pieces.back().ended = has_ended;
   }
-  for (const OutputPiece& piece : pieces) {
+  for (const agent::OutputPiece& piece : pieces) {
     session.out() << to_json(piece) << "\n";
   }
 }

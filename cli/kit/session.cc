@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/api/json/orders.h"
 #include "agent/api/verbs.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/json_orders.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
@@ -193,7 +193,7 @@ int Session::fail(ResponseStatus status, const std::string& text) {
   exit_code_ = static_cast<int>(status);
   note(text);
   if (common_.is_json) {
-    out() << error_json(text, exit_code_) << "\n";
+    out() << agent::error_json(text, exit_code_) << "\n";
   }
   return exit_code_;
 }

@@ -42,11 +42,6 @@ std::string coloured_state(const std::string& state, const Screen& screen);
 /// A name as programs say it, "agent_down", in words: "agent down". What holds a blank is words.
 std::string in_words(std::string name);
 
-/// RFC 4648, with its padding.
-std::string base64(std::string_view bytes);
-/// Two digits a byte.
-std::string hex(std::string_view bytes);
-
 /// "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 

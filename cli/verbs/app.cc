@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "agent/api/json/orders.h"
 #include "agent/api/verbs.h"
-#include "cli/kit/json_orders.h"
 #include "cli/kit/text.h"
 #include "cli/kit/told_stream.h"
 #include "cli/verbs/verb.h"
@@ -194,7 +194,7 @@ bool wants_json(const Args& args) {
 int refuse(World& world, const Args& args, const std::string& text) {
   *world.err << message_text(world, text) << "\n";
   if (wants_json(args)) {
-    *world.out << error_json(text, kExitUsage) << "\n";
+    *world.out << agent::error_json(text, kExitUsage) << "\n";
   }
   return kExitUsage;
 }

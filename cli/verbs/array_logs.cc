@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "agent/api/job_state.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
-#include "cli/kit/job_state.h"
 #include "cli/verbs/never_started.h"
 
 namespace muster::cli {
@@ -77,7 +77,7 @@ int ArrayLogs::fail_without_tasks(Session& session) const {
   return session.fail(ResponseStatus::kNotFound,
                       "no task among " + tasks_text() + " has begun that is still kept (" +
                           array_.reason + ")" +
-                          (is_ended(array_.state) ? "" : ": wait for them with -f"));
+                          (agent::is_ended(array_.state) ? "" : ": wait for them with -f"));
 }
 
 int ArrayLogs::print_one_by_one(Session& session) {
@@ -103,7 +103,7 @@ int ArrayLogs::print_one_by_one(Session& session) {
 
 /// No task will begin that is not known.
 bool ArrayLogs::has_all_begun() const {
-  return is_ended(array_.state) || known_.size() > wish_.tasks.last - wish_.tasks.first;
+  return agent::is_ended(array_.state) || known_.size() > wish_.tasks.last - wish_.tasks.first;
 }
 
 int ArrayLogs::follow(Session& session) {
@@ -157,7 +157,7 @@ void ArrayLogs::look_at_attempts(Session& session, Task& task) {
   const agent::AttemptInfo* next = detail.has_value() && (wish_.follow || task.attempt == 0)
                                        ? wish_.attempt_of(*detail, task.attempt)
                                        : nullptr;
-  const bool is_last = !detail.has_value() || is_ended(detail->summary.state);
+  const bool is_last = !detail.has_value() || agent::is_ended(detail->summary.state);
   if (next == nullptr && !is_last && wish_.follow) {
     return;
   }

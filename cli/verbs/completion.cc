@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "cli/kit/job_state.h"
+#include "agent/api/job_state.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/app.h"
 #include "cli/verbs/job_columns.h"
@@ -28,7 +28,7 @@ struct OptionValues {
 /// Those of which the words are known here or at a node. Files are what a shell offers anyway.
 const std::vector<OptionValues>& option_values() {
   static const std::vector<OptionValues> all = {
-      {"--state", join(state_names(), " "), ""},
+      {"--state", join(agent::state_names(), " "), ""},
       {"--host|--not-host|--node", "", kHostNames},
       {"-o|--columns|--sort", join(job_column_names(), " "), ""},
       {"--pack", "island host rack spine any", ""},

@@ -5,11 +5,11 @@
 
 #include "agent/api/events.h"
 #include "agent/api/jobs.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 

@@ -3,12 +3,12 @@
 // keep, which silence never ends, and for who has looked and does not want to wait.
 
 #include "agent/api/hosts.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -88,7 +88,7 @@ class Fence final : public Verb {
               : "";
       return session.fail(reply);
     }
-    session.out() << (session.common().is_json ? fenced_json(host.name, host.id)
+    session.out() << (session.common().is_json ? agent::fenced_json(host.name, host.id)
                                                : "host " + printable(host.name) + " fenced")
                   << "\n";
     return 0;

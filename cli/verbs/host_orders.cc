@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "agent/api/hosts.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/drain_text.h"
@@ -51,7 +51,7 @@ class HostOrder : public Verb {
       return session.fail(reply);
     }
     if (session.common().is_json) {
-      session.out() << host_ordered_json(done(), host.name, host.id) << "\n";
+      session.out() << agent::host_ordered_json(done(), host.name, host.id) << "\n";
     } else {
       session.out() << printable("host " + host.name + " " + std::string(done())) << "\n";
       if (!reply.text.empty()) {

@@ -1,11 +1,11 @@
 // muster init: founds a cluster, on this host alone or together with others.
 
 #include "agent/api/admission.h"
+#include "agent/api/json/admission.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "cli/kit/first_contact.h"
-#include "cli/kit/json_admission.h"
 #include "cli/kit/text.h"
 #include "cli/kit/ticket_output.h"
 #include "cli/verbs/verb.h"
@@ -60,7 +60,7 @@ class Init final : public Verb {
       }
     }
     if (is_json) {
-      session.out() << founding_json(expect_, path.empty() ? *line : "", path) << "\n";
+      session.out() << agent::founding_json(expect_, path.empty() ? *line : "", path) << "\n";
     } else {
       session.note("on each of the " + std::to_string(expect_ - 1) +
                    " other founders: start the agent and run muster join " +
@@ -81,7 +81,7 @@ class Init final : public Verb {
     }
     const auto quorum = agent::decode_payload<agent::QuorumInfo>(
         contact_.is_wanted() ? session.exchange(question).response.payload : "");
-    session.out() << (session.common().is_json ? founding_json(1, "", "")
+    session.out() << (session.common().is_json ? agent::founding_json(1, "", "")
                       : quorum.has_value()
                           ? "cluster " + quorum->cluster.short_hex() +
                                 " is founded; `muster ticket` lets other hosts join"

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 
+#include "agent/api/job_state.h"
 #include "agent/api/jobs.h"
+#include "agent/api/json/orders.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/confirmation.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/job_state.h"
-#include "cli/kit/json_orders.h"
 #include "cli/kit/repeat.h"
 #include "cli/verbs/verb.h"
 
@@ -26,10 +26,10 @@ using agent::ResponseStatus;
 constexpr std::size_t kUnaskedMax = 10;
 
 bool goes_on(const std::string& state) {
-  return !is_ended(state);
+  return !agent::is_ended(state);
 }
 bool goes_on_unsuspended(const std::string& state) {
-  return !is_ended(state) && state != "suspended";
+  return !agent::is_ended(state) && state != "suspended";
 }
 bool is_suspended(const std::string& state) {
   return state == "suspended";
@@ -92,7 +92,7 @@ class JobOrders final : public Verb {
     if (!is_agreed_of_tasks(session, runs, *jobs, failed)) {
       return failed;
     }
-    std::vector<JobOutcome> outcomes;
+    std::vector<agent::JobOutcome> outcomes;
     int exit_code = 0;
     for (const JobRange& run : runs) {
       outcomes.push_back(order(session, JobId(run.first), JobId(run.last)));
@@ -181,7 +181,8 @@ class JobOrders final : public Verb {
       Reply reply;
       const auto detail = is_task(job) ? std::nullopt : show(session, job, reply, false);
       // Of what cannot be told now the order itself says why.
-      if (detail.has_value() && detail->summary.tasks > 0 && !is_ended(detail->summary.state) &&
+      if (detail.has_value() && detail->summary.tasks > 0 &&
+          !agent::is_ended(detail->summary.state) &&
           !is_agreed(
               session,
               "all " + std::to_string(detail->summary.tasks) + " tasks of job " + text_of(job),
@@ -193,7 +194,7 @@ class JobOrders final : public Verb {
   }
 
   /// `last`: of a run of tasks, else none.
-  JobOutcome order(Session& session, JobId job, JobId last = {}) {
+  agent::JobOutcome order(Session& session, JobId job, JobId last = {}) {
     const std::string name =
         text_of(job) + (last == JobId() ? "" : "-" + std::to_string(index_of_task(last)));
     agent::Request request;
@@ -258,7 +259,7 @@ class JobOrders final : public Verb {
                                      job.state == word_.also_done[1];
   }
 
-  JobOutcome failed(Session& session, JobId job, const Reply& reply) const {
+  agent::JobOutcome failed(Session& session, JobId job, const Reply& reply) const {
     const std::string number = text_of(job);
     const bool is_unknown = reply.status == ResponseStatus::kUnknown;
     // What the leader says of a job names it.

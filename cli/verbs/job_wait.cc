@@ -1,11 +1,11 @@
 #include "cli/verbs/job_wait.h"
 
+#include "agent/api/job_state.h"
 #include "agent/api/jobs.h"
+#include "agent/api/json/orders.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/host_list.h"
-#include "cli/kit/job_state.h"
-#include "cli/kit/json_orders.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/text.h"
 
@@ -36,7 +36,7 @@ int report_end(Session& session, const agent::JobSummary& job, const std::string
                 << "\n"
                 << std::flush;
   if (session.common().is_json) {
-    session.out() << ended_json(job, key, code) << "\n";
+    session.out() << agent::ended_json(job, key, code) << "\n";
   }
   return code;
 }
@@ -118,7 +118,7 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
         return session.fail(ResponseStatus::kFailed, "the node's answer is not understood");
       }
       last_word = now;
-      if (is_ended(detail->summary.state)) {
+      if (agent::is_ended(detail->summary.state)) {
         return report_end(session, detail->summary, key);
       }
       const agent::JobSummary& job_now = detail->summary;

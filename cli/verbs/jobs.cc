@@ -5,12 +5,12 @@
 #include <functional>
 #include <string_view>
 
+#include "agent/api/job_state.h"
 #include "agent/api/jobs.h"
+#include "agent/api/json/view.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_list.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/job_state.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/job_columns.h"
@@ -125,7 +125,7 @@ const std::array<JobColumn, 19> kColumns = {{
     {"exit",
      {.title = "EXIT", .is_number = true},
      [](Session&, const JobSummary& j) {
-       return is_ended(j.state) ? std::to_string(j.exit_code) : "-";
+       return agent::is_ended(j.state) ? std::to_string(j.exit_code) : "-";
      },
      [](const JobSummary& j) { return number(j.exit_code); }},
     {"gpuhours",
@@ -306,14 +306,14 @@ class Jobs final : public Verb {
       });
     }
     const auto ended = static_cast<std::size_t>(std::count_if(
-        jobs.begin(), jobs.end(), [](const auto& job) { return is_ended(job.state); }));
+        jobs.begin(), jobs.end(), [](const auto& job) { return agent::is_ended(job.state); }));
     const bool is_whole = choice_.has_all() || choice_.has_ids() || choice_.has_filter();
     // In another order the first may be the oldest.
     const std::size_t ended_shown = limit_ == 0 ? kEndedShown : sort_ == nullptr ? limit_ : ended;
     std::size_t surplus = is_whole || ended <= ended_shown ? 0 : ended - ended_shown;
     left_out.ended = surplus;
     std::erase_if(jobs, [&surplus](const JobSummary& job) {
-      const bool is_hidden = surplus > 0 && is_ended(job.state);
+      const bool is_hidden = surplus > 0 && agent::is_ended(job.state);
       surplus -= is_hidden ? 1 : 0;
       return is_hidden;
     });

@@ -2,10 +2,10 @@
 
 #include "agent/api/admission.h"
 #include "agent/api/hosts.h"
+#include "agent/api/json/admission.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/first_contact.h"
-#include "cli/kit/json_admission.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 
@@ -83,8 +83,9 @@ class Join final : public Verb {
       const ClusterId cluster = now.has_value() ? now->cluster : node->cluster;
       const std::string what = cluster.is_zero() ? " is a founder of the cluster"
                                                  : " is a member of cluster " + cluster.short_hex();
-      session.out() << (session.common().is_json ? joined_json(node->host_name, node->host, cluster)
-                                                 : printable("host " + node->host_name + what))
+      session.out() << (session.common().is_json
+                            ? agent::joined_json(node->host_name, node->host, cluster)
+                            : printable("host " + node->host_name + what))
                     << "\n";
       if (first.is == FirstContact::Is::kAlone && !session.common().is_json) {
         session.note(std::to_string(first.founders_missing) +

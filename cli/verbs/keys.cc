@@ -4,12 +4,12 @@
 #include <string>
 
 #include "agent/api/admission.h"
+#include "agent/api/json/admission.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/json_admission.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
@@ -168,7 +168,7 @@ class RotateKeys final : public Verb {
   int done(Session& session, bool is_over) const {
     const std::string what = authority_ ? "authority" : all_ ? "all" : name_;
     if (session.common().is_json) {
-      session.out() << rotated_json(what, is_over) << "\n";
+      session.out() << agent::rotated_json(what, is_over) << "\n";
       return 0;
     }
     const std::string subject = authority_ ? "the authority was"

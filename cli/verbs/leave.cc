@@ -1,9 +1,9 @@
 // muster leave: the agent tells the others, leaves the cluster and ends.
 
 #include "agent/api/hosts.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "cli/kit/confirmation.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 
@@ -36,7 +36,7 @@ class Leave final : public Verb {
       session.note("warning: " + reply.text);
     }
     const std::string& name = reply.response.answered_by;
-    session.out() << (session.common().is_json ? left_json(name)
+    session.out() << (session.common().is_json ? agent::left_json(name)
                                                : "host " + printable(name) + " leaves")
                   << "\n";
     return 0;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "agent/api/job_state.h"
 #include "agent/api/jobs.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/job_state.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/rank_output.h"
 #include "cli/verbs/array_logs.h"
 #include "cli/verbs/dropped_output.h"
@@ -178,7 +178,7 @@ class Logs final : public Verb {
     std::string told;
     while (true) {
       auto detail = session.read<agent::JobDetail>(agent::Verb::kShow, arguments);
-      if (!detail.has_value() || !follow_ || is_ended(detail->summary.state) ||
+      if (!detail.has_value() || !follow_ || agent::is_ended(detail->summary.state) ||
           detail->summary.tasks != 0) {
         return detail;
       }
@@ -228,7 +228,7 @@ class Logs final : public Verb {
       return job + " has no attempt " + std::to_string(attempt_);
     }
     return job + " is " + detail.summary.state + " and never started, so it wrote nothing" +
-           (is_ended(detail.summary.state) ? "" : ": wait for it with -f");
+           (agent::is_ended(detail.summary.state) ? "" : ": wait for it with -f");
   }
 
   /// Of several that were asked for some may not be there: those that are there are shown.
@@ -250,8 +250,8 @@ class Logs final : public Verb {
     if (!std::all_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.is_empty(); })) {
       return;
     }
-    const bool is_at_work =
-        !is_ended(detail.summary.state) && attempt == detail.summary.attempt && attempt_ == 0;
+    const bool is_at_work = !agent::is_ended(detail.summary.state) &&
+                            attempt == detail.summary.attempt && attempt_ == 0;
     const std::string who = outputs.size() == 1 ? "rank " + std::to_string(outputs.front().rank())
                                                 : "each of these ranks";
     session.note(is_at_work ? who + " has written nothing yet: wait for it with -f"
@@ -365,7 +365,7 @@ class Logs final : public Verb {
       return false;
     }
     const std::string& state = detail->summary.state;
-    return !is_ended(state) && state != "queued" && state != "suspended" &&
+    return !agent::is_ended(state) && state != "queued" && state != "suspended" &&
            detail->summary.attempt == number;
   }
 

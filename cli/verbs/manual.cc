@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 
-#include "cli/kit/json_fields.h"
+#include "agent/api/json/fields.h"
 #include "cli/kit/setting_words.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/app.h"
@@ -74,7 +74,7 @@ std::string json_page() {
           "of "
           "memory are in MiB, times are whole milliseconds.") +
       "\n.SH FIELDS\n";
-  for (const JsonField& field : json_fields()) {
+  for (const agent::JsonField& field : agent::json_fields()) {
     page += entry(field.name, std::string(field.unit) + ": " + std::string(field.meaning));
   }
   return page + ".SH SEE ALSO\n" + bold("muster") + "(1)\n";

@@ -1,10 +1,10 @@
 // muster priority: the place of a job that waits.
 
 #include "agent/api/jobs.h"
+#include "agent/api/json/orders.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/json_orders.h"
 #include "cli/kit/repeat.h"
 #include "cli/verbs/verb.h"
 
@@ -43,7 +43,7 @@ class Priority final : public Verb {
       return session.fail(reply);
     }
     session.out() << (session.common().is_json
-                          ? priority_json(*job, *priority)
+                          ? agent::priority_json(*job, *priority)
                           : "job " + job_ + " has priority " + std::to_string(*priority))
                   << "\n";
     return 0;

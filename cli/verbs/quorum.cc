@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "agent/api/json/view.h"
 #include "agent/api/quorum.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/storm_banner.h"

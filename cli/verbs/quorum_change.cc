@@ -1,11 +1,11 @@
 // muster quorum add, remove and transfer: an operator's say in who votes and who leads. What names
 // a host may be said twice, and is repeated when an answer is lost; a transfer to anyone is not.
 
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -120,7 +120,7 @@ class QuorumChange final : public Verb {
 
   void say(Session& session, const std::string& detail) const {
     if (session.common().is_json) {
-      session.out() << quorum_changed_json(kind_.done, name_, detail) << "\n";
+      session.out() << agent::quorum_changed_json(kind_.done, name_, detail) << "\n";
     } else if (name_.empty()) {
       session.out() << "another voter leads: `muster quorum` says which\n";
     } else {

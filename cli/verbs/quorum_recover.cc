@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -213,7 +213,7 @@ class QuorumRecover final : public Verb {
       if (reply.is_ok() && quorum.has_value() && quorum->epoch > chosen.epoch &&
           !quorum->leader.is_zero()) {
         session.out() << (session.common().is_json
-                              ? recovered_json(chosen.host_name, quorum->epoch, chosen.last)
+                              ? agent::recovered_json(chosen.host_name, quorum->epoch, chosen.last)
                               : "recovered: " + printable(quorum->leader_name) + " leads, epoch " +
                                     std::to_string(quorum->epoch) +
                                     "; other hosts become voters within a minute")

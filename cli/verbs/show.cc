@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "agent/api/job_state.h"
 #include "agent/api/jobs.h"
+#include "agent/api/json/view.h"
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_list.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/job_state.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/size.h"
 #include "cli/kit/table.h"
@@ -118,7 +118,8 @@ std::string summary_text(const agent::JobDetail& detail) {
       "\n" + "user       " + printable(job.user) + "\n" + "gpus       " +
       printable(request_text(detail.spec.request)) + "\n" +
       request_lines_text(detail.spec.request) + "priority   " + std::to_string(job.priority) +
-      "\n" + (is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");
+      "\n" +
+      (agent::is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");
   if (job.tasks != 0) {
     const scheduler::ArrayRange& range = *detail.spec.array;
     text += "tasks      " + text_of(range) +
@@ -293,7 +294,7 @@ class Show final : public Verb {
     if (detail->summary.tasks != 0) {
       session.out() << failures_text(detail->summary.id, detail->array, session.screen());
     }
-    if (is_ended(detail->summary.state) && !detail->attempts.empty()) {
+    if (agent::is_ended(detail->summary.state) && !detail->attempts.empty()) {
       session.out() << printable_lines(pruned_text(session, detail->attempts.back()));
     }
     return 0;

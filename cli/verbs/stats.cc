@@ -2,9 +2,9 @@
 
 #include "agent/api/stats.h"
 
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/verbs/verb.h"
 

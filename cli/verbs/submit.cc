@@ -5,10 +5,10 @@
 // "surely not accepted".
 
 #include "agent/api/jobs.h"
+#include "agent/api/json/orders.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
-#include "cli/kit/json_orders.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/job_wait.h"
@@ -71,7 +71,7 @@ class Submit final : public Verb {
     if (session.common().is_json && wait_) {
       session.note(named);  // One document, at the end.
     } else {
-      session.out() << (session.common().is_json ? submitted_json(accepted->job, submit->key)
+      session.out() << (session.common().is_json ? agent::submitted_json(accepted->job, submit->key)
                                                  : named)
                     << "\n"
                     << std::flush;
@@ -94,7 +94,7 @@ class Submit final : public Verb {
       return session.failed();
     }
     if (session.common().is_json) {
-      session.out() << dry_run_json(*why, session.last()) << "\n";
+      session.out() << agent::dry_run_json(*why, session.last()) << "\n";
     } else {
       session.out() << why_text(*why, "dry run: " + why->headline, session.screen());
     }

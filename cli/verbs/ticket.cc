@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "agent/api/admission.h"
+#include "agent/api/json/admission.h"
+#include "agent/api/json/bytes_text.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/json_admission.h"
 #include "cli/kit/repeat.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
@@ -21,7 +22,7 @@ constexpr Duration kTtl = std::chrono::hours(1);
 constexpr std::size_t kNameDigits = 12;
 
 std::string name_of(const agent::TicketInfo& ticket) {
-  return hex(ticket.key).substr(0, kNameDigits);
+  return agent::hex(ticket.key).substr(0, kNameDigits);
 }
 
 class MakeTicket final : public Verb {
@@ -61,7 +62,7 @@ class MakeTicket final : public Verb {
     if (!line) {
       return session.fail(agent::ResponseStatus::kFailed, line.error().text);
     }
-    const std::string name = hex(ticket.key).substr(0, kNameDigits);
+    const std::string name = agent::hex(ticket.key).substr(0, kNameDigits);
     const bool is_json = session.common().is_json;
     if (!is_json || !output_.path().empty()) {
       if (const int failed = output_.put(session, *line); failed != 0) {
@@ -69,7 +70,7 @@ class MakeTicket final : public Verb {
       }
     }
     if (is_json) {
-      session.out() << ticket_json(name, output_.path().empty() ? *line : "", output_.path())
+      session.out() << agent::ticket_json(name, output_.path().empty() ? *line : "", output_.path())
                     << "\n";
     } else {
       session.note("whoever has that line may join, for " + format_duration(ttl_) + ": " +
@@ -138,7 +139,7 @@ class RevokeTicket final : public Verb {
       return session.failed();
     }
     const auto is_named = [&](const agent::TicketInfo& ticket) {
-      return !name_.empty() && hex(ticket.key).starts_with(name_);
+      return !name_.empty() && agent::hex(ticket.key).starts_with(name_);
     };
     const auto found = std::find_if(list->tickets.begin(), list->tickets.end(), is_named);
     if (found == list->tickets.end() ||
@@ -155,7 +156,7 @@ class RevokeTicket final : public Verb {
     if (!reply.is_ok()) {
       return session.fail(reply);
     }
-    session.out() << (session.common().is_json ? ticket_json(name_of(*found), "", "")
+    session.out() << (session.common().is_json ? agent::ticket_json(name_of(*found), "", "")
                                                : "ticket " + name_of(*found) +
                                                      " lets nobody in any more; who joined with "
                                                      "it stays a member")

@@ -1,9 +1,9 @@
 // muster usage: who uses GPUs now, and used how many hours of them.
 
 #include "agent/api/jobs.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/verbs/verb.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "agent/api/hosts.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 #include "gossip/base/version.h"

@@ -1,9 +1,9 @@
 // muster why: what a job waits for, who has it, and what would start it now.
 
 #include "agent/api/jobs.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/json_view.h"
 #include "cli/verbs/request_options.h"
 #include "cli/verbs/verb.h"
 #include "cli/verbs/why_text.h"

@@ -5,11 +5,11 @@
 #include <iterator>
 
 #include "agent/api/hosts.h"
+#include "agent/api/json/view.h"
 #include "agent/api/payload.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/host_state.h"
-#include "cli/kit/json_view.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/storm_banner.h"

@@ -34,11 +34,12 @@ const std::vector<Room>& rooms() {
       {"scheduler/leader", {"scheduler/policy"}},
       {"scheduler/seat", {"scheduler/leader", "scheduler/raft", "crdt/rows"}},
       {"agent/api", {"scheduler/protocol"}},
+      {"agent/api/json", {"agent/api"}},
       {"agent/gang", {"scheduler/protocol", "crdt/disk"}},
-      {"agent/services", {"agent/api", "crdt/disk"}},
+      {"agent/services", {"agent/api", "crdt/disk", "gossip/spread"}},
       {"agent/front",
        {"agent/api", "agent/services", "crdt/store", "membership", "scheduler/leader"}},
-      {"agent/history", {"agent/api", "scheduler/leader"}},
+      {"agent/history", {"agent/api", "scheduler/leader", "crdt/disk"}},
       {"agent/step", {"agent/front", "agent/history", "agent/gang", "scheduler/seat"}},
       {"agent/roll", {"agent/step"}},
       {"agent/node", {"agent/roll"}},
@@ -49,11 +50,11 @@ const std::vector<Room>& rooms() {
       {"agent/edge/supervisor", {"agent/edge/grant"}},
       {"agent/edge/disk", {"agent/edge"}},
       {"agent/edge/join", {"agent/edge/disk"}},
-      {"agent/edge/door", {"agent/edge"}},
+      {"agent/edge/door", {"agent/edge", "agent/api/json"}},
       {"agent/edge/run",
        {"agent/edge/host", "agent/edge/ranks", "agent/edge/supervisor", "agent/edge/disk",
         "agent/edge/door", "agent/edge/join"}},
-      {"cli/kit", {"agent/api"}},
+      {"cli/kit", {"agent/api/json"}},
       {"cli/verbs", {"cli/kit"}},
       {"cli/edge", {"cli/verbs", "agent/edge/run"}},
   };
@@ -77,7 +78,7 @@ const LibraryRule kLibraries[] = {
     {"spdlog/", {"agent/edge/event_log.cc"}},
     {"toml++/", {"cli/edge/config_file.cc"}},
     {"CLI/", {"cli/kit/options.cc", "tests/sim/scenario/scenario_main.cc"}},
-    {"nlohmann/", {"cli/kit/json_dump.h", "cli/kit/json_orders.cc", "tests/*", "bench/*"}},
+    {"nlohmann/", {"agent/api/json/dump.h", "agent/api/json/orders.cc", "tests/*", "bench/*"}},
 };
 
 constexpr std::string_view kImpureHeaders[] = {

@@ -92,14 +92,6 @@ TEST(Text, MessagesBreakAtBlanksWithinTheirColumns) {
   }
 }
 
-TEST(Text, Base64) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64(std::string("a\xff_\0", 4)), "Yf9fAA==");
-}
-
 TEST(Help, OfAVerbIsTheSameByEitherWord) {
   FakeWorld one;
   FakeWorld other;

@@ -8,8 +8,8 @@
 #include <regex>
 #include <set>
 
+#include "agent/api/json/fields.h"
 #include "cli/kit/agent_settings.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/setting_words.h"
 #include "cli/verbs/manual_text.h"
 #include "tests/cli/kit/fake_world.h"
@@ -31,15 +31,15 @@ std::set<std::string> keys_in(const std::string& path) {
 }
 
 TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
-  std::set<std::string> printed = keys_in("cli/kit/json_view.cc");
-  printed.merge(keys_in("cli/kit/json_admission.cc"));
-  printed.merge(keys_in("cli/kit/json_dump.h"));
-  printed.merge(keys_in("cli/kit/json_orders.cc"));
+  std::set<std::string> printed = keys_in("agent/api/json/view.cc");
+  printed.merge(keys_in("agent/api/json/admission.cc"));
+  printed.merge(keys_in("agent/api/json/dump.h"));
+  printed.merge(keys_in("agent/api/json/orders.cc"));
   // The names by which verbs call their effects.
   printed.insert({"suspended", "resumed", "requeued", "cancelled", "added", "removed", "leads",
                   "drained", "undrained", "revoked"});
   std::set<std::string> told;
-  for (const JsonField& field : json_fields()) {
+  for (const agent::JsonField& field : agent::json_fields()) {
     EXPECT_TRUE(told.insert(std::string(field.name)).second) << field.name << " stands twice";
     EXPECT_FALSE(field.unit.empty() || field.meaning.empty()) << field.name;
   }

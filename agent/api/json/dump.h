@@ -8,7 +8,7 @@
 
 #include "agent/api/request.h"
 
-namespace muster::cli {
+namespace muster::agent {
 
 using Json = nlohmann::ordered_json;
 
@@ -17,7 +17,7 @@ inline std::string dump(const Json& json) {
 }
 
 /// With who answered, and how old that may be.
-inline std::string dump_answer(Json json, const agent::Response& answer) {
+inline std::string dump_answer(Json json, const Response& answer) {
   json["answered_by"] = answer.answered_by;
   json["age_ms"] = answer.age_ms;
   return dump(json);
@@ -32,4 +32,4 @@ inline Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
-}  // namespace muster::cli
+}  // namespace muster::agent

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace muster::cli {
+namespace muster::agent {
 
 struct JsonField {
   std::string_view name;
@@ -16,4 +16,4 @@ struct JsonField {
 /// By name.
 std::span<const JsonField> json_fields();
 
-}  // namespace muster::cli
+}  // namespace muster::agent

@@ -1,14 +1,14 @@
-#include "cli/kit/json_view.h"
+#include "agent/api/json/view.h"
 
 #include <algorithm>
 
-#include "cli/kit/job_state.h"
-#include "cli/kit/json_dump.h"
-#include "cli/kit/text.h"
+#include "agent/api/job_state.h"
+#include "agent/api/json/bytes_text.h"
+#include "agent/api/json/dump.h"
 #include "gossip/base/name.h"
 #include "gossip/base/version.h"
 
-namespace muster::cli {
+namespace muster::agent {
 namespace {
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
@@ -21,7 +21,7 @@ Json view(JobId job) {
   return is_task(job) ? Json(text_of(job)) : Json(job.value());
 }
 
-Json view(const agent::HostInfo& host) {
+Json view(const HostInfo& host) {
   return {{"host", host.name},
           {"host_id", host.id.hex()},
           {"state", host.state},
@@ -45,7 +45,7 @@ Json when_or_null(std::uint64_t unix_ms) {
   return unix_ms == 0 ? Json(nullptr) : Json(unix_ms);
 }
 
-Json view(const agent::DrainInfo& drain) {
+Json view(const DrainInfo& drain) {
   return {{"by", drain.by},
           {"why", drain.why},
           {"since_ms", drain.since_ms},
@@ -54,7 +54,7 @@ Json view(const agent::DrainInfo& drain) {
 }
 
 /// Added to what the node sees of a host; null where no voter could be asked.
-void add_use(Json& json, const agent::HostUse* use) {
+void add_use(Json& json, const HostUse* use) {
   Json jobs = Json::array();
   for (const JobId job : use == nullptr ? std::vector<JobId>() : use->jobs) {
     jobs.push_back(view(job));
@@ -70,7 +70,7 @@ void add_use(Json& json, const agent::HostUse* use) {
       use == nullptr || use->since_ms == 0 ? Json(nullptr) : Json(use->since_ms);
 }
 
-Json view(const agent::GpuInfo& gpu) {
+Json view(const GpuInfo& gpu) {
   const bool is_used = gpu.state == "used";
   return {{"uuid", gpu.uuid},
           {"state", gpu.state},
@@ -81,30 +81,30 @@ Json view(const agent::GpuInfo& gpu) {
           {"token", is_used ? Json(gpu.token.text()) : Json(nullptr)}};
 }
 
-Json view(const agent::UsageRow& row) {
+Json view(const UsageRow& row) {
   return {{"key", row.key},
           {"jobs_now", row.jobs_now},
           {"gpus_now", row.gpus_now},
           {"gpu_ms", row.gpu_ms}};
 }
 
-Json view(const agent::StormInfo& storm) {
+Json view(const StormInfo& storm) {
   return {
       {"mode", storm.mode}, {"since_ms", storm.since_ms}, {"reason", text_or_null(storm.reason)}};
 }
 
-Json view(const agent::SeedInfo& seed) {
+Json view(const SeedInfo& seed) {
   return {{"address", seed.address}, {"silence", seed.silence}};
 }
 
-Json view(const agent::ClaimInfo& claim) {
+Json view(const ClaimInfo& claim) {
   return {{"observer", claim.observer},
           {"kind", claim.kind},
           {"weak", claim.is_weak},
           {"age_ms", claim.age_ms}};
 }
 
-Json view(const agent::VoterInfo& voter) {
+Json view(const VoterInfo& voter) {
   return {{"host", voter.name},
           {"host_id", voter.id.hex()},
           {"match_index", voter.match_index == 0 ? Json(nullptr) : Json(voter.match_index)},
@@ -116,7 +116,7 @@ Json view(const agent::VoterInfo& voter) {
           {"why", voter.why}};
 }
 
-Json view(const agent::EventInfo& event) {
+Json view(const EventInfo& event) {
   return {{"sequence", event.sequence},
           {"age_ms", event.age_ms},
           {"level", event.severity},
@@ -125,7 +125,7 @@ Json view(const agent::EventInfo& event) {
           {"unix_ms", event.unix_ms == 0 ? Json(nullptr) : Json(event.unix_ms)}};
 }
 
-Json view(const agent::JobSummary& job) {
+Json view(const JobSummary& job) {
   return {{"id", view(job.id)},
           {"name", job.name},
           {"user", job.user},
@@ -226,7 +226,7 @@ Json view(const scheduler::JobSpec& spec) {
           {"shell", view(spec.shell)}};
 }
 
-Json view(const agent::RankInfo& rank) {
+Json view(const RankInfo& rank) {
   return {{"rank", rank.rank},
           {"state", rank.state},
           {"detail", text_or_null(rank.detail)},
@@ -235,7 +235,7 @@ Json view(const agent::RankInfo& rank) {
           {"surplus_bytes", rank.surplus_bytes}};
 }
 
-Json view(const agent::TransitionInfo& transition) {
+Json view(const TransitionInfo& transition) {
   return {
       {"index", transition.index == LogIndex() ? Json(nullptr) : Json(transition.index.value())},
       {"cluster_ms", transition.cluster_ms},
@@ -244,7 +244,7 @@ Json view(const agent::TransitionInfo& transition) {
       {"cause", transition.cause}};
 }
 
-Json view(const agent::HolderInfo& holder) {
+Json view(const HolderInfo& holder) {
   return {{"job", view(holder.job)},
           {"name", holder.name},
           {"gpus", holder.gpus},
@@ -252,25 +252,25 @@ Json view(const agent::HolderInfo& holder) {
           {"hosts", holder.hosts}};
 }
 
-Json view(const agent::WithheldInfo& withheld) {
+Json view(const WithheldInfo& withheld) {
   return {{"reason", withheld.reason}, {"gpus", withheld.gpus}};
 }
 
-Json view(const agent::WhyFilter& filter) {
+Json view(const WhyFilter& filter) {
   return {{"reason", filter.reason}, {"hosts", filter.hosts}};
 }
 
-Json view(const agent::WhyPlace& place) {
+Json view(const WhyPlace& place) {
   return {{"host", place.host}, {"units", place.units}};
 }
 
-Json view(const agent::WhyLevel& level) {
+Json view(const WhyLevel& level) {
   return {{"level", level.level}, {"units", level.units}};
 }
 
 // Declared before `views`: name lookup does not find them in this namespace later.
-Json view(const agent::MemberInfo& member);
-Json view(const agent::AttemptInfo& attempt);
+Json view(const MemberInfo& member);
+Json view(const AttemptInfo& attempt);
 
 template <class T>
 Json views(const std::vector<T>& values) {
@@ -281,7 +281,7 @@ Json views(const std::vector<T>& values) {
   return array;
 }
 
-Json view(const agent::MemberInfo& member) {
+Json view(const MemberInfo& member) {
   return {{"host_id", member.host.hex()},
           {"host", member.host_name},
           {"first_rank", member.first_rank},
@@ -295,7 +295,7 @@ Json view(const agent::MemberInfo& member) {
           {"host_since_ms", member.host_since_ms}};
 }
 
-Json view(const agent::AttemptInfo& attempt) {
+Json view(const AttemptInfo& attempt) {
   return {{"attempt", attempt.number},
           {"token", attempt.token.text()},
           {"state", attempt.state},
@@ -305,7 +305,7 @@ Json view(const agent::AttemptInfo& attempt) {
 }
 
 /// Of a job that waits, and of one that is not submitted.
-Json fields_of(const agent::WhyInfo& why, Json job) {
+Json fields_of(const WhyInfo& why, Json job) {
   return {{"job", std::move(job)},
           {"state", why.state},
           {"headline", why.headline},
@@ -331,11 +331,10 @@ Json fields_of(const agent::WhyInfo& why, Json job) {
 
 }  // namespace
 
-std::string to_json(const agent::HostList& list,
-                    const std::optional<std::map<HostId, agent::HostUse>>& uses,
-                    const agent::Response& answer) {
+std::string to_json(const HostList& list, const std::optional<std::map<HostId, HostUse>>& uses,
+                    const Response& answer) {
   Json hosts = Json::array();
-  for (const agent::HostInfo& host : list.hosts) {
+  for (const HostInfo& host : list.hosts) {
     Json json = view(host);
     const auto use = uses.has_value() ? uses->find(host.id) : decltype(uses->find(host.id))();
     add_use(json, uses.has_value() && use != uses->end() ? &use->second : nullptr);
@@ -348,8 +347,7 @@ std::string to_json(const agent::HostList& list,
                      answer);
 }
 
-std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail,
-                    const agent::Response& answer) {
+std::string to_json(const HostInfo& host, const HostDetail& detail, const Response& answer) {
   Json json = view(host);
   add_use(json, &detail.use);
   json["labels"] = detail.labels;
@@ -361,8 +359,7 @@ std::string to_json(const agent::HostInfo& host, const agent::HostDetail& detail
   return dump_answer(std::move(json), answer);
 }
 
-std::string to_json(const agent::UsageList& list, const std::string& by,
-                    const agent::Response& answer) {
+std::string to_json(const UsageList& list, const std::string& by, const Response& answer) {
   return dump_answer({{"by", by},
                       {"days", list.days},
                       {"rows", views(list.rows)},
@@ -370,12 +367,11 @@ std::string to_json(const agent::UsageList& list, const std::string& by,
                      answer);
 }
 
-std::string to_json(JobId job, const std::vector<agent::TransitionInfo>& steps,
-                    const agent::Response& answer) {
+std::string to_json(JobId job, const std::vector<TransitionInfo>& steps, const Response& answer) {
   return dump_answer({{"job", view(job)}, {"transitions", views(steps)}}, answer);
 }
 
-std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer) {
+std::string to_json(const WhyHostInfo& why, const Response& answer) {
   return dump_answer({{"host", view(why.host)},
                       {"claims", views(why.claims)},
                       {"content", sorted(why.content)},
@@ -386,7 +382,7 @@ std::string to_json(const agent::WhyHostInfo& why, const agent::Response& answer
                      answer);
 }
 
-std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answer) {
+std::string to_json(const QuorumInfo& quorum, const Response& answer) {
   return dump_answer({{"cluster", id_or_null(quorum.cluster)},
                       {"role", quorum.role},
                       {"term", quorum.term.value()},
@@ -404,18 +400,18 @@ std::string to_json(const agent::QuorumInfo& quorum, const agent::Response& answ
                      answer);
 }
 
-std::string to_json(const agent::EventsPage& page, const agent::Response& answer) {
+std::string to_json(const EventsPage& page, const Response& answer) {
   return dump_answer({{"events", views(page.events)}, {"lost", page.lost}, {"last", page.last}},
                      answer);
 }
 
-std::string to_json(const agent::JobList& list, std::size_t hidden, const agent::Response& answer) {
+std::string to_json(const JobList& list, std::size_t hidden, const Response& answer) {
   return dump_answer({{"jobs", views(list.jobs)}, {"hidden", hidden}}, answer);
 }
 
 namespace {
 
-Json view(const agent::TaskFailure& failure) {
+Json view(const TaskFailure& failure) {
   return {{"task", view(failure.task)},
           {"exit_code", failure.exit_code},
           {"reason", text_or_null(failure.reason)},
@@ -423,7 +419,7 @@ Json view(const agent::TaskFailure& failure) {
 }
 
 /// null of what is no array.
-Json array_view(const agent::JobDetail& detail) {
+Json array_view(const JobDetail& detail) {
   const auto& range = detail.spec.array;
   if (detail.summary.tasks == 0 || !range.has_value()) {
     return nullptr;
@@ -433,7 +429,7 @@ Json array_view(const agent::JobDetail& detail) {
     runs.push_back({{"first", run.first}, {"last", run.last}, {"step", run.step}});
   }
   Json failures = Json::array();
-  for (const agent::TaskFailure& failure : detail.array.failures) {
+  for (const TaskFailure& failure : detail.array.failures) {
     failures.push_back(view(failure));
   }
   return {{"first", range->first},
@@ -449,7 +445,7 @@ Json array_view(const agent::JobDetail& detail) {
 
 }  // namespace
 
-std::string to_json(const agent::JobDetail& detail, const agent::Response& answer) {
+std::string to_json(const JobDetail& detail, const Response& answer) {
   return dump_answer({{"job", view(detail.summary)},
                       {"spec", view(detail.spec)},
                       {"attempts", views(detail.attempts)},
@@ -462,20 +458,20 @@ std::string to_json(const agent::JobDetail& detail, const agent::Response& answe
                      answer);
 }
 
-std::string to_json(const agent::WhyInfo& why, const agent::Response& answer) {
+std::string to_json(const WhyInfo& why, const Response& answer) {
   return dump_answer(fields_of(why, view(why.job)), answer);
 }
 
-std::string dry_run_json(const agent::WhyInfo& why, const agent::Response& answer) {
+std::string dry_run_json(const WhyInfo& why, const Response& answer) {
   Json fields = fields_of(why, nullptr);
   fields["places"] = views(why.places);
   fields["places_more"] = why.places_more;
   return dump_answer(std::move(fields), answer);
 }
 
-std::string to_json(const agent::StatsInfo& stats, const agent::Response& answer) {
+std::string to_json(const StatsInfo& stats, const Response& answer) {
   Json counters = Json::array();
-  for (const agent::Counter& counter : stats.counters) {
+  for (const Counter& counter : stats.counters) {
     counters.push_back({{"name", counter.name},
                         {"count", counter.count},
                         {"bytes", counter.bytes},
@@ -484,11 +480,11 @@ std::string to_json(const agent::StatsInfo& stats, const agent::Response& answer
   return dump_answer({{"uptime_ms", stats.uptime_ms}, {"counters", counters}}, answer);
 }
 
-std::string to_json(const agent::EventInfo& event) {
+std::string to_json(const EventInfo& event) {
   return dump(view(event));
 }
 
-std::string to_json(const std::optional<agent::VersionInfo>& node) {
+std::string to_json(const std::optional<VersionInfo>& node) {
   Json json = {{"product", kProductVersion}, {"protocol", kProtocolVersion}, {"node", nullptr}};
   if (node.has_value()) {
     json["node"] = {{"product", node->product},
@@ -522,4 +518,4 @@ std::string left_json(const std::string& host_name) {
   return dump({{"left", host_name}});
 }
 
-}  // namespace muster::cli
+}  // namespace muster::agent

@@ -1,8 +1,8 @@
-#include "cli/kit/json_fields.h"
+#include "agent/api/json/fields.h"
 
 #include <array>
 
-namespace muster::cli {
+namespace muster::agent {
 namespace {
 
 constexpr std::array<JsonField, 226> kFields = {{
@@ -249,4 +249,4 @@ std::span<const JsonField> json_fields() {
   return kFields;
 }
 
-}  // namespace muster::cli
+}  // namespace muster::agent

@@ -1,11 +1,11 @@
-#include "cli/kit/json_orders.h"
+#include "agent/api/json/orders.h"
 
 #include <nlohmann/json.hpp>
 
-#include "cli/kit/text.h"
+#include "agent/api/json/bytes_text.h"
 #include "gossip/base/name.h"
 
-namespace muster::cli {
+namespace muster::agent {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -29,7 +29,7 @@ std::string submitted_json(JobId job, const std::string& key) {
   return json_text({{"job", job_number(job)}, {"key", key}});
 }
 
-std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code) {
+std::string ended_json(const JobSummary& job, const std::string& key, int exit_code) {
   return json_text({{"job", job_number(job.id)},
                     {"key", key},
                     {"state", job.state},
@@ -68,4 +68,4 @@ std::string to_json(const OutputPiece& piece) {
                     {"ended", piece.ended}});
 }
 
-}  // namespace muster::cli
+}  // namespace muster::agent

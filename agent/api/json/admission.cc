@@ -1,13 +1,13 @@
-#include "cli/kit/json_admission.h"
+#include "agent/api/json/admission.h"
 
-#include "cli/kit/json_dump.h"
-#include "cli/kit/text.h"
+#include "agent/api/json/bytes_text.h"
+#include "agent/api/json/dump.h"
 
-namespace muster::cli {
+namespace muster::agent {
 
-std::string to_json(const agent::TicketList& list, const agent::Response& answer) {
+std::string to_json(const TicketList& list, const Response& answer) {
   Json tickets = Json::array();
-  for (const agent::TicketInfo& ticket : list.tickets) {
+  for (const TicketInfo& ticket : list.tickets) {
     tickets.push_back({{"ticket", hex(ticket.key).substr(0, 12)},
                        {"uses", ticket.uses},
                        {"used", ticket.used},
@@ -22,9 +22,9 @@ std::string to_json(const agent::TicketList& list, const agent::Response& answer
   return dump_answer({{"tickets", tickets}}, answer);
 }
 
-std::string to_json(const agent::KeysInfo& keys, const agent::Response& answer) {
+std::string to_json(const KeysInfo& keys, const Response& answer) {
   Json hosts = Json::array();
-  for (const agent::HostKeys& host : keys.hosts) {
+  for (const HostKeys& host : keys.hosts) {
     hosts.push_back({{"host", host.name},
                      {"host_id", host.host.hex()},
                      {"authority", host.authority},
@@ -65,4 +65,4 @@ std::string joined_json(const std::string& host_name, HostId host, const Cluster
                {"cluster", cluster.is_zero() ? Json(nullptr) : Json(cluster.hex())}});
 }
 
-}  // namespace muster::cli
+}  // namespace muster::agent

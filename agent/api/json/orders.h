@@ -1,6 +1,6 @@
 #pragma once
 // The --json of orders about jobs, of errors and of output: a document a line, by the rules
-// of json_view.h.
+// of view.h.
 
 #include <cstdint>
 #include <string>
@@ -10,12 +10,12 @@
 #include "agent/api/jobs.h"
 #include "gossip/base/ids.h"
 
-namespace muster::cli {
+namespace muster::agent {
 
 std::string error_json(const std::string& text, int exit_code);
 std::string submitted_json(JobId job, const std::string& key);
 /// The last line of `submit --wait`.
-std::string ended_json(const agent::JobSummary& job, const std::string& key, int exit_code);
+std::string ended_json(const JobSummary& job, const std::string& key, int exit_code);
 
 struct JobOutcome {
   JobId job;
@@ -39,4 +39,4 @@ struct OutputPiece {
 /// One line of `logs`.
 std::string to_json(const OutputPiece& piece);
 
-}  // namespace muster::cli
+}  // namespace muster::agent

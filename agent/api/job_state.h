@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace muster::cli {
+namespace muster::agent {
 
 inline const std::vector<std::string>& state_names() {
   static const std::vector<std::string> names = {"queued",    "scheduled", "running", "stopping",
@@ -23,4 +23,4 @@ inline bool is_ended(std::string_view state) {
   return state == "completed" || state == "failed" || state == "cancelled";
 }
 
-}  // namespace muster::cli
+}  // namespace muster::agent
