@@ -12,20 +12,13 @@
 #include <vector>
 
 #include "agent/api/request.h"
+#include "agent/front/asker.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transport.h"
 
 namespace muster::agent {
-
-/// Who asked: what an answer must carry back.
-struct Asker {
-  gossip::Route route;
-  Nonce nonce;
-  std::string trailing;  ///< Unknown elements of the asker's envelope, returned whole.
-  std::size_t trailing_count = 0;
-};
 
 class ClientDesk {
  public:
@@ -43,8 +36,7 @@ class ClientDesk {
   struct Open {
     Asker asker;
     Request request;
-    HostId speaker = HostId();  ///< The host whose login says it, or that passed it on.
-    HostId asked = HostId();    ///< The host that it was passed on to; zero = this one.
+    HostId asked = HostId();  ///< The host that it was passed on to; zero = this one.
     /// Another leader may be asked instead when this one is none any more.
     bool follows_leader = false;
     /// Nobody could be asked yet: the first leader that is known is.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent/api/verbs.h"
-#include "agent/front/caller.h"
+#include "agent/front/asker.h"
 #include "agent/node/answers.h"
 #include "agent/node/join.h"
 #include "agent/node/leaving.h"
@@ -21,16 +21,16 @@ namespace {
 
 /// Of a message for a client, or for a node that is asked on behalf of one.
 gossip::Envelope envelope_for(const Known& known, gossip::MessageType type, Nonce nonce,
-                              const Asker& asker) {
+                              const WayBack& back) {
   gossip::Envelope envelope = envelope_of(known.options, known.cluster, type, nonce);
-  envelope.trailing = asker.trailing;
-  envelope.trailing_count = asker.trailing_count;
+  envelope.trailing = back.trailing;
+  envelope.trailing_count = back.trailing_count;
   return envelope;
 }
 
 void answer(const ClientReach& reach, const Asker& asker, const Response& response) {
   const gossip::Envelope envelope =
-      envelope_for(reach.known, gossip::MessageType::kResponse, asker.nonce, asker);
+      envelope_for(reach.known, gossip::MessageType::kResponse, asker.back.nonce, asker.back);
   std::string bytes = gossip::encode(envelope, encode(response));
   if (bytes.size() > gossip::kMessageBytesMax) {
     // No transport takes it, and silence would look like a dead node.
@@ -38,7 +38,7 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
                                                 "the answer has " + std::to_string(bytes.size()) +
                                                     " bytes, more than the 1 MiB of a message")));
   }
-  reach.outbox.reply(asker.route, std::move(bytes));
+  reach.outbox.reply(asker.back.route, std::move(bytes));
 }
 
 /// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
@@ -104,22 +104,23 @@ std::string member_already(const Known& known) {
 
 }  // namespace
 
-ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossip::Message& message,
+ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
+                                           const gossip::Message& message,
                                            const gossip::Received& input) {
   const gossip::Envelope& envelope = message.envelope();
-  const Asker asker{input.route, envelope.nonce, envelope.trailing, envelope.trailing_count};
   const NodeOptions& own = reach.known.options;
   const gossip::Sender& sender = input.sender;
   const bool is_member = sender.kind == gossip::Sender::Kind::kHost;
+  Asker asker{sender,
+              is_member ? sender.host : own.self,
+              "",
+              {input.route, envelope.nonce, envelope.trailing, envelope.trailing_count}};
   if (sender.kind == gossip::Sender::Kind::kNobody ||
-      (is_member && !reach.admission.roll().allows(envelope.type, envelope.from, sender))) {
+      (is_member && !reach.known.admission.roll().allows(envelope.type, envelope.from, sender))) {
     return Heard::kCopy;  // Nobody's business: dropped.
   }
-  const bool is_login = sender.kind == gossip::Sender::Kind::kLogin;
-  const std::string why =
-      is_login ? why_denied({Caller::Kind::kLogin, sender.uid}, own.clients.login) : "";
-  if (!why.empty()) {
-    answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, why));
+  if (std::string why = why_denied(sender, own.clients.login); !why.empty()) {
+    answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, std::move(why)));
     return Heard::kTaken;
   }
   auto request = decode_request(message.body());
@@ -132,9 +133,8 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
     answer(reach, asker, bad(reach.known, ResponseStatus::kUsage, std::move(unnamed)));
     return Heard::kTaken;
   }
-  const HostId speaker = is_member ? sender.host : own.self;
   if (sender.kind != gossip::Sender::Kind::kTicket) {
-    if (std::string denied = why_not_through(reach.known, *request, speaker); !denied.empty()) {
+    if (std::string denied = why_not_through(reach.known, *request, asker.host); !denied.empty()) {
       answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, std::move(denied)));
       return Heard::kTaken;
     }
@@ -149,10 +149,11 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
   if (is_for_us) {
     request->node.clear();
   }
-  Question question{asker, *std::move(request), !is_member || is_for_us, speaker};
+  asker.name = asker_text(*request);
+  Question question{std::move(asker), *std::move(request), !is_member || is_for_us};
   const bool is_join =
       is(question.request.verb, Openness::kTicket) || sender.kind == gossip::Sender::Kind::kTicket;
-  if (is_join && !take_join(reach, sender, question)) {
+  if (is_join && !take_join(reach, question)) {
     return Heard::kTaken;
   }
   if (!question.request.node.empty()) {
@@ -162,8 +163,8 @@ ClientFront::Heard ClientFront::on_request(const ClientReach& reach, const gossi
   return on_question(reach, question);
 }
 
-bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& sender,
-                            Question& question) {
+bool ClientFront::take_join(const RequestReach& reach, Question& question) {
+  const gossip::Sender& sender = question.asker.proven;
   const auto refused = [&](ResponseStatus status, std::string text) {
     answer(reach, question.asker, bad(reach.known, status, std::move(text)));
     return false;
@@ -176,7 +177,7 @@ bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& send
     return refused(ResponseStatus::kDenied, kTicketsJoin);
   }
   const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
-  if (is_passed_on ? !reach.admission.roll().may_vote(sender.host)
+  if (is_passed_on ? !reach.known.admission.roll().may_vote(sender.host)
                    : sender.kind != gossip::Sender::Kind::kTicket) {
     return refused(ResponseStatus::kDenied, "only who holds a ticket may join");
   }
@@ -188,12 +189,13 @@ bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& send
     question.request.node.clear();
     question.request.arguments = encode_payload(*join);
   }
-  if (!reach.admission.founding().is_open() || !reach.known.cluster.is_zero()) {
+  if (!reach.founding.founding.is_open() || !reach.known.cluster.is_zero()) {
     return true;
   }
   const HostId host = reach.known.options.credentials.verifier->host_of(join->identity_key);
-  const auto record = reach.admission.founding().record(
-      reach.known.now, *join, reach.admission.roll(), reach.store, reach.writes, reach.outbox);
+  const auto record =
+      reach.founding.founding.record(reach.known.now, *join, reach.known.admission.roll(),
+                                     reach.founding.store, reach.founding.writes, reach.outbox);
   if (!record) {
     return refused(status_of(record.error().code), record.error().text);
   }
@@ -202,7 +204,7 @@ bool ClientFront::take_join(const ClientReach& reach, const gossip::Sender& send
   return false;
 }
 
-ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Question& question) {
   const Request& request = question.request;
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr || !row->is_readable(request.arguments)) {
@@ -217,13 +219,13 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
     case Answerer::kTarget:
       return ask_target(reach, question);
     case Answerer::kLeader:
-      ask_leader(reach, {question.asker, request, question.speaker}, question.may_forward);
+      ask_leader(reach, {question.asker, request}, question.may_forward);
       return Heard::kTaken;
     case Answerer::kVoter:
     case Answerer::kVoterOrAsked:
     case Answerer::kPlacer:
       if (request.consistent && !mutant(scheduler::SchedulerMutant::kReadFromFollower)) {
-        ask_leader(reach, {question.asker, request, question.speaker}, question.may_forward);
+        ask_leader(reach, {question.asker, request}, question.may_forward);
       } else if (row->answerer != Answerer::kPlacer || !question.may_forward ||
                  !pass_to_leader(reach, question)) {
         ask_voter(reach, question);
@@ -237,12 +239,12 @@ ClientFront::Heard ClientFront::on_question(const ClientReach& reach, const Ques
   return Heard::kTaken;
 }
 
-ClientFront::Heard ClientFront::ask_target(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Question& question) {
   struct Row {
     Verb verb{};
     /// What is said of a target that cannot be asked; null = another host never is.
     const char* why_not = nullptr;
-    Heard (ClientFront::*ask)(const ClientReach& reach, const Question& question) = nullptr;
+    Heard (ClientFront::*ask)(const RequestReach& reach, const Question& question) = nullptr;
   };
   static constexpr Row kTargets[] = {
       {Verb::kEvents, " is not reachable, and its events are kept there", &ClientFront::ask_events},
@@ -269,10 +271,10 @@ void ClientFront::ask_named(const ClientReach& reach, const Question& question) 
     return;
   }
   const HostId host = host_named(reach.known, question.request.node);
-  forward(reach, {question.asker, question.request, question.speaker, host});
+  forward(reach, {question.asker, question.request, host});
 }
 
-ClientFront::Heard ClientFront::ask_to_leave(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_to_leave(const RequestReach& reach, const Question& question) {
   const HostId target = question.request.target;
   if (!target.is_zero() && target != reach.known.options.self) {
     answer(reach, question.asker,
@@ -289,8 +291,7 @@ ClientFront::Heard ClientFront::ask_to_leave(const ClientReach& reach, const Que
   return Heard::kLeave;
 }
 
-void ClientFront::ask_leader(const ClientReach& reach, ClientDesk::Open question,
-                             bool may_forward) {
+void ClientFront::ask_leader(const OrderReach& reach, ClientDesk::Open question, bool may_forward) {
   const Known& known = reach.known;
   if (known.seat.leads()) {
     question.asked = HostId();
@@ -334,7 +335,7 @@ bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& quest
       !is_leader_reachable(known, leader)) {
     return false;
   }
-  ClientDesk::Open passed_on{question.asker, question.request, question.speaker, leader};
+  ClientDesk::Open passed_on{question.asker, question.request, leader};
   passed_on.follows_leader = true;
   forward(reach, passed_on);
   return true;
@@ -357,11 +358,10 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
     }
   }
   if (question.may_forward && !to.is_zero()) {
-    forward(reach, {question.asker, request, question.speaker, to});
+    forward(reach, {question.asker, request, to});
   } else if (is_known_here) {
     answer(reach, question.asker, answer_from_state(known, request));
-  } else if (!wait_for_first_leader(reach, {question.asker, request, question.speaker},
-                                    question.may_forward)) {
+  } else if (!wait_for_first_leader(reach, {question.asker, request}, question.may_forward)) {
     answer(reach, question.asker,
            bad(known, ResponseStatus::kNoQuorum,
                "host " + known.options.name +
@@ -377,7 +377,7 @@ bool ClientFront::pass_to_target(const ClientReach& reach, const Question& quest
     return false;
   }
   if (is_reachable(reach.known.membership, target)) {
-    forward(reach, {question.asker, question.request, question.speaker, target});
+    forward(reach, {question.asker, question.request, target});
   } else {
     answer(reach, question.asker,
            bad(reach.known, ResponseStatus::kNotFound,
@@ -386,12 +386,12 @@ bool ClientFront::pass_to_target(const ClientReach& reach, const Question& quest
   return true;
 }
 
-ClientFront::Heard ClientFront::ask_events(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_events(const RequestReach& reach, const Question& question) {
   answer(reach, question.asker, events_of(reach.known, question.request));
   return Heard::kTaken;
 }
 
-ClientFront::Heard ClientFront::ask_output(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_output(const RequestReach& reach, const Question& question) {
   const auto query = decode_payload<OutputQuery>(question.request.arguments);
   const auto number = desk_.open(reach.known.now, {question.asker, question.request});
   if (query.has_value() && number.has_value()) {
@@ -402,7 +402,7 @@ ClientFront::Heard ClientFront::ask_output(const ClientReach& reach, const Quest
   return Heard::kTaken;
 }
 
-ClientFront::Heard ClientFront::ask_stats(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_stats(const RequestReach& reach, const Question& question) {
   if (const auto number = desk_.open(reach.known.now, {question.asker, question.request})) {
     reach.outbox.read(ReadStats{*number});
   } else {
@@ -411,7 +411,7 @@ ClientFront::Heard ClientFront::ask_stats(const ClientReach& reach, const Questi
   return Heard::kTaken;
 }
 
-ClientFront::Heard ClientFront::ask_recovery(const ClientReach& reach, const Question& question) {
+ClientFront::Heard ClientFront::ask_recovery(const RequestReach& reach, const Question& question) {
   const Known& known = reach.known;
   const auto arguments =
       decode_payload<RecoverArgs>(question.request.arguments).value_or(RecoverArgs());
@@ -422,14 +422,14 @@ ClientFront::Heard ClientFront::ask_recovery(const ClientReach& reach, const Que
 }
 
 /// Precondition: this host leads.
-void ClientFront::lead(const ClientReach& reach, const ClientDesk::Open& question) {
+void ClientFront::lead(const OrderReach& reach, const ClientDesk::Open& question) {
   const Request& request = question.request;
   const auto number = desk_.open(reach.known.now, question);
   if (!number.has_value()) {
     refuse(reach, question, kTooMany);
     return;
   }
-  auto input = seat_input_of(reach.known, request, *number, question.speaker);
+  auto input = seat_input_of(reach.known, request, *number, question.asker);
   if (!input) {
     on_seat_reply(reach, {*number, std::nullopt, false, input.error().code, input.error().text});
     return;
@@ -445,7 +445,7 @@ void ClientFront::forward(const ClientReach& reach, const ClientDesk::Open& ques
     return;
   }
   const gossip::Envelope envelope =
-      envelope_for(reach.known, gossip::MessageType::kRequest, Nonce(*number), question.asker);
+      envelope_for(reach.known, gossip::MessageType::kRequest, Nonce(*number), question.asker.back);
   const bool is_bulk = is(question.request.verb, Answer::kBulk);
   reach.outbox.send_to(is_bulk ? target->bulk : target->control,
                        is_bulk ? gossip::Channel::kBulk : gossip::Channel::kControl,
@@ -462,8 +462,8 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
     return;
   }
   Asker asker = open->asker;
-  asker.trailing = message.envelope().trailing;
-  asker.trailing_count = message.envelope().trailing_count;
+  asker.back.trailing = message.envelope().trailing;
+  asker.back.trailing_count = message.envelope().trailing_count;
   const auto response = decode_response(message.body());
   const bool is_mine = open->is_repeated || is(open->request.verb, Answerer::kPlacer);
   if (response.has_value() && response->status == ResponseStatus::kNoQuorum && is_mine) {
@@ -534,7 +534,7 @@ void ClientFront::on_read_done(const ClientReach& reach, std::uint64_t request, 
   }
 }
 
-bool ClientFront::on_leader_ready(const ClientReach& reach) {
+bool ClientFront::on_leader_ready(const OrderReach& reach) {
   const HostId leader = reach.known.seat.ready_leader();
   if (!is_leader_news(leader)) {
     return false;

@@ -16,7 +16,7 @@
 #include "agent/front/client_desk.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/known.h"
-#include "agent/roll/admission.h"
+#include "agent/roll/founding.h"
 #include "agent/step/outbox.h"
 #include "agent/step/words.h"
 #include "gossip/base/ids.h"
@@ -28,15 +28,25 @@
 
 namespace muster::agent {
 
-/// What a request reads and what it may move, for one call. `seat` is the one that is known.
+/// What it takes to answer a client.
 struct ClientReach {
   Known known;
+  Outbox& outbox;
+};
+/// What it takes to have a leader decide. `seat` is the one that is known.
+struct OrderReach : ClientReach {
   scheduler::QuorumSeat& seat;
-  Admission& admission;
+};
+/// A host that is met before there is a quorum is recorded by the founder that was asked.
+struct FoundingReach {
+  Founding& founding;
   crdt::HostStore& store;
   PendingWrites& writes;
+};
+/// What a request may ask of this host itself.
+struct RequestReach : OrderReach {
   EpochWatch& epochs;
-  Outbox& outbox;
+  FoundingReach founding;
 };
 
 class ClientFront {
@@ -58,7 +68,7 @@ class ClientFront {
   };
   /// A client's request, one that another node passed on, or that of a newcomer that shows a
   /// ticket.
-  Heard on_request(const ClientReach& reach, const gossip::Message& message,
+  Heard on_request(const RequestReach& reach, const gossip::Message& message,
                    const gossip::Received& input);
   /// The answer of a host that a request was passed on to.
   void on_response(const ClientReach& reach, const gossip::Message& message);
@@ -70,7 +80,7 @@ class ClientFront {
   bool is_leader_news(HostId ready) const { return ready != asked_leader_; }
   /// The leader that surely serves is perhaps another one: the one before may be frozen or cut off,
   /// and then nothing would ever come of the questions. True when there were some to ask anew.
-  bool on_leader_ready(const ClientReach& reach);
+  bool on_leader_ready(const OrderReach& reach);
   /// A host went away. An answer would have come on the connection that is gone: the client tries
   /// elsewhere at once.
   void on_host_gone(const ClientReach& reach, HostId host);
@@ -84,30 +94,29 @@ class ClientFront {
     Asker asker;
     Request request;
     bool may_forward = false;
-    HostId speaker{};  ///< The host whose login says it, or that passed it on.
   };
-  Heard on_question(const ClientReach& reach, const Question& question);
+  Heard on_question(const RequestReach& reach, const Question& question);
   void ask_named(const ClientReach& reach, const Question& question);
   /// False: it is answered, for it may not ask that.
-  bool take_join(const ClientReach& reach, const gossip::Sender& sender, Question& question);
-  void ask_leader(const ClientReach& reach, ClientDesk::Open question, bool may_forward);
+  bool take_join(const RequestReach& reach, Question& question);
+  void ask_leader(const OrderReach& reach, ClientDesk::Open question, bool may_forward);
   bool wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
                              bool may_forward);
   bool pass_to_leader(const ClientReach& reach, const Question& question);
   void ask_voter(const ClientReach& reach, const Question& question);
-  Heard ask_target(const ClientReach& reach, const Question& question);
-  Heard ask_events(const ClientReach& reach, const Question& question);
+  Heard ask_target(const RequestReach& reach, const Question& question);
+  Heard ask_events(const RequestReach& reach, const Question& question);
   /// This and the next: answers that only the loop of this host has.
-  Heard ask_output(const ClientReach& reach, const Question& question);
-  Heard ask_stats(const ClientReach& reach, const Question& question);
-  Heard ask_recovery(const ClientReach& reach, const Question& question);
-  Heard ask_to_leave(const ClientReach& reach, const Question& question);
+  Heard ask_output(const RequestReach& reach, const Question& question);
+  Heard ask_stats(const RequestReach& reach, const Question& question);
+  Heard ask_recovery(const RequestReach& reach, const Question& question);
+  Heard ask_to_leave(const RequestReach& reach, const Question& question);
   /// True when the request names another host: it is asked, or the client hears `why_not`.
   bool pass_to_target(const ClientReach& reach, const Question& question,
                       const std::string& why_not);
   void on_seat_reply(const ClientReach& reach, const scheduler::SeatReply& reply);
   void on_read_done(const ClientReach& reach, std::uint64_t request, bool is_granted);
-  void lead(const ClientReach& reach, const ClientDesk::Open& question);
+  void lead(const OrderReach& reach, const ClientDesk::Open& question);
   void forward(const ClientReach& reach, const ClientDesk::Open& question);
 
   ClientDesk desk_;

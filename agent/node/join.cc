@@ -258,10 +258,10 @@ Status check(const JoinArgs& join) {
                                 "a key of the newcomer has another size than keys have"});
 }
 
-Result<RollChange> change_of_roll(const Known& known, const Request& request) {
+Result<RollChange> change_of_roll(const Known& known, const Request& request, std::string by) {
   const RollRow* row = find_row(kRollChanges, &RollRow::verb, request.verb);
   CHECK(row != nullptr);
-  return row->make(known, request, asker_text(request));
+  return row->make(known, request, std::move(by));
 }
 
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {

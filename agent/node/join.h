@@ -28,7 +28,8 @@ struct RollChange {
 };
 /// The change that a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the
 /// authority. Precondition: this host leads.
-Result<RollChange> change_of_roll(const Known& known, const Request& request);
+/// `by`: who asks, as the log keeps it.
+Result<RollChange> change_of_roll(const Known& known, const Request& request, std::string by);
 /// For a host whose record is `own`.
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
 /// The same when the log holds the record; nothing of the record when it does not.

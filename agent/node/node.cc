@@ -519,15 +519,13 @@ void Node::drain_id_watch(Instant now) {
   departure_.on_id_watched(now, id_watch_, outbox_);
 }
 
-ClientReach Node::reach(Instant now) {
-  return {{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
-           neighbours_.hosts(), contact_, admission_, outbox_.recent(), outbox_.wall_clock()},
-          seat_,
-          admission_,
-          store_,
-          writes_,
+RequestReach Node::reach(Instant now) {
+  return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
+             neighbours_.hosts(), contact_, admission_, outbox_.recent(), outbox_.wall_clock()},
+            outbox_},
+           seat_},
           epochs_,
-          outbox_};
+          {admission_.founding(), store_, writes_}};
 }
 
 /// Only who is not sure of the other's cluster yet names it. Who says it the connection proves.

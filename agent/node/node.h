@@ -95,7 +95,7 @@ class Node {
   void on_view_changed(Instant now, HostId host);
   void send_from_seat(Instant now, const scheduler::SeatSend& message);
 
-  ClientReach reach(Instant now);
+  RequestReach reach(Instant now);
   gossip::Envelope envelope(gossip::MessageType type, Nonce nonce) const;
   void send(HostId to, gossip::MessageType type, Nonce nonce, std::string_view body);
 

@@ -26,58 +26,53 @@ T arguments_of(const Request& request) {
   return decode_payload<T>(request.arguments).value_or(T());
 }
 
-struct Giver {
-  std::string by;
-  HostId speaker;
-};
-
-Order cancel(const Request& request, const Giver& giver) {
+Order cancel(const Request& request, const Asker& asker) {
   const auto run = arguments_of<JobRun>(request);
   const bool is_run = is_task(run.job) && is_task(JobId(run.last)) &&
                       array_of(JobId(run.last)) == array_of(run.job);
-  return entry::Cancel{run.job, giver.by, is_run ? index_of_task(JobId(run.last)) : 0};
+  return entry::Cancel{run.job, asker.name, is_run ? index_of_task(JobId(run.last)) : 0};
 }
 
-Order suspend(const Request& request, const Giver& giver) {
-  return entry::Suspend{job_of(request), giver.by};
+Order suspend(const Request& request, const Asker& asker) {
+  return entry::Suspend{job_of(request), asker.name};
 }
 
-Order resume(const Request& request, const Giver& giver) {
-  return entry::Resume{job_of(request), giver.by};
+Order resume(const Request& request, const Asker& asker) {
+  return entry::Resume{job_of(request), asker.name};
 }
 
-Order requeue(const Request& request, const Giver& giver) {
+Order requeue(const Request& request, const Asker& asker) {
   const auto arguments = arguments_of<RequeueArgs>(request);
   const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
-  return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), giver.by};
+  return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), asker.name};
 }
 
-Order edit(const Request& request, const Giver& giver) {
+Order edit(const Request& request, const Asker& asker) {
   const auto arguments = arguments_of<EditArgs>(request);
   const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
-  return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), giver.by};
+  return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), asker.name};
 }
 
-Order fence(const Request& request, const Giver& giver) {
+Order fence(const Request& request, const Asker& asker) {
   const auto arguments = arguments_of<FenceArgs>(request);
-  return entry::Fence{arguments.host, giver.by, arguments.are_processes_gone, {}};
+  return entry::Fence{arguments.host, asker.name, arguments.are_processes_gone, {}};
 }
 
-Order drain(const Request& request, const Giver& giver) {
+Order drain(const Request& request, const Asker& asker) {
   auto arguments = arguments_of<DrainArgs>(request);
-  return entry::Drain{arguments.host, giver.by, std::move(arguments.why), arguments.requeues,
+  return entry::Drain{arguments.host, asker.name, std::move(arguments.why), arguments.requeues,
                       span_of(arguments.after_ms)};
 }
 
-Order undrain(const Request& request, const Giver& giver) {
-  return entry::Undrain{host_of(request), giver.by};
+Order undrain(const Request& request, const Asker& asker) {
+  return entry::Undrain{host_of(request), asker.name};
 }
 
-Order remove_host(const Request& request, const Giver& giver) {
-  return entry::RemoveHost{host_of(request), giver.by};
+Order remove_host(const Request& request, const Asker& asker) {
+  return entry::RemoveHost{host_of(request), asker.name};
 }
 
-Order make_ticket(const Request& request, const Giver& giver) {
+Order make_ticket(const Request& request, const Asker& asker) {
   auto ticket = arguments_of<TicketArgs>(request);
   return entry::MakeTicket{std::move(ticket.key),
                            ticket.uses,
@@ -85,17 +80,17 @@ Order make_ticket(const Request& request, const Giver& giver) {
                            ticket.may_vote,
                            ticket.may_vouch,
                            std::move(ticket.host_name),
-                           giver.by,
-                           giver.speaker};
+                           asker.name,
+                           asker.host};
 }
 
-Order end_ticket(const Request& request, const Giver& giver) {
-  return entry::EndTicket{arguments_of<TicketRef>(request).key, giver.by};
+Order end_ticket(const Request& request, const Asker& asker) {
+  return entry::EndTicket{arguments_of<TicketRef>(request).key, asker.name};
 }
 
 struct OrderRow {
   Verb verb{};
-  Order (*make)(const Request& request, const Giver& giver) = nullptr;
+  Order (*make)(const Request& request, const Asker& asker) = nullptr;
 };
 constexpr OrderRow kOrders[] = {
     {Verb::kCancel, cancel},
@@ -148,7 +143,7 @@ std::string asker_text(const Request& request) {
 }
 
 Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
-                                           std::uint64_t number, HostId speaker) {
+                                           std::uint64_t number, const Asker& asker) {
   using scheduler::SeatInput;
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr) {
@@ -160,14 +155,14 @@ Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& re
     case Becomes::kSubmission: {
       auto submit = arguments_of<SubmitArgs>(request);
       return SeatInput(scheduler::input::ClientSubmit{number, std::move(submit.key),
-                                                      std::move(submit.spec), asker_text(request)});
+                                                      std::move(submit.spec), asker.name});
     }
     case Becomes::kElectorate: {
       const auto wish = arguments_of<QuorumWish>(request);
       return SeatInput(scheduler::input::ChangeQuorum{number, wish.action, wish.host});
     }
     case Becomes::kRollChange: {
-      auto change = change_of_roll(known, request);
+      auto change = change_of_roll(known, request, asker.name);
       return change ? Result<SeatInput>(SeatInput(scheduler::input::ClientOrder{
                           number, std::move(change->order), change->ends_vote_of}))
                     : Result<SeatInput>(change.error());
@@ -175,8 +170,7 @@ Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& re
     case Becomes::kOrder: {
       const OrderRow* order = find_row(kOrders, &OrderRow::verb, request.verb);
       CHECK(order != nullptr);
-      return SeatInput(scheduler::input::ClientOrder{
-          number, order->make(request, {asker_text(request), speaker})});
+      return SeatInput(scheduler::input::ClientOrder{number, order->make(request, asker)});
     }
   }
   return Error{ErrorCode::kInvalid, "a leader makes nothing of that"};

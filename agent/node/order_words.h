@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/api/request.h"
+#include "agent/front/asker.h"
 #include "agent/node/known.h"
 #include "gossip/base/result.h"
 #include "scheduler/seat/quorum_seat.h"
@@ -23,8 +24,7 @@ std::string why_not_named_so(const Request& request, bool is_member);
 /// "USER@HOST": who asked, and where.
 std::string asker_text(const Request& request);
 /// What a leader's seat is told of a request under that number, or why it is told nothing.
-/// `speaker`: the host whose login says it.
 Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
-                                           std::uint64_t number, HostId speaker);
+                                           std::uint64_t number, const Asker& asker);
 
 }  // namespace muster::agent

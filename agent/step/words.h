@@ -14,7 +14,7 @@
 
 #include "agent/api/output.h"
 #include "agent/api/stats.h"
-#include "agent/front/caller.h"
+#include "agent/front/asker.h"
 #include "agent/gang/gang_agent.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/host_state.h"

@@ -10,7 +10,7 @@
 #include "agent/edge/event_log.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/join/joiner.h"
-#include "agent/front/caller.h"
+#include "agent/front/asker.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
@@ -35,9 +35,7 @@ std::string random_seed() {
 }
 
 struct Asked {
-  gossip::Route route;
-  Nonce nonce;
-  std::uint32_t uid = 0;  ///< Of the login that asks.
+  Asker asker;
   Request request;
 };
 
@@ -51,9 +49,11 @@ std::optional<Asked> request_in(gossip::TransportInput& input) {
     return std::nullopt;
   }
   auto request = decode_request(message->body());
-  return request.has_value() ? std::optional<Asked>({received->route, message->envelope().nonce,
-                                                     received->sender.uid, *std::move(request)})
-                             : std::nullopt;
+  if (!request.has_value()) {
+    return std::nullopt;
+  }
+  return Asked{{received->sender, {}, "", {received->route, message->envelope().nonce}},
+               *std::move(request)};
 }
 
 Response refusal(ResponseStatus status, std::string text) {
@@ -97,7 +97,7 @@ class Lobby {
       }
       for (gossip::TransportInput& input : transport_->take_inputs()) {
         if (const auto asked = request_in(input)) {
-          answer(*asked, on_request(asked->uid, asked->request));
+          answer(*asked, on_request(asked->asker, asked->request));
         }
       }
     }
@@ -125,8 +125,8 @@ class Lobby {
     log_event({Severity::kWarn, "not_joined", {{"why", joined.error().text}}});
   }
 
-  Response on_request(std::uint32_t uid, const Request& request) {
-    if (std::string why = why_denied({Caller::Kind::kLogin, uid}, options_.login); !why.empty()) {
+  Response on_request(const Asker& asker, const Request& request) {
+    if (std::string why = why_denied(asker.proven, options_.login); !why.empty()) {
       return refusal(ResponseStatus::kDenied, std::move(why));
     }
     if (membership_.has_value()) {
@@ -217,8 +217,8 @@ class Lobby {
     envelope.version = kProtocolVersion;
     envelope.type = gossip::MessageType::kResponse;
     envelope.from = key_.host_id();
-    envelope.nonce = asked.nonce;
-    transport_->reply({asked.route, gossip::encode(envelope, encode(response))});
+    envelope.nonce = asked.asker.back.nonce;
+    transport_->reply({asked.asker.back.route, gossip::encode(envelope, encode(response))});
   }
 
   const HostKey& key_;

@@ -9,7 +9,7 @@
 
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/join/membership_record.h"
-#include "agent/front/caller.h"
+#include "agent/front/asker.h"
 #include "gossip/base/result.h"
 #include "gossip/edge/zmq_transport.h"
 #include "gossip/wire/endpoint.h"

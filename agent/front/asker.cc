@@ -1,4 +1,4 @@
-#include "agent/front/caller.h"
+#include "agent/front/asker.h"
 
 namespace muster::agent {
 namespace {
@@ -12,18 +12,19 @@ std::string text_of(const Login& login) {
 
 }  // namespace
 
-std::string why_denied(const Caller& caller, const Login& own) {
+std::string why_denied(const gossip::Sender& sender, const Login& own) {
   const std::string who_may =
       own.uid == kRoot ? "root alone" : "the user it runs as, " + text_of(own) + ", and root";
-  switch (caller.kind) {
-    case Caller::Kind::kHost:
+  switch (sender.kind) {
+    case gossip::Sender::Kind::kHost:
+    case gossip::Sender::Kind::kTicket:
       return "";
-    case Caller::Kind::kLogin:
-      return caller.uid == own.uid || caller.uid == kRoot
+    case gossip::Sender::Kind::kLogin:
+      return sender.uid == own.uid || sender.uid == kRoot
                  ? ""
-                 : "this agent answers " + who_may + ", not uid " + std::to_string(caller.uid) +
+                 : "this agent answers " + who_may + ", not uid " + std::to_string(sender.uid) +
                        (own.uid == kRoot ? ": ask as root" : ": ask as one of them");
-    case Caller::Kind::kNobody:
+    case gossip::Sender::Kind::kNobody:
       break;
   }
   return "the ports of hosts answer hosts alone: ask on a host, whose agent answers " + who_may;

@@ -1,6 +1,7 @@
-// Who is answered by an agent: a table of callers and of what they hear.
+// Goal: an agent answers its own user, root and members. Method: a table of those that ask, and of
+// what they hear.
 
-#include "agent/front/caller.h"
+#include "agent/front/asker.h"
 
 #include <gtest/gtest.h>
 
@@ -9,32 +10,34 @@
 namespace muster::agent {
 namespace {
 
-TEST(Caller, IsAnsweredWhenHeIsAMemberOrTheAgentsUserOrRoot) {
-  using Kind = Caller::Kind;
+TEST(Asker, IsAnsweredWhenHeIsAMemberOrTheAgentsUserOrRoot) {
+  using Kind = gossip::Sender::Kind;
   const Login ann{1000, "ann"};
   const Login nameless{1001, ""};
   const Login root{0, "root"};
   struct Case {
-    Caller caller;
+    gossip::Sender sender;
     Login own;
     std::string why;
   };
   const std::vector<Case> cases = {
       {{Kind::kHost}, ann, ""},
-      {{Kind::kHost, 7}, root, ""},
-      {{Kind::kLogin, 1000}, ann, ""},
-      {{Kind::kLogin, 0}, ann, ""},
-      {{Kind::kLogin, 0}, root, ""},
-      {{Kind::kLogin, 1001},
+      {{Kind::kHost, {}, {}, 7}, root, ""},
+      {{Kind::kLogin, {}, {}, 1000}, ann, ""},
+      {{Kind::kLogin, {}, {}, 0}, ann, ""},
+      {{Kind::kLogin, {}, {}, 0}, root, ""},
+      {{Kind::kLogin, {}, {}, 1001},
        ann,
        "this agent answers the user it runs as, ann (uid 1000), and root, not uid 1001: ask as one "
        "of them"},
-      {{Kind::kLogin, 1000},
+      {{Kind::kLogin, {}, {}, 1000},
        nameless,
        "this agent answers the user it runs as, uid 1001, and root, not uid 1000: ask as one of "
        "them"},
-      {{Kind::kLogin, 1000}, root, "this agent answers root alone, not uid 1000: ask as root"},
-      {{Kind::kNobody, 1000},
+      {{Kind::kLogin, {}, {}, 1000},
+       root,
+       "this agent answers root alone, not uid 1000: ask as root"},
+      {{Kind::kNobody, {}, {}, 1000},
        ann,
        "the ports of hosts answer hosts alone: ask on a host, whose agent answers the user it runs "
        "as, ann (uid 1000), and root"},
@@ -43,7 +46,7 @@ TEST(Caller, IsAnsweredWhenHeIsAMemberOrTheAgentsUserOrRoot) {
        "the ports of hosts answer hosts alone: ask on a host, whose agent answers root alone"},
   };
   for (const Case& each : cases) {
-    EXPECT_EQ(why_denied(each.caller, each.own), each.why);
+    EXPECT_EQ(why_denied(each.sender, each.own), each.why);
   }
 }
 
