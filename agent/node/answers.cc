@@ -64,7 +64,7 @@ VoterInfo voter_info(const Known& known, HostId host,
 
 std::vector<SeedInfo> seeds_unmet(const Known& known) {
   std::vector<SeedInfo> seeds;
-  for (const UnmetSeed& seed : known.admission.unmet_seeds()) {
+  for (const UnmetSeed& seed : known.admission.seeds().unmet()) {
     seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
   }
   return seeds;
@@ -224,8 +224,8 @@ QuorumInfo quorum_info(const Known& known) {
   info.cluster = known.cluster;
   info.epoch = known.seat.epoch().counter;
   if (known.cluster.is_zero()) {
-    info.founders_wanted = known.admission.roll().founders_wanted();
-    info.founders_met = known.admission.roll().founders().size();
+    info.founders_wanted = known.roll.founders_wanted();
+    info.founders_met = known.roll.founders().size();
     info.seeds_unmet = seeds_unmet(known);
   }
   info.role = "none";

@@ -116,7 +116,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
               "",
               {input.route, envelope.nonce, envelope.trailing, envelope.trailing_count}};
   if (sender.kind == gossip::Sender::Kind::kNobody ||
-      (is_member && !reach.known.admission.roll().allows(envelope.type, envelope.from, sender))) {
+      (is_member && !reach.known.roll.allows(envelope.type, envelope.from, sender))) {
     return Heard::kCopy;  // Nobody's business: dropped.
   }
   if (std::string why = why_denied(sender, own.clients.login); !why.empty()) {
@@ -177,7 +177,7 @@ bool ClientFront::take_join(const RequestReach& reach, Question& question) {
     return refused(ResponseStatus::kDenied, kTicketsJoin);
   }
   const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
-  if (is_passed_on ? !reach.known.admission.roll().may_vote(sender.host)
+  if (is_passed_on ? !reach.known.roll.may_vote(sender.host)
                    : sender.kind != gossip::Sender::Kind::kTicket) {
     return refused(ResponseStatus::kDenied, "only who holds a ticket may join");
   }
@@ -193,9 +193,8 @@ bool ClientFront::take_join(const RequestReach& reach, Question& question) {
     return true;
   }
   const HostId host = reach.known.options.credentials.verifier->host_of(join->identity_key);
-  const auto record =
-      reach.founding.founding.record(reach.known.now, *join, reach.known.admission.roll(),
-                                     reach.founding.store, reach.founding.writes, reach.outbox);
+  const auto record = reach.founding.founding.record(reach.known.now, *join, reach.known.roll,
+                                                     reach.founding.store, reach.outbox);
   if (!record) {
     return refused(status_of(record.error().code), record.error().text);
   }

@@ -41,7 +41,6 @@ struct OrderReach : ClientReach {
 struct FoundingReach {
   Founding& founding;
   crdt::HostStore& store;
-  PendingWrites& writes;
 };
 /// What a request may ask of this host itself.
 struct RequestReach : OrderReach {

@@ -23,12 +23,11 @@ bool is_of_epoch(gossip::MessageType type) {
 }  // namespace
 
 void EpochWatch::begin(Instant now, scheduler::QuorumSeat& seat, GangAgent& gang_agent,
-                       PendingWrites& writes, Outbox& outbox) {
+                       Outbox& outbox) {
   const ClusterEpoch met = epoch_.met();
   seat.step(now, scheduler::input::EpochMet{met});
   if (!epoch_.is_durable()) {
-    writes.write({WriteOwner::kEpoch, met.counter}, crdt::Environment::kId, {epoch_.write()},
-                 outbox);
+    outbox.write({WriteOwner::kEpoch, met.counter}, crdt::Environment::kId, {epoch_.write()});
   } else if (!met.is_first()) {
     gang_agent.step(now, EpochObeyed{met});
   }
@@ -43,7 +42,7 @@ bool EpochWatch::is_new_complaint(std::string_view alarm, HostId host, const Clu
 }
 
 bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool may_vote,
-                             scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox) {
+                             scheduler::QuorumSeat& seat, Outbox& outbox) {
   if (gossip::is_of(gossip::Owner::kClients, envelope.type)) {
     return true;  // What lies behind their fields is the asking client's.
   }
@@ -61,7 +60,7 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
     return false;
   }
   if (theirs.counter > epoch_.met().counter) {
-    on_met(now, theirs, seat, writes, outbox);
+    on_met(now, theirs, seat, outbox);
   }
   rival_at_ = epoch_.is_rival(theirs) ? now : rival_at_;
   if (epoch_.is_rival(theirs) && is_new_complaint("rival_epoch", envelope.from, theirs)) {
@@ -76,24 +75,23 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
 }
 
 void EpochWatch::on_row(Instant now, HostId host, const crdt::HostStore& store, const Roll& roll,
-                        scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox) {
+                        scheduler::QuorumSeat& seat, Outbox& outbox) {
   const auto view = quorum_in(store, host);
   if (!view.has_value() || !(roll.may_vote(host) || mutant(Mutant::kAnyoneSpeaksForQuorum))) {
     return;
   }
   if (!epoch_.is_too_far_ahead(view->epoch) && view->epoch.counter > epoch_.met().counter) {
-    on_met(now, view->epoch, seat, writes, outbox);
+    on_met(now, view->epoch, seat, outbox);
   }
   seat.step(now, scheduler::input::QuorumHeard{*view});
 }
 
 void EpochWatch::on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,
-                        PendingWrites& writes, Outbox& outbox) {
+                        Outbox& outbox) {
   if (epoch_.meet(epoch)) {
     rival_at_ = kLongAgo;  // Both end.
     outbox.emit(Severity::kWarn, "epoch_met", {{"epoch", epoch.text()}});
-    writes.write({WriteOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()},
-                 outbox);
+    outbox.write({WriteOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()});
     seat.step(now, scheduler::input::EpochMet{epoch});
   }
 }

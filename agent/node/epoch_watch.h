@@ -16,7 +16,6 @@
 #include "agent/node/known.h"
 #include "agent/roll/roll.h"
 #include "agent/step/outbox.h"
-#include "agent/step/pending_writes.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
@@ -47,18 +46,16 @@ class EpochWatch {
 
   /// A log that an earlier life wrote for a new epoch makes the host obey it; one of an epoch that
   /// it obeys no more is given up.
-  void begin(Instant now, scheduler::QuorumSeat& seat, GangAgent& gang_agent, PendingWrites& writes,
-             Outbox& outbox);
+  void begin(Instant now, scheduler::QuorumSeat& seat, GangAgent& gang_agent, Outbox& outbox);
   /// Whether a message of this envelope may be carried on; what it names is met by this when its
   /// sender may vote.
   bool on_received(Instant now, const gossip::Envelope& envelope, bool may_vote,
-                   scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox);
+                   scheduler::QuorumSeat& seat, Outbox& outbox);
   /// What the row of `host` says of the quorum: believed when it may vote.
   void on_row(Instant now, HostId host, const crdt::HostStore& store, const Roll& roll,
-              scheduler::QuorumSeat& seat, PendingWrites& writes, Outbox& outbox);
+              scheduler::QuorumSeat& seat, Outbox& outbox);
   /// The epoch of a recovery on this host, or of another host.
-  void on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,
-              PendingWrites& writes, Outbox& outbox);
+  void on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat, Outbox& outbox);
   /// The epoch of this counter is durable.
   void on_persisted(Instant now, std::uint64_t counter, GangAgent& gang_agent);
   /// This process stood still until now.

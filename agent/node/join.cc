@@ -44,7 +44,7 @@ std::string why_name_taken(const Known& known, const std::string& name, HostId h
 
 /// The entry that admits it.
 Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join) {
-  if (known.admission.authority().signer() == nullptr) {
+  if (known.authority.signer() == nullptr) {
     return no_authority(known);
   }
   const auto host = proven_joiner(join, *known.options.credentials.verifier);
@@ -58,7 +58,7 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   if (!why.empty() && !ticket->used_by.contains(*host)) {
     return Error{ErrorCode::kConflict, why};
   }
-  if (known.admission.roll().is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
+  if (known.roll.is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
     return Error{ErrorCode::kConflict,
                  "another host has the newcomer's link key: start the newcomer again"};
   }
@@ -118,7 +118,7 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
                                            "quorum remove " +
                                            known.options.name + "` or by stopping its agent"};
   }
-  if (known.admission.authority().signer() == nullptr) {
+  if (known.authority.signer() == nullptr) {
     return no_authority(known);
   }
   crdt::RollRecord record = crdt::decode_roll(before->record).value_or(crdt::RollRecord());
@@ -162,7 +162,7 @@ Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::s
                                            " leads: let another one lead first, with `muster "
                                            "quorum transfer`"};
   }
-  if (known.admission.authority().signer() == nullptr) {
+  if (known.authority.signer() == nullptr) {
     return no_authority(known);
   }
   const crdt::RollRecord known_before = record;
@@ -170,7 +170,7 @@ Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::s
       wish.may_vouch == Wish::kAsItIs ? record.may_vouch : wish.may_vouch == Wish::kYes;
   record.may_vote = wish.may_vote == Wish::kAsItIs ? record.may_vote : wish.may_vote == Wish::kYes;
   if (record.may_vote != known_before.may_vote) {
-    record.vote_set_under = known.admission.authority().number();
+    record.vote_set_under = known.authority.number();
   }
   scheduler::entry::Admit entry = record == known_before ? said_again(known, wish.host)
                                                          : changed_record(known, wish.host, record);
@@ -195,7 +195,7 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
   if (before == nullptr || record.revoked) {
     return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
   }
-  if (known.admission.authority().signer() == nullptr) {
+  if (known.authority.signer() == nullptr) {
     return no_authority(known);
   }
   ++record.key_round;
@@ -265,7 +265,7 @@ Result<RollChange> change_of_roll(const Known& known, const Request& request, st
 }
 
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
-  const AuthorityBook& authority = known.admission.authority();
+  const AuthorityBook& authority = known.authority;
   JoinInfo info;
   info.cluster = known.cluster;
   info.authority = authority.authority().key;
@@ -297,7 +297,7 @@ std::string told_of_join(const Known& known, const Request& request) {
 }
 
 std::string told_of_ticket(const Known& known, const Request&) {
-  return encode_payload(TicketMade{known.admission.authority().authority().key, contacts(known)});
+  return encode_payload(TicketMade{known.authority.authority().key, contacts(known)});
 }
 
 struct DoneRow {
@@ -331,7 +331,7 @@ std::vector<Contact> contacts(const Known& known) {
     }
     Contact contact;
     contact.address = identity->control.text();
-    contact.link_key = known.admission.roll().link_key(host);
+    contact.link_key = known.roll.link_key(host);
     write_record(contact, host, *record);
     found.push_back(std::move(contact));
   }

@@ -26,8 +26,8 @@ std::size_t live_voters(const Known& known, const crdt::QuorumView& quorum, Host
   return static_cast<std::size_t>(
       std::count_if(quorum.voters.begin(), quorum.voters.end(), [&](HostId voter) {
         return voter != without &&
-               (voter == known.options.self || (is_reachable(known.membership, voter) &&
-                                                !known.admission.roll().is_revoked(voter)));
+               (voter == known.options.self ||
+                (is_reachable(known.membership, voter) && !known.roll.is_revoked(voter)));
       }));
 }
 

@@ -9,7 +9,9 @@
 #include "agent/gang/gang_agent.h"
 #include "agent/node/leader_contact.h"
 #include "agent/roll/admission.h"
+#include "agent/roll/authority_book.h"
 #include "agent/roll/host_directory.h"
+#include "agent/roll/roll.h"
 #include "agent/step/reachable.h"
 #include "agent/step/words.h"
 #include "crdt/store/host_store.h"
@@ -33,6 +35,8 @@ struct Known {
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;
   const Admission& admission;
+  const Roll& roll;
+  const AuthorityBook& authority;
   const EventRing& recent;
   const WallClock& wall_clock;
 };

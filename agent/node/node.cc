@@ -28,22 +28,23 @@ constexpr int kPumpRoundsMax = 64;
 Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now)
     : options_(std::move(options)),
       admission_(options_, recovered.id, now),
+      members_(options_, recovered.id),
+      keys_(options_.self, options_.credentials, recovered.id),
       membership_(options_.self, options_.start, options_.traits.rack, rng.fork(), now),
       store_(options_.self, options_.start.generation, recovered.state, rng.fork(),
              options_.credentials.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
       front_(rng.fork(), now),
-      id_watch_(options_.control, rng.fork()),
+      departure_(options_.self, IdWatch(options_.control, rng.fork())),
       epochs_(recovered.id, seat_.epoch(), rng, now),
       hosts_(options_.self, now),
       contact_(options_, rng.fork(), now),
-      departure_(options_.self),
       outbox_(now, options_.unix_ms, recovered.state) {
   outbox_.expect_replay(seat_.log_end());
   outbox_.emit(start_event(options_));
-  epochs_.begin(now, seat_, gang_agent_, writes_, outbox_);
-  admission_.keys().rotation().begin(now, store_);
+  epochs_.begin(now, seat_, gang_agent_, outbox_);
+  keys_.rotation().begin(now, store_);
   for (const auto& [host, slot] : store_.rows()) {
     for (const auto& [field, value] : slot.row.fields) {
       on_row_changed(now, {host, static_cast<crdt::FieldId>(field)});
@@ -52,7 +53,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
   store_.step(now, capacity_field(options_, ""));
   store_.step(now, identity_field(options_, false));
   admission_.begin(now, options_.credentials, store_, outbox_);
-  seat_.step(now, admission_.known_founders());
+  seat_.step(now, admission_.known_founders(members_.roll()));
   pump(now);
 }
 
@@ -95,8 +96,8 @@ void Node::step(Instant now, Input input) {
                  [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
                  [&](const StatsRead& each) { front_.on_stats_read(reach(now), each); },
                  [&](RowsChecked& each) {
-                   admission_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
-                                              departure_, store_, writes_, outbox_);
+                   members_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
+                                            departure_, store_, outbox_);
                  },
                  [&](SupervisorReport& each) {
                    gang_agent_.step(now, std::move(each.fact));
@@ -133,17 +134,16 @@ void Node::on_received(Instant now, gossip::Received input) {
     }
     return;
   }
-  if (!admission_.admits(envelope, input, writes_, outbox_)) {
+  if (!admission_.admits(envelope, input, members_.roll(), outbox_)) {
     if (envelope.from == options_.self && envelope.version == kProtocolVersion &&
-        admission_.roll().allows(envelope.type, options_.self, input.sender)) {
-      id_watch_.heard(now, envelope.type, envelope.nonce, {input.route, input.link});
+        members_.roll().allows(envelope.type, options_.self, input.sender)) {
+      departure_.ids().heard(now, envelope.type, envelope.nonce, {input.route, input.link});
     }
     return;
   }
   outbox_.carry_on(envelope.from, input.route);
   contact_.on_heard(now, envelope.from);
-  if (epochs_.on_received(now, envelope, admission_.roll().may_vote(envelope.from), seat_, writes_,
-                          outbox_)) {
+  if (epochs_.on_received(now, envelope, members_.roll().may_vote(envelope.from), seat_, outbox_)) {
     hear(now, *message, input);
   } else {
     admission_.count_drop();
@@ -166,10 +166,10 @@ void Node::on_link_up(Instant now, const gossip::LinkUp& input) {
 }
 
 void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
-  admission_.on_link_down(input);
+  admission_.seeds().on_link_down(input);
   if (const auto host = hosts_.addresses().at(input.peer)) {
     const bool was_announced =
-        input.loss != gossip::LinkLoss::kRefused && admission_.roll().on_link_down(*host, outbox_);
+        input.loss != gossip::LinkLoss::kRefused && members_.roll().on_link_down(*host, outbox_);
     front_.on_host_gone(reach(now), *host);
     if (was_announced) {
       return;  // No claim rests on it, and no leader is doubted for it.
@@ -182,7 +182,7 @@ void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
 }
 
 void Node::on_persisted(Instant now, const Persisted& input) {
-  const OwnedWrite write = writes_.on_persisted(input.id);
+  const OwnedWrite write = outbox_.pending().on_persisted(input.id);
   switch (write.owner) {
     case WriteOwner::kSeat:
       seat_.step(now, scheduler::input::Persisted{write.id});
@@ -194,7 +194,7 @@ void Node::on_persisted(Instant now, const Persisted& input) {
       epochs_.on_persisted(now, write.id, gang_agent_);
       return;
     case WriteOwner::kLink:
-      if (admission_.keys().rotation().on_persisted(now, write.id, store_, outbox_)) {
+      if (keys_.rotation().on_persisted(now, write.id, store_, outbox_)) {
         contact_.forget_routes();  // Every connection is over.
         for (const auto& [host, member] : membership_.members()) {
           front_.on_host_gone(reach(now), host);
@@ -273,9 +273,9 @@ bool Node::drain_store(Instant now) {
     outbox_.persist({0, crdt::Environment::kState, std::move(output.writes)});
   }
   outbox_.emit_all(std::move(output.events));
-  admission_.keys().rotation().on_seen(output.own_link_seen);
+  keys_.rotation().on_seen(output.own_link_seen);
   if (output.own_identity.has_value()) {
-    id_watch_.seen(now, *output.own_identity, options_.start.start_id);
+    departure_.ids().seen(now, *output.own_identity, options_.start.start_id);
   }
   if (output.raise_above.has_value()) {
     departure_.on_raise_asked(output.raise_above->next());
@@ -301,26 +301,26 @@ void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
       on_view_changed(now, host);
       return;
     case crdt::FieldId::kLink:
-      if (admission_.roll().follow(host, store_, outbox_)) {
+      if (members_.roll().follow(host, store_, outbox_)) {
         contact_.forget_route(host);
       }
       return;
     case crdt::FieldId::kAuthority:
       if (const auto view = authority_view_in(store_, host);
-          view.has_value() && admission_.roll().may_vote(host)) {
-        admission_.hear_authority(*view, store_, writes_, outbox_);
+          view.has_value() && members_.roll().may_vote(host)) {
+        members_.hear_authority(*view, store_, outbox_);
       }
       return;
     case crdt::FieldId::kRoll:
-      admission_.roll().follow(host, store_, outbox_);
-      if (const auto record = admission_.roll().record(host); host == options_.self && record) {
-        admission_.keys().rotation().on_record(*record, writes_, outbox_);
+      members_.roll().follow(host, store_, outbox_);
+      if (const auto record = members_.roll().record(host); host == options_.self && record) {
+        keys_.rotation().on_record(*record, outbox_);
       }
-      seat_.step(now, admission_.known_founders());
+      seat_.step(now, admission_.known_founders(members_.roll()));
       on_view_changed(now, host);
       [[fallthrough]];
     case crdt::FieldId::kQuorum:
-      epochs_.on_row(now, host, store_, admission_.roll(), seat_, writes_, outbox_);
+      epochs_.on_row(now, host, store_, members_.roll(), seat_, outbox_);
       return;
   }
 }
@@ -331,7 +331,7 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
     return;
   }
   if (has_new_identity) {
-    admission_.roll().follow(host, store_, outbox_);
+    members_.roll().follow(host, store_, outbox_);
     hosts_.on_identity(host, *identity, outbox_);
   }
   if (host != options_.self) {
@@ -343,7 +343,7 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
 void Node::on_view_changed(Instant now, HostId host) {
   if (const membership::Member* member = membership_.member(host)) {
     const bool answers = contact_.answers(now, *member, membership_.storm().mode);
-    auto view = hosts_.view_of(*member, answers, admission_.roll(), store_);
+    auto view = hosts_.view_of(*member, answers, members_.roll(), store_);
     if (scheduler::is_unreachable(view.verdict)) {
       front_.on_host_gone(reach(now), host);
     }
@@ -383,17 +383,16 @@ bool Node::drain_membership(Instant now) {
 bool Node::drain_seat(Instant now) {
   scheduler::SeatOutput output = seat_.take_output();
   if (output.recovered.has_value()) {
-    epochs_.on_met(now, *output.recovered, seat_, writes_, outbox_);
+    epochs_.on_met(now, *output.recovered, seat_, outbox_);
   }
   for (scheduler::SeatSend& message : output.messages) {
     send_from_seat(now, message);
   }
   for (scheduler::SeatPersist& each : output.persists) {
-    writes_.write({WriteOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes),
-                  outbox_);
+    outbox_.write({WriteOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes));
   }
   outbox_.emit_all(std::move(output.events));
-  admission_.follow_log(now, output, seat_.state().roll(), store_, writes_, outbox_);
+  members_.follow_log(now, output, seat_.state().roll(), store_, outbox_);
   if (output.has_answers()) {
     front_.on_seat_answers(reach(now), output);
   }
@@ -405,7 +404,7 @@ bool Node::drain_seat(Instant now) {
     departure_.on_raise_asked(options_.start.generation.next());
   }
   if (output.formed.has_value() && cluster().is_zero()) {
-    admission_.join(*output.formed, writes_, outbox_);
+    admission_.join(*output.formed, outbox_);
   }
   if (!epochs_.is_durable()) {
     output.to_own_agent.clear();  // As from any other host: said again.
@@ -467,8 +466,8 @@ bool Node::drain_gang_agent(Instant now) {
     }
   }
   for (AgentPersist& each : output.persists) {
-    writes_.write({WriteOwner::kGangAgent, each.id}, crdt::Environment::kId, std::move(each.writes),
-                  outbox_);
+    outbox_.write({WriteOwner::kGangAgent, each.id}, crdt::Environment::kId,
+                  std::move(each.writes));
   }
   for (SupervisorCommand& command : output.commands) {
     outbox_.command(std::move(command));
@@ -479,7 +478,7 @@ bool Node::drain_gang_agent(Instant now) {
     outbox_.exit_refused(output.ends);
   }
   if (output.raise_to.value() != 0) {
-    id_watch_.suspect(now);
+    departure_.ids().suspect(now);
     departure_.on_raise_asked(output.raise_to);
   }
   return local;
@@ -512,20 +511,21 @@ bool Node::drain_contact(Instant now) {
 }
 
 void Node::drain_id_watch(Instant now) {
-  for (const IdWatch::Say& say : id_watch_.take_says()) {
-    outbox_.send_back(say.to.route, say.to.link, admission_.keys().rotation().link_key(),
+  for (const IdWatch::Say& say : departure_.ids().take_says()) {
+    outbox_.send_back(say.to.route, say.to.link, keys_.rotation().link_key(),
                       gossip::encode(envelope(say.type, say.nonce), body_of(say)));
   }
-  departure_.on_id_watched(now, id_watch_, outbox_);
+  departure_.on_id_watched(now, outbox_);
 }
 
 RequestReach Node::reach(Instant now) {
   return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
-             neighbours_.hosts(), contact_, admission_, outbox_.recent(), outbox_.wall_clock()},
+             neighbours_.hosts(), contact_, admission_, members_.roll(), members_.authority(),
+             outbox_.recent(), outbox_.wall_clock()},
             outbox_},
            seat_},
           epochs_,
-          {admission_.founding(), store_, writes_}};
+          {admission_.founding(), store_}};
 }
 
 /// Only who is not sure of the other's cluster yet names it. Who says it the connection proves.

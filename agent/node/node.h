@@ -18,9 +18,9 @@
 #include "agent/roll/admission.h"
 #include "agent/roll/departure.h"
 #include "agent/roll/host_directory.h"
-#include "agent/roll/id_watch.h"
+#include "agent/roll/own_keys.h"
+#include "agent/roll/roll_keeper.h"
 #include "agent/step/outbox.h"
-#include "agent/step/pending_writes.h"
 #include "agent/step/words.h"
 #include "crdt/rows/address_book.h"
 #include "crdt/store/host_store.h"
@@ -54,7 +54,8 @@ class Node {
   const GangAgent& gang_agent() const { return gang_agent_; }
   const Admission& admission() const { return admission_; }
   const crdt::AddressBook& addresses() const { return hosts_.addresses(); }
-  const Roll& roll() const { return admission_.roll(); }
+  const Roll& roll() const { return members_.roll(); }
+  const AuthorityBook& authority() const { return members_.authority(); }
   ClusterId cluster() const { return admission_.cluster(); }
   /// What each part waits for, in ns from now: for people who look for a spinning one.
   std::string deadlines_text() const;
@@ -103,18 +104,18 @@ class Node {
   // another run of every seed.
   NodeOptions options_;
   Admission admission_;
+  RollKeeper members_;
+  OwnKeys keys_;
   membership::Membership membership_;
   crdt::HostStore store_;
   scheduler::QuorumSeat seat_;
   GangAgent gang_agent_;
   ClientFront front_;
-  IdWatch id_watch_;
+  Departure departure_;
   EpochWatch epochs_;
   HostDirectory hosts_;
   Neighbours neighbours_;
   LeaderContact contact_;
-  Departure departure_;
-  PendingWrites writes_;
   Outbox outbox_;
 };
 

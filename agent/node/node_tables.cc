@@ -17,8 +17,8 @@ void Node::Waiting::show_hosts(Node& node, Instant now) {
   if (node.seat_.leads()) {
     node.seat_.step(now, upkeep_of_roll(node.reach(now).known));
   }
-  node.seat_.step(now, scheduler::input::HostsSeen{seen_hosts(
-                           node.membership_, node.admission_.roll(), node.seat_.state())});
+  node.seat_.step(now, scheduler::input::HostsSeen{
+                           seen_hosts(node.membership_, node.members_.roll(), node.seat_.state())});
 }
 
 std::span<const Node::Waiting> Node::waiting() {
@@ -35,9 +35,11 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.seat_.tick(now); }},
       // Only a leader places gangs, and wants to know which disks are slow, its own among them.
       {"disk",
-       [](const Node& node) { return node.seat_.leads() ? node.writes_.next_look() : kNever; },
+       [](const Node& node) {
+         return node.seat_.leads() ? node.outbox_.pending().next_look() : kNever;
+       },
        [](Node& node, Instant now) {
-         node.writes_.looked(now);
+         node.outbox_.pending().looked(now);
          node.seat_.step(now, scheduler::input::OwnDiskLate{});
        }},
       // A leader looks who could vote, when the seat's own deadline has passed and it asks.
@@ -52,11 +54,11 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
       {"reach", [](const Node& node) { return node.contact_.reach().next_deadline(); },
        [](Node& node, Instant now) { node.contact_.reach().tick(now); }},
-      {"seeds", [](const Node& node) { return node.admission_.next_deadline(); },
+      {"seeds", [](const Node& node) { return node.admission_.seeds().next_deadline(); },
        [](Node& node, Instant) {
-         node.admission_.greet_seeds(node.envelope(gossip::MessageType::kRows, Nonce()),
-                                     node.membership_, node.hosts_.addresses(), node.store_,
-                                     node.outbox_);
+         node.admission_.seeds().greet(
+             node.envelope(gossip::MessageType::kRows, Nonce()), !node.cluster().is_zero(),
+             node.membership_, node.hosts_.addresses(), node.store_, node.roll(), node.outbox_);
        }},
       {"desk", [](const Node& node) { return node.front_.next_deadline(); },
        [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
@@ -67,25 +69,23 @@ std::span<const Node::Waiting> Node::waiting() {
                      own_row_question(node.options_.self));
          }
        }},
-      {"keys",
-       [](const Node& node) { return node.admission_.keys().next_deadline(node.seat_.is_voter()); },
+      {"keys", [](const Node& node) { return node.keys_.next_deadline(node.seat_.is_voter()); },
        [](Node& node, Instant now) {
          const std::vector<HostId> voters = node.seat_.known_quorum().voters;
          const Circle circle{now,    node.membership_,         node.store_,
                              voters, node.neighbours_.hosts(), node.seat_.is_voter()};
-         for (const crdt::RowsMessage& each :
-              node.admission_.keys().tick(circle, node.writes_, node.outbox_)) {
+         for (const crdt::RowsMessage& each : node.keys_.tick(circle, node.outbox_)) {
            node.send(each.to, gossip::MessageType::kRows, Nonce(), each.body);
          }
        }},
-      {"id_watch", [](const Node& node) { return node.id_watch_.next_deadline(); },
-       [](Node& node, Instant now) { node.id_watch_.tick(now); }},
+      {"id_watch", [](const Node& node) { return node.departure_.ids().next_deadline(); },
+       [](Node& node, Instant now) { node.departure_.ids().tick(now); }},
       {"exit",
        [](const Node& node) {
          return node.departure_.exit_at(node.outbox_.now(), node.seat_.leads());
        },
        [](Node& node, Instant) {
-         node.outbox_.exit(node.id_watch_.is_doubled());
+         node.outbox_.exit(node.departure_.ids().is_doubled());
          node.departure_.exited();
        }},
   };
@@ -136,9 +136,8 @@ bool Node::Hearing::membership(Node& node, Instant now, const gossip::Message& m
 
 bool Node::Hearing::rows(Node& node, Instant now, const gossip::Message& message,
                          const gossip::Received&) {
-  return node.admission_.gate().on_rows(now, message.envelope().from, message.body(),
-                                        node.admission_.roll(), node.departure_, node.store_,
-                                        node.outbox_);
+  return node.members_.on_rows(now, message.envelope().from, message.body(), node.departure_,
+                               node.store_, node.outbox_);
 }
 
 bool Node::Hearing::seat(Node& node, Instant now, const gossip::Message& message,

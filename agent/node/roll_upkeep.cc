@@ -19,7 +19,7 @@ crdt::RollRecord record_in(const AdmittedHost& host) {
 
 /// Of an authority that was replaced, and still to count.
 void sign_anew(const Known& known, scheduler::input::RollMet& due) {
-  const std::uint64_t number = known.admission.authority().number();
+  const std::uint64_t number = known.authority.number();
   for (const auto& [host, admitted] : known.seat.state().roll().hosts()) {
     if (due.records.size() >= kSignedAnewMax) {
       return;
@@ -44,7 +44,7 @@ void sign_anew(const Known& known, scheduler::input::RollMet& due) {
 /// were told already, and those to be told next.
 void rotate(const Known& known, scheduler::input::RollMet& due) {
   const scheduler::RollBook& book = known.seat.state().roll();
-  const Roll& roll = known.admission.roll();
+  const Roll& roll = known.roll;
   std::size_t changing = 0;
   std::vector<std::tuple<std::string, HostId>> next;
   for (const auto& [host, admitted] : book.hosts()) {
@@ -77,7 +77,7 @@ void rotate(const Known& known, scheduler::input::RollMet& due) {
 
 scheduler::entry::Admit changed_record(const Known& known, HostId host,
                                        const crdt::RollRecord& record) {
-  const AuthorityBook& authority = known.admission.authority();
+  const AuthorityBook& authority = known.authority;
   const AdmittedHost* before = known.seat.state().roll().find(host);
   const bool goes_on = before != nullptr && before->authority == authority.number();
   scheduler::entry::Admit entry;
@@ -96,13 +96,13 @@ scheduler::entry::Admit changed_record(const Known& known, HostId host,
 scheduler::input::RollMet upkeep_of_roll(const Known& known) {
   const scheduler::State& state = known.seat.state();
   const scheduler::RollKeys& keys = state.roll().keys();
-  const AuthorityBook& authority = known.admission.authority();
+  const AuthorityBook& authority = known.authority;
   scheduler::input::RollMet due;
-  due.records = known.admission.roll().unlogged(known.store, state.roll());
+  due.records = known.roll.unlogged(known.store, state.roll());
   if (authority.signer() == nullptr || authority.number() != keys.authority()) {
     return due;
   }
-  if (known.admission.roll().ended_authority() >= authority.number()) {
+  if (known.roll.ended_authority() >= authority.number()) {
     if (auto next = next_authority(known, "muster")) {
       due.authority = *std::move(next);
     }
@@ -122,7 +122,7 @@ scheduler::input::RollMet upkeep_of_roll(const Known& known) {
 
 Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, std::string by) {
   const Credentials& own = known.options.credentials;
-  const AuthorityBook& authority = known.admission.authority();
+  const AuthorityBook& authority = known.authority;
   if (authority.signer() == nullptr) {
     return Error{ErrorCode::kUnavailable,
                  "host " + known.options.name + " leads and has no authority: repeat"};
@@ -162,9 +162,9 @@ scheduler::entry::RotateKeys next_round(const Known& known, std::string by) {
 }
 
 KeysInfo keys_info(const Known& known) {
-  const Roll& roll = known.admission.roll();
+  const Roll& roll = known.roll;
   KeysInfo info;
-  info.authority = known.admission.authority().number();
+  info.authority = known.authority.number();
   info.authority_from = std::max<std::uint64_t>(roll.counts_from(), 1);
   // Voters know of wishes that hosts were not told yet.
   const std::uint64_t wanted =

@@ -61,7 +61,7 @@ ElectorateView view_of(const Known& known) {
     add(learner.host, false);
   }
   for (const scheduler::SeenHost& seen :
-       seen_hosts(known.membership, known.admission.roll(), known.seat.state())) {
+       seen_hosts(known.membership, known.roll, known.seat.state())) {
     const auto member =
         std::find_if(view.members.begin(), view.members.end(),
                      [&](const ElectorateMember& each) { return each.host == seen.host; });

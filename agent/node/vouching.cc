@@ -23,7 +23,7 @@ bool is_gone(const Known& known, HostId host) {
 
 /// Of members that the roll allows it, without `host`: those that can be asked now first.
 std::vector<HostId> others_that(const Known& known, HostId host, bool (Roll::*may)(HostId) const) {
-  const Roll& roll = known.admission.roll();
+  const Roll& roll = known.roll;
   std::vector<HostId> found;
   if (host != known.options.self && (roll.*may)(known.options.self)) {
     found.push_back(known.options.self);
@@ -56,7 +56,7 @@ std::string names_of(const Known& known, const std::vector<HostId>& hosts) {
 }  // namespace
 
 std::string why_not_through(const Known& known, const Request& request, HostId speaker) {
-  const Roll& roll = known.admission.roll();
+  const Roll& roll = known.roll;
   const bool is_own = speaker == known.options.self;
   Request said = request;
   if (said.node == known.options.name) {
@@ -88,7 +88,7 @@ bool is_another_to_vouch(const Known& known, HostId host) {
 }
 
 bool is_last_to_vouch(const Known& known) {
-  const Roll& roll = known.admission.roll();
+  const Roll& roll = known.roll;
   const auto& members = known.membership.members();
   const bool is_alone = std::none_of(members.begin(), members.end(), [&](const auto& each) {
     return each.first != known.options.self && !roll.is_revoked(each.first) &&

@@ -65,8 +65,7 @@ AuthorityBook::AuthorityBook(HostId self, const Credentials& credentials,
   }
 }
 
-bool AuthorityBook::learn(const std::vector<gossip::AuthorityLink>& links, PendingWrites& writes,
-                          Outbox& outbox) {
+bool AuthorityBook::learn(const std::vector<gossip::AuthorityLink>& links, Outbox& outbox) {
   std::vector<gossip::AuthorityLink> news = crdt::follow(record_.authority, links, *verifier_);
   if (news.empty()) {
     return false;
@@ -78,13 +77,13 @@ bool AuthorityBook::learn(const std::vector<gossip::AuthorityLink>& links, Pendi
       record_.links.size() - std::min(record_.links.size(), gossip::kAuthorityLinksMax);
   record_.links.erase(record_.links.begin(),
                       record_.links.begin() + static_cast<std::ptrdiff_t>(surplus));
-  write(writes, outbox);
+  write(outbox);
   outbox.emit(Severity::kInfo, "authority_known", {{"number", std::to_string(number())}});
   return true;
 }
 
 void AuthorityBook::open(const std::vector<std::pair<HostId, std::string>>& sealed,
-                         PendingWrites& writes, Outbox& outbox) {
+                         Outbox& outbox) {
   const auto box = std::find_if(sealed.begin(), sealed.end(),
                                 [&](const auto& each) { return each.first == self_; });
   if (signer_ != nullptr || box == sealed.end()) {
@@ -100,10 +99,10 @@ void AuthorityBook::open(const std::vector<std::pair<HostId, std::string>>& seal
   }
   record_.secret = *secret;
   signer_ = signer;
-  write(writes, outbox);
+  write(outbox);
 }
 
-void AuthorityBook::write(PendingWrites& writes, Outbox& outbox) const {
+void AuthorityBook::write(Outbox& outbox) const {
   gossip::Encoder out;
   out.array(5)
       .u64(kAuthorityVersion)
@@ -111,7 +110,7 @@ void AuthorityBook::write(PendingWrites& writes, Outbox& outbox) const {
       .bytes(record_.authority.key)
       .bytes(record_.secret);
   gossip::write(out, record_.links);
-  writes.write({}, crdt::Environment::kId, {{std::string(kAuthorityRecord), out.take()}}, outbox);
+  outbox.write({}, crdt::Environment::kId, {{std::string(kAuthorityRecord), out.take()}});
 }
 
 std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before) {

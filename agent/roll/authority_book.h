@@ -1,6 +1,6 @@
 #pragma once
 // Which authority signs the roll, as this host knows it, and its secret on hosts that may vote. It
-// begins with the one that this host joined under; later ones follow it link by link. Admission's.
+// begins with the one that this host joined under; later ones follow it link by link.
 //
 // Invariants: the number never falls; a secret is that of the key beside it, or there is none.
 
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "agent/step/outbox.h"
-#include "agent/step/pending_writes.h"
 #include "agent/step/words.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
@@ -44,14 +43,12 @@ class AuthorityBook {
   const std::string& secret() const { return record_.secret; }
 
   /// Goes on along links that are proven. True when there were any.
-  bool learn(const std::vector<gossip::AuthorityLink>& links, PendingWrites& writes,
-             Outbox& outbox);
+  bool learn(const std::vector<gossip::AuthorityLink>& links, Outbox& outbox);
   /// Takes the secret out of what is sealed to this host, unless it has it.
-  void open(const std::vector<std::pair<HostId, std::string>>& sealed, PendingWrites& writes,
-            Outbox& outbox);
+  void open(const std::vector<std::pair<HostId, std::string>>& sealed, Outbox& outbox);
 
  private:
-  void write(PendingWrites& writes, Outbox& outbox) const;
+  void write(Outbox& outbox) const;
 
   HostId self_;
   std::shared_ptr<const gossip::Signer> own_;

@@ -37,18 +37,18 @@ void Departure::on_stop_asked(Instant now, bool hands_over) {
   CHECK(is_ending());
 }
 
-void Departure::on_id_watched(Instant now, const IdWatch& ids, Outbox& outbox) {
+void Departure::on_id_watched(Instant now, Outbox& outbox) {
   if (is_ending()) {
     return;
   }
-  if (ids.is_doubled()) {
+  if (ids_.is_doubled()) {
     if (!outbox.exits()) {
       exit_at_ = now + kDoubledLinger;
       outbox.emit(
           Severity::kAlarm, "host_id_doubled",
           {{"host", self_.short_hex()}, {"advice", "another agent lives under this id: both end"}});
     }
-  } else if (raise_to_.has_value() && !ids.is_asking()) {
+  } else if (raise_to_.has_value() && !ids_.is_asking()) {
     outbox.restart_with(*raise_to_);
   }
 }

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "agent/roll/id_watch.h"
 #include "agent/step/outbox.h"
@@ -29,7 +30,11 @@ inline constexpr Duration kDoubledLinger = std::chrono::seconds(2);
 
 class Departure {
  public:
-  explicit Departure(HostId self) : self_(self) {}
+  Departure(HostId self, IdWatch ids) : self_(self), ids_(std::move(ids)) {}
+
+  /// Whether another agent lives under this id.
+  IdWatch& ids() { return ids_; }
+  const IdWatch& ids() const { return ids_; }
 
   /// This host says goodbye; those of `peers` that can be reached shall have heard it before the
   /// process ends. Precondition: it is not ending yet.
@@ -39,7 +44,7 @@ class Departure {
   void on_stop_asked(Instant now, bool hands_over);
   /// Another agent lives under this id, or surely none does: then a higher generation may be taken.
   /// To raise while another answers would only make the two overtake each other.
-  void on_id_watched(Instant now, const IdWatch& ids, Outbox& outbox);
+  void on_id_watched(Instant now, Outbox& outbox);
   /// Rows came from a host: perhaps it shows that it has the goodbye.
   void on_rows(Instant now, HostId from, const crdt::RowsBody& rows);
   /// Of several the highest counts.
@@ -59,6 +64,7 @@ class Departure {
 
  private:
   HostId self_;
+  IdWatch ids_;
   Instant exit_at_ = kNever;
   bool stopping_ = false;
   Instant ask_at_ = kNever;

@@ -55,8 +55,7 @@ void Founding::close(Outbox& outbox) {
 }
 
 Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Roll& roll,
-                                     crdt::HostStore& store, PendingWrites& writes,
-                                     Outbox& outbox) {
+                                     crdt::HostStore& store, Outbox& outbox) {
   if (!is_open() || join.ticket != ticket_) {
     return Error{ErrorCode::kConflict, "the ticket is of another cluster"};
   }
@@ -87,9 +86,8 @@ Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Ro
   crdt::Row row;
   crdt::Field field = crdt::signed_roll(*host, version, record, *authority_);
   row.fields[static_cast<std::uint32_t>(crdt::FieldId::kRoll)] = field;
-  writes.write({}, crdt::Environment::kId,
-               {{std::string(kFounderTable) + std::string(host->bytes()), crdt::encode_row(row)}},
-               outbox);
+  outbox.write({}, crdt::Environment::kId,
+               {{std::string(kFounderTable) + std::string(host->bytes()), crdt::encode_row(row)}});
   if (before != recorded_.end()) {
     before->second = field;
   } else {

@@ -1,7 +1,7 @@
 #pragma once
 // The days before a cluster has a quorum: the host that founds it is the authority, and signs the
 // records of the others that came with the founding ticket. Once as many are known as were wished
-// the ticket lets nobody else in, and when the quorum is formed it is dead. Admission's.
+// the ticket lets nobody else in, and when the quorum is formed it is dead.
 //
 // Invariant: no more founders are recorded than were wished. Records are on disk soon after they
 // are told; a host that loses power in between may record one more, and two first quorums cannot
@@ -16,7 +16,6 @@
 #include "agent/api/admission.h"
 #include "agent/roll/roll.h"
 #include "agent/step/outbox.h"
-#include "agent/step/pending_writes.h"
 #include "agent/step/words.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
@@ -38,7 +37,7 @@ class Founding {
 
   /// Records the host as a founder, once. What is wrong is said to the newcomer.
   Result<crdt::Field> record(Instant now, const JoinArgs& join, const Roll& roll,
-                             crdt::HostStore& store, PendingWrites& writes, Outbox& outbox);
+                             crdt::HostStore& store, Outbox& outbox);
 
  private:
   std::string ticket_;  ///< "" = this host is no authority of a cluster to come.

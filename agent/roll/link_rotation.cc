@@ -70,23 +70,22 @@ void LinkRotation::publish(Instant now, crdt::HostStore& store) {
   waits_for_.clear();
 }
 
-void LinkRotation::on_record(const crdt::RollRecord& record, PendingWrites& writes,
-                             Outbox& outbox) {
+void LinkRotation::on_record(const crdt::RollRecord& record, Outbox& outbox) {
   wanted_round_ = std::max(wanted_round_, record.key_round);
   if (step_ == Step::kNone && wanted_round_ > record_.round) {
-    make(writes, outbox);
+    make(outbox);
   }
 }
 
-void LinkRotation::make(PendingWrites& writes, Outbox& outbox) {
+void LinkRotation::make(Outbox& outbox) {
   CHECK(step_ == Step::kNone);
   record_.next_seed = maker_->make_seed();
-  write(Step::kMaking, writes, outbox);
+  write(Step::kMaking, outbox);
 }
 
-void LinkRotation::write(Step step, PendingWrites& writes, Outbox& outbox) {
+void LinkRotation::write(Step step, Outbox& outbox) {
   step_ = step;
-  writes.write({WriteOwner::kLink, ++written_}, crdt::Environment::kId, writes_of(record_), outbox);
+  outbox.write({WriteOwner::kLink, ++written_}, crdt::Environment::kId, writes_of(record_));
 }
 
 bool LinkRotation::on_persisted(Instant now, std::uint64_t step, crdt::HostStore& store,
@@ -136,10 +135,9 @@ bool LinkRotation::have_most_heard(const std::vector<HostId>& voters) const {
   return 2 * deaf(voters).size() < voters.size();
 }
 
-std::vector<HostId> LinkRotation::tick(Instant now, const Audience& audience, PendingWrites& writes,
-                                       Outbox& outbox) {
+std::vector<HostId> LinkRotation::tick(Instant now, const Audience& audience, Outbox& outbox) {
   if (step_ == Step::kNone && wanted_round_ > record_.round) {
-    make(writes, outbox);  // It was wished for once more while the last change was being written.
+    make(outbox);  // It was wished for once more while the last change was being written.
   }
   if (step_ != Step::kTold) {
     return {};
@@ -152,7 +150,7 @@ std::vector<HostId> LinkRotation::tick(Instant now, const Audience& audience, Pe
                   {{"hosts", std::to_string(deaf_peers.size())},
                    {"first", deaf_peers.begin()->short_hex()}});
     }
-    take(writes, outbox);
+    take(outbox);
     return {};
   }
   waits_for_ = is_late ? std::set<HostId>() : deaf_peers;
@@ -163,11 +161,11 @@ std::vector<HostId> LinkRotation::tick(Instant now, const Audience& audience, Pe
   return {waits_for_.begin(), waits_for_.end()};
 }
 
-void LinkRotation::take(PendingWrites& writes, Outbox& outbox) {
+void LinkRotation::take(Outbox& outbox) {
   record_.previous_seed = std::exchange(record_.seed, std::exchange(record_.next_seed, ""));
   ++record_.serial;
   record_.round = wanted_round_;
-  write(Step::kTaking, writes, outbox);
+  write(Step::kTaking, outbox);
 }
 
 }  // namespace muster::agent

@@ -20,7 +20,6 @@
 
 #include "agent/roll/link_record.h"
 #include "agent/step/outbox.h"
-#include "agent/step/pending_writes.h"
 #include "agent/step/words.h"
 #include "crdt/rows/link_cert.h"
 #include "crdt/rows/roll.h"
@@ -51,7 +50,7 @@ class LinkRotation {
   /// Says what the links are proven with; goes on with what an earlier life began.
   void begin(Instant now, crdt::HostStore& store);
   /// The own record of the roll, as it is now: it may wish for another key.
-  void on_record(const crdt::RollRecord& record, PendingWrites& writes, Outbox& outbox);
+  void on_record(const crdt::RollRecord& record, Outbox& outbox);
   /// What was written last is durable. True: the new key is in use from now on, and every
   /// connection of this host is over.
   bool on_persisted(Instant now, std::uint64_t step, crdt::HostStore& store, Outbox& outbox);
@@ -60,8 +59,7 @@ class LinkRotation {
   Instant next_deadline() const;
   /// Whom to ask for the own row now; uses the key when all have heard, or most of the voters and
   /// time is up.
-  std::vector<HostId> tick(Instant now, const Audience& audience, PendingWrites& writes,
-                           Outbox& outbox);
+  std::vector<HostId> tick(Instant now, const Audience& audience, Outbox& outbox);
 
   /// Public, of the pair in use.
   std::string link_key() const { return key_of(record_.seed); }
@@ -77,11 +75,11 @@ class LinkRotation {
   };
   std::string key_of(const std::string& seed) const;
   crdt::LinkProof proof_of(const std::string& seed) const;
-  void make(PendingWrites& writes, Outbox& outbox);
+  void make(Outbox& outbox);
   void publish(Instant now, crdt::HostStore& store);
   void tell(Instant now);
-  void write(Step step, PendingWrites& writes, Outbox& outbox);
-  void take(PendingWrites& writes, Outbox& outbox);
+  void write(Step step, Outbox& outbox);
+  void take(Outbox& outbox);
   bool have_most_heard(const std::vector<HostId>& voters) const;
   /// Those of them that have not heard of the next key.
   template <class Hosts>

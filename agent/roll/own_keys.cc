@@ -32,12 +32,10 @@ Instant OwnKeys::next_deadline(bool votes) const {
                   votes && rotation_.was_changed() ? absent_.next_deadline() : kNever);
 }
 
-std::vector<crdt::RowsMessage> OwnKeys::tick(const Circle& circle, PendingWrites& writes,
-                                             Outbox& outbox) {
+std::vector<crdt::RowsMessage> OwnKeys::tick(const Circle& circle, Outbox& outbox) {
   std::vector<crdt::RowsMessage> messages;
   if (rotation_.next_deadline() <= circle.now) {
-    for (const HostId host :
-         rotation_.tick(circle.now, audience_of(self_, circle), writes, outbox)) {
+    for (const HostId host : rotation_.tick(circle.now, audience_of(self_, circle), outbox)) {
       messages.push_back({host, own_row_question(self_)});
     }
   }

@@ -1,13 +1,12 @@
 #pragma once
 // What this host does about link keys by itself: it changes its own when that is wished for, and
-// while it votes it looks for those that were away meanwhile. Admission's.
+// while it votes it looks for those that were away meanwhile.
 
 #include <vector>
 
 #include "agent/roll/absent_contact.h"
 #include "agent/roll/link_rotation.h"
 #include "agent/step/outbox.h"
-#include "agent/step/pending_writes.h"
 #include "agent/step/words.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
@@ -35,7 +34,7 @@ class OwnKeys {
   const LinkRotation& rotation() const { return rotation_; }
   Instant next_deadline(bool votes) const;
   /// Rows to be sent: a body for each of these hosts.
-  std::vector<crdt::RowsMessage> tick(const Circle& circle, PendingWrites& writes, Outbox& outbox);
+  std::vector<crdt::RowsMessage> tick(const Circle& circle, Outbox& outbox);
 
  private:
   HostId self_;

@@ -2,7 +2,7 @@
 // The link key to expect at a seed. A dial needs the key of who listens there, and the rows know
 // it where one names the address. Hosts that came back under other addresses are named nowhere: at
 // a seed where somebody listens and proves to be nobody expected, the members' keys are tried one
-// after the other, those that may vote first, for seeds mostly do. Admission's.
+// after the other, those that may vote first, for seeds mostly do.
 //
 // An address that rows name is its owner's at every second try: the one who was there last comes
 // back sooner than another one comes.

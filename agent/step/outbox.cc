@@ -68,6 +68,10 @@ void Outbox::drop_links(const std::vector<HostId>& hosts, const crdt::AddressBoo
   }
 }
 
+void Outbox::write(OwnedWrite whose, crdt::Environment environment, crdt::WriteBatch writes) {
+  persist({pending_.hand_out(whose, now_), environment, std::move(writes)});
+}
+
 void Outbox::persist(Persist persist) {
   output_.persists.push_back(std::move(persist));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/front/event_ring.h"
+#include "agent/step/pending_writes.h"
 #include "agent/step/words.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/address_book.h"
@@ -64,7 +65,12 @@ class Outbox {
                  std::string bytes);
   /// The next word to such a host dials anew.
   void drop_links(const std::vector<HostId>& hosts, const crdt::AddressBook& addresses);
+  /// Somebody waits for it: PendingWrites::on_persisted says so once it is durable.
+  void write(OwnedWrite whose, crdt::Environment environment, crdt::WriteBatch writes);
+  /// As it is: where its id is 0, nobody waits for it.
   void persist(Persist persist);
+  PendingWrites& pending() { return pending_; }
+  const PendingWrites& pending() const { return pending_; }
   void command(SupervisorCommand command);
   void read(ReadOutput question);
   void read(ReadStats question);
@@ -107,6 +113,7 @@ class Outbox {
   void keep(std::vector<Event>& events);
 
   Instant now_;
+  PendingWrites pending_;
   WallClock wall_clock_;
   HostId from_;
   gossip::Route route_;

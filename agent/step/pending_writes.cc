@@ -7,12 +7,11 @@
 
 namespace muster::agent {
 
-void PendingWrites::write(OwnedWrite whose, crdt::Environment environment, crdt::WriteBatch writes,
-                          Outbox& outbox) {
-  CHECK(waiting_.empty() || waiting_.rbegin()->second.since <= outbox.now());
+std::uint64_t PendingWrites::hand_out(OwnedWrite whose, Instant now) {
+  CHECK(waiting_.empty() || waiting_.rbegin()->second.since <= now);
   const std::uint64_t number = ++last_number_;
-  waiting_.emplace_hint(waiting_.end(), number, Waiting{whose, outbox.now()});
-  outbox.persist({number, environment, std::move(writes)});
+  waiting_.emplace_hint(waiting_.end(), number, Waiting{whose, now});
+  return number;
 }
 
 OwnedWrite PendingWrites::on_persisted(std::uint64_t number) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 
-#include "agent/step/outbox.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/time.h"
 
@@ -28,9 +27,8 @@ struct OwnedWrite {
 
 class PendingWrites {
  public:
-  /// Hands the write out, under a number of its own.
-  void write(OwnedWrite whose, crdt::Environment environment, crdt::WriteBatch writes,
-             Outbox& outbox);
+  /// The number under which a write goes out now, which is not before the last one.
+  std::uint64_t hand_out(OwnedWrite whose, Instant now);
   /// The write of this number is durable: whose it was. Precondition: it was handed out, and this
   /// is said once.
   OwnedWrite on_persisted(std::uint64_t number);

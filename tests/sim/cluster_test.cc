@@ -125,7 +125,7 @@ class ClusterTest : public testing::Test {
   }
   std::uint64_t serial(std::uint32_t host) const {
     return world_->is_running(host)
-               ? world_->node(host).admission().roll().link(world_->id(host)).serial
+               ? world_->node(host).roll().link(world_->id(host)).serial
                : 0;
   }
   std::uint32_t changed_keys() const {
@@ -140,10 +140,10 @@ class ClusterTest : public testing::Test {
     std::uint32_t hosts = 0;
     for (std::uint32_t host = 0; host < world_->size(); ++host) {
       const bool is_known = world_->is_running(host) &&
-                            world_->node(host).admission().roll().counts_from() == authority;
+                            world_->node(host).roll().counts_from() == authority;
       bool knows_all = true;
       for (std::uint32_t other = 0; is_known && other < world_->size(); ++other) {
-        knows_all = knows_all && world_->node(host).admission().roll().is_member(world_->id(other));
+        knows_all = knows_all && world_->node(host).roll().is_member(world_->id(other));
       }
       hosts += is_known && knows_all ? 1U : 0U;
     }

@@ -209,7 +209,7 @@ void Impostor::acknowledge(std::uint32_t victim) {
 /// Signed by itself, in its own row.
 void Impostor::make_authority(std::uint32_t victim) {
   const HostId traitor = traitor_of(world_);
-  const std::uint64_t number = world_.node(victim).admission().authority().number() + 1;
+  const std::uint64_t number = world_.node(victim).authority().number() + 1;
   const std::string key(kFalseAuthority.bytes());
   const crdt::AuthorityView view{
       {{number, key, StandInSigner(traitor).sign(gossip::authority_words(number, key))}}, number};
@@ -224,7 +224,7 @@ void Impostor::make_authority(std::uint32_t victim) {
 
 /// Whoever had the secret of the first authority has it still, and lets a stranger in.
 void Impostor::use_old_authority(std::uint32_t victim) {
-  if (world_.node(victim).admission().authority().number() < 2) {
+  if (world_.node(victim).authority().number() < 2) {
     return;
   }
   const HostId host = stranger(200);
@@ -334,7 +334,7 @@ void OnlyMembersAreIn::at_end(World& world) {
 void OnlyMembersAreIn::look(World& world, std::uint32_t host) {
   const std::string here = "host " + std::to_string(host);
   const agent::Node& node = world.node(host);
-  if (node.admission().authority().authority().key == kFalseAuthority.bytes()) {
+  if (node.authority().authority().key == kFalseAuthority.bytes()) {
     return world.violation(name(), here + " takes an authority that signed for itself");
   }
   std::size_t strangers = 0;

@@ -167,7 +167,7 @@ bool is_authoritys_word(World& world, std::uint32_t holder, HostId owner,
     if (!is_heard || !world.is_running(host)) {
       continue;
     }
-    for (const gossip::AuthorityLink& link : world.node(host).admission().authority().links()) {
+    for (const gossip::AuthorityLink& link : world.node(host).authority().links()) {
       if (world.signed_words().contains({HostId::from_bytes(link.key), hash})) {
         return true;
       }

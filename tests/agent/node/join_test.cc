@@ -179,7 +179,7 @@ TEST_F(Join, TheLastHostThatMaySpeakOrVoteIsLeftItsRight) {
 }
 
 TEST_F(Join, TheAuthorityIsReplacedWhenAHostLosesOrGetsItsVote) {
-  const auto number = [this] { return bare.node().admission().authority().number(); };
+  const auto number = [this] { return bare.node().authority().number(); };
   make_ticket("t");
   ASSERT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
   ASSERT_EQ(number(), 1U);

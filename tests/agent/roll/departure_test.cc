@@ -17,8 +17,8 @@ const gossip::Endpoint kElsewhere = gossip::Endpoint::ipv4(10, 0, 0, 9, 7450);
 
 class DepartureTest : public ::testing::Test {
  protected:
-  Departure departure{kSelf};
-  IdWatch ids{kOwn, Rng(1)};
+  Departure departure{kSelf, IdWatch(kOwn, Rng(1))};
+  IdWatch& ids = departure.ids();
   Outbox outbox{kStart};
 };
 
@@ -37,17 +37,17 @@ TEST_F(DepartureTest, TheHighestGenerationIsTakenOnceNobodyElseCanAnswer) {
   departure.on_raise_asked(Generation(7));
   departure.on_raise_asked(Generation(4));
   ids.seen_at(kStart, kElsewhere);
-  departure.on_id_watched(kStart, ids, outbox);
+  departure.on_id_watched(kStart, outbox);
   EXPECT_FALSE(outbox.take().raise_to.has_value());
   ids.tick(kStart + kIdAnswerWait);
-  departure.on_id_watched(kStart + kIdAnswerWait, ids, outbox);
+  departure.on_id_watched(kStart + kIdAnswerWait, outbox);
   EXPECT_EQ(outbox.take().raise_to, Generation(7));
 }
 
 TEST_F(DepartureTest, WhoIsEndingTakesNoGeneration) {
   departure.on_stop_asked(kStart, false);
   departure.on_raise_asked(Generation(7));
-  departure.on_id_watched(kStart, ids, outbox);
+  departure.on_id_watched(kStart, outbox);
   EXPECT_FALSE(outbox.take().raise_to.has_value());
 }
 

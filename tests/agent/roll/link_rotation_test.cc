@@ -34,7 +34,7 @@ class LinkRotationTest : public ::testing::Test {
   void wish() {
     crdt::RollRecord record = crdt::testing::record_of(kSelf);
     record.key_round = 1;
-    rotation.on_record(record, writes, outbox);
+    rotation.on_record(record, outbox);
     persist();
   }
   bool persist() {
@@ -42,7 +42,8 @@ class LinkRotationTest : public ::testing::Test {
     const NodeOutput output = outbox.take();
     for (const Persist& each : output.persists) {
       if (each.id != 0) {
-        is_in_use = rotation.on_persisted(now, writes.on_persisted(each.id).id, store, outbox);
+        is_in_use =
+            rotation.on_persisted(now, outbox.pending().on_persisted(each.id).id, store, outbox);
       }
     }
     return is_in_use;
@@ -52,7 +53,7 @@ class LinkRotationTest : public ::testing::Test {
     now += later;
     outbox.begin_step(now);
     std::string asked;
-    for (const HostId each : rotation.tick(now, audience, writes, outbox)) {
+    for (const HostId each : rotation.tick(now, audience, outbox)) {
       asked += each.bytes().back();
     }
     return asked;
@@ -65,7 +66,6 @@ class LinkRotationTest : public ::testing::Test {
 
   Instant now = kStart;
   Outbox outbox{kStart};
-  PendingWrites writes;
   crdt::HostStore store{kSelf, Generation(1), {}, Rng(1), credentials().signer};
   LinkRotation rotation{kSelf, credentials(), {}};
   Audience audience{{host('a'), host('b')}, {host('a'), host('v'), host('w')}};

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/step/outbox.h"
+
 namespace muster::agent {
 namespace {
 
@@ -15,11 +17,11 @@ class PendingWritesTest : public ::testing::Test {
  protected:
   /// The number that the write went out under.
   std::uint64_t write(WriteOwner owner, std::uint64_t id) {
-    writes.write({owner, id}, crdt::Environment::kId, {}, outbox);
+    outbox.write({owner, id}, crdt::Environment::kId, {});
     return outbox.take().persists.back().id;
   }
   Outbox outbox{kStart};
-  PendingWrites writes;
+  PendingWrites& writes = outbox.pending();
 };
 
 TEST_F(PendingWritesTest, EachOwnerHearsOfItsOwnUnderItsOwnNumber) {
