@@ -30,7 +30,7 @@
 #include "scheduler/leader/seen_hosts.h"
 #include "scheduler/leader/turn.h"
 #include "scheduler/placement/capacity.h"
-#include "scheduler/placement/pending_index.h"
+#include "scheduler/policy/pending_index.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {

@@ -8,7 +8,7 @@
 #include "scheduler/leader/scheduler_config.h"
 #include "scheduler/leader/seen_hosts.h"
 #include "scheduler/placement/capacity.h"
-#include "scheduler/placement/pending_index.h"
+#include "scheduler/policy/pending_index.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {

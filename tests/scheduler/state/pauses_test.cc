@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/placement/explain.h"
-#include "scheduler/placement/pending_index.h"
+#include "scheduler/policy/pending_index.h"
 #include "scheduler/state/job_moves.h"
 #include "tests/scheduler/leader/cluster.h"
 

@@ -1,4 +1,4 @@
-#include "scheduler/placement/pending_index.h"
+#include "scheduler/policy/pending_index.h"
 
 #include "gossip/base/check.h"
 #include "scheduler/placement/capacity.h"

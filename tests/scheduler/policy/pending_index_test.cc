@@ -1,6 +1,6 @@
 // The jobs that wait, against a walk over the queue.
 
-#include "scheduler/placement/pending_index.h"
+#include "scheduler/policy/pending_index.h"
 
 #include <gtest/gtest.h>
 
