@@ -10,8 +10,8 @@
 #include "agent/front/use_model.h"
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
-#include "scheduler/placement/explain.h"
 #include "scheduler/protocol/host_fault.h"
+#include "scheduler/why/explain.h"
 
 namespace muster::agent {
 namespace {

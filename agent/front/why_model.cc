@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent/api/payload.h"
-#include "scheduler/placement/explain.h"
+#include "scheduler/why/explain.h"
 
 namespace muster::agent {
 namespace {

@@ -15,8 +15,8 @@
 #include "agent/node/voter_outlook.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
-#include "scheduler/placement/impossible.h"
 #include "scheduler/state/submission.h"
+#include "scheduler/why/impossible.h"
 
 namespace muster::agent {
 namespace {

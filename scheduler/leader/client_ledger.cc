@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "gossip/base/check.h"
-#include "scheduler/placement/impossible.h"
+#include "scheduler/why/impossible.h"
 
 namespace muster::scheduler {
 namespace {

@@ -28,7 +28,7 @@ constexpr NamedClass kNamed[] = {
     {"cli/kit/world.h", "World", 16, 0, "every door of the process, and nothing else"},
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 29, 0, kNotSplit},
-    {"scheduler/placement/explain.h", "Why", 26, 0, kRecord},
+    {"scheduler/why/explain.h", "Why", 26, 0, kRecord},
     {"scheduler/protocol/job.h", "JobSpec", 17, 0, kRecord},
     {"scheduler/raft/first_quorum.h", "FirstQuorum", 17, 19, kNotSplit},
     {"scheduler/raft/raft.h", "Raft", 49, 66, "one noun, the paper's, in five sources"},

@@ -163,6 +163,7 @@ TEST(Rules, ARoomKnowsThoseBelowIt) {
   EXPECT_EQ(count("membership/a.cc", "scheduler/protocol/job.h"), 1U);
   EXPECT_EQ(count("scheduler/raft/a.cc", "scheduler/state/state.h"), 1U);
   EXPECT_EQ(count("scheduler/placement/a.cc", "scheduler/policy/order.h"), 1U);
+  EXPECT_EQ(count("scheduler/policy/a.cc", "scheduler/why/explain.h"), 1U);
   EXPECT_EQ(count("agent/gang/a.cc", "scheduler/leader/scheduler.h"), 1U);
   EXPECT_EQ(count("agent/front/a.cc", "scheduler/seat/quorum_seat.h"), 1U);
   EXPECT_EQ(count("agent/node/node.cc", "scheduler/seat/quorum_seat.h"), 0U);

@@ -16,7 +16,7 @@
 #include "gossip/base/rng.h"
 #include "gossip/wire/wire.h"
 #include "membership/rings.h"
-#include "scheduler/placement/explain.h"
+#include "scheduler/why/explain.h"
 #include "tests/gossip/base/stand_in_keys.h"
 #include "tests/scheduler/leader/cluster.h"
 

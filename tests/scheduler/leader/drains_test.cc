@@ -1,6 +1,6 @@
 // Hosts that operators take out of service, and jobs that no host can hold: one leader, scripted.
 
-#include "scheduler/placement/explain.h"
+#include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/one_leader.h"
 
 namespace muster::scheduler {

@@ -1,6 +1,6 @@
 // Hosts that can start nothing: what they say becomes log state, and nothing is placed there.
 
-#include "scheduler/placement/explain.h"
+#include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/one_leader.h"
 
 namespace muster::scheduler {

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "gossip/base/rng.h"
-#include "scheduler/placement/explain.h"
+#include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {

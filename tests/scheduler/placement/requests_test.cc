@@ -11,8 +11,8 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/placement/capacity.h"
-#include "scheduler/placement/explain.h"
-#include "scheduler/placement/impossible.h"
+#include "scheduler/why/explain.h"
+#include "scheduler/why/impossible.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "scheduler/placement/explain.h"
 #include "scheduler/state/outcomes.h"
 #include "scheduler/state/state.h"
+#include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {

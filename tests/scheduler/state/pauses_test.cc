@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/placement/explain.h"
 #include "scheduler/policy/pending_index.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::scheduler {

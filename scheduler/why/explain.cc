@@ -1,10 +1,10 @@
-#include "scheduler/placement/explain.h"
+#include "scheduler/why/explain.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "scheduler/placement/what_if.h"
+#include "scheduler/why/what_if.h"
 
 namespace muster::scheduler {
 namespace {

@@ -1,4 +1,4 @@
-#include "scheduler/placement/what_if.h"
+#include "scheduler/why/what_if.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "scheduler/placement/impossible.h"
+#include "scheduler/why/impossible.h"
 
 #include <algorithm>
 #include <set>
