@@ -1,0 +1,212 @@
+// "why" against brute force, on small clusters and on fleets.
+
+#include "scheduler/why/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "scheduler/placement/capacity.h"
+#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/placement/logged_fleet.h"
+#include "tests/scheduler/placement/random_cluster.h"
+
+namespace muster::scheduler {
+namespace {
+
+using namespace testing;  // NOLINT: the fixture's verbs
+
+std::optional<Why> why(const State& state, JobId job) {
+  Capacity capacity(state);
+  return scheduler::why(state, capacity, job);
+}
+
+/// The smallest set of jobs whose end makes the waiting one fit: (count, GPUs), over all sets.
+std::pair<std::size_t, std::size_t> brute_force_change(const RandomCluster& cluster,
+                                                       const std::vector<Holder>& all) {
+  std::pair<std::size_t, std::size_t> best{SIZE_MAX, SIZE_MAX};
+  for (std::uint32_t subset = 1; subset < 1U << all.size(); ++subset) {
+    std::set<JobId> ended;
+    std::size_t gpus = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((subset >> i & 1) != 0) {
+        ended.insert(all[i].job);
+        gpus += all[i].gpus;
+      }
+    }
+    if (fits(cluster.free(ended), cluster.job().spec.request.gpus)) {
+      best = std::min(best, {ended.size(), gpus});
+    }
+  }
+  return best;
+}
+
+/// All running jobs with the GPUs they hold on hosts that take work.
+std::vector<Holder> running_jobs(const RandomCluster& cluster) {
+  std::map<JobId, Holder> holders;
+  for (const auto& [uuid, slots] : cluster.log.state.grants()) {
+    const Grant& grant = slots.at(0);
+    Holder& holder = holders[cluster.log.state.attempt(grant.token)->job];
+    holder.job = cluster.log.state.attempt(grant.token)->job;
+    holder.gpus += cluster.log.state.host(grant.host)->takes_work() ? 1 : 0;
+  }
+  std::vector<Holder> list;
+  for (auto& [id, holder] : holders) {
+    list.push_back(holder);
+  }
+  return list;
+}
+
+TEST(Why, NamesTheSmallestChange) {
+  int explained = 0;
+  for (std::uint64_t seed = 1; seed <= kClusters; ++seed) {
+    SCOPED_TRACE("seed=" + std::to_string(seed));
+    RandomCluster cluster(seed);
+    const std::optional<Why> answer = why(cluster.log.state, cluster.waiting);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->fits_now, fits(cluster.free(), cluster.job().spec.request.gpus));
+    EXPECT_TRUE(answer->largest_now == 0 || fits(cluster.free(), answer->largest_now));
+    EXPECT_FALSE(fits(cluster.free(), answer->largest_now + 1));
+    EXPECT_FALSE(answer->text().empty());
+    const auto best = brute_force_change(cluster, running_jobs(cluster));
+    if (answer->fits_now || best.first == SIZE_MAX) {
+      EXPECT_TRUE(answer->smallest_end.empty());
+      continue;
+    }
+    ++explained;
+    EXPECT_EQ(answer->smallest_end.size(), best.first);
+    const std::set<JobId> ended(answer->smallest_end.begin(), answer->smallest_end.end());
+    EXPECT_TRUE(fits(cluster.free(ended), cluster.job().spec.request.gpus));
+  }
+  EXPECT_GT(explained, kClusters / 10) << "the clusters say too little";
+}
+
+TEST(Why, CountsTheGpusOfHostsWithoutNamespaces) {
+  Log log;
+  log.apply(registration(1, 2));
+  entry::Register without = registration(2, 4);
+  without.has_namespaces = false;
+  log.apply(without);
+  log.run(log.submit(2), {member_of(1, 0, 2)});
+  EXPECT_NE(why(log.state, log.submit(1))->text().find("4 more take only --isolation keep"),
+            std::string::npos);
+}
+
+/// The state once these jobs ended.
+State without(const State& state, const std::set<JobId>& ended) {
+  State copy = State::decode(state.encode()).value();
+  LogIndex index = copy.applied();
+  for (const Token& token : std::set<Token>(copy.live())) {
+    if (ended.contains(copy.attempt(token)->job)) {
+      index = index.next();
+      copy.apply(index, entry::Abort{token, Cause::kCancelled, HostId()});
+    }
+  }
+  return copy;
+}
+
+bool fits_in(const State& state, const Job& job) {
+  return Capacity(state).place(state, job).has_value();
+}
+
+/// The fewest jobs whose end makes it fit, over all sets of them; 0 = none does.
+std::size_t fewest_ends(const State& state, const Job& job) {
+  std::set<JobId> all;
+  for (const Token& token : state.live()) {
+    all.insert(state.attempt(token)->job);
+  }
+  const std::vector<JobId> jobs(all.begin(), all.end());
+  std::size_t fewest = 0;
+  for (std::uint32_t set = 1; set < std::uint32_t{1} << jobs.size(); ++set) {
+    const auto count = static_cast<std::size_t>(std::popcount(set));
+    if (fewest != 0 && count >= fewest) {
+      continue;
+    }
+    std::set<JobId> ended;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if ((set >> i & 1) != 0) {
+        ended.insert(jobs[i]);
+      }
+    }
+    fewest = fits_in(without(state, ended), job) ? count : fewest;
+  }
+  return fewest;
+}
+
+constexpr std::uint32_t kUnitsByHand = 40;
+
+/// How many units would fit, asked one number after the other; at most kUnitsByHand.
+std::uint32_t largest_by_hand(const State& state, Job job) {
+  Request& request = job.spec.request;
+  const std::uint32_t step = std::max(1U, request.units_per_host());
+  std::uint32_t largest = 0;
+  for (std::uint32_t units = step; units <= kUnitsByHand; units += step) {
+    (request.gpus != 0 ? request.gpus : request.ranks) = units;
+    largest = fits_in(state, job) ? units : largest;
+  }
+  return largest;
+}
+
+/// Ranks that ask for no CPU and no memory fit without end.
+std::uint32_t bounded(std::uint32_t units, const Job& job) {
+  const std::uint32_t step = std::max(1U, job.spec.request.units_per_host());
+  return std::min(units, kUnitsByHand / step * step);
+}
+
+void expect_why_is_right(const State& state, Capacity& capacity, JobId id) {
+  const Job& job = *state.job(id);
+  const Why answer = *why(state, capacity, id);
+  EXPECT_EQ(answer.fits_now, fits_in(state, job));
+  EXPECT_EQ(bounded(answer.largest_now, job), largest_by_hand(state, job));
+  std::uint32_t hosts = answer.open_hosts;
+  for (const Filtered& filtered : answer.filtered) {
+    hosts += filtered.hosts;
+  }
+  EXPECT_EQ(hosts, state.hosts().size());
+  std::uint32_t open = 0;
+  for (const auto& [host, record] : state.hosts()) {
+    const auto& named = job.spec.request.hosts;
+    Job alone = job;
+    Request& request = alone.spec.request;
+    (request.gpus != 0 ? request.gpus : request.ranks) = std::max(1U, request.units_per_host());
+    request.hosts = {record.name};
+    const bool is_named = named.empty() || std::count(named.begin(), named.end(), record.name) == 1;
+    open += is_named && fits_in(state, alone) ? 1 : 0;
+  }
+  EXPECT_EQ(answer.open_hosts, open);
+  for (const auto& [pack, units] : answer.largest) {
+    Job packed = job;
+    packed.spec.request.pack = pack;
+    packed.is_relaxed = false;
+    EXPECT_EQ(bounded(units, job), largest_by_hand(state, packed)) << text_of(pack);
+  }
+  EXPECT_EQ(answer.smallest_end.size(), answer.fits_now ? 0 : fewest_ends(state, job));
+  const std::set<JobId> ended(answer.smallest_end.begin(), answer.smallest_end.end());
+  EXPECT_TRUE(ended.empty() || fits_in(without(state, ended), job));
+  EXPECT_FALSE(answer.text().empty());
+}
+
+TEST(Why, SaysWhatBruteForceSays) {
+  const char* wanted = std::getenv("MUSTER_WHY_STATES");
+  const int states = wanted == nullptr ? 300 : std::atoi(wanted);
+  int asked = 0;
+  for (std::uint64_t seed = 1; asked < states && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomFleet fleet(seed + 1'000'000);
+    for (int i = 0; i < kSteps && !::testing::Test::HasFailure(); ++i) {
+      fleet.change();
+      const State& state = fleet.log.state;
+      if (i % 10 == 9 && !state.queue().empty() && state.live().size() <= 6) {
+        ++asked;
+        expect_why_is_right(state, fleet.capacity, std::prev(state.queue().end())->job);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::scheduler
