@@ -125,13 +125,11 @@ void PendingIndex::show(JobId job) {
 }
 
 void PendingIndex::block(JobId job) {
-  const RingNumber number = jobs_.at(job).ring;
-  rings_[number].is_blocked = true;
-  blocked_.insert(number);
+  blocked_.insert(jobs_.at(job).ring);
 }
 
 bool PendingIndex::is_blocked(JobId job) const {
-  return rings_[jobs_.at(job).ring].is_blocked;
+  return blocked_.contains(jobs_.at(job).ring);
 }
 
 void PendingIndex::set_aside(JobId job) {
@@ -148,27 +146,16 @@ void PendingIndex::set_aside(JobId job) {
 
 void PendingIndex::wake(const HostKind& kind, const HostSpace& space) {
   std::erase_if(blocked_, [&](RingNumber number) {
-    Ring& ring = rings_[number];
-    const auto& [shape, alone] = *ring.key;
-    const bool is_woken = preference(shape, kind).has_value() && units_in(shape, kind, space) != 0;
-    ring.is_blocked = !is_woken;
-    return is_woken;
+    const auto& [shape, alone] = *rings_[number].key;
+    return preference(shape, kind).has_value() && units_in(shape, kind, space) != 0;
   });
 }
 
 void PendingIndex::wake_alone() {
-  std::erase_if(blocked_, [&](RingNumber number) {
-    Ring& ring = rings_[number];
-    const bool is_alone = ring.key->second != JobId();
-    ring.is_blocked = !is_alone;
-    return is_alone;
-  });
+  std::erase_if(blocked_, [&](RingNumber number) { return rings_[number].key->second != JobId(); });
 }
 
 void PendingIndex::reopen() {
-  for (const RingNumber number : blocked_) {
-    rings_[number].is_blocked = false;
-  }
   blocked_.clear();
   for (const RingNumber number : aside_) {
     Ring& ring = rings_[number];

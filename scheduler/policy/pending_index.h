@@ -68,7 +68,6 @@ class PendingIndex {
     const RingKey* key = nullptr;  ///< In `numbers_`.
     std::set<QueueKey> waiting;    ///< Without those hidden.
     std::size_t jobs = 0;          ///< With those hidden.
-    bool is_blocked = false;
     bool is_aside = false;
   };
   using RingNumber = std::size_t;
