@@ -149,7 +149,7 @@ class Core {
 
   double load() const { return static_cast<double>(used_) / kAllGpus; }
   std::size_t running() const { return running_.size(); }
-  std::size_t pending() const { return scheduler_.state().queue().size(); }
+  std::size_t pending() const { return scheduler_.queue().size(); }
   std::uint64_t entries() const { return index_.value(); }
   std::uint64_t tried() const { return scheduler_.capacity().tried(); }
 

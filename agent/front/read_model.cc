@@ -188,10 +188,10 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
 /// says it. Looks at the queue once.
 class Waits {
  public:
-  Waits(const scheduler::State& state, scheduler::Capacity& capacity, JobId first, JobId last)
-      : capacity_(capacity), short_hosts_(short_hosts_text(state)) {
-    for (const scheduler::QueueKey& key : state.queue()) {
-      const scheduler::Job& job = *state.job(key.job);
+  Waits(const JobsKnown& known, JobId first, JobId last)
+      : capacity_(known.capacity), short_hosts_(short_hosts_text(known.state)) {
+    for (const scheduler::QueueKey& key : known.queue) {
+      const scheduler::Job& job = *known.state.job(key.job);
       const std::uint32_t live = live_for(job);
       const bool is_aside = live < job.spec.request.units();
       if (first <= key.job && key.job <= last) {
@@ -415,7 +415,7 @@ class JobsPage {
         jobs_end_(state_.jobs().lower_bound(end)),
         array_(state_.arrays().upper_bound(after)),
         arrays_end_(state_.arrays().lower_bound(end)),
-        waits_(state_, known.capacity, after.next(), last_wanted(end)) {}
+        waits_(known, after.next(), last_wanted(end)) {}
 
   /// `bytes_max`: it ends behind the job that fills it so far.
   JobList list(std::size_t bytes_max) {
@@ -490,7 +490,7 @@ std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hos
   JobDetail detail;
   std::optional<Waits> waits;
   if (job->state == scheduler::JobState::kQueued) {
-    waits.emplace(state, known.capacity, id, id);
+    waits.emplace(known, id, id);
   }
   detail.summary = summary_of(state, *job, hosts, waits.has_value() ? &*waits : nullptr);
   detail.spec = job->spec;

@@ -16,6 +16,7 @@
 #include "gossip/base/time.h"
 #include "membership/membership.h"
 #include "scheduler/placement/capacity.h"
+#include "scheduler/policy/queue_key.h"
 #include "scheduler/state/state.h"
 
 namespace muster::agent {
@@ -30,10 +31,11 @@ struct HostsKnown {
   Instant now;
   membership::StormStatus storm = {};
 };
-/// What a voter knows of jobs, and where they could go.
+/// The jobs as a voter knows them, where they could go, and in which order they are tried.
 struct JobsKnown {
   const scheduler::State& state;
   scheduler::Capacity& capacity;  ///< Of that state.
+  const scheduler::Queue& queue;  ///< Of that state.
 };
 /// In words for people and programs.
 StormInfo storm_info(const membership::StormStatus& storm, Instant now);

@@ -98,7 +98,7 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
 
 WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
   const scheduler::State& state = known.state;
-  const auto why = scheduler::why(state, known.capacity, id, doubts_of(state, hosts));
+  const auto why = scheduler::why(state, known.capacity, known.queue, id, doubts_of(state, hosts));
   const scheduler::Job* job = state.job(id);
   if (!why.has_value() || job == nullptr) {
     WhyInfo unknown;
@@ -117,7 +117,7 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
   job.priority = spec.priority;
   job.reason = "not submitted";
   const scheduler::HostDoubts doubts = doubts_of(state, hosts);
-  const scheduler::Why why = scheduler::why_queued(state, known.capacity, job, doubts);
+  const scheduler::Why why = scheduler::why_queued(state, known.capacity, known.queue, job, doubts);
   WhyInfo info = info_of(state, hosts, job, why);
   info.job = JobId();
   if (!why.fits_now || why.ahead_count != 0 || !why.standstill.is_none() || !hosts.unled.empty()) {

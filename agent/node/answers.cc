@@ -266,7 +266,7 @@ Views views_of(const Known& known, const std::string& unled) {
   const HostId leader = known.seat.ready_leader();
   const bool is_led =
       known.seat.leads() || (!leader.is_zero() && is_leader_reachable(known, leader));
-  return {{known.seat.state(), known.seat.capacity()},
+  return {{known.seat.state(), known.seat.capacity(), known.seat.queue()},
           {known.hosts.addresses(), [&known](HostId host) { return known.membership.member(host); },
            known.now, known.seat.left_out(),
            !unled.empty() ? unled

@@ -58,6 +58,8 @@ class Scheduler {
   const State& state() const { return state_; }
   /// Of that state; for who explains. Asking changes only what it remembers of its answers.
   Capacity& capacity() const { return capacity_; }
+  /// The jobs of that state that wait, best first.
+  const Queue& queue() const { return pending_.queue(); }
   /// Leads and applied its own-term entry: it may speak and decide.
   bool is_ready() const { return leader_.has_value(); }
   bool is_halted() const { return halted_; }

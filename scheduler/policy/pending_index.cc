@@ -6,6 +6,7 @@
 namespace muster::scheduler {
 
 void PendingIndex::begin_anew(const State& state) {
+  queue_.clear();
   numbers_.clear();
   rings_.clear();
   unused_.clear();
@@ -13,8 +14,10 @@ void PendingIndex::begin_anew(const State& state) {
   heads_.clear();
   blocked_.clear();
   aside_.clear();
-  for (const QueueKey& place : state.queue()) {
-    on_changed(state, place.job);
+  for (const auto& [id, job] : state.jobs()) {
+    if (job.is_pending()) {
+      on_changed(state, id);
+    }
   }
 }
 
@@ -64,6 +67,7 @@ void PendingIndex::drop(std::map<JobId, Known>::iterator known) {
   if (!known->second.is_hidden) {
     take(number, known->second.place);
   }
+  queue_.erase(known->second.place);
   jobs_.erase(known);
   Ring& ring = rings_[number];
   if (--ring.jobs == 0) {
@@ -76,15 +80,14 @@ void PendingIndex::drop(std::map<JobId, Known>::iterator known) {
 
 void PendingIndex::on_changed(const State& state, JobId id) {
   const Job* job = state.job(id);
-  const bool waits = job != nullptr && job->state == JobState::kQueued && !job->pauses();
   const auto known = jobs_.find(id);
-  if (!waits) {
+  if (job == nullptr || !job->is_pending()) {
     if (known != jobs_.end()) {
       drop(known);
     }
     return;
   }
-  const QueueKey place{job->priority, id};
+  const QueueKey place = queue_key_of(*job);
   const RingKey key(shape_of(*job), job->left_out.empty() ? JobId() : id);
   if (known != jobs_.end()) {
     if (known->second.place == place && *rings_[known->second.ring].key == key) {
@@ -101,6 +104,7 @@ void PendingIndex::on_changed(const State& state, JobId id) {
   const RingNumber number = ring_of(key);
   ++rings_[number].jobs;
   jobs_.emplace(id, Known{number, place, false});
+  queue_.insert(queue_.end(), place);
   put(number, place);
 }
 
@@ -178,9 +182,8 @@ bool PendingIndex::is_right(const State& state) const {
   std::size_t shown = 0;
   for (const auto& [id, known] : jobs_) {
     const Job* job = state.job(id);
-    if (job == nullptr || job->state != JobState::kQueued || job->pauses() ||
-        known.place != QueueKey{job->priority, id} ||
-        rings_[known.ring].key->first != shape_of(*job)) {
+    if (job == nullptr || !job->is_pending() || known.place != queue_key_of(*job) ||
+        !queue_.contains(known.place) || rings_[known.ring].key->first != shape_of(*job)) {
       return false;
     }
     shown += rings_[known.ring].waiting.contains(known.place) ? 1 : 0;
@@ -199,7 +202,8 @@ bool PendingIndex::is_right(const State& state) const {
       return false;
     }
   }
-  return jobs_.size() == state.queue().size() && waiting == shown && heads == heads_.size();
+  return jobs_.size() == state.pending() && queue_.size() == jobs_.size() && waiting == shown &&
+         heads == heads_.size();
 }
 
 }  // namespace muster::scheduler

@@ -1,19 +1,18 @@
 #pragma once
-// The jobs that wait, by what they ask for: jobs of one shape are tried in the order of the queue,
-// and what is found out for the first of them holds for all. So an event costs the same whether a
-// hundred jobs wait or a hundred thousand. It follows from the log's queue; every voter keeps it
-// beside its state. A leader adds which shapes are blocked or aside, and which jobs it has asked
-// GPUs for. Owned by Scheduler; pure.
+// The jobs that wait, in their order, and by what they ask for: jobs of one shape are tried in the
+// order of the queue, and what is found out for the first of them holds for all. So an event costs
+// the same whether a hundred jobs wait or a hundred thousand. It follows from the log's state;
+// every voter keeps it beside that. A leader adds which shapes are blocked or aside, and which jobs
+// it has asked GPUs for. Owned by Scheduler; pure.
 //
 // A job that leaves hosts out is alone in its ring: what it finds out holds for no other. It may
 // stay alone once it leaves none out any more.
 //
-// Invariants: on_changed() was said of each job that joined or left the queue or changed its place;
-// then each job of the queue stands in one ring, and first() is the first of the queue, without
-// those that are hidden and those whose ring is aside.
+// Invariants: on_changed() was said of each job that is pending now, or was, or whose place
+// changed; then the queue holds exactly the pending ones, each of them stands in one ring, and
+// first() is the first of the queue, without those that are hidden and those whose ring is aside.
 
-#include <compare>
-#include <cstdint>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "scheduler/placement/shape.h"
+#include "scheduler/policy/queue_key.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -36,8 +36,8 @@ class PendingIndex {
 
   /// The first of the queue that may be tried, blocked or not.
   std::optional<JobId> first() const;
-  /// Jobs in rings, the hidden among them.
-  std::size_t size() const { return jobs_.size(); }
+  /// All that wait, best first, the hidden among them.
+  const Queue& queue() const { return queue_; }
 
   // Of a leader. Precondition of those about a job: it waits.
   /// It has been asked for: it is no candidate until show().
@@ -66,7 +66,7 @@ class PendingIndex {
   using RingKey = std::pair<Shape, JobId>;
   struct Ring {
     const RingKey* key = nullptr;  ///< In `numbers_`.
-    std::set<QueueKey> waiting;    ///< Without those hidden.
+    Queue waiting;                 ///< Without those hidden.
     std::size_t jobs = 0;          ///< With those hidden.
     bool is_aside = false;
   };
@@ -81,6 +81,7 @@ class PendingIndex {
   void take(RingNumber number, const QueueKey& place);
   void drop(std::map<JobId, Known>::iterator known);
 
+  Queue queue_;
   std::map<RingKey, RingNumber> numbers_;
   std::vector<Ring> rings_;
   std::vector<RingNumber> unused_;

@@ -92,6 +92,7 @@ class QuorumSeat {
   const Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const State& state() const { return scheduler_.state(); }
   Capacity& capacity() const { return scheduler_.capacity(); }
+  const Queue& queue() const { return scheduler_.queue(); }
   /// Where this leader places nothing now, and why; empty on others.
   std::map<HostId, std::string> left_out() const {
     return leads() ? scheduler_.left_out() : std::map<HostId, std::string>();

@@ -22,7 +22,7 @@ std::optional<Duration> relaxed_at(const Job& job) {
 JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std::move(jobs)) {
   for (const auto& [id, job] : jobs_) {
     if (job.state == JobState::kQueued) {
-      enter_queue(job);
+      begin_queued(job);
     }
     suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
     if (!job.left_out.empty()) {
@@ -34,19 +34,19 @@ JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std
   }
 }
 
-void JobBook::enter_queue(const Job& job) {
+void JobBook::begin_queued(const Job& job) {
   if (job.pauses()) {
     begin_pause(job);
   } else {
-    queue_.insert(queue_.end(), {job.priority, job.id});
+    ++pending_;
   }
   if (const auto when = relaxed_at(job)) {
     packed_.insert({*when, job.id});
   }
 }
 
-void JobBook::leave_queue(const Job& job) {
-  queue_.erase({job.priority, job.id});
+void JobBook::end_queued(const Job& job) {
+  pending_ -= job.pauses() ? 0U : 1U;
   if (const auto when = relaxed_at(job)) {
     packed_.erase({*when, job.id});
   }
@@ -83,7 +83,7 @@ void JobBook::pause_until(Job& job, Duration retry_at) {
 void JobBook::end_pause(Job& job) {
   CHECK(job.pauses());
   forget_pause(job);
-  queue_.insert({job.priority, job.id});
+  ++pending_;
 }
 
 std::vector<JobId> JobBook::end_pauses(Duration cluster_time) {
@@ -137,7 +137,7 @@ void JobBook::leave_out_numbers(std::uint64_t count) {
 
 Job& JobBook::add(Job job) {
   CHECK(job.state == JobState::kQueued);
-  enter_queue(job);
+  begin_queued(job);
   const JobId id = job.id;
   return jobs_[id] = std::move(job);
 }
@@ -147,9 +147,9 @@ void JobBook::move(Job& job, JobEvent event) {
   CHECK(rule == JobRule::kMove || is_mutant_planted());
   steps_.add(job.state, event);
   if (to == JobState::kQueued && job.state != JobState::kQueued) {
-    enter_queue(job);
+    begin_queued(job);
   } else if (to != JobState::kQueued && job.state == JobState::kQueued) {
-    leave_queue(job);
+    end_queued(job);
     forget_pause(job);
   }
   suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
@@ -157,14 +157,6 @@ void JobBook::move(Job& job, JobEvent event) {
   job.state = to;
   if (job.has_ended()) {
     ended_.insert(ended_.end(), {job.ended_index, job.id});
-  }
-}
-
-void JobBook::set_priority(Job& job, std::int32_t priority) {
-  const bool is_queued = queue_.erase({job.priority, job.id}) != 0;
-  job.priority = priority;
-  if (is_queued) {
-    queue_.insert({job.priority, job.id});
   }
 }
 
@@ -215,7 +207,7 @@ void JobBook::check() const {
 
 void JobBook::check_everything() const {
   check();
-  std::size_t queued = 0;
+  std::size_t pending = 0;
   std::size_t suspended = 0;
   std::size_t ended = 0;
   std::size_t packed = 0;
@@ -223,18 +215,17 @@ void JobBook::check_everything() const {
   std::size_t pausing_tasks = 0;
   for (const auto& [id, job] : jobs_) {
     const bool is_queued = job.state == JobState::kQueued;
-    CHECK(queue_.contains({job.priority, id}) == (is_queued && !job.pauses()));
     CHECK(pauses_.contains({job.failures.retry_at, id}) == job.pauses());
     pausing_tasks += job.pauses() && is_task(id) ? 1U : 0U;
     CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
-    queued += is_queued && !job.pauses() ? 1U : 0U;
+    pending += job.is_pending() ? 1U : 0U;
     pausing += is_queued && job.pauses() ? 1U : 0U;
     suspended += job.state == JobState::kSuspended ? 1U : 0U;
     CHECK(job.left_out.empty() || picky_.contains(id));
     packed += is_queued && relaxed_at(job).has_value() ? 1U : 0U;
     ended += job.has_ended() ? 1U : 0U;
   }
-  CHECK(queued == queue_.size());
+  CHECK(pending == pending_);
   CHECK(suspended == suspended_);
   CHECK(ended == ended_.size());
   CHECK(packed == packed_.size());

@@ -1,12 +1,11 @@
 #pragma once
-// The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. Owned
-// by Books; pure.
+// The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. Which
+// of those that wait is tried first is not its business (scheduler/policy). Owned by Books; pure.
 //
-// Invariants: the queue holds exactly the jobs that are queued and do not pause; those that ended
-// are listed by their end; no number is given twice. Job::state is changed by move() alone, and
-// only as job_life.h says, its priority by set_priority(), Failures::retry_at by pause_until(),
-// move(), end_pause() and end_pauses(); its id never changes. Everything else of a job is its
-// reader's to change.
+// Invariants: pending() counts the jobs that are queued and do not pause; those that ended are
+// listed by their end; no number is given twice. Job::state is changed by move() alone, and only as
+// job_life.h says, Failures::retry_at by pause_until(), move(), end_pause() and end_pauses(); its
+// id never changes. Everything else of a job is its reader's to change.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,13 +31,13 @@ class JobBook {
   JobBook(std::map<JobId, Job> jobs, JobId last);
 
   const std::map<JobId, Job>& all() const { return jobs_.map(); }
-  /// Jobs waiting for an attempt, best first; without those that pause.
-  const Queue& queue() const { return queue_; }
+  /// Jobs waiting for an attempt (Job::is_pending), without those that pause.
+  std::size_t pending() const { return pending_; }
   bool has_pauses() const { return !pauses_.empty(); }
   /// Tasks of this array that pause.
   std::uint32_t pausing_tasks(JobId array) const;
   /// Queued, pausing ones among them, or suspended.
-  std::size_t waiting() const { return queue_.size() + pauses_.size() + suspended_; }
+  std::size_t waiting() const { return pending_ + pauses_.size() + suspended_; }
   std::size_t ended() const { return ended_.size(); }
   /// The last number that was given, or left out.
   JobId last() const { return last_; }
@@ -62,10 +61,8 @@ class JobBook {
   void pause_until(Job& job, Duration retry_at);
   /// The pause of one job is over. Precondition: it pauses.
   void end_pause(Job& job);
-  /// The jobs whose pause is over join the queue: these.
+  /// The jobs whose pause is over may be tried: these.
   std::vector<JobId> end_pauses(Duration cluster_time);
-  /// Its place in the queue, should it wait there, changes with it.
-  void set_priority(Job& job, std::int32_t priority);
   /// The table's cell was used, and the job stays in its state.
   void count(const Job& job, JobEvent event) { steps_.add(job.state, event); }
   /// Precondition: some job ended.
@@ -85,15 +82,15 @@ class JobBook {
   void check_everything() const;
 
  private:
-  void enter_queue(const Job& job);
-  void leave_queue(const Job& job);
+  void begin_queued(const Job& job);
+  void end_queued(const Job& job);
   void begin_pause(const Job& job);
   void forget_pause(Job& job);
 
   JobId last_;
   IndexedMap<JobId, Job> jobs_;
   // Derived.
-  Queue queue_;
+  std::size_t pending_ = 0;
   std::size_t suspended_ = 0;
   std::set<std::pair<Duration, JobId>> packed_;   ///< Queued, by when their pack is relaxed.
   std::set<std::pair<Duration, JobId>> pauses_;   ///< Queued, by when they are tried again.

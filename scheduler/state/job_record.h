@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +82,8 @@ struct Job {
   JobOrder order_in_force() const { return cancel_requested ? JobOrder::kCancel : order; }
   /// Queued, and not to be tried yet.
   bool pauses() const { return failures.retry_at != Duration::zero(); }
+  /// It may be tried now: queued, and no pause.
+  bool is_pending() const { return state == JobState::kQueued && !pauses(); }
   bool has_ended() const {
     return state == JobState::kCompleted || state == JobState::kFailed ||
            state == JobState::kCancelled;
@@ -163,22 +164,5 @@ struct HostRecord {
     return is_reachable() && !is_removed && health == Health::kHealthy && !drain.has_value();
   }
 };
-
-/// The order in which jobs are tried: priority, then submission, tasks where their array is. A job
-/// that is queued again keeps its id, hence its place.
-struct QueueKey {
-  std::int32_t priority = 0;
-  JobId job;
-  bool operator==(const QueueKey&) const = default;
-  bool operator<(const QueueKey& other) const {
-    if (priority != other.priority) {
-      return priority > other.priority;
-    }
-    const JobId mine = array_of(job);
-    const JobId its = array_of(other.job);
-    return mine != its ? mine < its : job < other.job;
-  }
-};
-using Queue = std::set<QueueKey>;
 
 }  // namespace muster::scheduler

@@ -129,7 +129,7 @@ void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
 }
 
 void set_priority(Step& step, Job& job, const entry::Edit& fact) {
-  step.books.jobs.set_priority(job, fact.priority);
+  job.priority = fact.priority;
   step.result.jobs_moved.push_back(job.id);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,

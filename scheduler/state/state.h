@@ -66,8 +66,8 @@ class State {
   /// All of them, in O(GPUs).
   Grants grants() const { return books_.gpus.grants(); }
   const GpuBook& gpus() const { return books_.gpus; }
-  /// Jobs waiting for an attempt, best first; without those that pause after a failure.
-  const Queue& queue() const { return books_.jobs.queue(); }
+  /// How many jobs wait for an attempt (Job::is_pending), without those that pause after a failure.
+  std::size_t pending() const { return books_.jobs.pending(); }
   /// Attempts that are not ENDED.
   const std::set<Token>& live() const { return books_.attempts.live(); }
 
@@ -108,7 +108,7 @@ class State {
   /// Something waits for cluster time: a time limit, a deadline, a host left out, a pause, a
   /// failure to be classed. Client keys may well live longer in a cluster that does nothing.
   bool needs_time() const {
-    return !queue().empty() || books_.jobs.has_pauses() || !live().empty() ||
+    return pending() != 0 || books_.jobs.has_pauses() || !live().empty() ||
            !books_.attempts.unclassed().empty() || is_recovering();
   }
   /// So do tickets, though not to the second.

@@ -248,18 +248,16 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
   return withheld;
 }
 
-void list_ahead(const State& state, Capacity& capacity, const Job& job, Why& answer) {
-  const QueueKey own{job.priority, job.id};
-  for (const QueueKey& key : state.queue()) {
-    if (!(key < own)) {
-      break;
-    }
-    if (!capacity.could_hold(*state.job(key.job))) {
+void list_ahead(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
+                Why& answer) {
+  const QueueKey own = queue_key_of(job);
+  for (auto key = queue.begin(); key != queue.end() && *key < own; ++key) {
+    if (!capacity.could_hold(*state.job(key->job))) {
       continue;
     }
     ++answer.ahead_count;
     if (answer.ahead.size() < kWhyAheadMax) {
-      answer.ahead.push_back(key.job);
+      answer.ahead.push_back(key->job);
     }
   }
 }
@@ -305,13 +303,14 @@ Duration retry_in(const State& state, const Job& job) {
   return job.pauses() ? job.failures.retry_at - state.cluster_time() : Duration::zero();
 }
 
-std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const HostDoubts& doubts) {
+std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queue, JobId id,
+                       const HostDoubts& doubts) {
   const Job* job = state.job(id);
   if (job == nullptr) {
     return std::nullopt;
   }
   if (job->state == JobState::kQueued) {
-    return why_queued(state, capacity, *job, doubts);
+    return why_queued(state, capacity, queue, *job, doubts);
   }
   Why answer;
   answer.job = id;
@@ -320,7 +319,8 @@ std::optional<Why> why(const State& state, Capacity& capacity, JobId id, const H
   return answer;
 }
 
-Why why_queued(const State& state, Capacity& capacity, const Job& job, const HostDoubts& doubts) {
+Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
+               const HostDoubts& doubts) {
   Why answer;
   answer.job = job.id;
   answer.reason = job.reason;
@@ -334,7 +334,7 @@ Why why_queued(const State& state, Capacity& capacity, const Job& job, const Hos
   answer.lacking_gpus = units;
   answer.live_gpus = capacity.live_for(job);
   answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
-  list_ahead(state, capacity, job, answer);
+  list_ahead(state, capacity, queue, job, answer);
   for (const LeftOut& left_out : job.left_out) {
     answer.left_out.push_back(left_out.host);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/placement/capacity.h"
+#include "scheduler/policy/queue_key.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -101,11 +102,11 @@ std::string pause_text(Duration left);
 Duration retry_in(const State& state, const Job& job);
 
 /// Nothing when the job is unknown.
-/// `capacity` is of that state.
-std::optional<Why> why(const State& state, Capacity& capacity, JobId job,
+/// `capacity` and `queue` are of that state.
+std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queue, JobId job,
                        const HostDoubts& doubts = {});
 /// The same of a job that is queued, or would be: then it has the number kDryRun.
-Why why_queued(const State& state, Capacity& capacity, const Job& job,
+Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
                const HostDoubts& doubts = {});
 
 }  // namespace muster::scheduler

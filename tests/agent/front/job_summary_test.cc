@@ -8,6 +8,7 @@
 
 #include "agent/api/jobs.h"
 #include "agent/front/read_model.h"
+#include "scheduler/policy/pending_index.h"
 #include "tests/scheduler/leader/cluster.h"
 
 namespace muster::agent {
@@ -35,7 +36,8 @@ class JobSummaryTest : public ::testing::Test {
   }
   JobsKnown known() {
     capacity_.emplace(log_.state);
-    return {log_.state, *capacity_};
+    pending_.emplace(log_.state);
+    return {log_.state, *capacity_, pending_->queue()};
   }
   void pass(Duration time) { log_.apply(scheduler::entry::Tick{time}); }
   void stop(const Token& token, scheduler::Cause cause) {
@@ -49,6 +51,7 @@ class JobSummaryTest : public ::testing::Test {
 
   Log log_;
   std::optional<scheduler::Capacity> capacity_;
+  std::optional<scheduler::PendingIndex> pending_;
   crdt::AddressBook addresses_;
   std::map<HostId, membership::Member> members_;
   const std::vector<Member> gang_ = {member_of(1, 0, 4), member_of(2, 0, 4, 4)};

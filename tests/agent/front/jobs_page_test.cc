@@ -10,6 +10,7 @@
 #include "agent/api/payload.h"
 #include "agent/front/read_model.h"
 #include "gossip/wire/wire.h"
+#include "scheduler/policy/pending_index.h"
 
 namespace muster::agent {
 namespace {
@@ -29,7 +30,8 @@ class JobsPageTest : public testing::Test {
   }
   JobsKnown known() {
     capacity_.emplace(state_);
-    return {state_, *capacity_};
+    pending_.emplace(state_);
+    return {state_, *capacity_, pending_->queue()};
   }
   /// The number of pages; every answer fits into one message.
   std::size_t read_all(std::set<JobId>& ids) {
@@ -51,6 +53,7 @@ class JobsPageTest : public testing::Test {
 
   scheduler::State state_;
   std::optional<scheduler::Capacity> capacity_;
+  std::optional<scheduler::PendingIndex> pending_;
   crdt::AddressBook addresses_;
   HostViews views_{addresses_, [](HostId) { return nullptr; }, Instant()};
   std::uint64_t index_ = 0;

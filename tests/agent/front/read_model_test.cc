@@ -16,6 +16,7 @@
 #include "gossip/base/rng.h"
 #include "gossip/wire/wire.h"
 #include "membership/rings.h"
+#include "scheduler/policy/pending_index.h"
 #include "scheduler/why/explain.h"
 #include "tests/gossip/base/stand_in_keys.h"
 #include "tests/scheduler/leader/cluster.h"
@@ -41,7 +42,8 @@ class ReadModelTest : public testing::Test {
   }
   JobsKnown known() {
     capacity_.emplace(log_.state);
-    return {log_.state, *capacity_};
+    pending_.emplace(log_.state);
+    return {log_.state, *capacity_, pending_->queue()};
   }
   std::uint64_t withheld(const WhyInfo& why, const std::string& reason) const {
     for (const WithheldInfo& each : why.withheld) {
@@ -54,6 +56,7 @@ class ReadModelTest : public testing::Test {
 
   Log log_;
   std::optional<scheduler::Capacity> capacity_;
+  std::optional<scheduler::PendingIndex> pending_;
   crdt::AddressBook addresses_;
   std::map<HostId, membership::Member> members_;
 };

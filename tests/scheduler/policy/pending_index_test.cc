@@ -10,6 +10,7 @@
 #include "gossip/base/rng.h"
 #include "scheduler/placement/capacity.h"
 #include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/policy/queue_of.h"
 
 namespace muster::scheduler {
 namespace {
@@ -100,23 +101,19 @@ TEST_F(Pending, AgreesWithAWalkOverTheQueue) {
   std::set<JobId> hidden;
   std::set<std::uint32_t> aside;  // By the GPUs asked for: that is all of a shape here.
   for (int i = 0; i < 3000; ++i) {
-    const auto random_job = [&]() {
-      auto job = log.state.queue().begin();
-      std::advance(job, rng.below(log.state.queue().size()));
-      return job->job;
-    };
+    const auto random_job = [&]() { return queue_of(log.state)[rng.below(log.state.pending())]; };
     const std::uint64_t what = rng.below(12);
-    if (what < 5 || log.state.queue().size() < 3) {
+    if (what < 5 || log.state.pending() < 3) {
       submit(static_cast<std::uint32_t>(1 + rng.below(6)), static_cast<std::int32_t>(rng.below(4)));
-    } else if (what == 5 || log.state.queue().size() > 60) {
+    } else if (what == 5 || log.state.pending() > 60) {
       const JobId job = random_job();
       apply(entry::Cancel{job, "alice"});
       hidden.erase(job);
       for (auto gpus = aside.begin();
            gpus != aside.end();) {  // The last of a shape takes it along.
-        const bool is_left = std::any_of(
-            log.state.queue().begin(), log.state.queue().end(), [&](const QueueKey& key) {
-              return log.state.job(key.job)->spec.request.gpus == *gpus;
+        const bool is_left =
+            std::any_of(log.state.jobs().begin(), log.state.jobs().end(), [&](const auto& each) {
+              return each.second.is_pending() && each.second.spec.request.gpus == *gpus;
             });
         gpus = is_left ? std::next(gpus) : aside.erase(gpus);
       }
@@ -139,18 +136,18 @@ TEST_F(Pending, AgreesWithAWalkOverTheQueue) {
       aside.clear();
     }
     std::optional<JobId> first;
-    for (const QueueKey& key : log.state.queue()) {
-      if (!hidden.contains(key.job) && !aside.contains(log.state.job(key.job)->spec.request.gpus)) {
-        first = key.job;
+    for (const JobId job : queue_of(log.state)) {
+      if (!hidden.contains(job) && !aside.contains(log.state.job(job)->spec.request.gpus)) {
+        first = job;
         break;
       }
     }
     ASSERT_EQ(pending.first(), first) << "step " << i;
-    ASSERT_EQ(pending.size(), log.state.queue().size());
+    ASSERT_EQ(pending.queue().size(), log.state.pending());
     ASSERT_TRUE(pending.is_right(log.state));
   }
   pending.forget_leader();
-  EXPECT_EQ(pending.first(), log.state.queue().begin()->job);
+  EXPECT_EQ(pending.first(), queue_of(log.state).front());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "scheduler/state/array_snapshot.h"
 #include "scheduler/state/job_moves.h"
 #include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/policy/queue_of.h"
 
 namespace muster::scheduler {
 namespace {
@@ -27,10 +28,10 @@ class ArrayTest : public ::testing::Test {
 
   const TaskArray& array() const { return *log.state.array(id); }
   JobId task(std::uint32_t index) const { return task_id(id, index); }
-  std::size_t waiting() const { return log.state.queue().size(); }
+  std::size_t waiting() const { return log.state.pending(); }
   /// The first task that waits runs on that GPU.
   Token run_next(std::uint32_t gpu) {
-    return log.run(log.state.queue().begin()->job, {member_of(1, gpu, 1)});
+    return log.run(queue_of(log.state).front(), {member_of(1, gpu, 1)});
   }
   void end(const Token& token, std::uint32_t gpu, std::int32_t code = 0) {
     log.finish(token, member_of(1, gpu, 1), code);
@@ -87,11 +88,11 @@ TEST_F(ArrayTest, TheyStandInTheQueueWhereTheirArrayDoes) {
   id = log.apply(array_of_tasks(0, 9)).job;
   const JobId behind = log.submit(1);
   run_next(0);
-  EXPECT_EQ(log.state.queue().begin()->job, task(1));
+  EXPECT_EQ(queue_of(log.state).front(), task(1));
   log.apply(entry::Edit{behind, 5, "ann"});
-  EXPECT_EQ(log.state.queue().begin()->job, behind);
+  EXPECT_EQ(queue_of(log.state).front(), behind);
   log.apply(entry::Edit{id, 6, "ann"});
-  EXPECT_EQ(log.state.queue().begin()->job, task(1)) << "a word about all that wait";
+  EXPECT_EQ(queue_of(log.state).front(), task(1)) << "a word about all that wait";
 }
 
 TEST_F(ArrayTest, OneTaskARunOfThemAndAllAreCancelled) {
@@ -135,7 +136,7 @@ TEST_F(ArrayTest, WhatIsNoRangeIsNoArray) {
 TEST_F(ArrayTest, ASuspendedTaskHoldsUpNoOther) {
   id = log.apply(array_of_tasks(0, 9)).job;
   log.apply(entry::Suspend{task(0), "ann"});
-  EXPECT_EQ(log.state.queue().begin()->job, task(1));
+  EXPECT_EQ(queue_of(log.state).front(), task(1));
   EXPECT_EQ(array().state(), JobState::kQueued) << "none is at work";
   EXPECT_EQ(array().running(), 0U);
 }
@@ -229,7 +230,7 @@ TEST_F(ArrayTest, NumbersMayHaveGaps) {
   EXPECT_EQ(array().length(), 3U);
   std::vector<std::string> ran;
   while (waiting() != 0) {
-    const JobId job = log.state.queue().begin()->job;
+    const JobId job = queue_of(log.state).front();
     ran.push_back(text_of(job));
     EXPECT_EQ(log.state.job(job)->spec.environment.back(),
               "MUSTER_ARRAY_INDEX=" + std::to_string(index_of_task(job)));

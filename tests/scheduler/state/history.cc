@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/policy/queue_of.h"
 
 namespace muster::scheduler::testing {
 namespace {
@@ -164,10 +165,10 @@ entry::Tick History::draw_tick() {
 
 /// A gang of whatever is free, over as many hosts as it takes; sometimes of what is not.
 Entry History::draw_decide(const State& state) {
-  if (state.queue().empty()) {
+  if (state.pending() == 0) {
     return draw_submit();
   }
-  const Job& job = *state.job(nth(state.queue(), rng_.below(state.queue().size()))->job);
+  const Job& job = *state.job(queue_of(state)[rng_.below(state.pending())]);
   entry::Decide fact{job.id,         job.attempts + 1,        {}, std::chrono::minutes(2),
                      job.spec.grace, std::chrono::seconds(10)};
   std::uint32_t left = job.spec.request.gpus;

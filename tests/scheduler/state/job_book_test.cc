@@ -1,4 +1,4 @@
-// The queue, and the list of those that ended, follow a job's moves.
+// The count of those that wait, and the list of those that ended, follow a job's moves.
 
 #include "scheduler/state/job_book.h"
 
@@ -7,10 +7,9 @@
 namespace muster::scheduler {
 namespace {
 
-Job& add_job(JobBook& book, std::int32_t priority = 0) {
+Job& add_job(JobBook& book) {
   Job job;
   job.id = book.give_number();
-  job.priority = priority;
   Job& placed = book.add(std::move(job));
   book.move(placed, JobEvent::kSubmitted);
   return placed;
@@ -21,41 +20,29 @@ void end_job(JobBook& book, Job& job, std::uint64_t index) {
   book.move(job, JobEvent::kCancel);
 }
 
-TEST(JobBook, TheQueueHoldsExactlyTheQueuedJobs) {
+TEST(JobBook, PendingAreExactlyTheQueuedJobs) {
   JobBook book;
   Job& job = add_job(book);
-  EXPECT_EQ(book.queue().size(), 1U);
+  EXPECT_EQ(book.pending(), 1U);
   for (const JobEvent event : {JobEvent::kDecided, JobEvent::kStarted, JobEvent::kStopLogged}) {
     book.move(job, event);
-    EXPECT_TRUE(book.queue().empty());
+    EXPECT_EQ(book.pending(), 0U);
     book.check_everything();
   }
   book.move(job, JobEvent::kQueuedAgain);
-  EXPECT_EQ(book.queue().size(), 1U);
+  EXPECT_EQ(book.pending(), 1U);
   book.check_everything();
 }
 
-TEST(JobBook, ASuspendedJobWaitsOutsideTheQueue) {
+TEST(JobBook, ASuspendedJobWaitsAndIsNotPending) {
   JobBook book;
   Job& job = add_job(book);
   book.move(job, JobEvent::kSuspend);
-  EXPECT_TRUE(book.queue().empty());
+  EXPECT_EQ(book.pending(), 0U);
   EXPECT_EQ(book.waiting(), 1U);
   book.move(job, JobEvent::kResume);
-  EXPECT_EQ(book.queue().size(), 1U);
+  EXPECT_EQ(book.pending(), 1U);
   book.check_everything();
-}
-
-TEST(JobBook, HigherPriorityIsTriedFirstThenTheOlder) {
-  JobBook book;
-  add_job(book, 1);
-  add_job(book, 5);
-  add_job(book, 5);
-  std::vector<std::uint64_t> order;
-  for (const QueueKey& place : book.queue()) {
-    order.push_back(place.job.value());
-  }
-  EXPECT_EQ(order, (std::vector<std::uint64_t>{2, 3, 1}));
 }
 
 TEST(JobBook, TheFirstToEndIsForgottenFirst) {
@@ -78,7 +65,7 @@ TEST(JobBook, ASnapshotsJobsFindTheirPlaces) {
   end_job(book, add_job(book), 9);
   JobBook copy(book.all(), book.last());
   copy.check_everything();
-  EXPECT_EQ(copy.queue(), book.queue());
+  EXPECT_EQ(copy.pending(), book.pending());
   EXPECT_EQ(copy.waiting(), 2U);
   EXPECT_EQ(copy.first_ended().id, JobId(3));
   EXPECT_EQ(copy.give_number(), JobId(4));

@@ -8,6 +8,7 @@
 #include "scheduler/state/state.h"
 #include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/policy/queue_of.h"
 
 namespace muster::scheduler {
 namespace {
@@ -112,7 +113,7 @@ TEST_F(Orders, AHeldJobBeginsSuspendedAndIsResumed) {
   fact.spec.is_held = true;
   const JobId id = log.apply(fact).job;
   EXPECT_EQ(job(id).state, JobState::kSuspended);
-  EXPECT_TRUE(log.state.queue().empty());
+  EXPECT_EQ(log.state.pending(), 0U);
   EXPECT_EQ(log.apply(fact).job, id) << "the same key";
   EXPECT_EQ(say(id, JobEvent::kResume).rejected, "");
   EXPECT_EQ(job(id).state, JobState::kQueued);
@@ -169,14 +170,13 @@ TEST_F(Orders, ASuspendedJobIsQueuedAgainAtItsOldPlace) {
   const JobId early = submit();
   const JobId late = submit();
   say(early, JobEvent::kSuspend);
-  EXPECT_EQ(log.state.queue().size(), 1U);
+  EXPECT_EQ(log.state.pending(), 1U);
   EXPECT_EQ(job(early).reason, "suspended by alice@a");
   Capacity capacity(log.state);
-  EXPECT_EQ(why(log.state, capacity, early)->text(),
+  EXPECT_EQ(why(log.state, capacity, PendingIndex(log.state).queue(), early)->text(),
             "suspended by alice@a; it waits for `muster resume 1`");
   say(early, JobEvent::kResume);
-  EXPECT_EQ(log.state.queue().begin()->job, early);
-  EXPECT_EQ(std::next(log.state.queue().begin())->job, late);
+  EXPECT_EQ(queue_of(log.state), (std::vector<JobId>{early, late}));
 }
 
 TEST_F(Orders, SuspendedJobsCountAsQueuedOnes) {

@@ -32,7 +32,10 @@ class PausesTest : public ::testing::Test {
     return log.apply(entry::Stop{token, Cause::kRankFailed});
   }
   void pass(Duration time) { log.apply(entry::Tick{time}); }
-  bool may_be_tried(JobId id) const { return log.state.queue().contains({0, id}); }
+  bool may_be_tried(JobId id) const {
+    const Job* job = log.state.job(id);
+    return job != nullptr && job->is_pending();
+  }
   /// Applies what the rest of the test needs of a snapshot.
   void restore() {
     Result<State> copy = State::decode(log.state.encode());
@@ -65,7 +68,7 @@ TEST_F(PausesTest, EachFailureDoublesThePauseUpToAMinute) {
 
 TEST_F(PausesTest, TimeGoesOnThoughNothingElseWaits) {
   try_once(submit(1), 1);
-  EXPECT_TRUE(log.state.queue().empty());
+  EXPECT_EQ(log.state.pending(), 0U);
   EXPECT_TRUE(log.state.needs_time());
 }
 
@@ -149,7 +152,8 @@ TEST_F(PausesTest, PeopleAreToldHowLong) {
   EXPECT_EQ(told->field("pause_ms"), "8000");
   pass(500ms);
   Capacity capacity(log.state);
-  EXPECT_EQ(why(log.state, capacity, id)->text(), "rank 0 exited 3; it retries in 8s");
+  EXPECT_EQ(why(log.state, capacity, PendingIndex(log.state).queue(), id)->text(),
+            "rank 0 exited 3; it retries in 8s");
 }
 
 TEST_F(PausesTest, TasksThatPauseKeepNoOtherFromItsTurn) {
@@ -163,7 +167,7 @@ TEST_F(PausesTest, TasksThatPauseKeepNoOtherFromItsTurn) {
   }
   restore();
   EXPECT_TRUE(may_be_tried(task_id(array, 10)));
-  EXPECT_EQ(log.state.queue().size(), 2U) << "as many as while one task was at work";
+  EXPECT_EQ(log.state.pending(), 2U) << "as many as while one task was at work";
 }
 
 }  // namespace

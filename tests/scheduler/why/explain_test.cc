@@ -14,6 +14,7 @@
 #include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/placement/logged_fleet.h"
 #include "tests/scheduler/placement/random_cluster.h"
+#include "tests/scheduler/policy/queue_of.h"
 
 namespace muster::scheduler {
 namespace {
@@ -22,7 +23,7 @@ using namespace testing;  // NOLINT: the fixture's verbs
 
 std::optional<Why> why(const State& state, JobId job) {
   Capacity capacity(state);
-  return scheduler::why(state, capacity, job);
+  return scheduler::why(state, capacity, PendingIndex(state).queue(), job);
 }
 
 /// The smallest set of jobs whose end makes the waiting one fit: (count, GPUs), over all sets.
@@ -159,7 +160,7 @@ std::uint32_t bounded(std::uint32_t units, const Job& job) {
 
 void expect_why_is_right(const State& state, Capacity& capacity, JobId id) {
   const Job& job = *state.job(id);
-  const Why answer = *why(state, capacity, id);
+  const Why answer = *why(state, capacity, PendingIndex(state).queue(), id);
   EXPECT_EQ(answer.fits_now, fits_in(state, job));
   EXPECT_EQ(bounded(answer.largest_now, job), largest_by_hand(state, job));
   std::uint32_t hosts = answer.open_hosts;
@@ -200,9 +201,9 @@ TEST(Why, SaysWhatBruteForceSays) {
     for (int i = 0; i < kSteps && !::testing::Test::HasFailure(); ++i) {
       fleet.change();
       const State& state = fleet.log.state;
-      if (i % 10 == 9 && !state.queue().empty() && state.live().size() <= 6) {
+      if (i % 10 == 9 && state.pending() != 0 && state.live().size() <= 6) {
         ++asked;
-        expect_why_is_right(state, fleet.capacity, std::prev(state.queue().end())->job);
+        expect_why_is_right(state, fleet.capacity, queue_of(state).back());
       }
     }
   }
