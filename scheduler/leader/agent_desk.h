@@ -19,13 +19,13 @@
 
 #include "gossip/base/time.h"
 #include "scheduler/leader/inputs.h"
-#include "scheduler/leader/member_key.h"
 #include "scheduler/leader/proposals.h"
 #include "scheduler/leader/resends.h"
 #include "scheduler/leader/rounds.h"
 #include "scheduler/leader/turn.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/entry.h"
+#include "scheduler/state/reservations.h"
 
 namespace muster::scheduler {
 

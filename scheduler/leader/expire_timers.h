@@ -12,7 +12,7 @@
 #include <map>
 
 #include "gossip/base/time.h"
-#include "scheduler/leader/member_key.h"
+#include "scheduler/state/reservations.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {

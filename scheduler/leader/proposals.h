@@ -13,9 +13,9 @@
 
 #include "gossip/base/indexed_map.h"
 #include "gossip/base/time.h"
-#include "scheduler/leader/member_key.h"
 #include "scheduler/leader/turn.h"
 #include "scheduler/protocol/entry.h"
+#include "scheduler/state/reservations.h"
 
 namespace muster::scheduler {
 

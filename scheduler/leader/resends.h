@@ -15,9 +15,9 @@
 
 #include "gossip/base/indexed_map.h"
 #include "gossip/base/time.h"
-#include "scheduler/leader/member_key.h"
 #include "scheduler/leader/turn.h"
 #include "scheduler/protocol/agent_messages.h"
+#include "scheduler/state/reservations.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {

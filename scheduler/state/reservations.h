@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,6 +44,10 @@ struct MemberRecord {
   /// Every rank of it exited 0 and none had been signalled (rule 5).
   bool succeeded() const;
 };
+
+/// One host's share of one attempt, as a key: of a timer, a message to repeat, a Condemn on its
+/// way. Keys of one attempt lie side by side.
+using MemberKey = std::pair<Token, HostId>;
 
 struct Attempt {
   Token token;
