@@ -1,9 +1,9 @@
 #include "scheduler/leader/judge.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "scheduler/protocol/mutants.h"
 
@@ -96,7 +96,7 @@ bool Judge::on_touched(const Turn& turn, const Token& token) {
 }
 
 void Judge::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result) {
-  placing_wanted_ = placing_wanted_ || result.capacity_changed;
+  placing_.on_applied(turn, entry, result);
   if (const auto* registered = std::get_if<entry::Register>(&entry)) {
     look_at(turn, registered->host);
   } else if (const auto* observed = std::get_if<entry::Observe>(&entry)) {
@@ -107,14 +107,12 @@ void Judge::on_applied(const Turn& turn, const Entry& entry, const ApplyResult& 
   } else if (std::holds_alternative<entry::Tick>(entry) ||
              std::holds_alternative<entry::Drain>(entry)) {
     wake_at(turn.now);
-  } else if (const auto* decided = std::get_if<entry::Decide>(&entry)) {
-    settle(turn, decided->job);
   }
 }
 
 void Judge::on_voters_quiet(Instant now) {
   wake_at(now);
-  placing_wanted_ = true;
+  placing_.want();
 }
 
 void Judge::wake_at(Instant when) {
@@ -129,8 +127,7 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
     const std::set<HostId>& unreachable = turn.state.host_lists().unreachable();
     unjudged_hosts_.insert(unreachable.begin(), unreachable.end());
     if (proposals.forget_lost(turn.now)) {
-      settle_lost(turn, proposals);
-      placing_wanted_ = true;
+      placing_.settle_lost(turn, proposals);
     }
   }
   observe_hosts(turn, proposals);
@@ -142,7 +139,7 @@ void Judge::decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk
   if (woken) {
     expire_due(turn, proposals);
   }
-  place_queue(turn, proposals);
+  wake_at(placing_.place(turn, proposals, unobserved_));
   tick_cluster_time(turn, proposals);
 }
 
@@ -167,9 +164,8 @@ void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
     const std::optional<entry::Observe> wanted =
         record == nullptr ? std::nullopt : wanted_observe(turn.seen, *record);
     if (!wanted.has_value()) {
-      turn.capacity.bar(turn.state, *host, quiet_.contains(*host));
+      placing_.let_in(turn, *host);
       host = unobserved_.erase(host);
-      placing_wanted_ = true;
       continue;
     }
     if (proposals.is_registering(*host)) {
@@ -188,103 +184,6 @@ void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
 void Judge::look_at(const Turn& turn, const HostId& host) {
   unobserved_.insert(host);
   turn.capacity.bar(turn.state, host, true);
-}
-
-void Judge::bar_quiet_voters(const Turn& turn) {
-  if (quiet_ == turn.seen.quiet()) {
-    return;
-  }
-  std::set<HostId> before = turn.seen.quiet();
-  quiet_.swap(before);
-  for (const HostId& host : before) {
-    turn.capacity.bar(turn.state, host, quiet_.contains(host) || unobserved_.contains(host));
-  }
-  for (const HostId& host : quiet_) {
-    turn.capacity.bar(turn.state, host, true);
-  }
-}
-
-void Judge::place_queue(const Turn& turn, Proposals& proposals) {
-  bar_quiet_voters(turn);
-  if (!placing_wanted_ || turn.state.awaits_hosts()) {
-    return;
-  }
-  placing_wanted_ = false;
-  wake_pending(turn);
-  for (std::optional<JobId> first = turn.pending.first();
-       first.has_value() && turn.capacity.asked_count() < kDecidesMax;
-       first = turn.pending.first()) {
-    const Job& job = *turn.state.job(*first);
-    if (turn.pending.is_blocked(job.id)) {
-      return;
-    }
-    std::optional<Placement> placement = turn.capacity.place(turn.state, job);
-    if (!placement.has_value() && turn.capacity.could_hold(job)) {
-      turn.pending.block(job.id);
-      return;
-    }
-    if (!placement.has_value()) {
-      turn.pending.set_aside(job.id);  // It is first again when its hosts are back.
-      continue;
-    }
-    if (!may_begin(turn, job)) {
-      return;
-    }
-    entry::Decide fact;
-    fact.job = job.id;
-    fact.attempt = job.attempts + 1;
-    fact.hold = hold_of(job.spec, placement->members.size());
-    fact.grace = job.spec.grace;
-    fact.deadline = turn.config.reserve_deadline;
-    turn.pending.hide(job.id);
-    turn.capacity.ask(turn.state, fact.job, *placement);
-    fact.members = std::move(placement->members);
-    proposals.propose(turn, std::move(fact));
-  }
-}
-
-/// Tries again what can use what became free.
-void Judge::wake_pending(const Turn& turn) {
-  turn.pending.wake_alone();
-  const auto gains = turn.capacity.take_gains();
-  if (!gains.has_value()) {
-    turn.pending.reopen();
-    return;
-  }
-  for (const auto& [kind, space] : *gains) {
-    turn.pending.wake(kind, space);
-  }
-}
-
-/// What was asked for is in the log, or counts as lost.
-void Judge::settle(const Turn& turn, JobId job) {
-  turn.capacity.settle(turn.state, job);
-  turn.pending.show(job);
-  placing_wanted_ = true;
-}
-
-void Judge::settle_lost(const Turn& turn, const Proposals& proposals) {
-  for (const JobId job : turn.capacity.asked()) {
-    entry::Decide fact;
-    fact.job = job;
-    if (proposals.free_at(proposal_name(fact)) <= turn.now) {
-      settle(turn, job);
-    }
-  }
-}
-
-bool Judge::may_begin(const Turn& turn, const Job& job) {
-  if (job.attempts == 0 || turn.seen.storm() <= StormMode::kDomain) {
-    return true;
-  }
-  const Instant ready_at = retries_.ready_at(kRetriesASecondInStorm);
-  if (turn.now < ready_at) {
-    wake_at(ready_at);
-    placing_wanted_ = true;
-    return false;
-  }
-  retries_.take(turn.now, kRetriesASecondInStorm);
-  return true;
 }
 
 void Judge::judge_attempts(const Turn& turn, Proposals& proposals) {

@@ -1,24 +1,25 @@
 #pragma once
-// What the leader proposes by itself: observations first, then what follows from them for attempts,
-// hosts and the queue, and cluster time. All of it reads log state; this leader's clock and what it
-// sees only say when to propose. It proposes again what is lost, and nothing while it still waits
-// for what it asked for (Proposals).
+// All that the leader proposes by itself: observations first, then what follows from them for
+// attempts and hosts, jobs that wait (placing.h), and cluster time. All of it reads log state; this
+// leader's clock and what it sees only say when to propose. It proposes again what is lost, and
+// nothing while it still waits for what it asked for (Proposals).
 //
 // A step looks only at what something happened to, and at everything once the moment has come at
 // which time alone changes a judgement.
 //
-// Invariants: what is still to be observed, and voters that are quiet, are barred in Capacity; an
-// attempt is in reserved_since_ exactly while it is RESERVED. A new leader counts every patience
-// anew: it has not watched longer than it leads.
+// Invariants: what is still to be observed is barred in Capacity; an attempt is in reserved_since_
+// exactly while it is RESERVED. A new leader counts every patience from its start: it has not
+// watched longer than it leads.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "gossip/base/pace.h"
 #include "gossip/base/time.h"
 #include "scheduler/leader/agent_desk.h"
+#include "scheduler/leader/placing.h"
 #include "scheduler/leader/proposals.h"
 #include "scheduler/leader/turn.h"
 #include "scheduler/protocol/entry.h"
@@ -26,14 +27,11 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kDecidesMax = 256;   ///< On their way at once.
 inline constexpr std::size_t kObservesMax = 512;  ///< On their way at once.
 /// Gangs stopped and hosts condemned for silence; a tenth of it in StormMode::kPartial, none while
 /// a cut is suspected.
 inline constexpr std::int64_t kEvictionsASecond = 20;
 inline constexpr std::int64_t kEvictionsASecondPartial = 2;
-/// Once a cut heals, many gangs begin anew at once: they do so in turn.
-inline constexpr std::int64_t kRetriesASecondInStorm = 20;
 
 class Judge {
  public:
@@ -59,12 +57,6 @@ class Judge {
  private:
   void observe_hosts(const Turn& turn, Proposals& proposals);
   void look_at(const Turn& turn, const HostId& host);
-  void bar_quiet_voters(const Turn& turn);
-  bool may_begin(const Turn& turn, const Job& job);
-  void place_queue(const Turn& turn, Proposals& proposals);
-  static void wake_pending(const Turn& turn);
-  void settle(const Turn& turn, JobId job);
-  void settle_lost(const Turn& turn, const Proposals& proposals);
   void judge_attempts(const Turn& turn, Proposals& proposals);
   bool fits_without(const Turn& turn, const HostId& gone, const Attempt& attempt,
                     const Job& job) const;
@@ -89,11 +81,9 @@ class Judge {
   Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
   std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
   std::set<HostId> unjudged_hosts_;  ///< Whose verdict was logged since decide().
-  std::set<HostId> quiet_;           ///< SeenHosts::quiet() as it was when they were barred.
-  bool placing_wanted_ = true;
-  Pace evictions_;            ///< What silence ends.
-  Pace retries_;              ///< Jobs placed anew while something looks like a cut, or did.
-  std::set<Token> unjudged_;  ///< Attempts something happened to.
+  Placing placing_;
+  Pace evictions_;                           ///< What silence ends.
+  std::set<Token> unjudged_;                 ///< Attempts something happened to.
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
 };
 

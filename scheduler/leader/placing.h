@@ -1,0 +1,50 @@
+#pragma once
+// The leader's placing of jobs that wait: the first of the queue gets its hosts or holds up those
+// behind it, and a Decide says so. Owned by Judge, which says what may fit from here on.
+//
+// Invariants: the voters that were quiet at the last place() are barred in Capacity; a job whose
+// Decide is on its way is hidden in the pending index, and its hosts are asked for in Capacity,
+// until that entry is applied or counts as lost.
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+#include "gossip/base/pace.h"
+#include "gossip/base/time.h"
+#include "scheduler/leader/proposals.h"
+#include "scheduler/leader/turn.h"
+#include "scheduler/protocol/entry.h"
+#include "scheduler/state/state.h"
+
+namespace muster::scheduler {
+
+inline constexpr std::size_t kDecidesMax = 256;  ///< On their way at once.
+/// Once a cut heals, many gangs begin again at once: they do so in turn.
+inline constexpr std::int64_t kRetriesASecondInStorm = 20;
+
+class Placing {
+ public:
+  /// Something may fit that did not: the next place() looks at the queue.
+  void want() { is_wanted_ = true; }
+  void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
+  /// The log says of the host what is seen of it: it may get work, unless it is a quiet voter.
+  void let_in(const Turn& turn, const HostId& host);
+  /// Frees what was asked for by a Decide that counts as lost. Proposals::forget_lost() was said.
+  void settle_lost(const Turn& turn, const Proposals& proposals);
+  /// Proposes what fits. `unobserved`: hosts that stay barred though they are quiet no more. When
+  /// it wants to go on though nothing happens; kNever = it does not.
+  Instant place(const Turn& turn, Proposals& proposals, const std::set<HostId>& unobserved);
+
+ private:
+  void bar_quiet_voters(const Turn& turn, const std::set<HostId>& unobserved);
+  static void wake_pending(const Turn& turn);
+  void settle(const Turn& turn, JobId job);
+  bool may_begin(const Turn& turn, const Job& job);
+
+  std::set<HostId> quiet_;  ///< SeenHosts::quiet() as it was when they were barred.
+  bool is_wanted_ = true;
+  Pace retries_;  ///< Jobs placed again while something looks like a cut, or did.
+};
+
+}  // namespace muster::scheduler
