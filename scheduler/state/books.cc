@@ -2,7 +2,6 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
-#include "scheduler/state/forgetting.h"
 
 namespace muster::scheduler {
 namespace {
@@ -21,6 +20,30 @@ GpuBook held_by(const HostBook& hosts, const AttemptBook& attempts) {
     }
   }
   return held;
+}
+
+/// Counted from the other books; of the earlier attempts those that are known.
+KeptBytes kept_of(const Books& books) {
+  KeptBytes bytes;
+  for (const auto& [id, job] : books.jobs.all()) {
+    if (job.has_ended()) {
+      bytes.ended_jobs += ended_bytes_of(books.attempts, job);
+    } else {
+      bytes.unfinished_jobs += kept_bytes(job);
+      bytes.histories += kept_bytes_of_history(job);
+    }
+  }
+  for (const auto& [id, array] : books.arrays.all()) {
+    bytes.unfinished_jobs +=
+        array.has_ended() ? 0 : kept_bytes_of_job(array.spec, array.key, array.submitted_by);
+  }
+  for (const auto& [token, counted] : books.kept.earlier_attempts()) {
+    bytes.earlier_attempts += kept_bytes(books.attempts.all().at(token));
+  }
+  for (const auto& [job, record] : books.keys.all()) {
+    bytes.client_keys += kept_bytes_of_key(record.key);
+  }
+  return bytes;
 }
 
 /// Its newest attempt is over, and it waits to know what that means.
@@ -56,7 +79,7 @@ void derive(Books& books) {
   books.gpus = held_by(books.hosts, books.attempts);
   for (const auto& [id, job] : books.jobs.all()) {
     if (!job.has_ended()) {
-      add_earlier_attempts(books, job);
+      books.kept.add_earlier(books.attempts, job);
     }
     if (awaits_class(books.attempts, job)) {
       books.attempts.await_class(job.current);

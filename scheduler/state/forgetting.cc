@@ -9,12 +9,6 @@ namespace {
 /// One in so many keys that are forgotten early is told of.
 constexpr std::uint64_t kForgottenKeyTold = 4096;
 
-void add_earlier_attempt(Books& books, const Token& token) {
-  if (const Attempt* known = books.attempts.find(token); known != nullptr) {
-    books.kept.add_earlier(*known);
-  }
-}
-
 void forget_attempt(Books& books, const Token& token) {
   books.kept.remove_earlier(token);
   books.attempts.forget(token);
@@ -31,42 +25,10 @@ void unlist_attempt(Books& books, Job& job, const Token& token) {
     books.kept.remove_earlier(listed);
   }
   std::erase(job.attempt_tokens, token);
-  add_earlier_attempts(books, job);
+  books.kept.add_earlier(books.attempts, job);
 }
 
 }  // namespace
-
-std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job) {
-  std::size_t bytes = kept_bytes(job) + kept_bytes_of_history(job);
-  for (const Token& token : job.attempt_tokens) {
-    const Attempt* known = attempts.find(token);
-    bytes += known == nullptr ? 0 : kept_bytes(*known);
-  }
-  return bytes;
-}
-
-KeptBytes kept_of(const Books& books) {
-  KeptBytes bytes;
-  for (const auto& [id, job] : books.jobs.all()) {
-    if (job.has_ended()) {
-      bytes.ended_jobs += ended_bytes_of(books.attempts, job);
-    } else {
-      bytes.unfinished_jobs += kept_bytes(job);
-      bytes.histories += kept_bytes_of_history(job);
-    }
-  }
-  for (const auto& [id, array] : books.arrays.all()) {
-    bytes.unfinished_jobs +=
-        array.has_ended() ? 0 : kept_bytes_of_job(array.spec, array.key, array.submitted_by);
-  }
-  for (const auto& [token, counted] : books.kept.earlier_attempts()) {
-    bytes.earlier_attempts += kept_bytes(books.attempts.all().at(token));
-  }
-  for (const auto& [job, record] : books.keys.all()) {
-    bytes.client_keys += kept_bytes_of_key(record.key);
-  }
-  return bytes;
-}
 
 void keep_submitted(Step& step, const Job& job) {
   Books& books = step.books;
@@ -98,15 +60,11 @@ void forget_old_keys(Books& books) {
   }
 }
 
-void add_earlier_attempts(Books& books, const Job& job) {
-  for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
-    add_earlier_attempt(books, job.attempt_tokens[i]);
-  }
-}
-
 void note_attempt(Books& books, Job& job, const Token& token) {
-  if (!job.attempt_tokens.empty()) {
-    add_earlier_attempt(books, job.attempt_tokens.back());
+  const Attempt* before =
+      job.attempt_tokens.empty() ? nullptr : books.attempts.find(job.attempt_tokens.back());
+  if (before != nullptr) {
+    books.kept.add_earlier(*before);
   }
   job.attempt_tokens.push_back(token);
   if (job.attempt_tokens.size() > kAttemptsKept) {

@@ -10,11 +10,6 @@
 
 namespace muster::scheduler {
 
-/// A job, with all that is kept of its history and attempts, as it weighs once it has ended.
-std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job);
-/// What is kept, counted anew from the other books; of the earlier attempts those that are known.
-KeptBytes kept_of(const Books& books);
-
 /// The job was just added. Its key is remembered; the oldest keys make room for it.
 void keep_submitted(Step& step, const Job& job);
 /// The client's key was answered with this number.
@@ -22,8 +17,6 @@ void keep_key(Step& step, const std::string& key, JobId job);
 /// Keys older than kClientKeyLife.
 void forget_old_keys(Books& books);
 
-/// All attempts of an unfinished job but its newest are earlier ones.
-void add_earlier_attempts(Books& books, const Job& job);
 /// `token` is the job's newest attempt from here on; the oldest attempts make room for it.
 void note_attempt(Books& books, Job& job, const Token& token);
 /// An attempt that is not live goes as if it had never been, from the list of its job, too. Nothing

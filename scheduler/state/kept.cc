@@ -4,6 +4,15 @@
 
 namespace muster::scheduler {
 
+std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job) {
+  std::size_t bytes = kept_bytes(job) + kept_bytes_of_history(job);
+  for (const Token& token : job.attempt_tokens) {
+    const Attempt* known = attempts.find(token);
+    bytes += known == nullptr ? 0 : kept_bytes(*known);
+  }
+  return bytes;
+}
+
 bool Kept::has_room_for_job(std::size_t bytes) const {
   return bytes_.unfinished_jobs + bytes <= max_.unfinished_jobs;
 }
@@ -30,6 +39,14 @@ void Kept::add_earlier(const Attempt& attempt) {
   if (is_new) {
     place->second = kept_bytes(attempt);
     bytes_.earlier_attempts += place->second;
+  }
+}
+
+void Kept::add_earlier(const AttemptBook& attempts, const Job& job) {
+  for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
+    if (const Attempt* known = attempts.find(job.attempt_tokens[i]); known != nullptr) {
+      add_earlier(*known);
+    }
   }
 }
 

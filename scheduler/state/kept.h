@@ -1,6 +1,7 @@
 #pragma once
 // How much of each part of the state is kept, in bytes as kept_bytes.h weighs them, and how much
-// may be. Owned by Books; pure. What is forgotten for it, and in what order, is forgetting.h's.
+// may be. Owned by Books; pure. The rules of forgetting.h say what is forgotten for it, and in what
+// order.
 //
 // Invariants: each number is the weight of what it is about; `earlier_attempts` are attempts that
 // are known, of jobs that have not ended, and the newest of none.
@@ -9,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "scheduler/state/attempt_book.h"
 #include "scheduler/state/job_record.h"
 #include "scheduler/state/kept_bytes.h"
 #include "scheduler/state/reservations.h"
@@ -18,6 +20,9 @@ namespace muster::scheduler {
 inline constexpr std::size_t kTransitionsKept = 64;  ///< These at most: see KeptBytesMax.
 inline constexpr std::size_t kTransitionsLeast = 8;  ///< Kept of each job whatever they weigh.
 inline constexpr std::size_t kAttemptsKept = 8;      ///< ENDED attempts kept with their job.
+
+/// A job, with all that is kept of its history and attempts, as it weighs once it has ended.
+std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job);
 
 class Kept {
  public:
@@ -48,6 +53,8 @@ class Kept {
   void remove_key(const std::string& key) { bytes_.client_keys -= kept_bytes_of_key(key); }
   /// It is no longer the newest of its job, which has not ended. Nothing if that is known.
   void add_earlier(const Attempt& attempt);
+  /// All attempts of an unfinished job but its newest are earlier ones, as far as they are known.
+  void add_earlier(const AttemptBook& attempts, const Job& job);
   /// Nothing if it was no earlier one.
   void remove_earlier(const Token& token);
   /// Adds the step to the history of a job that has not ended, or ends by it, and forgets the first
