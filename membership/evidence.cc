@@ -82,9 +82,9 @@ const HeldClaim* Evidence::find(HostId observer, HostId subject, Generation gene
   key.claim.subject = subject;
   const auto& claims = set->second;
   const auto found = std::lower_bound(claims.begin(), claims.end(), key, subject_less);
-  const bool is_about = found != claims.end() && found->claim.subject == subject &&
-                        (found->claim.generation == generation ||
-                         mutant(MembershipMutant::kGenerationForgotten));
+  const bool is_about =
+      found != claims.end() && found->claim.subject == subject &&
+      (found->claim.generation == generation || mutant(MembershipMutant::kGenerationForgotten));
   return is_about ? &*found : nullptr;
 }
 

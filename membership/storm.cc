@@ -27,8 +27,7 @@ std::string text(std::size_t part, std::size_t whole, const char* what) {
 }
 
 bool is_one_rack(const StormFacts& facts) {
-  const bool is_one =
-      facts.only_rack.has_value() || mutant(MembershipMutant::kRackModeForTheFleet);
+  const bool is_one = facts.only_rack.has_value() || mutant(MembershipMutant::kRackModeForTheFleet);
   return is_one && facts.lost_racks <= 1 && facts.striking * 2 < facts.fleet;
 }
 

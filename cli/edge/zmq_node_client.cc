@@ -48,8 +48,7 @@ class ZmqNodeClient final : public NodeClient {
     while (waited < timeout) {
       auto bytes = client_.receive(std::min(kWaitStep, timeout - waited));
       if (!bytes) {
-        return Error{ErrorCode::kIo,
-                     address_ + " gave no answer: " + bytes.error().text};
+        return Error{ErrorCode::kIo, address_ + " gave no answer: " + bytes.error().text};
       }
       if (bytes->has_value()) {
         auto response = response_in(std::move(bytes->value()), nonce);

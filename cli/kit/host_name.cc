@@ -55,8 +55,7 @@ std::optional<std::map<HostId, agent::HostUse>> read_host_uses(Session& session,
     request.verb = agent::Verb::kHostUses;
     request.consistent = is_consistent;
     request.arguments = agent::encode_payload(agent::HostsQuery{next});
-    const Reply reply =
-        session.exchange(request, std::min(session.common().timeout, kUsesTimeout));
+    const Reply reply = session.exchange(request, std::min(session.common().timeout, kUsesTimeout));
     auto list = reply.is_ok() ? agent::decode_payload<agent::HostUseList>(reply.response.payload)
                               : std::nullopt;
     if (!list.has_value()) {

@@ -10,7 +10,6 @@ namespace muster::cli {
 
 /// `headline` is the first line: which job, and why it waits in one sentence. Whatever is not
 /// printable in a text of a user or a host is made so here.
-std::string why_text(const agent::WhyInfo& why, const std::string& headline,
-                     const Screen& screen);
+std::string why_text(const agent::WhyInfo& why, const std::string& headline, const Screen& screen);
 
 }  // namespace muster::cli

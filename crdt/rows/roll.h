@@ -27,10 +27,10 @@ struct RollRecord {
   std::string link_key;
   /// How many hosts found the cluster together, this one among them; 0 = it came later.
   std::uint64_t founders = 0;
-  bool may_vote = false;   ///< It may be given a seat, and is believed as voters are.
+  bool may_vote = false;  ///< It may be given a seat, and is believed as voters are.
   /// Its logins may say what they like of jobs and of the cluster: agent/front/access.h.
   bool may_vouch = false;
-  bool revoked = false;    ///< For good: nothing of it counts any more.
+  bool revoked = false;  ///< For good: nothing of it counts any more.
   /// Counts the wishes that its link key be another one: the host changes it when this rises.
   std::uint64_t key_round = 0;
   /// Number of the authority under which an operator last gave or took its right to vote; 0 =

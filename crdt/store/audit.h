@@ -89,7 +89,7 @@ class Audit {
   void ask_neighbour(const HeldRows& rows, const std::vector<HostId>& neighbours,
                      std::vector<RowsMessage>& messages);
   void ask_one(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
-                     std::vector<RowsMessage>& messages);
+               std::vector<RowsMessage>& messages);
   void ask_behind(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages);
   std::vector<RowsBody> summary(const HeldRows& rows) const;
   void compare(HostId from, const RowsBody& question, const HeldRows& rows,

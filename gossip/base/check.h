@@ -8,9 +8,9 @@ namespace muster {
 
 }  // namespace muster
 
-#define CHECK(condition)                                        \
-  do {                                                          \
-    if (!(condition)) [[unlikely]] {                            \
-      ::muster::check_failed(#condition, __FILE__, __LINE__);   \
-    }                                                           \
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) [[unlikely]] {                          \
+      ::muster::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                         \
   } while (false)

@@ -64,6 +64,8 @@ class [[nodiscard]] Result {
 
 struct Unit {};
 using Status = Result<Unit>;
-inline Status ok() { return Unit{}; }
+inline Status ok() {
+  return Unit{};
+}
 
 }  // namespace muster

@@ -54,8 +54,12 @@ Duration Rng::between(Duration low, Duration high) {
                    below(static_cast<std::uint64_t>((high - low).count()) + 1)));
 }
 
-bool Rng::chance(std::uint32_t per_million) { return below(1'000'000) < per_million; }
+bool Rng::chance(std::uint32_t per_million) {
+  return below(1'000'000) < per_million;
+}
 
-Rng Rng::fork() { return Rng(next()); }
+Rng Rng::fork() {
+  return Rng(next());
+}
 
 }  // namespace muster

@@ -11,13 +11,12 @@
 namespace muster {
 
 template <class M>
-concept StateMachine =
-    requires(M machine, const M& view, Instant now, typename M::Input input) {
-      machine.step(now, std::move(input));  // one external fact happened
-      machine.tick(now);                    // time passed, nothing else
-      { view.next_deadline() } -> std::same_as<Instant>;  // when tick() is wanted next
-      { machine.take_output() } -> std::same_as<typename M::Output>;  // drains, computes nothing
-      view.check_invariants();  // CHECKs; the simulator calls it after every step
-    };
+concept StateMachine = requires(M machine, const M& view, Instant now, typename M::Input input) {
+  machine.step(now, std::move(input));                            // one external fact happened
+  machine.tick(now);                                              // time passed, nothing else
+  { view.next_deadline() } -> std::same_as<Instant>;              // when tick() is wanted next
+  { machine.take_output() } -> std::same_as<typename M::Output>;  // drains, computes nothing
+  view.check_invariants();  // CHECKs; the simulator calls it after every step
+};
 
 }  // namespace muster

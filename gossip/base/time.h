@@ -28,6 +28,8 @@ inline constexpr Instant kLongAgo = Instant{} - std::chrono::hours(1000);
 constexpr std::int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
-constexpr std::int64_t to_ms(Instant instant) { return to_ms(instant.time_since_epoch()); }
+constexpr std::int64_t to_ms(Instant instant) {
+  return to_ms(instant.time_since_epoch());
+}
 
 }  // namespace muster

@@ -292,8 +292,7 @@ TEST_F(Cluster, AHostThatSleptThroughTheEndOfItsIsolationKnowsThatItIsOver) {
     cluster_->thaw(1);
     cluster_->run_for(seconds(120));
     ASSERT_TRUE(cluster_->all_alive()) << cluster_->story();
-    ASSERT_EQ(cluster_->membership(1).storm().mode, StormMode::kNormal)
-        << "at " << time;
+    ASSERT_EQ(cluster_->membership(1).storm().mode, StormMode::kNormal) << "at " << time;
   }
 }
 

@@ -124,9 +124,7 @@ class ClusterTest : public testing::Test {
     EXPECT_EQ(answer_of(leader(), request).status, agent::ResponseStatus::kOk);
   }
   std::uint64_t serial(std::uint32_t host) const {
-    return world_->is_running(host)
-               ? world_->node(host).roll().link(world_->id(host)).serial
-               : 0;
+    return world_->is_running(host) ? world_->node(host).roll().link(world_->id(host)).serial : 0;
   }
   std::uint32_t changed_keys() const {
     std::uint32_t hosts = 0;
@@ -139,8 +137,8 @@ class ClusterTest : public testing::Test {
   std::uint32_t signed_by(std::uint64_t authority) const {
     std::uint32_t hosts = 0;
     for (std::uint32_t host = 0; host < world_->size(); ++host) {
-      const bool is_known = world_->is_running(host) &&
-                            world_->node(host).roll().counts_from() == authority;
+      const bool is_known =
+          world_->is_running(host) && world_->node(host).roll().counts_from() == authority;
       bool knows_all = true;
       for (std::uint32_t other = 0; is_known && other < world_->size(); ++other) {
         knows_all = knows_all && world_->node(host).roll().is_member(world_->id(other));

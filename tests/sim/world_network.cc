@@ -70,8 +70,8 @@ bool World::dial(std::uint32_t from, std::uint32_t to, gossip::Channel channel, 
     wanted.ready = shake_hands(from, to, wanted.ready);
   } else if (processors_.is_on()) {
     const Duration cost = processors_.prices().handshake;
-    wanted.ready = std::max({wanted.ready, processors_.charge(now_, from, cost),
-                             processors_.charge(now_, to, cost)});
+    wanted.ready = std::max(
+        {wanted.ready, processors_.charge(now_, from, cost), processors_.charge(now_, to, cost)});
   }
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
   if (!are_proven(from, to, endpoint(to, port))) {

@@ -21,7 +21,7 @@ struct MembershipRecord {
   std::string authority_seed;  ///< Of its secret; "" = this host does not vote.
   /// How it followed others.
   std::vector<gossip::AuthorityLink> authority_links{};
-  Contact own;                 ///< Its own record; no address.
+  Contact own;  ///< Its own record; no address.
   std::vector<Contact> contacts;
   std::uint64_t founders = 0;   ///< Not 0: this host founds a cluster of so many.
   std::string founding_ticket;  ///< Key of the ticket that the others come with.

@@ -94,7 +94,10 @@ class BareNode {
   }
   /// On the connection of that host, whatever the bytes say.
   void receive_from(HostId host, std::string bytes) {
-    feed(gossip::Received{kRoute, gossip::Channel::kControl, std::move(bytes), {},
+    feed(gossip::Received{kRoute,
+                          gossip::Channel::kControl,
+                          std::move(bytes),
+                          {},
                           {gossip::Sender::Kind::kHost, host}});
   }
   /// Those hosts are members from now on.

@@ -278,7 +278,7 @@ TEST(QuorumChange, WhereAVoterMayStillFailItDoesNotAsk) {
   agent::QuorumInfo four = three_voters();
   four.voters.push_back({host_id('d'), "d", 120, 10, "follower"});
   agent::QuorumInfo lame = three_voters();
-  lame.tolerates = 0;  // It tolerates nothing as it is.
+  lame.tolerates = 0;             // It tolerates nothing as it is.
   agent::QuorumInfo five = four;  // b is the one that is gone: nothing is lost without it.
   five.voters.push_back({host_id('e'), "e", 120, 10, "follower"});
   five.voters[1].state = "unreachable";

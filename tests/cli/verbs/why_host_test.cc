@@ -59,9 +59,8 @@ TEST(WhyHost, Json) {
   FakeWorld world;
   world.answers_in_turn({answer_with(sample_hosts()), answer_with(sample_why_host())});
   const std::string json = world.output_of({"why-host", "b", "--json"});
-  EXPECT_NE(
-      json.find(R"("claims":[{"observer":"a","kind":"silent","weak":false,"age_ms":12000},)"),
-      std::string::npos)
+  EXPECT_NE(json.find(R"("claims":[{"observer":"a","kind":"silent","weak":false,"age_ms":12000},)"),
+            std::string::npos)
       << json;
   EXPECT_NE(json.find(R"("content":["c","e"],"suspect_from":2,"verdict_from":3,"storm":)"),
             std::string::npos)

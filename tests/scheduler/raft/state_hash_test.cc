@@ -2,8 +2,8 @@
 // is. Method: first the comparison alone, a table a sentence; then one voter of three, or of five,
 // its peers played by the test.
 
-#include "scheduler/raft/raft.h"
 #include "scheduler/raft/state_hash.h"
+#include "scheduler/raft/raft.h"
 #include "tests/scheduler/raft/one_voter.h"
 
 #include <gtest/gtest.h>

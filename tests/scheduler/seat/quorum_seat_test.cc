@@ -32,8 +32,8 @@ class SeatOfThree : public testing::Test {
     options.self = host('a');
     options.compact_entries = kCompactEntries;
     crdt::WriteBatch formed;
-    write_formed_to(
-        {ClusterId::from_bytes("cluster_________"), {host('a'), host('b'), host('c')}}, formed);
+    write_formed_to({ClusterId::from_bytes("cluster_________"), {host('a'), host('b'), host('c')}},
+                    formed);
     crdt::Records records;
     for (const crdt::Write& write : formed) {
       if (write.value.has_value()) {
@@ -94,7 +94,7 @@ class SeatOfThree : public testing::Test {
     } else if (const auto* append = std::get_if<AppendRequest>(&*message)) {
       const LogIndex match(append->previous.index.value() + append->entries.size());
       reply = AppendReply{append->term, append->request, append->round, true, match, {},
-                                     {},           levels_[sent.to]};
+                          {},           levels_[sent.to]};
     } else {
       return;
     }
@@ -121,8 +121,8 @@ class SeatOfThree : public testing::Test {
   }
   void hear(HostId from, const RaftMessage& message) {
     const Result<gossip::Document> body = gossip::Document::parse(encode(message));
-    seat_->step(now_, input::MessageReceived{
-                          from, *decode_seat_message(type_of(message), body->root())});
+    seat_->step(now_,
+                input::MessageReceived{from, *decode_seat_message(type_of(message), body->root())});
     collect();
   }
 
@@ -132,8 +132,7 @@ class SeatOfThree : public testing::Test {
     for (const SeatSend& each : sent_) {
       const Result<gossip::Document> document = gossip::Document::parse(each.body);
       const auto message = decode_raft_message(each.type, document->root());
-      const auto* reply =
-          message.has_value() ? std::get_if<AppendReply>(&*message) : nullptr;
+      const auto* reply = message.has_value() ? std::get_if<AppendReply>(&*message) : nullptr;
       last = reply == nullptr ? last : reply->state;
     }
     return last;
@@ -422,8 +421,7 @@ TEST_F(SeatOfThree, WhoGaveItsSeatUpTakesNoneBeforeItStartsAgain) {
 }
 
 TEST_F(SeatOfThree, ASeatWithoutALogGoesOnInTheNextEpoch) {
-  const crdt::Records empty = {
-      {write_of(SeatId(7)).key, *write_of(SeatId(7)).value}};
+  const crdt::Records empty = {{write_of(SeatId(7)).key, *write_of(SeatId(7)).value}};
   SeatOptions options;
   options.self = host('a');
   seat_.emplace(options, empty, Rng(1), now_);

@@ -59,9 +59,8 @@ class Matcher {
         (!match_.job.empty() && told.field("job") != match_.job)) {
       return false;
     }
-    return std::all_of(match_.fields.begin(), match_.fields.end(), [&](const auto& field) {
-      return told.field(field.first) == field.second;
-    });
+    return std::all_of(match_.fields.begin(), match_.fields.end(),
+                       [&](const auto& field) { return told.field(field.first) == field.second; });
   }
   const std::set<std::string>& about() const { return about_; }
 
@@ -149,9 +148,9 @@ class Judge {
       }
     }
     if (!missing.empty()) {
-      say(each, "not about " + *missing.begin() +
-                    (missing.size() == 1 ? "" : " and " + std::to_string(missing.size() - 1) +
-                                                    " more"));
+      say(each,
+          "not about " + *missing.begin() +
+              (missing.size() == 1 ? "" : " and " + std::to_string(missing.size() - 1) + " more"));
     } else if (!is_seen) {
       say(each, "no such event");
     }

@@ -30,8 +30,8 @@ class JudgeTest : public ::testing::Test {
   }
   Judgement judge_with(const std::string& lines) {
     const auto scenario = parse(
-        "f", "hosts 3\nlength 100s\nat 1s submit big 8\nat 10s cut h2 from rest\nat 20s heal\n" +
-                 lines);
+        "f",
+        "hosts 3\nlength 100s\nat 1s submit big 8\nat 10s cut h2 from rest\nat 20s heal\n" + lines);
     EXPECT_TRUE(scenario.has_value()) << (scenario ? "" : scenario.error().text);
     return judge(*scenario, timeline_);
   }

@@ -103,9 +103,7 @@ class Line {
 
 class Parser {
  public:
-  Parser(std::string_view path, std::uint32_t hosts) : hosts_instead_(hosts) {
-    made_.path = path;
-  }
+  Parser(std::string_view path, std::uint32_t hosts) : hosts_instead_(hosts) { made_.path = path; }
 
   Scenario parse(std::string_view text) {
     std::size_t begin = 0;
@@ -162,10 +160,13 @@ class Parser {
 
   // All of them are always on; a name only must be one of them.
   static void parse_always(Line& line) {
-    static const std::set<std::string> kCheckers = {
-        "one_leader_a_term",   "commit_on_durable_majority", "no_gpu_in_two_attempts",
-        "token_monotonic",     "completes_once",             "gang_all_or_nothing",
-        "submits_kept"};
+    static const std::set<std::string> kCheckers = {"one_leader_a_term",
+                                                    "commit_on_durable_majority",
+                                                    "no_gpu_in_two_attempts",
+                                                    "token_monotonic",
+                                                    "completes_once",
+                                                    "gang_all_or_nothing",
+                                                    "submits_kept"};
     const std::string name = line.word("a checker");
     if (!kCheckers.contains(name)) {
       throw Wrong("there is no checker \"" + name + "\"");

@@ -12,8 +12,8 @@ void add(std::set<std::uint32_t>& hosts, std::uint32_t from, std::uint32_t to) {
   }
 }
 
-std::set<std::uint32_t> hosts_of(const SetTerm& term, const Scenario& scenario,
-                                 const Roles& roles, const std::vector<std::uint32_t>& others) {
+std::set<std::uint32_t> hosts_of(const SetTerm& term, const Scenario& scenario, const Roles& roles,
+                                 const std::vector<std::uint32_t>& others) {
   std::set<std::uint32_t> hosts;
   const std::uint32_t count =
       term.is_percent ? (scenario.hosts * term.number + 50) / 100 : term.number;
@@ -67,13 +67,12 @@ std::set<std::uint32_t> hosts_of(const SetTerm& term, const Scenario& scenario,
 }  // namespace
 
 bool HostSet::has_role() const {
-  return std::any_of(terms.begin(), terms.end(), [](const SetTerm& term) {
-    return term.kind >= SetTerm::Kind::kLeader;
-  });
+  return std::any_of(terms.begin(), terms.end(),
+                     [](const SetTerm& term) { return term.kind >= SetTerm::Kind::kLeader; });
 }
 
-std::vector<std::uint32_t> resolve(const HostSet& set, const Scenario& scenario,
-                                   const Roles& roles, const std::vector<std::uint32_t>& others) {
+std::vector<std::uint32_t> resolve(const HostSet& set, const Scenario& scenario, const Roles& roles,
+                                   const std::vector<std::uint32_t>& others) {
   std::set<std::uint32_t> hosts;
   for (const SetTerm& term : set.terms) {
     for (const std::uint32_t host : hosts_of(term, scenario, roles, others)) {

@@ -12,11 +12,10 @@ namespace {
 
 /// How long after the heal the end of a gang is known whose ranks ended in the cut; 1000 = never.
 double known_after_s(Duration user_timeout) {
-  const auto scenario =
-      parse("f",
-            "hosts 16\nlength 250s\nat 1s submit wide 100% for 30s hold 10m\n"
-            "at 10s cut half from rest\nat 100s heal\n"
-            "figure known from heal until job wide completed\n");
+  const auto scenario = parse("f",
+                              "hosts 16\nlength 250s\nat 1s submit wide 100% for 30s hold 10m\n"
+                              "at 10s cut half from rest\nat 100s heal\n"
+                              "figure known from heal until job wide completed\n");
   PlayOptions options;
   options.user_timeout = user_timeout;
   const Judgement judgement = judge(*scenario, play(*scenario, options).timeline);

@@ -70,13 +70,13 @@ struct Act {
   int line = 0;
   Verb verb = Verb::kStart;
   HostSet who;
-  HostSet other;            ///< The far side of a cut.
-  bool is_one_way = false;  ///< What `who` says does not reach `other`; the other way it does.
+  HostSet other;             ///< The far side of a cut.
+  bool is_one_way = false;   ///< What `who` says does not reach `other`; the other way it does.
   std::uint32_t loss = 100;  ///< Percent of what is said over a cut that is lost.
-  Duration time{0};         ///< Each half of a flap, of a disk, a delay, a run, a jump.
-  Duration length{0};       ///< Of a flap or a slow heal, in all; of a job: its hold.
-  std::int64_t number = 0;  ///< GPUs, or parts per million.
-  std::string name;         ///< Of a job.
+  Duration time{0};          ///< Each half of a flap, of a disk, a delay, a run, a jump.
+  Duration length{0};        ///< Of a flap or a slow heal, in all; of a job: its hold.
+  std::int64_t number = 0;   ///< GPUs, or parts per million.
+  std::string name;          ///< Of a job.
 };
 
 /// A moment: of the n-th act of a verb, or of the start; of a submit, by its job's name.
