@@ -1,15 +1,16 @@
 #!/bin/sh
 # Installs the Debian packages the build needs, those that are missing. Does nothing, quickly, when
-# all are there. --tidy adds what `./check --tidy` needs.
+# all are there. --check adds what `./check` needs besides, --tidy what `./check --tidy` does.
 set -eu
 
 packages="g++ cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libmsgpack-cxx-dev
 liblmdb-dev libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev
 librapidcheck-dev libxxhash-dev libsodium-dev libgtest-dev libbenchmark-dev iproute2 nftables
 libfaketime python3 spin"
-if [ "${1:-}" = --tidy ]; then
-  packages="$packages clang-tidy"
-fi
+case "${1:-}" in
+  --check) packages="$packages clang-format" ;;
+  --tidy) packages="$packages clang-format clang-tidy" ;;
+esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: this is no Debian system; install what these packages hold, then run cmake" \
