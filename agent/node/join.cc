@@ -132,7 +132,7 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
   scheduler::entry::Admit entry =
       was_revoked ? said_again(known, host) : changed_record(known, host, record);
   entry.is_revoked = true;
-  entry.by = std::move(by);
+  entry.by.name = std::move(by);
   return RollChange{RollOrder(std::move(entry)), host};
 }
 
@@ -174,7 +174,7 @@ Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::s
   }
   scheduler::entry::Admit entry = record == known_before ? said_again(known, wish.host)
                                                          : changed_record(known, wish.host, record);
-  entry.by = std::move(by);
+  entry.by.name = std::move(by);
   return RollChange{RollOrder(std::move(entry)), wish.may_vote == Wish::kNo ? wish.host : HostId()};
 }
 
@@ -200,7 +200,7 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
   }
   ++record.key_round;
   scheduler::entry::Admit entry = changed_record(known, args.host, record);
-  entry.by = std::move(by);
+  entry.by.name = std::move(by);
   return RollOrder(std::move(entry));
 }
 

@@ -132,7 +132,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
   next.number = authority.number() + 1;
   next.key = std::string(own.key_maker->signer_of(seed)->public_key());
   next.signature = authority.signer()->sign(gossip::authority_words(next.number, next.key));
-  next.by = std::move(by);
+  next.by.name = std::move(by);
   const auto seal_to = [&](HostId host) {
     const AdmittedHost* admitted = known.seat.state().roll().find(host);
     const crdt::RollRecord record = admitted == nullptr ? crdt::RollRecord() : record_in(*admitted);

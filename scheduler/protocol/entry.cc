@@ -80,7 +80,7 @@ entry::Submit read_submit(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Cancel& fact) {
-  begin(header, EntryKind::kCancel, 3).num(fact.job).text(fact.by).u64(fact.last);
+  begin(header, EntryKind::kCancel, 3).num(fact.job).text(fact.by.name).u64(fact.last);
 }
 
 void write_entry(Header& header, const entry::Observe& fact) {
@@ -246,17 +246,17 @@ entry::Expire read_expire(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Suspend& fact) {
-  begin(header, EntryKind::kSuspend, 2).num(fact.job).text(fact.by);
+  begin(header, EntryKind::kSuspend, 2).num(fact.job).text(fact.by.name);
 }
 
 void write_entry(Header& header, const entry::Resume& fact) {
-  begin(header, EntryKind::kResume, 2).num(fact.job).text(fact.by);
+  begin(header, EntryKind::kResume, 2).num(fact.job).text(fact.by.name);
 }
 
 entry::Cancel read_cancel(Reader& in) {
   entry::Cancel fact;
   fact.job = in.num<JobId>();
-  fact.by = in.text();
+  fact.by.name = in.text();
   fact.last = static_cast<std::uint32_t>(in.u64_at_most(kTaskIndexMax));
   return fact;
 }
@@ -266,26 +266,26 @@ template <class T>
 T read_word(Reader& in) {
   T fact;
   fact.job = in.num<JobId>();
-  fact.by = in.text();
+  fact.by.name = in.text();
   return fact;
 }
 
 void write_entry(Header& header, const entry::Requeue& fact) {
-  begin(header, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by);
+  begin(header, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by.name);
 }
 
 entry::Requeue read_requeue(Reader& in) {
   entry::Requeue fact;
   fact.job = in.num<JobId>();
   fact.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
-  fact.by = in.text();
+  fact.by.name = in.text();
   return fact;
 }
 
 void write_entry(Header& header, const entry::Fence& fact) {
   Encoder& out = begin(header, EntryKind::kFence, 4)
                      .id(fact.host)
-                     .text(fact.by)
+                     .text(fact.by.name)
                      .boolean(fact.are_processes_gone);
   write(out, fact.tokens);
 }
@@ -293,28 +293,28 @@ void write_entry(Header& header, const entry::Fence& fact) {
 entry::Fence read_fence(Reader& in) {
   entry::Fence fact;
   fact.host = in.id<HostId>();
-  fact.by = in.text();
+  fact.by.name = in.text();
   fact.are_processes_gone = in.boolean();
   fact.tokens = read_tokens(in);
   return fact;
 }
 
 void write_entry(Header& header, const entry::Edit& fact) {
-  begin(header, EntryKind::kEdit, 3).num(fact.job).i64(fact.priority).text(fact.by);
+  begin(header, EntryKind::kEdit, 3).num(fact.job).i64(fact.priority).text(fact.by.name);
 }
 
 entry::Edit read_edit(Reader& in) {
   entry::Edit fact;
   fact.job = in.num<JobId>();
   fact.priority = static_cast<std::int32_t>(in.i64());
-  fact.by = in.text();
+  fact.by.name = in.text();
   return fact;
 }
 
 void write_entry(Header& header, const entry::Drain& fact) {
   begin(header, EntryKind::kDrain, 5)
       .id(fact.host)
-      .text(fact.by)
+      .text(fact.by.name)
       .text(fact.why)
       .boolean(fact.requeues)
       .duration(fact.after);
@@ -323,7 +323,7 @@ void write_entry(Header& header, const entry::Drain& fact) {
 entry::Drain read_drain(Reader& in) {
   entry::Drain fact;
   fact.host = in.id<HostId>();
-  fact.by = in.text();
+  fact.by.name = in.text();
   fact.why = in.text();
   fact.requeues = in.boolean();
   fact.after = in.duration();
@@ -331,11 +331,11 @@ entry::Drain read_drain(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Undrain& fact) {
-  begin(header, EntryKind::kUndrain, 2).id(fact.host).text(fact.by);
+  begin(header, EntryKind::kUndrain, 2).id(fact.host).text(fact.by.name);
 }
 
 void write_entry(Header& header, const entry::RemoveHost& fact) {
-  begin(header, EntryKind::kRemoveHost, 2).id(fact.host).text(fact.by);
+  begin(header, EntryKind::kRemoveHost, 2).id(fact.host).text(fact.by.name);
 }
 
 /// [host, by] of an Undrain or a RemoveHost.
@@ -343,7 +343,7 @@ template <class T>
 T read_host_word(Reader& in) {
   T fact;
   fact.host = in.id<HostId>();
-  fact.by = in.text();
+  fact.by.name = in.text();
   return fact;
 }
 

@@ -16,6 +16,7 @@
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/protocol/roll_entries.h"
+#include "scheduler/protocol/subject.h"
 
 namespace muster::scheduler {
 
@@ -156,7 +157,7 @@ struct Submit {
 /// A job; an array with all of its tasks; a task, or those from it on through `last`.
 struct Cancel {
   JobId job;
-  std::string by;
+  Subject by;
   std::uint32_t last =
       0;  ///< The last task of a run; not above that of `job`: it is that one alone.
   bool operator==(const Cancel&) const = default;
@@ -164,18 +165,18 @@ struct Cancel {
 /// State::apply answers these three as job_life.h says.
 struct Suspend {
   JobId job;
-  std::string by;
+  Subject by;
   bool operator==(const Suspend&) const = default;
 };
 struct Resume {
   JobId job;
-  std::string by;
+  Subject by;
   bool operator==(const Resume&) const = default;
 };
 struct Requeue {
   JobId job;
   std::uint32_t attempt = 0;  ///< Done already once a later one was decided; 0 = the newest.
-  std::string by;
+  Subject by;
   bool operator==(const Requeue&) const = default;
 };
 /// Quantised: what placement reads of the gossiped view. Replaces the whole earlier Observe.
@@ -258,7 +259,7 @@ struct Expire {
 /// `tokens` end, and it is rejected while the agent answers.
 struct Fence {
   HostId host;
-  std::string by;
+  Subject by;
   bool are_processes_gone = false;
   std::vector<Token> tokens{};  ///< What the leader knew of the host when the word was said.
   bool operator==(const Fence&) const = default;
@@ -278,7 +279,7 @@ struct Adopt {
 struct Edit {
   JobId job;
   std::int32_t priority = 0;
-  std::string by;
+  Subject by;
   bool operator==(const Edit&) const = default;
 };
 
@@ -286,7 +287,7 @@ struct Edit {
 /// again.
 struct Drain {
   HostId host;
-  std::string by;
+  Subject by;
   std::string why;
   bool requeues = false;  ///< What is left after `after` is queued again; else it is waited for.
   Duration after{0};      ///< Of cluster time, from this entry on.
@@ -294,13 +295,13 @@ struct Drain {
 };
 struct Undrain {
   HostId host;
-  std::string by;
+  Subject by;
   bool operator==(const Undrain&) const = default;
 };
 /// The host is gone and will not come back. Should it do so all the same, it is known again.
 struct RemoveHost {
   HostId host;
-  std::string by;
+  Subject by;
   bool operator==(const RemoveHost&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/wire.h"
+#include "scheduler/protocol/subject.h"
 
 namespace muster::scheduler {
 
@@ -31,13 +32,13 @@ struct MakeTicket {
   bool may_vote = false;
   bool may_vouch = false;
   std::string host_name;  ///< Only for a host of that name; "" = any.
-  std::string by;
+  Subject by;
   HostId made_at;  ///< Whose login made it: when that host is revoked, it ends.
   bool operator==(const MakeTicket&) const = default;
 };
 struct EndTicket {
   std::string key;
-  std::string by;
+  Subject by;
   bool operator==(const EndTicket&) const = default;
 };
 /// A host is a member, or what the roll says of it changed.
@@ -50,7 +51,7 @@ struct Admit {
   std::string ticket;       ///< Its key; "" = the leader met the record, signed already.
   std::string host_name;    ///< As the host says.
   bool is_revoked = false;  ///< As the record says: it is a member no more.
-  std::string by;           ///< Who revoked it, or changed its rights or keys.
+  Subject by;               ///< Who revoked it, or changed its rights or keys.
   /// As the record says of a member: else tickets that its logins made end, and they make none.
   bool may_vouch = false;
   bool operator==(const Admit&) const = default;
@@ -58,7 +59,7 @@ struct Admit {
 /// All hosts shall prove their links with other keys: records of this round follow, host by host.
 struct RotateKeys {
   std::uint64_t round = 0;  ///< RollRecord::key_round.
-  std::string by;
+  Subject by;
   bool operator==(const RotateKeys&) const = default;
 };
 /// From here on another authority signs; records by it follow, host by host. Its secret is sealed
@@ -68,7 +69,7 @@ struct ReplaceAuthority {
   std::string key;           ///< Public.
   std::string signature;     ///< Of the last authority over authority_words().
   std::vector<std::pair<HostId, std::string>> sealed;  ///< At most kSealedMax.
-  std::string by;
+  Subject by;
   bool operator==(const ReplaceAuthority&) const = default;
 };
 

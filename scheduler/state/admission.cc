@@ -58,7 +58,7 @@ void on_revoked(Step& step, const entry::Admit& fact) {
                                 {{"host", fact.host.short_hex()},
                                  {"name", fact.host_name},
                                  {"tickets_ended", std::to_string(ended)},
-                                 {"by", fact.by}}});
+                                 {"by", fact.by.name}}});
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
                                 {{"ticket", short_name(fact.key)},
                                  {"uses", std::to_string(fact.uses)},
                                  {"may_vote", fact.may_vote ? "yes" : "no"},
-                                 {"by", fact.by}}});
+                                 {"by", fact.by.name}}});
 }
 
 void on_end_ticket(Step& step, const entry::EndTicket& fact) {
@@ -107,7 +107,7 @@ void on_end_ticket(Step& step, const entry::EndTicket& fact) {
   step.books.roll.end(fact);
   step.result.tickets_changed = true;
   step.result.events.push_back(
-      {Severity::kInfo, "ticket_ended", {{"ticket", short_name(fact.key)}, {"by", fact.by}}});
+      {Severity::kInfo, "ticket_ended", {{"ticket", short_name(fact.key)}, {"by", fact.by.name}}});
 }
 
 void on_admit(Step& step, const entry::Admit& fact) {
@@ -127,7 +127,7 @@ void on_admit(Step& step, const entry::Admit& fact) {
     // Said again, or a newer one is known: that one counts. An operator has to know, who said
     // something else.
     const AdmittedHost* known = roll.find(fact.host);
-    if ((fact.is_revoked || !fact.by.empty()) && known->record != fact.record) {
+    if ((fact.is_revoked || !fact.by.name.empty()) && known->record != fact.record) {
       step.reject(ErrorCode::kConflict, "the host's record changed in this moment: say it again");
     }
     return;
@@ -151,14 +151,14 @@ void on_admit(Step& step, const entry::Admit& fact) {
                                 {{"host", fact.host.short_hex()},
                                  {"name", fact.host_name},
                                  {"ticket", short_name(fact.ticket)},
-                                 {"by", fact.by}}});
+                                 {"by", fact.by.name}}});
 }
 
 void on_rotate_keys(Step& step, const entry::RotateKeys& fact) {
   if (step.books.roll.rotate(fact, step.books.cluster_time)) {
     step.result.events.push_back({Severity::kInfo,
                                   "keys_to_rotate",
-                                  {{"round", std::to_string(fact.round)}, {"by", fact.by}}});
+                                  {{"round", std::to_string(fact.round)}, {"by", fact.by.name}}});
   }
 }
 
@@ -176,7 +176,7 @@ void on_replace_authority(Step& step, const entry::ReplaceAuthority& fact) {
   step.result.authority_changed = true;
   step.result.events.push_back({Severity::kWarn,
                                 "authority_replaced",
-                                {{"number", std::to_string(fact.number)}, {"by", fact.by}}});
+                                {{"number", std::to_string(fact.number)}, {"by", fact.by.name}}});
 }
 
 }  // namespace muster::scheduler

@@ -67,7 +67,7 @@ void on_fence(Step& step, const entry::Fence& fact) {
     });
   }
   tell(step, Severity::kWarn, "host_fenced", fact.host,
-       {{"by", fact.by},
+       {{"by", fact.by.name},
         {"word", fact.are_processes_gone ? "processes_gone" : "off"},
         {"grants", std::to_string(tokens.size())}});
   for (const Token& token : tokens) {
@@ -93,7 +93,7 @@ void on_drain(Step& step, const entry::Drain& fact) {
   }
   HostDrain drain = host->drain.value_or(
       HostDrain{"", "", step.books.cluster_time, step.unix_ms, false, Duration::zero()});
-  drain.by = fact.by;
+  drain.by = fact.by.name;
   drain.why = fact.why;
   drain.requeues = fact.requeues;
   drain.requeue_at = fact.requeues ? step.books.cluster_time + fact.after : Duration::zero();
@@ -103,7 +103,7 @@ void on_drain(Step& step, const entry::Drain& fact) {
   step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
   tell(step, Severity::kInfo, "host_drained", fact.host,
-       {{"by", fact.by},
+       {{"by", fact.by.name},
         {"why", fact.why},
         {"grants", std::to_string(step.books.gpus.on(fact.host).tokens.size())}});
 }
@@ -116,7 +116,7 @@ void on_undrain(Step& step, const entry::Undrain& fact) {
   step.books.hosts.drain(fact.host, std::nullopt);
   step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
-  tell(step, Severity::kInfo, "host_undrained", fact.host, {{"by", fact.by}});
+  tell(step, Severity::kInfo, "host_undrained", fact.host, {{"by", fact.by.name}});
 }
 
 void on_remove_host(Step& step, const entry::RemoveHost& fact) {
@@ -145,7 +145,8 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
   }
   step.books.hosts.remove(fact.host);
   step.result.hosts_changed.push_back(fact.host);
-  tell(step, Severity::kInfo, "host_removed", fact.host, {{"name", host->name}, {"by", fact.by}});
+  tell(step, Severity::kInfo, "host_removed", fact.host,
+       {{"name", host->name}, {"by", fact.by.name}});
 }
 
 }  // namespace muster::scheduler

@@ -136,7 +136,7 @@ void set_priority(Step& step, Job& job, const entry::Edit& fact) {
                                 "job_priority",
                                 {{"job", text_of(job.id)},
                                  {"priority", std::to_string(fact.priority)},
-                                 {"by", fact.by},
+                                 {"by", fact.by.name},
                                  {"index", std::to_string(step.index.value())}}});
 }
 
@@ -149,7 +149,7 @@ void on_cancel(Step& step, const entry::Cancel& fact) {
   const bool is_of_one = is_task(fact.job) && first == last;
   if (array == nullptr || (is_of_one && (!array->holds(first) || first < array->next ||
                                          step.books.jobs.find(fact.job) != nullptr))) {
-    hear(step, fact.job, JobEvent::kCancel, fact.by);
+    hear(step, fact.job, JobEvent::kCancel, fact.by.name);
     return;
   }
   step.result.job = fact.job;
@@ -171,17 +171,17 @@ void on_cancel(Step& step, const entry::Cancel& fact) {
                     " are cancelled before they began: wait until some have their turn");
     return;
   }
-  for (const JobId job : cancel_folded(step, *array, first, last, fact.by)) {
-    hear(step, job, JobEvent::kCancel, fact.by);
+  for (const JobId job : cancel_folded(step, *array, first, last, fact.by.name)) {
+    hear(step, job, JobEvent::kCancel, fact.by.name);
   }
 }
 
 void on_suspend(Step& step, const entry::Suspend& fact) {
-  hear(step, fact.job, JobEvent::kSuspend, fact.by);
+  hear(step, fact.job, JobEvent::kSuspend, fact.by.name);
 }
 
 void on_resume(Step& step, const entry::Resume& fact) {
-  hear(step, fact.job, JobEvent::kResume, fact.by);
+  hear(step, fact.job, JobEvent::kResume, fact.by.name);
 }
 
 void on_requeue(Step& step, const entry::Requeue& fact) {
@@ -191,7 +191,7 @@ void on_requeue(Step& step, const entry::Requeue& fact) {
     step.result.job = fact.job;  // Said again: the attempt it was about has made way.
     return;
   }
-  hear(step, fact.job, JobEvent::kRequeue, fact.by);
+  hear(step, fact.job, JobEvent::kRequeue, fact.by.name);
 }
 
 void on_edit(Step& step, const entry::Edit& fact) {

@@ -77,7 +77,7 @@ bool RollBook::make(const entry::MakeTicket& fact, Duration cluster_time, std::i
                         fact.may_vote,
                         fact.may_vouch,
                         fact.host_name,
-                        fact.by,
+                        fact.by.name,
                         unix_ms,
                         "",
                         {},
@@ -86,7 +86,7 @@ bool RollBook::make(const entry::MakeTicket& fact, Duration cluster_time, std::i
 }
 
 void RollBook::end(const entry::EndTicket& fact) {
-  tickets_.at(fact.key).ended_by = fact.by.empty() ? "an operator" : fact.by;
+  tickets_.at(fact.key).ended_by = fact.by.name.empty() ? "an operator" : fact.by.name;
 }
 
 std::size_t RollBook::end_all_of(HostId host, const std::string& by, Duration cluster_time) {
