@@ -116,9 +116,9 @@ class Core {
   }
   /// Jobs whose specs are small, so that as many wait as may.
   void say_little() {
-    plain_.spec.environment.clear();
-    plain_.spec.argv.resize(1);
-    plain_.spec.directory.clear();
+    plain_.spec.command.environment.clear();
+    plain_.spec.command.argv.resize(1);
+    plain_.spec.command.directory.clear();
   }
   void end_one() {
     std::swap(running_[rng_.below(running_.size())], running_.back());

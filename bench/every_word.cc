@@ -45,7 +45,7 @@ std::string joining(const Stage& stage) {
 std::string submitting() {
   scheduler::JobSpec spec;
   spec.name = "stranger";
-  spec.argv = {"/bin/true"};
+  spec.command.argv = {"/bin/true"};
   return agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
 }
 

@@ -73,7 +73,7 @@ std::vector<Sample> samples(Rng& rng) {
     if (request.verb == agent::Verb::kSubmit) {
       scheduler::JobSpec spec;
       spec.name = "fuzz";
-      spec.argv = {"/bin/true"};
+      spec.command.argv = {"/bin/true"};
       request.arguments = agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
     }
     all.push_back({MessageType::kRequest, agent::encode(request)});

@@ -57,9 +57,9 @@ entry::Submit submission(std::uint64_t job) {
   fact.spec.name = "train";
   fact.spec.user = "alice";
   fact.spec.request.gpus = 1;
-  fact.spec.argv = {"python3", "train.py", "--epochs", "90"};
-  fact.spec.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/alice"};
-  fact.spec.directory = "/home/alice/experiments/resnet";
+  fact.spec.command.argv = {"python3", "train.py", "--epochs", "90"};
+  fact.spec.command.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/alice"};
+  fact.spec.command.directory = "/home/alice/experiments/resnet";
   fact.submitted_by = "alice";
   return fact;
 }

@@ -323,8 +323,8 @@ class Bench {
         args.spec.user = "bench";
         const std::size_t hosts = std::min(plan_.gang_hosts, plan_.hosts - sent * plan_.gang_hosts);
         args.spec.request.gpus = static_cast<std::uint32_t>(hosts * FarmOptions().gpus);
-        args.spec.argv = {"/bin/sleep", "3600"};
-        args.spec.directory = "/";
+        args.spec.command.argv = {"/bin/sleep", "3600"};
+        args.spec.command.directory = "/";
         if (!asker.send(agent::Verb::kSubmit, agent::encode_payload(args))) {
           break;  // Its queue is full.
         }

@@ -223,8 +223,8 @@ int submit(const std::string& socket, int count, unsigned gpus, std::vector<std:
   args.spec.name = "bench";
   args.spec.user = "bench";
   args.spec.request.gpus = gpus;
-  args.spec.argv = std::move(argv);
-  args.spec.directory = "/";
+  args.spec.command.argv = std::move(argv);
+  args.spec.command.directory = "/";
   for (int i = 0; i < count; ++i) {
     char key[33];
     std::snprintf(key, sizeof key, "%016llx%08x%08x", static_cast<unsigned long long>(boot_ns()),

@@ -73,8 +73,8 @@ class Worker {
     args.spec.name = "storm";
     args.spec.user = "bench";
     args.spec.request.gpus = 1;
-    args.spec.argv = storm_.argv;
-    args.spec.directory = "/";
+    args.spec.command.argv = storm_.argv;
+    args.spec.command.directory = "/";
     const auto began = Clock::now();
     for (unsigned tries = 1;; ++tries) {
       const std::size_t node = (index + tries - 1) % clients_.size();

@@ -73,7 +73,7 @@ Duration requeued_in(const Job& job, const Attempt& attempt, const std::vector<M
   for (const Missing& each : missing) {
     const Duration patience = !some_answer       ? config.condemn_after
                               : is_refused(each) ? config.agent_down_patience
-                                                 : job.spec.patience;
+                                                 : job.spec.limits.patience;
     left = std::min(left, each.member->since + patience - now);
   }
   return some_answer ? left + attempt.grace
@@ -107,7 +107,7 @@ std::string end_text(const Job& job, const Attempt& attempt) {
 std::string next_text(const Job& job, const Attempt& attempt, const std::vector<Missing>& missing,
                       bool some_answer, const HostViews& hosts) {
   const std::string names = names_text(missing, hosts.addresses);
-  if (job.spec.on_lost_host == scheduler::OnLostHost::kWait) {
+  if (job.spec.retry.on_lost_host == scheduler::OnLostHost::kWait) {
     return "it waits for " + names + " (on lost host: wait)";
   }
   const bool is_stopping = attempt.state != AttemptState::kStarted;

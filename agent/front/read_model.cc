@@ -242,7 +242,7 @@ class Waits {
   std::uint32_t live_for(const scheduler::Job& job) {
     for (const auto& [other, live] : asked_) {
       if (other->spec.request == job.spec.request && other->is_relaxed == job.is_relaxed &&
-          other->spec.keep_when_isolated == job.spec.keep_when_isolated) {
+          other->spec.limits.keep_when_isolated == job.spec.limits.keep_when_isolated) {
         return live;
       }
     }

@@ -39,7 +39,7 @@ Instant Grant::next_deadline() const {
     deadline = std::min(deadline, report.repeat_at());
   }
   const bool can_lapse =
-      !has_ranks() || (!record.spec.keep_when_isolated && state() != GrantState::kStopping);
+      !has_ranks() || (!record.spec.limits.keep_when_isolated && state() != GrantState::kStopping);
   if (is_live() && can_lapse) {
     deadline = std::min(deadline, hold_until);
   }

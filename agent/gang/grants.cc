@@ -144,7 +144,7 @@ void Grants::revoke_older(const scheduler::Assign& newer, const scheduler::Membe
       continue;
     }
     if (is_in_the_way && older.has_ranks()) {
-      steps_.terminate(now, older, older.record.spec.grace, "revoked", out);
+      steps_.terminate(now, older, older.record.spec.limits.grace, "revoked", out);
     } else if (is_in_the_way && older.is_live()) {
       steps_.abort(older, "revoked", out);
     }
@@ -199,7 +199,7 @@ void Grants::kill(Instant now, Token token, GangOutbox& out) {
     return;
   }
   if (grant->has_ranks()) {
-    steps_.terminate(now, *grant, grant->record.spec.grace, "over in the log", out);
+    steps_.terminate(now, *grant, grant->record.spec.limits.grace, "over in the log", out);
     return;
   }
   if (grant->is_live()) {
@@ -265,7 +265,7 @@ bool Grants::on_adopted(Grant& grant, const SupervisorAdopted& found, GangOutbox
   grant.is_silent = false;
   if (grant.state() == GrantState::kStopping) {
     // The order was given while it was silent, and may never have reached it.
-    out.command(Terminate{found.token, grant.record.spec.grace, "late answer"});
+    out.command(Terminate{found.token, grant.record.spec.limits.grace, "late answer"});
     return false;
   }
   if (found.launched) {
@@ -332,7 +332,7 @@ void Grants::on_prepared(const SupervisorPrepared& prepared, GangOutbox& out) {
   if (grant == nullptr || grant->state() != GrantState::kReady) {
     return;
   }
-  if (!prepared.has_namespace && !grant->record.spec.keep_when_isolated) {
+  if (!prepared.has_namespace && !grant->record.spec.limits.keep_when_isolated) {
     steps_.abort(*grant, kNoNamespace, out);
     steps_.refuse(prepared.token, kNoNamespace, out);
     return;
@@ -407,8 +407,8 @@ void Grants::tick_one(Instant now, Grant& grant, GangOutbox& out) {
   }
   if (!grant.has_ranks()) {
     steps_.abort(grant, "hold lapsed", out);
-  } else if (!grant.record.spec.keep_when_isolated) {
-    steps_.terminate(now, grant, grant.record.spec.grace, "isolated", out);
+  } else if (!grant.record.spec.limits.keep_when_isolated) {
+    steps_.terminate(now, grant, grant.record.spec.limits.grace, "isolated", out);
   }
 }
 

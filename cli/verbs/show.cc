@@ -139,22 +139,22 @@ std::string summary_text(const agent::JobDetail& detail) {
 /// Of a long variable --json has the rest.
 std::string spec_text(const scheduler::JobSpec& spec, const Screen& screen) {
   const std::string hold =
-      spec.keep_when_isolated
+      spec.limits.keep_when_isolated
           ? "keep (never stopped by silence)"
-          : or_default(spec.hold, "default (10m over several hosts, 2m on one)");
-  std::string text = "command    " + shell_quoted(spec.argv) + "\n" +  //
-                     "directory  " + printable(spec.directory) + "\n";
-  for (const std::string& variable : spec.environment) {
-    const bool is_first = &variable == &spec.environment.front();
+          : or_default(spec.limits.hold, "default (10m over several hosts, 2m on one)");
+  std::string text = "command    " + shell_quoted(spec.command.argv) + "\n" +  //
+                     "directory  " + printable(spec.command.directory) + "\n";
+  for (const std::string& variable : spec.command.environment) {
+    const bool is_first = &variable == &spec.command.environment.front();
     const std::string line =
         (is_first ? "env        " : std::string(kTextColumn, ' ')) + shell_quoted(variable);
     text += (screen.columns == 0 ? line : truncate(line, screen.columns)) + "\n";
   }
-  return text + "retries    " + std::to_string(spec.retries) + "\n" + "isolation  " + hold + "\n" +
-         "grace      " + format_duration(spec.grace) + "\n" + "patience   " +
-         format_duration(spec.patience) + ", then " +
-         (spec.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue") + "\n" +
-         "limit      " + or_default(spec.time_limit, "none") + "\n";
+  return text + "retries    " + std::to_string(spec.retry.retries) + "\n" + "isolation  " + hold +
+         "\n" + "grace      " + format_duration(spec.limits.grace) + "\n" + "patience   " +
+         format_duration(spec.limits.patience) + ", then " +
+         (spec.retry.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue") + "\n" +
+         "limit      " + or_default(spec.limits.time_limit, "none") + "\n";
 }
 
 /// Hosts may be set differently; the one that answers speaks for itself.

@@ -212,22 +212,24 @@ void SubmitOptions::describe(Options& options) {
       "DURATION|keep");
   options.flag("-H,--hold", spec_.is_held,
                "Let it begin suspended: `muster resume` queues it, at its place");
-  options.duration("--grace", spec_.grace,
+  options.duration("--grace", spec_.limits.grace,
                    "At a stop, time between TERM to every process of the job and KILL");
-  options.duration("--patience", spec_.patience, "Time a silent host has before the gang stops");
+  options.duration("--patience", spec_.limits.patience,
+                   "Time a silent host has before the gang stops");
   options.value(
       "--on-lost-host",
       [this](const std::string& text) -> Status {
         if (text != "requeue" && text != "wait") {
           return wrong("'" + text + "' is neither requeue nor wait");
         }
-        spec_.on_lost_host =
+        spec_.retry.on_lost_host =
             text == "wait" ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
         return ok();
       },
       "After the patience: run again elsewhere, or wait for proof of its death (default requeue)",
       "requeue|wait");
-  options.duration("--time-limit", spec_.time_limit, "Stop the job after this long; else never");
+  options.duration("--time-limit", spec_.limits.time_limit,
+                   "Stop the job after this long; else never");
   options.text("--key", key_, "Repeat a submit under its key: 32 hex digits", "HEX");
   options.command(argv_);
   options.hints(submit_hints());
@@ -235,7 +237,7 @@ void SubmitOptions::describe(Options& options) {
 
 Status SubmitOptions::accept_hold(const std::string& text) {
   if (text == "keep") {
-    spec_.keep_when_isolated = true;
+    spec_.limits.keep_when_isolated = true;
     return ok();
   }
   const Result<Duration> hold = parse_duration(text);
@@ -249,8 +251,8 @@ Status SubmitOptions::accept_hold(const std::string& text) {
     return wrong("'" + text + "' is too short: an election would end the ranks; at least " +
                  format_duration(kHoldLeast));
   }
-  spec_.keep_when_isolated = false;
-  spec_.hold = *hold;
+  spec_.limits.keep_when_isolated = false;
+  spec_.limits.hold = *hold;
   return ok();
 }
 
@@ -374,17 +376,17 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
   submit.spec.name = line_of(name_.empty() ? name_of_command(argv_) : name_);
   submit.spec.user = world.user_name();
   submit.spec.request = *std::move(request);
-  submit.spec.argv = argv_;
-  submit.spec.environment = *std::move(variables);
-  submit.spec.shell = world.shell.settings();
+  submit.spec.command.argv = argv_;
+  submit.spec.command.environment = *std::move(variables);
+  submit.spec.command.shell = world.shell.settings();
   Result<std::string> directory = directory_of_ranks(world);
   if (!directory) {
     return directory.error();
   }
-  submit.spec.directory = *std::move(directory);
+  submit.spec.command.directory = *std::move(directory);
   submit.spec.priority = static_cast<std::int32_t>(priority_);
   submit.spec.array = array_;
-  submit.spec.retries = static_cast<std::uint32_t>(retries_);
+  submit.spec.retry.retries = static_cast<std::uint32_t>(retries_);
   return submit;
 }
 
@@ -392,9 +394,9 @@ std::vector<std::string> as_repeated(const std::vector<std::string>& args,
                                      const agent::SubmitArgs& first) {
   static constexpr std::array<std::string_view, 4> kWithValue = {"--key", "--cwd", "-e", "--env"};
   static constexpr std::array<std::string_view, 2> kFlags = {"--env-all", "--env-none"};
-  std::vector<std::string> repeated = {"--key", first.key, "--cwd", first.spec.directory,
+  std::vector<std::string> repeated = {"--key", first.key, "--cwd", first.spec.command.directory,
                                        "--env-none"};
-  for (const std::string& variable : first.spec.environment) {
+  for (const std::string& variable : first.spec.command.environment) {
     repeated.insert(repeated.end(), {"-e", variable});
   }
   const auto command = std::find(args.begin(), args.end(), "--");

@@ -14,16 +14,16 @@ namespace {
 /// For people: the first of what makes two jobs two; "" when they are one. Who asks may have become
 /// another user meanwhile.
 std::string what_differs(const JobSpec& one, JobSpec other) {
-  if (one.argv != other.argv) {
+  if (one.command.argv != other.command.argv) {
     return "another command";
   }
   if (one.request != other.request) {
     return "another request of GPUs or hosts";
   }
-  if (one.directory != other.directory) {
+  if (one.command.directory != other.command.directory) {
     return "another working directory";
   }
-  if (one.environment != other.environment) {
+  if (one.command.environment != other.command.environment) {
     return "another environment";
   }
   other.user = one.user;

@@ -277,7 +277,7 @@ Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job
     return ordered;
   }
   const Duration ran = turn.state.cluster_time() - attempt.started_at;
-  if (job.spec.time_limit > Duration::zero() && ran >= job.spec.time_limit) {
+  if (job.spec.limits.time_limit > Duration::zero() && ran >= job.spec.limits.time_limit) {
     return Cause::kTimeLimit;
   }
   return Cause::kNone;
@@ -291,7 +291,7 @@ Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
 /// An attempt none of whose ranks is reachable is never stopped by silence: it may be running well.
 /// kNone: the attempt goes on.
 Cause Judge::lost_past_patience(const Turn& turn, const Attempt& attempt, const Job& job) {
-  if (job.spec.on_lost_host == OnLostHost::kWait) {
+  if (job.spec.retry.on_lost_host == OnLostHost::kWait) {
     return Cause::kNone;
   }
   Cause loss = Cause::kNone;
@@ -307,7 +307,7 @@ Cause Judge::lost_past_patience(const Turn& turn, const Attempt& attempt, const 
     }
     const bool silent = host->verdict == Verdict::kSilent;
     const Instant due = unreachable_since(turn, host->id) +
-                        (silent ? job.spec.patience : turn.config.agent_down_patience);
+                        (silent ? job.spec.limits.patience : turn.config.agent_down_patience);
     if (turn.now >= due && loss != Cause::kHostLost) {
       loss = host->verdict == Verdict::kRefused ? Cause::kAgentDown : Cause::kHostLost;
     }

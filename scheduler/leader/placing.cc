@@ -67,7 +67,7 @@ Instant Placing::place(const Turn& turn, Proposals& proposals, const std::set<Ho
     fact.job = job.id;
     fact.attempt = job.attempts + 1;
     fact.hold = hold_of(job.spec, placement->members.size());
-    fact.grace = job.spec.grace;
+    fact.grace = job.spec.limits.grace;
     fact.deadline = turn.config.reserve_deadline;
     turn.pending.hide(job.id);
     turn.capacity.ask(turn.state, fact.job, *placement);

@@ -56,7 +56,7 @@ Shape shape_of(const JobSpec& spec) {
   shape.not_labels = request.not_labels;
   shape.hosts = request.hosts;
   shape.not_hosts = request.not_hosts;
-  shape.takes_bare_hosts = spec.keep_when_isolated;
+  shape.takes_bare_hosts = spec.limits.keep_when_isolated;
   shape.pack = request.pack;
   return shape;
 }

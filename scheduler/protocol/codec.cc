@@ -161,21 +161,21 @@ SubmitShell read_submit_shell(gossip::Reader& outer) {
 
 void write(gossip::Encoder& out, const JobSpec& spec) {
   // Left out of the others, which are as they always were.
-  const bool has_shell = spec.is_held || spec.shell != SubmitShell();
+  const bool has_shell = spec.is_held || spec.command.shell != SubmitShell();
   out.array(kSpecElements + (has_shell ? 1 : 0) + (spec.is_held ? 1 : 0));
   out.text(spec.name).text(spec.user);
   write(out, spec.request);
-  write(out, spec.argv);
-  write(out, spec.environment);
-  out.text(spec.directory)
+  write(out, spec.command.argv);
+  write(out, spec.command.environment);
+  out.text(spec.command.directory)
       .i64(spec.priority)
-      .u64(spec.retries)
-      .duration(spec.hold)
-      .boolean(spec.keep_when_isolated)
-      .duration(spec.grace)
-      .duration(spec.patience)
-      .u64(static_cast<std::uint64_t>(spec.on_lost_host))
-      .duration(spec.time_limit);
+      .u64(spec.retry.retries)
+      .duration(spec.limits.hold)
+      .boolean(spec.limits.keep_when_isolated)
+      .duration(spec.limits.grace)
+      .duration(spec.limits.patience)
+      .u64(static_cast<std::uint64_t>(spec.retry.on_lost_host))
+      .duration(spec.limits.time_limit);
   // Nothing, or three numbers and, where the tasks' numbers have gaps, three for each run.
   out.array(spec.array.has_value() ? 3 + 3 * spec.array->runs.size() : 0);
   if (spec.array.has_value()) {
@@ -185,7 +185,7 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
     }
   }
   if (has_shell) {
-    write(out, spec.shell);
+    write(out, spec.command.shell);
   }
   if (spec.is_held) {
     out.boolean(true);
@@ -198,18 +198,18 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   spec.name = in.text();
   spec.user = in.text();
   spec.request = read_request(in);
-  spec.argv = read_texts(in, kCommandBytesMax);
-  spec.environment = read_texts(in, kCommandBytesMax);
-  spec.directory = in.text();
+  spec.command.argv = read_texts(in, kCommandBytesMax);
+  spec.command.environment = read_texts(in, kCommandBytesMax);
+  spec.command.directory = in.text();
   spec.priority = read_i32(in);
-  spec.retries = read_u32(in);
-  spec.hold = read_span(in);
-  spec.keep_when_isolated = in.boolean();
-  spec.grace = read_span(in);
-  spec.patience = read_span(in);
-  spec.on_lost_host =
+  spec.retry.retries = read_u32(in);
+  spec.limits.hold = read_span(in);
+  spec.limits.keep_when_isolated = in.boolean();
+  spec.limits.grace = read_span(in);
+  spec.limits.patience = read_span(in);
+  spec.retry.on_lost_host =
       static_cast<OnLostHost>(in.u64_at_most(static_cast<std::uint64_t>(OnLostHost::kWait)));
-  spec.time_limit = read_span(in);
+  spec.limits.time_limit = read_span(in);
   if (gossip::Reader array = in.array(); array.size() != 0) {
     spec.array = ArrayRange{read_u32(array), read_u32(array), read_u32(array)};
     while (array.ok() && array.left() > 0 && spec.array->runs.size() < kTaskRunsMax) {
@@ -220,7 +220,7 @@ JobSpec read_job_spec(gossip::Reader& outer) {
     }
   }
   if (in.left() > 0) {
-    spec.shell = read_submit_shell(in);
+    spec.command.shell = read_submit_shell(in);
   }
   spec.is_held = in.left() > 0 && in.boolean();
   return spec;

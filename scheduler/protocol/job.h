@@ -42,24 +42,42 @@ struct SubmitShell {
   bool operator==(const SubmitShell&) const = default;
 };
 
-struct JobSpec {
-  std::string name;
-  std::string user;
-  Request request;
+/// The program that every rank runs.
+struct Command {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< "KEY=VALUE".
   std::string directory;                 ///< Working directory of every rank.
-  std::int32_t priority = 0;             ///< Higher first.
-  std::uint32_t retries = 0;             ///< Of program failures; lost hosts are not counted.
+  SubmitShell shell{};
+  bool operator==(const Command&) const = default;
+};
+
+/// How long what may last.
+struct Limits {
   Duration hold{0};  ///< Isolation limit; 0 = default: 10 min over several hosts, 2 min on one.
   bool keep_when_isolated = false;            ///< Never self-stopped, hence never freed by silence.
   Duration grace = std::chrono::seconds(10);  ///< Between TERM and KILL.
   Duration patience = std::chrono::seconds(5);  ///< After a silent verdict.
+  Duration time_limit{0};                       ///< Of an attempt; 0 = none.
+  bool operator==(const Limits&) const = default;
+};
+
+/// When it begins once more.
+struct Retry {
+  std::uint32_t retries = 0;  ///< Of program failures; lost hosts are not counted.
   OnLostHost on_lost_host = OnLostHost::kRequeue;
-  Duration time_limit{0};             ///< 0 = none.
+  bool operator==(const Retry&) const = default;
+};
+
+struct JobSpec {
+  std::string name;
+  std::string user;
+  Request request;
+  Command command{};
+  Limits limits{};
+  Retry retry{};
+  std::int32_t priority = 0;          ///< Higher first.
   std::optional<ArrayRange> array{};  ///< Nothing: it is one job.
-  SubmitShell shell{};
-  bool is_held = false;  ///< It begins suspended. Not of an array.
+  bool is_held = false;               ///< It begins suspended. Not of an array.
   bool operator==(const JobSpec&) const = default;
 };
 
@@ -67,8 +85,8 @@ inline constexpr Duration kHoldOneHost = std::chrono::minutes(2);
 inline constexpr Duration kHoldGang = std::chrono::minutes(10);
 /// How long a host keeps the ranks of an attempt alive without word from the quorum.
 inline Duration hold_of(const JobSpec& spec, std::size_t host_count) {
-  if (spec.hold > Duration::zero()) {
-    return spec.hold;
+  if (spec.limits.hold > Duration::zero()) {
+    return spec.limits.hold;
   }
   return host_count > 1 ? kHoldGang : kHoldOneHost;
 }

@@ -101,9 +101,9 @@ Attempt adopted(const Books& books, const entry::Adopt& fact) {
   attempt.token = fact.token;
   attempt.job = fact.detail.job;
   attempt.number = fact.detail.attempt;
-  attempt.keep = fact.detail.spec.keep_when_isolated;
+  attempt.keep = fact.detail.spec.limits.keep_when_isolated;
   attempt.hold = fact.detail.hold;
-  attempt.grace = fact.detail.spec.grace;
+  attempt.grace = fact.detail.spec.limits.grace;
   attempt.reserved_at = books.cluster_time;
   attempt.started_at = books.cluster_time;
   attempt.state = AttemptState::kStarted;

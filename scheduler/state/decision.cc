@@ -63,7 +63,7 @@ Attempt reserved(const Step& step, const Job& owner, entry::Decide& fact) {
   }
   attempt.job = fact.job;
   attempt.number = fact.attempt;
-  attempt.keep = owner.spec.keep_when_isolated;
+  attempt.keep = owner.spec.limits.keep_when_isolated;
   attempt.hold = fact.hold;
   attempt.grace = fact.grace;
   attempt.deadline = fact.deadline;

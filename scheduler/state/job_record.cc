@@ -8,7 +8,7 @@ bool HostRecord::suits(const JobSpec& spec) const {
     return std::binary_search(traits.labels.begin(), traits.labels.end(), label);
   };
   const auto is_type = [&](const std::string& type) { return folded(type) == folded(gpu_type); };
-  return (has_namespaces || spec.keep_when_isolated) &&
+  return (has_namespaces || spec.limits.keep_when_isolated) &&
          (request.gpu_types.empty() ||
           std::any_of(request.gpu_types.begin(), request.gpu_types.end(), is_type)) &&
          std::all_of(request.labels.begin(), request.labels.end(), has) &&

@@ -20,7 +20,7 @@ constexpr std::size_t kRunBytes = 16;  ///< Of an array that is no single range.
 
 std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const std::string& by) {
   std::size_t bytes = kJobBytes + key.size() + by.size() + spec.name.size() + spec.user.size() +
-                      spec.directory.size();
+                      spec.command.directory.size();
   const Request& request = spec.request;
   for (const auto* names : {&request.gpu_types, &request.labels, &request.not_labels,
                             &request.hosts, &request.not_hosts}) {
@@ -29,10 +29,10 @@ std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const
     }
   }
   bytes += spec.array.has_value() ? kRunBytes * spec.array->runs.size() : 0;
-  for (const std::string& text : spec.argv) {
+  for (const std::string& text : spec.command.argv) {
     bytes += kTextBytes + text.size();
   }
-  for (const std::string& text : spec.environment) {
+  for (const std::string& text : spec.command.environment) {
     bytes += kTextBytes + text.size();
   }
   return bytes;

@@ -29,7 +29,7 @@ bool is_replaceable(const Books& books, const Attempt& attempt) {
   if (attempt.state != AttemptState::kStopping || owner == nullptr) {
     return false;
   }
-  if (owner->spec.on_lost_host == OnLostHost::kWait && !owner->cancel_requested) {
+  if (owner->spec.retry.on_lost_host == OnLostHost::kWait && !owner->cancel_requested) {
     return false;
   }
   const bool reachable_stopped =
@@ -166,7 +166,7 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
                             : "");
   ++job.failures.count;
   // A command that cannot be executed fails the same way every time.
-  if (not_started || job.failures.count > job.spec.retries) {
+  if (not_started || job.failures.count > job.spec.retry.retries) {
     end_job(step, job, JobEvent::kFailed, code, std::move(reason));
     return;
   }
@@ -209,7 +209,7 @@ void conclude(Step& step, Job& job, const Attempt& attempt) {
     queue_again(step, job, attempt.token, abort_text(step, attempt));
   } else if (attempt.cause == Cause::kTimeLimit) {
     end_job(step, job, JobEvent::kFailed, kExitTimeLimit,
-            "timed out: its limit is " + span_text(job.spec.time_limit));
+            "timed out: its limit is " + span_text(job.spec.limits.time_limit));
   } else if (attempt.cause == Cause::kPreempted) {
     queue_again(step, job, attempt.token, "preempted");
   } else if (awaits_verdict(attempt, step.books.cluster_time)) {

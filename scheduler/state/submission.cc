@@ -40,27 +40,27 @@ void note_asked(Step& step, const JobSpec& spec) {
 
 Status validate(const JobSpec& spec) {
   std::size_t command_bytes = 0;
-  for (const std::string& text : spec.argv) {
+  for (const std::string& text : spec.command.argv) {
     command_bytes += text.size();
   }
-  for (const std::string& text : spec.environment) {
+  for (const std::string& text : spec.command.environment) {
     command_bytes += text.size();
   }
   const auto invalid = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
   if (Status request = validate(spec.request); !request) {
     return request;
   }
-  if (spec.argv.empty()) {
+  if (spec.command.argv.empty()) {
     return invalid("no command");
   }
   // Each task of an array is told two more variables.
   const std::size_t more = spec.array.has_value() ? kTaskVariables : 0;
   if (command_bytes + more * kTaskVariableBytes > kCommandBytesMax ||
-      spec.argv.size() > kTextsMax || spec.environment.size() + more > kTextsMax) {
+      spec.command.argv.size() > kTextsMax || spec.command.environment.size() + more > kTextsMax) {
     return invalid("command and environment exceed " + std::to_string(kCommandBytesMax) + " bytes");
   }
   if (spec.name.size() > kTextBytesMax || spec.user.size() > kTextBytesMax ||
-      spec.directory.size() > kDirectoryBytesMax) {
+      spec.command.directory.size() > kDirectoryBytesMax) {
     return invalid("name, user or directory is too long");
   }
   if (Status name = check_line_name(spec.name, "job"); !name) {
@@ -77,7 +77,8 @@ Status validate(const JobSpec& spec) {
       return range;
     }
   }
-  for (const Duration span : {spec.hold, spec.grace, spec.patience, spec.time_limit}) {
+  for (const Duration span :
+       {spec.limits.hold, spec.limits.grace, spec.limits.patience, spec.limits.time_limit}) {
     if (span < Duration::zero() || span > kSpanMax) {
       return invalid("a time is negative or above a year");
     }

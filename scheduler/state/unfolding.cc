@@ -12,7 +12,7 @@ namespace {
 
 /// Two names in the environment of each rank.
 std::vector<std::string> environment_of(const TaskArray& array, std::uint32_t index) {
-  std::vector<std::string> environment = array.spec.environment;
+  std::vector<std::string> environment = array.spec.command.environment;
   environment.push_back("MUSTER_ARRAY_JOB_ID=" + std::to_string(array.id.value()));
   environment.push_back("MUSTER_ARRAY_INDEX=" + std::to_string(index));
   return environment;
@@ -46,7 +46,7 @@ void unfold(Step& step, TaskArray& array) {
       task.spec = array.spec;
       task.spec.array.reset();
       task.spec.priority = array.priority;
-      task.spec.environment = environment_of(array, index_of_task(id));
+      task.spec.command.environment = environment_of(array, index_of_task(id));
       task.submitted_by = array.submitted_by;
       add_job(step, std::move(task), "next of its array");
       step.result.capacity_changed = true;

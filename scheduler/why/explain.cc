@@ -84,7 +84,7 @@ std::set<std::string> types_for(const State& state, const Job& job) {
 std::uint32_t barred_gpus(const State& state, const Job& job) {
   std::uint32_t count = 0;
   JobSpec kept = job.spec;
-  kept.keep_when_isolated = true;
+  kept.limits.keep_when_isolated = true;
   for (const auto& [id, host] : state.hosts()) {
     count += !host.suits(job.spec) && host.suits(kept)
                  ? static_cast<std::uint32_t>(host.gpus.size())
@@ -131,7 +131,7 @@ std::string reason_of_kind(const HostRecord& host, const JobSpec& spec) {
   if (std::any_of(request.not_labels.begin(), request.not_labels.end(), has)) {
     return "label not wanted";
   }
-  return host.has_namespaces || spec.keep_when_isolated ? "" : "no PID namespaces";
+  return host.has_namespaces || spec.limits.keep_when_isolated ? "" : "no PID namespaces";
 }
 
 /// What is too little on it for one unit, or for the units of one host; "" = nothing.

@@ -71,7 +71,7 @@ std::string no_such_host(const JobSpec& spec) {
   for (const std::string& label : request.not_labels) {
     words.push_back("no label " + label);
   }
-  if (!spec.keep_when_isolated) {
+  if (!spec.limits.keep_when_isolated) {
     words.emplace_back("PID namespaces (which all but --isolation keep need)");
   }
   std::string text;

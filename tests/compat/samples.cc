@@ -44,15 +44,15 @@ scheduler::JobSpec spec() {
   spec.request.not_hosts = {"three"};
   spec.request.pack = scheduler::Pack::kRack;
   spec.request.pack_wait = 600s;
-  spec.argv = {"python", "train.py"};
-  spec.environment = {"A=1"};
-  spec.directory = "/data";
+  spec.command.argv = {"python", "train.py"};
+  spec.command.environment = {"A=1"};
+  spec.command.directory = "/data";
   spec.priority = -5;
-  spec.retries = 2;
-  spec.hold = 180s;
-  spec.keep_when_isolated = true;
-  spec.time_limit = 3600s;
-  spec.on_lost_host = scheduler::OnLostHost::kWait;
+  spec.retry.retries = 2;
+  spec.limits.hold = 180s;
+  spec.limits.keep_when_isolated = true;
+  spec.limits.time_limit = 3600s;
+  spec.retry.on_lost_host = scheduler::OnLostHost::kWait;
   return spec;
 }
 

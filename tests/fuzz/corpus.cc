@@ -16,12 +16,12 @@ agent::Request submit_request(const std::string& key, std::uint32_t gpus, bool f
   scheduler::JobSpec spec;
   spec.name = "corpus";
   spec.request.gpus = gpus;
-  spec.argv = {"sim", "run_ms=8000"};
+  spec.command.argv = {"sim", "run_ms=8000"};
   if (fails) {
-    spec.argv.push_back("fail_rank=0");
+    spec.command.argv.push_back("fail_rank=0");
   }
-  spec.hold = 20s;
-  spec.retries = 1;
+  spec.limits.hold = 20s;
+  spec.retry.retries = 1;
   agent::Request request;
   request.verb = agent::Verb::kSubmit;
   request.arguments = agent::encode_payload(agent::SubmitArgs{key, spec});

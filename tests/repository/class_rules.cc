@@ -29,7 +29,6 @@ constexpr NamedClass kNamed[] = {
     {"membership/membership.h", "Membership", 17, 27, kNotSplit},
     {"membership/probe.h", "SubjectProbe", 29, 0, kNotSplit},
     {"scheduler/why/explain.h", "Why", 26, 0, kRecord},
-    {"scheduler/protocol/job.h", "JobSpec", 17, 0, kRecord},
     {"scheduler/raft/first_quorum.h", "FirstQuorum", 17, 19, kNotSplit},
     {"scheduler/raft/raft.h", "Raft", 49, 66, "one noun, the paper's, in five sources"},
     {"scheduler/raft/replication.h", "Replication", 18, 5, "what a leader knows of each follower"},

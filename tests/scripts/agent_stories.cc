@@ -86,7 +86,7 @@ class Desk {
     message.token = token;
     message.start = start();
     message.job = JobId(token.index / 10);
-    message.spec.argv = {"train"};
+    message.spec.command.argv = {"train"};
     message.members = {Member{kAgent, start(), {GpuSlot{"a", 0}}, 0}};
     message.hold = 60s;
     return message;

@@ -26,7 +26,7 @@ std::string name(std::uint32_t host) {
 void program_fails(ClusterScript& script) {
   script.settle();
   scheduler::JobSpec spec = job_of(4, 2s, {"fail_rank=1"});
-  spec.retries = 1;
+  spec.retry.retries = 1;
   script.submit(script.follower(), "k1", spec);
   script.until("it has failed", [&] { return script.is(1, JobState::kFailed); });
   script.pass(2s);

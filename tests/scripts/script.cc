@@ -321,10 +321,10 @@ scheduler::JobSpec job_of(std::uint32_t gpus, Duration run, const std::vector<st
   scheduler::JobSpec spec;
   spec.name = "story";
   spec.request.gpus = gpus;
-  spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
-  spec.argv.insert(spec.argv.end(), more.begin(), more.end());
-  spec.hold = std::chrono::seconds(30);
-  spec.grace = std::chrono::seconds(2);
+  spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+  spec.command.argv.insert(spec.command.argv.end(), more.begin(), more.end());
+  spec.limits.hold = std::chrono::seconds(30);
+  spec.limits.grace = std::chrono::seconds(2);
   return spec;
 }
 

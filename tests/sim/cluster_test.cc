@@ -91,9 +91,9 @@ class ClusterTest : public testing::Test {
     scheduler::JobSpec spec;
     spec.name = "test";
     spec.request.gpus = gpus;
-    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
-    spec.hold = 30s;
-    spec.grace = 2s;
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+    spec.limits.hold = 30s;
+    spec.limits.grace = 2s;
     submits_->submit(*world_, host, spec);
   }
   bool drains(Duration limit) {

@@ -76,9 +76,9 @@ class Divergence : public testing::TestWithParam<std::uint64_t> {
   void submit(std::uint32_t gpus) {
     scheduler::JobSpec spec;
     spec.request.gpus = gpus;
-    spec.argv = {"sim", "run_ms=2000"};
-    spec.hold = 30s;
-    spec.grace = 2s;
+    spec.command.argv = {"sim", "run_ms=2000"};
+    spec.limits.hold = 30s;
+    spec.limits.grace = 2s;
     submits_->submit(*world_, leader(), spec);
   }
   /// A voter that does not lead, counted from 0.

@@ -85,10 +85,10 @@ class DriftRun : private Stage {
     scheduler::JobSpec spec;
     spec.name = "drift";
     spec.request.gpus = kGpusOfAll;
-    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(hold * 3)), "ignore_term=1"};
-    spec.hold = hold;
-    spec.grace = std::chrono::seconds(5);
-    spec.on_lost_host = scheduler::OnLostHost::kWait;
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(hold * 3)), "ignore_term=1"};
+    spec.limits.hold = hold;
+    spec.limits.grace = std::chrono::seconds(5);
+    spec.retry.on_lost_host = scheduler::OnLostHost::kWait;
     submits_->submit(world_, leader(), spec);
   }
   bool is_condemned() const {

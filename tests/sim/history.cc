@@ -196,14 +196,14 @@ class HistoryRun {
     scheduler::JobSpec spec;
     spec.name = key;
     spec.request.gpus = static_cast<std::uint32_t>(1 + drawn.below(12));
-    spec.argv = {"sim", "run_ms=" + std::to_string(200 + drawn.below(6'000))};
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(200 + drawn.below(6'000))};
     if (drawn.below(6) == 0) {
-      spec.argv.push_back("fail_rank=0");
+      spec.command.argv.push_back("fail_rank=0");
     }
-    spec.retries = static_cast<std::uint32_t>(drawn.below(2));
-    spec.hold = 12s;
-    spec.grace = 1s;
-    spec.patience = 1s;
+    spec.retry.retries = static_cast<std::uint32_t>(drawn.below(2));
+    spec.limits.hold = 12s;
+    spec.limits.grace = 1s;
+    spec.limits.patience = 1s;
     return spec;
   }
 

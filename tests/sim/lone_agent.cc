@@ -108,9 +108,9 @@ class LoneAgent {
     assign.start = start_;
     assign.job = JobId(last_token_);
     assign.attempt = 1;
-    assign.spec.argv = {"sim", "run_ms=" + std::to_string(100 + rng_.below(8'000))};
+    assign.spec.command.argv = {"sim", "run_ms=" + std::to_string(100 + rng_.below(8'000))};
     assign.spec.request.gpus = 1;
-    assign.spec.grace = 1s;
+    assign.spec.limits.grace = 1s;
     assign.members = {member};
     assign.hold = 5s;
     waiting_.insert(assign.token);

@@ -110,12 +110,12 @@ class RaceRun {
     scheduler::JobSpec spec;
     spec.name = "race";
     spec.request.gpus = gpus;
-    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
-    spec.argv.insert(spec.argv.end(), more.begin(), more.end());
-    spec.hold = 15s;
-    spec.grace = 2s;
-    spec.patience = 1s;
-    spec.time_limit = time_limit;
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+    spec.command.argv.insert(spec.command.argv.end(), more.begin(), more.end());
+    spec.limits.hold = 15s;
+    spec.limits.grace = 2s;
+    spec.limits.patience = 1s;
+    spec.limits.time_limit = time_limit;
     submits_->submit(world_, leader(), spec);
   }
 

@@ -59,7 +59,7 @@ void RankFarm::on(Instant now, const agent::Prepare& prepare) {
 }
 
 void RankFarm::start_rank(Instant now, Supervisor& supervisor, std::uint32_t number) {
-  const std::vector<std::string>& argv = supervisor.record.spec.argv;
+  const std::vector<std::string>& argv = supervisor.record.spec.command.argv;
   Rank rank;
   rank.number = number;
   rank.result.rank = number;
@@ -98,7 +98,7 @@ void RankFarm::signal_ranks(Instant now, Supervisor& supervisor, Duration grace)
     return;
   }
   supervisor.is_terminating = true;
-  const std::vector<std::string>& argv = supervisor.record.spec.argv;
+  const std::vector<std::string>& argv = supervisor.record.spec.command.argv;
   const bool ignores = word(argv, "ignore_term", 0) != 0;
   for (Rank& rank : supervisor.ranks) {
     if (!rank.is_running) {
@@ -180,10 +180,10 @@ void RankFarm::advance(Instant now) {
     if (!supervisor.is_alive) {
       continue;
     }
-    if (supervisor.hold_until <= now && !supervisor.record.spec.keep_when_isolated) {
+    if (supervisor.hold_until <= now && !supervisor.record.spec.limits.keep_when_isolated) {
       supervisor.hold_until = kNever;
       if (supervisor.is_launched) {
-        signal_ranks(now, supervisor, supervisor.record.spec.grace);
+        signal_ranks(now, supervisor, supervisor.record.spec.limits.grace);
       } else {
         supervisor.is_alive = false;
         reports_.push_back(agent::SupervisorGone{token, std::nullopt});
@@ -199,7 +199,7 @@ Instant RankFarm::next_deadline() const {
     if (!supervisor.is_alive) {
       continue;
     }
-    if (!supervisor.record.spec.keep_when_isolated) {
+    if (!supervisor.record.spec.limits.keep_when_isolated) {
       next = std::min(next, supervisor.hold_until);
     }
     for (const Rank& rank : supervisor.ranks) {

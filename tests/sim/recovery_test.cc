@@ -88,8 +88,8 @@ class RecoveryTest : public testing::Test {
     agent::SubmitArgs arguments;
     arguments.key = "key" + std::to_string(++submits_);
     arguments.spec.request.gpus = gpus;
-    arguments.spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
-    arguments.spec.hold = 120s;
+    arguments.spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+    arguments.spec.limits.hold = 120s;
     agent::Request request;
     request.verb = agent::Verb::kSubmit;
     request.arguments = agent::encode_payload(arguments);

@@ -119,7 +119,7 @@ class RevocationRun {
     scheduler::JobSpec spec;
     spec.name = "busy";
     spec.request.gpus = WorldOptions().gpus_per_host;
-    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(std::chrono::hours(1)))};
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(std::chrono::hours(1)))};
     submits_->submit(world_, leader(), spec);
   }
 

@@ -104,11 +104,11 @@ class Stage {
     scheduler::JobSpec spec;
     spec.name = "act";
     spec.request.gpus = gpus;
-    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
-    spec.argv.insert(spec.argv.end(), more.begin(), more.end());
-    spec.hold = hold;
-    spec.grace = std::chrono::seconds(5);
-    spec.keep_when_isolated = keep;
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
+    spec.command.argv.insert(spec.command.argv.end(), more.begin(), more.end());
+    spec.limits.hold = hold;
+    spec.limits.grace = std::chrono::seconds(5);
+    spec.limits.keep_when_isolated = keep;
     submits_->submit(world_, leader(), spec);
   }
   void cancel() { order(agent::Verb::kCancel); }

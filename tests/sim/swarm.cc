@@ -140,27 +140,27 @@ class Swarm {
     spec.request.gpus = std::min(
         {kSizes[rng_.below(std::size(kSizes))], options_.hosts * 8 / 2, profile_.gpus_max});
     const auto run_ms = static_cast<std::uint64_t>(profile_.run_ms_max - profile_.run_ms_min);
-    spec.argv = {"sim", "run_ms=" + std::to_string(profile_.run_ms_min +
-                                                   static_cast<std::int64_t>(rng_.below(run_ms)))};
-    spec.retries = static_cast<std::uint32_t>(rng_.below(3));
-    spec.hold = rng_.between(profile_.hold_min, profile_.hold_max);
-    spec.grace = seconds(1, 5);
-    spec.patience = seconds(1, 5);
-    spec.on_lost_host =
+    const std::int64_t run = profile_.run_ms_min + static_cast<std::int64_t>(rng_.below(run_ms));
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(run)};
+    spec.retry.retries = static_cast<std::uint32_t>(rng_.below(3));
+    spec.limits.hold = rng_.between(profile_.hold_min, profile_.hold_max);
+    spec.limits.grace = seconds(1, 5);
+    spec.limits.patience = seconds(1, 5);
+    spec.retry.on_lost_host =
         rng_.chance(200'000) ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
     if (profile_.priorities > 1) {
       spec.priority = static_cast<std::int32_t>(rng_.below(profile_.priorities));
     }
-    spec.keep_when_isolated = profile_.keep > 0 && rng_.chance(profile_.keep);
+    spec.limits.keep_when_isolated = profile_.keep > 0 && rng_.chance(profile_.keep);
     const std::uint64_t kind = rng_.below(10);
     if (kind == 0) {
-      spec.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.request.gpus)));
+      spec.command.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.request.gpus)));
     } else if (kind == 1) {
-      spec.argv.push_back("ignore_term=1");
+      spec.command.argv.push_back("ignore_term=1");
     } else if (kind == 2) {
-      spec.argv.push_back("exit_on_term=0");
+      spec.command.argv.push_back("exit_on_term=0");
     } else if (kind == 3) {
-      spec.time_limit = seconds(5, 20);
+      spec.limits.time_limit = seconds(5, 20);
     }
     ask_for_more(spec.request, requests_, profile_.requests);
     ask_for_tasks(spec, requests_, profile_.requests);

@@ -209,21 +209,22 @@ Json base64_or_null(const std::vector<std::string>& words) {
 
 Json view(const scheduler::JobSpec& spec) {
   return {{"request", view(spec.request)},
-          {"argv", spec.argv},
-          {"argv_base64", base64_or_null(spec.argv)},
-          {"environment", spec.environment},
-          {"environment_base64", base64_or_null(spec.environment)},
-          {"directory", spec.directory},
-          {"directory_base64", base64_or_null(spec.directory)},
+          {"argv", spec.command.argv},
+          {"argv_base64", base64_or_null(spec.command.argv)},
+          {"environment", spec.command.environment},
+          {"environment_base64", base64_or_null(spec.command.environment)},
+          {"directory", spec.command.directory},
+          {"directory_base64", base64_or_null(spec.command.directory)},
           {"held", spec.is_held},
-          {"retries", spec.retries},
-          {"hold_ms", to_ms(spec.hold)},
-          {"keep_when_isolated", spec.keep_when_isolated},
-          {"grace_ms", to_ms(spec.grace)},
-          {"patience_ms", to_ms(spec.patience)},
-          {"on_lost_host", spec.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue"},
-          {"time_limit_ms", to_ms(spec.time_limit)},
-          {"shell", view(spec.shell)}};
+          {"retries", spec.retry.retries},
+          {"hold_ms", to_ms(spec.limits.hold)},
+          {"keep_when_isolated", spec.limits.keep_when_isolated},
+          {"grace_ms", to_ms(spec.limits.grace)},
+          {"patience_ms", to_ms(spec.limits.patience)},
+          {"on_lost_host",
+           spec.retry.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue"},
+          {"time_limit_ms", to_ms(spec.limits.time_limit)},
+          {"shell", view(spec.command.shell)}};
 }
 
 Json view(const RankInfo& rank) {

@@ -24,7 +24,7 @@ Environment base_environment(const scheduler::JobSpec& spec) {
       environment[name] = value;
     }
   }
-  for (const std::string& entry : spec.environment) {
+  for (const std::string& entry : spec.command.environment) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string::npos && equals > 0) {
       environment[entry.substr(0, equals)] = entry.substr(equals + 1);
@@ -61,12 +61,12 @@ void add_gang(Environment& environment, const Launch& launch,
 
 LaunchOrder order_of(const Launch& launch, const std::vector<std::string>& hosts) {
   LaunchOrder order;
-  order.argv = launch.record.spec.argv;
-  order.directory = launch.record.spec.directory;
-  order.grace = launch.record.spec.grace;
-  order.keep_when_isolated = launch.record.spec.keep_when_isolated;
+  order.argv = launch.record.spec.command.argv;
+  order.directory = launch.record.spec.command.directory;
+  order.grace = launch.record.spec.limits.grace;
+  order.keep_when_isolated = launch.record.spec.limits.keep_when_isolated;
   order.hold_until = launch.hold_until;
-  order.shell = launch.record.spec.shell;
+  order.shell = launch.record.spec.command.shell;
   Environment environment = base_environment(launch.record.spec);
   add_gang(environment, launch, hosts);
   for (const char* own : {"RANK", "LOCAL_RANK"}) {

@@ -20,7 +20,7 @@ class JobsPageTest : public testing::Test {
   void submit(std::uint64_t count, const std::string& name) {
     for (std::uint64_t i = 0; i < count; ++i) {
       scheduler::JobSpec spec;
-      spec.argv = {"true"};
+      spec.command.argv = {"true"};
       spec.name = name;
       spec.user = name;
       ++index_;

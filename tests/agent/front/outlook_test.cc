@@ -32,7 +32,7 @@ class OutlookTest : public testing::Test {
     attempt_.state = AttemptState::kStarted;
     attempt_.hold = 30s;
     attempt_.grace = 5s;
-    job_.spec.patience = 7s;
+    job_.spec.limits.patience = 7s;
   }
   void is_gone(char letter, Duration since, crdt::ClaimKind kind = crdt::ClaimKind::kSilent) {
     membership::Member& member = members_[host(letter)];
@@ -97,9 +97,9 @@ TEST_F(OutlookTest, WithoutAReachableRankTheHoldMustRunOut) {
 
 TEST_F(OutlookTest, TheChoicesOfTheJobAreRespected) {
   is_gone('c', 5s);
-  job_.spec.on_lost_host = scheduler::OnLostHost::kWait;
+  job_.spec.retry.on_lost_host = scheduler::OnLostHost::kWait;
   EXPECT_TRUE(tells("it waits for host c")) << told();
-  job_.spec.on_lost_host = scheduler::OnLostHost::kRequeue;
+  job_.spec.retry.on_lost_host = scheduler::OnLostHost::kRequeue;
   attempt_.keep = true;
   EXPECT_TRUE(tells("requeued elsewhere")) << told();
   is_gone('b', 5s);

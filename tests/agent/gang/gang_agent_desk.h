@@ -141,7 +141,7 @@ class GangAgentTest : public ::testing::Test {
     message.token = token;
     message.start = start_;
     message.job = JobId(1);
-    message.spec.argv = {"train"};
+    message.spec.command.argv = {"train"};
     message.members = {Member{kMe, start_, std::move(gpus), 0},
                        Member{kOther, {Generation(1), StartId(1)}, {{"z", 0}}, 1}};
     message.hold = kHold;

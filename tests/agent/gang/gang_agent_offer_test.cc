@@ -48,7 +48,7 @@ TEST_F(GangAgentTest, WithoutANamespaceOnlyAKeptJobIsTaken) {
   // It may have been a shortage: the host goes on offering itself for such jobs.
   EXPECT_TRUE(sent<Hello>().empty() || sent<Hello>().back().has_namespaces);
   Assign kept = assign(kTwo);
-  kept.spec.keep_when_isolated = true;
+  kept.spec.limits.keep_when_isolated = true;
   say(kept);
   sync();
   give(SupervisorPrepared{kTwo, {}, false});
@@ -60,7 +60,7 @@ TEST_F(GangAgentTest, AHostThatShowsItHasNamespacesOffersThemAgain) {
   Inventory without{"H100", {"a", "b"}, 0, 0, false};
   give(InventoryChanged{without});
   Assign kept = assign(kOne);
-  kept.spec.keep_when_isolated = true;
+  kept.spec.limits.keep_when_isolated = true;
   say(kept);
   sync();
   clear();

@@ -287,7 +287,7 @@ TEST_F(GangAgentTest, IsolationStopsRunningRanksUnlessTheyAreKept) {
   join();
   make_running(kOne);
   Assign kept = assign(kTwo, {{"b", 0}});
-  kept.spec.keep_when_isolated = true;
+  kept.spec.limits.keep_when_isolated = true;
   say(kept);
   sync();
   give(SupervisorPrepared{kTwo, {}});

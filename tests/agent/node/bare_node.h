@@ -35,7 +35,7 @@ inline Request request(Verb verb, std::string arguments = "") {
 
 inline std::string submit_arguments() {
   scheduler::JobSpec spec;
-  spec.argv = {"true"};
+  spec.command.argv = {"true"};
   return encode_payload(SubmitArgs{"key", spec});
 }
 

@@ -367,7 +367,7 @@ TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
   BareNode bare(1, ClusterId(), {}, false, capacity);
   bare.pass(5s);
   scheduler::JobSpec spec;
-  spec.argv = {"true"};
+  spec.command.argv = {"true"};
   spec.name = std::string(scheduler::kTextBytesMax, 'n');
   spec.user = spec.name;
   for (int i = 0; i < 2200; ++i) {

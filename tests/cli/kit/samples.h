@@ -88,10 +88,10 @@ inline agent::JobDetail sample_detail() {
   detail.spec.user = "ann";
   detail.spec.request.gpus = 2;
   detail.spec.request.gpu_types = {"H100"};
-  detail.spec.argv = {"python", "train.py", "--note", "it's fine"};
-  detail.spec.environment = {"EPOCHS=3"};
-  detail.spec.directory = "/home/ann";
-  detail.spec.retries = 2;
+  detail.spec.command.argv = {"python", "train.py", "--note", "it's fine"};
+  detail.spec.command.environment = {"EPOCHS=3"};
+  detail.spec.command.directory = "/home/ann";
+  detail.spec.retry.retries = 2;
   agent::MemberInfo first{host_id('a'),         "a", 0,  {"GPU-1"}, "ready",
                           {{0, "running", ""}}, "",  "", 0};
   agent::MemberInfo second{host_id('b'), "b", 1, {"GPU-2"}, "ready", {{1, "lost", "host silent"}},

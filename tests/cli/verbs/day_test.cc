@@ -267,7 +267,7 @@ std::vector<std::string> environment_of(const std::vector<std::string>& options)
   args.insert(args.end(), options.begin(), options.end());
   args.insert(args.end(), {"--", "x"});
   world.output_of(args);
-  return submitted(world).spec.environment;
+  return submitted(world).spec.command.environment;
 }
 
 TEST(Submit, TakesAShortListOfTheEnvironmentAlong) {
@@ -284,7 +284,7 @@ TEST(Submit, VariablesOfOursWinAndThatIsSaid) {
   FakeWorld world;
   world.answers(answer_with(agent::JobRef{JobId(17)}));
   world.output_of({"submit", "-e", "MASTER_PORT=1", "--", "x"});
-  for (const std::string& variable : submitted(world).spec.environment) {
+  for (const std::string& variable : submitted(world).spec.command.environment) {
     EXPECT_FALSE(variable.starts_with("MASTER_PORT"));
   }
   EXPECT_NE(world.err().find("MASTER_PORT is set for each rank by Muster"), std::string::npos);

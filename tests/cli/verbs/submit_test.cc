@@ -94,17 +94,17 @@ TEST(Submit, SendsWhatWasAskedFor) {
   wanted.user = "ann";
   wanted.request.gpus = 16;
   wanted.request.gpu_types = {"H100"};
-  wanted.argv = {"bin/train", "--env", "--", "x"};
-  wanted.environment = {"A=1", "B=x=y", "HOME=/home/ann"};
-  wanted.directory = "/home/ann/runs";
+  wanted.command.argv = {"bin/train", "--env", "--", "x"};
+  wanted.command.environment = {"A=1", "B=x=y", "HOME=/home/ann"};
+  wanted.command.directory = "/home/ann/runs";
   wanted.priority = -5;
-  wanted.retries = 2;
-  wanted.hold = std::chrono::hours(1);
-  wanted.grace = std::chrono::seconds(30);
-  wanted.patience = Duration(0);
-  wanted.on_lost_host = scheduler::OnLostHost::kWait;
-  wanted.time_limit = std::chrono::hours(2);
-  wanted.shell = {027, 4096, scheduler::SubmitShell::kNoLimit, 0};
+  wanted.retry.retries = 2;
+  wanted.limits.hold = std::chrono::hours(1);
+  wanted.limits.grace = std::chrono::seconds(30);
+  wanted.limits.patience = Duration(0);
+  wanted.retry.on_lost_host = scheduler::OnLostHost::kWait;
+  wanted.limits.time_limit = std::chrono::hours(2);
+  wanted.command.shell = {027, 4096, scheduler::SubmitShell::kNoLimit, 0};
   EXPECT_TRUE(submitted(world).spec == wanted);
   EXPECT_EQ(submitted(world).key, kFirstKey);
 }
@@ -122,14 +122,14 @@ TEST(Submit, FromADirectoryThatIsGoneItIsRefused) {
   EXPECT_EQ(world.run({"submit", "--cwd", "runs", "--", "x"}), 2);
   EXPECT_TRUE(world.requests().empty());
   EXPECT_EQ(world.run({"submit", "--cwd", "/data", "--", "x"}), 0);
-  EXPECT_EQ(submitted(world).spec.directory, "/data");
+  EXPECT_EQ(submitted(world).spec.command.directory, "/data");
 }
 
 TEST(Submit, KeepNeverStopsBySilence) {
   FakeWorld world;
   world.answers(accepted());
   world.output_of({"submit", "--isolation", "keep", "--", "x"});
-  EXPECT_TRUE(submitted(world).spec.keep_when_isolated);
+  EXPECT_TRUE(submitted(world).spec.limits.keep_when_isolated);
 }
 
 TEST(Submit, ArraysAreRangesStepsAndLists) {

@@ -354,7 +354,7 @@ TEST(Show, NamesForgeNoLines) {
   FakeWorld world;
   agent::JobDetail detail = sample_detail();
   detail.summary.name = "x\nstate      failed: disk lost";
-  detail.spec.argv = {"echo", "a\nstate      failed"};
+  detail.spec.command.argv = {"echo", "a\nstate      failed"};
   world.answers(answer_with(detail));
   const std::string out = world.output_of({"show", "17"});
   std::size_t states = 0;
@@ -372,7 +372,7 @@ TEST(Show, OfAnArrayCountsAndNamesWhatFailed) {
   detail.summary.tasks = 10;
   detail.summary.tasks_running = 2;
   detail.summary.tasks_failed = 3;
-  detail.spec.argv = {"x"};
+  detail.spec.command.argv = {"x"};
   detail.spec.array = scheduler::range_of({0, 2, 4, 6, 8, 10, 12, 14, 16, 18});
   detail.array.waiting = 4;
   detail.array.queued = 1;

@@ -69,7 +69,7 @@ TEST_F(Causes, AnAgentThatIsDownAloneIsNamedWhenItsShareExpires) {
 TEST_F(Causes, PastItsLimitAJobIsTimedOut) {
   join(1);
   JobSpec spec = spec_of(2);
-  spec.time_limit = 90s;
+  spec.limits.time_limit = 90s;
   give(input::ClientSubmit{++request, "limited", spec, "alice"});
   const JobId number = replies.back().job;
   const Token token = ready(1);

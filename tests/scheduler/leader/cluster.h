@@ -51,7 +51,7 @@ inline JobSpec spec_of(std::uint32_t gpus) {
   JobSpec spec;
   spec.name = "job";
   spec.request.gpus = gpus;
-  spec.argv = {"train"};
+  spec.command.argv = {"train"};
   return spec;
 }
 

@@ -359,7 +359,7 @@ TEST_F(OneLeader, RankFailureBesideALostHostUsesNoRetry) {
 TEST_F(OneLeader, TimeLimitStopsAndFailsWith124) {
   join(1);
   JobSpec spec = spec_of(1);
-  spec.time_limit = 10s;
+  spec.limits.time_limit = 10s;
   give(input::ClientSubmit{1, "limited", spec, "alice"});
   const Token token = ready(1);
   pass(12s);
@@ -438,7 +438,7 @@ TEST_F(OneLeader, SubmitsThatAreNotInTheLogAreBoundedInBytes) {
   join(1);
   commit = false;
   entry::Submit large = submission("", 1);
-  large.spec.argv = {std::string(kCommandBytesMax, 'x')};
+  large.spec.command.argv = {std::string(kCommandBytesMax, 'x')};
   const auto say = [&](std::uint64_t number) {
     replies.clear();
     give(input::ClientSubmit{++request, "key" + std::to_string(number), large.spec, "alice"});

@@ -109,7 +109,7 @@ TEST(Placement, AHostWithoutNamespacesTakesOnlyJobsThatSilenceNeverEnds) {
   EXPECT_FALSE(place_in(log.state, *log.state.job(waits)).has_value());
   EXPECT_TRUE(log.decide(waits, {member_of(2, 0, 1)}).is_none()) << "not checked again at apply";
   entry::Submit kept = submission("kept", 4);
-  kept.spec.keep_when_isolated = true;
+  kept.spec.limits.keep_when_isolated = true;
   const Job& job = *log.state.job(log.apply(kept).job);
   const std::optional<Placement> placement = place_in(log.state, job);
   ASSERT_TRUE(placement.has_value());

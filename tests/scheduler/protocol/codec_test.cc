@@ -21,15 +21,15 @@ const Token kToken{3, 77};
 
 JobSpec full_spec() {
   JobSpec spec = spec_of(8);
-  spec.environment = {"A=1", "B="};
-  spec.directory = "/data";
+  spec.command.environment = {"A=1", "B="};
+  spec.command.directory = "/data";
   spec.priority = -5;
-  spec.retries = 2;
-  spec.hold = std::chrono::minutes(3);
-  spec.keep_when_isolated = true;
-  spec.on_lost_host = OnLostHost::kWait;
-  spec.time_limit = std::chrono::hours(2);
-  spec.shell = {077, 4096, SubmitShell::kNoLimit, 1 << 30};
+  spec.retry.retries = 2;
+  spec.limits.hold = std::chrono::minutes(3);
+  spec.limits.keep_when_isolated = true;
+  spec.retry.on_lost_host = OnLostHost::kWait;
+  spec.limits.time_limit = std::chrono::hours(2);
+  spec.command.shell = {077, 4096, SubmitShell::kNoLimit, 1 << 30};
   spec.is_held = true;
   return spec;
 }
@@ -139,18 +139,19 @@ JobSpec longest_spec() {
   for (std::string* text : {&spec.name, &spec.user}) {
     *text = std::string(kTextBytesMax, 'x');
   }
-  spec.directory = std::string(kDirectoryBytesMax, '/');
+  spec.command.directory = std::string(kDirectoryBytesMax, '/');
   // As many texts as there may be, and as many as can be of the least length that costs two bytes.
   constexpr std::size_t kLong = 32;
-  spec.argv.assign(kTextsMax, "");
-  spec.environment.assign(kTextsMax, "");
-  std::fill_n(spec.argv.begin(), kCommandBytesMax / kLong, std::string(kLong, 'x'));
+  spec.command.argv.assign(kTextsMax, "");
+  spec.command.environment.assign(kTextsMax, "");
+  std::fill_n(spec.command.argv.begin(), kCommandBytesMax / kLong, std::string(kLong, 'x'));
   spec.priority = INT32_MIN;
-  spec.retries = UINT32_MAX;
-  for (Duration* span : {&spec.hold, &spec.grace, &spec.patience, &spec.time_limit}) {
+  spec.retry.retries = UINT32_MAX;
+  for (Duration* span :
+       {&spec.limits.hold, &spec.limits.grace, &spec.limits.patience, &spec.limits.time_limit}) {
     *span = kSpanMax;
   }
-  spec.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  spec.command.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
   return spec;
 }
 

@@ -90,7 +90,7 @@ entry::Submit submit(std::uint64_t number, std::size_t bytes) {
   entry::Submit entry;
   entry.key = "key" + std::to_string(number);
   entry.spec.request.gpus = 1;
-  entry.spec.argv = {std::string(bytes, 'x')};
+  entry.spec.command.argv = {std::string(bytes, 'x')};
   entry.submitted_by = "ann";
   return entry;
 }

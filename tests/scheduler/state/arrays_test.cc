@@ -51,7 +51,7 @@ TEST_F(ArrayTest, AMillionTasksAreOneSmallRecord) {
   EXPECT_LT(encode(Entry(fact)).size() + log.state.encode().size() - before, 4096U);
   EXPECT_EQ(waiting(), 1U) << "one task at first";
   EXPECT_EQ(array().folded(), 999'999U);
-  EXPECT_EQ(log.state.job(task(0))->spec.environment.back(), "MUSTER_ARRAY_INDEX=0");
+  EXPECT_EQ(log.state.job(task(0))->spec.command.environment.back(), "MUSTER_ARRAY_INDEX=0");
   EXPECT_EQ(log.apply(fact).job, id) << "the same key";
   EXPECT_EQ(log.state.arrays().size(), 1U);
 }
@@ -205,11 +205,11 @@ TEST_F(ArrayTest, EndedOnesKeepTheirCommandAndToTheirBytes) {
   for (int i = 0; i < 200; ++i) {
     entry::Submit fact = array_of_tasks(0, 0);
     fact.key += std::to_string(i);
-    fact.spec.argv = {"sh", std::string(60'000, 'x')};
+    fact.spec.command.argv = {"sh", std::string(60'000, 'x')};
     id = log.apply(fact).job;
     log.apply(entry::Cancel{id, "ann"});
     ASSERT_TRUE(array().has_ended());
-    ASSERT_EQ(array().spec.argv.size(), 2U);
+    ASSERT_EQ(array().spec.command.argv.size(), 2U);
   }
   EXPECT_LT(log.state.arrays().size(), 150U);
   EXPECT_GT(log.state.arrays().size(), 100U);
@@ -217,9 +217,9 @@ TEST_F(ArrayTest, EndedOnesKeepTheirCommandAndToTheirBytes) {
 
 TEST_F(ArrayTest, TwoVariablesMoreMustFit) {
   entry::Submit fact = array_of_tasks(0, 9);
-  fact.spec.environment = {std::string(kCommandBytesMax - 100, 'x')};
+  fact.spec.command.environment = {std::string(kCommandBytesMax - 100, 'x')};
   EXPECT_TRUE(validate(fact.spec));
-  fact.spec.environment = {std::string(kCommandBytesMax - 50, 'x')};
+  fact.spec.command.environment = {std::string(kCommandBytesMax - 50, 'x')};
   EXPECT_FALSE(validate(fact.spec));
 }
 
@@ -232,7 +232,7 @@ TEST_F(ArrayTest, NumbersMayHaveGaps) {
   while (waiting() != 0) {
     const JobId job = queue_of(log.state).front();
     ran.push_back(text_of(job));
-    EXPECT_EQ(log.state.job(job)->spec.environment.back(),
+    EXPECT_EQ(log.state.job(job)->spec.command.environment.back(),
               "MUSTER_ARRAY_INDEX=" + std::to_string(index_of_task(job)));
     end(run_next(0), 0);
   }
@@ -252,7 +252,7 @@ class DrawnArray : public ArrayTest {
     log.apply(registration(1, 8));
     entry::Submit fact = array_of_tasks(3, 3 + static_cast<std::uint32_t>(rng_.below(30)),
                                         static_cast<std::uint32_t>(rng_.below(6)));
-    fact.spec.retries = 1;
+    fact.spec.retry.retries = 1;
     if (rng_.chance(500'000)) {
       std::vector<std::uint32_t> numbers;
       for (std::uint32_t number = 3; number < 33; ++number) {

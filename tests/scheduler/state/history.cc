@@ -78,10 +78,10 @@ entry::Submit History::draw_submit() {
   const auto gpus = static_cast<std::uint32_t>(one_in(20) ? 0 : 1 + rng_.below(6));
   entry::Submit fact = submission("key" + std::to_string(keys_ - back), gpus);
   fact.spec.priority = static_cast<std::int32_t>(rng_.below(3));
-  fact.spec.retries = static_cast<std::uint32_t>(rng_.below(3));
-  fact.spec.keep_when_isolated = one_in(4);
-  fact.spec.on_lost_host = one_in(4) ? OnLostHost::kWait : OnLostHost::kRequeue;
-  fact.spec.time_limit = std::chrono::minutes(rng_.below(2));
+  fact.spec.retry.retries = static_cast<std::uint32_t>(rng_.below(3));
+  fact.spec.limits.keep_when_isolated = one_in(4);
+  fact.spec.retry.on_lost_host = one_in(4) ? OnLostHost::kWait : OnLostHost::kRequeue;
+  fact.spec.limits.time_limit = std::chrono::minutes(rng_.below(2));
   return fact;
 }
 
@@ -169,8 +169,12 @@ Entry History::draw_decide(const State& state) {
     return draw_submit();
   }
   const Job& job = *state.job(queue_of(state)[rng_.below(state.pending())]);
-  entry::Decide fact{job.id,         job.attempts + 1,        {}, std::chrono::minutes(2),
-                     job.spec.grace, std::chrono::seconds(10)};
+  entry::Decide fact{job.id,
+                     job.attempts + 1,
+                     {},
+                     std::chrono::minutes(2),
+                     job.spec.limits.grace,
+                     std::chrono::seconds(10)};
   std::uint32_t left = job.spec.request.gpus;
   std::uint32_t first_rank = 0;
   for (const auto& [id, host] : state.hosts()) {

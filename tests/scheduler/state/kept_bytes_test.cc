@@ -25,9 +25,9 @@ entry::Submit largest(std::uint64_t number) {
   fact.spec.name = std::string(kTextBytesMax, 'n');
   fact.spec.user = std::string(kTextBytesMax, 'u');
   fact.spec.request.gpu_types = {std::string(64, 't')};
-  fact.spec.directory = std::string(kDirectoryBytesMax, 'd');
-  fact.spec.argv = {std::string(kCommandBytesMax, 'x')};
-  fact.spec.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  fact.spec.command.directory = std::string(kDirectoryBytesMax, 'd');
+  fact.spec.command.argv = {std::string(kCommandBytesMax, 'x')};
+  fact.spec.command.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
   return fact;
 }
 
@@ -59,7 +59,7 @@ TEST(KeptBytes, APartIsCountedAsNoLessThanItIsEncodedAs) {
   for (const bool is_large : {false, true}) {
     const std::size_t before = encoded_bytes(log);
     entry::Submit fact = is_large ? largest(7) : submission("small", 2);
-    fact.spec.environment = std::vector<std::string>(is_large ? 0 : 1000, "A=B");
+    fact.spec.command.environment = std::vector<std::string>(is_large ? 0 : 1000, "A=B");
     const JobId id = log.apply(fact).job;
     const Job& job = *log.state.job(id);
     const std::size_t counted =

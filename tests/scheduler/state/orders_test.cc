@@ -27,7 +27,7 @@ class Orders : public ::testing::Test {
   }
   JobId submit(bool keep = false) {
     entry::Submit fact = submission("key" + std::to_string(log.index().value()), 2);
-    fact.spec.keep_when_isolated = keep;
+    fact.spec.limits.keep_when_isolated = keep;
     return log.apply(fact).job;
   }
   const Job& job(JobId id) { return *log.state.job(id); }

@@ -21,7 +21,7 @@ class PausesTest : public ::testing::Test {
 
   JobId submit(std::uint32_t retries) {
     entry::Submit fact = submission("key" + std::to_string(++keys_), 1);
-    fact.spec.retries = retries;
+    fact.spec.retry.retries = retries;
     return log.apply(fact).job;
   }
   const Job& job(JobId id) const { return *log.state.job(id); }
@@ -159,7 +159,7 @@ TEST_F(PausesTest, PeopleAreToldHowLong) {
 TEST_F(PausesTest, TasksThatPauseKeepNoOtherFromItsTurn) {
   entry::Submit fact = submission("array", 1);
   fact.spec.array = ArrayRange{0, 99, 0};
-  fact.spec.retries = 5;
+  fact.spec.retry.retries = 5;
   const JobId array = log.apply(fact).job;
   for (std::uint32_t index = 0; index < 10; ++index) {
     ASSERT_TRUE(may_be_tried(task_id(array, index))) << index;

@@ -25,7 +25,7 @@ class GangOfTwo : public ::testing::Test {
   }
   JobId submit(std::uint32_t retries = 0) {
     entry::Submit fact = submission("gang", 2);
-    fact.spec.retries = retries;
+    fact.spec.retry.retries = retries;
     return log.apply(fact).job;
   }
   Token run(JobId job) { return log.run(job, {first, second}); }

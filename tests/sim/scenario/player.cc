@@ -370,9 +370,9 @@ class Player {
     scheduler::JobSpec spec;
     spec.name = act.name;
     spec.request.gpus = static_cast<std::uint32_t>(act.number);
-    spec.argv = {"sim", "run_ms=" + std::to_string(to_ms(act.time))};
+    spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(act.time))};
     if (act.length > Duration(0)) {
-      spec.hold = act.length;
+      spec.limits.hold = act.length;
     }
     submits_->submit(world_, door(now), spec);
   }

@@ -111,10 +111,10 @@ class RankSupervisor : public ::testing::Test {
     Launch launch;
     launch.record.token = token_;
     launch.record.job = JobId(7);
-    launch.record.spec.argv = std::move(argv);
-    launch.record.spec.directory = directory_;
-    launch.record.spec.grace = grace_;
-    launch.record.spec.shell = shell_;
+    launch.record.spec.command.argv = std::move(argv);
+    launch.record.spec.command.directory = directory_;
+    launch.record.spec.limits.grace = grace_;
+    launch.record.spec.command.shell = shell_;
     launch.member.host = kHost;
     for (std::uint32_t i = 0; i < ranks; ++i) {
       launch.member.gpus.push_back({"GPU-" + std::to_string(i), 0});
