@@ -33,7 +33,7 @@ std::vector<std::string> hosts_of(const scheduler::State& state, const scheduler
                                   const HostViews& hosts) {
   std::vector<std::string> names;
   const scheduler::Attempt* last =
-      task.attempt_tokens.empty() ? nullptr : state.attempt(task.attempt_tokens.back());
+      task.life.attempt_tokens.empty() ? nullptr : state.attempt(task.life.attempt_tokens.back());
   if (last != nullptr) {
     for (const scheduler::MemberRecord& record : last->members) {
       names.push_back(hosts.addresses.name(record.member.host));
@@ -50,10 +50,11 @@ void add_tasks(const scheduler::State& state, const scheduler::TaskArray& array,
        job != state.jobs().end() && array_of(job->first) == array.id; ++job) {
     const scheduler::Job& task = job->second;
     summary.gpu_ms += gpu_ms_of(state, task);
-    const bool is_earlier = first_start == 0 || task.started_unix_ms < first_start;
-    first_start = task.started_unix_ms != 0 && is_earlier ? task.started_unix_ms : first_start;
-    const bool is_at_work = !task.has_ended() && task.state != scheduler::JobState::kQueued &&
-                            task.state != scheduler::JobState::kSuspended;
+    const bool is_earlier = first_start == 0 || task.history.started_unix_ms < first_start;
+    first_start = task.history.started_unix_ms != 0 && is_earlier ? task.history.started_unix_ms
+                                                                  : first_start;
+    const bool is_at_work = !task.has_ended() && task.life.state != scheduler::JobState::kQueued &&
+                            task.life.state != scheduler::JobState::kSuspended;
     for (std::string& name :
          is_at_work ? hosts_of(state, task, hosts) : std::vector<std::string>()) {
       names.insert(std::move(name));
@@ -102,8 +103,8 @@ TaskFailure failure_of(const scheduler::State& state, const scheduler::Job& task
                        const HostViews& hosts) {
   TaskFailure failure;
   failure.task = task.id;
-  failure.exit_code = task.exit_code;
-  failure.reason = task.reason;
+  failure.exit_code = task.life.exit_code;
+  failure.reason = task.life.reason;
   failure.hosts = hosts_of(state, task, hosts);
   return failure;
 }
@@ -136,7 +137,7 @@ JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray
        job != state.jobs().end() && array_of(job->first) == array.id &&
        detail.array.failures.size() < kTaskFailuresListed;
        ++job) {
-    if (job->second.state == scheduler::JobState::kFailed) {
+    if (job->second.life.state == scheduler::JobState::kFailed) {
       detail.array.failures.push_back(failure_of(state, job->second, hosts));
     }
   }
@@ -150,7 +151,7 @@ std::optional<JobId> telling_task(const scheduler::State& state,
   std::optional<JobId> first;
   for (auto job = state.jobs().lower_bound(task_id(array.id, 0));
        job != state.jobs().end() && array_of(job->first) == array.id; ++job) {
-    if (job->second.state == scheduler::JobState::kQueued && !job->second.pauses()) {
+    if (job->second.life.state == scheduler::JobState::kQueued && !job->second.pauses()) {
       return job->first;
     }
     if (!first.has_value() && !job->second.has_ended()) {

@@ -129,7 +129,7 @@ bool is_missing(const membership::Member* member) {
 
 std::string outlook(const Job& job, const Attempt& attempt, const HostViews& hosts) {
   if (attempt.state == AttemptState::kEnded) {
-    const bool is_classed = job.state != scheduler::JobState::kStopping || !attempt.failed_at;
+    const bool is_classed = job.life.state != scheduler::JobState::kStopping || !attempt.failed_at;
     return is_classed ? ""
                       : "a rank failed, and within 6 s it is known whether a lost host was why";
   }

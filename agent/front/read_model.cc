@@ -224,7 +224,7 @@ class Waits {
   }
   /// Its last word names the host that refused it.
   static std::string left_out_text(const scheduler::Job& job) {
-    return job.left_out.empty() ? "" : "; " + job.reason;
+    return job.life.left_out.empty() ? "" : "; " + job.life.reason;
   }
   static std::string what(const scheduler::Request& request) {
     return request.gpus != 0 ? "GPUs" : "CPUs";
@@ -241,7 +241,8 @@ class Waits {
   /// Most jobs of a long queue ask for what one before them asked for.
   std::uint32_t live_for(const scheduler::Job& job) {
     for (const auto& [other, live] : asked_) {
-      if (other->spec.request == job.spec.request && other->is_relaxed == job.is_relaxed &&
+      if (other->spec.request == job.spec.request &&
+          other->life.is_relaxed == job.life.is_relaxed &&
           other->spec.limits.keep_when_isolated == job.spec.limits.keep_when_isolated) {
         return live;
       }
@@ -270,19 +271,20 @@ void add_times(const scheduler::State& state, const HostViews& hosts, const sche
   const auto unsigned_ms = [](std::int64_t ms) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, ms));
   };
-  summary.submit_unix_ms = unsigned_ms(job.submitted_unix_ms);
-  summary.start_unix_ms = unsigned_ms(job.started_unix_ms);
-  summary.end_unix_ms = unsigned_ms(job.ended_unix_ms);
-  summary.age_ms = wall_age_ms(hosts.now_unix_ms, job.submitted_unix_ms);
+  summary.submit_unix_ms = unsigned_ms(job.history.submitted_unix_ms);
+  summary.start_unix_ms = unsigned_ms(job.history.started_unix_ms);
+  summary.end_unix_ms = unsigned_ms(job.history.ended_unix_ms);
+  summary.age_ms = wall_age_ms(hosts.now_unix_ms, job.history.submitted_unix_ms);
   summary.gpu_ms = gpu_ms_of(state, job);
   const bool was_started = newest != nullptr && !newest->was_aborted() &&
                            newest->state != scheduler::AttemptState::kReserved;
-  if (was_started && job.state != scheduler::JobState::kQueued &&
-      job.state != scheduler::JobState::kScheduled) {
-    const bool is_suspended = job.state == scheduler::JobState::kSuspended;
-    const Duration until = job.has_ended()                        ? job.ended_at
-                           : is_suspended && !job.history.empty() ? job.history.back().at
-                                                                  : state.cluster_time();
+  if (was_started && job.life.state != scheduler::JobState::kQueued &&
+      job.life.state != scheduler::JobState::kScheduled) {
+    const bool is_suspended = job.life.state == scheduler::JobState::kSuspended;
+    const Duration until = job.has_ended() ? job.history.ended_at
+                           : is_suspended && !job.history.transitions.empty()
+                               ? job.history.transitions.back().at
+                               : state.cluster_time();
     summary.run_ms = unsigned_ms(to_ms(until - newest->started_at));
   }
 }
@@ -293,22 +295,23 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   summary.id = job.id;
   summary.name = job.spec.name;
   summary.user = job.spec.user;
-  summary.state = scheduler::text_of(job.state);
+  summary.state = scheduler::text_of(job.life.state);
   summary.gpus = job.spec.request.gpus;
   summary.ranks = job.spec.request.ranks;
   for (const std::string& type : job.spec.request.gpu_types) {
     summary.gpu_type += (summary.gpu_type.empty() ? "" : "|") + type;
   }
-  summary.attempt = job.attempts;
-  summary.priority = job.priority;
-  summary.exit_code = job.exit_code;
-  if (job.state != scheduler::JobState::kRunning) {
-    summary.cause = job.history.empty() ? job.reason : job.history.back().cause;
+  summary.attempt = job.life.attempts;
+  summary.priority = job.orders.priority;
+  summary.exit_code = job.life.exit_code;
+  if (job.life.state != scheduler::JobState::kRunning) {
+    summary.cause =
+        job.history.transitions.empty() ? job.life.reason : job.history.transitions.back().cause;
   }
   const Attempt* newest =
-      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
-  const bool has_hosts =
-      job.state != scheduler::JobState::kQueued && job.state != scheduler::JobState::kSuspended;
+      job.life.attempt_tokens.empty() ? nullptr : state.attempt(job.life.attempt_tokens.back());
+  const bool has_hosts = job.life.state != scheduler::JobState::kQueued &&
+                         job.life.state != scheduler::JobState::kSuspended;
   if (newest != nullptr && has_hosts) {
     for (const MemberRecord& record : newest->members) {
       summary.hosts.push_back(hosts.addresses.name(record.member.host));
@@ -316,15 +319,15 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   }
   add_times(state, hosts, job, newest, summary);
   // Of one that needs its hosts no more nothing becomes, whatever they do.
-  const bool is_under_way = newest != nullptr && job.current == newest->token;
+  const bool is_under_way = newest != nullptr && job.life.current == newest->token;
   const std::string next = is_under_way ? outlook(job, *newest, hosts) : "";
-  summary.is_doubtful = job.state == scheduler::JobState::kRunning && !next.empty();
+  summary.is_doubtful = job.life.state == scheduler::JobState::kRunning && !next.empty();
   summary.reason = job.pauses()
                        ? "retries in " + scheduler::pause_text(scheduler::retry_in(state, job))
-                   : job.state == scheduler::JobState::kQueued    ? waits->text(job.id)
-                   : job.state == scheduler::JobState::kCompleted ? ""
-                   : !next.empty()                                ? next
-                                                                  : summary.cause;
+                   : job.life.state == scheduler::JobState::kQueued    ? waits->text(job.id)
+                   : job.life.state == scheduler::JobState::kCompleted ? ""
+                   : !next.empty()                                     ? next
+                                                                       : summary.cause;
   return summary;
 }
 
@@ -489,12 +492,12 @@ std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hos
   }
   JobDetail detail;
   std::optional<Waits> waits;
-  if (job->state == scheduler::JobState::kQueued) {
+  if (job->life.state == scheduler::JobState::kQueued) {
     waits.emplace(known, id, id);
   }
   detail.summary = summary_of(state, *job, hosts, waits.has_value() ? &*waits : nullptr);
   detail.spec = job->spec;
-  for (const scheduler::Transition& step : job->history) {
+  for (const scheduler::Transition& step : job->history.transitions) {
     detail.transitions.push_back(
         {step.index, static_cast<std::uint64_t>(to_ms(step.at)),
          std::string(scheduler::text_of(step.to)), step.cause,
@@ -502,7 +505,8 @@ std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hos
   }
   const std::size_t size = encode_payload(detail).size();
   std::size_t left = kJobDetailBytes - std::min(kJobDetailBytes, size);
-  for (auto token = job->attempt_tokens.rbegin(); token != job->attempt_tokens.rend(); ++token) {
+  for (auto token = job->life.attempt_tokens.rbegin(); token != job->life.attempt_tokens.rend();
+       ++token) {
     if (const Attempt* attempt = state.attempt(*token)) {
       detail.attempts.push_back(attempt_info(*attempt, hosts, left));
     }

@@ -206,8 +206,8 @@ std::optional<UsageList> usage_list(const State& state, const UsageQuery& query)
   Sums sums;
   if (query.by == "name") {
     for (const auto& [id, job] : state.jobs()) {
-      if (job.gpu_ms > 0) {
-        sums.of(job.spec.name).gpu_ms += job.gpu_ms;
+      if (job.history.gpu_ms > 0) {
+        sums.of(job.spec.name).gpu_ms += job.history.gpu_ms;
       }
     }
   } else {
@@ -234,8 +234,8 @@ std::optional<UsageList> usage_list(const State& state, const UsageQuery& query)
 }
 
 std::uint64_t gpu_ms_of(const scheduler::State& state, const scheduler::Job& job) {
-  std::uint64_t time = job.gpu_ms;
-  for (const Token& token : job.attempt_tokens) {
+  std::uint64_t time = job.history.gpu_ms;
+  for (const Token& token : job.life.attempt_tokens) {
     const scheduler::Attempt* attempt = state.attempt(token);
     if (attempt == nullptr) {
       continue;

@@ -31,7 +31,7 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
     return why.reason + "; " + hosts.unled;
   }
   const Attempt* newest =
-      job.attempt_tokens.empty() ? nullptr : state.attempt(job.attempt_tokens.back());
+      job.life.attempt_tokens.empty() ? nullptr : state.attempt(job.life.attempt_tokens.back());
   const std::string next = newest == nullptr ? "" : outlook(job, *newest, hosts);
   if (next.empty()) {
     return why.text();
@@ -39,7 +39,7 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   if (!hosts.unled.empty()) {
     return "some of its hosts do not answer; " + hosts.unled;
   }
-  return job.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
+  return job.life.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
 WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
@@ -114,8 +114,8 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
   scheduler::Job job;
   job.id = scheduler::kDryRun;
   job.spec = spec;
-  job.priority = spec.priority;
-  job.reason = "not submitted";
+  job.orders.priority = spec.priority;
+  job.life.reason = "not submitted";
   const scheduler::HostDoubts doubts = doubts_of(state, hosts);
   const scheduler::Why why = scheduler::why_queued(state, known.capacity, known.queue, job, doubts);
   WhyInfo info = info_of(state, hosts, job, why);
@@ -124,7 +124,8 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
     return info;
   }
   for (const auto& [host, reason] : doubts) {
-    job.left_out.push_back({host, Duration::max()});  // The leader places nothing there, either.
+    job.life.left_out.push_back(
+        {host, Duration::max()});  // The leader places nothing there, either.
   }
   const auto placement = known.capacity.place(state, job);
   for (const scheduler::Member& member :

@@ -218,7 +218,7 @@ bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& at
   std::size_t count = turn.capacity.free_for(job, host->gpu_type, std::span(&gone, 1));
   for (const MemberRecord& record : attempt.members) {
     const HostId& member = record.member.host;
-    const bool is_left_out = std::any_of(job.left_out.begin(), job.left_out.end(),
+    const bool is_left_out = std::any_of(job.life.left_out.begin(), job.life.left_out.end(),
                                          [&](const LeftOut& out) { return out.host == member; });
     count += member == gone || is_left_out ? 0
              : job.spec.request.gpus == 0  ? record.member.ranks
@@ -348,7 +348,7 @@ void Judge::requeue_drained(const Turn& turn, Proposals& proposals) {
       const Job* job = turn.state.job(attempt->job);
       const bool may_go_on =
           attempt->state == AttemptState::kReserved || attempt->state == AttemptState::kStarted;
-      if (job != nullptr && may_go_on && job->current == token &&
+      if (job != nullptr && may_go_on && job->life.current == token &&
           job->order_in_force() == JobOrder::kNone) {
         proposals.propose(
             turn, entry::Requeue{job->id, attempt->number, "the drain of host " + record.name});

@@ -65,7 +65,7 @@ Instant Placing::place(const Turn& turn, Proposals& proposals, const std::set<Ho
     }
     entry::Decide fact;
     fact.job = job.id;
-    fact.attempt = job.attempts + 1;
+    fact.attempt = job.life.attempts + 1;
     fact.hold = hold_of(job.spec, placement->members.size());
     fact.grace = job.spec.limits.grace;
     fact.deadline = turn.config.reserve_deadline;
@@ -105,7 +105,7 @@ void Placing::wake_pending(const Turn& turn) {
 }
 
 bool Placing::may_begin(const Turn& turn, const Job& job) {
-  if (job.attempts == 0 || turn.seen.storm() <= StormMode::kDomain) {
+  if (job.life.attempts == 0 || turn.seen.storm() <= StormMode::kDomain) {
     return true;
   }
   if (turn.now < retries_.ready_at(kRetriesASecondInStorm)) {

@@ -69,7 +69,7 @@ Shape relaxed_shape_of(const JobSpec& spec) {
 
 Shape shape_of(const Job& job) {
   Shape shape = shape_of(job.spec);
-  shape.pack = job.is_relaxed ? Pack::kAny : shape.pack;
+  shape.pack = job.life.is_relaxed ? Pack::kAny : shape.pack;
   return shape;
 }
 
@@ -314,7 +314,7 @@ HostChoice Capacity::choice(const Job& job, std::span<const HostId> more) const 
       hosts.barred.push_back(*known);
     }
   };
-  for (const LeftOut& left_out : job.left_out) {
+  for (const LeftOut& left_out : job.life.left_out) {
     add(left_out.host);
   }
   for (const HostId& host : more) {

@@ -88,7 +88,7 @@ void PendingIndex::on_changed(const State& state, JobId id) {
     return;
   }
   const QueueKey place = queue_key_of(*job);
-  const RingKey key(shape_of(*job), job->left_out.empty() ? JobId() : id);
+  const RingKey key(shape_of(*job), job->life.left_out.empty() ? JobId() : id);
   if (known != jobs_.end()) {
     if (known->second.place == place && *rings_[known->second.ring].key == key) {
       return;

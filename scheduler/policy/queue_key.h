@@ -27,7 +27,7 @@ struct QueueKey {
 
 /// The place of a job that waits, or of one that would.
 inline QueueKey queue_key_of(const Job& job) {
-  return {job.priority, job.id};
+  return {job.orders.priority, job.id};
 }
 
 /// Best first.

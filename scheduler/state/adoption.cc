@@ -85,14 +85,14 @@ Adoption adoption_by_job(const Books& books, const entry::Adopt& fact) {
                : Adoption::kNever;
   }
   // One attempt of a number was launched at most. It was not that of this log, if it is another.
-  const bool is_unsure =
-      !known->attempt_tokens.empty() && books.epochs.is_unsure(known->attempt_tokens.back());
-  const bool is_newer = fact.detail.attempt > known->attempts ||
-                        (is_unsure && fact.detail.attempt == known->attempts);
-  if (known->has_ended() || known->state == JobState::kSuspended || !is_newer) {
+  const bool is_unsure = !known->life.attempt_tokens.empty() &&
+                         books.epochs.is_unsure(known->life.attempt_tokens.back());
+  const bool is_newer = fact.detail.attempt > known->life.attempts ||
+                        (is_unsure && fact.detail.attempt == known->life.attempts);
+  if (known->has_ended() || known->life.state == JobState::kSuspended || !is_newer) {
     return Adoption::kNever;
   }
-  return known->current.is_none() ? Adoption::kNow : Adoption::kLater;
+  return known->life.current.is_none() ? Adoption::kNow : Adoption::kLater;
 }
 
 /// A member whose host registered without it is over there: its end was logged and is lost.
@@ -219,7 +219,7 @@ void on_adopt(Step& step, const entry::Adopt& fact) {
   }
   books.hosts.forget_unadopted(fact.token);
   bind(step, owner, std::move(attempt));
-  owner.started_unix_ms = step.unix_ms;
+  owner.history.started_unix_ms = step.unix_ms;
   move_job(step, owner, JobEvent::kStarted, "adopted", fact.token);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kWarn,

@@ -162,7 +162,7 @@ void ArrayBook::check(const std::map<JobId, Job>& jobs) const {
     array.queued = array.suspended = array.active = 0;
   }
   for (auto job = jobs.lower_bound(kFirstTask); job != jobs.end(); ++job) {
-    counted.count(job->first, job->second.state);
+    counted.count(job->first, job->second.life.state);
   }
   CHECK(counted == *this);
   for (const auto& [id, array] : arrays_) {

@@ -19,7 +19,7 @@ void free_member(Books& books, const Attempt& attempt, const HostId& host) {
   const HostRecord* known = books.hosts.find(host);
   if (job != nullptr && known != nullptr) {
     const std::uint64_t gpus = record->member.gpus.size();
-    job->gpu_ms += gpu_ms(books.cluster_time - attempt.reserved_at, gpus);
+    job->history.gpu_ms += gpu_ms(books.cluster_time - attempt.reserved_at, gpus);
     books.usage.charge(job->spec.user, known->gpu_type, attempt.reserved_at, books.cluster_time,
                        gpus);
   }
@@ -35,8 +35,9 @@ void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
   settle(step, attempt);
   const Job* owner = step.books.jobs.find(attempt.job);
   const bool remembered =
-      owner != nullptr && std::find(owner->attempt_tokens.begin(), owner->attempt_tokens.end(),
-                                    attempt.token) != owner->attempt_tokens.end();
+      owner != nullptr &&
+      std::find(owner->life.attempt_tokens.begin(), owner->life.attempt_tokens.end(),
+                attempt.token) != owner->life.attempt_tokens.end();
   if (attempt.state == AttemptState::kEnded && !remembered) {
     step.books.attempts.forget(attempt.token);
   }
@@ -74,7 +75,7 @@ void on_start(Step& step, const entry::Start& fact) {
   const Outcome outcome = feed(step, fact.token, fact::Start{step.books.cluster_time});
   if (outcome.edge == Edge::kStarted) {
     Job& job = step.books.jobs.at(step.books.attempts.at(fact.token).job);
-    job.started_unix_ms = step.unix_ms;
+    job.history.started_unix_ms = step.unix_ms;
     move_job(step, job, JobEvent::kStarted, "all_ready", fact.token);
   }
 }

@@ -48,23 +48,23 @@ KeptBytes kept_of(const Books& books) {
 
 /// Its newest attempt is over, and it waits to know what that means.
 bool awaits_class(const AttemptBook& attempts, const Job& job) {
-  return attempts.find(job.current) != nullptr && !attempts.is_live(job.current);
+  return attempts.find(job.life.current) != nullptr && !attempts.is_live(job.life.current);
 }
 
 void check_job(const Books& books, const Job& job) {
-  CHECK(job.state != JobState::kSuspended || job.current.is_none());
-  CHECK(job.order == JobOrder::kNone || !job.current.is_none());
-  CHECK(!job.has_ended() || job.current.is_none());
-  CHECK(job.current.is_none() || books.attempts.find(job.current) != nullptr);
-  CHECK(awaits_class(books.attempts, job) == books.attempts.unclassed().contains(job.current));
+  CHECK(job.life.state != JobState::kSuspended || job.life.current.is_none());
+  CHECK(job.orders.order == JobOrder::kNone || !job.life.current.is_none());
+  CHECK(!job.has_ended() || job.life.current.is_none());
+  CHECK(job.life.current.is_none() || books.attempts.find(job.life.current) != nullptr);
+  CHECK(awaits_class(books.attempts, job) == books.attempts.unclassed().contains(job.life.current));
 }
 
 /// Mutants may break it: an attempt that has the token of the one before is counted once.
 void check_kept(const Books& books) {
   std::size_t earlier = 0;
   for (const auto& [id, job] : books.jobs.all()) {
-    for (std::size_t i = 0; i + 1 < job.attempt_tokens.size() && !job.has_ended(); ++i) {
-      const bool is_counted = books.kept.earlier_attempts().contains(job.attempt_tokens[i]);
+    for (std::size_t i = 0; i + 1 < job.life.attempt_tokens.size() && !job.has_ended(); ++i) {
+      const bool is_counted = books.kept.earlier_attempts().contains(job.life.attempt_tokens[i]);
       CHECK(is_counted || is_mutant_planted());
       earlier += is_counted ? 1 : 0;
     }
@@ -82,11 +82,11 @@ void derive(Books& books) {
       books.kept.add_earlier(books.attempts, job);
     }
     if (awaits_class(books.attempts, job)) {
-      books.attempts.await_class(job.current);
+      books.attempts.await_class(job.life.current);
     }
   }
   for (auto job = books.jobs.all().lower_bound(kFirstTask); job != books.jobs.all().end(); ++job) {
-    books.arrays.count(job->first, job->second.state);
+    books.arrays.count(job->first, job->second.life.state);
   }
   books.kept.count_anew(kept_of(books));
 }

@@ -58,8 +58,8 @@ bool is_as_asked(const Request& request, const Member& member) {
 Attempt reserved(const Step& step, const Job& owner, entry::Decide& fact) {
   Attempt attempt;
   attempt.token = Token{step.books.epochs.counter(), step.index.value()};
-  if (mutant(SchedulerMutant::kEqualToken) && !owner.attempt_tokens.empty()) {
-    attempt.token = owner.attempt_tokens.back();
+  if (mutant(SchedulerMutant::kEqualToken) && !owner.life.attempt_tokens.empty()) {
+    attempt.token = owner.life.attempt_tokens.back();
   }
   attempt.job = fact.job;
   attempt.number = fact.attempt;
@@ -79,13 +79,14 @@ Attempt reserved(const Step& step, const Job& owner, entry::Decide& fact) {
 
 std::string why_not(const Books& books, const entry::Decide& fact) {
   const Job* wanted = books.jobs.find(fact.job);
-  if (wanted == nullptr || wanted->state != JobState::kQueued || !wanted->current.is_none()) {
+  if (wanted == nullptr || wanted->life.state != JobState::kQueued ||
+      !wanted->life.current.is_none()) {
     return "the job is not queued";
   }
   if (wanted->pauses()) {
     return "the job pauses";
   }
-  if (fact.attempt != wanted->attempts + 1) {
+  if (fact.attempt != wanted->life.attempts + 1) {
     return "not the next attempt";
   }
   std::vector<HostId> hosts;
@@ -135,8 +136,8 @@ void bind(Step& step, Job& owner, Attempt attempt) {
     step.books.gpus.grant(attempt.token, record.member);
     step.result.holdings_changed.push_back(record.member.host);
   }
-  owner.attempts = attempt.number;
-  owner.current = attempt.token;
+  owner.life.attempts = attempt.number;
+  owner.life.current = attempt.token;
   note_attempt(step.books, owner, attempt.token);
   step.result.touched.push_back(attempt.token);
   step.result.job = owner.id;

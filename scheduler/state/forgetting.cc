@@ -17,14 +17,14 @@ void forget_attempt(Books& books, const Token& token) {
 void unlist_attempt(Books& books, Job& job, const Token& token) {
   if (job.has_ended()) {
     books.kept.remove_ended(ended_bytes_of(books.attempts, job));
-    std::erase(job.attempt_tokens, token);
+    std::erase(job.life.attempt_tokens, token);
     books.kept.add_ended(ended_bytes_of(books.attempts, job));
     return;
   }
-  for (const Token& listed : job.attempt_tokens) {
+  for (const Token& listed : job.life.attempt_tokens) {
     books.kept.remove_earlier(listed);
   }
-  std::erase(job.attempt_tokens, token);
+  std::erase(job.life.attempt_tokens, token);
   books.kept.add_earlier(books.attempts, job);
 }
 
@@ -61,21 +61,22 @@ void forget_old_keys(Books& books) {
 }
 
 void note_attempt(Books& books, Job& job, const Token& token) {
-  const Attempt* before =
-      job.attempt_tokens.empty() ? nullptr : books.attempts.find(job.attempt_tokens.back());
+  const Attempt* before = job.life.attempt_tokens.empty()
+                              ? nullptr
+                              : books.attempts.find(job.life.attempt_tokens.back());
   if (before != nullptr) {
     books.kept.add_earlier(*before);
   }
-  job.attempt_tokens.push_back(token);
-  if (job.attempt_tokens.size() > kAttemptsKept) {
-    const Token oldest = job.attempt_tokens.front();
-    job.attempt_tokens.erase(job.attempt_tokens.begin());
+  job.life.attempt_tokens.push_back(token);
+  if (job.life.attempt_tokens.size() > kAttemptsKept) {
+    const Token oldest = job.life.attempt_tokens.front();
+    job.life.attempt_tokens.erase(job.life.attempt_tokens.begin());
     forget_attempt(books, oldest);
   }
   while (books.kept.has_too_many_attempts()) {
     const Token oldest = books.kept.earlier_attempts().begin()->first;
     Job& owner = books.jobs.at(books.attempts.at(oldest).job);
-    std::erase(owner.attempt_tokens, oldest);
+    std::erase(owner.life.attempt_tokens, oldest);
     forget_attempt(books, oldest);
   }
 }
@@ -97,7 +98,7 @@ void keep_ended(Books& books, const Job& job) {
          books.jobs.first_ended().id != job.id) {
     const Job& oldest = books.jobs.first_ended();
     books.kept.remove_ended(ended_bytes_of(books.attempts, oldest));
-    for (const Token& token : oldest.attempt_tokens) {
+    for (const Token& token : oldest.life.attempt_tokens) {
       books.attempts.forget(token);
     }
     books.jobs.forget_first_ended();

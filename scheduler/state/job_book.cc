@@ -13,23 +13,23 @@ namespace {
 std::optional<Duration> relaxed_at(const Job& job) {
   const Request& request = job.spec.request;
   const bool is_bound =
-      request.pack != Pack::kAny && request.pack_wait > Duration::zero() && !job.is_relaxed;
-  return is_bound ? std::optional(job.submitted_at + request.pack_wait) : std::nullopt;
+      request.pack != Pack::kAny && request.pack_wait > Duration::zero() && !job.life.is_relaxed;
+  return is_bound ? std::optional(job.history.submitted_at + request.pack_wait) : std::nullopt;
 }
 
 }  // namespace
 
 JobBook::JobBook(std::map<JobId, Job> jobs, JobId last) : last_(last), jobs_(std::move(jobs)) {
   for (const auto& [id, job] : jobs_) {
-    if (job.state == JobState::kQueued) {
+    if (job.life.state == JobState::kQueued) {
       begin_queued(job);
     }
-    suspended_ += job.state == JobState::kSuspended ? 1U : 0U;
-    if (!job.left_out.empty()) {
+    suspended_ += job.life.state == JobState::kSuspended ? 1U : 0U;
+    if (!job.life.left_out.empty()) {
       picky_.insert(id);
     }
     if (job.has_ended()) {
-      ended_.insert({job.ended_index, id});
+      ended_.insert({job.life.ended_index, id});
     }
   }
 }
@@ -53,17 +53,17 @@ void JobBook::end_queued(const Job& job) {
 }
 
 void JobBook::begin_pause(const Job& job) {
-  pauses_.insert({job.failures.retry_at, job.id});
+  pauses_.insert({job.life.failures.retry_at, job.id});
   if (is_task(job.id)) {
     ++pausing_tasks_[array_of(job.id)];
   }
 }
 
 void JobBook::forget_pause(Job& job) {
-  if (pauses_.erase({job.failures.retry_at, job.id}) == 0) {
+  if (pauses_.erase({job.life.failures.retry_at, job.id}) == 0) {
     return;
   }
-  job.failures.retry_at = Duration::zero();
+  job.life.failures.retry_at = Duration::zero();
   const auto tasks = is_task(job.id) ? pausing_tasks_.find(array_of(job.id)) : pausing_tasks_.end();
   if (tasks != pausing_tasks_.end() && --tasks->second == 0) {
     pausing_tasks_.erase(tasks);
@@ -76,8 +76,8 @@ std::uint32_t JobBook::pausing_tasks(JobId array) const {
 }
 
 void JobBook::pause_until(Job& job, Duration retry_at) {
-  CHECK(job.state != JobState::kQueued);
-  job.failures.retry_at = retry_at;
+  CHECK(job.life.state != JobState::kQueued);
+  job.life.failures.retry_at = retry_at;
 }
 
 void JobBook::end_pause(Job& job) {
@@ -100,7 +100,7 @@ std::vector<JobId> JobBook::relax_until(Duration cluster_time) {
   while (!packed_.empty() && packed_.begin()->first <= cluster_time) {
     relaxed.push_back(packed_.begin()->second);
     packed_.erase(packed_.begin());
-    at(relaxed.back()).is_relaxed = true;
+    at(relaxed.back()).life.is_relaxed = true;
   }
   return relaxed;
 }
@@ -136,27 +136,27 @@ void JobBook::leave_out_numbers(std::uint64_t count) {
 }
 
 Job& JobBook::add(Job job) {
-  CHECK(job.state == JobState::kQueued);
+  CHECK(job.life.state == JobState::kQueued);
   begin_queued(job);
   const JobId id = job.id;
   return jobs_[id] = std::move(job);
 }
 
 void JobBook::move(Job& job, JobEvent event) {
-  const auto [rule, to] = job_step(job.state, job.order_in_force(), event);
+  const auto [rule, to] = job_step(job.life.state, job.order_in_force(), event);
   CHECK(rule == JobRule::kMove || is_mutant_planted());
-  steps_.add(job.state, event);
-  if (to == JobState::kQueued && job.state != JobState::kQueued) {
+  steps_.add(job.life.state, event);
+  if (to == JobState::kQueued && job.life.state != JobState::kQueued) {
     begin_queued(job);
-  } else if (to != JobState::kQueued && job.state == JobState::kQueued) {
+  } else if (to != JobState::kQueued && job.life.state == JobState::kQueued) {
     end_queued(job);
     forget_pause(job);
   }
-  suspended_ -= job.state == JobState::kSuspended ? 1U : 0U;
+  suspended_ -= job.life.state == JobState::kSuspended ? 1U : 0U;
   suspended_ += to == JobState::kSuspended ? 1U : 0U;
-  job.state = to;
+  job.life.state = to;
   if (job.has_ended()) {
-    ended_.insert(ended_.end(), {job.ended_index, job.id});
+    ended_.insert(ended_.end(), {job.life.ended_index, job.id});
   }
 }
 
@@ -168,10 +168,10 @@ void JobBook::forget_first_ended() {
 }
 
 void JobBook::leave_out(Job& job, const LeftOut& out) {
-  std::erase_if(job.left_out, [&](const LeftOut& known) { return known.host == out.host; });
-  job.left_out.push_back(out);
-  if (job.left_out.size() > kLeftOutMax) {
-    job.left_out.erase(job.left_out.begin());
+  std::erase_if(job.life.left_out, [&](const LeftOut& known) { return known.host == out.host; });
+  job.life.left_out.push_back(out);
+  if (job.life.left_out.size() > kLeftOutMax) {
+    job.life.left_out.erase(job.life.left_out.begin());
   }
   picky_.insert(job.id);
 }
@@ -180,9 +180,9 @@ void JobBook::let_in(const HostId& host) {
   std::erase_if(picky_, [&](JobId id) {
     Job* job = find(id);
     if (job != nullptr) {
-      std::erase_if(job->left_out, [&](const LeftOut& out) { return out.host == host; });
+      std::erase_if(job->life.left_out, [&](const LeftOut& out) { return out.host == host; });
     }
-    return job == nullptr || job->left_out.empty();
+    return job == nullptr || job->life.left_out.empty();
   });
 }
 
@@ -190,12 +190,12 @@ bool JobBook::let_in_until(Duration cluster_time) {
   bool has_let_in = false;
   std::erase_if(picky_, [&](JobId id) {
     Job* job = find(id);
-    if (job != nullptr && job->state == JobState::kQueued) {
-      has_let_in |= std::erase_if(job->left_out, [&](const LeftOut& out) {
+    if (job != nullptr && job->life.state == JobState::kQueued) {
+      has_let_in |= std::erase_if(job->life.left_out, [&](const LeftOut& out) {
                       return out.until <= cluster_time;
                     }) != 0;
     }
-    return job == nullptr || job->left_out.empty();
+    return job == nullptr || job->life.left_out.empty();
   });
   return has_let_in;
 }
@@ -214,14 +214,14 @@ void JobBook::check_everything() const {
   std::size_t pausing = 0;
   std::size_t pausing_tasks = 0;
   for (const auto& [id, job] : jobs_) {
-    const bool is_queued = job.state == JobState::kQueued;
-    CHECK(pauses_.contains({job.failures.retry_at, id}) == job.pauses());
+    const bool is_queued = job.life.state == JobState::kQueued;
+    CHECK(pauses_.contains({job.life.failures.retry_at, id}) == job.pauses());
     pausing_tasks += job.pauses() && is_task(id) ? 1U : 0U;
-    CHECK(ended_.contains({job.ended_index, id}) == job.has_ended());
+    CHECK(ended_.contains({job.life.ended_index, id}) == job.has_ended());
     pending += job.is_pending() ? 1U : 0U;
     pausing += is_queued && job.pauses() ? 1U : 0U;
-    suspended += job.state == JobState::kSuspended ? 1U : 0U;
-    CHECK(job.left_out.empty() || picky_.contains(id));
+    suspended += job.life.state == JobState::kSuspended ? 1U : 0U;
+    CHECK(job.life.left_out.empty() || picky_.contains(id));
     packed += is_queued && relaxed_at(job).has_value() ? 1U : 0U;
     ended += job.has_ended() ? 1U : 0U;
   }

@@ -64,7 +64,7 @@ class JobBook {
   /// The jobs whose pause is over may be tried: these.
   std::vector<JobId> end_pauses(Duration cluster_time);
   /// The table's cell was used, and the job stays in its state.
-  void count(const Job& job, JobEvent event) { steps_.add(job.state, event); }
+  void count(const Job& job, JobEvent event) { steps_.add(job.life.state, event); }
   /// Precondition: some job ended.
   void forget_first_ended();
   /// The job's next attempts avoid the host; the oldest of kLeftOutMax is let in.

@@ -32,18 +32,18 @@ std::string_view name_of_move(JobState to) {
 }
 
 Event told_of(const Step& step, const Job& job, std::string cause, const Token& token) {
-  Event said{Severity::kInfo, name_of_move(job.state), {{"job", text_of(job.id)}}};
+  Event said{Severity::kInfo, name_of_move(job.life.state), {{"job", text_of(job.id)}}};
   if (!token.is_none()) {
     said.fields.emplace_back("token", token.text());
   }
   said.fields.emplace_back("cause", std::move(cause));
   if (job.has_ended()) {
-    said.fields.emplace_back("state", std::string(text_of(job.state)));
-    said.fields.emplace_back("code", std::to_string(job.exit_code));
+    said.fields.emplace_back("state", std::string(text_of(job.life.state)));
+    said.fields.emplace_back("code", std::to_string(job.life.exit_code));
   }
   if (job.pauses()) {
     said.fields.emplace_back(
-        "pause_ms", std::to_string(to_ms(job.failures.retry_at - step.books.cluster_time)));
+        "pause_ms", std::to_string(to_ms(job.life.failures.retry_at - step.books.cluster_time)));
   }
   said.fields.emplace_back("index", std::to_string(step.index.value()));
   return said;
@@ -53,23 +53,23 @@ Event told_of(const Step& step, const Job& job, std::string cause, const Token& 
 
 void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Token& token) {
   Books& books = step.books;
-  const JobState from = job.state;
+  const JobState from = job.life.state;
   books.jobs.move(job, event);
   step.result.jobs_moved.push_back(job.id);
   if (is_task(job.id)) {
-    books.arrays.on_moved(job.id, from, job.state, event == JobEvent::kSubmitted);
+    books.arrays.on_moved(job.id, from, job.life.state, event == JobEvent::kSubmitted);
     step.arrays_moved.push_back(array_of(job.id));
   }
-  job.reason = cause;
+  job.life.reason = cause;
   books.kept.note(
-      job, Transition{job.state, cause, books.cluster_time, step.index, token, step.unix_ms});
+      job, Transition{job.life.state, cause, books.cluster_time, step.index, token, step.unix_ms});
   step.result.events.push_back(told_of(step, job, std::move(cause), token));
 }
 
 Job& add_job(Step& step, Job job, std::string cause) {
-  job.submitted_at = step.books.cluster_time;
-  job.submitted_unix_ms = step.unix_ms;
-  job.priority = job.spec.priority;
+  job.history.submitted_at = step.books.cluster_time;
+  job.history.submitted_unix_ms = step.unix_ms;
+  job.orders.priority = job.spec.priority;
   Job& placed = step.books.jobs.add(std::move(job));
   keep_submitted(step, placed);
   move_job(step, placed, JobEvent::kSubmitted, std::move(cause), Token());
@@ -78,14 +78,14 @@ Job& add_job(Step& step, Job job, std::string cause) {
 
 void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string reason) {
   CHECK(!job.has_ended());
-  const Token last = job.current;
-  job.current = Token();
+  const Token last = job.life.current;
+  job.life.current = Token();
   job.forget_order();
-  job.left_out.clear();
-  job.exit_code = code;
-  job.ended_at = step.books.cluster_time;
-  job.ended_index = step.index;
-  job.ended_unix_ms = step.unix_ms;
+  job.life.left_out.clear();
+  job.life.exit_code = code;
+  job.history.ended_at = step.books.cluster_time;
+  job.life.ended_index = step.index;
+  job.history.ended_unix_ms = step.unix_ms;
   step.result.capacity_changed = true;
   move_job(step, job, how, std::move(reason), last);
   keep_ended(step.books, job);
@@ -98,9 +98,9 @@ void relax_packs(Step& step) {
     const std::string pack(text_of(job.spec.request.pack));
     step.result.jobs_moved.push_back(id);
     step.result.capacity_changed = true;
-    job.reason = "pack " + pack + " relaxed";
-    books.kept.note(job, Transition{job.state, job.reason, books.cluster_time, step.index, Token(),
-                                    step.unix_ms});
+    job.life.reason = "pack " + pack + " relaxed";
+    books.kept.note(job, Transition{job.life.state, job.life.reason, books.cluster_time, step.index,
+                                    Token(), step.unix_ms});
     step.result.events.push_back(
         {Severity::kInfo,
          "job_pack_relaxed",
@@ -109,7 +109,7 @@ void relax_packs(Step& step) {
 }
 
 void queue_again(Step& step, Job& job, const Token& token, std::string cause) {
-  job.current = Token();
+  job.life.current = Token();
   job.forget_order();
   step.result.capacity_changed = true;
   move_job(step, job, JobEvent::kQueuedAgain, std::move(cause), token);

@@ -44,49 +44,69 @@ struct Failures {
   bool operator==(const Failures&) const = default;
 };
 
-struct Job {
-  JobId id;
-  JobSpec spec;
-  std::string key;
-  std::string submitted_by;
+/// How far it has come.
+struct JobLife {
   JobState state = JobState::kQueued;
   std::uint32_t attempts = 0;       ///< Decided so far; the newest has this number.
   Failures failures{};              ///< Of its program.
   std::uint32_t lost_attempts = 0;  ///< By lost hosts; bounded by kLostAttemptsMax.
+  std::int32_t exit_code = 0;       ///< Of an ended job: what `submit --wait` exits with.
+  std::string reason;               ///< One line: why it ended, or why it is queued again.
+  LogIndex ended_index;
+  Token current;                      ///< Its newest attempt while that is not settled; else none.
+  std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
+  std::vector<LeftOut> left_out;
+  bool is_relaxed = false;  ///< Its pack is only preferred by now: Request::pack_wait is over.
+  bool operator==(const JobLife&) const = default;
+};
+
+/// What people said of it since it was submitted.
+struct JobOrders {
   bool cancel_requested = false;
   /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.
   JobOrder order = JobOrder::kNone;
-  std::string ordered_by;      ///< Who gave the order in force, a cancel among them; else "".
-  std::int32_t exit_code = 0;  ///< Of an ended job: what `submit --wait` exits with.
-  std::string reason;          ///< One line: why it ended, or why it is queued again.
-  std::int32_t priority = 0;   ///< As submitted, or as an operator said since.
-  Duration submitted_at{0};    ///< Cluster time.
+  std::string ordered_by;     ///< Who gave the order in force, a cancel among them; else "".
+  std::int32_t priority = 0;  ///< As submitted, or as an operator said since.
+  bool operator==(const JobOrders&) const = default;
+};
+
+/// When what happened, and what it used.
+struct JobHistory {
+  Duration submitted_at{0};  ///< Cluster time.
   Duration ended_at{0};
   // The leader's wall clock, for people; 0 = it has not come to that, or is not known.
   std::int64_t submitted_unix_ms = 0;
   std::int64_t started_unix_ms = 0;  ///< Of the last attempt that was started.
   std::int64_t ended_unix_ms = 0;
   std::uint64_t gpu_ms = 0;  ///< GPU time, in cluster time, of GPUs that were given back.
-  LogIndex ended_index;
-  Token current;                      ///< Its newest attempt while that is not settled; else none.
-  std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
-  std::vector<LeftOut> left_out;
-  bool is_relaxed = false;  ///< Its pack is only preferred by now: Request::pack_wait is over.
-  std::vector<Transition> history;  ///< The newest, at most kTransitionsKept.
+  std::vector<Transition> transitions;  ///< The newest, at most kTransitionsKept.
+  bool operator==(const JobHistory&) const = default;
+};
+
+struct Job {
+  JobId id;
+  JobSpec spec;
+  std::string key;
+  std::string submitted_by;
+  JobLife life;
+  JobOrders orders;
+  JobHistory history;
   bool operator==(const Job&) const = default;
 
   void forget_order() {
-    order = JobOrder::kNone;
-    ordered_by.clear();
+    orders.order = JobOrder::kNone;
+    orders.ordered_by.clear();
   }
-  JobOrder order_in_force() const { return cancel_requested ? JobOrder::kCancel : order; }
+  JobOrder order_in_force() const {
+    return orders.cancel_requested ? JobOrder::kCancel : orders.order;
+  }
   /// Queued, and not to be tried yet.
-  bool pauses() const { return failures.retry_at != Duration::zero(); }
+  bool pauses() const { return life.failures.retry_at != Duration::zero(); }
   /// It may be tried now: queued, and no pause.
-  bool is_pending() const { return state == JobState::kQueued && !pauses(); }
+  bool is_pending() const { return life.state == JobState::kQueued && !pauses(); }
   bool has_ended() const {
-    return state == JobState::kCompleted || state == JobState::kFailed ||
-           state == JobState::kCancelled;
+    return life.state == JobState::kCompleted || life.state == JobState::kFailed ||
+           life.state == JobState::kCancelled;
   }
 };
 

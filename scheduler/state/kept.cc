@@ -6,7 +6,7 @@ namespace muster::scheduler {
 
 std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job) {
   std::size_t bytes = kept_bytes(job) + kept_bytes_of_history(job);
-  for (const Token& token : job.attempt_tokens) {
+  for (const Token& token : job.life.attempt_tokens) {
     const Attempt* known = attempts.find(token);
     bytes += known == nullptr ? 0 : kept_bytes(*known);
   }
@@ -28,7 +28,7 @@ void Kept::add_job(const Job& job) {
 void Kept::end_job(const Job& job, std::size_t bytes) {
   bytes_.unfinished_jobs -= kept_bytes(job);
   bytes_.histories -= kept_bytes_of_history(job);
-  for (const Token& token : job.attempt_tokens) {
+  for (const Token& token : job.life.attempt_tokens) {
     remove_earlier(token);
   }
   add_ended(bytes);
@@ -43,8 +43,8 @@ void Kept::add_earlier(const Attempt& attempt) {
 }
 
 void Kept::add_earlier(const AttemptBook& attempts, const Job& job) {
-  for (std::size_t i = 0; i + 1 < job.attempt_tokens.size(); ++i) {
-    if (const Attempt* known = attempts.find(job.attempt_tokens[i]); known != nullptr) {
+  for (std::size_t i = 0; i + 1 < job.life.attempt_tokens.size(); ++i) {
+    if (const Attempt* known = attempts.find(job.life.attempt_tokens[i]); known != nullptr) {
       add_earlier(*known);
     }
   }
@@ -60,11 +60,12 @@ void Kept::remove_earlier(const Token& token) {
 
 void Kept::note(Job& job, Transition step) {
   bytes_.histories += kept_bytes(step);
-  job.history.push_back(std::move(step));
-  while (job.history.size() > kTransitionsKept ||
-         (bytes_.histories > max_.histories && job.history.size() > kTransitionsLeast)) {
-    bytes_.histories -= kept_bytes(job.history.front());
-    job.history.erase(job.history.begin());
+  job.history.transitions.push_back(std::move(step));
+  while (
+      job.history.transitions.size() > kTransitionsKept ||
+      (bytes_.histories > max_.histories && job.history.transitions.size() > kTransitionsLeast)) {
+    bytes_.histories -= kept_bytes(job.history.transitions.front());
+    job.history.transitions.erase(job.history.transitions.begin());
   }
 }
 

@@ -55,7 +55,7 @@ std::size_t kept_bytes(const Transition& step) {
 
 std::size_t kept_bytes_of_history(const Job& job) {
   std::size_t bytes = 0;
-  for (const Transition& step : job.history) {
+  for (const Transition& step : job.history.transitions) {
     bytes += kept_bytes(step);
   }
   return bytes;

@@ -19,11 +19,11 @@ JobOrder order_of(JobEvent word) {
 
 /// At once: the job has no attempt.
 void obey(Step& step, Job& job, JobEvent word, const std::string& by) {
-  CHECK(job.current.is_none() || is_mutant_planted());
+  CHECK(job.life.current.is_none() || is_mutant_planted());
   // Its last attempt, if there was one: what it left behind is what the next one follows.
-  const Token last = job.attempt_tokens.empty() ? Token() : job.attempt_tokens.back();
+  const Token last = job.life.attempt_tokens.empty() ? Token() : job.life.attempt_tokens.back();
   if (word == JobEvent::kCancel) {
-    job.cancel_requested = true;
+    job.orders.cancel_requested = true;
     end_job(step, job, word, kExitCancelled, "cancelled by " + by);
     return;
   }
@@ -38,30 +38,30 @@ void obey(Step& step, Job& job, JobEvent word, const std::string& by) {
 
 /// Until its attempt is over, which the leader sees to.
 void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
-  if (job.current.is_none()) {
+  if (job.life.current.is_none()) {
     CHECK(is_mutant_planted());
     return;
   }
   step.books.jobs.count(job, word);
   if (word == JobEvent::kCancel) {
-    job.cancel_requested = true;
-    job.ordered_by = by;
+    job.orders.cancel_requested = true;
+    job.orders.ordered_by = by;
   } else if (word != JobEvent::kResume) {
-    job.order = order_of(word);
-    job.ordered_by = by;
-  } else if (job.order == JobOrder::kSuspend) {
+    job.orders.order = order_of(word);
+    job.orders.ordered_by = by;
+  } else if (job.orders.order == JobOrder::kSuspend) {
     job.forget_order();
   }
   step.result.events.push_back({Severity::kInfo,
                                 "job_ordered",
                                 {{"job", text_of(job.id)},
-                                 {"token", job.current.text()},
+                                 {"token", job.life.current.text()},
                                  {"order", std::string(text_of(word))},
                                  {"by", by},
                                  {"index", std::to_string(step.index.value())}}});
-  step.result.touched.push_back(job.current);
+  step.result.touched.push_back(job.life.current);
   // What the job waits for may be over already but for silent hosts.
-  settle(step, step.books.attempts.at(job.current));
+  settle(step, step.books.attempts.at(job.life.current));
 }
 
 /// A person who says that it shall run does not wait for the end of its pause.
@@ -107,7 +107,7 @@ void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
   }
   Job& job = *found;
   step.result.job = id;
-  switch (job_step(job.state, job.order_in_force(), word).rule) {
+  switch (job_step(job.life.state, job.order_in_force(), word).rule) {
     case JobRule::kMove:
       obey(step, job, word, by);
       return;
@@ -121,7 +121,8 @@ void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
       return;
     case JobRule::kRefused:
       step.books.jobs.count(job, word);
-      step.reject(ErrorCode::kConflict, refusal_text(id, job.state, job.order_in_force(), word));
+      step.reject(ErrorCode::kConflict,
+                  refusal_text(id, job.life.state, job.order_in_force(), word));
       return;
     case JobRule::kNever:
       CHECK(false);
@@ -129,7 +130,7 @@ void hear(Step& step, JobId id, JobEvent word, const std::string& by) {
 }
 
 void set_priority(Step& step, Job& job, const entry::Edit& fact) {
-  job.priority = fact.priority;
+  job.orders.priority = fact.priority;
   step.result.jobs_moved.push_back(job.id);
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,
@@ -187,7 +188,7 @@ void on_resume(Step& step, const entry::Resume& fact) {
 void on_requeue(Step& step, const entry::Requeue& fact) {
   const Job* known = step.books.jobs.find(fact.job);
   if (known != nullptr && !known->has_ended() && fact.attempt != 0 &&
-      known->attempts > fact.attempt) {
+      known->life.attempts > fact.attempt) {
     step.result.job = fact.job;  // Said again: the attempt it was about has made way.
     return;
   }
@@ -201,7 +202,7 @@ void on_edit(Step& step, const entry::Edit& fact) {
     step.result.job = fact.job;
     for (const JobId task : tasks_of(step.books, *array)) {
       Job& waits = step.books.jobs.at(task);
-      if (waits.state == JobState::kQueued || waits.state == JobState::kSuspended) {
+      if (waits.life.state == JobState::kQueued || waits.life.state == JobState::kSuspended) {
         set_priority(step, waits, fact);
       }
     }
@@ -213,9 +214,9 @@ void on_edit(Step& step, const entry::Edit& fact) {
     return;
   }
   step.result.job = fact.job;
-  if (job->state != JobState::kQueued && job->state != JobState::kSuspended) {
+  if (job->life.state != JobState::kQueued && job->life.state != JobState::kSuspended) {
     step.reject(ErrorCode::kConflict, "job " + text_of(fact.job) + " is " +
-                                          std::string(text_of(job->state)) +
+                                          std::string(text_of(job->life.state)) +
                                           ": a priority is for jobs that wait");
     return;
   }

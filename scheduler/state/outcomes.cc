@@ -29,7 +29,7 @@ bool is_replaceable(const Books& books, const Attempt& attempt) {
   if (attempt.state != AttemptState::kStopping || owner == nullptr) {
     return false;
   }
-  if (owner->spec.retry.on_lost_host == OnLostHost::kWait && !owner->cancel_requested) {
+  if (owner->spec.retry.on_lost_host == OnLostHost::kWait && !owner->orders.cancel_requested) {
     return false;
   }
   const bool reachable_stopped =
@@ -65,18 +65,18 @@ bool awaits_verdict(const Attempt& attempt, Duration cluster_time) {
 
 /// What an operator ordered beats what the attempt was stopped for: that uses no retry.
 bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
-  if (job.cancel_requested || attempt.cause == Cause::kCancelled) {
+  if (job.orders.cancel_requested || attempt.cause == Cause::kCancelled) {
     end_job(step, job, JobEvent::kEndCancelled, kExitCancelled,
-            job.ordered_by.empty() ? "cancelled" : "cancelled by " + job.ordered_by);
+            job.orders.ordered_by.empty() ? "cancelled" : "cancelled by " + job.orders.ordered_by);
     return true;
   }
-  if (job.order == JobOrder::kRequeue) {
-    queue_again(step, job, attempt.token, "requeued by " + job.ordered_by);
+  if (job.orders.order == JobOrder::kRequeue) {
+    queue_again(step, job, attempt.token, "requeued by " + job.orders.ordered_by);
     return true;
   }
-  if (job.order == JobOrder::kSuspend) {
-    std::string cause = "suspended by " + job.ordered_by;
-    job.current = Token();
+  if (job.orders.order == JobOrder::kSuspend) {
+    std::string cause = "suspended by " + job.orders.ordered_by;
+    job.life.current = Token();
     job.forget_order();
     step.result.capacity_changed = true;
     move_job(step, job, JobEvent::kEndSuspended, std::move(cause), attempt.token);
@@ -141,13 +141,13 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   const bool is_hosts = has_host_fault || attempt.lost_host || is_loss(attempt.cause);
   if (failure == nullptr || is_hosts) {
     // Ranks die of the loss of another's host: no retry of the user is used for that.
-    if (++job.lost_attempts >= kLostAttemptsMax) {
+    if (++job.life.lost_attempts >= kLostAttemptsMax) {
       end_job(step, job, JobEvent::kFailed, 1, "lost its hosts too often");
       return;
     }
     if (attempt.cause == Cause::kRanksLost) {
       // Whatever killed its supervisor is where it was.
-      queue_after_pause(step, job, attempt.token, std::move(host_cause), job.lost_attempts);
+      queue_after_pause(step, job, attempt.token, std::move(host_cause), job.life.lost_attempts);
     } else {
       queue_again(step, job, attempt.token, std::move(host_cause));
     }
@@ -164,13 +164,13 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
                        (signalled && failure->code == kKillSignal
                             ? ", which Muster did not send: memory may have run out"
                             : "");
-  ++job.failures.count;
+  ++job.life.failures.count;
   // A command that cannot be executed fails the same way every time.
-  if (not_started || job.failures.count > job.spec.retry.retries) {
+  if (not_started || job.life.failures.count > job.spec.retry.retries) {
     end_job(step, job, JobEvent::kFailed, code, std::move(reason));
     return;
   }
-  queue_after_pause(step, job, attempt.token, std::move(reason), job.failures.count);
+  queue_after_pause(step, job, attempt.token, std::move(reason), job.life.failures.count);
 }
 
 /// "refused by host c: disk: 12 MiB free of the 1024 MiB wanted in /var/lib/muster"
@@ -232,7 +232,7 @@ void settle(Step& step, Attempt& attempt) {
     queue_again(step, *owner, attempt.token, "host_lost");
     return;
   }
-  if (attempt.replaced || owner->current != attempt.token) {
+  if (attempt.replaced || owner->life.current != attempt.token) {
     return;
   }
   attempt.replaced = !ended;

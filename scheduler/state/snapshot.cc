@@ -242,32 +242,32 @@ Encoder encode_job(const Job& job) {
   write(out, job.spec);
   out.text(job.key)
       .text(job.submitted_by)
-      .u64(static_cast<std::uint64_t>(job.state))
-      .u64(job.attempts)
-      .u64(job.failures.count)
-      .u64(job.lost_attempts)
-      .boolean(job.cancel_requested)
-      .i64(job.exit_code)
-      .text(job.reason)
-      .duration(job.submitted_at)
-      .duration(job.ended_at)
-      .num(job.ended_index)
-      .token(job.current);
-  write(out, job.attempt_tokens);
-  out.array(job.left_out.size() * 2);
-  for (const LeftOut& left_out : job.left_out) {
+      .u64(static_cast<std::uint64_t>(job.life.state))
+      .u64(job.life.attempts)
+      .u64(job.life.failures.count)
+      .u64(job.life.lost_attempts)
+      .boolean(job.orders.cancel_requested)
+      .i64(job.life.exit_code)
+      .text(job.life.reason)
+      .duration(job.history.submitted_at)
+      .duration(job.history.ended_at)
+      .num(job.life.ended_index)
+      .token(job.life.current);
+  write(out, job.life.attempt_tokens);
+  out.array(job.life.left_out.size() * 2);
+  for (const LeftOut& left_out : job.life.left_out) {
     out.id(left_out.host).duration(left_out.until);
   }
-  write_history(out, job.history);
-  out.u64(static_cast<std::uint64_t>(job.order))
-      .text(job.ordered_by)
-      .i64(job.priority)
-      .i64(job.submitted_unix_ms)
-      .i64(job.started_unix_ms)
-      .i64(job.ended_unix_ms)
-      .u64(job.gpu_ms)
-      .boolean(job.is_relaxed)
-      .duration(job.failures.retry_at);
+  write_history(out, job.history.transitions);
+  out.u64(static_cast<std::uint64_t>(job.orders.order))
+      .text(job.orders.ordered_by)
+      .i64(job.orders.priority)
+      .i64(job.history.submitted_unix_ms)
+      .i64(job.history.started_unix_ms)
+      .i64(job.history.ended_unix_ms)
+      .u64(job.history.gpu_ms)
+      .boolean(job.life.is_relaxed)
+      .duration(job.life.failures.retry_at);
   return out;
 }
 
@@ -277,33 +277,33 @@ Job read_job(Reader& in) {
   job.spec = read_job_spec(in);
   job.key = in.text();
   job.submitted_by = in.text();
-  job.state = read_enum(in, JobState::kCancelled);
-  job.attempts = read_u32(in);
-  job.failures.count = read_u32(in);
-  job.lost_attempts = read_u32(in);
-  job.cancel_requested = in.boolean();
-  job.exit_code = static_cast<std::int32_t>(in.i64());
-  job.reason = in.text();
-  job.submitted_at = in.duration();
-  job.ended_at = in.duration();
-  job.ended_index = in.num<LogIndex>();
-  job.current = in.token();
-  job.attempt_tokens = read_tokens(in);
+  job.life.state = read_enum(in, JobState::kCancelled);
+  job.life.attempts = read_u32(in);
+  job.life.failures.count = read_u32(in);
+  job.life.lost_attempts = read_u32(in);
+  job.orders.cancel_requested = in.boolean();
+  job.life.exit_code = static_cast<std::int32_t>(in.i64());
+  job.life.reason = in.text();
+  job.history.submitted_at = in.duration();
+  job.history.ended_at = in.duration();
+  job.life.ended_index = in.num<LogIndex>();
+  job.life.current = in.token();
+  job.life.attempt_tokens = read_tokens(in);
   Reader left_out = in.array();
   while (left_out.ok() && left_out.left() > 0) {
     const HostId host = left_out.id<HostId>();
-    job.left_out.push_back(LeftOut{host, left_out.duration()});
+    job.life.left_out.push_back(LeftOut{host, left_out.duration()});
   }
-  job.history = read_history(in);
-  job.order = read_enum(in, JobOrder::kRequeue);
-  job.ordered_by = in.text();
-  job.priority = static_cast<std::int32_t>(in.i64());
-  job.submitted_unix_ms = in.i64();
-  job.started_unix_ms = in.i64();
-  job.ended_unix_ms = in.i64();
-  job.gpu_ms = in.u64();
-  job.is_relaxed = in.boolean();
-  job.failures.retry_at = in.duration();
+  job.history.transitions = read_history(in);
+  job.orders.order = read_enum(in, JobOrder::kRequeue);
+  job.orders.ordered_by = in.text();
+  job.orders.priority = static_cast<std::int32_t>(in.i64());
+  job.history.submitted_unix_ms = in.i64();
+  job.history.started_unix_ms = in.i64();
+  job.history.ended_unix_ms = in.i64();
+  job.history.gpu_ms = in.u64();
+  job.life.is_relaxed = in.boolean();
+  job.life.failures.retry_at = in.duration();
   return job;
 }
 

@@ -80,9 +80,9 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
                                     result.admitted.size()};
   const auto add_job = [&](JobId id) {
     if (const Job* known = books.jobs.find(id); known != nullptr) {
-      did.push_back(static_cast<std::uint64_t>(known->state));
-      did.push_back(known->attempts);
-      did.push_back(known->failures.count);
+      did.push_back(static_cast<std::uint64_t>(known->life.state));
+      did.push_back(known->life.attempts);
+      did.push_back(known->life.failures.count);
     }
   };
   add_job(result.job);

@@ -158,7 +158,7 @@ void count_hosts(const State& state, const Capacity& capacity, const Job& job, c
       continue;
     }
     std::string reason = reason_of_kind(host, job.spec);
-    const bool is_left_out = std::any_of(job.left_out.begin(), job.left_out.end(),
+    const bool is_left_out = std::any_of(job.life.left_out.begin(), job.life.left_out.end(),
                                          [&](const LeftOut& out) { return out.host == host.id; });
     if (reason.empty() && !usable.is_open(id) && !doubts.contains(id)) {
       reason = is_left_out ? "refused it, or late" : "not among those named";
@@ -300,7 +300,7 @@ std::string pause_text(Duration left) {
 }
 
 Duration retry_in(const State& state, const Job& job) {
-  return job.pauses() ? job.failures.retry_at - state.cluster_time() : Duration::zero();
+  return job.pauses() ? job.life.failures.retry_at - state.cluster_time() : Duration::zero();
 }
 
 std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queue, JobId id,
@@ -309,13 +309,13 @@ std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queu
   if (job == nullptr) {
     return std::nullopt;
   }
-  if (job->state == JobState::kQueued) {
+  if (job->life.state == JobState::kQueued) {
     return why_queued(state, capacity, queue, *job, doubts);
   }
   Why answer;
   answer.job = id;
-  answer.state = job->state;
-  answer.reason = job->reason;
+  answer.state = job->life.state;
+  answer.reason = job->life.reason;
   return answer;
 }
 
@@ -323,7 +323,7 @@ Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const
                const HostDoubts& doubts) {
   Why answer;
   answer.job = job.id;
-  answer.reason = job.reason;
+  answer.reason = job.life.reason;
   answer.is_queued = true;
   const std::uint32_t units = job.spec.request.units();
   answer.barred_gpus = barred_gpus(state, job);
@@ -335,7 +335,7 @@ Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const
   answer.live_gpus = capacity.live_for(job);
   answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
   list_ahead(state, capacity, queue, job, answer);
-  for (const LeftOut& left_out : job.left_out) {
+  for (const LeftOut& left_out : job.life.left_out) {
     answer.left_out.push_back(left_out.host);
   }
   answer.standstill = {state.awaits_hosts(), retry_in(state, job)};

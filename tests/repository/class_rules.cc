@@ -34,7 +34,6 @@ constexpr NamedClass kNamed[] = {
     {"scheduler/raft/replication.h", "Replication", 18, 5, "what a leader knows of each follower"},
     {"scheduler/raft/types.h", "RaftConfig", 20, 0, kRecord},
     {"scheduler/state/array_book.h", "TaskArray", 19, 0, kRecord},
-    {"scheduler/state/job_record.h", "Job", 26, 0, kRecord},
     {"scheduler/state/job_record.h", "HostRecord", 22, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 0, kRecord},
 };

@@ -30,8 +30,8 @@ void program_fails(ClusterScript& script) {
   script.submit(script.follower(), "k1", spec);
   script.until("it has failed", [&] { return script.is(1, JobState::kFailed); });
   script.pass(2s);
-  script.expect(script.job(1)->attempts == 2, "it was tried twice");
-  script.expect(script.job(1)->exit_code == 1, "its exit code is the rank's");
+  script.expect(script.job(1)->life.attempts == 2, "it was tried twice");
+  script.expect(script.job(1)->life.exit_code == 1, "its exit code is the rank's");
 }
 
 void agent_restarts(ClusterScript& script) {
@@ -47,7 +47,7 @@ void agent_restarts(ClusterScript& script) {
   script.world().start_agent(member);
   script.until("the job ends", [&] { return script.is(1, JobState::kCompleted); });
   script.pass(2s);
-  script.expect(script.job(1)->attempts == 1, "one attempt was enough");
+  script.expect(script.job(1)->life.attempts == 1, "one attempt was enough");
 }
 
 void host_lost(ClusterScript& script) {
@@ -61,8 +61,8 @@ void host_lost(ClusterScript& script) {
   script.until(
       "the job ends", [&] { return script.is(1, JobState::kCompleted); }, 120s);
   script.pass(2s);
-  script.expect(script.job(1)->attempts == 2, "the second attempt completed");
-  script.expect(script.job(1)->failures.count == 0, "no retry of the user was used");
+  script.expect(script.job(1)->life.attempts == 2, "the second attempt completed");
+  script.expect(script.job(1)->life.failures.count == 0, "no retry of the user was used");
 }
 
 void fails_before_its_host_is_lost(ClusterScript& script) {
@@ -80,12 +80,13 @@ void fails_before_its_host_is_lost(ClusterScript& script) {
                [&] { return script.world().node(script.leader()).seat().state().live().empty(); });
   script.say(name(member) + " loses its power for good");
   script.world().power_off(member);
-  script.until("another attempt runs",
-               [&] { return script.is(1, JobState::kRunning) && script.job(1)->attempts == 2; });
-  script.expect(script.job(1)->failures.count == 0, "no retry of the user was used");
+  script.until("another attempt runs", [&] {
+    return script.is(1, JobState::kRunning) && script.job(1)->life.attempts == 2;
+  });
+  script.expect(script.job(1)->life.failures.count == 0, "no retry of the user was used");
   script.until("it has failed", [&] { return script.is(1, JobState::kFailed); });
-  script.expect(script.job(1)->exit_code == 1, "its exit code is the rank's");
-  script.expect(script.job(1)->failures.count == 1, "the second failure is the program's own");
+  script.expect(script.job(1)->life.exit_code == 1, "its exit code is the rank's");
+  script.expect(script.job(1)->life.failures.count == 1, "the second failure is the program's own");
 }
 
 void host_silent(ClusterScript& script) {
@@ -96,8 +97,9 @@ void host_silent(ClusterScript& script) {
   const std::uint32_t member = some_member(script);
   script.say(name(member) + " is cut off; its ranks run on until their hold ends");
   script.cut_off(member);
-  script.until("another attempt runs",
-               [&] { return script.is(1, JobState::kRunning) && script.job(1)->attempts == 2; });
+  script.until("another attempt runs", [&] {
+    return script.is(1, JobState::kRunning) && script.job(1)->life.attempts == 2;
+  });
   script.until("its old ranks are gone", [&] { return !script.launched(member); });
   script.until("its GPUs are free in the log", [&] { return script.heard("host_expired"); });
   script.say(name(member) + " is reachable again");
@@ -123,7 +125,7 @@ void agent_killed_when_ready(ClusterScript& script) {
   script.world().set_fsync(3, 1ms, 1ms);
   script.until("the job ends", [&] { return script.is(1, JobState::kCompleted); });
   script.pass(2s);
-  script.expect(script.job(1)->attempts == 2, "the second attempt completed");
+  script.expect(script.job(1)->life.attempts == 2, "the second attempt completed");
 }
 
 void supervisor_dies(ClusterScript& script) {

@@ -15,7 +15,7 @@ void runs(ClusterScript& script) {
   script.submit(script.follower(), "k1", job_of(6, 8s));
   script.until("the job ends", [&] { return script.is(1, JobState::kCompleted); });
   script.pass(3s);
-  script.expect(script.job(1)->exit_code == 0, "it exits 0");
+  script.expect(script.job(1)->life.exit_code == 0, "it exits 0");
 }
 
 void waits(ClusterScript& script) {

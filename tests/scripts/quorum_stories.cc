@@ -58,7 +58,7 @@ void mid_reservation(ClusterScript& script) {
   script.until("the job ends", [&] { return script.is(1, JobState::kCompleted); });
   script.pass(3s);
   const scheduler::Job* job = script.job(1);
-  script.expect(job != nullptr && job->attempts == 1, "one attempt was enough");
+  script.expect(job != nullptr && job->life.attempts == 1, "one attempt was enough");
 }
 
 void retried_submit(ClusterScript& script) {
@@ -104,7 +104,7 @@ void no_quorum(ClusterScript& script) {
   script.until("somebody leads", [&] { return script.has_leader(); });
   script.until("the job ends", [&] { return script.is(1, JobState::kCompleted); });
   script.pass(1s);
-  script.expect(script.job(1)->attempts == 1, "job 1 ran once, all the while");
+  script.expect(script.job(1)->life.attempts == 1, "job 1 ran once, all the while");
   script.expect(script.job(2) == nullptr, "exit 5 was true: nothing was accepted");
 }
 

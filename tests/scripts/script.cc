@@ -268,7 +268,7 @@ const scheduler::Job* ClusterScript::job(std::uint64_t id) const {
 
 bool ClusterScript::is(std::uint64_t id, scheduler::JobState state) const {
   const scheduler::Job* found = job(id);
-  return found != nullptr && found->state == state;
+  return found != nullptr && found->life.state == state;
 }
 
 agent::Response ClusterScript::ask(std::uint32_t host, const std::string& what,

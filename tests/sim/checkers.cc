@@ -433,9 +433,10 @@ void SubmitsKept::at_end(World& world) {
       if (submit.job == JobId() || has_ended(state, submit.job)) {
         continue;
       }
-      world.violation(name(), where(host) + ": job " + std::to_string(submit.job.value()) + " is " +
-                                  (job == nullptr ? std::string("lost")
-                                                  : std::string(scheduler::text_of(job->state))));
+      world.violation(name(),
+                      where(host) + ": job " + std::to_string(submit.job.value()) + " is " +
+                          (job == nullptr ? std::string("lost")
+                                          : std::string(scheduler::text_of(job->life.state))));
     }
   }
 }

@@ -206,7 +206,7 @@ TEST_F(ClusterTest, KeysAreRotatedUnderRunningJobs) {
   rotate({{}, true});
   EXPECT_TRUE(world_->run_until_true([&] { return signed_by(3) == world_->size(); }, 60s));
   EXPECT_TRUE(drains(120s));
-  EXPECT_EQ(job(1)->attempts, 1U) << "no rank was touched";
+  EXPECT_EQ(job(1)->life.attempts, 1U) << "no rank was touched";
 }
 
 TEST_F(ClusterTest, WhoIsOffWhileKeysAreRotatedComesBack) {
@@ -390,8 +390,8 @@ TEST_F(ClusterTest, WithTheLeaderKilledAnotherLeadsAndJobsGoOn) {
   EXPECT_NE(leader(), old);
   submit(4, 8, 2s);
   ASSERT_TRUE(drains(60s));
-  EXPECT_EQ(job(1)->attempts, 1U);
-  EXPECT_EQ(job(1)->state, JobState::kCompleted);
+  EXPECT_EQ(job(1)->life.attempts, 1U);
+  EXPECT_EQ(job(1)->life.state, JobState::kCompleted);
   world_->start_agent(old);
   EXPECT_TRUE(world_->run_until_true([&] { return is_settled(); }, 30s));
 }
@@ -416,8 +416,8 @@ TEST_F(ClusterTest, AGangMovesOnWhenAHostIsLost) {
   }
   world_->power_off(member);
   ASSERT_TRUE(drains(120s));
-  EXPECT_EQ(job(1)->state, JobState::kCompleted);
-  EXPECT_EQ(job(1)->attempts, 2U);
+  EXPECT_EQ(job(1)->life.state, JobState::kCompleted);
+  EXPECT_EQ(job(1)->life.attempts, 2U);
   world_->power_on(member);
   EXPECT_TRUE(world_->run_until_true([&] { return is_settled(); }, 30s));
 }
@@ -434,8 +434,8 @@ TEST_F(ClusterTest, AllAgentsKilledAtOnceLoseNothing) {
     world_->start_agent(host);
   }
   ASSERT_TRUE(drains(120s));
-  EXPECT_EQ(job(1)->state, JobState::kCompleted);
-  EXPECT_EQ(job(1)->attempts, 1U);
+  EXPECT_EQ(job(1)->life.state, JobState::kCompleted);
+  EXPECT_EQ(job(1)->life.attempts, 1U);
 }
 
 TEST_F(ClusterTest, AllHostsOffAtOnceKeepWhatWasAcknowledged) {

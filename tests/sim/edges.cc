@@ -145,7 +145,7 @@ class Acts : private Stage {
       return false;
     }
     fence(host);
-    return until([this] { return is(JobState::kQueued) || newest()->attempts > 1; }, 10s);
+    return until([this] { return is(JobState::kQueued) || newest()->life.attempts > 1; }, 10s);
   }
 
   /// ... and under one whose host died before it was ready.

@@ -188,7 +188,7 @@ std::string LostQuorum::what_is_amiss(World& world) {
   for (const auto& [id, job] : state->jobs()) {
     if (!job.has_ended()) {
       return "job " + std::to_string(id.value()) + " is " +
-             std::string(scheduler::text_of(job.state));
+             std::string(scheduler::text_of(job.life.state));
     }
   }
   return "";

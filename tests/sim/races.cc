@@ -72,7 +72,7 @@ class RaceRun {
     }
     world_.finish();
     if (job() != nullptr) {
-      result.end = job()->state;
+      result.end = job()->life.state;
     }
     for (std::uint32_t host = 0; host < kVoters; ++host) {
       if (world_.is_running(host)) {
@@ -100,7 +100,7 @@ class RaceRun {
   const scheduler::Job* job() const {
     return state() == nullptr ? nullptr : state()->job(JobId(submits_->size()));
   }
-  bool is(JobState wanted) const { return job() != nullptr && job()->state == wanted; }
+  bool is(JobState wanted) const { return job() != nullptr && job()->life.state == wanted; }
   bool reaches(JobState wanted) {
     return world_.run_until_true([this, wanted] { return is(wanted); }, 20s);
   }
@@ -233,9 +233,9 @@ class RaceRun {
   /// A member of the gang that does not lead.
   std::uint32_t victim() const {
     const scheduler::Job* known = job();
-    const scheduler::Attempt* attempt = known == nullptr || known->attempt_tokens.empty()
+    const scheduler::Attempt* attempt = known == nullptr || known->life.attempt_tokens.empty()
                                             ? nullptr
-                                            : state()->attempt(known->attempt_tokens.back());
+                                            : state()->attempt(known->life.attempt_tokens.back());
     if (attempt != nullptr) {
       for (const scheduler::MemberRecord& record : attempt->members) {
         const auto host = world_.find(record.member.host);
@@ -256,7 +256,7 @@ class RaceRun {
           job() == nullptr) {
         continue;
       }
-      const JobState end = job()->state;
+      const JobState end = job()->life.state;
       const bool is_completed = end == JobState::kCompleted;
       const bool is_cancelled = end == JobState::kCancelled;
       if (act == RaceAct::kCancel && !is_completed && !is_cancelled) {

@@ -120,7 +120,7 @@ class RecoveryTest : public testing::Test {
   std::size_t jobs_in(JobState wanted) const {
     return static_cast<std::size_t>(
         std::count_if(state().jobs().begin(), state().jobs().end(),
-                      [&](const auto& item) { return item.second.state == wanted; }));
+                      [&](const auto& item) { return item.second.life.state == wanted; }));
   }
   /// Every voter is up again, in the same epoch as all hosts, under one leader.
   bool is_one_again() const {

@@ -74,11 +74,11 @@ class Stage {
   }
   const scheduler::Attempt* attempt() const {
     const scheduler::Job* job = newest();
-    return job == nullptr || job->attempt_tokens.empty()
+    return job == nullptr || job->life.attempt_tokens.empty()
                ? nullptr
-               : state().attempt(job->attempt_tokens.back());
+               : state().attempt(job->life.attempt_tokens.back());
   }
-  bool is(JobState wanted) const { return newest() != nullptr && newest()->state == wanted; }
+  bool is(JobState wanted) const { return newest() != nullptr && newest()->life.state == wanted; }
   /// The host of the newest attempt's first member.
   std::uint32_t member() const {
     return world_.find(attempt()->members.front().member.host).value();

@@ -535,7 +535,7 @@ class Swarm {
     if (host < world_.size()) {
       operators_.undrain_all(host);
       for (const auto& [id, job] : world_.node(host).seat().state().jobs()) {
-        if (job.state == scheduler::JobState::kSuspended) {
+        if (job.life.state == scheduler::JobState::kSuspended) {
           order(id, agent::Verb::kResume, host);
         }
       }

@@ -67,9 +67,9 @@ TEST_F(OutlookTest, NothingWhenAllAnswerOrAllIsOver) {
 TEST_F(OutlookTest, AFailureThatIsNotClassedYetIsWaitedFor) {
   attempt_.state = AttemptState::kEnded;
   attempt_.failed_at = 1s;
-  job_.state = scheduler::JobState::kStopping;
+  job_.life.state = scheduler::JobState::kStopping;
   EXPECT_TRUE(tells("whether a lost host was why")) << told();
-  job_.state = scheduler::JobState::kFailed;
+  job_.life.state = scheduler::JobState::kFailed;
   EXPECT_EQ(told(), "");
 }
 

@@ -316,13 +316,13 @@ TEST(Node, ACopyOfAPassedOnOrderIsNotObeyedOnceMore) {
   const std::string suspend = gossip::encode(envelope, encode(request(Verb::kSuspend, about)));
   bare.receive(suspend);
   const scheduler::Job* job = bare.node().seat().state().job(JobId(1));
-  EXPECT_EQ(job->state, scheduler::JobState::kSuspended);
+  EXPECT_EQ(job->life.state, scheduler::JobState::kSuspended);
   bare.ask(request(Verb::kResume, about));
   bare.receive(suspend);
-  EXPECT_NE(job->state, scheduler::JobState::kSuspended);
+  EXPECT_NE(job->life.state, scheduler::JobState::kSuspended);
   envelope.nonce = Nonce(10);
   bare.receive(gossip::encode(envelope, encode(request(Verb::kSuspend, about))));
-  EXPECT_EQ(job->state, scheduler::JobState::kSuspended) << "said anew";
+  EXPECT_EQ(job->life.state, scheduler::JobState::kSuspended) << "said anew";
 }
 
 TEST(Node, TheLogNamesTheAskerNotTheLeader) {

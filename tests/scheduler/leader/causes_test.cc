@@ -21,7 +21,7 @@ class Causes : public OneLeader {
     }
     hear(host, Finish{token, member.start, results, true});
   }
-  std::string state_of(JobId number) { return std::string(text_of(job(number).state)); }
+  std::string state_of(JobId number) { return std::string(text_of(job(number).life.state)); }
 };
 
 TEST_F(Causes, AKilledSupervisorIsNoLostHost) {
@@ -29,11 +29,11 @@ TEST_F(Causes, AKilledSupervisorIsNoLostHost) {
   const JobId number = submit(2, "job");
   lose_ranks(1, ready(1));
   EXPECT_EQ(state_of(number), "queued");
-  EXPECT_EQ(job(number).reason, "ranks_lost: rank 0 on host host1: supervisor ended");
-  EXPECT_EQ(job(number).failures.count, 0U) << "no retry of the user is used";
+  EXPECT_EQ(job(number).life.reason, "ranks_lost: rank 0 on host host1: supervisor ended");
+  EXPECT_EQ(job(number).life.failures.count, 0U) << "no retry of the user is used";
   EXPECT_TRUE(job(number).pauses()) << "what killed it is where it was";
   pass(3s);
-  EXPECT_EQ(job(number).attempts, 2U);
+  EXPECT_EQ(job(number).life.attempts, 2U);
 }
 
 TEST_F(Causes, AnAgentThatIsDownIsNoLostHost) {
@@ -45,7 +45,7 @@ TEST_F(Causes, AnAgentThatIsDownIsNoLostHost) {
   EXPECT_EQ(state_of(id), "stopping");
   finish(1, token, 0, true);
   EXPECT_EQ(state_of(id), "queued");
-  EXPECT_EQ(job(id).reason, "agent_down: host host2");
+  EXPECT_EQ(job(id).life.reason, "agent_down: host host2");
 }
 
 TEST_F(Causes, ASilentHostIsLost) {
@@ -53,7 +53,7 @@ TEST_F(Causes, ASilentHostIsLost) {
   see(2, Verdict::kSilent);
   pass(8s);
   finish(1, token, 0, true);
-  EXPECT_EQ(job(id).reason, "host_lost");
+  EXPECT_EQ(job(id).life.reason, "host_lost");
 }
 
 TEST_F(Causes, AnAgentThatIsDownAloneIsNamedWhenItsShareExpires) {
@@ -63,7 +63,7 @@ TEST_F(Causes, AnAgentThatIsDownAloneIsNamedWhenItsShareExpires) {
   see(1, Verdict::kRefused);
   pass(10min);
   EXPECT_EQ(state_of(number), "queued");
-  EXPECT_EQ(job(number).reason, "agent_down: host host1");
+  EXPECT_EQ(job(number).life.reason, "agent_down: host host1");
 }
 
 TEST_F(Causes, PastItsLimitAJobIsTimedOut) {
@@ -76,8 +76,8 @@ TEST_F(Causes, PastItsLimitAJobIsTimedOut) {
   pass(95s);
   finish(1, token, 143, true);
   EXPECT_EQ(state_of(number), "failed");
-  EXPECT_EQ(job(number).exit_code, kExitTimeLimit);
-  EXPECT_EQ(job(number).reason, "timed out: its limit is 1m 30s");
+  EXPECT_EQ(job(number).life.exit_code, kExitTimeLimit);
+  EXPECT_EQ(job(number).life.reason, "timed out: its limit is 1m 30s");
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ class Log {
   Token decide(JobId job, std::vector<Member> members) {
     entry::Decide fact;
     fact.job = job;
-    fact.attempt = state.job(job)->attempts + 1;
+    fact.attempt = state.job(job)->life.attempts + 1;
     fact.members = std::move(members);
     fact.hold = std::chrono::minutes(2);
     fact.grace = std::chrono::seconds(10);

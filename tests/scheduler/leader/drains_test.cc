@@ -20,7 +20,7 @@ class Drains : public OneLeader {
     return say(entry::Drain{host_id(host), "ann@a", "disk", requeues, after});
   }
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
-  std::string state_of(JobId number) { return std::string(text_of(job(number).state)); }
+  std::string state_of(JobId number) { return std::string(text_of(job(number).life.state)); }
   const HostRecord& host(std::uint64_t number) { return *scheduler.state().host(host_id(number)); }
 };
 
@@ -28,13 +28,13 @@ TEST_F(Drains, NothingNewIsPlacedThereAndWhatRunsGoesOn) {
   join(1);
   join(2);
   const JobId first = submit(2, "first");
-  const HostId at = scheduler.state().attempt(job(first).current)->members.front().member.host;
+  const HostId at = scheduler.state().attempt(job(first).life.current)->members.front().member.host;
   const std::uint64_t drained = at == host_id(1) ? 1 : 2;
   ready(drained);
   EXPECT_TRUE(is_done(drain(drained)));
   EXPECT_EQ(host(drained).drain->why, "disk");
   const JobId second = submit(4, "second");
-  EXPECT_NE(scheduler.state().attempt(job(second).current)->members.front().member.host, at);
+  EXPECT_NE(scheduler.state().attempt(job(second).life.current)->members.front().member.host, at);
   ready(3 - drained);
   EXPECT_EQ(state_of(submit(2, "third")), "queued");
   pass(1h);
@@ -54,11 +54,11 @@ TEST_F(Drains, TheDeadlineIsOfClusterTimeAndUsesNoRetry) {
   EXPECT_EQ(state_of(number), "stopping");
   finish(1, token, 0, true);
   EXPECT_EQ(state_of(number), "queued");
-  EXPECT_EQ(job(number).failures.count, 0U);
-  EXPECT_NE(job(number).reason.find("the drain of host host1"), std::string::npos)
-      << job(number).reason;
+  EXPECT_EQ(job(number).life.failures.count, 0U);
+  EXPECT_NE(job(number).life.reason.find("the drain of host host1"), std::string::npos)
+      << job(number).life.reason;
   say(entry::Undrain{host_id(1), "ann@a"});
-  EXPECT_EQ(job(number).attempts, 2U);
+  EXPECT_EQ(job(number).life.attempts, 2U);
 }
 
 TEST_F(Drains, AtOnceIsADeadlineThatHasCome) {
@@ -150,7 +150,7 @@ TEST_F(Drains, AHeadThatNoLiveHostsCanHoldLetsOthersPass) {
   ready(1);
   see(2, Verdict::kAlive);
   EXPECT_EQ(state_of(submit(2, "late")), "queued") << "the head has its place again";
-  finish(1, job(small).current, 0);
+  finish(1, job(small).life.current, 0);
   EXPECT_EQ(state_of(large), "scheduled");
 }
 
@@ -215,9 +215,9 @@ TEST_F(Drains, GpuTimeIsCountedByUserTypeAndDay) {
   const UsageBook::Rows& rows = scheduler.state().usage().rows();
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows.begin()->first.gpu_type, "H100");
-  EXPECT_EQ(rows.begin()->second, job(number).gpu_ms);
-  EXPECT_GE(job(number).gpu_ms, 198'000U);
-  EXPECT_LE(job(number).gpu_ms, 202'000U);
+  EXPECT_EQ(rows.begin()->second, job(number).history.gpu_ms);
+  EXPECT_GE(job(number).history.gpu_ms, 198'000U);
+  EXPECT_LE(job(number).history.gpu_ms, 202'000U);
   const auto copy = State::decode(scheduler.state().encode());
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(copy->usage().rows(), rows);
@@ -227,13 +227,13 @@ TEST_F(Drains, EntriesNameTheLeadersWallClockAndNothingFollowsFromIt) {
   give(input::WallClockSet{1'700'000'000'000});
   join(1);
   const JobId number = submit(2, "job");
-  EXPECT_EQ(job(number).submitted_unix_ms, 1'700'000'000'000);
+  EXPECT_EQ(job(number).history.submitted_unix_ms, 1'700'000'000'000);
   give(input::WallClockSet{1'600'000'000'000});
   const Token token = ready(1);
-  EXPECT_EQ(job(number).started_unix_ms, 1'600'000'000'000) << "it was set back";
+  EXPECT_EQ(job(number).history.started_unix_ms, 1'600'000'000'000) << "it was set back";
   pass(2s);
   finish(1, token, 0);
-  EXPECT_EQ(job(number).ended_unix_ms, 1'600'000'002'000);
+  EXPECT_EQ(job(number).history.ended_unix_ms, 1'600'000'002'000);
 }
 
 }  // namespace

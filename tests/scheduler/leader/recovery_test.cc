@@ -125,7 +125,7 @@ TEST_F(Recovered, ATaskThatBeganInTheLostLogIsAdoptedAndNotBegunAgain) {
   ASSERT_NE(scheduler.state().attempt(kLost), nullptr);
   finish(1, kLost, 0);
   EXPECT_GT(scheduler.state().array(array)->next, 7U) << "others of it were tried meanwhile";
-  EXPECT_EQ(job(lost.job).attempt_tokens, std::vector<Token>{kLost});
+  EXPECT_EQ(job(lost.job).life.attempt_tokens, std::vector<Token>{kLost});
   EXPECT_EQ(scheduler.state().array(array)->completed, 1U);
   scheduler.check_everything();
 }
@@ -154,10 +154,10 @@ TEST_F(OneNumberTwice, TheGangIsNotTakenForTheOtherClientsJob) {
   EXPECT_EQ(job(number).spec, lost.spec);
   EXPECT_EQ(job(number).submitted_by, "adopted as job " + std::to_string(mine.value()));
   finish(2, kLost, 0);
-  EXPECT_EQ(job(number).state, JobState::kCompleted);
+  EXPECT_EQ(job(number).life.state, JobState::kCompleted);
   EXPECT_FALSE(job(mine).has_ended()) << "it never ran";
   say_hello_until_answered(1, hello_of(1));
-  EXPECT_EQ(job(mine).state, JobState::kScheduled);
+  EXPECT_EQ(job(mine).life.state, JobState::kScheduled);
   EXPECT_GT(submit(1, "next"), number);
 }
 
@@ -201,7 +201,7 @@ TEST_F(WithATail, AGangThatWasDecidedWhereThisLogHadSomethingElseIsAdopted) {
   const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
   ASSERT_NE(adopted, nullptr);
   EXPECT_EQ(adopted->job, known);
-  EXPECT_EQ(job(known).state, JobState::kRunning);
+  EXPECT_EQ(job(known).life.state, JobState::kRunning);
 }
 
 TEST_F(WithATail, ATokenThatThisLogGaveToAnotherGangIsTheOneThatRuns) {
@@ -211,9 +211,9 @@ TEST_F(WithATail, ATokenThatThisLogGaveToAnotherGangIsTheOneThatRuns) {
   ASSERT_NE(adopted, nullptr);
   EXPECT_EQ(adopted->job, known);
   EXPECT_EQ(adopted->members.size(), 1U);
-  EXPECT_EQ(job(known).attempt_tokens, std::vector<Token>{token});
-  EXPECT_TRUE(job(other).attempt_tokens.empty());
-  EXPECT_EQ(job(other).state, JobState::kQueued);
+  EXPECT_EQ(job(known).life.attempt_tokens, std::vector<Token>{token});
+  EXPECT_TRUE(job(other).life.attempt_tokens.empty());
+  EXPECT_EQ(job(other).life.state, JobState::kQueued);
 }
 
 TEST_F(WithATail, TheSameAttemptMayHaveBeenDecidedElsewhere) {
@@ -223,7 +223,7 @@ TEST_F(WithATail, TheSameAttemptMayHaveBeenDecidedElsewhere) {
   const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), there);
   ASSERT_NE(adopted, nullptr);
   EXPECT_EQ(adopted->job, known);
-  EXPECT_EQ(job(known).current, there);
+  EXPECT_EQ(job(known).life.current, there);
 }
 
 TEST_F(WithATail, AnAbortOfTheTailIsNoReasonToEndWhatWasStarted) {
@@ -233,7 +233,7 @@ TEST_F(WithATail, AnAbortOfTheTailIsNoReasonToEndWhatWasStarted) {
   const Attempt* adopted = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
   ASSERT_NE(adopted, nullptr);
   EXPECT_EQ(adopted->state, AttemptState::kStarted);
-  EXPECT_EQ(job(known).attempt_tokens, std::vector<Token>{token});
+  EXPECT_EQ(job(known).life.attempt_tokens, std::vector<Token>{token});
 }
 
 TEST_F(WithATail, WhatThisLogStartedInItsTailGoesOn) {
@@ -241,7 +241,7 @@ TEST_F(WithATail, WhatThisLogStartedInItsTailGoesOn) {
   const Attempt* same = adopt(detail_of(known.value(), {member_of(1, 0, 2)}), token);
   ASSERT_NE(same, nullptr);
   EXPECT_EQ(same->state, AttemptState::kStarted);
-  EXPECT_EQ(job(known).state, JobState::kRunning);
+  EXPECT_EQ(job(known).life.state, JobState::kRunning);
 }
 
 /// One of its hosts came back without it, and its GPUs were given to others.
@@ -255,7 +255,7 @@ TEST_F(Recovered, AGangIsAdoptedThoughOthersHaveTheGpusOfAHostThatLostIt) {
   const Attempt* adopted = scheduler.state().attempt(kLost);
   ASSERT_NE(adopted, nullptr);
   EXPECT_EQ(adopted->find(host_id(2))->end, MemberEnd::kLost);
-  EXPECT_EQ(scheduler.state().job(JobId(10'001))->state, JobState::kScheduled);
+  EXPECT_EQ(scheduler.state().job(JobId(10'001))->life.state, JobState::kScheduled);
 }
 
 /// Its registration was lost with the voters, and so was the host.

@@ -15,12 +15,12 @@ using namespace std::chrono_literals;  // NOLINT
 
 TEST_F(OneLeader, GangRunsAndCompletes) {
   const Token token = running_gang();
-  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).life.state, JobState::kRunning);
   ASSERT_EQ(said<Start>(1).size(), 1U);
   EXPECT_EQ(said<Start>(2).back().master.port, 999);
   finish(1, token, 0);
   finish(2, token, 0);
-  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_EQ(job(id).life.state, JobState::kCompleted);
   EXPECT_EQ(said<FinishAck>(1).size(), 1U);
 }
 
@@ -30,9 +30,9 @@ TEST_F(OneLeader, ThirdGangWaitsHoldingNothing) {
   const JobId one = submit(4, "a");
   const JobId two = submit(2, "b");
   const JobId three = submit(4, "c");
-  EXPECT_EQ(job(one).state, JobState::kScheduled);
-  EXPECT_EQ(job(two).state, JobState::kScheduled);
-  EXPECT_EQ(job(three).state, JobState::kQueued);
+  EXPECT_EQ(job(one).life.state, JobState::kScheduled);
+  EXPECT_EQ(job(two).life.state, JobState::kScheduled);
+  EXPECT_EQ(job(three).life.state, JobState::kQueued);
   EXPECT_EQ(scheduler.state().grants().size(), 6U);
 }
 
@@ -60,7 +60,7 @@ TEST_F(OneLeader, AgentKilledBetweenReadyAndStartFreesTheGang) {
   pass(11s);
   EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kEnded);
   EXPECT_EQ(scheduler.state().attempt(token)->cause, Cause::kDeadline);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
   EXPECT_TRUE(scheduler.state().grants().empty());
   EXPECT_EQ(said<Stop>(1).back().reason, "aborted");
 }
@@ -71,10 +71,10 @@ TEST_F(OneLeader, AReservationOnALostHostGoesElsewhereAtOnceIfItFits) {
   id = submit(8, "gang");
   ready(1);
   see(2, Verdict::kSilent);
-  EXPECT_EQ(job(id).attempts, 1U) << "there is nowhere else";
+  EXPECT_EQ(job(id).life.attempts, 1U) << "there is nowhere else";
   join(3);
   pass(1s);
-  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(job(id).life.attempts, 2U);
   EXPECT_EQ(said<Assign>(3).size(), 1U);
 }
 
@@ -82,10 +82,10 @@ TEST_F(OneLeader, AReservationOnALateVoterGoesElsewhereIfItFits) {
   join(1);
   id = submit(2, "gang");
   give(input::VotersQuiet{{}, {host_id(1)}});
-  EXPECT_EQ(job(id).attempts, 1U) << "there is nowhere else";
+  EXPECT_EQ(job(id).life.attempts, 1U) << "there is nowhere else";
   join(2);
   pass(1s);
-  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(job(id).life.attempts, 2U);
   EXPECT_EQ(said<Assign>(2).size(), 1U);
 }
 
@@ -96,8 +96,8 @@ TEST_F(OneLeader, NothingNewIsPlacedOnAVoterThatDoesNotAnswer) {
   const JobId one = submit(4, "a");
   EXPECT_EQ(said<Assign>(2).size(), 1U);
   const JobId two = submit(4, "b");
-  EXPECT_EQ(job(one).state, JobState::kScheduled);
-  EXPECT_EQ(job(two).state, JobState::kQueued);
+  EXPECT_EQ(job(one).life.state, JobState::kScheduled);
+  EXPECT_EQ(job(two).life.state, JobState::kQueued);
   give(input::VotersQuiet{});
   EXPECT_EQ(said<Assign>(1).size(), 1U) << "it answers again";
 }
@@ -113,7 +113,7 @@ TEST_F(OneLeader, ALostDecideIsMadeAgainThoughMoreGpusCameMeanwhile) {
   commit = true;
   join(2);
   pass(1min);
-  EXPECT_FALSE(job(JobId(1)).attempt_tokens.empty());
+  EXPECT_FALSE(job(JobId(1)).life.attempt_tokens.empty());
 }
 
 TEST_F(OneLeader, RestartedAgentLosesItsReservation) {
@@ -124,7 +124,7 @@ TEST_F(OneLeader, RestartedAgentLosesItsReservation) {
   hear(1, hello_of(1, 2), Nonce(9));
   EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kEnded);
   EXPECT_TRUE(said<HelloReply>(1).back().registered);
-  EXPECT_EQ(job(id).attempts, 2U) << "it runs again on the restarted host";
+  EXPECT_EQ(job(id).life.attempts, 2U) << "it runs again on the restarted host";
 }
 
 TEST_F(OneLeader, RefusalLeavesTheHostOut) {
@@ -133,7 +133,7 @@ TEST_F(OneLeader, RefusalLeavesTheHostOut) {
   id = submit(4, "a");
   const Assign assign = said<Assign>(1).back();
   hear(1, Refuse{assign.token, assign.start, "gpu busy"});
-  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(job(id).life.attempts, 2U);
   EXPECT_EQ(said<Assign>(2).size(), 1U);
 }
 
@@ -142,12 +142,12 @@ TEST_F(OneLeader, LostHostStopsTheRestAndRequeuesUnderAHigherToken) {
   join(3);
   see(2, Verdict::kSilent);
   pass(4s);
-  EXPECT_EQ(job(id).state, JobState::kRunning) << "patience";
+  EXPECT_EQ(job(id).life.state, JobState::kRunning) << "patience";
   pass(2s);
   EXPECT_GE(said<Stop>(1).size(), 1U);
   finish(1, token, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kScheduled);
-  EXPECT_GT(job(id).current, token);
+  EXPECT_EQ(job(id).life.state, JobState::kScheduled);
+  EXPECT_GT(job(id).life.current, token);
   EXPECT_EQ(scheduler.state().grants().at(uuid_of(2, 0)).at(0).token, token) << "still held";
 }
 
@@ -310,12 +310,12 @@ TEST_F(OneLeader, NewLeaderDrivesEverythingFromTheLog) {
   const JobId reserved = submit(4, "a");
   const JobId started = submit(4, "b");
   ready(2);
-  ASSERT_EQ(job(started).state, JobState::kRunning);
+  ASSERT_EQ(job(started).life.state, JobState::kRunning);
   forget();
   restart_with_snapshot();
   EXPECT_EQ(said<Assign>(1).size(), 1U);
   EXPECT_EQ(said<Start>(2).size(), 1U);
-  EXPECT_EQ(job(reserved).state, JobState::kScheduled);
+  EXPECT_EQ(job(reserved).life.state, JobState::kScheduled);
 }
 
 TEST_F(OneLeader, RestartedVoterKeepsTheTimerOfACondemnation) {
@@ -341,19 +341,19 @@ TEST_F(OneLeader, RankFailureStopsTheRestAtOnce) {
   EXPECT_EQ(messages.back().nonce, Nonce(32)) << "a repeated early word is acknowledged as such";
   finish(1, token, 3);
   finish(2, token, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kStopping) << "a verdict may still come";
+  EXPECT_EQ(job(id).life.state, JobState::kStopping) << "a verdict may still come";
   pass(7s);
-  EXPECT_EQ(job(id).state, JobState::kFailed);
-  EXPECT_EQ(job(id).exit_code, 3);
+  EXPECT_EQ(job(id).life.state, JobState::kFailed);
+  EXPECT_EQ(job(id).life.exit_code, 3);
 }
 
 TEST_F(OneLeader, RankFailureBesideALostHostUsesNoRetry) {
   const Token token = running_gang();
   finish(1, token, 1);
-  EXPECT_EQ(job(id).state, JobState::kStopping);
+  EXPECT_EQ(job(id).life.state, JobState::kStopping);
   see(2, Verdict::kSilent);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).failures.count, 0U);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.failures.count, 0U);
 }
 
 TEST_F(OneLeader, TimeLimitStopsAndFailsWith124) {
@@ -365,7 +365,7 @@ TEST_F(OneLeader, TimeLimitStopsAndFailsWith124) {
   pass(12s);
   EXPECT_EQ(said<Stop>(1).back().reason, "time_limit");
   finish(1, token, 0, true);
-  EXPECT_EQ(job(JobId(1)).exit_code, 124);
+  EXPECT_EQ(job(JobId(1)).life.exit_code, 124);
 }
 
 TEST_F(OneLeader, CancelReservedAbortsAndCancelRunningStops) {
@@ -376,10 +376,10 @@ TEST_F(OneLeader, CancelReservedAbortsAndCancelRunningStops) {
   hear(1, Ready{token, pair_of(1), {}});
   give(input::ClientOrder{50, entry::Cancel{reserved, "alice"}});
   give(input::ClientOrder{51, entry::Cancel{running, "alice"}});
-  EXPECT_EQ(job(reserved).state, JobState::kCancelled);
-  EXPECT_EQ(job(running).state, JobState::kStopping);
+  EXPECT_EQ(job(reserved).life.state, JobState::kCancelled);
+  EXPECT_EQ(job(running).life.state, JobState::kStopping);
   finish(1, token, 0, true);
-  EXPECT_EQ(job(running).state, JobState::kCancelled);
+  EXPECT_EQ(job(running).life.state, JobState::kCancelled);
 }
 
 TEST_F(OneLeader, AQuarantinedGpuIsOfferedAgainWhenItsAgentSaysSo) {

@@ -20,7 +20,7 @@ class ShortHosts : public OneLeader {
     view.shortage = shortage;
     give(input::HostViewChanged{view});
   }
-  std::string state_of(JobId number) { return std::string(text_of(job(number).state)); }
+  std::string state_of(JobId number) { return std::string(text_of(job(number).life.state)); }
 };
 
 TEST_F(ShortHosts, NothingIsPlacedThereUntilItSaysThatItCan) {
@@ -73,7 +73,7 @@ TEST_F(ShortHosts, TheReasonOfARefusalIsTheJobsLastWord) {
   const Assign assign = said<Assign>(1).back();
   hear(1, Refuse{assign.token, assign.start, "launch failed: disk: 3 MiB free"});
   EXPECT_EQ(state_of(number), "queued");
-  EXPECT_EQ(job(number).reason, "refused by host host1: launch failed: disk: 3 MiB free");
+  EXPECT_EQ(job(number).life.reason, "refused by host host1: launch failed: disk: 3 MiB free");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class LoggedFleet {
     return placement.has_value() && decide(id, placement->members).rejected.empty();
   }
   ApplyResult decide(JobId id, const std::vector<Member>& members) {
-    return apply(entry::Decide{id, job(id).attempts + 1, members, std::chrono::minutes(2),
+    return apply(entry::Decide{id, job(id).life.attempts + 1, members, std::chrono::minutes(2),
                                std::chrono::seconds(10), std::chrono::seconds(10)});
   }
 

@@ -69,9 +69,9 @@ TEST(Placement, LeavesOutRefusersAndExcludedHosts) {
   log.apply(registration(1, 4));
   Job job;
   job.spec = spec_of(1);
-  job.left_out = {{host_id(1), std::chrono::seconds(60)}};
+  job.life.left_out = {{host_id(1), std::chrono::seconds(60)}};
   EXPECT_FALSE(place_in(log.state, job).has_value());
-  job.left_out.clear();
+  job.life.left_out.clear();
   EXPECT_TRUE(place_in(log.state, job).has_value());
   EXPECT_FALSE(place_in(log.state, job, {host_id(1)}).has_value());
 }

@@ -164,11 +164,11 @@ TEST(Requests, APackIsRelaxedAfterItsWait) {
   EXPECT_EQ(result.events.back().name, "job_pack_relaxed");
   EXPECT_FALSE(fleet.place(never).has_value());
   EXPECT_TRUE(fleet.start(later));
-  EXPECT_EQ(fleet.job(later).history[1].cause, "pack rack relaxed");
+  EXPECT_EQ(fleet.job(later).history.transitions[1].cause, "pack rack relaxed");
   fleet.log.state.check_everything();
   Result<State> copy = State::decode(fleet.log.state.encode());
   ASSERT_TRUE(copy.has_value());
-  EXPECT_TRUE(copy->job(later)->is_relaxed);
+  EXPECT_TRUE(copy->job(later)->life.is_relaxed);
 }
 
 }  // namespace

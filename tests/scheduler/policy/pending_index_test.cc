@@ -86,7 +86,7 @@ TEST_F(Pending, WhoLeavesHostsOutIsAlone) {
   const Token token = log.decide(picky, {member_of(1, 0, 2)});
   pending.on_changed(log.state, picky);
   apply(entry::Abort{token, Cause::kRefused, host_id(1)});
-  ASSERT_EQ(log.state.job(picky)->left_out.size(), 1U);
+  ASSERT_EQ(log.state.job(picky)->life.left_out.size(), 1U);
   const JobId other = submit(2);
   EXPECT_EQ(pending.first(), picky);
   pending.block(picky);

@@ -59,7 +59,7 @@ TEST_F(ArrayTest, AMillionTasksAreOneSmallRecord) {
 TEST_F(ArrayTest, TasksBecomeJobsAsOthersLeaveTheQueue) {
   id = log.apply(array_of_tasks(5, 9)).job;
   const Token first = run_next(0);
-  EXPECT_EQ(log.state.job(task(5))->state, JobState::kRunning);
+  EXPECT_EQ(log.state.job(task(5))->life.state, JobState::kRunning);
   EXPECT_EQ(waiting(), 2U) << "two may wait once one was tried";
   EXPECT_EQ(array().state(), JobState::kRunning);
   end(first, 0);
@@ -99,7 +99,7 @@ TEST_F(ArrayTest, OneTaskARunOfThemAndAllAreCancelled) {
   id = log.apply(array_of_tasks(0, 99)).job;
   const Token token = run_next(0);
   log.apply(entry::Cancel{task(0), "ann"});
-  EXPECT_TRUE(log.state.job(task(0))->cancel_requested);
+  EXPECT_TRUE(log.state.job(task(0))->orders.cancel_requested);
   log.apply(entry::Cancel{task(50), "ann", 59});
   log.apply(entry::Cancel{task(55), "ann", 69});
   log.apply(entry::Cancel{task(99), "ann"});

@@ -109,8 +109,8 @@ Entry History::draw_order(const State& state) {
     }
   }
   const Job* known = state.job(job);
-  const std::uint32_t attempts = known == nullptr ? 0 : known->attempts;
-  if (known != nullptr && known->state == JobState::kSuspended) {
+  const std::uint32_t attempts = known == nullptr ? 0 : known->life.attempts;
+  if (known != nullptr && known->life.state == JobState::kSuspended) {
     return entry::Resume{job, "alice"};
   }
   return one_in(2) ? Entry(entry::Suspend{job, "alice"})
@@ -170,7 +170,7 @@ Entry History::draw_decide(const State& state) {
   }
   const Job& job = *state.job(queue_of(state)[rng_.below(state.pending())]);
   entry::Decide fact{job.id,
-                     job.attempts + 1,
+                     job.life.attempts + 1,
                      {},
                      std::chrono::minutes(2),
                      job.spec.limits.grace,

@@ -16,7 +16,7 @@ Job& add_job(JobBook& book) {
 }
 
 void end_job(JobBook& book, Job& job, std::uint64_t index) {
-  job.ended_index = LogIndex(index);
+  job.life.ended_index = LogIndex(index);
   book.move(job, JobEvent::kCancel);
 }
 

@@ -83,7 +83,7 @@ TEST(KeptBytes, APartIsCountedAsNoLessThanItIsEncodedAs) {
     log.apply(entry::Stop{token, Cause::kRankFailed});
   }
   const Job& job = *log.state.job(JobId(1));
-  ASSERT_EQ(job.state, JobState::kFailed);
+  ASSERT_EQ(job.life.state, JobState::kFailed);
   const std::size_t counted =
       kept_bytes(*log.state.attempt(token)) + kept_bytes_of_history(job) - history;
   EXPECT_GE(counted, encoded_bytes(log) - before);

@@ -104,7 +104,7 @@ JobId Orders::job_in(JobState state) {
       say(id, JobEvent::kCancel);
       break;
   }
-  EXPECT_EQ(text_of(job(id).state), text_of(state));
+  EXPECT_EQ(text_of(job(id).life.state), text_of(state));
   return id;
 }
 
@@ -112,11 +112,11 @@ TEST_F(Orders, AHeldJobBeginsSuspendedAndIsResumed) {
   entry::Submit fact = submission("held", 2);
   fact.spec.is_held = true;
   const JobId id = log.apply(fact).job;
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
   EXPECT_EQ(log.state.pending(), 0U);
   EXPECT_EQ(log.apply(fact).job, id) << "the same key";
   EXPECT_EQ(say(id, JobEvent::kResume).rejected, "");
-  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
   log.state.check_everything();
 }
 
@@ -151,7 +151,8 @@ TEST_F(Orders, AreObeyedAsTheTableSaysInEveryState) {
       const JobStep step = job_step(state, JobOrder::kNone, word);
       const ApplyResult result = say(id, word);
       EXPECT_EQ(result.job, id);
-      EXPECT_EQ(text_of(job(id).state), text_of(step.rule == JobRule::kMove ? step.to : state));
+      EXPECT_EQ(text_of(job(id).life.state),
+                text_of(step.rule == JobRule::kMove ? step.to : state));
       EXPECT_EQ(result.rejected.empty(), step.rule != JobRule::kRefused);
       if (step.rule == JobRule::kRefused) {
         EXPECT_EQ(result.rejected_as, ErrorCode::kConflict);
@@ -171,7 +172,7 @@ TEST_F(Orders, ASuspendedJobIsQueuedAgainAtItsOldPlace) {
   const JobId late = submit();
   say(early, JobEvent::kSuspend);
   EXPECT_EQ(log.state.pending(), 1U);
-  EXPECT_EQ(job(early).reason, "suspended by alice@a");
+  EXPECT_EQ(job(early).life.reason, "suspended by alice@a");
   Capacity capacity(log.state);
   EXPECT_EQ(why(log.state, capacity, PendingIndex(log.state).queue(), early)->text(),
             "suspended by alice@a; it waits for `muster resume 1`");
@@ -194,9 +195,9 @@ TEST_F(Orders, SuspendOfAReservedGangAbortsIt) {
   const Token token = log.decide(id, {first, second});
   say(id, JobEvent::kSuspend);
   log.apply(entry::Abort{token, Cause::kSuspended, HostId()});
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
   EXPECT_TRUE(log.state.grants().empty());
-  EXPECT_TRUE(job(id).left_out.empty()) << "nobody is to blame";
+  EXPECT_TRUE(job(id).life.left_out.empty()) << "nobody is to blame";
 }
 
 TEST_F(Orders, AStartThatWasFirstIsStopped) {
@@ -205,12 +206,12 @@ TEST_F(Orders, AStartThatWasFirstIsStopped) {
   log.ready(token);
   say(id, JobEvent::kSuspend);
   log.apply(entry::Start{token});
-  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).life.state, JobState::kRunning);
   log.apply(entry::Abort{token, Cause::kSuspended, HostId()});
-  EXPECT_EQ(job(id).state, JobState::kRunning) << "too late to abort";
+  EXPECT_EQ(job(id).life.state, JobState::kRunning) << "too late to abort";
   stop(token, Cause::kSuspended);
   end_ranks(token);
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
 }
 
 TEST_F(Orders, ASuspendedGangFreesItsGpusAndRunsAgainUnderAHigherToken) {
@@ -218,22 +219,22 @@ TEST_F(Orders, ASuspendedGangFreesItsGpusAndRunsAgainUnderAHigherToken) {
   const Token token = run(id);
   say(id, JobEvent::kSuspend);
   stop(token, Cause::kSuspended);
-  EXPECT_EQ(job(id).state, JobState::kStopping);
+  EXPECT_EQ(job(id).life.state, JobState::kStopping);
   log.finish(token, first, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kStopping);
+  EXPECT_EQ(job(id).life.state, JobState::kStopping);
   log.finish(token, second, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
-  EXPECT_EQ(job(id).reason, "suspended by alice@a");
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.reason, "suspended by alice@a");
   EXPECT_TRUE(log.state.grants().empty());
   EXPECT_FALSE(log.state.needs_time());
   say(id, JobEvent::kResume);
-  EXPECT_EQ(job(id).reason, "resumed by alice@a");
+  EXPECT_EQ(job(id).life.reason, "resumed by alice@a");
   const Token next = run(id);
   EXPECT_GT(next, token);
-  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(job(id).life.attempts, 2U);
   log.finish(next, first, 0);
   log.finish(next, second, 0);
-  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_EQ(job(id).life.state, JobState::kCompleted);
 }
 
 TEST_F(Orders, RanksThatHadEndedBeforeTheStopCompleteTheJob) {
@@ -244,7 +245,7 @@ TEST_F(Orders, RanksThatHadEndedBeforeTheStopCompleteTheJob) {
     stop(token, Cause::kSuspended);
     log.finish(token, first, 0);
     log.finish(token, second, 0);
-    EXPECT_EQ(job(id).state, JobState::kCompleted);
+    EXPECT_EQ(job(id).life.state, JobState::kCompleted);
   }
 }
 
@@ -255,8 +256,8 @@ TEST_F(Orders, SuspendWhileARankFailsUsesNoRetry) {
   stop(token, Cause::kRankFailed);
   say(id, JobEvent::kSuspend);
   log.finish(token, second, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
-  EXPECT_EQ(job(id).failures.count, 0U);
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.failures.count, 0U);
 }
 
 TEST_F(Orders, SuspendEndsTheWaitForAVerdict) {
@@ -265,11 +266,11 @@ TEST_F(Orders, SuspendEndsTheWaitForAVerdict) {
   log.finish(token, first, 7);
   stop(token, Cause::kRankFailed);
   log.finish(token, second, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kStopping) << "the failure is not classed yet";
+  EXPECT_EQ(job(id).life.state, JobState::kStopping) << "the failure is not classed yet";
   say(id, JobEvent::kSuspend);
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
   log.apply(entry::Tick{kClassWait});
-  EXPECT_EQ(job(id).state, JobState::kSuspended);
+  EXPECT_EQ(job(id).life.state, JobState::kSuspended);
 }
 
 TEST_F(Orders, CancelBeatsSuspendAndIsNotTakenBack) {
@@ -282,8 +283,8 @@ TEST_F(Orders, CancelBeatsSuspendAndIsNotTakenBack) {
   }
   stop(token, Cause::kSuspended);
   end_ranks(token);
-  EXPECT_EQ(job(id).state, JobState::kCancelled);
-  EXPECT_EQ(job(id).reason, "cancelled by " + std::string(kBy));
+  EXPECT_EQ(job(id).life.state, JobState::kCancelled);
+  EXPECT_EQ(job(id).life.reason, "cancelled by " + std::string(kBy));
 }
 
 TEST_F(Orders, ResumeTakesASuspendBack) {
@@ -293,18 +294,18 @@ TEST_F(Orders, ResumeTakesASuspendBack) {
   stop(token, Cause::kSuspended);
   say(queued_again, JobEvent::kResume);
   end_ranks(token);
-  EXPECT_EQ(job(queued_again).state, JobState::kQueued);
-  EXPECT_EQ(job(queued_again).reason, "resumed");
-  EXPECT_EQ(job(queued_again).failures.count + job(queued_again).lost_attempts, 0U);
+  EXPECT_EQ(job(queued_again).life.state, JobState::kQueued);
+  EXPECT_EQ(job(queued_again).life.reason, "resumed");
+  EXPECT_EQ(job(queued_again).life.failures.count + job(queued_again).life.lost_attempts, 0U);
 
   const JobId running = submit();
   const Token other = run(running);
   say(running, JobEvent::kSuspend);
   say(running, JobEvent::kResume);
-  EXPECT_EQ(job(running).order, JobOrder::kNone);
+  EXPECT_EQ(job(running).orders.order, JobOrder::kNone);
   log.finish(other, first, 0);
   log.finish(other, second, 0);
-  EXPECT_EQ(job(running).state, JobState::kCompleted);
+  EXPECT_EQ(job(running).life.state, JobState::kCompleted);
 }
 
 TEST_F(Orders, TheLastOfSuspendAndRequeueHolds) {
@@ -314,8 +315,8 @@ TEST_F(Orders, TheLastOfSuspendAndRequeueHolds) {
   say(id, JobEvent::kRequeue);
   stop(token, Cause::kSuspended);
   end_ranks(token);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).reason, "requeued by alice@a");
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.reason, "requeued by alice@a");
 }
 
 TEST_F(Orders, ARequeueIsAboutOneAttempt) {
@@ -324,15 +325,15 @@ TEST_F(Orders, ARequeueIsAboutOneAttempt) {
   EXPECT_TRUE(log.apply(entry::Requeue{id, 1, kBy}).rejected.empty());
   stop(token, Cause::kRequeued);
   end_ranks(token);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).failures.count, 0U);
-  EXPECT_EQ(job(id).lost_attempts, 0U);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.failures.count, 0U);
+  EXPECT_EQ(job(id).life.lost_attempts, 0U);
   const Token next = run(id);
   EXPECT_GT(next, token);
   EXPECT_TRUE(log.apply(entry::Requeue{id, 1, kBy}).rejected.empty()) << "said again";
-  EXPECT_EQ(job(id).order, JobOrder::kNone) << "the second attempt runs on";
+  EXPECT_EQ(job(id).orders.order, JobOrder::kNone) << "the second attempt runs on";
   log.apply(entry::Requeue{id, 2, kBy});
-  EXPECT_EQ(job(id).order, JobOrder::kRequeue);
+  EXPECT_EQ(job(id).orders.order, JobOrder::kRequeue);
 }
 
 TEST_F(Orders, ASnapshotKeepsAnOrder) {
@@ -343,7 +344,7 @@ TEST_F(Orders, ASnapshotKeepsAnOrder) {
   ASSERT_TRUE(copy.has_value());
   EXPECT_EQ(copy->digest(), log.state.digest());
   EXPECT_EQ(*copy->job(id), job(id));
-  EXPECT_EQ(copy->job(id)->order, JobOrder::kSuspend);
+  EXPECT_EQ(copy->job(id)->orders.order, JobOrder::kSuspend);
   log.apply(entry::Stop{token, Cause::kSuspended});
   copy->apply(log.index(), entry::Stop{token, Cause::kSuspended});
   copy->check_everything();
@@ -374,8 +375,8 @@ TEST_F(Orders, AFencedHostEndsWhatSilenceNeverEnds) {
   EXPECT_TRUE(log.state.tokens_on(second.host).empty());
   stop(token, Cause::kHostLost);
   log.finish(token, first, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).lost_attempts, 1U);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.lost_attempts, 1U);
   EXPECT_TRUE(log.apply(entry::Fence{second.host, kBy}).rejected.empty()) << "said again";
   EXPECT_EQ(log.apply(entry::Fence{host_id(9), kBy}).rejected_as, ErrorCode::kNotFound);
 }
@@ -386,8 +387,8 @@ TEST_F(Orders, AFencedHostAbortsWhatIsReserved) {
   log.observe(2, Verdict::kSilent);
   log.apply(entry::Fence{second.host, kBy});
   EXPECT_EQ(log.state.attempt(token)->state, AttemptState::kEnded);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).reason, "fenced");
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.reason, "fenced");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_F(PausesTest, EachFailureDoublesThePauseUpToAMinute) {
   const JobId id = submit(100);
   for (const Duration pause : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
     try_once(id, 1);
-    EXPECT_EQ(job(id).state, JobState::kQueued);
+    EXPECT_EQ(job(id).life.state, JobState::kQueued);
     EXPECT_EQ(retry_in(log.state, job(id)), pause);
     pass(pause - 1ms);
     EXPECT_FALSE(may_be_tried(id));
@@ -127,7 +127,7 @@ TEST_F(PausesTest, AWordOfAPersonEndsIt) {
   const JobId cancelled = submit(1);
   try_once(cancelled, 1);
   log.apply(entry::Cancel{cancelled, "ann"});
-  EXPECT_EQ(job(cancelled).state, JobState::kCancelled);
+  EXPECT_EQ(job(cancelled).life.state, JobState::kCancelled);
 }
 
 TEST_F(PausesTest, ASnapshotKeepsIt) {

@@ -94,10 +94,10 @@ class Replay {
     tally_.edges.merge(state_.edges());
     std::uint64_t last = 0;
     for (const auto& [id, job] : state_.jobs()) {
-      const std::size_t attempts = std::min<std::size_t>(job.attempts, kAttemptsKept);
-      tally_.attempts_forgotten += attempts - std::min(attempts, job.attempt_tokens.size());
-      tally_.histories_shortened +=
-          job.history.front().cause != "submitted" && job.history.size() < kTransitionsKept;
+      const std::size_t attempts = std::min<std::size_t>(job.life.attempts, kAttemptsKept);
+      tally_.attempts_forgotten += attempts - std::min(attempts, job.life.attempt_tokens.size());
+      tally_.histories_shortened += job.history.transitions.front().cause != "submitted" &&
+                                    job.history.transitions.size() < kTransitionsKept;
       tally_.keys_lost += !state_.job_of_key(job.key).has_value();
       last = id.value();
     }

@@ -45,11 +45,11 @@ class GangOfTwo : public ::testing::Test {
 TEST_F(GangOfTwo, CompletesWhenEveryRankExitsZero) {
   const JobId id = submit();
   const Token token = run(id);
-  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).life.state, JobState::kRunning);
   log.finish(token, first, 0);
   EXPECT_EQ(log.state.free_gpus(*log.state.host(first.host)).size(), 4U);
   log.finish(token, second, 0);
-  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_EQ(job(id).life.state, JobState::kCompleted);
   EXPECT_TRUE(log.state.grants().empty());
 }
 
@@ -73,41 +73,41 @@ TEST_F(GangOfTwo, ProgramFailureUsesRetriesAndKeepsItsCode) {
     const Token token = run(id);
     log.finish(token, first, 7);
     log.apply(entry::Stop{token, Cause::kRankFailed});
-    EXPECT_EQ(job(id).state, JobState::kStopping);
+    EXPECT_EQ(job(id).life.state, JobState::kStopping);
     log.finish(token, second, 0, true);
     log.apply(entry::Tick{kClassWait});
     log.apply(entry::Tick{kFirstPause});
   }
-  EXPECT_EQ(job(id).state, JobState::kFailed);
-  EXPECT_EQ(job(id).exit_code, 7);
-  EXPECT_EQ(job(id).attempts, 2U);
+  EXPECT_EQ(job(id).life.state, JobState::kFailed);
+  EXPECT_EQ(job(id).life.exit_code, 7);
+  EXPECT_EQ(job(id).life.attempts, 2U);
 }
 
 TEST_F(GangOfTwo, AFailureIsTheLostHostsWhenItsVerdictComesTwoSecondsLater) {
   const JobId id = submit();
   fail_first(run(id));
-  EXPECT_EQ(job(id).state, JobState::kStopping) << "classed before a verdict could come";
+  EXPECT_EQ(job(id).life.state, JobState::kStopping) << "classed before a verdict could come";
   EXPECT_TRUE(log.state.needs_time());
   log.apply(entry::Tick{2s});
   log.observe(2, Verdict::kSilent);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).reason, "host_lost");
-  EXPECT_EQ(job(id).failures.count, 0U);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.reason, "host_lost");
+  EXPECT_EQ(job(id).life.failures.count, 0U);
 }
 
 TEST_F(GangOfTwo, APlainFailureIsClassedWhenTheWaitIsOver) {
   const JobId id = submit();
   fail_first(run(id));
   log.apply(entry::Tick{5s});
-  EXPECT_EQ(job(id).state, JobState::kStopping);
+  EXPECT_EQ(job(id).life.state, JobState::kStopping);
   EXPECT_TRUE(log.state.grants().empty()) << "its GPUs do not wait";
   log.apply(entry::Tick{1s});
-  EXPECT_EQ(job(id).state, JobState::kFailed);
-  EXPECT_EQ(job(id).reason, "rank 0 exited 7");
-  EXPECT_EQ(job(id).exit_code, 7);
+  EXPECT_EQ(job(id).life.state, JobState::kFailed);
+  EXPECT_EQ(job(id).life.reason, "rank 0 exited 7");
+  EXPECT_EQ(job(id).life.exit_code, 7);
   EXPECT_FALSE(log.state.needs_time());
   log.observe(2, Verdict::kSilent);
-  EXPECT_EQ(job(id).state, JobState::kFailed) << "a verdict after the wait changes nothing";
+  EXPECT_EQ(job(id).life.state, JobState::kFailed) << "a verdict after the wait changes nothing";
 }
 
 TEST_F(GangOfTwo, AVerdictTakenBackBeforeTheFailureIsClassedCounts) {
@@ -121,8 +121,8 @@ TEST_F(GangOfTwo, AVerdictTakenBackBeforeTheFailureIsClassedCounts) {
   log.observe(2, Verdict::kAlive);
   log.finish(token, second, 0, true);
   log.finish(token, third, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).failures.count, 0U);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.failures.count, 0U);
 }
 
 TEST_F(GangOfTwo, AFailureOnTheOnlyHostOfAGangIsClassedAtOnce) {
@@ -131,14 +131,14 @@ TEST_F(GangOfTwo, AFailureOnTheOnlyHostOfAGangIsClassedAtOnce) {
   const Token token = log.run(id, {alone});
   log.finish(token, alone, 7);
   log.apply(entry::Stop{token, Cause::kRankFailed});
-  EXPECT_EQ(job(id).state, JobState::kFailed);
+  EXPECT_EQ(job(id).life.state, JobState::kFailed);
 }
 
 TEST_F(GangOfTwo, CancelEndsTheWaitOfAFailure) {
   const JobId id = submit(3);
   fail_first(run(id));
   EXPECT_TRUE(log.apply(entry::Cancel{id, "alice"}).rejected.empty());
-  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).life.state, JobState::kCancelled);
   EXPECT_FALSE(log.state.needs_time());
 }
 
@@ -153,7 +153,7 @@ TEST_F(GangOfTwo, ASnapshotKeepsTheWaitOfAFailure) {
     copy->apply(log.index(), entry::Tick{passed});
     EXPECT_EQ(copy->digest(), log.state.digest());
   }
-  EXPECT_EQ(copy->job(id)->state, JobState::kFailed);
+  EXPECT_EQ(copy->job(id)->life.state, JobState::kFailed);
 }
 
 TEST_F(GangOfTwo, CommandNotFoundIsNotTriedAgain) {
@@ -165,9 +165,9 @@ TEST_F(GangOfTwo, CommandNotFoundIsNotTriedAgain) {
   log.apply(entry::Finish{token, first.host, first.start, results, true});
   log.apply(entry::Stop{token, Cause::kRankFailed});
   log.finish(token, second, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kFailed);
-  EXPECT_EQ(job(id).exit_code, 127);
-  EXPECT_NE(job(id).reason.find("no such command"), std::string::npos);
+  EXPECT_EQ(job(id).life.state, JobState::kFailed);
+  EXPECT_EQ(job(id).life.exit_code, 127);
+  EXPECT_NE(job(id).life.reason.find("no such command"), std::string::npos);
 }
 
 TEST_F(GangOfTwo, AHostThatCannotStartARankUsesNoRetryAndIsLeftOut) {
@@ -179,11 +179,11 @@ TEST_F(GangOfTwo, AHostThatCannotStartARankUsesNoRetryAndIsLeftOut) {
   log.apply(entry::Finish{token, first.host, first.start, results, true});
   log.apply(entry::Stop{token, Cause::kHostLost});
   log.finish(token, second, 1);  // It missed the first.
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).failures.count, 0U);
-  EXPECT_NE(job(id).reason.find("too many processes"), std::string::npos);
-  ASSERT_EQ(job(id).left_out.size(), 1U);
-  EXPECT_EQ(job(id).left_out[0].host, first.host);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.failures.count, 0U);
+  EXPECT_NE(job(id).life.reason.find("too many processes"), std::string::npos);
+  ASSERT_EQ(job(id).life.left_out.size(), 1U);
+  EXPECT_EQ(job(id).life.left_out[0].host, first.host);
 }
 
 TEST_F(GangOfTwo, LostHostRequeuesUnderAHigherTokenAndUsesNoRetry) {
@@ -191,17 +191,17 @@ TEST_F(GangOfTwo, LostHostRequeuesUnderAHigherTokenAndUsesNoRetry) {
   const Token old = run(id);
   log.observe(2, Verdict::kSilent);
   log.apply(entry::Stop{old, Cause::kHostLost});
-  EXPECT_EQ(job(id).state, JobState::kStopping);
+  EXPECT_EQ(job(id).life.state, JobState::kStopping);
   log.finish(old, first, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
-  EXPECT_EQ(job(id).failures.count, 0U);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.failures.count, 0U);
   EXPECT_EQ(log.state.grants().count(uuid_of(2, 0)), 1U) << "the silent host's GPU stays held";
   const Token newer = log.run(id, {member_of(1, 0, 2)});
   EXPECT_GT(newer, old);
   // The old attempt ends late; the job is not queued a second time.
   log.finish(old, second, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kRunning);
-  EXPECT_EQ(job(id).current, newer);
+  EXPECT_EQ(job(id).life.state, JobState::kRunning);
+  EXPECT_EQ(job(id).life.current, newer);
 }
 
 TEST_F(GangOfTwo, SilenceAloneNeverAllowsAnotherAttempt) {
@@ -210,9 +210,9 @@ TEST_F(GangOfTwo, SilenceAloneNeverAllowsAnotherAttempt) {
   log.finish(token, first, 0);
   log.observe(2, Verdict::kSilent);
   log.apply(entry::Stop{token, Cause::kHostLost});
-  EXPECT_EQ(job(id).state, JobState::kStopping) << "the other rank may have succeeded";
+  EXPECT_EQ(job(id).life.state, JobState::kStopping) << "the other rank may have succeeded";
   log.finish(token, second, 0);
-  EXPECT_EQ(job(id).state, JobState::kCompleted);
+  EXPECT_EQ(job(id).life.state, JobState::kCompleted);
 }
 
 TEST_F(GangOfTwo, LoggedFailureNeverTurnsIntoSuccess) {
@@ -221,7 +221,7 @@ TEST_F(GangOfTwo, LoggedFailureNeverTurnsIntoSuccess) {
   log.apply(entry::Finish{token, first.host, first.start, results_of(first, 1), false});
   log.finish(token, first, 0);
   log.finish(token, second, 0);
-  EXPECT_NE(job(id).state, JobState::kCompleted);
+  EXPECT_NE(job(id).life.state, JobState::kCompleted);
 }
 
 TEST_F(GangOfTwo, ExitZeroAfterOurSignalIsNoSuccess) {
@@ -230,7 +230,7 @@ TEST_F(GangOfTwo, ExitZeroAfterOurSignalIsNoSuccess) {
   log.apply(entry::Stop{token, Cause::kCancelled});
   log.finish(token, first, 0, true);
   log.finish(token, second, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).life.state, JobState::kCancelled);
 }
 
 TEST_F(GangOfTwo, LateFinishAfterExpireIsIgnored) {
@@ -246,13 +246,13 @@ TEST_F(GangOfTwo, LateFinishAfterExpireIsIgnored) {
   const std::uint64_t before = log.state.edges()[Edge::kIgnoredEnded];
   log.finish(token, second, 0);
   EXPECT_EQ(log.state.edges()[Edge::kIgnoredEnded], before + 1);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
 }
 
 TEST_F(GangOfTwo, CancelWhileQueuedEndsAtOnceAndTwiceIsTheSame) {
   const JobId id = submit();
   EXPECT_TRUE(log.apply(entry::Cancel{id, "alice"}).rejected.empty());
-  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).life.state, JobState::kCancelled);
   EXPECT_TRUE(log.apply(entry::Cancel{id, "alice"}).rejected.empty());
   EXPECT_EQ(log.apply(entry::Cancel{JobId(99), "alice"}).rejected_as, ErrorCode::kNotFound);
 }
@@ -261,10 +261,10 @@ TEST_F(GangOfTwo, RefusingHostIsLeftOutForAMinute) {
   const JobId id = submit();
   const Token token = log.decide(id, {first, second});
   log.apply(entry::Abort{token, Cause::kRefused, second.host});
-  ASSERT_EQ(job(id).left_out.size(), 1U);
-  EXPECT_EQ(job(id).left_out[0].host, second.host);
+  ASSERT_EQ(job(id).life.left_out.size(), 1U);
+  EXPECT_EQ(job(id).life.left_out[0].host, second.host);
   log.apply(entry::Tick{std::chrono::seconds(61)});
-  EXPECT_TRUE(job(id).left_out.empty());
+  EXPECT_TRUE(job(id).life.left_out.empty());
 }
 
 TEST_F(GangOfTwo, DecideIsCheckedAgainAtApply) {
@@ -314,7 +314,7 @@ TEST_F(GangOfTwo, RebootEndsGrantsWithoutExitEvidence) {
   EXPECT_EQ(log.state.attempt(token)->find(second.host)->end, MemberEnd::kLost);
   log.apply(entry::Stop{token, Cause::kHostLost});
   log.finish(token, first, 0, true);
-  EXPECT_EQ(job(id).state, JobState::kQueued);
+  EXPECT_EQ(job(id).life.state, JobState::kQueued);
 }
 
 TEST_F(GangOfTwo, SnapshotRoundTripsToAnEqualDigest) {

@@ -182,7 +182,7 @@ void expect_why_is_right(const State& state, Capacity& capacity, JobId id) {
   for (const auto& [pack, units] : answer.largest) {
     Job packed = job;
     packed.spec.request.pack = pack;
-    packed.is_relaxed = false;
+    packed.life.is_relaxed = false;
     EXPECT_EQ(bounded(units, job), largest_by_hand(state, packed)) << text_of(pack);
   }
   EXPECT_EQ(answer.smallest_end.size(), answer.fits_now ? 0 : fewest_ends(state, job));
