@@ -399,6 +399,9 @@ def majority_lost(_):
             ranks.update({(name, job): lab[name].ranks_of(job) for name in "ij" for job in jobs})
             or sum(len(found) for found in ranks.values()) == 16), 10)
         expect("with all alive", asked.cli("quorum", "recover", "--yes"), 7, "leader")
+        # j joined a moment ago: that nobody answers there is for all three others to say.
+        wait_for("three that observe g and h", lambda: all(
+            len((asked.ask("why-host", name) or {}).get("content", [])) == 3 for name in "gh"), 20)
         for name in "gh":
             lab[name].kill_host()
             shutil.rmtree(lab[name].data)
