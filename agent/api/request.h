@@ -21,45 +21,45 @@ namespace muster::agent {
 /// Numbers are the wire's: never reused. The rest about each is in verbs.h.
 enum class Verb : std::uint8_t {
   kVersion = 0,        ///< -> VersionInfo
-  kHosts = 1,          ///< HostsQuery, or nothing for all at once -> HostList; local
-  kQuorum = 2,         ///< -> QuorumInfo; any voter, else local
-  kEvents = 3,         ///< EventsQuery -> EventsPage; local
-  kLeave = 4,          ///< LeaveArgs -> nothing; local: the agent leaves and ends
-  kSubmit = 5,         ///< SubmitArgs -> JobRef; leader
-  kCancel = 6,         ///< JobRun -> JobRef; leader
-  kJobs = 7,           ///< JobsQuery, or nothing for the newest -> JobList; any voter
-  kShow = 8,           ///< JobRef -> JobDetail; any voter
-  kWhy = 9,            ///< JobRef -> WhyInfo; any voter
-  kOutput = 10,        ///< OutputQuery -> OutputChunk; the target host
-  kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people; leader
-  kRecover = 13,       ///< RecoverArgs -> RecoveryInfo; the target host: go on without a majority
+  kHosts = 1,          ///< HostsQuery, or nothing for all at once -> HostList
+  kQuorum = 2,         ///< -> QuorumInfo
+  kEvents = 3,         ///< EventsQuery -> EventsPage
+  kLeave = 4,          ///< LeaveArgs -> nothing: the agent leaves and ends
+  kSubmit = 5,         ///< SubmitArgs -> JobRef
+  kCancel = 6,         ///< JobRun -> JobRef
+  kJobs = 7,           ///< JobsQuery, or nothing for the newest -> JobList
+  kShow = 8,           ///< JobRef -> JobDetail
+  kWhy = 9,            ///< JobRef -> WhyInfo
+  kOutput = 10,        ///< OutputQuery -> OutputChunk
+  kChangeQuorum = 12,  ///< QuorumWish -> nothing, a text for people
+  kRecover = 13,       ///< RecoverArgs -> RecoveryInfo: go on without a majority
   // 11 was the addresses of other nodes. 14 to 19 are kept for the quorum.
-  kSuspend = 20,     ///< JobRef -> JobRef; leader
-  kResume = 21,      ///< JobRef -> JobRef; leader
-  kRequeue = 22,     ///< RequeueArgs -> JobRef; leader
-  kFence = 23,       ///< FenceArgs -> nothing; leader
-  kWhyHost = 24,     ///< HostRef -> WhyHostInfo; local
-  kHostUses = 25,    ///< HostsQuery -> HostUseList; any voter
-  kHostDetail = 26,  ///< HostRef -> HostDetail; any voter
-  kUsage = 27,       ///< UsageQuery -> UsageList; any voter
-  kDryRun = 28,      ///< SubmitArgs -> WhyInfo; any voter: as if it were submitted now
+  kSuspend = 20,     ///< JobRef -> JobRef
+  kResume = 21,      ///< JobRef -> JobRef
+  kRequeue = 22,     ///< RequeueArgs -> JobRef
+  kFence = 23,       ///< FenceArgs -> nothing
+  kWhyHost = 24,     ///< HostRef -> WhyHostInfo
+  kHostUses = 25,    ///< HostsQuery -> HostUseList
+  kHostDetail = 26,  ///< HostRef -> HostDetail
+  kUsage = 27,       ///< UsageQuery -> UsageList
+  kDryRun = 28,      ///< SubmitArgs -> WhyInfo: as if it were submitted now
   // 29 is kept for reads.
-  kDrain = 30,       ///< DrainArgs -> nothing; leader
-  kUndrain = 31,     ///< HostRef -> nothing; leader
-  kRemoveHost = 32,  ///< HostRef -> nothing; leader
-  kEdit = 33,        ///< EditArgs -> JobRef; leader
-  kRevokeHost = 34,  ///< HostRef -> nothing; leader
-  kRotateKeys = 35,  ///< RotateArgs -> nothing; leader
-  kSetHost = 36,     ///< SetHostArgs -> nothing; leader: what its record says of its rights
+  kDrain = 30,       ///< DrainArgs -> nothing
+  kUndrain = 31,     ///< HostRef -> nothing
+  kRemoveHost = 32,  ///< HostRef -> nothing
+  kEdit = 33,        ///< EditArgs -> JobRef
+  kRevokeHost = 34,  ///< HostRef -> nothing
+  kRotateKeys = 35,  ///< RotateArgs -> nothing
+  kSetHost = 36,     ///< SetHostArgs -> nothing: what its record says of its rights
   // 37 to 39 are kept for orders.
-  kFound = 40,       ///< FoundArgs -> TicketMade; local, an agent that has no cluster
-  kEnter = 41,       ///< EnterArgs -> nothing; local, an agent that has no cluster
-  kJoin = 42,        ///< JoinArgs -> JoinInfo; leader: by ticket alone
-  kMakeTicket = 43,  ///< TicketArgs -> TicketMade; leader
-  kEndTicket = 44,   ///< TicketRef -> nothing; leader
-  kTickets = 45,     ///< -> TicketList; any voter
-  kKeys = 46,        ///< -> KeysInfo; local
-  kStats = 47,       ///< -> StatsInfo; local: what that agent counted
+  kFound = 40,       ///< FoundArgs -> TicketMade
+  kEnter = 41,       ///< EnterArgs -> nothing
+  kJoin = 42,        ///< JoinArgs -> JoinInfo: by ticket alone
+  kMakeTicket = 43,  ///< TicketArgs -> TicketMade
+  kEndTicket = 44,   ///< TicketRef -> nothing
+  kTickets = 45,     ///< -> TicketList
+  kKeys = 46,        ///< -> KeysInfo
+  kStats = 47,       ///< -> StatsInfo: what that agent counted
 };
 
 /// The CLI's exit code is the number.

@@ -97,6 +97,13 @@ Response unreadable(const Known& known, const VerbRow* row) {
                        "' is asked with: is the program that asks of its version?");
 }
 
+/// What is asked is read where it is answered: what passes it on may be of an older version.
+Response replica_answer(const Known& known, const Request& request) {
+  const VerbRow* row = find_verb(request.verb);
+  return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(known, request)
+                                                               : unreadable(known, row);
+}
+
 std::string member_already(const Known& known) {
   return "host " + known.options.name + " is a member of a cluster already" +
          (known.cluster.is_zero() ? ", which is being founded" : ": " + known.cluster.short_hex());
@@ -206,14 +213,16 @@ bool ClientFront::take_join(const RequestReach& reach, Question& question) {
 ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Question& question) {
   const Request& request = question.request;
   const VerbRow* row = find_verb(request.verb);
-  if (row == nullptr || !row->is_readable(request.arguments)) {
+  if (row == nullptr) {
     answer(reach, question.asker, unreadable(reach.known, row));
     return Heard::kTaken;
   }
   switch (row->answerer) {
     case Answerer::kAsked:
     case Answerer::kAskedAnyway:
-      answer(reach, question.asker, answer_here(reach.known, request));
+      answer(reach, question.asker,
+             row->is_readable(request.arguments) ? answer_here(reach.known, request)
+                                                 : unreadable(reach.known, row));
       return Heard::kTaken;
     case Answerer::kTarget:
       return ask_target(reach, question);
@@ -258,6 +267,11 @@ ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Ques
   const Row* row = find_row(kTargets, &Row::verb, question.request.verb);
   CHECK(row != nullptr);
   if (row->why_not != nullptr && pass_to_target(reach, question, row->why_not)) {
+    return Heard::kTaken;
+  }
+  const VerbRow* verb = find_verb(row->verb);
+  if (verb == nullptr || !verb->is_readable(question.request.arguments)) {
+    answer(reach, question.asker, unreadable(reach.known, verb));
     return Heard::kTaken;
   }
   return (this->*row->ask)(reach, question);
@@ -345,7 +359,7 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
   const Request& request = question.request;
   const bool is_known_here = is(request.verb, Answerer::kVoterOrAsked);
   if (known.seat.knows_state() || (known.seat.trusts_own_seat() && is_known_here)) {
-    answer(reach, question.asker, answer_from_state(known, request));
+    answer(reach, question.asker, replica_answer(known, request));
     return;
   }
   const crdt::QuorumView quorum = known.seat.known_quorum();
@@ -359,7 +373,7 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
   if (question.may_forward && !to.is_zero()) {
     forward(reach, {question.asker, request, to});
   } else if (is_known_here) {
-    answer(reach, question.asker, answer_from_state(known, request));
+    answer(reach, question.asker, replica_answer(known, request));
   } else if (!wait_for_first_leader(reach, {question.asker, request}, question.may_forward)) {
     answer(reach, question.asker,
            bad(known, ResponseStatus::kNoQuorum,
@@ -391,10 +405,10 @@ ClientFront::Heard ClientFront::ask_events(const RequestReach& reach, const Ques
 }
 
 ClientFront::Heard ClientFront::ask_output(const RequestReach& reach, const Question& question) {
-  const auto query = decode_payload<OutputQuery>(question.request.arguments);
-  const auto number = desk_.open(reach.known.now, {question.asker, question.request});
-  if (query.has_value() && number.has_value()) {
-    reach.outbox.read(ReadOutput{*number, *query});
+  const auto query =
+      decode_payload<OutputQuery>(question.request.arguments).value_or(OutputQuery());
+  if (const auto number = desk_.open(reach.known.now, {question.asker, question.request})) {
+    reach.outbox.read(ReadOutput{*number, query});
   } else {
     answer(reach, question.asker, too_many(reach.known));
   }
@@ -423,6 +437,11 @@ ClientFront::Heard ClientFront::ask_recovery(const RequestReach& reach, const Qu
 /// Precondition: this host leads.
 void ClientFront::lead(const OrderReach& reach, const ClientDesk::Open& question) {
   const Request& request = question.request;
+  const VerbRow* row = find_verb(request.verb);
+  if (row == nullptr || !row->is_readable(request.arguments)) {
+    answer(reach, question.asker, unreadable(reach.known, row));
+    return;
+  }
   const auto number = desk_.open(reach.known.now, question);
   if (!number.has_value()) {
     refuse(reach, question, kTooMany);

@@ -157,8 +157,10 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   for (std::size_t tries = 1; !reply.is_from_node && tries < tries_max(); ++tries) {
     reply = exchange(request);
   }
-  if (is(verb, agent::Right::kMaySeeJobs) && !request.consistent &&
-      reply.status == ResponseStatus::kNotFound) {
+  const agent::VerbRow* row = agent::find_verb(verb);
+  const bool is_of_a_job =
+      row != nullptr && row->right == agent::Right::kMaySeeJobs && !row->is_readable("");
+  if (is_of_a_job && !request.consistent && reply.status == ResponseStatus::kNotFound) {
     // The node may not have heard yet of a job that was just accepted: the leader has.
     request.consistent = true;
     Reply sure = exchange(request);

@@ -121,7 +121,7 @@ std::string_view sentence_of(agent::Answerer answerer) {
     case agent::Answerer::kAskedAnyway:
       return "The agent that is asked answers, from its own view.";
     case agent::Answerer::kTarget:
-      return "The agent of the host itself answers.";
+      return "The agent of the host that is named answers, else the one that is asked.";
     case agent::Answerer::kVoter:
       return "Any voter answers, from its replica.";
     case agent::Answerer::kVoterOrAsked:
@@ -129,9 +129,28 @@ std::string_view sentence_of(agent::Answerer answerer) {
     case agent::Answerer::kPlacer:
       return "The leader answers; if none is reachable, any voter.";
     case agent::Answerer::kLeader:
-      return "The leader decides; any agent passes it on.";
+      return "The leader decides.";
     case agent::Answerer::kLobby:
       return "An agent that has no cluster yet obeys.";
+  }
+  return "";
+}
+
+/// On which hosts a login may ask it; "" where any login may, or nobody is told apart.
+std::string_view place_of(const agent::VerbRow& row) {
+  switch (row.carrier) {
+    case agent::Carrier::kVotersAlone:
+      return row.answerer == agent::Answerer::kLeader
+                 ? "Ask on a host that may vote."
+                 : "Another host is asked on one that may vote.";
+    case agent::Carrier::kTicketMakers:
+      return " Ask on a host that may vouch for its logins; for a ticket that brings rights, on "
+             "one "
+             "that may vote.";
+    case agent::Carrier::kMembers:
+      return row.answerer == agent::Answerer::kLeader && row.openness == agent::Openness::kVouched
+                 ? "Ask on a host that may vouch for its logins."
+                 : "";
   }
   return "";
 }
@@ -142,13 +161,8 @@ std::string answered_by(std::optional<agent::Verb> asks) {
   if (row == nullptr) {
     return "";
   }
-  std::string text(sentence_of(row->answerer));
-  if (row->carrier == agent::Carrier::kVotersAlone) {
-    text += row->answerer == agent::Answerer::kLeader
-                ? " Ask on a host that may vote."
-                : " Other hosts pass it on only if they may vote.";
-  }
-  return text;
+  const std::string_view place = place_of(*row);
+  return std::string(sentence_of(row->answerer)) + (place.empty() ? "" : "\n") + std::string(place);
 }
 
 /// Where the purposes begin in the overview.

@@ -255,8 +255,9 @@ class JobOrders final : public Verb {
 
   bool is_done(const agent::JobSummary& job, std::uint64_t attempt) const {
     return word_.names_attempt ? job.attempt > attempt
-                               : job.state == word_.done || job.state == word_.also_done[0] ||
-                                     job.state == word_.also_done[1];
+                               : !job.state.empty() &&
+                                     (job.state == word_.done || job.state == word_.also_done[0] ||
+                                      job.state == word_.also_done[1]);
   }
 
   agent::JobOutcome failed(Session& session, JobId job, const Reply& reply) const {

@@ -36,7 +36,7 @@ std::string random_seed() {
 
 struct Asked {
   Asker asker;
-  Request request;
+  std::optional<Request> request;  ///< Nothing: it is of another version.
 };
 
 std::optional<Asked> request_in(gossip::TransportInput& input) {
@@ -49,11 +49,8 @@ std::optional<Asked> request_in(gossip::TransportInput& input) {
     return std::nullopt;
   }
   auto request = decode_request(message->body());
-  if (!request.has_value()) {
-    return std::nullopt;
-  }
   return Asked{{received->sender, {}, "", {received->route, message->envelope().nonce}},
-               *std::move(request)};
+               std::move(request)};
 }
 
 Response refusal(ResponseStatus status, std::string text) {
@@ -125,13 +122,19 @@ class Lobby {
     log_event({Severity::kWarn, "not_joined", {{"why", joined.error().text}}});
   }
 
-  Response on_request(const Asker& asker, const Request& request) {
+  Response on_request(const Asker& asker, const std::optional<Request>& asked) {
     if (std::string why = why_denied(asker.proven, options_.login); !why.empty()) {
       return refusal(ResponseStatus::kDenied, std::move(why));
     }
     if (membership_.has_value()) {
       return refusal(ResponseStatus::kConflict, "this agent is about to become a member");
     }
+    if (!asked.has_value()) {
+      return refusal(ResponseStatus::kUsage, "the agent of host " + options_.name +
+                                                 " does not know that request: is the program "
+                                                 "that asks of its version?");
+    }
+    const Request& request = *asked;
     const VerbRow* verb = find_verb(request.verb);
     const Row* row = verb == nullptr ? nullptr : row_of(request.verb);
     if (row != nullptr && !verb->is_readable(request.arguments)) {

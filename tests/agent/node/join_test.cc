@@ -4,6 +4,7 @@
 
 #include "agent/api/admission.h"
 #include "agent/api/hosts.h"
+#include "agent/api/verbs.h"
 #include "tests/agent/node/bare_node.h"
 
 namespace muster::agent {
@@ -202,6 +203,21 @@ TEST_F(Join, NobodyRevokesTheLeaderNorAStranger) {
   const auto stranger = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kNewcomer})));
   EXPECT_EQ(stranger->status, ResponseStatus::kNotFound);
   EXPECT_EQ(bare.ask(request(Verb::kRevokeHost, "garbage"))->status, ResponseStatus::kUsage);
+}
+
+TEST_F(Join, ArgumentsThatCannotBeReadAreRefusedWhateverTheVerb) {
+  for (const VerbRow& row : verbs::kTable) {
+    const std::string garbage = "\xc1garbage";
+    const bool is_for_others = is(row.verb, Openness::kTicket) || is(row.verb, Answerer::kLobby);
+    if (row.is_readable(garbage) || is_for_others) {
+      continue;  // It asks with no arguments; or a member does not take it from a login at all.
+    }
+    const auto answer = bare.ask(request(row.verb, garbage));
+    ASSERT_TRUE(answer.has_value()) << row.name;
+    EXPECT_EQ(answer->status, ResponseStatus::kUsage) << row.name << ": " << answer->text;
+    EXPECT_NE(answer->text.find("'" + std::string(row.name) + "'"), std::string::npos)
+        << answer->text;
+  }
 }
 
 TEST_F(Join, ATicketIsForJoiningAlone) {

@@ -324,22 +324,6 @@ TEST(Node, ASubmitWithoutAQuorumIsSurelyNotAccepted) {
   }
 }
 
-TEST(Node, ArgumentsThatCannotBeReadAreRefusedWhateverTheVerb) {
-  BareNode bare(0, kCluster);
-  bare.pass(ClientFront::kFirstLeaderWait);
-  for (const VerbRow& row : verbs::kTable) {
-    const std::string garbage = "\xc1garbage";
-    if (row.is_readable(garbage) || is(row.verb, Openness::kTicket)) {
-      continue;  // It asks with no arguments; or a ticket's bearer hears of nothing else.
-    }
-    const auto answer = bare.ask(request(row.verb, garbage));
-    ASSERT_TRUE(answer.has_value()) << row.name;
-    EXPECT_EQ(answer->status, ResponseStatus::kUsage) << row.name;
-    EXPECT_NE(answer->text.find("'" + std::string(row.name) + "'"), std::string::npos)
-        << answer->text;
-  }
-}
-
 TEST(Node, AVerbThatIsNoneIsNotUnderstood) {
   BareNode bare(0, kCluster);
   for (std::size_t number = 0; number < kByteValues; ++number) {

@@ -44,7 +44,7 @@ TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
     EXPECT_FALSE(field.unit.empty() || field.meaning.empty()) << field.name;
   }
   for (const std::string& key : printed) {
-    EXPECT_TRUE(told.contains(key)) << "json_fields.cc says nothing of " << key;
+    EXPECT_TRUE(told.contains(key)) << "agent/api/json/fields.cc says nothing of " << key;
   }
   for (const std::string& name : told) {
     EXPECT_TRUE(printed.contains(name)) << "nothing prints " << name;
