@@ -30,7 +30,7 @@ enum class Answerer : std::uint8_t {
   kLobby,         ///< An agent that has no cluster.
 };
 
-/// What is at stake when its answer is lost.
+/// The stake when its answer is lost.
 enum class Effect : std::uint8_t {
   kReads,
   kChangesHost,  ///< The agent that obeys ends, or becomes a member.
@@ -38,9 +38,9 @@ enum class Effect : std::uint8_t {
   kSubmits,      ///< As kChanges, but its key makes two of it one.
 };
 
-/// What the leader makes of it.
+/// The form that a leader gives it.
 enum class Becomes : std::uint8_t {
-  kNothing,     ///< It is none of the leader's, or a read.
+  kNothing,     ///< A read, or no matter of the leader's.
   kSubmission,  ///< A job.
   kOrder,       ///< One entry that says what the operator said.
   kRollChange,  ///< An entry with what the leader signs of a member.
@@ -61,12 +61,12 @@ enum class Openness : std::uint8_t {
   kAll,
   kOwnHost,        ///< Of the very host that is asked.
   kOwnHostToLook,  ///< As kOwnHost, unless it orders something.
-  kAboutOwnHost,   ///< What it asks about is the host that it comes from.
+  kAboutOwnHost,   ///< It asks about the host that it comes from.
   kVouched,        ///< None.
   kTicket,         ///< No login asks it at all: a newcomer that shows a ticket.
 };
 
-/// What somebody must be allowed to do. Nobody is told apart by it yet.
+/// The right that it will need. No login is told apart by it yet.
 enum class Right : std::uint8_t {
   kMaySee,  ///< Hosts, voters and events.
   kMaySeeJobs,
@@ -105,7 +105,7 @@ template <class T>
 bool takes(const std::string& arguments) {
   return decode_payload<T>(arguments).has_value();
 }
-/// Nothing is a question of its own.
+/// Empty arguments are a question of their own.
 template <class T>
 bool may_take(const std::string& arguments) {
   return arguments.empty() || takes<T>(arguments);

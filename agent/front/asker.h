@@ -1,6 +1,6 @@
 #pragma once
-// Who asks an agent: what the connection proves of him, which host's login says it, and the way on
-// which the answer goes back. A login is whoever may use the agent's own socket on its host;
+// The one that asks an agent: what the connection proves of him, which host's login says it, and
+// the way on which the answer goes back. A login is a user of the agent's own socket on its host;
 // another member passes on what a login there asked.
 
 #include <cstddef>

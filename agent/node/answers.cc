@@ -307,7 +307,7 @@ const scheduler::TaskArray* array_meant(const scheduler::State& state, JobId job
   return is_task(job) ? nullptr : state.array(array_of(job));
 }
 
-/// Nothing when there is such a job.
+/// Empty when there is such a job.
 std::optional<Response> why_no_job(const Known& known, JobId job) {
   const scheduler::State& state = known.seat.state();
   if (state.job(job) != nullptr) {

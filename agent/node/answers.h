@@ -29,7 +29,7 @@ std::optional<Response> why_not_named(const Known& known, const Request& request
 
 /// Answerer::kAsked and kAskedAnyway: any node answers those, a quorum or not.
 Response answer_here(const Known& known, const Request& request);
-/// What this host noticed.
+/// The events that this host noticed.
 Response events_of(const Known& known, const Request& request);
 /// Answerer::kVoter and those like it. `unled`: why no leader may be there, as far as who asks
 /// knows; "" = he knows nothing. Precondition but for kQuorum: the seat knows the state.

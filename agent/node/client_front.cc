@@ -88,7 +88,7 @@ Response too_many(const Known& known) {
   return bad(known, ResponseStatus::kNoQuorum, kTooMany);
 }
 
-/// `row`: of the verb that is asked; null = it is none.
+/// `row`: of the verb that is asked; null = there is no such verb.
 Response unreadable(const Known& known, const VerbRow* row) {
   return bad(known, ResponseStatus::kUsage,
              row == nullptr
@@ -97,7 +97,7 @@ Response unreadable(const Known& known, const VerbRow* row) {
                        "' is asked with: is the program that asks of its version?");
 }
 
-/// What is asked is read where it is answered: what passes it on may be of an older version.
+/// Arguments are read where they are answered: a host that passes them on may be older.
 Response replica_answer(const Known& known, const Request& request) {
   const VerbRow* row = find_verb(request.verb);
   return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(known, request)
@@ -250,7 +250,7 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
 ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Question& question) {
   struct Row {
     Verb verb{};
-    /// What is said of a target that cannot be asked; null = another host never is.
+    /// Said of a target that cannot be asked; null = another host never is.
     const char* why_not = nullptr;
     Heard (ClientFront::*ask)(const RequestReach& reach, const Question& question) = nullptr;
   };

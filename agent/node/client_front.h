@@ -28,12 +28,12 @@
 
 namespace muster::agent {
 
-/// What it takes to answer a client.
+/// The parts that answer a client.
 struct ClientReach {
   Known known;
   Outbox& outbox;
 };
-/// What it takes to have a leader decide. `seat` is the one that is known.
+/// The parts that have a leader decide. `seat` is the one that is known.
 struct OrderReach : ClientReach {
   scheduler::QuorumSeat& seat;
 };
@@ -42,7 +42,7 @@ struct FoundingReach {
   Founding& founding;
   crdt::HostStore& store;
 };
-/// What a request may ask of this host itself.
+/// The parts that a request may move on this host.
 struct RequestReach : OrderReach {
   EpochWatch& epochs;
   FoundingReach founding;

@@ -94,7 +94,7 @@ class LeaderContact {
 /// `agent`: the one that waits for it.
 bool is_leaders_word(const NodeOptions& own, const Roll& roll, const GangAgent& agent,
                      const scheduler::RenewAck& ack, HostId from, Nonce nonce);
-/// What the seat says to a relay, signed by this host.
+/// The seat's words to a relay, signed by this host.
 std::string proven_acks(const NodeOptions& options, const std::string& body);
 /// A relay carries for its own rack: what it brought for others is left out.
 void keep_own_rack(const membership::Membership& membership, HostId relay,

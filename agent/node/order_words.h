@@ -23,7 +23,7 @@ bool is_for_voters(const Request& request);
 std::string why_not_named_so(const Request& request, bool is_member);
 /// "USER@HOST": who asked, and where.
 std::string asker_text(const Request& request);
-/// What a leader's seat is told of a request under that number, or why it is told nothing.
+/// The words to a leader's seat about a request of that number, or why it is told nothing.
 Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
                                            std::uint64_t number, const Asker& asker);
 

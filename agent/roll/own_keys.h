@@ -1,6 +1,6 @@
 #pragma once
-// What this host does about link keys by itself: it changes its own when that is wished for, and
-// while it votes it looks for those that were away meanwhile.
+// The care of link keys that this host takes by itself: it changes its own when that is wished for,
+// and while it votes it looks for those that were away meanwhile.
 
 #include <vector>
 
@@ -15,7 +15,7 @@
 
 namespace muster::agent {
 
-/// What they look at, for one call.
+/// The surroundings that they look at, for one call.
 struct Circle {
   Instant now;
   const membership::Membership& membership;

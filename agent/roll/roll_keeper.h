@@ -1,6 +1,6 @@
 #pragma once
 // The roll as this host keeps it: who is a member and by which keys, who signs that, and which rows
-// come past their check. What one of the three learns, the others hear.
+// come past their check. The others hear of it when one of the three learns.
 
 #include <vector>
 
@@ -25,17 +25,17 @@ class RollKeeper {
         authority_(options.self, options.credentials, id_records),
         gate_(options.self) {}
 
-  /// Who is a member.
+  /// The members.
   Roll& roll() { return roll_; }
   const Roll& roll() const { return roll_; }
-  /// Who signs the roll.
+  /// The authority that signs the roll.
   const AuthorityBook& authority() const { return authority_; }
 
   /// A host that may vote says who signs the roll.
   void hear_authority(const crdt::AuthorityView& view, const crdt::HostStore& store,
                       Outbox& outbox);
-  /// What changed in the log: of records, tickets, and of who signs the roll, which this host then
-  /// publishes.
+  /// Takes the changes of the log: of records, tickets, and of who signs the roll, which this host
+  /// then publishes.
   void follow_log(Instant now, const scheduler::SeatOutput& changes,
                   const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox);
   /// Rows came. False: their body does not fit.

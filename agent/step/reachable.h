@@ -6,8 +6,8 @@
 
 namespace muster::agent {
 
-/// What is passed on to a host that we cannot reach ourselves ends as "outcome unknown", which is
-/// worse than a refusal: own claims count here before any verdict.
+/// A question passed on to a host that we cannot reach ourselves ends as "outcome unknown", which
+/// is worse than a refusal: own claims count here before any verdict.
 bool is_reachable(const membership::Membership& membership, HostId host);
 
 }  // namespace muster::agent

@@ -24,7 +24,7 @@ struct Entry {
   std::string_view name;
   std::string_view usage;
   std::string_view purpose;
-  std::optional<agent::Verb> asks;  ///< What it is about; nothing: no node is asked.
+  std::optional<agent::Verb> asks;  ///< Its main question; empty: no node is asked.
   std::unique_ptr<Verb> (*make)(const Args& args);
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // The one table of messages: for each type its name, the part of the product whose word it is, and
-// whether a member may say it or a quorum alone. What judges, drops or reads messages goes by these
-// rows. A type without a row does not compile.
+// whether a member may say it or a quorum alone. Judges, droppers and readers of messages go by
+// these rows. A type without a row does not compile.
 
 #include <cstddef>
 #include <cstdint>
@@ -99,7 +99,7 @@ consteval bool reads_all_of(const BodyReader<Body> (&readers)[kSize]) {
   return has_row_for_those(readers, &BodyReader<Body>::type,
                            [](MessageType type) { return (is_of(kOwners, type) || ...); });
 }
-/// Nothing when the type is none of theirs, or the body does not fit.
+/// Empty when the type is not among theirs, or the body does not fit.
 template <class Body, std::size_t kSize>
 std::optional<Body> read_body(const BodyReader<Body> (&readers)[kSize], MessageType type,
                               Reader in) {

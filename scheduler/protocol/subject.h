@@ -1,5 +1,5 @@
 #pragma once
-// Who gave an order, as the log keeps it.
+// The one that gave an order, as the log keeps it.
 
 #include <string>
 

@@ -60,7 +60,7 @@ struct JobLife {
   bool operator==(const JobLife&) const = default;
 };
 
-/// What people said of it since it was submitted.
+/// The orders of people since it was submitted.
 struct JobOrders {
   bool cancel_requested = false;
   /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.

@@ -36,7 +36,7 @@ std::string random_seed() {
 
 struct Asked {
   Asker asker;
-  std::optional<Request> request;  ///< Nothing: it is of another version.
+  std::optional<Request> request;  ///< Empty: it is of another version.
 };
 
 std::optional<Asked> request_in(gossip::TransportInput& input) {

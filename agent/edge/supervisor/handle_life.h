@@ -1,5 +1,5 @@
 #pragma once
-// What the agent knows of one supervisor, as one table: in each phase, where each event leads. An
+// The agent's knowledge of one supervisor, as one table: in each phase, where each event leads. An
 // event that is no news leads nowhere, so whatever is told to the GangAgent once (RanksStarted, an
 // end, a silence) is told when the table makes the step. RankSupervisors changes a phase by
 // take_step() alone. Pure.
