@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"

@@ -3,7 +3,7 @@
 #include <concepts>
 #include <type_traits>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"

@@ -65,15 +65,15 @@ HostUse host_use(const State& state, const HostRecord& record, const crdt::Addre
 
 /// Who holds the GPU, if somebody does.
 void add_holder(const State& state, const HostRecord& record, GpuInfo& info) {
-  for (const auto& [slot, grant] : state.gpus().grants_of(info.uuid)) {
-    const Attempt* attempt = state.attempt(grant.token);
+  for (const auto& [slot, holder] : state.gpus().holders_of(info.uuid)) {
+    const Attempt* attempt = state.attempt(holder.token);
     const MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(record.id);
-    if (member == nullptr || grant.host != record.id) {
+    if (member == nullptr || holder.host != record.id) {
       continue;
     }
     info.state = "used";
     info.job = attempt->job;
-    info.token = grant.token;
+    info.token = holder.token;
     const scheduler::Member& share = member->member;
     const auto gpu = std::find_if(share.gpus.begin(), share.gpus.end(),
                                   [&](const auto& each) { return each.uuid == info.uuid; });
@@ -174,8 +174,8 @@ std::optional<HostDetail> host_detail(const State& state, const crdt::AddressBoo
   detail.use = host_use(state, *record, addresses, now_unix_ms);
   detail.labels = record->traits.labels;
   detail.spine = record->traits.spine;
-  if (const scheduler::AdmittedHost* admitted = state.roll().find(host)) {
-    const auto said = crdt::decode_roll(admitted->record).value_or(crdt::RollRecord());
+  if (const scheduler::EnrolledHost* enrolled = state.roll().find(host)) {
+    const auto said = crdt::decode_roll(enrolled->record).value_or(crdt::RollRecord());
     detail.may_vote = said.may_vote && !said.revoked;
     detail.may_vouch = said.may_vouch && !said.revoked;
   }

@@ -90,7 +90,7 @@ Token Fence::highest(const GpuSlot& place) const {
   return highest;
 }
 
-bool Fence::admits(const std::vector<GpuSlot>& places, Token token) const {
+bool Fence::accepts(const std::vector<GpuSlot>& places, Token token) const {
   return std::all_of(places.begin(), places.end(),
                      [&](const GpuSlot& place) { return token > highest(place); });
 }

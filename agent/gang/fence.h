@@ -34,7 +34,7 @@ class Fence {
   /// The highest token stored for any place that overlaps; none when there is no record.
   Token highest(const scheduler::GpuSlot& place) const;
   /// True when `token` is above every stored token that overlaps any of `places`.
-  bool admits(const std::vector<scheduler::GpuSlot>& places, Token token) const;
+  bool accepts(const std::vector<scheduler::GpuSlot>& places, Token token) const;
   /// False for a GPU without any record: it is offered to nobody before the quorum told the
   /// highest token granted on this host.
   bool knows(std::string_view uuid) const;

@@ -17,7 +17,7 @@
 // supervisor that does not answer, or an orphan that does not die, costs its GPUs, not the host.
 //
 // It decides who is heard and in which order things happen; its parts do the rest: Grants takes the
-// steps above, Fence says what a token is worth, Registration and Renewals speak to the leader of
+// steps above, Fence says what a token is worth, HelloExchange and Renewals speak to the leader of
 // the host and of its holds, StuckGpus withholds what is not clean, GangOutbox keeps what all say.
 
 #include <cstdint>
@@ -30,7 +30,7 @@
 #include "agent/gang/gang_outbox.h"
 #include "agent/gang/grant_record.h"
 #include "agent/gang/grants.h"
-#include "agent/gang/registration.h"
+#include "agent/gang/hello_exchange.h"
 #include "agent/gang/renewals.h"
 #include "agent/gang/stuck_gpus.h"
 #include "agent/gang/words.h"
@@ -57,7 +57,7 @@ class GangAgent {
   Output take_output() { return out_.take(); }
   void check_invariants() const;
 
-  bool is_registered() const { return registration_.is_registered(); }
+  bool is_registered() const { return hellos_.is_registered(); }
   const Inventory& inventory() const { return inventory_; }
   /// Why no grant can be started here now, for people: this host's row says so, and no Assign is
   /// taken. "" = one can.
@@ -109,7 +109,7 @@ class GangAgent {
   std::string shortage_;
   Fence fence_;
   GangOutbox out_;
-  Registration registration_;
+  HelloExchange hellos_;
   Renewals renewals_;
   Grants grants_;
   StuckGpus stuck_;

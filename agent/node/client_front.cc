@@ -515,7 +515,7 @@ void ClientFront::on_seat_answers(const ClientReach& reach, const scheduler::Sea
   for (const scheduler::SeatReply& reply : answers.replies) {
     on_seat_reply(reach, reply);
   }
-  for (const std::uint64_t request : answers.granted_reads) {
+  for (const std::uint64_t request : answers.confirmed_reads) {
     on_read_done(reach, request, true);
   }
   for (const std::uint64_t request : answers.refused_reads) {
@@ -542,13 +542,13 @@ void ClientFront::on_seat_reply(const ClientReach& reach, const scheduler::SeatR
                                : bad(reach.known, status_of(reply.code), reply.text));
 }
 
-void ClientFront::on_read_done(const ClientReach& reach, std::uint64_t request, bool is_granted) {
+void ClientFront::on_read_done(const ClientReach& reach, std::uint64_t request, bool is_confirmed) {
   if (const auto open = desk_.close(request)) {
     answer(reach, open->asker,
-           is_granted ? answer_from_state(reach.known, open->request)
-                      : bad(reach.known, ResponseStatus::kNoQuorum,
-                            "leadership was lost before a majority confirmed the read: "
-                            "repeat"));
+           is_confirmed ? answer_from_state(reach.known, open->request)
+                        : bad(reach.known, ResponseStatus::kNoQuorum,
+                              "leadership was lost before a majority confirmed the read: "
+                              "repeat"));
   }
 }
 

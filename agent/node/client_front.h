@@ -114,7 +114,7 @@ class ClientFront {
   bool pass_to_target(const ClientReach& reach, const Question& question,
                       const std::string& why_not);
   void on_seat_reply(const ClientReach& reach, const scheduler::SeatReply& reply);
-  void on_read_done(const ClientReach& reach, std::uint64_t request, bool is_granted);
+  void on_read_done(const ClientReach& reach, std::uint64_t request, bool is_confirmed);
   void lead(const OrderReach& reach, const ClientDesk::Open& question);
   void forward(const ClientReach& reach, const ClientDesk::Open& question);
 

@@ -7,9 +7,9 @@
 #include "agent/node/order_words.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/vouching.h"
-#include "agent/roll/admission.h"
 #include "agent/roll/founding.h"
 #include "agent/roll/host_directory.h"
+#include "agent/roll/message_gate.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/check.h"
 #include "gossip/base/name.h"
@@ -42,8 +42,8 @@ std::string why_name_taken(const Known& known, const std::string& name, HostId h
                   : "";
 }
 
-/// The entry that admits it.
-Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs& join) {
+/// The entry that enrols it.
+Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs& join) {
   if (known.authority.signer() == nullptr) {
     return no_authority(known);
   }
@@ -67,7 +67,7 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   }
   crdt::RollRecord record;
   record.key_round = book.keys().round;
-  const scheduler::AdmittedHost* before = book.find(*host);
+  const scheduler::EnrolledHost* before = book.find(*host);
   if (before != nullptr) {
     record = crdt::decode_roll(before->record).value_or(record);
   }
@@ -80,7 +80,7 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   record.link_key = join.link_key;
   record.may_vote = record.may_vote || ticket->may_vote;
   record.may_vouch = record.may_vouch || ticket->may_vouch;
-  scheduler::entry::Admit entry = changed_record(known, *host, record);
+  scheduler::entry::Enrol entry = changed_record(known, *host, record);
   if (record == known_before && before->authority == entry.authority) {
     entry.edition = before->edition;  // Its answer was lost, and the same is said again.
     entry.record = before->record;
@@ -92,10 +92,10 @@ Result<scheduler::entry::Admit> admission_of(const Known& known, const JoinArgs&
   return entry;
 }
 
-/// The record of a host that is admitted, as it stands.
-scheduler::entry::Admit said_again(const Known& known, HostId host) {
-  const scheduler::AdmittedHost& before = *known.seat.state().roll().find(host);
-  scheduler::entry::Admit entry;
+/// The record of a host that is enrolled, as it stands.
+scheduler::entry::Enrol said_again(const Known& known, HostId host) {
+  const scheduler::EnrolledHost& before = *known.seat.state().roll().find(host);
+  scheduler::entry::Enrol entry;
   entry.host = host;
   entry.authority = before.authority;
   entry.edition = before.edition;
@@ -108,7 +108,7 @@ scheduler::entry::Admit said_again(const Known& known, HostId host) {
 
 /// The entry by which that host is a member no more.
 Result<RollChange> revocation_of(const Known& known, HostId host, std::string by) {
-  const scheduler::AdmittedHost* before = known.seat.state().roll().find(host);
+  const scheduler::EnrolledHost* before = known.seat.state().roll().find(host);
   if (before == nullptr) {
     return Error{ErrorCode::kNotFound, "no such host was admitted: see `muster hosts`"};
   }
@@ -129,7 +129,7 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
                      "(muster hosts set NAME --may-vouch yes)"};
   }
   const bool was_revoked = std::exchange(record.revoked, true);
-  scheduler::entry::Admit entry =
+  scheduler::entry::Enrol entry =
       was_revoked ? said_again(known, host) : changed_record(known, host, record);
   entry.is_revoked = true;
   entry.by.name = std::move(by);
@@ -138,7 +138,7 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
 
 /// The rights of a host from now on.
 Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::string by) {
-  const scheduler::AdmittedHost* before = known.seat.state().roll().find(wish.host);
+  const scheduler::EnrolledHost* before = known.seat.state().roll().find(wish.host);
   crdt::RollRecord record;
   if (before != nullptr) {
     record = crdt::decode_roll(before->record).value_or(record);
@@ -172,7 +172,7 @@ Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::s
   if (record.may_vote != known_before.may_vote) {
     record.vote_set_under = known.authority.number();
   }
-  scheduler::entry::Admit entry = record == known_before ? said_again(known, wish.host)
+  scheduler::entry::Enrol entry = record == known_before ? said_again(known, wish.host)
                                                          : changed_record(known, wish.host, record);
   entry.by.name = std::move(by);
   return RollChange{RollOrder(std::move(entry)), wish.may_vote == Wish::kNo ? wish.host : HostId()};
@@ -187,7 +187,7 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
   if (args.host.is_zero()) {
     return RollOrder(next_round(known, std::move(by)));
   }
-  const scheduler::AdmittedHost* before = known.seat.state().roll().find(args.host);
+  const scheduler::EnrolledHost* before = known.seat.state().roll().find(args.host);
   crdt::RollRecord record;
   if (before != nullptr) {
     record = crdt::decode_roll(before->record).value_or(record);
@@ -199,7 +199,7 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
     return no_authority(known);
   }
   ++record.key_round;
-  scheduler::entry::Admit entry = changed_record(known, args.host, record);
+  scheduler::entry::Enrol entry = changed_record(known, args.host, record);
   entry.by.name = std::move(by);
   return RollOrder(std::move(entry));
 }
@@ -216,7 +216,7 @@ T arguments_in(const Request& request) {
 }
 
 Result<RollChange> join_change(const Known& known, const Request& request, std::string) {
-  return as_change(admission_of(known, arguments_in<JoinArgs>(request)));
+  return as_change(enrolment_of(known, arguments_in<JoinArgs>(request)));
 }
 
 Result<RollChange> revoke_change(const Known& known, const Request& request, std::string by) {
@@ -282,10 +282,10 @@ JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
 JoinInfo join_info(const Known& known, const JoinArgs& join) {
   const HostId host = known.options.credentials.verifier->host_of(join.identity_key);
   crdt::Field field;
-  if (const scheduler::AdmittedHost* admitted = known.seat.state().roll().find(host)) {
-    field = {{Generation(admitted->authority), Sequence(admitted->edition)},
-             admitted->record,
-             admitted->signature};
+  if (const scheduler::EnrolledHost* enrolled = known.seat.state().roll().find(host)) {
+    field = {{Generation(enrolled->authority), Sequence(enrolled->edition)},
+             enrolled->record,
+             enrolled->signature};
   }
   return join_info(known, host, field);
 }

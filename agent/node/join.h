@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/request.h"
 #include "agent/node/known.h"
 #include "gossip/base/result.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/roll/admission.h"
+#include "agent/roll/message_gate.h"
 
 namespace muster::agent {
 

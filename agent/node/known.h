@@ -8,9 +8,9 @@
 #include "agent/front/event_ring.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/node/leader_contact.h"
-#include "agent/roll/admission.h"
 #include "agent/roll/authority_book.h"
 #include "agent/roll/host_directory.h"
+#include "agent/roll/message_gate.h"
 #include "agent/roll/roll.h"
 #include "agent/step/reachable.h"
 #include "agent/step/words.h"
@@ -34,7 +34,7 @@ struct Known {
   const HostDirectory& hosts;
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;
-  const Admission& admission;
+  const MessageGate& gate;
   const Roll& roll;
   const AuthorityBook& authority;
   const EventRing& recent;

@@ -15,9 +15,9 @@
 #include "agent/node/epoch_watch.h"
 #include "agent/node/leader_contact.h"
 #include "agent/node/neighbours.h"
-#include "agent/roll/admission.h"
 #include "agent/roll/departure.h"
 #include "agent/roll/host_directory.h"
+#include "agent/roll/message_gate.h"
 #include "agent/roll/own_keys.h"
 #include "agent/roll/roll_keeper.h"
 #include "agent/step/outbox.h"
@@ -52,15 +52,15 @@ class Node {
   const crdt::HostStore& store() const { return store_; }
   const scheduler::QuorumSeat& seat() const { return seat_; }
   const GangAgent& gang_agent() const { return gang_agent_; }
-  const Admission& admission() const { return admission_; }
+  const MessageGate& gate() const { return gate_; }
   const crdt::AddressBook& addresses() const { return hosts_.addresses(); }
   const Roll& roll() const { return members_.roll(); }
   const AuthorityBook& authority() const { return members_.authority(); }
-  ClusterId cluster() const { return admission_.cluster(); }
+  ClusterId cluster() const { return gate_.cluster(); }
   /// What each part waits for, in ns from now: for people who look for a spinning one.
   std::string deadlines_text() const;
   /// Messages that were dropped: malformed, of another version or cluster, or of no known type.
-  std::uint64_t dropped_count() const { return admission_.dropped_count(); }
+  std::uint64_t dropped_count() const { return gate_.dropped_count(); }
 
  private:
   /// A part that waits for a moment, and what is done then.
@@ -103,7 +103,7 @@ class Node {
   // The machines among them draw their randomness off the Node's in this order: another order is
   // another run of every seed.
   NodeOptions options_;
-  Admission admission_;
+  MessageGate gate_;
   RollKeeper members_;
   OwnKeys keys_;
   membership::Membership membership_;

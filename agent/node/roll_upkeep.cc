@@ -11,23 +11,23 @@
 namespace muster::agent {
 namespace {
 
-using scheduler::AdmittedHost;
+using scheduler::EnrolledHost;
 
-crdt::RollRecord record_in(const AdmittedHost& host) {
+crdt::RollRecord record_in(const EnrolledHost& host) {
   return crdt::decode_roll(host.record).value_or(crdt::RollRecord());
 }
 
 /// Of an authority that was replaced, and still to count.
 void sign_anew(const Known& known, scheduler::input::RollMet& due) {
   const std::uint64_t number = known.authority.number();
-  for (const auto& [host, admitted] : known.seat.state().roll().hosts()) {
+  for (const auto& [host, enrolled] : known.seat.state().roll().hosts()) {
     if (due.records.size() >= kSignedAnewMax) {
       return;
     }
-    if (admitted.authority >= number) {
+    if (enrolled.authority >= number) {
       continue;
     }
-    crdt::RollRecord record = record_in(admitted);
+    crdt::RollRecord record = record_in(enrolled);
     if (record.identity_key.empty()) {
       continue;
     }
@@ -47,7 +47,7 @@ void rotate(const Known& known, scheduler::input::RollMet& due) {
   const Roll& roll = known.roll;
   std::size_t changing = 0;
   std::vector<std::tuple<std::string, HostId>> next;
-  for (const auto& [host, admitted] : book.hosts()) {
+  for (const auto& [host, enrolled] : book.hosts()) {
     const crdt::RollRecord* record = roll.record(host);
     const bool is_here = host == known.options.self || is_reachable(known.membership, host);
     if (record == nullptr || !is_here) {
@@ -75,12 +75,12 @@ void rotate(const Known& known, scheduler::input::RollMet& due) {
 
 }  // namespace
 
-scheduler::entry::Admit changed_record(const Known& known, HostId host,
+scheduler::entry::Enrol changed_record(const Known& known, HostId host,
                                        const crdt::RollRecord& record) {
   const AuthorityBook& authority = known.authority;
-  const AdmittedHost* before = known.seat.state().roll().find(host);
+  const EnrolledHost* before = known.seat.state().roll().find(host);
   const bool goes_on = before != nullptr && before->authority == authority.number();
-  scheduler::entry::Admit entry;
+  scheduler::entry::Enrol entry;
   entry.host = host;
   entry.authority = authority.number();
   entry.edition = goes_on ? before->edition + 1 : 1;
@@ -134,8 +134,8 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
   next.signature = authority.signer()->sign(gossip::authority_words(next.number, next.key));
   next.by.name = std::move(by);
   const auto seal_to = [&](HostId host) {
-    const AdmittedHost* admitted = known.seat.state().roll().find(host);
-    const crdt::RollRecord record = admitted == nullptr ? crdt::RollRecord() : record_in(*admitted);
+    const EnrolledHost* enrolled = known.seat.state().roll().find(host);
+    const crdt::RollRecord record = enrolled == nullptr ? crdt::RollRecord() : record_in(*enrolled);
     const bool is_sealed = std::any_of(next.sealed.begin(), next.sealed.end(),
                                        [&](const auto& each) { return each.first == host; });
     if (record.may_vote && !record.revoked && !is_sealed &&
@@ -146,7 +146,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
   for (const HostId voter : known.seat.known_quorum().voters) {
     seal_to(voter);  // They need it first, should there be too many.
   }
-  for (const auto& [host, admitted] : known.seat.state().roll().hosts()) {
+  for (const auto& [host, enrolled] : known.seat.state().roll().hosts()) {
     seal_to(host);
   }
   return next;
@@ -155,8 +155,8 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
 scheduler::entry::RotateKeys next_round(const Known& known, std::string by) {
   const scheduler::RollBook& book = known.seat.state().roll();
   std::uint64_t round = book.keys().round;
-  for (const auto& [host, admitted] : book.hosts()) {
-    round = std::max(round, record_in(admitted).key_round);
+  for (const auto& [host, enrolled] : book.hosts()) {
+    round = std::max(round, record_in(enrolled).key_round);
   }
   return {round + 1, std::move(by)};
 }

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/node/known.h"
 #include "gossip/base/result.h"
 #include "scheduler/protocol/roll_entries.h"
@@ -30,7 +30,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
 /// All link keys once more.
 scheduler::entry::RotateKeys next_round(const Known& known, std::string by);
 /// A record of that host which says something else than the last one, signed.
-scheduler::entry::Admit changed_record(const Known& known, HostId host,
+scheduler::entry::Enrol changed_record(const Known& known, HostId host,
                                        const crdt::RollRecord& record);
 /// How far each member is with its keys, as this host knows it.
 KeysInfo keys_info(const Known& known);

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/roll/roll.h"
 #include "agent/step/outbox.h"
 #include "agent/step/words.h"

@@ -170,12 +170,12 @@ bool Roll::on_link_down(HostId host, Outbox& outbox) {
 
 void Roll::follow_log(Instant now, const scheduler::SeatOutput& changes,
                       const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox) {
-  for (const HostId host : changes.admitted) {
-    if (const scheduler::AdmittedHost* admitted = book.find(host)) {
+  for (const HostId host : changes.enrolled) {
+    if (const scheduler::EnrolledHost* enrolled = book.find(host)) {
       store.step(now, crdt::Vouch{host,
-                                  {{Generation(admitted->authority), Sequence(admitted->edition)},
-                                   admitted->record,
-                                   admitted->signature}});
+                                  {{Generation(enrolled->authority), Sequence(enrolled->edition)},
+                                   enrolled->record,
+                                   enrolled->signature}});
     }
   }
   if (changes.tickets_changed) {
@@ -183,9 +183,9 @@ void Roll::follow_log(Instant now, const scheduler::SeatOutput& changes,
   }
 }
 
-std::vector<scheduler::entry::Admit> Roll::unlogged(const crdt::HostStore& store,
+std::vector<scheduler::entry::Enrol> Roll::unlogged(const crdt::HostStore& store,
                                                     const scheduler::RollBook& book) const {
-  std::vector<scheduler::entry::Admit> records;
+  std::vector<scheduler::entry::Enrol> records;
   for (const auto& [host, known] : known_) {
     const crdt::Field* field = store.field(host, crdt::FieldId::kRoll);
     // Who stole the secret of an authority that was replaced lets nobody into the log.
@@ -194,7 +194,7 @@ std::vector<scheduler::entry::Admit> Roll::unlogged(const crdt::HostStore& store
         !book.is_news(host, field->version.generation.value(), field->version.sequence.value())) {
       continue;
     }
-    scheduler::entry::Admit record{host,
+    scheduler::entry::Enrol record{host,
                                    field->version.generation.value(),
                                    field->version.sequence.value(),
                                    field->bytes,

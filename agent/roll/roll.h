@@ -46,8 +46,8 @@ class Roll {
   void follow_log(Instant now, const scheduler::SeatOutput& changes,
                   const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox);
   /// Records that are held here and not in the log, at most kMetMax: founders', and those that a
-  /// lost quorum had admitted.
-  std::vector<scheduler::entry::Admit> unlogged(const crdt::HostStore& store,
+  /// lost quorum had enrolled.
+  std::vector<scheduler::entry::Enrol> unlogged(const crdt::HostStore& store,
                                                 const scheduler::RollBook& book) const;
 
   /// A message of `type` that says it is of `from` came in from `sender`: whether both may be. Only

@@ -24,7 +24,7 @@ void RollKeeper::follow_log(Instant now, const scheduler::SeatOutput& changes,
                             const scheduler::RollBook& book, crdt::HostStore& store,
                             Outbox& outbox) {
   roll_.follow_log(now, changes, book, store, outbox);
-  if (changes.authority_changed || !changes.admitted.empty()) {
+  if (changes.authority_changed || !changes.enrolled.empty()) {
     follow_authority(now, book, store, outbox);
   }
 }

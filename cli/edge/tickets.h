@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "cli/kit/world.h"
 #include "gossip/base/result.h"
 

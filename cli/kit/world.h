@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/request.h"
 #include "cli/kit/node_client.h"
 #include "cli/kit/settings.h"

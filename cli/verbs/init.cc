@@ -1,7 +1,7 @@
 // muster init: founds a cluster, on this host alone or together with others.
 
-#include "agent/api/admission.h"
-#include "agent/api/json/admission.h"
+#include "agent/api/enrolment.h"
+#include "agent/api/json/enrolment.h"
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"

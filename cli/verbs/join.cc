@@ -1,8 +1,8 @@
 // muster join: gives the agent of this host a ticket, with which it becomes a member.
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
-#include "agent/api/json/admission.h"
+#include "agent/api/json/enrolment.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/first_contact.h"

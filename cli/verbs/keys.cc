@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/api/admission.h"
-#include "agent/api/json/admission.h"
+#include "agent/api/enrolment.h"
+#include "agent/api/json/enrolment.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/confirmation.h"

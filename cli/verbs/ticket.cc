@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "agent/api/admission.h"
-#include "agent/api/json/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/json/bytes_text.h"
+#include "agent/api/json/enrolment.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/duration.h"

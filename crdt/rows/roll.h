@@ -1,5 +1,5 @@
 #pragma once
-// The roll: who is a member. The cluster authority signs a record for each host that was admitted;
+// The roll: who is a member. The cluster authority signs a record for each host that was enrolled;
 // it lies in FieldId::kRoll of that host's row, the only field that its owner does not write, and
 // so spreads, is digested and is kept as rows are. A row without its record is nobody's and is not
 // taken in. Records bear no date: a higher version replaces, and nothing runs out.

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "gossip/base/check.h"
-#include "scheduler/leader/registration.h"
+#include "scheduler/leader/hello_entry.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {

@@ -80,7 +80,7 @@ struct ClientOrder {
   std::uint64_t request = 0;
   std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-               entry::EndTicket, entry::Admit, entry::RotateKeys, entry::ReplaceAuthority>
+               entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority>
       order;
   /// Not zero: the order takes this host's vote, which goes first. Refused while it cannot be
   /// spared.
@@ -89,7 +89,7 @@ struct ClientOrder {
 /// Records of the roll that are the authority's, from wherever: the log shall hold them. And what
 /// the roll is due to besides.
 struct RollMet {
-  std::vector<entry::Admit> records;
+  std::vector<entry::Enrol> records;
   std::optional<entry::RotateKeys> rotation{};
   std::optional<entry::ReplaceAuthority> authority{};
   bool is_empty() const { return records.empty() && !rotation && !authority; }

@@ -44,7 +44,7 @@ void Leader::on_order(const Turn& turn, input::ClientOrder& fact) {
 }
 
 void Leader::on_roll_met(const Turn& turn, const input::RollMet& fact) {
-  for (const entry::Admit& record : fact.records) {
+  for (const entry::Enrol& record : fact.records) {
     if (turn.state.roll().is_news(record)) {
       proposals_.propose(turn, record);
     }

@@ -36,7 +36,7 @@ struct SchedulerOutput {
   std::vector<ClientReply> replies;
   std::vector<Event> events;
   std::vector<HostId> unanswered;  ///< Hosts that are asked for GPUs once more.
-  std::vector<HostId> admitted;    ///< Whose record of the roll changed in the log.
+  std::vector<HostId> enrolled;    ///< Whose record of the roll changed in the log.
   bool tickets_changed = false;
   bool authority_changed = false;
   std::string halted;  ///< Not empty: the log holds an entry this version cannot apply.

@@ -58,7 +58,7 @@ struct Namer {
   Words operator()(const entry::RemoveHost& e) const { return words(e.host); }
   Words operator()(const entry::MakeTicket& e) const { return words(e.key); }
   Words operator()(const entry::EndTicket& e) const { return words(e.key); }
-  Words operator()(const entry::Admit& e) const {
+  Words operator()(const entry::Enrol& e) const {
     // Two that change a host's record at once say the same edition, and not the same.
     return {e.host.prefix(), e.host.suffix(), e.authority, e.edition,
             XXH3_64bits(e.record.data(), e.record.size())};

@@ -7,7 +7,7 @@
 #include "gossip/base/check.h"
 #include "gossip/base/overloaded.h"
 #include "gossip/base/state_machine.h"
-#include "scheduler/leader/registration.h"
+#include "scheduler/leader/hello_entry.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
@@ -132,7 +132,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));
   }
-  output_.admitted.insert(output_.admitted.end(), result.admitted.begin(), result.admitted.end());
+  output_.enrolled.insert(output_.enrolled.end(), result.enrolled.begin(), result.enrolled.end());
   output_.tickets_changed = output_.tickets_changed || result.tickets_changed;
   output_.authority_changed = output_.authority_changed || result.authority_changed;
   for (const HostId& host : result.hosts_changed) {
@@ -164,7 +164,7 @@ void Scheduler::on_restored(Instant now, input::Restored& fact) {
   pending_.begin_anew(state_);
   expire_timers_.begin_anew(now, state_);
   for (const auto& [host, record] : state_.roll().hosts()) {
-    output_.admitted.push_back(host);
+    output_.enrolled.push_back(host);
   }
   output_.tickets_changed = true;
   output_.authority_changed = true;

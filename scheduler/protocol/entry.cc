@@ -369,8 +369,8 @@ void write_entry(Header& header, const entry::MakeTicket& fact) {
 void write_entry(Header& header, const entry::EndTicket& fact) {
   write(begin(header, EntryKind::kEndTicket, kEndTicketElements), fact);
 }
-void write_entry(Header& header, const entry::Admit& fact) {
-  write(begin(header, EntryKind::kAdmit, kAdmitElements), fact);
+void write_entry(Header& header, const entry::Enrol& fact) {
+  write(begin(header, EntryKind::kEnrol, kEnrolElements), fact);
 }
 
 void write_entry(Header& header, const entry::RotateKeys& fact) {
@@ -432,8 +432,8 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_make_ticket(in);
     case EntryKind::kEndTicket:
       return read_end_ticket(in);
-    case EntryKind::kAdmit:
-      return read_admit(in);
+    case EntryKind::kEnrol:
+      return read_enrol(in);
     case EntryKind::kRotateKeys:
       return read_rotate_keys(in);
     case EntryKind::kReplaceAuthority:
@@ -456,7 +456,7 @@ constexpr EntryKind kKinds[] = {
     EntryKind::kAdopt,      EntryKind::kEdit,
     EntryKind::kDrain,      EntryKind::kUndrain,
     EntryKind::kRemoveHost, EntryKind::kMakeTicket,
-    EntryKind::kEndTicket,  EntryKind::kAdmit,
+    EntryKind::kEndTicket,  EntryKind::kEnrol,
     EntryKind::kRotateKeys, EntryKind::kReplaceAuthority,
 };
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);

@@ -47,7 +47,7 @@ enum class EntryKind : std::uint8_t {
   kRemoveHost = 23,
   kMakeTicket = 24,
   kEndTicket = 25,
-  kAdmit = 26,
+  kEnrol = 26,
   kRotateKeys = 27,
   kReplaceAuthority = 28,
 };
@@ -313,7 +313,7 @@ using Entry =
                  entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
                  entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
                  entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-                 entry::EndTicket, entry::Admit, entry::RotateKeys, entry::ReplaceAuthority>;
+                 entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

@@ -33,14 +33,14 @@ entry::EndTicket read_end_ticket(gossip::Reader& in) {
   return fact;
 }
 
-void write(gossip::Encoder& out, const entry::Admit& fact) {
+void write(gossip::Encoder& out, const entry::Enrol& fact) {
   out.id(fact.host).u64(fact.authority).u64(fact.edition).bytes(fact.record);
   out.bytes(fact.signature).bytes(fact.ticket).text(fact.host_name);
   out.boolean(fact.is_revoked).text(fact.by.name).boolean(fact.may_vouch);
 }
 
-entry::Admit read_admit(gossip::Reader& in) {
-  entry::Admit fact;
+entry::Enrol read_enrol(gossip::Reader& in) {
+  entry::Enrol fact;
   fact.host = in.id<HostId>();
   fact.authority = in.u64();
   fact.edition = in.u64();

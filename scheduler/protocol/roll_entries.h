@@ -1,5 +1,5 @@
 #pragma once
-// The entries about who is a member: tickets that let hosts join, and the hosts that were admitted.
+// The entries about who is a member: tickets that let hosts join, and the hosts that were enrolled.
 // A record of the roll is opaque here: bytes that the cluster authority signed (crdt/rows/roll.h).
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct EndTicket {
   bool operator==(const EndTicket&) const = default;
 };
 /// A host is a member, or what the roll says of it changed.
-struct Admit {
+struct Enrol {
   HostId host;
   std::uint64_t authority = 0;  ///< Number of the authority that signed, from 1.
   std::uint64_t edition = 0;    ///< Of the record, from 1.
@@ -54,7 +54,7 @@ struct Admit {
   Subject by;               ///< Who revoked it, or changed its rights or keys.
   /// As the record says of a member: else tickets that its logins made end, and they make none.
   bool may_vouch = false;
-  bool operator==(const Admit&) const = default;
+  bool operator==(const Enrol&) const = default;
 };
 /// All hosts shall prove their links with other keys: records of this round follow, host by host.
 struct RotateKeys {
@@ -82,17 +82,17 @@ inline constexpr std::size_t kSealedBytesMax = 256;
 /// The elements behind the header of an entry.
 inline constexpr std::size_t kMakeTicketElements = 8;
 inline constexpr std::size_t kEndTicketElements = 2;
-inline constexpr std::size_t kAdmitElements = 10;
+inline constexpr std::size_t kEnrolElements = 10;
 inline constexpr std::size_t kRotateKeysElements = 2;
 inline constexpr std::size_t kReplaceAuthorityElements = 5;
 void write(gossip::Encoder& out, const entry::MakeTicket& fact);
 void write(gossip::Encoder& out, const entry::EndTicket& fact);
-void write(gossip::Encoder& out, const entry::Admit& fact);
+void write(gossip::Encoder& out, const entry::Enrol& fact);
 void write(gossip::Encoder& out, const entry::RotateKeys& fact);
 void write(gossip::Encoder& out, const entry::ReplaceAuthority& fact);
 entry::MakeTicket read_make_ticket(gossip::Reader& in);
 entry::EndTicket read_end_ticket(gossip::Reader& in);
-entry::Admit read_admit(gossip::Reader& in);
+entry::Enrol read_enrol(gossip::Reader& in);
 entry::RotateKeys read_rotate_keys(gossip::Reader& in);
 entry::ReplaceAuthority read_replace_authority(gossip::Reader& in);
 /// [[host, sealed], ...]; fails the reader beyond kSealedMax.

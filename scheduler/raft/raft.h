@@ -117,7 +117,7 @@ class Raft {
     std::vector<Persist> persists;
     std::optional<Snapshot> install;  ///< Replaces the application's state, before `committed`.
     std::vector<CommittedEntry> committed;
-    std::vector<ReadGrant> reads;
+    std::vector<ConfirmedRead> reads;
     std::vector<std::uint64_t> refused_reads;
     std::vector<Seat> invited;  ///< Hosts that answered this leader and are no members.
     /// Why nobody may sit in this seat any more, for people: the state here is not that of a

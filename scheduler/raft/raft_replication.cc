@@ -231,7 +231,7 @@ void Raft::lead(Instant now) {
   if (read_index_.waiting() && leads_with_own_term_applied() && !round_open) {
     begin_round(now);
   }
-  const std::vector<ReadGrant> grants =
+  const std::vector<ConfirmedRead> grants =
       read_index_.on_round_answered(replication_->majority_round());
   output_.reads.insert(output_.reads.end(), grants.begin(), grants.end());
 }

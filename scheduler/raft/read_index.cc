@@ -21,8 +21,8 @@ void ReadIndex::on_round_begun(std::uint64_t round, LogIndex commit) {
   }
 }
 
-std::vector<ReadGrant> ReadIndex::on_round_answered(std::uint64_t round) {
-  std::vector<ReadGrant> grants;
+std::vector<ConfirmedRead> ReadIndex::on_round_answered(std::uint64_t round) {
+  std::vector<ConfirmedRead> grants;
   while (!begun_.empty() && begun_.front().round <= round) {
     for (const std::uint64_t context : begun_.front().contexts) {
       grants.push_back({context, begun_.front().index});

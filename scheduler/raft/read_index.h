@@ -1,5 +1,5 @@
 #pragma once
-// ReadIndex (thesis 6.4): a read is granted when a majority answered a heartbeat round that began
+// ReadIndex (thesis 6.4): a read is confirmed when a majority answered a heartbeat round that began
 // after the read arrived, with the commit index of that beginning. Any number of reads share one
 // round, so a read costs no log entry and, under load, hardly a message.
 
@@ -12,10 +12,10 @@
 namespace muster::scheduler {
 
 /// The reader may answer once everything up to `index` is applied.
-struct ReadGrant {
+struct ConfirmedRead {
   std::uint64_t context = 0;
   LogIndex index;
-  bool operator==(const ReadGrant&) const = default;
+  bool operator==(const ConfirmedRead&) const = default;
 };
 
 class ReadIndex {
@@ -27,7 +27,7 @@ class ReadIndex {
   /// Precondition: an entry of the leader's own term is committed (8), and `commit` says so.
   void on_round_begun(std::uint64_t round, LogIndex commit);
   /// A majority answered `round`, hence all before it.
-  std::vector<ReadGrant> on_round_answered(std::uint64_t round);
+  std::vector<ConfirmedRead> on_round_answered(std::uint64_t round);
   /// Leadership is over: everything that waited.
   std::vector<std::uint64_t> take_all();
 

@@ -233,7 +233,7 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
 /// Voters that cannot apply it must not meet it: it is met again.
 bool QuorumSeat::on_roll_met(Instant now, input::RollMet& fact) {
   if (fact.is_empty() || !leads() ||
-      !why_not_taken(now, *raft_, state(), EntryKind::kAdmit).empty()) {
+      !why_not_taken(now, *raft_, state(), EntryKind::kEnrol).empty()) {
     return false;
   }
   scheduler_.step(now, std::move(fact));
@@ -388,7 +388,7 @@ bool QuorumSeat::drain_raft(Instant now) {
   for (CommittedEntry& entry : output.committed) {
     log_.apply(now, std::move(entry), *raft_, scheduler_, output_.events);
   }
-  for (const ReadGrant& read : output.reads) {
+  for (const ConfirmedRead& read : output.reads) {
     end_read(now, read.context, true);
   }
   for (const std::uint64_t context : output.refused_reads) {
@@ -408,14 +408,14 @@ void QuorumSeat::install(Instant now, const Snapshot& snapshot) {
   log_.restored(scheduler_.state());
 }
 
-void QuorumSeat::end_read(Instant now, std::uint64_t number, bool is_granted) {
+void QuorumSeat::end_read(Instant now, std::uint64_t number, bool is_confirmed) {
   const auto owner = reads_.end(number);
   if (!owner.has_value()) {
     return;
   }
   if (owner->is_client) {
-    (is_granted ? output_.granted_reads : output_.refused_reads).push_back(owner->id);
-  } else if (is_granted) {
+    (is_confirmed ? output_.confirmed_reads : output_.refused_reads).push_back(owner->id);
+  } else if (is_confirmed) {
     scheduler_.step(now, input::MajorityRound{owner->id});
   }
 }
@@ -457,7 +457,7 @@ bool QuorumSeat::drain_scheduler(Instant now) {
   append(output_.events, std::move(output.events));
   output_.unanswered.insert(output_.unanswered.end(), output.unanswered.begin(),
                             output.unanswered.end());
-  output_.admitted.insert(output_.admitted.end(), output.admitted.begin(), output.admitted.end());
+  output_.enrolled.insert(output_.enrolled.end(), output.enrolled.begin(), output.enrolled.end());
   output_.tickets_changed = output_.tickets_changed || output.tickets_changed;
   output_.authority_changed = output_.authority_changed || output.authority_changed;
   if (!output.halted.empty()) {

@@ -134,7 +134,7 @@ class QuorumSeat {
 
   void hear_raft(Instant now, HostId from, RaftMessage message);
   void install(Instant now, const Snapshot& snapshot);
-  void end_read(Instant now, std::uint64_t number, bool is_granted);
+  void end_read(Instant now, std::uint64_t number, bool is_confirmed);
 
   SeatId new_seat() { return SeatId(rng_.next() | 1U); }
   void take_seat(Instant now, RecoveredLog log);

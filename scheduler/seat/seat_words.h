@@ -58,7 +58,7 @@ struct ChangeQuorum {
 struct HostsSeen {
   std::vector<SeenHost> hosts;
 };
-/// Answered by granted_reads or refused_reads with this number. Precondition: the seat leads.
+/// Answered by confirmed_reads or refused_reads with this number. Precondition: the seat leads.
 struct Read {
   std::uint64_t request = 0;
 };
@@ -115,7 +115,7 @@ struct SeatOutput {
   std::optional<ClusterId> formed;
   std::vector<std::pair<Nonce, AgentMessage>> to_own_agent;
   /// Reads that may be answered now, and those that may not.
-  std::vector<std::uint64_t> granted_reads;
+  std::vector<std::uint64_t> confirmed_reads;
   std::vector<std::uint64_t> refused_reads;
   /// Not empty: this process must end, the log holds what it cannot apply.
   std::string halted;
@@ -124,12 +124,12 @@ struct SeatOutput {
   /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
   /// which sets raft/ aside and gives the host another seat.
   bool starts_anew = false;
-  std::vector<HostId> admitted;  ///< Whose record of the roll changed in the log.
+  std::vector<HostId> enrolled;  ///< Whose record of the roll changed in the log.
   bool tickets_changed = false;
   bool authority_changed = false;  ///< Another one signs the roll from now on.
 
   bool has_answers() const {
-    return !replies.empty() || !granted_reads.empty() || !refused_reads.empty();
+    return !replies.empty() || !confirmed_reads.empty() || !refused_reads.empty();
   }
 };
 

@@ -94,26 +94,26 @@ bool GpuBook::is_held_beside(GpuNumber gpu, const std::set<Token>& tokens) const
                      [&](const auto& slot) { return !tokens.contains(slot.second.token); });
 }
 
-SlotGrants GpuBook::grants_of(std::string_view uuid) const {
+SlotHolders GpuBook::holders_of(std::string_view uuid) const {
   const Cell* cell = find(uuid);
   if (cell == nullptr) {
     return {};
   }
-  SlotGrants grants = cell->slices;
+  SlotHolders holders = cell->slices;
   if (!cell->whole.token.is_none()) {
-    grants.emplace(0, cell->whole);
+    holders.emplace(0, cell->whole);
   }
-  return grants;
+  return holders;
 }
 
-Grants GpuBook::grants() const {
-  Grants grants;
+GpuHolders GpuBook::holders() const {
+  GpuHolders holders;
   for (const Cell& cell : cells_) {
     if (cell.is_held()) {
-      grants.emplace(cell.uuid.text(), grants_of(cell.uuid));
+      holders.emplace(cell.uuid.text(), holders_of(cell.uuid));
     }
   }
-  return grants;
+  return holders;
 }
 
 std::vector<std::string> GpuBook::free_on(const HostRecord& host) const {
@@ -171,7 +171,7 @@ void GpuBook::grant(const Token& token, const Member& member) {
   for (const GpuSlot& gpu : member.gpus) {
     const std::optional<GpuNumber> known = number_on(there, gpu.uuid, next);
     Cell& cell = cells_[index_of(known.has_value() ? *known : numbered(gpu.uuid))];
-    (gpu.slot == 0 ? cell.whole : cell.slices[gpu.slot]) = Grant{token, member.host};
+    (gpu.slot == 0 ? cell.whole : cell.slices[gpu.slot]) = SlotHolder{token, member.host};
   }
 }
 
@@ -184,7 +184,7 @@ void GpuBook::free(const Token& token, const Member& member) {
     }
     Cell& cell = cells_[index_of(*number)];
     if (gpu.slot == 0) {
-      cell.whole = Grant();
+      cell.whole = SlotHolder();
     } else {
       cell.slices.erase(gpu.slot);
     }
@@ -230,7 +230,8 @@ bool GpuBook::operator==(const GpuBook& other) const {
       return there.tokens == item.second.tokens && there.amounts == item.second.amounts;
     });
   };
-  return grants() == other.grants() && holds_the_same(*this, other) && holds_the_same(other, *this);
+  return holders() == other.holders() && holds_the_same(*this, other) &&
+         holds_the_same(other, *this);
 }
 
 }  // namespace muster::scheduler

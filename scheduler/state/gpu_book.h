@@ -28,15 +28,15 @@ constexpr std::uint32_t index_of(GpuNumber number) {
 }
 
 /// Who holds one slot of one GPU.
-struct Grant {
+struct SlotHolder {
   Token token;
   HostId host;
-  bool operator==(const Grant&) const = default;
+  bool operator==(const SlotHolder&) const = default;
 };
-using SlotGrants = std::map<std::uint32_t, Grant>;
+using SlotHolders = std::map<std::uint32_t, SlotHolder>;
 
-/// uuid -> slot -> grant.
-using Grants = std::map<std::string, SlotGrants>;
+/// uuid -> slot -> holder.
+using GpuHolders = std::map<std::string, SlotHolders>;
 
 /// An agent keeps some more: those that ended, until that is known.
 inline constexpr std::uint32_t kHostGrantsMax = 192;
@@ -70,9 +70,9 @@ class GpuBook {
   /// Somebody that is none of these holds it.
   bool is_held_beside(GpuNumber gpu, const std::set<Token>& tokens) const;
   /// Who holds it; empty = nobody.
-  SlotGrants grants_of(std::string_view uuid) const;
+  SlotHolders holders_of(std::string_view uuid) const;
   /// All of them, in O(GPUs): for tests.
-  Grants grants() const;
+  GpuHolders holders() const;
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_on(const HostRecord& host) const;
   bool is_held(std::string_view uuid) const;
@@ -96,8 +96,8 @@ class GpuBook {
  private:
   struct Cell {
     GpuUuid uuid;
-    Grant whole;  ///< Of slot 0; no token = nobody's.
-    SlotGrants slices;
+    SlotHolder whole;  ///< Of slot 0; no token = nobody's.
+    SlotHolders slices;
     std::uint32_t offers = 0;  ///< Hosts that offer it.
     bool is_held() const { return !whole.token.is_none() || !slices.empty(); }
   };

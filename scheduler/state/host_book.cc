@@ -144,15 +144,16 @@ std::string HostBook::why_not(const entry::Register& fact) const {
   return "";
 }
 
-HostBook::Registered HostBook::on_registered(const entry::Register& fact, std::int64_t unix_ms) {
+HostBook::RegisterEffect HostBook::on_registered(const entry::Register& fact,
+                                                 std::int64_t unix_ms) {
   const auto [place, is_first] = hosts_.try_emplace(fact.host);
   HostRecord& record = place->second;
   if (is_first) {
     record.number = static_cast<HostNumber>(hosts_.size() - 1);
   }
-  const Registered changed{is_first || record.start != fact.start || record.recovery.awaits_hello,
-                           !is_first && record.boot_id != fact.boot_id,
-                           record.quarantined != fact.stuck};
+  const RegisterEffect changed{
+      is_first || record.start != fact.start || record.recovery.awaits_hello,
+      !is_first && record.boot_id != fact.boot_id, record.quarantined != fact.stuck};
   if (!is_first) {
     lists_.take(record);
   }

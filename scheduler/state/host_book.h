@@ -43,13 +43,13 @@ class HostBook {
   const HostLists& lists() const { return lists_; }
 
   /// What a registration changed.
-  struct Registered {
+  struct RegisterEffect {
     bool is_new_pair = false;  ///< What its agent held before ends, but for what it lists.
     bool is_rebooted = false;
     bool is_quarantine_changed = false;
   };
   /// Precondition: why_not(fact) == "".
-  Registered on_registered(const entry::Register& fact, std::int64_t unix_ms);
+  RegisterEffect on_registered(const entry::Register& fact, std::int64_t unix_ms);
   /// False: no such host is registered.
   bool on_observed(const entry::Observe& fact, std::int64_t unix_ms);
   /// `token` is granted on this host, which is registered.

@@ -50,7 +50,7 @@ void on_register(Step& step, const entry::Register& fact) {
   }
   tell_of_wrong_words(step, fact);
   step.books.gpus.offer(fact.host, fact.gpus);
-  const HostBook::Registered changed = step.books.hosts.on_registered(fact, step.unix_ms);
+  const HostBook::RegisterEffect changed = step.books.hosts.on_registered(fact, step.unix_ms);
   if (changed.is_quarantine_changed) {
     step.result.events.push_back({Severity::kInfo,
                                   "host_quarantine",

@@ -22,7 +22,7 @@ std::string Ticket::why_not(Duration cluster_time) const {
   return "";
 }
 
-const AdmittedHost* RollBook::find(HostId host) const {
+const EnrolledHost* RollBook::find(HostId host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? nullptr : &found->second;
 }
@@ -33,7 +33,7 @@ const Ticket* RollBook::ticket(const std::string& key) const {
 }
 
 bool RollBook::is_denied_tickets(HostId host) const {
-  const AdmittedHost* known = find(host);
+  const EnrolledHost* known = find(host);
   return known != nullptr && !known->may_vouch && !mutant(Mutant::kAnyHostVouches);
 }
 
@@ -43,12 +43,12 @@ bool RollBook::has_open_ticket(Duration cluster_time) const {
 }
 
 bool RollBook::is_news(HostId host, std::uint64_t authority, std::uint64_t edition) const {
-  const AdmittedHost* known = find(host);
+  const EnrolledHost* known = find(host);
   return known == nullptr ||
          std::pair(known->authority, known->edition) < std::pair(authority, edition);
 }
 
-void RollBook::admit(const entry::Admit& fact) {
+void RollBook::enrol(const entry::Enrol& fact) {
   CHECK(is_news(fact));
   hosts_[fact.host] = {fact.authority, fact.edition, fact.record, fact.signature, fact.may_vouch};
   if (const auto ticket = tickets_.find(fact.ticket);
@@ -123,7 +123,7 @@ void RollBook::check_invariants() const {
   CHECK(keys_.links.size() <= gossip::kAuthorityLinksMax);
   CHECK(keys_.sealed.size() <= kSealedMax);
   CHECK(tickets_.size() <= kTicketsMax);
-  CHECK(hosts_.size() <= kAdmittedMax);
+  CHECK(hosts_.size() <= kEnrolledMax);
   for (const auto& [key, ticket] : tickets_) {
     CHECK(ticket.used_by.size() <= ticket.uses);
   }

@@ -1,7 +1,7 @@
 #pragma once
-// Who was admitted, and the tickets that let hosts join. Owned by Books; pure. That a record is the
-// authority's was checked before it was proposed; here only what the log must order is decided:
-// which record of a host is the newest, and how often a ticket was used.
+// The hosts that were enrolled, and the tickets that let hosts join. Owned by Books; pure. That a
+// record is the authority's was checked before it was proposed; here only what the log must order
+// is decided: which record of a host is the newest, and how often a ticket was used.
 //
 // Invariants: the version of a host's record never falls; a ticket is used by at most as many hosts
 // as it was made for, each counted once.
@@ -21,18 +21,18 @@
 
 namespace muster::scheduler {
 
-/// Hosts that were ever admitted.
-inline constexpr std::size_t kAdmittedMax = 65'536;
+/// Hosts that were ever enrolled.
+inline constexpr std::size_t kEnrolledMax = 65'536;
 /// Tickets that are kept; the oldest that ended gives way.
 inline constexpr std::size_t kTicketsMax = 1024;
 
-struct AdmittedHost {
+struct EnrolledHost {
   std::uint64_t authority = 0;
   std::uint64_t edition = 0;
   std::string record;
   std::string signature;
-  bool may_vouch = false;  ///< entry::Admit::may_vouch
-  bool operator==(const AdmittedHost&) const = default;
+  bool may_vouch = false;  ///< entry::Enrol::may_vouch
+  bool operator==(const EnrolledHost&) const = default;
 };
 
 struct Ticket {
@@ -72,28 +72,28 @@ class RollBook {
  public:
   RollBook() = default;
   /// Of a snapshot.
-  RollBook(std::map<HostId, AdmittedHost> hosts, std::map<std::string, Ticket> tickets,
+  RollBook(std::map<HostId, EnrolledHost> hosts, std::map<std::string, Ticket> tickets,
            RollKeys keys)
       : hosts_(std::move(hosts)), tickets_(std::move(tickets)), keys_(std::move(keys)) {}
 
-  const std::map<HostId, AdmittedHost>& hosts() const { return hosts_; }
+  const std::map<HostId, EnrolledHost>& hosts() const { return hosts_; }
   /// By key.
   const std::map<std::string, Ticket>& tickets() const { return tickets_; }
   const RollKeys& keys() const { return keys_; }
-  const AdmittedHost* find(HostId host) const;
+  const EnrolledHost* find(HostId host) const;
   /// The newest record of the host says that it may not, or may not any more.
   bool is_denied_tickets(HostId host) const;
   const Ticket* ticket(const std::string& key) const;
   /// Some ticket lets hosts in, and runs out by cluster time.
   bool has_open_ticket(Duration cluster_time) const;
   /// Whether the log would take that record as news.
-  bool is_news(const entry::Admit& fact) const {
+  bool is_news(const entry::Enrol& fact) const {
     return is_news(fact.host, fact.authority, fact.edition);
   }
   bool is_news(HostId host, std::uint64_t authority, std::uint64_t edition) const;
 
   /// Precondition: is_news(fact), and its ticket, if it names one, lets the host in.
-  void admit(const entry::Admit& fact);
+  void enrol(const entry::Enrol& fact);
   /// Precondition: no such ticket. False: too many are open.
   bool make(const entry::MakeTicket& fact, Duration cluster_time, std::int64_t unix_ms);
   /// Precondition: there is one.
@@ -107,7 +107,7 @@ class RollBook {
   void check_invariants() const;
 
  private:
-  std::map<HostId, AdmittedHost> hosts_;
+  std::map<HostId, EnrolledHost> hosts_;
   std::map<std::string, Ticket> tickets_;
   RollKeys keys_;
 };

@@ -2,13 +2,13 @@
 
 namespace muster::scheduler {
 
-void write_admitted(gossip::Encoder& out, HostId id, const AdmittedHost& host) {
+void write_enrolled(gossip::Encoder& out, HostId id, const EnrolledHost& host) {
   out.id(id).u64(host.authority).u64(host.edition).bytes(host.record).bytes(host.signature);
   out.boolean(host.may_vouch);
 }
 
-AdmittedHost read_admitted(gossip::Reader& in) {
-  AdmittedHost host;
+EnrolledHost read_enrolled(gossip::Reader& in) {
+  EnrolledHost host;
   host.authority = in.u64();
   host.edition = in.u64();
   host.record = in.text(kRollRecordBytesMax);

@@ -8,13 +8,13 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kAdmittedHostElements = 6;
+inline constexpr std::size_t kEnrolledHostElements = 6;
 inline constexpr std::size_t kTicketElements = 11;
 inline constexpr std::size_t kRollKeysElements = 4;
 
-void write_admitted(gossip::Encoder& out, HostId id, const AdmittedHost& host);
+void write_enrolled(gossip::Encoder& out, HostId id, const EnrolledHost& host);
 /// Behind the host id.
-AdmittedHost read_admitted(gossip::Reader& in);
+EnrolledHost read_enrolled(gossip::Reader& in);
 void write_ticket(gossip::Encoder& out, const std::string& key, const Ticket& ticket);
 /// Behind the key.
 Ticket read_ticket(gossip::Reader& in);

@@ -29,7 +29,7 @@ enum class Section : std::uint8_t {
   kJob = 5,
   kKey = 6,
   kUsage = 7,
-  kAdmitted = 8,
+  kEnrolled = 8,
   kTicket = 9,
   kRollKeys = 10,
   kArray = 11,
@@ -370,7 +370,7 @@ struct Parts {
   ClientKeys::Records keys;
   UsageBook::Rows usage;
   PopularityParts popularity;
-  std::map<HostId, AdmittedHost> admitted;
+  std::map<HostId, EnrolledHost> enrolled;
   std::map<std::string, Ticket> tickets;
   RollKeys roll_keys;
 };
@@ -430,9 +430,9 @@ bool read_document(Reader& in, Parts& parts) {
       parts.usage[std::move(key)] = in.u64();
       break;
     }
-    case Section::kAdmitted: {
+    case Section::kEnrolled: {
       const HostId host = in.id<HostId>();
-      parts.admitted[host] = read_admitted(in);
+      parts.enrolled[host] = read_enrolled(in);
       break;
     }
     case Section::kArray: {
@@ -538,8 +538,8 @@ std::string encoded(const Books& books) {
     append(out, document);
   }
   for (const auto& [id, host] : books.roll.hosts()) {
-    Encoder document = section(Section::kAdmitted, kAdmittedHostElements);
-    write_admitted(document, id, host);
+    Encoder document = section(Section::kEnrolled, kEnrolledHostElements);
+    write_enrolled(document, id, host);
     append(out, document);
   }
   for (const auto& [key, ticket] : books.roll.tickets()) {
@@ -575,7 +575,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.usage = UsageBook(std::move(parts->usage));
   books.popularity = std::move(parts->popularity).whole();
   books.roll =
-      RollBook(std::move(parts->admitted), std::move(parts->tickets), std::move(parts->roll_keys));
+      RollBook(std::move(parts->enrolled), std::move(parts->tickets), std::move(parts->roll_keys));
   books.kept = Kept(kept_max);
   derive(books);
   return books;

@@ -6,9 +6,9 @@
 #include <xxhash.h>
 
 #include "gossip/base/check.h"
-#include "scheduler/state/admission.h"
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/decision.h"
+#include "scheduler/state/enrolment.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/host_orders.h"
 #include "scheduler/state/job_moves.h"
@@ -65,7 +65,7 @@ struct Hear {
   void operator()(const entry::RemoveHost& fact) const { on_remove_host(step, fact); }
   void operator()(const entry::MakeTicket& fact) const { on_make_ticket(step, fact); }
   void operator()(const entry::EndTicket& fact) const { on_end_ticket(step, fact); }
-  void operator()(const entry::Admit& fact) const { on_admit(step, fact); }
+  void operator()(const entry::Enrol& fact) const { on_enrol(step, fact); }
   void operator()(const entry::RotateKeys& fact) const { on_rotate_keys(step, fact); }
   void operator()(const entry::ReplaceAuthority& fact) const { on_replace_authority(step, fact); }
 };
@@ -77,7 +77,7 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
                                     books.jobs.all().size(),
                                     books.arrays.unended(),
                                     books.attempts.live().size(),
-                                    result.admitted.size()};
+                                    result.enrolled.size()};
   const auto add_job = [&](JobId id) {
     if (const Job* known = books.jobs.find(id); known != nullptr) {
       did.push_back(static_cast<std::uint64_t>(known->life.state));

@@ -64,7 +64,7 @@ class State {
   /// Live attempts, and those that their jobs still list, by token.
   const std::map<Token, Attempt>& attempts() const { return books_.attempts.all(); }
   /// All of them, in O(GPUs).
-  Grants grants() const { return books_.gpus.grants(); }
+  GpuHolders gpu_holders() const { return books_.gpus.holders(); }
   const GpuBook& gpus() const { return books_.gpus; }
   /// How many jobs wait for an attempt (Job::is_pending), without those that pause after a failure.
   std::size_t pending() const { return books_.jobs.pending(); }

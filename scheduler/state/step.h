@@ -20,7 +20,7 @@ struct ApplyResult {
   std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
   std::vector<Token> touched;    ///< Attempts whose state or members changed.
-  std::vector<HostId> admitted;  ///< Hosts whose record changed.
+  std::vector<HostId> enrolled;  ///< Hosts whose record changed.
   bool tickets_changed = false;
   bool usual_changed = false;  ///< State::usual() is another than before.
   bool authority_changed = false;

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "tests/sim/checkers.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
@@ -381,7 +381,7 @@ void OnlyMembersAreIn::look_at_log(World& world, std::uint32_t host) {
     return world.violation(name(), "the log has a ticket that no operator made");
   }
   const scheduler::Ticket* ticket = state.roll().ticket(kTraitorsTicket);
-  const scheduler::AdmittedHost* traitor = state.roll().find(traitor_of(world));
+  const scheduler::EnrolledHost* traitor = state.roll().find(traitor_of(world));
   const auto record = traitor == nullptr ? std::nullopt : crdt::decode_roll(traitor->record);
   if (ticket == nullptr || !record.has_value()) {
     return;

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/node/node.h"
 #include "gossip/base/rng.h"
 #include "tests/gossip/base/stand_in_keys.h"

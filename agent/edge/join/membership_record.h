@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/result.h"
 #include "gossip/edge/link_keys.h"

@@ -25,17 +25,17 @@ TEST(Fence, WholeDeviceOverlapsEverySlotAndSlotsDoNotOverlapEachOther) {
   EXPECT_FALSE(overlaps(GpuSlot{"a", 0}, GpuSlot{"b", 0}));
 }
 
-TEST(Fence, AdmitsOnlyTokensAboveEveryOverlappingOne) {
+TEST(Fence, AcceptsOnlyTokensAboveEveryOverlappingOne) {
   Fence fence;
   crdt::WriteBatch batch;
   fence.raise({"a", 1}, {1, 10}, batch);
   fence.raise({"a", 2}, {1, 20}, batch);
-  EXPECT_FALSE(fence.admits({{"a", 0}}, {1, 20}));
-  EXPECT_TRUE(fence.admits({{"a", 0}}, {1, 21}));
-  EXPECT_TRUE(fence.admits({{"a", 1}}, {1, 11}));
-  EXPECT_FALSE(fence.admits({{"a", 1}}, {1, 10}));
-  EXPECT_TRUE(fence.admits({{"a", 1}}, {2, 1})) << "a later epoch is above";
-  EXPECT_FALSE(fence.admits({{"b", 0}, {"a", 2}}, {1, 15})) << "every place must admit it";
+  EXPECT_FALSE(fence.accepts({{"a", 0}}, {1, 20}));
+  EXPECT_TRUE(fence.accepts({{"a", 0}}, {1, 21}));
+  EXPECT_TRUE(fence.accepts({{"a", 1}}, {1, 11}));
+  EXPECT_FALSE(fence.accepts({{"a", 1}}, {1, 10}));
+  EXPECT_TRUE(fence.accepts({{"a", 1}}, {2, 1})) << "a later epoch is above";
+  EXPECT_FALSE(fence.accepts({{"b", 0}, {"a", 2}}, {1, 15})) << "every place must accept it";
 }
 
 TEST(Fence, SurvivesARestartAndNeverFalls) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
 #include "tests/cli/kit/fake_world.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/jobs.h"
 #include "agent/api/request.h"
 #include "tests/cli/kit/fake_world.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"

@@ -33,7 +33,7 @@ TEST_F(OneLeader, ThirdGangWaitsHoldingNothing) {
   EXPECT_EQ(job(one).life.state, JobState::kScheduled);
   EXPECT_EQ(job(two).life.state, JobState::kScheduled);
   EXPECT_EQ(job(three).life.state, JobState::kQueued);
-  EXPECT_EQ(scheduler.state().grants().size(), 6U);
+  EXPECT_EQ(scheduler.state().gpu_holders().size(), 6U);
 }
 
 TEST_F(OneLeader, AssignAndStartAreRepeatedUntilAnswered) {
@@ -61,7 +61,7 @@ TEST_F(OneLeader, AgentKilledBetweenReadyAndStartFreesTheGang) {
   EXPECT_EQ(scheduler.state().attempt(token)->state, AttemptState::kEnded);
   EXPECT_EQ(scheduler.state().attempt(token)->cause, Cause::kDeadline);
   EXPECT_EQ(job(id).life.state, JobState::kQueued);
-  EXPECT_TRUE(scheduler.state().grants().empty());
+  EXPECT_TRUE(scheduler.state().gpu_holders().empty());
   EXPECT_EQ(said<Stop>(1).back().reason, "aborted");
 }
 
@@ -148,7 +148,7 @@ TEST_F(OneLeader, LostHostStopsTheRestAndRequeuesUnderAHigherToken) {
   finish(1, token, 0, true);
   EXPECT_EQ(job(id).life.state, JobState::kScheduled);
   EXPECT_GT(job(id).life.current, token);
-  EXPECT_EQ(scheduler.state().grants().at(uuid_of(2, 0)).at(0).token, token) << "still held";
+  EXPECT_EQ(scheduler.state().gpu_holders().at(uuid_of(2, 0)).at(0).token, token) << "still held";
 }
 
 TEST_F(OneLeader, CondemnedHostExpiresOnlyAfterItsHold) {
@@ -157,9 +157,9 @@ TEST_F(OneLeader, CondemnedHostExpiresOnlyAfterItsHold) {
   pass(15s);
   EXPECT_NE(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
   pass(10min);
-  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 1U);
+  EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 1U);
   pass(1min);
-  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 0U);
+  EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 0U);
   forget();
   hear(2, Finish{token, pair_of(1), {}, true});
   EXPECT_EQ(said<FinishAck>(2).size(), 1U) << "late: acknowledged, not counted";
@@ -325,9 +325,9 @@ TEST_F(OneLeader, RestartedVoterKeepsTheTimerOfACondemnation) {
   ASSERT_NE(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
   restart_with_snapshot();
   pass(10min);
-  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 1U) << "the timer began anew";
+  EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 1U) << "the timer began anew";
   pass(1min);
-  EXPECT_EQ(scheduler.state().grants().count(uuid_of(2, 0)), 0U);
+  EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 0U);
 }
 
 TEST_F(OneLeader, RankFailureStopsTheRestAtOnce) {

@@ -19,9 +19,9 @@ class Tickets : public OneLeader {
                    const std::string& host_name = "") {
     return say(entry::MakeTicket{key, uses, ttl, false, false, host_name, "ann@a", made_at});
   }
-  ClientReply admit(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
+  ClientReply enrol(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
                     const std::string& name = "n") {
-    return say(entry::Admit{host_id(host), 1, edition, "record", "signature", ticket, name, false,
+    return say(entry::Enrol{host_id(host), 1, edition, "record", "signature", ticket, name, false,
                             "", true});
   }
   HostId made_at;  ///< Whose login makes the next tickets.
@@ -33,9 +33,9 @@ class Tickets : public OneLeader {
 
 TEST_F(Tickets, LetInAsManyAsTheyWereMadeFor) {
   EXPECT_TRUE(is_done(make("t", 2)));
-  EXPECT_TRUE(is_done(admit(1, "t")));
-  EXPECT_TRUE(is_done(admit(2, "t")));
-  EXPECT_FALSE(is_done(admit(3, "t")));
+  EXPECT_TRUE(is_done(enrol(1, "t")));
+  EXPECT_TRUE(is_done(enrol(2, "t")));
+  EXPECT_FALSE(is_done(enrol(3, "t")));
   EXPECT_EQ(replies.back().error->text, "the ticket was used 2 times, for which it was made");
   EXPECT_TRUE(is_member(1) && is_member(2));
   EXPECT_FALSE(is_member(3));
@@ -43,17 +43,17 @@ TEST_F(Tickets, LetInAsManyAsTheyWereMadeFor) {
 
 TEST_F(Tickets, ALostAnswerIsRepeatedForNothing) {
   make("t");
-  EXPECT_TRUE(is_done(admit(1, "t")));
-  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_TRUE(is_done(enrol(1, "t")));
+  EXPECT_TRUE(is_done(enrol(1, "t")));
   EXPECT_EQ(scheduler.state().roll().ticket("t")->used_by.size(), 1U);
-  EXPECT_FALSE(is_done(admit(2, "t")));
+  EXPECT_FALSE(is_done(enrol(2, "t")));
 }
 
 TEST_F(Tickets, WhoThrowsAHostOutIsToldWhenItJoinedAnewInThatMoment) {
   make("t");
-  admit(1, "t");
-  entry::Admit revoked{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"};
-  EXPECT_TRUE(is_done(admit(1, "t", 2)));
+  enrol(1, "t");
+  entry::Enrol revoked{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"};
+  EXPECT_TRUE(is_done(enrol(1, "t", 2)));
   EXPECT_FALSE(is_done(say(revoked))) << "of the edition that the log gave to the other";
   revoked.edition = 3;
   EXPECT_TRUE(is_done(say(revoked)));
@@ -63,7 +63,7 @@ TEST_F(Tickets, WhoThrowsAHostOutIsToldWhenItJoinedAnewInThatMoment) {
 
 TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
   make("door", 9);
-  admit(1, "door");
+  enrol(1, "door");
   made_at = host_id(1);
   make("left open", 5);
   make("too");
@@ -72,20 +72,20 @@ TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
   made_at = host_id(2);
   make("of another");
   const auto reply =
-      say(entry::Admit{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
+      say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
   EXPECT_TRUE(is_done(reply));
   EXPECT_EQ(reply.told, "2 open tickets that were made there let nobody in any more");
-  EXPECT_FALSE(is_done(admit(3, "left open")));
+  EXPECT_FALSE(is_done(enrol(3, "left open")));
   EXPECT_EQ(replies.back().error->text, "the ticket was ended by the revocation of host n");
   EXPECT_EQ(scheduler.state().roll().ticket("ended")->ended_by, "bob@b");
-  EXPECT_TRUE(is_done(admit(3, "of another")));
-  EXPECT_TRUE(is_done(admit(4, "door")));
+  EXPECT_TRUE(is_done(enrol(3, "of another")));
+  EXPECT_TRUE(is_done(enrol(4, "door")));
 }
 
 TEST_F(Tickets, OfAHostThatIsRevokedAreNotMadeAfterwards) {
   make("door");
-  admit(1, "door");
-  say(entry::Admit{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
+  enrol(1, "door");
+  say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
   made_at = host_id(1);
   EXPECT_FALSE(is_done(make("late")));
   EXPECT_EQ(replies.back().error->text,
@@ -95,27 +95,27 @@ TEST_F(Tickets, OfAHostThatIsRevokedAreNotMadeAfterwards) {
 
 TEST_F(Tickets, OfAHostThatMayNotVouchAnyMoreEnd) {
   make("door", 9);
-  admit(1, "door");
+  enrol(1, "door");
   made_at = host_id(1);
   make("left open", 5);
   const auto reply =
-      say(entry::Admit{host_id(1), 1, 2, "less", "signature", "", "n", false, "ann@a", false});
+      say(entry::Enrol{host_id(1), 1, 2, "less", "signature", "", "n", false, "ann@a", false});
   EXPECT_TRUE(is_done(reply));
   EXPECT_EQ(reply.told, "1 open ticket that was made there let nobody in any more");
-  EXPECT_FALSE(is_done(admit(3, "left open")));
+  EXPECT_FALSE(is_done(enrol(3, "left open")));
   EXPECT_EQ(replies.back().error->text, "the ticket was ended by taking --may-vouch from host n");
   EXPECT_FALSE(is_done(make("late")));
-  say(entry::Admit{host_id(1), 1, 3, "more", "signature", "", "n", false, "ann@a", true});
+  say(entry::Enrol{host_id(1), 1, 3, "more", "signature", "", "n", false, "ann@a", true});
   EXPECT_TRUE(is_done(make("again")));
 }
 
 TEST_F(Tickets, AnOrderThatAnotherOvertookIsTold) {
   make("t");
-  admit(1, "t");
+  enrol(1, "t");
   EXPECT_TRUE(is_done(
-      say(entry::Admit{host_id(1), 1, 2, "votes", "signature", "", "n", false, "ann@a", true})));
+      say(entry::Enrol{host_id(1), 1, 2, "votes", "signature", "", "n", false, "ann@a", true})));
   EXPECT_FALSE(is_done(say(
-      entry::Admit{host_id(1), 1, 2, "vouches not", "signature", "", "n", false, "bob@b", false})))
+      entry::Enrol{host_id(1), 1, 2, "vouches not", "signature", "", "n", false, "bob@b", false})))
       << "both were made of the first record";
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "votes");
 }
@@ -125,7 +125,7 @@ TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {
   pass(50s);
   EXPECT_EQ(scheduler.state().roll().ticket("t")->why_not(scheduler.state().cluster_time()), "");
   pass(20s);
-  EXPECT_FALSE(is_done(admit(1, "t")));
+  EXPECT_FALSE(is_done(enrol(1, "t")));
   EXPECT_EQ(replies.back().error->text, "the ticket has run out");
   EXPECT_FALSE(scheduler.state().has_open_ticket());
 }
@@ -145,19 +145,19 @@ TEST_F(Tickets, OfAnIdleClusterCostFewEntriesAndWorkIsNotChargedForThem) {
 
 TEST_F(Tickets, ThatWereEndedOrNeverMadeLetNobodyIn) {
   make("t", 5);
-  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_TRUE(is_done(enrol(1, "t")));
   EXPECT_TRUE(is_done(say(entry::EndTicket{"t", "bob@b"})));
-  EXPECT_FALSE(is_done(admit(2, "t")));
+  EXPECT_FALSE(is_done(enrol(2, "t")));
   EXPECT_EQ(replies.back().error->text, "the ticket was ended by bob@b");
-  EXPECT_TRUE(is_done(admit(1, "t"))) << "whom it let in before is answered";
-  EXPECT_FALSE(is_done(admit(2, "u")));
+  EXPECT_TRUE(is_done(enrol(1, "t"))) << "whom it let in before is answered";
+  EXPECT_FALSE(is_done(enrol(2, "u")));
   EXPECT_FALSE(is_done(say(entry::EndTicket{"u", "bob@b"})));
 }
 
 TEST_F(Tickets, MayBeForOneHostByName) {
   make("t", 1, 1h, "gpu7");
-  EXPECT_FALSE(is_done(admit(1, "t", 1, "gpu8")));
-  EXPECT_TRUE(is_done(admit(1, "t", 1, "gpu7")));
+  EXPECT_FALSE(is_done(enrol(1, "t", 1, "gpu8")));
+  EXPECT_TRUE(is_done(enrol(1, "t", 1, "gpu7")));
 }
 
 TEST_F(Tickets, OfNonsenseAreRefused) {
@@ -169,18 +169,18 @@ TEST_F(Tickets, OfNonsenseAreRefused) {
   EXPECT_FALSE(is_done(make(std::string(200, 'k')))) << "no voter could read it";
   EXPECT_FALSE(is_done(make("t", 1, 1h, std::string(300, 'n'))));
   make("t");
-  EXPECT_FALSE(is_done(admit(1, "t", 1, std::string(300, 'n'))));
+  EXPECT_FALSE(is_done(enrol(1, "t", 1, std::string(300, 'n'))));
   EXPECT_EQ(halted, "");
-  EXPECT_TRUE(is_done(admit(1, "t")));
+  EXPECT_TRUE(is_done(enrol(1, "t")));
 }
 
 TEST_F(Tickets, TheNewestRecordOfAHostCounts) {
   make("t", 2);
-  admit(1, "t", 3);
-  admit(1, "t", 2);
+  enrol(1, "t", 3);
+  enrol(1, "t", 2);
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->edition, 3U);
-  give(input::RollMet{{entry::Admit{host_id(1), 2, 1, "new", "s", "", "", false, ""},
-                       entry::Admit{host_id(2), 1, 1, "old", "s", "", "", false, ""}},
+  give(input::RollMet{{entry::Enrol{host_id(1), 2, 1, "new", "s", "", "", false, ""},
+                       entry::Enrol{host_id(2), 1, 1, "old", "s", "", "", false, ""}},
                       {},
                       {}});
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "new") << "a later authority";
@@ -208,7 +208,7 @@ TEST_F(Tickets, OfTwoAuthoritiesThatFollowOneTheFirstCounts) {
 
 TEST_F(Tickets, OutliveASnapshot) {
   make("t", 3);
-  admit(1, "t");
+  enrol(1, "t");
   say(entry::RotateKeys{2, "ann@a"});
   say(entry::ReplaceAuthority{2, "key", "s", {{host_id(1), "box"}}, "ann@a"});
   const Result<State> restored = State::decode(scheduler.state().encode());

@@ -49,13 +49,13 @@ class RandomCluster {
   /// Free GPUs by type and host, counted without any code under test but State.
   std::map<std::string, std::vector<std::uint32_t>> free(const std::set<JobId>& ended = {}) const {
     std::map<std::string, std::vector<std::uint32_t>> counts;
-    const Grants grants = log.state.grants();
+    const GpuHolders holders = log.state.gpu_holders();
     for (const auto& [id, host] : log.state.hosts()) {
       std::uint32_t count = 0;
       for (const std::string& uuid : host.gpus) {
-        const auto grant = grants.find(uuid);
-        const bool held = grant != grants.end() &&
-                          ended.count(log.state.attempt(grant->second.at(0).token)->job) == 0;
+        const auto held_by = holders.find(uuid);
+        const bool held = held_by != holders.end() &&
+                          ended.count(log.state.attempt(held_by->second.at(0).token)->job) == 0;
         count += held ? 0 : 1;
       }
       if (host.verdict == Verdict::kAlive) {

@@ -66,7 +66,7 @@ std::vector<Entry> every_entry() {
           entry::RemoveHost{host, "bob"},
           entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", "bob", host},
           entry::EndTicket{"key", "bob"},
-          entry::Admit{host, 1, 2, "record", "signature", "key", "gpu7", true, "ann@a", true},
+          entry::Enrol{host, 1, 2, "record", "signature", "key", "gpu7", true, "ann@a", true},
           entry::RotateKeys{3, "ann@a"},
           entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"}};
 }

@@ -282,12 +282,12 @@ class LinearizableReads : public Checker {
     highest_ = std::max(highest_, applied.index);
   }
   void on_read(const View&, std::uint64_t context) override { asked_[context] = highest_; }
-  void on_granted(const View&, const ReadGrant& grant) override {
-    if (grant.index < asked_[grant.context]) {
-      violate("read granted at " + number(grant.index.value()) + " although " +
-              number(asked_[grant.context].value()) + " was applied before it was asked");
+  void on_confirmed(const View&, const ConfirmedRead& read) override {
+    if (read.index < asked_[read.context]) {
+      violate("read confirmed at " + number(read.index.value()) + " although " +
+              number(asked_[read.context].value()) + " was applied before it was asked");
     }
-    asked_.erase(grant.context);
+    asked_.erase(read.context);
   }
 
  private:

@@ -48,7 +48,7 @@ class Checker {
   virtual void on_durable(const View&, std::size_t /*host*/, const crdt::WriteBatch&) {}
   virtual void on_applied(const View&, std::size_t /*host*/, const Applied&) {}
   virtual void on_read(const View&, std::uint64_t /*context*/) {}
-  virtual void on_granted(const View&, const ReadGrant&) {}
+  virtual void on_confirmed(const View&, const ConfirmedRead&) {}
   /// The host restarted, or lost its link to a leader.
   virtual void on_forgets_leader(const View&, std::size_t /*host*/) {}
 

@@ -52,7 +52,7 @@ TEST_F(RaftTest, ASingleVoterLeadsAndCommitsWhenItsDiskDoes) {
   ASSERT_EQ(out.committed.size(), 1U);
   EXPECT_EQ(out.committed[0].command, "x");
   step(Raft::Read{5});
-  EXPECT_EQ(out.reads, (std::vector<ReadGrant>{{5, LogIndex(2)}}));
+  EXPECT_EQ(out.reads, (std::vector<ConfirmedRead>{{5, LogIndex(2)}}));
 }
 
 TEST_F(RaftTest, VoteRequestsWaitForTheOwnVoteOnDisk) {
@@ -126,9 +126,9 @@ TEST_F(RaftTest, ReadsShareARoundBegunAfterThemAndNeedTheOwnTermEntry) {
   step(Raft::Read{2});
   EXPECT_TRUE(out.reads.empty());
   acknowledge(1, round);
-  EXPECT_EQ(out.reads, (std::vector<ReadGrant>{{1, LogIndex(1)}}));
+  EXPECT_EQ(out.reads, (std::vector<ConfirmedRead>{{1, LogIndex(1)}}));
   acknowledge(1, round + 1);
-  EXPECT_EQ(out.reads, (std::vector<ReadGrant>{{2, LogIndex(1)}}));
+  EXPECT_EQ(out.reads, (std::vector<ConfirmedRead>{{2, LogIndex(1)}}));
 }
 
 TEST_F(RaftTest, ALeaderWithoutAMajorityStepsDownAndRefusesItsReads) {

@@ -196,7 +196,7 @@ TEST_F(Orders, SuspendOfAReservedGangAbortsIt) {
   say(id, JobEvent::kSuspend);
   log.apply(entry::Abort{token, Cause::kSuspended, HostId()});
   EXPECT_EQ(job(id).life.state, JobState::kSuspended);
-  EXPECT_TRUE(log.state.grants().empty());
+  EXPECT_TRUE(log.state.gpu_holders().empty());
   EXPECT_TRUE(job(id).life.left_out.empty()) << "nobody is to blame";
 }
 
@@ -225,7 +225,7 @@ TEST_F(Orders, ASuspendedGangFreesItsGpusAndRunsAgainUnderAHigherToken) {
   log.finish(token, second, 0, true);
   EXPECT_EQ(job(id).life.state, JobState::kSuspended);
   EXPECT_EQ(job(id).life.reason, "suspended by alice@a");
-  EXPECT_TRUE(log.state.grants().empty());
+  EXPECT_TRUE(log.state.gpu_holders().empty());
   EXPECT_FALSE(log.state.needs_time());
   say(id, JobEvent::kResume);
   EXPECT_EQ(job(id).life.reason, "resumed by alice@a");

@@ -50,7 +50,7 @@ TEST_F(GangOfTwo, CompletesWhenEveryRankExitsZero) {
   EXPECT_EQ(log.state.free_gpus(*log.state.host(first.host)).size(), 4U);
   log.finish(token, second, 0);
   EXPECT_EQ(job(id).life.state, JobState::kCompleted);
-  EXPECT_TRUE(log.state.grants().empty());
+  EXPECT_TRUE(log.state.gpu_holders().empty());
 }
 
 TEST_F(GangOfTwo, OneKeyGivesOneJob) {
@@ -100,7 +100,7 @@ TEST_F(GangOfTwo, APlainFailureIsClassedWhenTheWaitIsOver) {
   fail_first(run(id));
   log.apply(entry::Tick{5s});
   EXPECT_EQ(job(id).life.state, JobState::kStopping);
-  EXPECT_TRUE(log.state.grants().empty()) << "its GPUs do not wait";
+  EXPECT_TRUE(log.state.gpu_holders().empty()) << "its GPUs do not wait";
   log.apply(entry::Tick{1s});
   EXPECT_EQ(job(id).life.state, JobState::kFailed);
   EXPECT_EQ(job(id).life.reason, "rank 0 exited 7");
@@ -195,7 +195,7 @@ TEST_F(GangOfTwo, LostHostRequeuesUnderAHigherTokenAndUsesNoRetry) {
   log.finish(old, first, 0, true);
   EXPECT_EQ(job(id).life.state, JobState::kQueued);
   EXPECT_EQ(job(id).life.failures.count, 0U);
-  EXPECT_EQ(log.state.grants().count(uuid_of(2, 0)), 1U) << "the silent host's GPU stays held";
+  EXPECT_EQ(log.state.gpu_holders().count(uuid_of(2, 0)), 1U) << "the silent host's GPU stays held";
   const Token newer = log.run(id, {member_of(1, 0, 2)});
   EXPECT_GT(newer, old);
   // The old attempt ends late; the job is not queued a second time.
@@ -242,7 +242,7 @@ TEST_F(GangOfTwo, LateFinishAfterExpireIsIgnored) {
   log.apply(entry::Stop{token, Cause::kHostLost});
   log.finish(token, first, 0, true);
   EXPECT_TRUE(log.apply(entry::Expire{second.host, token, condemn}).rejected.empty());
-  EXPECT_TRUE(log.state.grants().empty());
+  EXPECT_TRUE(log.state.gpu_holders().empty());
   const std::uint64_t before = log.state.edges()[Edge::kIgnoredEnded];
   log.finish(token, second, 0);
   EXPECT_EQ(log.state.edges()[Edge::kIgnoredEnded], before + 1);

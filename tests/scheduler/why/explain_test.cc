@@ -49,11 +49,11 @@ std::pair<std::size_t, std::size_t> brute_force_change(const RandomCluster& clus
 /// All running jobs with the GPUs they hold on hosts that take work.
 std::vector<Holder> running_jobs(const RandomCluster& cluster) {
   std::map<JobId, Holder> holders;
-  for (const auto& [uuid, slots] : cluster.log.state.grants()) {
-    const Grant& grant = slots.at(0);
-    Holder& holder = holders[cluster.log.state.attempt(grant.token)->job];
-    holder.job = cluster.log.state.attempt(grant.token)->job;
-    holder.gpus += cluster.log.state.host(grant.host)->takes_work() ? 1 : 0;
+  for (const auto& [uuid, slots] : cluster.log.state.gpu_holders()) {
+    const SlotHolder& held_by = slots.at(0);
+    Holder& holder = holders[cluster.log.state.attempt(held_by.token)->job];
+    holder.job = cluster.log.state.attempt(held_by.token)->job;
+    holder.gpus += cluster.log.state.host(held_by.host)->takes_work() ? 1 : 0;
   }
   std::vector<Holder> list;
   for (auto& [id, holder] : holders) {

@@ -1,4 +1,4 @@
-#include "agent/gang/registration.h"
+#include "agent/gang/hello_exchange.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,36 +12,36 @@ constexpr std::size_t kHellosMax = 8;  // Replies later than 8 s are no use.
 
 }  // namespace
 
-Registration::Registration(AgentStart start, Duration retry)
+HelloExchange::HelloExchange(AgentStart start, Duration retry)
     : start_(start), retry_(retry), hellos_(kHellosMax) {}
 
-void Registration::leader_changed(Instant now, Duration spread, GangOutbox& out) {
+void HelloExchange::leader_changed(Instant now, Duration spread, GangOutbox& out) {
   registered_ = false;
   const bool may_wait = is_known_ && spread > Duration(0);
   want_hello(may_wait ? now + out.draw(Duration(0), spread) : now);
   is_known_ = may_wait;
 }
 
-void Registration::epoch_obeyed(Instant now, ClusterEpoch epoch) {
+void HelloExchange::epoch_obeyed(Instant now, ClusterEpoch epoch) {
   epoch_ = epoch.counter;
   registered_ = false;
   want_hello(now);
 }
 
 /// Replies to hellos with older content do not count any more.
-void Registration::want_hello(Instant at) {
+void HelloExchange::want_hello(Instant at) {
   hellos_.clear();
   hello_at_ = at;
   is_known_ = false;
 }
 
-void Registration::hello_sent(Instant now, Nonce nonce) {
+void HelloExchange::hello_sent(Instant now, Nonce nonce) {
   hellos_.add(nonce);
   hello_at_ = now + retry_;
 }
 
-Registration::Reply Registration::on_reply(Instant now, Nonce nonce,
-                                           const scheduler::HelloReply& reply, GangOutbox& out) {
+HelloExchange::Reply HelloExchange::on_reply(Instant now, Nonce nonce,
+                                             const scheduler::HelloReply& reply, GangOutbox& out) {
   CHECK(!refused_);
   const bool is_of_this_start = reply.start_id == start_.start_id;
   if (!is_of_this_start || !hellos_.contains(nonce)) {
@@ -78,7 +78,7 @@ Registration::Reply Registration::on_reply(Instant now, Nonce nonce,
 }
 
 /// Once a reason: hello goes on every second.
-void Registration::tell_refusal(const std::string& why, GangOutbox& out) {
+void HelloExchange::tell_refusal(const std::string& why, GangOutbox& out) {
   if (!why.empty() && why != told_refusal_) {
     told_refusal_ = why;
     out.emit(Severity::kWarn, "not_registered", {}, why);

@@ -1,7 +1,8 @@
 #pragma once
-// Registration: whether the leader knows this start of this host, and what it would take. A part of
-// GangAgent, which says the hello itself when one is due and may be said. A hello is repeated until
-// a reply to one with the present content registers the host; replies to older ones do not count.
+// HelloExchange: whether the leader knows this start of this host, and what it would take. A part
+// of GangAgent, which says the hello itself when one is due and may be said. A hello is repeated
+// until a reply to one with the present content registers the host; replies to older ones do not
+// count.
 //
 // Invariant: a start that was refused stays refused, and the machine is silent from then on.
 
@@ -17,7 +18,7 @@
 
 namespace muster::agent {
 
-class Registration {
+class HelloExchange {
  public:
   /// What a reply to a hello came to.
   enum class Reply {
@@ -28,7 +29,7 @@ class Registration {
   };
 
   /// Hello is repeated after `retry`.
-  Registration(AgentStart start, Duration retry);
+  HelloExchange(AgentStart start, Duration retry);
 
   /// By this leader, in this epoch.
   bool is_registered() const { return registered_; }

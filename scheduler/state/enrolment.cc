@@ -1,4 +1,4 @@
-#include "scheduler/state/admission.h"
+#include "scheduler/state/enrolment.h"
 
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ std::string short_name(const std::string& key) {
 }
 
 /// Why this host is not let in by that ticket; "" = it is.
-std::string why_not(const Step& step, const entry::Admit& fact) {
+std::string why_not(const Step& step, const entry::Enrol& fact) {
   const Ticket* ticket = step.books.roll.ticket(fact.ticket);
   if (ticket == nullptr) {
     return "no such ticket is known";
@@ -39,7 +39,7 @@ std::string why_not(const Step& step, const entry::Admit& fact) {
 }
 
 /// An intruder on a host may have made tickets while they could: they end with its right.
-std::size_t end_tickets_of(Step& step, const entry::Admit& fact, const std::string& by) {
+std::size_t end_tickets_of(Step& step, const entry::Enrol& fact, const std::string& by) {
   const std::size_t ended =
       step.books.roll.end_all_of(fact.host, by + fact.host_name, step.books.cluster_time);
   step.result.tickets_changed = step.result.tickets_changed || ended > 0;
@@ -51,7 +51,7 @@ std::size_t end_tickets_of(Step& step, const entry::Admit& fact, const std::stri
   return ended;
 }
 
-void on_revoked(Step& step, const entry::Admit& fact) {
+void on_revoked(Step& step, const entry::Enrol& fact) {
   const std::size_t ended = end_tickets_of(step, fact, "the revocation of host ");
   step.result.events.push_back({Severity::kWarn,
                                 "host_revoked",
@@ -110,7 +110,7 @@ void on_end_ticket(Step& step, const entry::EndTicket& fact) {
       {Severity::kInfo, "ticket_ended", {{"ticket", short_name(fact.key)}, {"by", fact.by.name}}});
 }
 
-void on_admit(Step& step, const entry::Admit& fact) {
+void on_enrol(Step& step, const entry::Enrol& fact) {
   RollBook& roll = step.books.roll;
   if (fact.authority < roll.keys().authority()) {
     // Or who was thrown out in that moment would hold the secret of the authority that counts.
@@ -126,19 +126,19 @@ void on_admit(Step& step, const entry::Admit& fact) {
   if (!roll.is_news(fact)) {
     // Said again, or a newer one is known: that one counts. An operator has to know, who said
     // something else.
-    const AdmittedHost* known = roll.find(fact.host);
+    const EnrolledHost* known = roll.find(fact.host);
     if ((fact.is_revoked || !fact.by.name.empty()) && known->record != fact.record) {
       step.reject(ErrorCode::kConflict, "the host's record changed in this moment: say it again");
     }
     return;
   }
-  if (roll.hosts().size() >= kAdmittedMax && roll.find(fact.host) == nullptr) {
+  if (roll.hosts().size() >= kEnrolledMax && roll.find(fact.host) == nullptr) {
     step.reject(ErrorCode::kUnavailable, "the roll is full");
     return;
   }
   const bool is_new = roll.find(fact.host) == nullptr;
-  roll.admit(fact);
-  step.result.admitted.push_back(fact.host);
+  roll.enrol(fact);
+  step.result.enrolled.push_back(fact.host);
   if (fact.is_revoked) {
     on_revoked(step, fact);
     return;

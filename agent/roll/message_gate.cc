@@ -1,4 +1,4 @@
-#include "agent/roll/admission.h"
+#include "agent/roll/message_gate.h"
 
 #include <utility>
 
@@ -26,14 +26,14 @@ bool names_cluster(gossip::MessageType type) {
          gossip::is_of(gossip::Owner::kFirstQuorum, type);
 }
 
-Admission::Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now)
+MessageGate::MessageGate(const NodeOptions& options, const crdt::Records& id_records, Instant now)
     : self_(options.self),
       cluster_(recovered_cluster(id_records)),
       seeds_(options, now),
       founding_(options.credentials, id_records) {}
 
-void Admission::begin(Instant now, const Credentials& credentials, crdt::HostStore& store,
-                      Outbox& outbox) {
+void MessageGate::begin(Instant now, const Credentials& credentials, crdt::HostStore& store,
+                        Outbox& outbox) {
   for (const auto* records : {&credentials.records, &founding_.recorded()}) {
     for (const auto& [host, record] : *records) {
       store.step(now, crdt::Vouch{host, record});
@@ -46,17 +46,17 @@ void Admission::begin(Instant now, const Credentials& credentials, crdt::HostSto
   }
 }
 
-bool Admission::admits(const gossip::Envelope& envelope, const gossip::Received& input,
-                       const Roll& roll, Outbox& outbox) {
-  const bool is_admitted = judges(envelope, input, roll, outbox);
-  if (is_admitted) {
+bool MessageGate::lets_in(const gossip::Envelope& envelope, const gossip::Received& input,
+                          const Roll& roll, Outbox& outbox) {
+  const bool is_let_in = judges(envelope, input, roll, outbox);
+  if (is_let_in) {
     seeds_.on_heard(input.link);
   }
-  return is_admitted;
+  return is_let_in;
 }
 
-bool Admission::judges(const gossip::Envelope& envelope, const gossip::Received& input,
-                       const Roll& roll, Outbox& outbox) {
+bool MessageGate::judges(const gossip::Envelope& envelope, const gossip::Received& input,
+                         const Roll& roll, Outbox& outbox) {
   const gossip::Endpoint& link = input.link;
   if (envelope.version != kProtocolVersion) {
     seeds_.on_foreign(link, SeedSilence::kOtherVersion);
@@ -85,8 +85,8 @@ bool Admission::judges(const gossip::Envelope& envelope, const gossip::Received&
   return false;
 }
 
-void Admission::complain(Severity severity, std::string_view what, const gossip::Envelope& envelope,
-                         Outbox& outbox) {
+void MessageGate::complain(Severity severity, std::string_view what,
+                           const gossip::Envelope& envelope, Outbox& outbox) {
   count_drop();
   if (complaint_about_ == envelope.from) {
     return;
@@ -107,7 +107,7 @@ void Admission::complain(Severity severity, std::string_view what, const gossip:
                {"ours", cluster_.short_hex()}});
 }
 
-void Admission::join(ClusterId cluster, Outbox& outbox) {
+void MessageGate::join(ClusterId cluster, Outbox& outbox) {
   CHECK(cluster_.is_zero());
   cluster_ = cluster;
   founding_.close(outbox);
@@ -117,7 +117,7 @@ void Admission::join(ClusterId cluster, Outbox& outbox) {
   outbox.emit(Severity::kInfo, "joined_cluster", {{"cluster", cluster.hex()}});
 }
 
-scheduler::FirstQuorum::FoundersKnown Admission::known_founders(const Roll& roll) const {
+scheduler::FirstQuorum::FoundersKnown MessageGate::known_founders(const Roll& roll) const {
   scheduler::FirstQuorum::FoundersKnown known;
   if (roll.founders_wanted() > 0) {
     for (const HostId host : roll.founders()) {

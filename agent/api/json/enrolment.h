@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 #include "agent/api/request.h"
 
 namespace muster::agent {

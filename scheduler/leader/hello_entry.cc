@@ -1,4 +1,4 @@
-#include "scheduler/leader/registration.h"
+#include "scheduler/leader/hello_entry.h"
 
 #include <set>
 #include <string>

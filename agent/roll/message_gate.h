@@ -1,9 +1,9 @@
 #pragma once
 // Which cluster this host is of, how it finds it, and whose messages may come in. Messages of
 // another cluster, of another version or of our own id are dropped, counted and complained about.
-// The Node's.
+// Owned by Node.
 //
-// Invariants: a cluster is taken once and never left. Who has none takes that of a seed that it
+// Invariants: a cluster is taken once and never left. A host of none takes that of a seed that it
 // dialled itself, and of nobody else: anyone may dial us, and a member of another cluster that has
 // our address must not take us in.
 
@@ -34,10 +34,10 @@ namespace muster::agent {
 /// Between members nothing has to: their roll is one cluster's.
 bool names_cluster(gossip::MessageType type);
 
-class Admission {
+class MessageGate {
  public:
   /// `id_records`: Environment::kId as recovered.
-  Admission(const NodeOptions& options, const crdt::Records& id_records, Instant now);
+  MessageGate(const NodeOptions& options, const crdt::Records& id_records, Instant now);
 
   /// What is known of the roll from the start is spread, and the founding ticket lets in.
   void begin(Instant now, const Credentials& credentials, crdt::HostStore& store, Outbox& outbox);
@@ -45,13 +45,13 @@ class Admission {
   ClusterId cluster() const { return cluster_; }
   /// Whether a message of this envelope, which came in as `input`, may come in; the cluster may be
   /// taken from it. Counted when it may not.
-  bool admits(const gossip::Envelope& envelope, const gossip::Received& input, const Roll& roll,
-              Outbox& outbox);
+  bool lets_in(const gossip::Envelope& envelope, const gossip::Received& input, const Roll& roll,
+               Outbox& outbox);
   /// This host is of `cluster` from now on. Precondition: it had none.
   void join(ClusterId cluster, Outbox& outbox);
   /// What comes before there is a quorum.
   Founding& founding() { return founding_; }
-  /// A message was admitted and then meant nothing here, or was no message at all.
+  /// A message came in and then meant nothing here, or was no message at all.
   void count_drop() { ++dropped_count_; }
   std::uint64_t dropped_count() const { return dropped_count_; }
 

@@ -1,4 +1,4 @@
-#include "agent/api/admission.h"
+#include "agent/api/enrolment.h"
 
 #include "gossip/wire/wire.h"
 

@@ -1,4 +1,4 @@
-#include "agent/api/json/admission.h"
+#include "agent/api/json/enrolment.h"
 
 #include "agent/api/json/bytes_text.h"
 #include "agent/api/json/dump.h"
