@@ -511,7 +511,7 @@ void ClientFront::on_stats_read(const ClientReach& reach, const StatsRead& read)
   }
 }
 
-void ClientFront::on_seat_answers(const ClientReach& reach, const scheduler::SeatOutput& answers) {
+void ClientFront::on_seat_answers(const ClientReach& reach, const scheduler::SeatAnswers& answers) {
   for (const scheduler::SeatReply& reply : answers.replies) {
     on_seat_reply(reach, reply);
   }

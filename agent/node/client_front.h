@@ -74,7 +74,7 @@ class ClientFront {
   void on_output_read(const ClientReach& reach, const OutputRead& read);
   void on_stats_read(const ClientReach& reach, const StatsRead& read);
   /// What became of orders that this host's seat took, and which reads it allows.
-  void on_seat_answers(const ClientReach& reach, const scheduler::SeatOutput& answers);
+  void on_seat_answers(const ClientReach& reach, const scheduler::SeatAnswers& answers);
   /// Whether `ready` is not whom on_leader_ready was last told of.
   bool is_leader_news(HostId ready) const { return ready != asked_leader_; }
   /// The leader that surely serves is perhaps another one: the one before may be frozen or cut off,

@@ -12,8 +12,8 @@
 namespace muster::agent {
 
 LeaderContact::LeaderContact(const NodeOptions& options, Rng rng, Instant now)
-    : rack_(options.traits.rack),
-      relays_from_hosts_(options.relays_from_hosts),
+    : rack_(options.hardware.traits.rack),
+      relays_from_hosts_(options.tuning.relays_from_hosts),
       relay_(options.self, now),
       reach_(options.self, rng) {}
 

@@ -81,7 +81,7 @@ class LeaderContact {
   HostId relay_of_rack(const membership::Membership& membership) const;
 
   std::string rack_;
-  std::size_t relays_from_hosts_;  ///< NodeOptions::relays_from_hosts.
+  std::size_t relays_from_hosts_;  ///< NodeTuning::relays_from_hosts.
   HostId leader_;                  ///< As last told.
   Term term_;
   std::optional<Instant> heard_at_;  ///< Its last message to this host, if any.

@@ -30,13 +30,13 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       gate_(options_, recovered.id, now),
       members_(options_, recovered.id),
       keys_(options_.self, options_.credentials, recovered.id),
-      membership_(options_.self, options_.start, options_.traits.rack, rng.fork(), now),
+      membership_(options_.self, options_.start, options_.hardware.traits.rack, rng.fork(), now),
       store_(options_.self, options_.start.generation, recovered.state, rng.fork(),
              options_.credentials.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
       front_(rng.fork(), now),
-      departure_(options_.self, IdWatch(options_.control, rng.fork())),
+      departure_(options_.self, IdWatch(options_.addresses.control, rng.fork())),
       epochs_(recovered.id, seat_.epoch(), rng, now),
       hosts_(options_.self, now),
       contact_(options_, rng.fork(), now),
@@ -382,8 +382,8 @@ bool Node::drain_membership(Instant now) {
 
 bool Node::drain_seat(Instant now) {
   scheduler::SeatOutput output = seat_.take_output();
-  if (output.recovered.has_value()) {
-    epochs_.on_met(now, *output.recovered, seat_, outbox_);
+  if (output.fate.recovered.has_value()) {
+    epochs_.on_met(now, *output.fate.recovered, seat_, outbox_);
   }
   for (scheduler::SeatSend& message : output.messages) {
     send_from_seat(now, message);
@@ -392,19 +392,19 @@ bool Node::drain_seat(Instant now) {
     outbox_.write({WriteOwner::kSeat, each.id}, crdt::Environment::kRaft, std::move(each.writes));
   }
   outbox_.emit_all(std::move(output.events));
-  members_.follow_log(now, output, seat_.state().roll(), store_, outbox_);
-  if (output.has_answers()) {
-    front_.on_seat_answers(reach(now), output);
+  members_.follow_log(now, output.roll, seat_.state().roll(), store_, outbox_);
+  if (!output.answers.empty()) {
+    front_.on_seat_answers(reach(now), output.answers);
   }
-  if (!output.halted.empty()) {
-    outbox_.emit(Severity::kAlarm, "halted", {{"why", output.halted}});
+  if (!output.fate.halted.empty()) {
+    outbox_.emit(Severity::kAlarm, "halted", {{"why", output.fate.halted}});
     outbox_.exit(false);
   }
-  if (output.starts_anew) {
+  if (output.fate.starts_anew) {
     departure_.on_raise_asked(options_.start.generation.next());
   }
-  if (output.formed.has_value() && cluster().is_zero()) {
-    gate_.join(*output.formed, outbox_);
+  if (output.fate.formed.has_value() && cluster().is_zero()) {
+    gate_.join(*output.fate.formed, outbox_);
   }
   if (!epochs_.is_durable()) {
     output.to_own_agent.clear();  // As from any other host: said again.
@@ -423,7 +423,7 @@ bool Node::drain_seat(Instant now) {
   }
   const bool asked =
       front_.is_leader_news(seat_.ready_leader()) && front_.on_leader_ready(reach(now));
-  return asked || !output.to_own_agent.empty() || !output.enrolled.empty();
+  return asked || !output.to_own_agent.empty() || !output.roll.enrolled.empty();
 }
 
 /// What a leader says to an agent or a relay goes back on the connection that it spoke on.

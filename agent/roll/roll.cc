@@ -168,7 +168,7 @@ bool Roll::on_link_down(HostId host, Outbox& outbox) {
   return true;
 }
 
-void Roll::follow_log(Instant now, const scheduler::SeatOutput& changes,
+void Roll::follow_log(Instant now, const scheduler::RollChanges& changes,
                       const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox) {
   for (const HostId host : changes.enrolled) {
     if (const scheduler::EnrolledHost* enrolled = book.find(host)) {
@@ -178,7 +178,7 @@ void Roll::follow_log(Instant now, const scheduler::SeatOutput& changes,
                                    enrolled->signature}});
     }
   }
-  if (changes.tickets_changed) {
+  if (changes.tickets) {
     follow_tickets(book, outbox);
   }
 }

@@ -26,8 +26,8 @@
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transport.h"
-#include "scheduler/seat/seat_words.h"
 #include "scheduler/state/roll_book.h"
+#include "scheduler/state/roll_changes.h"
 
 namespace muster::agent {
 
@@ -43,7 +43,7 @@ class Roll {
 
   /// What changed in the log: records are spread, and who holds the secret of a ticket may come in
   /// to say so.
-  void follow_log(Instant now, const scheduler::SeatOutput& changes,
+  void follow_log(Instant now, const scheduler::RollChanges& changes,
                   const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox);
   /// Records that are held here and not in the log, at most kMetMax: founders', and those that a
   /// lost quorum had enrolled.

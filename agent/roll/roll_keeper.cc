@@ -20,11 +20,11 @@ void RollKeeper::hear_authority(const crdt::AuthorityView& view, const crdt::Hos
   }
 }
 
-void RollKeeper::follow_log(Instant now, const scheduler::SeatOutput& changes,
+void RollKeeper::follow_log(Instant now, const scheduler::RollChanges& changes,
                             const scheduler::RollBook& book, crdt::HostStore& store,
                             Outbox& outbox) {
   roll_.follow_log(now, changes, book, store, outbox);
-  if (changes.authority_changed || !changes.enrolled.empty()) {
+  if (changes.authority || !changes.enrolled.empty()) {
     follow_authority(now, book, store, outbox);
   }
 }

@@ -36,7 +36,7 @@ class RollKeeper {
                       Outbox& outbox);
   /// Takes the changes of the log: of records, tickets, and of who signs the roll, which this host
   /// then publishes.
-  void follow_log(Instant now, const scheduler::SeatOutput& changes,
+  void follow_log(Instant now, const scheduler::RollChanges& changes,
                   const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox);
   /// Rows came. False: their body does not fit.
   bool on_rows(Instant now, HostId from, const gossip::Reader& body, Departure& departure,

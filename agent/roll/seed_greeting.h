@@ -19,7 +19,7 @@ namespace muster::agent {
 class SeedGreeting {
  public:
   SeedGreeting(const NodeOptions& options, Instant now)
-      : self_(options.self), seeds_(options.seeds, options.control, now) {}
+      : self_(options.self), seeds_(options.addresses.seeds, options.addresses.control, now) {}
 
   bool is_seed(const gossip::Endpoint& link) const { return seeds_.is_seed(link); }
   /// It answered, and is of no use.

@@ -20,14 +20,14 @@ Event start_event(const NodeOptions& options) {
           {{"host", options.self.short_hex()},
            {"name", options.name},
            {"generation", std::to_string(options.start.generation.value())},
-           {"listen", options.control.text()}}};
+           {"listen", options.addresses.control.text()}}};
 }
 
 Inventory inventory_of(const NodeOptions& options) {
-  const crdt::Capacity& capacity = options.capacity;
+  const crdt::Capacity& capacity = options.hardware.capacity;
   Inventory inventory;
-  inventory.has_namespaces = options.has_namespaces;
-  inventory.traits = options.traits;
+  inventory.has_namespaces = options.hardware.has_namespaces;
+  inventory.traits = options.hardware.traits;
   inventory.gpu_type = capacity.gpu_type;
   inventory.cpus = capacity.cpus;
   inventory.memory_mb = capacity.memory_mb;
@@ -37,8 +37,8 @@ Inventory inventory_of(const NodeOptions& options) {
       continue;
     }
     inventory.gpus.push_back(capacity.gpus[i].uuid);
-    if (!options.traits.islands.empty()) {
-      inventory.traits.islands.push_back(options.traits.islands[i]);
+    if (!options.hardware.traits.islands.empty()) {
+      inventory.traits.islands.push_back(options.hardware.traits.islands[i]);
     }
   }
   return inventory;
@@ -54,7 +54,7 @@ std::uint64_t founders_wanted(const NodeOptions& options) {
 }
 
 scheduler::SeatOptions seat_options(const NodeOptions& options) {
-  return {options.self, founders_wanted(options), options.compact_entries, options.unix_ms};
+  return {options.self, founders_wanted(options), options.tuning.compact_entries, options.unix_ms};
 }
 
 std::string own_row_question(HostId self) {
@@ -64,7 +64,7 @@ std::string own_row_question(HostId self) {
 }
 
 crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage) {
-  crdt::Capacity capacity = options.capacity;
+  crdt::Capacity capacity = options.hardware.capacity;
   capacity.shortage = shortage;
   return {crdt::FieldId::kCapacity, crdt::encode(capacity), false};
 }
@@ -72,11 +72,11 @@ crdt::Publish capacity_field(const NodeOptions& options, const std::string& shor
 crdt::Publish identity_field(const NodeOptions& options, bool left) {
   crdt::Identity identity;
   identity.name = options.name;
-  identity.control = options.control;
-  identity.bulk = options.bulk;
+  identity.control = options.addresses.control;
+  identity.bulk = options.addresses.bulk;
   identity.start_id = options.start.start_id;
   identity.boot_id = options.boot_id;
-  identity.rack = options.traits.rack;
+  identity.rack = options.hardware.traits.rack;
   identity.version = kProductVersion;
   identity.left = left;
   return {crdt::FieldId::kIdentity, crdt::encode(identity), true};

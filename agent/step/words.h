@@ -65,24 +65,37 @@ struct ClientRules {
   OutputRule output{};
 };
 
-struct NodeOptions {
-  HostId self;
-  AgentStart start;     ///< The generation is durable before the Node is made.
-  std::string name;     ///< Unique in the cluster; a second claimant shows as an alarm.
-  std::string boot_id;  ///< Of the kernel: a new one proves that earlier ranks are gone.
-  scheduler::HostTraits traits;
-  gossip::Endpoint control;  ///< Where this agent listens, as others dial it.
+/// Where this agent listens, as others dial it, and whom it asks first.
+struct NodeAddresses {
+  gossip::Endpoint control;
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
-  crdt::Capacity capacity;     ///< The inventory to offer.
+};
+/// What this host offers to jobs, and what it can do.
+struct NodeHardware {
+  scheduler::HostTraits traits;
+  crdt::Capacity capacity;
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
-  ClientRules clients{};       ///< Of this host.
-  Credentials credentials{};
-  std::int64_t unix_ms = 0;  ///< What the wall clock shows at the start; 0 = not said.
+};
+/// Limits that tests and the simulator set lower.
+struct NodeTuning {
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
   /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
   /// steps and a second longer; higher: a leader with more links, at most so many.
   std::size_t relays_from_hosts = 256;
+};
+
+struct NodeOptions {
+  HostId self;
+  AgentStart start;          ///< The generation is durable before the Node is made.
+  std::string name;          ///< Unique in the cluster; a second claimant shows as an alarm.
+  std::string boot_id;       ///< Of the kernel: a new one proves that earlier ranks are gone.
+  std::int64_t unix_ms = 0;  ///< What the wall clock shows at the start; 0 = not said.
+  NodeAddresses addresses{};
+  NodeHardware hardware{};
+  ClientRules clients{};  ///< Of this host.
+  Credentials credentials{};
+  NodeTuning tuning{};
 };
 
 /// What the disk held at the start.

@@ -12,6 +12,7 @@
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
 #include "scheduler/protocol/agent_messages.h"
+#include "scheduler/state/roll_changes.h"
 
 namespace muster::scheduler {
 
@@ -36,9 +37,7 @@ struct SchedulerOutput {
   std::vector<ClientReply> replies;
   std::vector<Event> events;
   std::vector<HostId> unanswered;  ///< Hosts that are asked for GPUs once more.
-  std::vector<HostId> enrolled;    ///< Whose record of the roll changed in the log.
-  bool tickets_changed = false;
-  bool authority_changed = false;
+  RollChanges roll;
   std::string halted;  ///< Not empty: the log holds an entry this version cannot apply.
 
   void say(const HostId& to, Nonce nonce, AgentMessage message) {

@@ -132,9 +132,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));
   }
-  output_.enrolled.insert(output_.enrolled.end(), result.enrolled.begin(), result.enrolled.end());
-  output_.tickets_changed = output_.tickets_changed || result.tickets_changed;
-  output_.authority_changed = output_.authority_changed || result.authority_changed;
+  output_.roll.add(result.roll);
   for (const HostId& host : result.hosts_changed) {
     capacity_.on_changed(state_, host);
   }
@@ -164,10 +162,10 @@ void Scheduler::on_restored(Instant now, input::Restored& fact) {
   pending_.begin_anew(state_);
   expire_timers_.begin_anew(now, state_);
   for (const auto& [host, record] : state_.roll().hosts()) {
-    output_.enrolled.push_back(host);
+    output_.roll.enrolled.push_back(host);
   }
-  output_.tickets_changed = true;
-  output_.authority_changed = true;
+  output_.roll.tickets = true;
+  output_.roll.authority = true;
 }
 
 void Scheduler::on_leadership_changed(Instant now, const input::LeadershipChanged& fact) {

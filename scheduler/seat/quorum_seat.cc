@@ -54,7 +54,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
       known_(options.self),
       log_(options.compact_entries) {
   if (first_quorum_.formed().has_value()) {
-    output_.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
+    output_.fate.formed = first_quorum_.formed()->cluster;  // Its own record may have been lost.
   }
   RecoveredLog log = recover_log(raft_records).value();
   scheduler_.step(now, input::WallClockSet{options.unix_ms});
@@ -177,10 +177,10 @@ bool QuorumSeat::on_persisted(Instant now, std::uint64_t id) {
     case Machine::kNobody:
       return false;
     case Machine::kRecovery:
-      output_.recovered = known_.epoch();
+      output_.fate.recovered = known_.epoch();
       return false;
     case Machine::kGivenUp:
-      output_.starts_anew = true;
+      output_.fate.starts_anew = true;
       return false;
     case Machine::kFirstQuorum:
       first_quorum_.step(now, FirstQuorum::Persisted{owner.id});
@@ -207,7 +207,7 @@ bool QuorumSeat::on_submit(Instant now, input::ClientSubmit& fact) {
   std::string why_not =
       is_new ? why_not_taken(now, *raft_, state(), EntryKind::kSubmit) : std::string();
   if (!why_not.empty()) {
-    output_.replies.push_back(refusal(fact.request, std::move(why_not)));
+    output_.answers.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;
   }
   scheduler_.step(now, std::move(fact));
@@ -219,7 +219,7 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
       std::visit([](const auto& entry) { return kind_of(Entry(entry)); }, fact.order);
   std::string why_not = leads() ? why_not_taken(now, *raft_, state(), kind) : std::string();
   if (!why_not.empty()) {
-    output_.replies.push_back(refusal(fact.request, std::move(why_not)));
+    output_.answers.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;
   }
   if (leads() && !fact.ends_vote_of.is_zero()) {
@@ -350,7 +350,7 @@ bool QuorumSeat::drain_first_quorum(Instant now) {
   if (!output.formed.has_value()) {
     return false;
   }
-  output_.formed = output.formed->cluster;
+  output_.fate.formed = output.formed->cluster;
   if (!raft_.has_value() && known_.epoch().is_first()) {
     RecoveredLog log;
     log.snapshot.configuration = founding(output.formed->voters);
@@ -380,7 +380,7 @@ bool QuorumSeat::drain_raft(Instant now) {
     return true;
   }
   if (raft_->halted()) {
-    output_.halted = "raft halted; the event before says why";
+    output_.fate.halted = "raft halted; the event before says why";
   }
   if (output.install.has_value()) {
     install(now, *output.install);
@@ -401,7 +401,7 @@ bool QuorumSeat::drain_raft(Instant now) {
 void QuorumSeat::install(Instant now, const Snapshot& snapshot) {
   Result<State> state = State::decode(snapshot.state);
   if (!state) {
-    output_.halted = state.error().text;
+    output_.fate.halted = state.error().text;
     return;
   }
   scheduler_.step(now, input::Restored{std::move(state).value()});
@@ -414,7 +414,8 @@ void QuorumSeat::end_read(Instant now, std::uint64_t number, bool is_confirmed) 
     return;
   }
   if (owner->is_client) {
-    (is_confirmed ? output_.confirmed_reads : output_.refused_reads).push_back(owner->id);
+    (is_confirmed ? output_.answers.confirmed_reads : output_.answers.refused_reads)
+        .push_back(owner->id);
   } else if (is_confirmed) {
     scheduler_.step(now, input::MajorityRound{owner->id});
   }
@@ -452,16 +453,14 @@ bool QuorumSeat::drain_scheduler(Instant now) {
     }
   }
   for (const ClientReply& reply : output.replies) {
-    output_.replies.push_back(reply_of(reply));
+    output_.answers.replies.push_back(reply_of(reply));
   }
   append(output_.events, std::move(output.events));
   output_.unanswered.insert(output_.unanswered.end(), output.unanswered.begin(),
                             output.unanswered.end());
-  output_.enrolled.insert(output_.enrolled.end(), output.enrolled.begin(), output.enrolled.end());
-  output_.tickets_changed = output_.tickets_changed || output.tickets_changed;
-  output_.authority_changed = output_.authority_changed || output.authority_changed;
+  output_.roll.add(output.roll);
   if (!output.halted.empty()) {
-    output_.halted = output.halted;
+    output_.fate.halted = output.halted;
   }
   for (std::string& proposal : output.proposals) {
     CHECK(raft_.has_value());
@@ -490,7 +489,7 @@ bool QuorumSeat::drain_keeper(Instant now) {
       moved = true;
     }
     for (ElectorateKeeper::Done& done : output.done) {
-      output_.replies.push_back(reply_of(std::move(done)));
+      output_.answers.replies.push_back(reply_of(std::move(done)));
     }
     append(output_.events, std::move(output.events));
   };
@@ -543,7 +542,7 @@ void QuorumSeat::take_new_seat(Instant now) {
 /// Everything that is of the log that was followed here.
 void QuorumSeat::leave_seat(Instant now) {
   for (const std::uint64_t request : reads_.give_up()) {
-    output_.refused_reads.push_back(request);
+    output_.answers.refused_reads.push_back(request);
   }
   writes_.leave_raft();
   if (told_.leads) {
@@ -553,7 +552,7 @@ void QuorumSeat::leave_seat(Instant now) {
   raft_.reset();
   keeper_.leave();
   for (ElectorateKeeper::Done& done : keeper_.take_output().done) {
-    output_.replies.push_back(reply_of(std::move(done)));
+    output_.answers.replies.push_back(reply_of(std::move(done)));
   }
   pace_ = VoterPace();
   contact_.leave_seat();

@@ -70,7 +70,7 @@ class QuorumSeat {
   /// The log as it is here, its uncommitted end included, as that of a quorum of this host alone
   /// under `next`, which is above its epoch: what Recover carries out. kConflict: the log does not
   /// end at `expected`; kCorrupt: it holds what this version cannot apply. The recovery is over
-  /// when SeatOutput::recovered says so: before that nobody may hear of `next`, this host's id/
+  /// when SeatFate::recovered says so: before that nobody may hear of `next`, this host's id/
   /// neither. Precondition: has_seat().
   Result<RecoveredLog> continued_log(LogPosition expected, const ClusterEpoch& next) const;
 

@@ -22,6 +22,7 @@
 #include "scheduler/raft/types.h"
 #include "scheduler/seat/electorate_keeper.h"
 #include "scheduler/seat/seat_messages.h"
+#include "scheduler/state/roll_changes.h"
 
 namespace muster::scheduler {
 
@@ -105,32 +106,37 @@ SeatReply reply_of(ElectorateKeeper::Done done);
 /// Surely not done, and may be repeated.
 SeatReply refusal(std::uint64_t request, std::string why_not);
 
+/// For who asked this host.
+struct SeatAnswers {
+  std::vector<SeatReply> replies;
+  /// Reads that may be answered now, and those that may not.
+  std::vector<std::uint64_t> confirmed_reads;
+  std::vector<std::uint64_t> refused_reads;
+
+  bool empty() const { return replies.empty() && confirmed_reads.empty() && refused_reads.empty(); }
+};
+/// How this host comes to sit in a quorum, and why it may not go on.
+struct SeatFate {
+  std::optional<ClusterId> formed;
+  /// What Recover wrote is durable: this epoch is to be obeyed and told from now on.
+  std::optional<ClusterEpoch> recovered;
+  /// Not empty: this process must end, the log holds what it cannot apply.
+  std::string halted;
+  /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
+  /// which sets raft/ aside and gives the host another seat.
+  bool starts_anew = false;
+};
+
 struct SeatOutput {
   std::vector<SeatSend> messages;
   std::vector<SeatPersist> persists;
   std::vector<Event> events;
-  std::vector<SeatReply> replies;
+  SeatAnswers answers;
+  std::vector<std::pair<Nonce, AgentMessage>> to_own_agent;
   /// Hosts that did not answer an Assign in time: do they hear this leader at all?
   std::vector<HostId> unanswered;
-  std::optional<ClusterId> formed;
-  std::vector<std::pair<Nonce, AgentMessage>> to_own_agent;
-  /// Reads that may be answered now, and those that may not.
-  std::vector<std::uint64_t> confirmed_reads;
-  std::vector<std::uint64_t> refused_reads;
-  /// Not empty: this process must end, the log holds what it cannot apply.
-  std::string halted;
-  /// What Recover wrote is durable: this epoch is to be obeyed and told from now on.
-  std::optional<ClusterEpoch> recovered;
-  /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
-  /// which sets raft/ aside and gives the host another seat.
-  bool starts_anew = false;
-  std::vector<HostId> enrolled;  ///< Whose record of the roll changed in the log.
-  bool tickets_changed = false;
-  bool authority_changed = false;  ///< Another one signs the roll from now on.
-
-  bool has_answers() const {
-    return !replies.empty() || !confirmed_reads.empty() || !refused_reads.empty();
-  }
+  RollChanges roll;
+  SeatFate fate;
 };
 
 }  // namespace muster::scheduler

@@ -42,7 +42,7 @@ std::string why_not(const Step& step, const entry::Enrol& fact) {
 std::size_t end_tickets_of(Step& step, const entry::Enrol& fact, const std::string& by) {
   const std::size_t ended =
       step.books.roll.end_all_of(fact.host, by + fact.host_name, step.books.cluster_time);
-  step.result.tickets_changed = step.result.tickets_changed || ended > 0;
+  step.result.roll.tickets = step.result.roll.tickets || ended > 0;
   if (ended > 0) {
     step.result.told = std::to_string(ended) +
                        (ended == 1 ? " open ticket that was" : " open tickets that were") +
@@ -90,7 +90,7 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
                 std::to_string(kTicketsMax) + " tickets are open: end some (muster ticket revoke)");
     return;
   }
-  step.result.tickets_changed = true;
+  step.result.roll.tickets = true;
   step.result.events.push_back({Severity::kInfo,
                                 "ticket_made",
                                 {{"ticket", short_name(fact.key)},
@@ -105,7 +105,7 @@ void on_end_ticket(Step& step, const entry::EndTicket& fact) {
     return;
   }
   step.books.roll.end(fact);
-  step.result.tickets_changed = true;
+  step.result.roll.tickets = true;
   step.result.events.push_back(
       {Severity::kInfo, "ticket_ended", {{"ticket", short_name(fact.key)}, {"by", fact.by.name}}});
 }
@@ -138,7 +138,7 @@ void on_enrol(Step& step, const entry::Enrol& fact) {
   }
   const bool is_new = roll.find(fact.host) == nullptr;
   roll.enrol(fact);
-  step.result.enrolled.push_back(fact.host);
+  step.result.roll.enrolled.push_back(fact.host);
   if (fact.is_revoked) {
     on_revoked(step, fact);
     return;
@@ -173,7 +173,7 @@ void on_replace_authority(Step& step, const entry::ReplaceAuthority& fact) {
     return;
   }
   step.books.roll.replace_authority(fact);
-  step.result.authority_changed = true;
+  step.result.roll.authority = true;
   step.result.events.push_back({Severity::kWarn,
                                 "authority_replaced",
                                 {{"number", std::to_string(fact.number)}, {"by", fact.by.name}}});

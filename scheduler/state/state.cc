@@ -77,7 +77,7 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
                                     books.jobs.all().size(),
                                     books.arrays.unended(),
                                     books.attempts.live().size(),
-                                    result.enrolled.size()};
+                                    result.roll.enrolled.size()};
   const auto add_job = [&](JobId id) {
     if (const Job* known = books.jobs.find(id); known != nullptr) {
       did.push_back(static_cast<std::uint64_t>(known->life.state));

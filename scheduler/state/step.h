@@ -9,6 +9,7 @@
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
 #include "scheduler/state/books.h"
+#include "scheduler/state/roll_changes.h"
 
 namespace muster::scheduler {
 
@@ -19,11 +20,9 @@ struct ApplyResult {
   std::string told;      ///< For whom asked: what else followed from the entry; "" = nothing.
   std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
-  std::vector<Token> touched;    ///< Attempts whose state or members changed.
-  std::vector<HostId> enrolled;  ///< Hosts whose record changed.
-  bool tickets_changed = false;
+  std::vector<Token> touched;  ///< Attempts whose state or members changed.
+  RollChanges roll;
   bool usual_changed = false;  ///< State::usual() is another than before.
-  bool authority_changed = false;
   // Some of them perhaps twice.
   std::vector<HostId> hosts_changed;     ///< Hosts whose record changed.
   std::vector<HostId> holdings_changed;  ///< Hosts of which more or less is held than before.

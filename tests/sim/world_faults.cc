@@ -23,15 +23,16 @@ constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
 
 /// What the host has: GPUs in two islands, and a label on every second one.
 void equip(agent::NodeOptions& options, std::uint32_t index, std::uint32_t gpus) {
-  options.capacity.gpu_type = "H100";
-  options.capacity.cpus = kHostCpus;
-  options.capacity.memory_mb = kHostCpus << 12;
+  options.hardware.capacity.gpu_type = "H100";
+  options.hardware.capacity.cpus = kHostCpus;
+  options.hardware.capacity.memory_mb = kHostCpus << 12;
   if (index % 2 == 1) {
-    options.traits.labels = {"odd"};
+    options.hardware.traits.labels = {"odd"};
   }
   for (std::uint32_t i = 0; i < gpus; ++i) {
-    options.capacity.gpus.push_back({"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
-    options.traits.islands.push_back(2 * i / gpus);
+    options.hardware.capacity.gpus.push_back(
+        {"GPU-" + std::to_string(index) + "-" + std::to_string(i)});
+    options.hardware.traits.islands.push_back(2 * i / gpus);
   }
 }
 
@@ -83,15 +84,16 @@ void World::start_agent(std::uint32_t index) {
   options.self = host.id;
   options.name = name_of(index);
   options.boot_id = "boot-" + std::to_string(host.boots);
-  options.traits.rack = options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
-  options.relays_from_hosts = options_.relays_from_hosts;
-  options.control = endpoint(index, kControlPort);
-  options.bulk = endpoint(index, kBulkPort);
+  options.hardware.traits.rack =
+      options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
+  options.tuning.relays_from_hosts = options_.relays_from_hosts;
+  options.addresses.control = endpoint(index, kControlPort);
+  options.addresses.bulk = endpoint(index, kBulkPort);
   const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
-  options.seeds = host.seeds;
+  options.addresses.seeds = host.seeds;
   for (std::uint32_t i = 0; !is_newcomer(index) && i < std::min({seeds, kSeedsMax, options_.hosts});
        ++i) {
-    options.seeds.push_back(endpoint(i, kControlPort));
+    options.addresses.seeds.push_back(endpoint(i, kControlPort));
   }
   options.credentials = host.papers.has_value() ? *host.papers : credentials(index, seeds);
   host.let_in.clear();
@@ -107,7 +109,7 @@ void World::start_agent(std::uint32_t index) {
   }
   host.shut_out.clear();
   host.tickets.clear();
-  options.compact_entries = options_.compact_entries;
+  options.tuning.compact_entries = options_.compact_entries;
   options.unix_ms = unix_ms(index);
   equip(options, index, options_.gpus_per_host);
   agent::Recovered recovered;

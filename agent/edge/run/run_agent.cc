@@ -307,12 +307,12 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
   NodeOptions node;
   node.name = options.name;
   node.boot_id = boot_id();
-  node.control = transport.control_endpoint();
-  node.bulk = transport.bulk_endpoint();
+  node.addresses.control = transport.control_endpoint();
+  node.addresses.bulk = transport.bulk_endpoint();
   node.unix_ms = unix_now_ms();
   node.clients.login = own_login();
-  node.has_namespaces = can_make_pid_namespace();
-  if (!node.has_namespaces) {
+  node.hardware.has_namespaces = can_make_pid_namespace();
+  if (!node.hardware.has_namespaces) {
     log_event({Severity::kWarn,
                "no_pid_namespaces",
                {{"advice", "denied here: this host takes only jobs with --isolation keep"}}});
@@ -324,9 +324,9 @@ RankSupervisorsOptions supervisors_options(const RunOptions& options, const Node
                                            const OutputRule& rule) {
   RankSupervisorsOptions supervisors;
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
-  supervisors.address = node.control;
+  supervisors.address = node.addresses.control;
   supervisors.kept.rule = rule;
-  supervisors.expects_namespaces = node.has_namespaces;
+  supervisors.expects_namespaces = node.hardware.has_namespaces;
   return supervisors;
 }
 
@@ -387,9 +387,9 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   node.self = key->host_id();
   node.credentials = credentials_of(*key, **membership);
   node.start = start.start;
-  node.seeds = *seeds;
-  node.capacity = *capacity;
-  node.traits = std::move(traits);
+  node.addresses.seeds = *seeds;
+  node.hardware.capacity = *capacity;
+  node.hardware.traits = std::move(traits);
   parts.supervisors =
       std::make_unique<RankSupervisors>(supervisors_options(options, node, upkeep.output_rule()));
   parts.row_check = std::make_unique<RowCheckThread>(

@@ -67,11 +67,11 @@ class BareNode {
     options.start = {Generation(1), StartId(11)};
     options.name = "self";
     options.boot_id = "boot";
-    options.control = kSelfControl;
-    options.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
-    options.capacity = std::move(capacity);
+    options.addresses.control = kSelfControl;
+    options.addresses.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
+    options.hardware.capacity = std::move(capacity);
     if (has_seed) {
-      options.seeds = {kPeerControl};
+      options.addresses.seeds = {kPeerControl};
     }
     Recovered recovered;
     recovered.raft = std::move(raft);

@@ -54,8 +54,9 @@ class SeatOfThree : public testing::Test {
       }
       seat_->step(now_, input::Persisted{each.id});
     }
-    starts_anew_ = starts_anew_ || output.starts_anew;
-    std::move(output.replies.begin(), output.replies.end(), std::back_inserter(replies_));
+    starts_anew_ = starts_anew_ || output.fate.starts_anew;
+    std::move(output.answers.replies.begin(), output.answers.replies.end(),
+              std::back_inserter(replies_));
     std::move(output.events.begin(), output.events.end(), std::back_inserter(events_));
     for (SeatSend& message : output.messages) {
       sent_.push_back(std::move(message));
