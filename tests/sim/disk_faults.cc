@@ -27,8 +27,8 @@ std::uint32_t DiskFaults::some_host_without_vote() {
 
 void DiskFaults::plan_images(Instant end) {
   end_ = end;
-  const bool of_any = profile_.has(Fault::kVoterPutBack);
-  if (!of_any && !profile_.has(Fault::kDiskPutBack)) {
+  const bool of_any = profile_.weights.has(Fault::kVoterPutBack);
+  if (!of_any && !profile_.weights.has(Fault::kDiskPutBack)) {
     return;
   }
   for (std::uint32_t host = of_any ? 0 : kVoters; host < world_.size(); ++host) {

@@ -24,8 +24,8 @@ class DiskFaults {
 
   /// Whether the profile has faults under which a voter may forget: DiskMarks then has to judge.
   static bool may_forget(const SwarmProfile& profile) {
-    return profile.has(Fault::kDiskLied) || profile.has(Fault::kVoterPutBack) ||
-           profile.has(Fault::kVotersLost) || profile.has(Fault::kMoved);
+    return profile.weights.has(Fault::kDiskLied) || profile.weights.has(Fault::kVoterPutBack) ||
+           profile.weights.has(Fault::kVotersLost) || profile.weights.has(Fault::kMoved);
   }
 
   /// Images of disks that may be put back are kept now and then, up to `end`: of the faults.

@@ -24,7 +24,7 @@ class LostQuorum {
   LostQuorum(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts)
       : world_(world), rng_(rng), counts_(counts) {}
 
-  static bool is_in(const SwarmProfile& profile) { return profile.has(Fault::kQuorumLost); }
+  static bool is_in(const SwarmProfile& profile) { return profile.weights.has(Fault::kQuorumLost); }
   static Checkers add_checkers(World& world);
 
   /// From now on the operator obeys the alarm about two quorums of one epoch.

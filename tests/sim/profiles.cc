@@ -4,12 +4,16 @@ namespace muster::sim {
 namespace {
 
 using namespace std::chrono_literals;  // NOLINT: literals only.
+using enum Fault;
 
 /// Cancels while Start is on its way through slow disks: Abort and Start race.
 constexpr SwarmProfile cancel_races() {
   SwarmProfile profile;
   profile.name = "cancel_races";
-  profile.weights = {1, 0, 1, 0, 0, 1, 2, 0, 1, 1, 1, 0, 0, 0};
+  profile.weights =
+      FaultWeights()
+          .with(2, {kSlowDisk})
+          .with(1, {kAgentKilled, kFrozen, kBadNetwork, kCancelled, kLeaderKilled, kIsolated});
   profile.fsync_min = 5ms;
   profile.fsync_max = 150ms;
   profile.cancel_at_once = 600'000;
@@ -21,7 +25,9 @@ constexpr SwarmProfile cancel_races() {
 constexpr SwarmProfile silent_and_back() {
   SwarmProfile profile;
   profile.name = "silent_and_back";
-  profile.weights = {1, 0, 1, 0, 0, 0, 1, 0, 0, 1, 6, 0, 0, 0};
+  profile.weights = FaultWeights()
+                        .with(6, {kIsolated})
+                        .with(1, {kAgentKilled, kFrozen, kSlowDisk, kLeaderKilled});
   profile.isolated_min = 12s;
   profile.isolated_max = 32s;
   profile.between_jobs_max = 30s;
@@ -34,7 +40,7 @@ constexpr SwarmProfile silent_and_back() {
 constexpr SwarmProfile late_stops() {
   SwarmProfile profile;
   profile.name = "late_stops";
-  profile.weights = {0, 0, 0, 0, 2, 2, 2, 0, 0, 0, 6, 0, 0, 0};
+  profile.weights = FaultWeights().with(6, {kIsolated}).with(2, {kOneWay, kBadNetwork, kSlowDisk});
   profile.between_faults_max = 8s;
   profile.isolated_min = 2s;
   profile.isolated_max = 15s;
@@ -48,7 +54,10 @@ constexpr SwarmProfile late_stops() {
 constexpr SwarmProfile repeats() {
   SwarmProfile profile;
   profile.name = "repeats";
-  profile.weights = {3, 1, 0, 1, 0, 1, 0, 0, 1, 4, 0, 0, 0, 0};
+  profile.weights = FaultWeights()
+                        .with(4, {kLeaderKilled})
+                        .with(3, {kAgentKilled})
+                        .with(1, {kPowerLost, kSplit, kBadNetwork, kCancelled});
   profile.between_jobs_max = 6s;
   profile.run_ms_max = 8'000;
   profile.repeat = 1'000'000;
@@ -59,7 +68,10 @@ constexpr SwarmProfile repeats() {
 constexpr SwarmProfile old_disks() {
   SwarmProfile profile;
   profile.name = "old_disks";
-  profile.weights = {1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 5, 0, 0};
+  profile.weights = FaultWeights()
+                        .with(5, {kDiskPutBack})
+                        .with(1, {kAgentKilled, kPowerLost, kFrozen, kSlowDisk, kSupervisorKilled,
+                                  kCancelled, kLeaderKilled, kIsolated});
   return profile;
 }
 
@@ -67,7 +79,7 @@ constexpr SwarmProfile old_disks() {
 constexpr SwarmProfile zombie_leaders() {
   SwarmProfile profile;
   profile.name = "zombie_leaders";
-  profile.weights = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0};
+  profile.weights = FaultWeights().with(1, {kLeaderZombie});
   profile.length_min = 370s;
   profile.first_fault = 45s;
   profile.between_faults_min = 300s;
@@ -86,7 +98,11 @@ constexpr SwarmProfile zombie_leaders() {
 constexpr SwarmProfile leavers_and_keepers() {
   SwarmProfile profile;
   profile.name = "leavers_and_keepers";
-  profile.weights = {1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 2, 0, 0, 5};
+  profile.weights = FaultWeights()
+                        .with(5, {kLeft})
+                        .with(2, {kIsolated})
+                        .with(1, {kAgentKilled, kPowerLost, kFrozen, kSplit, kBadNetwork, kSlowDisk,
+                                  kSupervisorKilled, kCancelled, kLeaderKilled});
   profile.priorities = 3;
   profile.keep = 300'000;
   return profile;
@@ -96,7 +112,11 @@ constexpr SwarmProfile leavers_and_keepers() {
 constexpr SwarmProfile operators() {
   SwarmProfile profile;
   profile.name = "operators";
-  profile.weights = {2, 1, 0, 1, 0, 1, 1, 1, 1, 2, 1, 0, 0, 0, 3, 3, 3};
+  profile.weights = FaultWeights()
+                        .with(3, {kSuspended, kResumed, kRequeued})
+                        .with(2, {kAgentKilled, kLeaderKilled})
+                        .with(1, {kPowerLost, kSplit, kBadNetwork, kSlowDisk, kSupervisorKilled,
+                                  kCancelled, kIsolated});
   profile.fsync_min = 1ms;
   profile.fsync_max = 60ms;
   profile.run_ms_max = 12'000;
@@ -108,11 +128,13 @@ constexpr SwarmProfile operators() {
 constexpr SwarmProfile drains() {
   SwarmProfile profile;
   profile.name = "drains";
-  profile.weights = {2, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1};
-  profile.weight(Fault::kDrained) = 6;
-  profile.weight(Fault::kReordered) = 2;
-  profile.weight(Fault::kWordWrong) = 4;
-  profile.weight(Fault::kHostRemoved) = 2;
+  profile.weights =
+      FaultWeights()
+          .with(2, {kAgentKilled})
+          .with(1, {kPowerLost, kSplit, kBadNetwork, kSlowDisk, kSupervisorKilled, kCancelled,
+                    kLeaderKilled, kIsolated, kLeft, kSuspended, kResumed, kRequeued});
+  profile.weights.with(6, {kDrained}).with(2, {kReordered});
+  profile.weights.with(4, {kWordWrong}).with(2, {kHostRemoved});
   profile.between_faults_max = 8s;
   profile.priorities = 3;
   profile.keep = 200'000;
@@ -123,8 +145,10 @@ constexpr SwarmProfile drains() {
 constexpr SwarmProfile full_disks() {
   SwarmProfile profile;
   profile.name = "full_disks";
-  profile.weights = {1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1};
-  profile.weight(Fault::kDiskFull) = 8;
+  profile.weights =
+      FaultWeights().with(1, {kAgentKilled, kPowerLost, kFrozen, kSplit, kBadNetwork, kSlowDisk,
+                              kSupervisorKilled, kCancelled, kLeaderKilled, kIsolated});
+  profile.weights.with(8, {kDiskFull});
   profile.between_faults_max = 8s;
   profile.between_jobs_max = 6s;
   return profile;
@@ -134,8 +158,11 @@ constexpr SwarmProfile full_disks() {
 constexpr SwarmProfile traitor() {
   SwarmProfile profile;
   profile.name = "traitor";
-  profile.weights = {2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0, 1};
-  profile.weight(Fault::kForged) = 60;
+  profile.weights = FaultWeights()
+                        .with(2, {kAgentKilled})
+                        .with(1, {kPowerLost, kFrozen, kSplit, kOneWay, kBadNetwork, kLeaderKilled,
+                                  kIsolated, kLeft})
+                        .with(60, {kForged});
   profile.first_fault = 5s;
   profile.between_faults_min = 50ms;
   profile.between_faults_max = 400ms;
@@ -147,9 +174,7 @@ constexpr SwarmProfile traitor() {
 constexpr SwarmProfile very_late() {
   SwarmProfile profile;
   profile.name = "very_late";
-  profile.weights = {};
-  profile.weight(Fault::kWordsOvertaken) = 6;
-  profile.weight(Fault::kSlowDisk) = 1;
+  profile.weights = FaultWeights().with(6, {kWordsOvertaken}).with(1, {kSlowDisk});
   profile.first_fault = 20s;
   profile.between_faults_min = 80s;
   profile.between_faults_max = 130s;
@@ -172,8 +197,7 @@ constexpr SwarmProfile very_late() {
 constexpr SwarmProfile fresh_leaders() {
   SwarmProfile profile;
   profile.name = "fresh_leaders";
-  profile.weights = {};
-  profile.weight(Fault::kDeciderKilled) = 1;
+  profile.weights = FaultWeights().with(1, {kDeciderKilled});
   profile.fsync_min = 5ms;
   profile.fsync_max = 100ms;
   profile.between_faults_max = 10s;
@@ -184,12 +208,18 @@ constexpr SwarmProfile fresh_leaders() {
 constexpr SwarmProfile electorates() {
   SwarmProfile profile;
   profile.name = "electorates";
-  profile.weights = {1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 5, 4, 4, 3, 2, 1, 1};
+  profile.weights = FaultWeights()
+                        .with(5, {kVoterLostRaft})
+                        .with(4, {kVoterAdded, kVoterRemoved})
+                        .with(3, {kTransferred})
+                        .with(2, {kStopAsked})
+                        .with(1, {kAgentKilled, kPowerLost, kFrozen, kSplit, kOneWay, kBadNetwork,
+                                  kSlowDisk, kLeaderKilled, kIsolated, kBridge, kRing});
   profile.between_faults_max = 8s;
   return profile;
 }
 
-/// Everything at once in half a minute: for very many schedules.
+/// The usual faults and wrong disks in half a minute: for very many schedules.
 constexpr SwarmProfile brief() {
   SwarmProfile profile;
   profile.name = "brief";
@@ -200,8 +230,7 @@ constexpr SwarmProfile brief() {
   profile.between_jobs_max = 3s;
   profile.run_ms_max = 8'000;
   profile.repeat = 300'000;
-  profile.weight(Fault::kDiskLied) = 1;
-  profile.weight(Fault::kVoterPutBack) = 1;
+  profile.weights.with(1, {kDiskLied}).with(1, {kVoterPutBack});
   profile.between_images_min = 1s;
   profile.between_images_max = 8s;
   return profile;
@@ -211,10 +240,13 @@ constexpr SwarmProfile brief() {
 constexpr SwarmProfile lying_disks() {
   SwarmProfile profile = brief();
   profile.name = "lying_disks";
-  profile.weights = {1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
-  profile.weight(Fault::kDiskLied) = 8;
-  profile.weight(Fault::kVoterPutBack) = 5;
-  profile.weight(Fault::kMoved) = 6;
+  profile.weights = FaultWeights()
+                        .with(1, {kAgentKilled, kPowerLost, kFrozen, kSplit, kOneWay, kBadNetwork,
+                                  kSlowDisk, kLeaderKilled, kIsolated, kVoterLostRaft, kVoterAdded,
+                                  kVoterRemoved, kTransferred, kStopAsked})
+                        .with(8, {kDiskLied})
+                        .with(5, {kVoterPutBack})
+                        .with(6, {kMoved});
   return profile;
 }
 
@@ -222,7 +254,7 @@ constexpr SwarmProfile lying_disks() {
 constexpr SwarmProfile lost_majorities() {
   SwarmProfile profile = lying_disks();
   profile.name = "lost_majorities";
-  profile.weight(Fault::kVotersLost) = 4;
+  profile.weights.with(4, {kVotersLost});
   return profile;
 }
 
@@ -230,10 +262,8 @@ constexpr SwarmProfile lost_majorities() {
 constexpr SwarmProfile recoveries() {
   SwarmProfile profile = brief();
   profile.name = "recoveries";
-  profile.weight(Fault::kDiskLied) = 0;
-  profile.weight(Fault::kVoterPutBack) = 0;
-  profile.weight(Fault::kVoterLostRaft) = 0;
-  profile.weight(Fault::kQuorumLost) = 5;
+  profile.weights.with(0, {kDiskLied}).with(0, {kVoterPutBack});
+  profile.weights.with(0, {kVoterLostRaft}).with(5, {kQuorumLost});
   profile.repeat = 0;  // A key may be another job's afterwards.
   profile.between_faults_max = 6s;
   profile.hold_max = 25s;
@@ -247,6 +277,20 @@ constexpr std::array<SwarmProfile, 19> kProfiles = {
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
     drains(),       traitor(),      full_disks(),
 };
+
+constexpr bool is_every_fault_in_some() {
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    bool is_in_some = false;
+    for (const SwarmProfile& profile : kProfiles) {
+      is_in_some = is_in_some || profile.weights.has(static_cast<Fault>(i));
+    }
+    if (!is_in_some) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(is_every_fault_in_some(), "a fault that no profile has is never searched");
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 #pragma once
 // What a swarm is made of: how often each fault comes and how the jobs are. The usual profile mixes
-// everything; each other one leans on the conditions of one rule of the attempts' life, because a
-// mixture meets them too seldom. World, checkers and seeds are the same for all.
+// what any cluster meets; each other one leans on the conditions of one rule of the attempts' life,
+// because a mixture meets them too seldom. World, checkers and seeds are the same for all.
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -57,14 +58,39 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kMoved) + 1;
 
+/// The share that each fault has of all faults. 0, as at first: it never comes.
+class FaultWeights {
+ public:
+  constexpr FaultWeights& with(std::uint32_t weight, std::initializer_list<Fault> faults) {
+    for (const Fault fault : faults) {
+      weights_[static_cast<std::size_t>(fault)] = weight;
+    }
+    return *this;
+  }
+  constexpr bool has(Fault fault) const { return weights_[static_cast<std::size_t>(fault)] != 0; }
+  /// In the order of Fault.
+  constexpr const std::array<std::uint32_t, kFaultCount>& all() const { return weights_; }
+
+ private:
+  std::array<std::uint32_t, kFaultCount> weights_{};
+};
+
+/// Of the usual profile. Not in it: faults that cost what they break (disks that lie or go back,
+/// majorities that are lost), and those of one rule, which a profile of their own leans on.
+constexpr FaultWeights usual_weights() {
+  using enum Fault;
+  return FaultWeights()
+      .with(2, {kAgentKilled})
+      .with(1, {kPowerLost,    kFrozen,           kSplit,     kOneWay,        kBadNetwork,
+                kSlowDisk,     kSupervisorKilled, kCancelled, kLeaderKilled,  kIsolated,
+                kSuspended,    kResumed,          kRequeued,  kVoterLostRaft, kVoterAdded,
+                kVoterRemoved, kTransferred,      kStopAsked, kBridge,        kRing});
+}
+
 /// Chances are in millionths.
 struct SwarmProfile {
   std::string_view name = "usual";
-  /// Of each Fault, in its order: its share of all.
-  std::array<std::uint32_t, kFaultCount> weights = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0,
-                                                    0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  constexpr std::uint32_t& weight(Fault fault) { return weights[static_cast<std::size_t>(fault)]; }
-  constexpr bool has(Fault fault) const { return weights[static_cast<std::size_t>(fault)] != 0; }
+  FaultWeights weights = usual_weights();
   Duration length_min{0};  ///< Of a run.
   Duration first_fault = std::chrono::seconds(15);
   Duration between_faults_min = std::chrono::seconds(2);

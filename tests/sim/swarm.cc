@@ -76,7 +76,7 @@ class Swarm {
     if (world_.all_starts() != starts) {
       world_.run_for(kSettle);  // Who left as late as that has only just come back.
     }
-    if (profile_.has(Fault::kForged)) {
+    if (profile_.weights.has(Fault::kForged)) {
       const auto agree = [this] { return RowsConverge::amiss(world_).empty(); };
       world_.run_until_true(agree, kLiesLast);
     }
@@ -248,7 +248,7 @@ class Swarm {
   }
 
   Fault some_kind() {
-    const auto& weights = profile_.weights;
+    const auto& weights = profile_.weights.all();
     std::uint64_t drawn = rng_.below(std::accumulate(weights.begin(), weights.end(), 0U));
     std::size_t kind = 0;
     while (drawn >= weights[kind]) {

@@ -22,7 +22,7 @@ constexpr Duration kBetweenLooks = std::chrono::seconds(1);
 Traitor::Traitor(World& world, const SwarmProfile& profile, Rng& rng,
                  std::map<std::string, std::uint64_t>& counts)
     : world_(world), rng_(rng), counts_(counts) {
-  if (profile.has(Fault::kForged)) {
+  if (profile.weights.has(Fault::kForged)) {
     world.add_checker(std::make_unique<RowsAreTheirOwners>());
     world.add_checker(std::make_unique<OnlyMembersAreIn>());
     impostor_.emplace(world, rng, counts);

@@ -29,7 +29,7 @@ class Traitor {
   /// The last host, which is the traitor where there is one, may not vote then; by the seed it may
   /// vouch for its logins or not.
   static void take_rights(const SwarmProfile& profile, std::uint64_t seed, WorldOptions& world) {
-    world.last_may_vote = !profile.has(Fault::kForged);
+    world.last_may_vote = !profile.weights.has(Fault::kForged);
     world.last_may_vouch = world.last_may_vote || seed % 2 == 0;
   }
 
