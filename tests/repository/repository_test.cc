@@ -249,56 +249,6 @@ TEST(Rules, ASourceBeginsWithItsOwnHeader) {
       << "a part of a class";
 }
 
-std::string class_of(int fields, int functions) {
-  std::string text = "#pragma once\n// Why.\nclass A {\n public:\n  void g();\n private:\n";
-  for (int i = 0; i < functions; ++i) {
-    text += i % 2 == 0 ? "  void f(int x = 1) const;\n" : "  int f(int y) { return y; }\n";
-  }
-  for (int i = 0; i < fields; ++i) {
-    text += i % 2 == 0 ? "  std::function<int(int)> x_;\n" : "  int y_{0};\n";
-  }
-  return text + "};\n";
-}
-
-TEST(Rules, AClassThatHoldsTooMuchIsFound) {
-  const auto found = [](const std::string& text) {
-    return check_classes({"agent/gang/a.h", text}).size();
-  };
-  EXPECT_EQ(found(class_of(15, 25)), 0U);
-  EXPECT_EQ(found(class_of(16, 0)), 1U);
-  EXPECT_EQ(found(class_of(0, 26)), 1U);
-  EXPECT_EQ(check_classes({"tests/a.h", class_of(16, 0)}).size(), 0U);
-}
-
-TEST(Rules, FieldsOfPrivateStructsCountForTheirClass) {
-  const std::string text =
-      "namespace n {\nclass A : public B<int> {\n public:\n"
-      "  struct Output { int a = 0; int b = 0; };\n"
-      "  using Input = int;\n private:\n  struct Part {\n    int c;\n    bool f() const;\n  };\n"
-      "  enum class Kind { kOne, kTwo };\n  static constexpr int kMax = 3;\n  Part part_;\n};\n"
-      "struct Word { int a, b; };\n}\n";
-  const std::vector<ClassSize> sizes = classes_of({"a.h", text});
-  ASSERT_EQ(sizes.size(), 2U);
-  EXPECT_EQ(sizes[0].name, "A");
-  EXPECT_EQ(sizes[0].fields, 2) << "c and part_";
-  EXPECT_EQ(sizes[0].private_functions, 1);
-  EXPECT_EQ(sizes[1].fields, 1) << "one declaration";
-}
-
-TEST(Rules, TheNumbersOfANamedClassMayOnlyFall) {
-  const SourceFile smaller = {"scheduler/raft/raft.h", "class Raft {\n  int x_;\n};\n"};
-  EXPECT_EQ(check_classes(smaller).size(), 1U) << "the row has to be lowered, or to go";
-  EXPECT_FALSE(check_named_classes({smaller}).empty());
-}
-
-TEST(Rules, AMachineIsAssertedToBeOne) {
-  const SourceFile machine = {"crdt/store/a.h",
-                              "\nclass A {\n  void step(Instant now, Input input);\n};\n"};
-  const SourceFile proof = {"crdt/store/a.cc", "static_assert(StateMachine<A>);\n"};
-  EXPECT_EQ(check_machines({machine}).size(), 1U);
-  EXPECT_EQ(check_machines({machine, proof}).size(), 0U);
-}
-
 TEST(Repository, ClassesKeepTheLimitsOrTheirNumbers) {
   const std::vector<SourceFile> files = sources();
   Violations found = check_named_classes(files);
