@@ -11,6 +11,7 @@
 
 #include "tests/repository/class_rules.h"
 #include "tests/repository/header_rules.h"
+#include "tests/repository/readme_rules.h"
 #include "tests/repository/rooms.h"
 #include "tests/repository/source_rules.h"
 
@@ -48,6 +49,36 @@ std::vector<SourceFile> sources() {
     }
   }
   return files;
+}
+
+/// Of all files that people write, sources or not.
+std::set<std::string> all_paths() {
+  std::set<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(root())) {
+    if (entry.is_regular_file()) {
+      paths.insert(entry.path().filename().string());
+    }
+  }
+  std::vector<std::string> folders(std::begin(kSourceFolders), std::end(kSourceFolders));
+  folders.push_back("cmake");
+  for (const std::string& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
+      if (entry.is_regular_file()) {
+        paths.insert(fs::relative(entry.path(), root()).string());
+      }
+    }
+  }
+  return paths;
+}
+
+std::map<std::string, std::string> all_readmes() {
+  std::map<std::string, std::string> readmes;
+  for (const std::string& path : all_paths()) {
+    if (path.ends_with("/README.md")) {
+      readmes[path] = read_file(root() / path);
+    }
+  }
+  return readmes;
 }
 
 std::set<std::string> paths_of(const std::vector<SourceFile>& files) {
@@ -293,21 +324,24 @@ TEST(Repository, EveryHeaderBeginsWithItsGuardAndItsManual) {
 }
 
 TEST(Repository, EveryRoomIsWrittenDown) {
-  std::map<std::string, std::string> readmes;
+  const std::map<std::string, std::string> readmes = all_readmes();
+  for (const auto& [path, text] : readmes) {
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kReadmeLinesMax) << path;
+  }
   for (const char* folder : kSourceFolders) {
-    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
-      if (entry.path().filename() == "README.md") {
-        const std::string text = read_file(entry.path());
-        const std::string path = fs::relative(entry.path(), root()).string();
-        EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kReadmeLinesMax) << path;
-        readmes[path] = text;
-      }
-    }
     EXPECT_TRUE(readmes.contains(std::string(folder) + "/README.md")) << folder;
   }
   const std::set<std::string> paths = paths_of(sources());
   const Violations found = check_readmes(paths, readmes);
   EXPECT_TRUE(found.empty()) << joined(found);
+}
+
+TEST(Repository, AReadmeNamesWhatIsThere) {
+  const std::set<std::string> paths = all_paths();
+  for (const auto& [path, text] : all_readmes()) {
+    const Violations found = check_readme({path, text}, paths);
+    EXPECT_TRUE(found.empty()) << joined(found);
+  }
 }
 
 TEST(Repository, TestsStandWhereTheirRoomStands) {
