@@ -22,6 +22,7 @@ struct Contact {
   std::uint64_t edition = 0;
   std::string record;
   std::string signature;
+  bool operator==(const Contact&) const = default;
 };
 
 /// To an agent that has no cluster: found one.
