@@ -30,15 +30,16 @@ Result<std::optional<MembershipRecord>> membership_in(const crdt::Records& id_re
   record.link_seed = in.text();
   record.authority = in.text();
   record.authority_seed = in.text();
-  JoinInfo info = decode_payload<JoinInfo>(in.text(gossip::kMessageBytesMax)).value_or(JoinInfo());
-  record.authority_links = std::move(info.authority_links);
-  record.own = std::move(info.own);
-  record.contacts = std::move(info.contacts);
+  auto info = decode_payload<JoinInfo>(in.text(gossip::kMessageBytesMax));
   record.founders = in.u64();
   record.founding_ticket = in.text();
-  if (!in.ok() || !is_known || record.link_seed.size() != gossip::kLinkSeedBytes) {
+  if (!in.ok() || !is_known || !info.has_value() ||
+      record.link_seed.size() != gossip::kLinkSeedBytes) {
     return damaged;
   }
+  record.authority_links = std::move(info->authority_links);
+  record.own = std::move(info->own);
+  record.contacts = std::move(info->contacts);
   return std::optional(std::move(record));
 }
 

@@ -101,5 +101,12 @@ TEST(MembershipRecord, ASeedOfAnotherSizeMakesNoKeys) {
   expect_damaged(bytes_with(1, gossip::kLinkSeedBytes + 1, others), "a byte more");
 }
 
+TEST(MembershipRecord, OneWhoseOwnRecordCannotBeReadIsDamaged) {
+  const std::string others = encode_payload(JoinInfo());
+  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes, ""), "no bytes");
+  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes, others.substr(0, others.size() - 1)),
+                 "a byte less");
+}
+
 }  // namespace
 }  // namespace muster::agent
