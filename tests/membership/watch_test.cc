@@ -33,9 +33,8 @@ class WatchTest : public ::testing::Test {
     }
   }
 
-  void answer(HostId subject) {
-    watch_.on_ack(now_, now_, subject, asked_.at(subject).nonce,
-                  Ack{milliseconds(5500), Sequence(1)});
+  void answer(HostId subject, Duration next = milliseconds(5500)) {
+    watch_.on_ack(now_, now_, subject, asked_.at(subject).nonce, Ack{next, Sequence(1)});
   }
 
   /// What was said by now; when each was asked last.
@@ -63,12 +62,31 @@ class WatchTest : public ::testing::Test {
     return output;
   }
 
+  /// Until this host is asked; it has not answered then.
+  void ask(HostId subject) {
+    const Instant before = asked_[subject].at;
+    for (int i = 0; i < 3000 && asked_[subject].at == before; ++i) {
+      step({subject});
+    }
+    ASSERT_NE(asked_[subject].at, before);
+  }
+
   /// Until this host was asked `after` ago, and has not answered.
   void wait_for_attempt(HostId host, Duration after, const std::vector<HostId>& silent) {
     for (int i = 0; i < 3000 && now_ - asked_[host].at != after; ++i) {
       step(silent);
     }
     ASSERT_EQ(now_ - asked_[host].at, after);
+  }
+
+  /// All answer until the next round of `second` begins so long after that of `first`.
+  void begin_rounds_apart(HostId first, HostId second, Duration apart) {
+    const Duration next = milliseconds(9000);
+    ask(first);
+    const Instant begins = now_ + next;
+    answer(first, next);
+    ask(second);
+    answer(second, begins + apart - now_);
   }
 
   struct Asked {
@@ -176,19 +194,31 @@ TEST_F(WatchTest, WhatOthersMissIsNoEvidence) {
   }
 }
 
+bool is_anybody_accused(const Watch::Output& output) {
+  return std::any_of(output.messages.begin(), output.messages.end(), [](const auto& message) {
+    return std::holds_alternative<Accuse>(message.body);
+  });
+}
+
 TEST_F(WatchTest, WhoMissesASecondOneLooksAtAllBeforeItAccuses) {
   const std::vector<HostId> silent{host(1), host(2)};
+  // The first one's own silence would be enough in the middle of the look at all.
+  begin_rounds_apart(host(1), host(2), milliseconds(750));
   for (int i = 0; i < 3000 && watch_.missing_count() < 2; ++i) {
-    step(silent);
+    EXPECT_FALSE(is_anybody_accused(step(silent)));
   }
   ASSERT_EQ(watch_.missing_count(), 2U);
   const Instant missed = now_;
-  while (now_ - missed < milliseconds(150)) {
-    step(silent);
+  while (now_ - missed < 2 * kAttemptTimeout - milliseconds(10)) {
+    EXPECT_FALSE(is_anybody_accused(step(silent)));
+    EXPECT_TRUE(watch_.claims().empty());
   }
   for (const HostId other : {host(3), host(4), host(5)}) {
-    EXPECT_LE(missed - asked_.at(other).at, milliseconds(100));
+    EXPECT_LE(missed - asked_.at(other).at, kRedialDelay);
   }
+  EXPECT_TRUE(is_anybody_accused(step(silent)));
+  ASSERT_EQ(watch_.claims().size(), 1U);
+  EXPECT_EQ(watch_.claims()[0].subject, host(1));
 }
 
 TEST_F(WatchTest, OneThatWasNeverHeardIsGivenTimeBeforeTheRingIsCalled) {
