@@ -79,13 +79,14 @@ class OneVoter : public testing::Test {
     return std::any_of(out.events.begin(), out.events.end(),
                        [&](const Event& one) { return one.name == name; });
   }
-  /// Through pre-vote and vote into term 1, by the votes of the hosts from 2 to `last_elector`.
+  /// Through pre-vote and vote into the next term, by the votes of the hosts from 2 to
+  /// `last_elector`.
   void be_elected(std::uint8_t last_elector = 2) {
     wait(std::chrono::milliseconds(1500));
     for (const bool pre_vote : {true, false}) {
-      const std::uint64_t request = sent<VoteRequest>().front().request;
+      const VoteRequest asked = sent<VoteRequest>().front();
       for (std::uint8_t number = 2; number <= last_elector; ++number) {
-        hear(number, VoteReply{Term(1), pre_vote, true, request});
+        hear(number, VoteReply{asked.term, pre_vote, true, asked.request});
       }
       if (pre_vote && !syncs_at_once) {
         sync();
