@@ -29,10 +29,12 @@ struct Contact {
 struct FoundArgs {
   std::uint64_t founders = 1;  ///< Hosts that found it together: 1, 3 or 5.
   std::string ticket;          ///< The others' key; "" when there are none.
+  bool operator==(const FoundArgs&) const = default;
 };
 /// To an agent that has no cluster: join the one of this ticket.
 struct EnterArgs {
   std::string ticket;  ///< As people hold it: one line.
+  bool operator==(const EnterArgs&) const = default;
 };
 
 /// A newcomer's word to a member, on a link that its ticket's secret made.
@@ -42,6 +44,7 @@ struct JoinArgs {
   std::string name;
   std::string signature;  ///< Of the identity over join_words().
   std::string ticket{};   ///< Its key; written by the member that the newcomer speaks to.
+  bool operator==(const JoinArgs&) const = default;
 };
 /// What a newcomer is given.
 struct JoinInfo {
@@ -53,6 +56,7 @@ struct JoinInfo {
   std::string authority_secret{};
   /// How that authority followed the one that the ticket names.
   std::vector<gossip::AuthorityLink> authority_links{};
+  bool operator==(const JoinInfo&) const = default;
 };
 
 struct TicketArgs {
@@ -62,14 +66,17 @@ struct TicketArgs {
   bool may_vote = false;
   bool may_vouch = false;
   std::string host_name;  ///< "" = any.
+  bool operator==(const TicketArgs&) const = default;
 };
 /// What a ticket must say besides its secret.
 struct TicketMade {
   std::string authority;
   std::vector<Contact> contacts{};
+  bool operator==(const TicketMade&) const = default;
 };
 struct TicketRef {
   std::string key;  ///< Or the first bytes of it, when only one begins so.
+  bool operator==(const TicketRef&) const = default;
 };
 struct TicketInfo {
   std::string key;
@@ -82,9 +89,11 @@ struct TicketInfo {
   std::string by;
   std::uint64_t age_ms = 0;
   std::string why_not;  ///< Why it lets nobody in any more; "" = it does.
+  bool operator==(const TicketInfo&) const = default;
 };
 struct TicketList {
   std::vector<TicketInfo> tickets;  ///< The newest first.
+  bool operator==(const TicketList&) const = default;
 };
 
 /// Numbers are the wire's.
@@ -94,11 +103,13 @@ struct SetHostArgs {
   HostId host;
   Wish may_vote = Wish::kAsItIs;
   Wish may_vouch = Wish::kAsItIs;
+  bool operator==(const SetHostArgs&) const = default;
 };
 
 struct RotateArgs {
   HostId host;                ///< Whose link key is to be another; zero = those of all hosts.
   bool is_authority = false;  ///< Not these, but the authority's.
+  bool operator==(const RotateArgs&) const = default;
 };
 /// How far a host is.
 struct HostKeys {
@@ -110,6 +121,7 @@ struct HostKeys {
   std::uint64_t round_wanted = 0;  ///< ... and that there were.
   bool is_changing = false;        ///< The next key is announced.
   bool is_reachable = false;
+  bool operator==(const HostKeys&) const = default;
 };
 struct KeysInfo {
   std::uint64_t authority = 0;       ///< The number of the one that signs.
@@ -117,6 +129,7 @@ struct KeysInfo {
   std::uint64_t members = 0;
   std::uint64_t behind = 0;     ///< Of them: what was wished for is not done yet.
   std::vector<HostKeys> hosts;  ///< Those first, and at most kKeysHostsMax.
+  bool operator==(const KeysInfo&) const = default;
 };
 inline constexpr std::size_t kKeysHostsMax = 4096;
 

@@ -15,6 +15,7 @@ struct EventsQuery {
   std::string severity{};            ///< "info", "warn", "alarm": it and what is worse; "" = all.
   std::vector<std::string> names{};  ///< Only events of these names; none = of any.
   std::string about{};               ///< Only events about the host of this short id; "" = all.
+  bool operator==(const EventsQuery&) const = default;
 };
 
 struct EventInfo {
@@ -25,6 +26,7 @@ struct EventInfo {
   // From a node that says so.
   std::string name{};
   std::uint64_t unix_ms = 0;  ///< The host's wall clock then, for people; 0 = not said.
+  bool operator==(const EventInfo&) const = default;
 };
 
 struct EventsPage {
@@ -32,6 +34,7 @@ struct EventsPage {
   std::uint64_t lost = 0;         ///< Events between `after` and the oldest kept.
   // From a node that says so.
   std::uint64_t last = 0;  ///< The sequence of the newest one kept, whether it is listed or not.
+  bool operator==(const EventsPage&) const = default;
 };
 
 }  // namespace muster::agent

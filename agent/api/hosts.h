@@ -19,6 +19,7 @@ struct VersionInfo {
   HostId host;
   Generation generation;
   ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
+  bool operator==(const VersionInfo&) const = default;
 };
 
 /// HostInfo::detail of a host that can start no grant now begins with it; ": " and the reason
@@ -43,10 +44,12 @@ struct HostInfo {
   bool is_leader = false;
   std::string version;
   std::vector<std::string> claimed_by;  ///< Names of observers that claim it is gone.
+  bool operator==(const HostInfo&) const = default;
 };
 
 struct HostsQuery {
   HostId after;  ///< The page begins with the first host above; zero = the first page.
+  bool operator==(const HostsQuery&) const = default;
 };
 
 /// What the silent hosts look like to the answering node (StormMode).
@@ -54,6 +57,7 @@ struct StormInfo {
   std::string mode = "normal";  ///< "normal", "domain", "partial", "partition_suspected"
   std::uint64_t since_ms = 0;
   std::string reason;  ///< "12 of 24 hosts suspect"; "" in "normal".
+  bool operator==(const StormInfo&) const = default;
 };
 
 /// A seed of the answering node that it never met since it started.
@@ -61,6 +65,7 @@ struct SeedInfo {
   std::string address;
   /// "silent", "refused", "nobody known there", "other cluster", "other version"
   std::string silence;
+  bool operator==(const SeedInfo&) const = default;
 };
 
 struct HostList {
@@ -69,10 +74,12 @@ struct HostList {
   StormInfo storm{};
   std::vector<SeedInfo> seeds_unmet{};
   std::vector<std::string> voter_notes{};  ///< What becomes of voters that do not answer.
+  bool operator==(const HostList&) const = default;
 };
 
 struct HostRef {
   HostId host;
+  bool operator==(const HostRef&) const = default;
 };
 
 /// An observer gets no answer from a host.
@@ -81,6 +88,7 @@ struct ClaimInfo {
   std::string kind;      ///< "silent", "agent_down"
   bool is_weak = false;  ///< Made while the observer was cut off itself: it makes no verdict.
   std::uint64_t age_ms = 0;
+  bool operator==(const ClaimInfo&) const = default;
 };
 
 /// What a node's view of a host rests on.
@@ -92,16 +100,19 @@ struct WhyHostInfo {
   std::uint64_t verdict_from = 0;    ///< and so many that are not weak unreachable.
   StormInfo storm{};
   std::vector<EventInfo> events{};  ///< What the answering node noticed of it, the newest ones.
+  bool operator==(const WhyHostInfo&) const = default;
 };
 
 /// Nothing instead of these: no force.
 struct LeaveArgs {
   bool force = false;  ///< Leave even when no majority of live voters remains.
+  bool operator==(const LeaveArgs&) const = default;
 };
 
 struct FenceArgs {
   HostId host;
   bool are_processes_gone = false;  ///< The word is about its ranks alone, not about the host.
+  bool operator==(const FenceArgs&) const = default;
 };
 
 struct DrainArgs {
@@ -109,6 +120,7 @@ struct DrainArgs {
   std::string why;
   bool requeues = false;       ///< What is left there after `after_ms` is queued again.
   std::uint64_t after_ms = 0;  ///< Of cluster time.
+  bool operator==(const DrainArgs&) const = default;
 };
 
 /// An operator took the host out of service.
@@ -118,6 +130,7 @@ struct DrainInfo {
   std::uint64_t since_ms = 0;  ///< How long ago, by the wall clocks of leader and answering voter.
   bool requeues = false;
   std::uint64_t requeue_in_ms = 0;  ///< Of cluster time; 0 = it is due, or never comes.
+  bool operator==(const DrainInfo&) const = default;
 };
 
 /// What the log says of a host: who uses it, and what operators said of it.
@@ -138,11 +151,13 @@ struct HostUse {
   std::uint64_t cpus_used = 0;  ///< Thousandths.
   std::uint64_t memory_mb_used = 0;
   bool is_awaited = false;  ///< Its agent started, and the log does not have it as it is now yet.
+  bool operator==(const HostUse&) const = default;
 };
 
 struct HostUseList {
   std::vector<HostUse> hosts;  ///< By id.
   HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
+  bool operator==(const HostUseList&) const = default;
 };
 
 struct GpuInfo {
@@ -154,6 +169,7 @@ struct GpuInfo {
   std::string user;
   std::uint64_t rank = 0;
   Token token;
+  bool operator==(const GpuInfo&) const = default;
 };
 
 struct HostDetail {
@@ -164,6 +180,7 @@ struct HostDetail {
   std::vector<std::uint64_t> islands;  ///< Of each GPU; empty = one island.
   bool may_vote = false;               ///< It may be made a voter.
   bool may_vouch = false;              ///< Its logins may say what they like of the cluster.
+  bool operator==(const HostDetail&) const = default;
 };
 
 }  // namespace muster::agent

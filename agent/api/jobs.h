@@ -15,10 +15,12 @@ namespace muster::agent {
 struct SubmitArgs {
   std::string key;  ///< Made by the client before its first try: 32 hex digits.
   scheduler::JobSpec spec;
+  bool operator==(const SubmitArgs&) const = default;
 };
 
 struct JobRef {
   JobId job;
+  bool operator==(const JobRef&) const = default;
 };
 
 /// What to cancel.
@@ -26,6 +28,7 @@ struct JobRun {
   JobId job;
   /// That of the last task of a run which `job` begins; not above it: `job` alone.
   std::uint64_t last = 0;
+  bool operator==(const JobRun&) const = default;
 };
 
 struct RequeueArgs {
@@ -33,6 +36,7 @@ struct RequeueArgs {
   /// The attempt that is to make way: repeated after a later one was decided, this does nothing.
   /// 0 = whichever is the newest.
   std::uint64_t attempt = 0;
+  bool operator==(const RequeueArgs&) const = default;
 };
 
 struct JobSummary {
@@ -64,17 +68,20 @@ struct JobSummary {
   std::uint64_t tasks_completed = 0;
   std::uint64_t tasks_failed = 0;
   std::uint64_t tasks_cancelled = 0;  ///< Among them such as are not to begin any more.
+  bool operator==(const JobSummary&) const = default;
 };
 
 struct EditArgs {
   JobId job;
   std::int64_t priority = 0;
+  bool operator==(const EditArgs&) const = default;
 };
 
 struct UsageQuery {
   std::string by = "user";  ///< "user", "type", "name"
   std::uint64_t since_ms =
       0;  ///< Of cluster time, in whole days; 0 = all that is kept. Not by name.
+  bool operator==(const UsageQuery&) const = default;
 };
 
 struct UsageRow {
@@ -82,6 +89,7 @@ struct UsageRow {
   std::uint64_t gpus_now = 0;  ///< Held at the moment.
   std::uint64_t jobs_now = 0;  ///< Which hold them.
   std::uint64_t gpu_ms = 0;    ///< GPU time, what is held among it.
+  bool operator==(const UsageRow&) const = default;
 };
 
 struct UsageList {
@@ -89,17 +97,20 @@ struct UsageList {
   std::uint64_t days = 0;           ///< That the rows are about, today among them; 0 = by name,
                                     ///< of all jobs that are still kept.
   std::uint64_t rows_left_out = 0;  ///< With less GPU time than those that are listed.
+  bool operator==(const UsageList&) const = default;
 };
 
 struct JobsQuery {
   JobId after;  ///< The page begins with the first job above; 0 = the first page.
   /// The tasks of this array that are jobs by now; 0 = all jobs, arrays a line each.
   JobId array{};
+  bool operator==(const JobsQuery&) const = default;
 };
 
 struct JobList {
   std::vector<JobSummary> jobs;  ///< By id.
   JobId next;  ///< Not 0: there are more, to be asked for with this as JobsQuery::after.
+  bool operator==(const JobList&) const = default;
 };
 
 struct RankInfo {
@@ -109,6 +120,7 @@ struct RankInfo {
   std::uint64_t output_bytes = 0;   ///< Kept of an ended rank; 0 from a node that does not say.
   std::uint64_t lost_bytes = 0;     ///< RankResult::lost_bytes
   std::uint64_t surplus_bytes = 0;  ///< RankResult::surplus_bytes
+  bool operator==(const RankInfo&) const = default;
 };
 
 struct MemberInfo {
@@ -124,6 +136,7 @@ struct MemberInfo {
   std::uint64_t host_since_ms = 0;  ///< How long it has been so.
   std::uint64_t cpus = 0;           ///< Thousandths, given with its ranks.
   std::uint64_t memory_mb = 0;
+  bool operator==(const MemberInfo&) const = default;
 };
 
 struct AttemptInfo {
@@ -134,6 +147,7 @@ struct AttemptInfo {
   std::vector<MemberInfo> members;
   /// So many more, the last ones, did not fit into the answer: those of old attempts go first.
   std::uint64_t members_left_out = 0;
+  bool operator==(const AttemptInfo&) const = default;
 };
 
 struct TransitionInfo {
@@ -142,6 +156,7 @@ struct TransitionInfo {
   std::string state;
   std::string cause;
   std::uint64_t unix_ms = 0;  ///< The leader's wall clock; 0 = from a node that does not say.
+  bool operator==(const TransitionInfo&) const = default;
 };
 
 /// A task of an array that failed, as far as it is still kept.
@@ -150,6 +165,7 @@ struct TaskFailure {
   std::int64_t exit_code = 0;
   std::string reason;
   std::vector<std::string> hosts;  ///< Names, of its last attempt.
+  bool operator==(const TaskFailure&) const = default;
 };
 
 /// The counts that the line of an array lacks (JobSummary::tasks and on).
@@ -159,6 +175,7 @@ struct ArrayInfo {
   std::uint64_t suspended = 0;
   std::vector<TaskFailure> failures{};  ///< By number, at most kTaskFailuresListed.
   std::uint64_t failures_more = 0;      ///< Not listed, or not kept any more.
+  bool operator==(const ArrayInfo&) const = default;
 };
 inline constexpr std::size_t kTaskFailuresListed = 20;
 
@@ -169,6 +186,7 @@ struct JobDetail {
   std::vector<TransitionInfo> transitions;
   OutputRule output_rule{};  ///< Of the host that answers.
   ArrayInfo array{};         ///< Of an array.
+  bool operator==(const JobDetail&) const = default;
 };
 
 struct HolderInfo {
@@ -177,28 +195,33 @@ struct HolderInfo {
   std::uint64_t gpus = 0;
   std::vector<std::string> hosts;
   std::uint64_t cpus = 0;  ///< Thousandths, there.
+  bool operator==(const HolderInfo&) const = default;
 };
 
 struct WithheldInfo {
   std::string reason;  ///< "quarantined", "unhealthy", "host suspect", "host cordoned", ...
   std::uint64_t gpus = 0;
+  bool operator==(const WithheldInfo&) const = default;
 };
 
 /// Hosts that can hold nothing of the job now, by the first thing that stands against them.
 struct WhyFilter {
   std::string reason;
   std::uint64_t hosts = 0;
+  bool operator==(const WhyFilter&) const = default;
 };
 
 struct WhyLevel {
   std::string level;  ///< "island", "host", "rack", "spine", "any"
   std::uint64_t units = 0;
+  bool operator==(const WhyLevel&) const = default;
 };
 
 /// What one host would give.
 struct WhyPlace {
   std::string host;
   std::uint64_t units = 0;
+  bool operator==(const WhyPlace&) const = default;
 };
 
 struct WhyInfo {
@@ -227,6 +250,7 @@ struct WhyInfo {
   // Of a dry run that would start now.
   std::vector<WhyPlace> places{};  ///< The first of the hosts it would get, in rank order.
   std::uint64_t places_more = 0;   ///< Hosts beyond.
+  bool operator==(const WhyInfo&) const = default;
 };
 
 }  // namespace muster::agent

@@ -21,6 +21,7 @@ struct OutputMark {
   std::uint64_t offset = 0;
   std::uint64_t unix_ms = 0;  ///< The first of them, by the wall clock of that host; never falls.
   std::string stream;         ///< kStdout, kStderr, kOurs; "" = not told apart.
+  bool operator==(const OutputMark&) const = default;
 };
 
 struct OutputQuery {
@@ -29,6 +30,7 @@ struct OutputQuery {
   std::uint64_t offset = 0;
   std::uint64_t since_ms = 0;  ///< Only what was written no longer ago than this; 0 = of any age.
   bool wants_marks = false;
+  bool operator==(const OutputQuery&) const = default;
 };
 
 struct OutputChunk {
@@ -39,6 +41,7 @@ struct OutputChunk {
   /// In order; the first at or before `begin`, at most kOutputMarksMax. None: not asked for, or
   /// nothing is known of these bytes.
   std::vector<OutputMark> marks;
+  bool operator==(const OutputChunk&) const = default;
 };
 
 /// The reason that a host gives for output which it had, and took away, begins with this.

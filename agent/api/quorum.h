@@ -23,6 +23,7 @@ struct VoterInfo {
   std::string why{};         ///< Why it was chosen, or what keeps it from voting; for people.
   std::uint64_t behind = 0;  ///< Entries it lacks, as the leader knows.
   bool is_unheard = false;   ///< It has not answered this leader yet: contact_ms says nothing.
+  bool operator==(const VoterInfo&) const = default;
 };
 
 struct QuorumInfo {
@@ -41,6 +42,7 @@ struct QuorumInfo {
   std::uint64_t founders_wanted = 0;  ///< So many found it; 0 = the answering node founds none.
   std::uint64_t founders_met = 0;     ///< Seeds that are here, the answering node among them.
   std::vector<SeedInfo> seeds_unmet{};
+  bool operator==(const QuorumInfo&) const = default;
 };
 
 using scheduler::QuorumAction;
@@ -48,12 +50,14 @@ using scheduler::QuorumAction;
 struct QuorumWish {
   QuorumAction action = QuorumAction::kAdd;
   HostId host;
+  bool operator==(const QuorumWish&) const = default;
 };
 
 struct RecoverArgs {
   bool is_order = false;  ///< False: only say what there is.
   Term term;              ///< With an order, the end of the log as it was seen.
   LogIndex index;
+  bool operator==(const RecoverArgs&) const = default;
 };
 
 /// What a quorum could go on from at the host that answers.
@@ -71,6 +75,7 @@ struct RecoveryInfo {
   /// Hosts of another recovery of the same epoch were heard lately: one of the two must be
   /// recovered once more, whether somebody leads or not.
   bool has_rival = false;
+  bool operator==(const RecoveryInfo&) const = default;
 };
 
 }  // namespace muster::agent

@@ -88,6 +88,7 @@ struct Request {
   /// Name of the host that shall answer as if it had been asked itself; "" = the one asked. That
   /// one passes it on, and no other does.
   std::string node;
+  bool operator==(const Request&) const = default;
 };
 
 struct Response {
@@ -98,6 +99,7 @@ struct Response {
   /// nothing newer exists, of the host for which it is oldest. Watched hosts give it each round.
   std::uint64_t age_ms = 0;
   std::string payload;  ///< One encoded array, or "".
+  bool operator==(const Response&) const = default;
 };
 
 /// Longest user and node name that a request carries; longer ones make it unreadable.

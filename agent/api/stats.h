@@ -15,12 +15,14 @@ struct Counter {
   std::uint64_t count = 0;   ///< How often it happened.
   std::uint64_t bytes = 0;   ///< Of the messages, before encryption.
   std::uint64_t cpu_us = 0;  ///< Of the one thread that does it.
+  bool operator==(const Counter&) const = default;
 };
 
 /// Answer of kStats.
 struct StatsInfo {
   std::uint64_t uptime_ms = 0;    ///< Since the agent started.
   std::vector<Counter> counters;  ///< By name, each once, at most kCountersMax.
+  bool operator==(const StatsInfo&) const = default;
 };
 inline constexpr std::size_t kCountersMax = 256;
 

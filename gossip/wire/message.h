@@ -67,6 +67,7 @@ struct Envelope {
   Nonce nonce;
   std::string trailing;  ///< msgpack of the elements behind the body.
   std::size_t trailing_count = 0;
+  bool operator==(const Envelope&) const = default;
 };
 
 /// Epochs above this are nobody's.

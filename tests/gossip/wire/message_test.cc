@@ -28,8 +28,7 @@ std::string sample_body() {
 TEST(Message, RoundTrips) {
   const Result<Message> message = decode(encode(sample(), sample_body()));
   ASSERT_TRUE(message.has_value());
-  EXPECT_EQ(message->envelope().generation, Generation(7));
-  EXPECT_EQ(message->envelope().nonce, Nonce(99));
+  EXPECT_TRUE(message->envelope() == sample());
   Reader body = message->body();
   EXPECT_EQ(body.u64(), 5U);
   EXPECT_EQ(body.text(), "five");
@@ -57,6 +56,7 @@ TEST(Message, TrailingElementsOfANewerVersionSurviveReEncoding) {
   const std::string bytes = encode(envelope, sample_body());
   const Result<Message> message = decode(bytes);
   ASSERT_TRUE(message.has_value());
+  EXPECT_TRUE(message->envelope() == envelope);
   EXPECT_EQ(encode(message->envelope(), sample_body()), bytes);
 }
 
