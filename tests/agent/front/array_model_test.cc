@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/front/array_model.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::agent {
 namespace {

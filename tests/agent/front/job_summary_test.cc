@@ -9,7 +9,7 @@
 #include "agent/api/jobs.h"
 #include "agent/front/read_model.h"
 #include "scheduler/policy/pending_index.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::agent {
 namespace {

@@ -19,7 +19,7 @@
 #include "scheduler/policy/pending_index.h"
 #include "scheduler/why/explain.h"
 #include "tests/gossip/base/stand_in_keys.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::agent {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "scheduler/leader/scheduler.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler::testing {
 

@@ -6,8 +6,8 @@
 
 #include <bit>
 
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/placement/random_cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

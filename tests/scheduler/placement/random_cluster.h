@@ -12,7 +12,7 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/placement/capacity.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler::testing {
 

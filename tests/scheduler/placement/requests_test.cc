@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/placement/logged_fleet.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "gossip/base/rng.h"
 #include "scheduler/placement/capacity.h"
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/policy/queue_of.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

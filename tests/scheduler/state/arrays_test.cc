@@ -8,8 +8,8 @@
 #include "gossip/base/rng.h"
 #include "scheduler/state/array_snapshot.h"
 #include "scheduler/state/job_moves.h"
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/policy/queue_of.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/policy/queue_of.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include "scheduler/protocol/codec.h"
 #include "scheduler/raft/types.h"
 #include "scheduler/state/state.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

@@ -7,8 +7,8 @@
 #include "scheduler/state/outcomes.h"
 #include "scheduler/state/state.h"
 #include "scheduler/why/explain.h"
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/policy/queue_of.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

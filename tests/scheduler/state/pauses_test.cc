@@ -7,7 +7,7 @@
 #include "scheduler/policy/pending_index.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/why/explain.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

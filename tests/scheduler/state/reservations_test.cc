@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "gossip/base/rng.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 #include "tests/scheduler/state/history.h"
 
 namespace muster::scheduler {

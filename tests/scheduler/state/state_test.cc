@@ -8,7 +8,7 @@
 #include "scheduler/protocol/host_fault.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/outcomes.h"
-#include "tests/scheduler/leader/cluster.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

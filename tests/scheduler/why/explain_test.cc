@@ -11,10 +11,10 @@
 #include <set>
 
 #include "scheduler/placement/capacity.h"
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/placement/logged_fleet.h"
 #include "tests/scheduler/placement/random_cluster.h"
 #include "tests/scheduler/policy/queue_of.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <string>
 
-#include "tests/scheduler/leader/cluster.h"
 #include "tests/scheduler/placement/logged_fleet.h"
+#include "tests/scheduler/state/cluster.h"
 
 namespace muster::scheduler {
 namespace {
