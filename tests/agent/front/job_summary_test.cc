@@ -44,7 +44,7 @@ class JobSummaryTest : public ::testing::Test {
     log_.apply(scheduler::entry::Stop{token, cause});
   }
   void end_all(const Token& token, std::int32_t code, bool by_us) {
-    for (const Member& member : gang_) {
+    for (const scheduler::Member& member : gang_) {
       log_.finish(token, member, code, by_us);
     }
   }
@@ -54,7 +54,7 @@ class JobSummaryTest : public ::testing::Test {
   std::optional<scheduler::PendingIndex> pending_;
   crdt::AddressBook addresses_;
   std::map<HostId, membership::Member> members_;
-  const std::vector<Member> gang_ = {member_of(1, 0, 4), member_of(2, 0, 4, 4)};
+  const std::vector<scheduler::Member> gang_ = {member_of(1, 0, 4), member_of(2, 0, 4, 4)};
 };
 
 TEST_F(JobSummaryTest, OfARunningJobASilentHostMakesADoubt) {
