@@ -145,6 +145,10 @@ class ZmqClient::Impl {
     ends_.set(zmq::sockopt::linger, 0);
     ends_.connect(kMonitor);
   }
+  /// Ends the telling before its reader: libzmq loses the memory of an end that it cannot tell.
+  ~Impl() { zmq_socket_monitor(socket_.handle(), nullptr, 0); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   zmq::socket_t& socket() { return socket_; }
   /// Readable once a connection ended.
