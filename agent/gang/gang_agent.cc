@@ -43,7 +43,7 @@ GangAgent::GangAgent(GangAgentOptions options, AgentIdentity identity, const crd
       inventory_(std::move(inventory)),
       fence_(records),
       out_(rng),
-      hellos_(identity_.start, options.hello_retry),
+      hello_exchange_(identity_.start, options.hello_retry),
       renewals_(options.renew_interval),
       grants_(options, identity_.host, identity_.start),
       stuck_(options.kill_slack, options.stuck_recheck),
@@ -58,7 +58,7 @@ GangAgent::GangAgent(GangAgentOptions options, AgentIdentity identity, const crd
 
 void GangAgent::step(Instant now, Input input) {
   latest_ = std::max(latest_, now);
-  if (hellos_.is_refused()) {
+  if (hello_exchange_.is_refused()) {
     return;
   }
   hear(latest_, std::move(input));
@@ -67,30 +67,30 @@ void GangAgent::step(Instant now, Input input) {
 
 void GangAgent::tick(Instant now) {
   latest_ = std::max(latest_, now);
-  if (hellos_.is_refused()) {
+  if (hello_exchange_.is_refused()) {
     return;
   }
   grants_.tick(latest_, out_);
   stuck_.give_up_orphans(latest_, grants_, inventory_.gpus, out_);
   grants_.advance(latest_, renewals_, out_);
   if (stuck_.watch(latest_, grants_, out_)) {
-    hellos_.want_hello(latest_);
+    hello_exchange_.want_hello(latest_);
   }
   if (renewals_.is_due(latest_)) {
     renewals_.send(latest_, grants_.renewal(), out_);
   }
-  if (hellos_.is_due(latest_) && may_hello()) {
+  if (hello_exchange_.is_due(latest_) && may_hello()) {
     send_hello(latest_);
   }
 }
 
 Instant GangAgent::next_deadline() const {
-  if (hellos_.is_refused()) {
+  if (hello_exchange_.is_refused()) {
     return kNever;
   }
   const Instant deadline =
       std::min({renewals_.next_deadline(), stuck_.next_deadline(), grants_.next_deadline()});
-  return may_hello() ? std::min(deadline, hellos_.next_deadline()) : deadline;
+  return may_hello() ? std::min(deadline, hello_exchange_.next_deadline()) : deadline;
 }
 
 void GangAgent::check_invariants() const {
@@ -141,7 +141,7 @@ void GangAgent::hear(Instant now, Input input) {
       Overloaded{
           [&](LeaderMessage& message) { on_leader_message(now, std::move(message)); },
           [&](LeaderChanged& changed) { on_leader_changed(now, changed); },
-          [&](EpochObeyed& obeyed) { hellos_.epoch_obeyed(now, obeyed.epoch); },
+          [&](EpochObeyed& obeyed) { hello_exchange_.epoch_obeyed(now, obeyed.epoch); },
           [&](LeaveBegun&) { leaving_ = true; },
           [&](Persisted& persisted) { grants_.on_persisted(persisted.id); },
           [&](SupervisorAdopted& adopted) { on_adopted(now, adopted); },
@@ -202,7 +202,7 @@ void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
   // never be asked again to show that it can.
   if (input.has_namespace && !inventory_.has_namespaces) {
     inventory_.has_namespaces = true;
-    hellos_.want_hello(now);
+    hello_exchange_.want_hello(now);
   }
   grants_.on_prepared(input, out_);
 }
@@ -220,7 +220,7 @@ void GangAgent::on_inventory(Instant now, Inventory inventory) {
     return;
   }
   inventory_ = std::move(inventory);
-  hellos_.want_hello(now);
+  hello_exchange_.want_hello(now);
 }
 
 void GangAgent::on_shortage(std::string shortage) {
@@ -254,7 +254,7 @@ void GangAgent::on_leader_message(Instant now, LeaderMessage input) {
 
 void GangAgent::on_leader_changed(Instant now, const LeaderChanged& input) {
   out_.set_leader(input.leader);
-  hellos_.leader_changed(now, input.spread, out_);
+  hello_exchange_.leader_changed(now, input.spread, out_);
   grants_.restart_reports(now);
   renewals_.leader_changed(now);
 }
@@ -278,12 +278,12 @@ void GangAgent::send_hello(Instant now) {
   hello.traits = std::move(offered.traits);
   hello.stuck = stuck_.withheld();
   hello.has_namespaces = inventory_.has_namespaces;
-  hello.grants = grants_.reports(hellos_.epoch());
-  hellos_.hello_sent(now, out_.send(std::move(hello)));
+  hello.grants = grants_.reports(hello_exchange_.epoch());
+  hello_exchange_.hello_sent(now, out_.send(std::move(hello)));
 }
 
 void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloReply& reply) {
-  switch (hellos_.on_reply(now, nonce, reply, out_)) {
+  switch (hello_exchange_.on_reply(now, nonce, reply, out_)) {
     case HelloExchange::Reply::kStray:
       drop("hello reply", {});
       return;
@@ -313,7 +313,7 @@ void GangAgent::raise_floor(Instant now, Token floor) {
   }
   if (!batch.empty()) {
     out_.persist(std::move(batch));
-    hellos_.want_hello(now);
+    hello_exchange_.want_hello(now);
   }
 }
 

@@ -57,7 +57,7 @@ class GangAgent {
   Output take_output() { return out_.take(); }
   void check_invariants() const;
 
-  bool is_registered() const { return hellos_.is_registered(); }
+  bool is_registered() const { return hello_exchange_.is_registered(); }
   const Inventory& inventory() const { return inventory_; }
   /// Why no grant can be started here now, for people: this host's row says so, and no Assign is
   /// taken. "" = one can.
@@ -109,7 +109,7 @@ class GangAgent {
   std::string shortage_;
   Fence fence_;
   GangOutbox out_;
-  HelloExchange hellos_;
+  HelloExchange hello_exchange_;
   Renewals renewals_;
   Grants grants_;
   StuckGpus stuck_;

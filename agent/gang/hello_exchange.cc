@@ -13,7 +13,7 @@ constexpr std::size_t kHellosMax = 8;  // Replies later than 8 s are no use.
 }  // namespace
 
 HelloExchange::HelloExchange(AgentStart start, Duration retry)
-    : start_(start), retry_(retry), hellos_(kHellosMax) {}
+    : start_(start), retry_(retry), nonces_(kHellosMax) {}
 
 void HelloExchange::leader_changed(Instant now, Duration spread, GangOutbox& out) {
   registered_ = false;
@@ -30,13 +30,13 @@ void HelloExchange::epoch_obeyed(Instant now, ClusterEpoch epoch) {
 
 /// Replies to hellos with older content do not count any more.
 void HelloExchange::want_hello(Instant at) {
-  hellos_.clear();
+  nonces_.clear();
   hello_at_ = at;
   is_known_ = false;
 }
 
 void HelloExchange::hello_sent(Instant now, Nonce nonce) {
-  hellos_.add(nonce);
+  nonces_.add(nonce);
   hello_at_ = now + retry_;
 }
 
@@ -44,7 +44,7 @@ HelloExchange::Reply HelloExchange::on_reply(Instant now, Nonce nonce,
                                              const scheduler::HelloReply& reply, GangOutbox& out) {
   CHECK(!refused_);
   const bool is_of_this_start = reply.start_id == start_.start_id;
-  if (!is_of_this_start || !hellos_.contains(nonce)) {
+  if (!is_of_this_start || !nonces_.contains(nonce)) {
     // A late copy of an older hello was registered instead of the present one: say that again.
     if (registered_ && reply.registered && is_of_this_start) {
       hello_at_ = std::min(hello_at_, now + retry_);
@@ -71,7 +71,7 @@ HelloExchange::Reply HelloExchange::on_reply(Instant now, Nonce nonce,
   registered_ = true;
   was_registered_ = true;
   is_known_ = true;
-  hellos_.clear();
+  nonces_.clear();
   hello_at_ = kNever;
   out.emit(Severity::kInfo, "agent_registered", reply.floor);
   return Reply::kRegistered;

@@ -64,7 +64,7 @@ class HelloExchange {
   bool refused_ = false;
   std::string told_refusal_;  ///< Why a leader does not register this host, as last told.
   Instant hello_at_ = kNever;
-  RecentNonces hellos_;  ///< To the present leader, unanswered.
+  RecentNonces nonces_;  ///< To the present leader, unanswered.
 };
 
 }  // namespace muster::agent

@@ -64,7 +64,7 @@ VoterInfo voter_info(const Known& known, HostId host,
 
 std::vector<SeedInfo> seeds_unmet(const Known& known) {
   std::vector<SeedInfo> seeds;
-  for (const UnmetSeed& seed : known.gate.seeds().unmet()) {
+  for (const UnmetSeed& seed : known.message_gate.seeds().unmet()) {
     seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
   }
   return seeds;

@@ -34,7 +34,7 @@ struct Known {
   const HostDirectory& hosts;
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;
-  const MessageGate& gate;
+  const MessageGate& message_gate;
   const Roll& roll;
   const AuthorityBook& authority;
   const EventRing& recent;

@@ -27,7 +27,7 @@ constexpr int kPumpRoundsMax = 64;
 
 Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now)
     : options_(std::move(options)),
-      gate_(options_, recovered.id, now),
+      message_gate_(options_, recovered.id, now),
       members_(options_, recovered.id),
       keys_(options_.self, options_.credentials, recovered.id),
       membership_(options_.self, options_.start, options_.hardware.traits.rack, rng.fork(), now),
@@ -52,8 +52,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
   }
   store_.step(now, capacity_field(options_, ""));
   store_.step(now, identity_field(options_, false));
-  gate_.begin(now, options_.credentials, store_, outbox_);
-  seat_.step(now, gate_.known_founders(members_.roll()));
+  message_gate_.begin(now, options_.credentials, store_, outbox_);
+  seat_.step(now, message_gate_.known_founders(members_.roll()));
   pump(now);
 }
 
@@ -120,7 +120,7 @@ void Node::on_received(Instant now, gossip::Received input) {
   outbox_.note_late(now - std::min(now, input.at));
   Result<gossip::Message> message = gossip::decode(std::move(input.bytes));
   if (!message) {
-    gate_.count_drop();
+    message_gate_.count_drop();
     return;
   }
   message->complete(input.sender.host);
@@ -128,13 +128,13 @@ void Node::on_received(Instant now, gossip::Received input) {
   if (envelope.type == gossip::MessageType::kRequest) {
     const ClientFront::Heard heard = front_.on_request(reach(now), *message, input);
     if (heard == ClientFront::Heard::kCopy) {
-      gate_.count_drop();
+      message_gate_.count_drop();
     } else if (heard == ClientFront::Heard::kLeave) {
       on_leave_asked(now);
     }
     return;
   }
-  if (!gate_.lets_in(envelope, input, members_.roll(), outbox_)) {
+  if (!message_gate_.lets_in(envelope, input, members_.roll(), outbox_)) {
     if (envelope.from == options_.self && envelope.version == kProtocolVersion &&
         members_.roll().allows(envelope.type, options_.self, input.sender)) {
       departure_.ids().heard(now, envelope.type, envelope.nonce, {input.route, input.link});
@@ -146,7 +146,7 @@ void Node::on_received(Instant now, gossip::Received input) {
   if (epochs_.on_received(now, envelope, members_.roll().may_vote(envelope.from), seat_, outbox_)) {
     hear(now, *message, input);
   } else {
-    gate_.count_drop();
+    message_gate_.count_drop();
   }
 }
 
@@ -154,7 +154,7 @@ void Node::hear(Instant now, const gossip::Message& message, const gossip::Recei
   const gossip::MessageRow* row = gossip::find_message(message.envelope().type);
   const Hearing* part = row == nullptr ? nullptr : hearing(row->owner);
   if (part == nullptr || !part->take(*this, now, message, input)) {
-    gate_.count_drop();
+    message_gate_.count_drop();
   }
 }
 
@@ -166,7 +166,7 @@ void Node::on_link_up(Instant now, const gossip::LinkUp& input) {
 }
 
 void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
-  gate_.seeds().on_link_down(input);
+  message_gate_.seeds().on_link_down(input);
   if (const auto host = hosts_.addresses().at(input.peer)) {
     const bool was_announced =
         input.loss != gossip::LinkLoss::kRefused && members_.roll().on_link_down(*host, outbox_);
@@ -316,7 +316,7 @@ void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
       if (const auto record = members_.roll().record(host); host == options_.self && record) {
         keys_.rotation().on_record(*record, outbox_);
       }
-      seat_.step(now, gate_.known_founders(members_.roll()));
+      seat_.step(now, message_gate_.known_founders(members_.roll()));
       on_view_changed(now, host);
       [[fallthrough]];
     case crdt::FieldId::kQuorum:
@@ -393,7 +393,7 @@ bool Node::drain_seat(Instant now) {
   }
   outbox_.emit_all(std::move(output.events));
   members_.follow_log(now, output.roll, seat_.state().roll(), store_, outbox_);
-  if (!output.answers.empty()) {
+  if (!output.answers.is_empty()) {
     front_.on_seat_answers(reach(now), output.answers);
   }
   if (!output.fate.halted.empty()) {
@@ -404,7 +404,7 @@ bool Node::drain_seat(Instant now) {
     departure_.on_raise_asked(options_.start.generation.next());
   }
   if (output.fate.formed.has_value() && cluster().is_zero()) {
-    gate_.join(*output.fate.formed, outbox_);
+    message_gate_.join(*output.fate.formed, outbox_);
   }
   if (!epochs_.is_durable()) {
     output.to_own_agent.clear();  // As from any other host: said again.
@@ -501,7 +501,7 @@ bool Node::drain_contact(Instant now) {
     if (message.to == options_.self) {
       local = true;
       if (!Hearing::said(*this, now, options_.self, message.nonce, std::move(message.message))) {
-        gate_.count_drop();
+        message_gate_.count_drop();
       }
     } else {
       say(message);
@@ -520,12 +520,12 @@ void Node::drain_id_watch(Instant now) {
 
 RequestReach Node::reach(Instant now) {
   return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
-             neighbours_.hosts(), contact_, gate_, members_.roll(), members_.authority(),
+             neighbours_.hosts(), contact_, message_gate_, members_.roll(), members_.authority(),
              outbox_.recent(), outbox_.wall_clock()},
             outbox_},
            seat_},
           epochs_,
-          {gate_.founding(), store_}};
+          {message_gate_.founding(), store_}};
 }
 
 /// Only who is not sure of the other's cluster yet names it. Who says it the connection proves.

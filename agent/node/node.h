@@ -52,15 +52,14 @@ class Node {
   const crdt::HostStore& store() const { return store_; }
   const scheduler::QuorumSeat& seat() const { return seat_; }
   const GangAgent& gang_agent() const { return gang_agent_; }
-  const MessageGate& gate() const { return gate_; }
   const crdt::AddressBook& addresses() const { return hosts_.addresses(); }
   const Roll& roll() const { return members_.roll(); }
   const AuthorityBook& authority() const { return members_.authority(); }
-  ClusterId cluster() const { return gate_.cluster(); }
+  ClusterId cluster() const { return message_gate_.cluster(); }
   /// What each part waits for, in ns from now: for people who look for a spinning one.
   std::string deadlines_text() const;
   /// Messages that were dropped: malformed, of another version or cluster, or of no known type.
-  std::uint64_t dropped_count() const { return gate_.dropped_count(); }
+  std::uint64_t dropped_count() const { return message_gate_.dropped_count(); }
 
  private:
   /// A part that waits for a moment, and what is done then.
@@ -103,7 +102,7 @@ class Node {
   // The machines among them draw their randomness off the Node's in this order: another order is
   // another run of every seed.
   NodeOptions options_;
-  MessageGate gate_;
+  MessageGate message_gate_;
   RollKeeper members_;
   OwnKeys keys_;
   membership::Membership membership_;

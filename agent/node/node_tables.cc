@@ -54,11 +54,11 @@ std::span<const Node::Waiting> Node::waiting() {
        [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
       {"reach", [](const Node& node) { return node.contact_.reach().next_deadline(); },
        [](Node& node, Instant now) { node.contact_.reach().tick(now); }},
-      {"seeds", [](const Node& node) { return node.gate_.seeds().next_deadline(); },
+      {"seeds", [](const Node& node) { return node.message_gate_.seeds().next_deadline(); },
        [](Node& node, Instant) {
-         node.gate_.seeds().greet(node.envelope(gossip::MessageType::kRows, Nonce()),
-                                  !node.cluster().is_zero(), node.membership_,
-                                  node.hosts_.addresses(), node.store_, node.roll(), node.outbox_);
+         node.message_gate_.seeds().greet(
+             node.envelope(gossip::MessageType::kRows, Nonce()), !node.cluster().is_zero(),
+             node.membership_, node.hosts_.addresses(), node.store_, node.roll(), node.outbox_);
        }},
       {"desk", [](const Node& node) { return node.front_.next_deadline(); },
        [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},

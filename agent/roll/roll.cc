@@ -40,7 +40,7 @@ bool Roll::follow(HostId host, const crdt::HostStore& store, Outbox& outbox) {
     now.bulk = identity->bulk;
   }
   const Known before = known_[host];
-  let_in(host, before, now, outbox);
+  admit(host, before, now, outbox);
   // The key that was expected last is right, if it is one of them still.
   now.expects_next = !now.link.next.empty() && before.expected() == now.link.next;
   count(before, false);
@@ -84,7 +84,7 @@ std::string Roll::claimed(HostId host, const std::string& key, Outbox& outbox) {
   return key;
 }
 
-void Roll::let_in(HostId host, const Known& before, Known& now, Outbox& outbox) {
+void Roll::admit(HostId host, const Known& before, Known& now, Outbox& outbox) {
   const auto is_of = [](const Known& known, const std::string& key) {
     return key == known.link.key || key == known.link.next;
   };

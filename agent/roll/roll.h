@@ -111,7 +111,7 @@ class Roll {
   void count(const Known& known, bool is_added);
   void settle(const crdt::HostStore& store, Outbox& outbox);
   void tell_of_revocation(HostId host, bool was_revoked, bool is_revoked, Outbox& outbox) const;
-  void let_in(HostId host, const Known& before, Known& now, Outbox& outbox);
+  void admit(HostId host, const Known& before, Known& now, Outbox& outbox);
   void expect_at(const Known& before, const Known& now, Outbox& outbox) const;
   std::string claimed(HostId host, const std::string& key, Outbox& outbox);
 

@@ -8,7 +8,7 @@ namespace muster::agent {
 void RollKeeper::learn_authorities(const std::vector<gossip::AuthorityLink>& links,
                                    Outbox& outbox) {
   if (authority_.learn(links, outbox)) {
-    gate_.tell_authorities(authority_.links());
+    row_gate_.tell_authorities(authority_.links());
   }
 }
 
@@ -36,7 +36,7 @@ void RollKeeper::on_rows_checked(Instant now, crdt::RowsChecked rows,
   if (rows.lacks_authority) {  // Voters' rows tell of it; they are to come first.
     rows.keyless.insert(rows.keyless.begin(), voters.begin(), voters.end());
   }
-  gate_.on_checked(now, std::move(rows), departure, store, outbox);
+  row_gate_.on_checked(now, std::move(rows), departure, store, outbox);
 }
 
 void RollKeeper::follow_authority(Instant now, const scheduler::RollBook& book,

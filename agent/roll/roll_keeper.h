@@ -23,7 +23,7 @@ class RollKeeper {
       : self_(options.self),
         roll_(options.self),
         authority_(options.self, options.credentials, id_records),
-        gate_(options.self) {}
+        row_gate_(options.self) {}
 
   /// The members.
   Roll& roll() { return roll_; }
@@ -41,7 +41,7 @@ class RollKeeper {
   /// Rows came. False: their body does not fit.
   bool on_rows(Instant now, HostId from, const gossip::Reader& body, Departure& departure,
                crdt::HostStore& store, Outbox& outbox) const {
-    return gate_.on_rows(now, from, body, roll_, departure, store, outbox);
+    return row_gate_.on_rows(now, from, body, roll_, departure, store, outbox);
   }
   /// Rows were checked. `voters`: who tells of an authority that is not known here.
   void on_rows_checked(Instant now, crdt::RowsChecked rows, const std::vector<HostId>& voters,
@@ -56,7 +56,7 @@ class RollKeeper {
   HostId self_;
   Roll roll_;
   AuthorityBook authority_;
-  RowGate gate_;
+  RowGate row_gate_;
 };
 
 }  // namespace muster::agent

@@ -71,7 +71,7 @@ struct NodeAddresses {
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
 };
-/// What this host offers to jobs, and what it can do.
+/// The offer of this host to jobs, and what it can do.
 struct NodeHardware {
   scheduler::HostTraits traits;
   crdt::Capacity capacity;

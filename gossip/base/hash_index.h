@@ -2,7 +2,7 @@
 // Elements found in O(1) by the hash of what they are called; what that is stands with its owner,
 // who tells elements of one hash apart. An open table that is searched in a line (Knuth, TAOCP 3,
 // 6.4, algorithms L and R). It is never walked, so nothing depends on its order. Names come from
-// who is admitted to the cluster: the hash is no defence against somebody who makes names collide.
+// enrolled in the cluster: the hash is no defence against somebody who makes names collide.
 //
 // Invariant: at most half of the table is used.
 

@@ -17,7 +17,7 @@ enum class Mutant : std::uint8_t {
   kRaftAckBeforeDurable,     ///< An append is acknowledged before it is durable.
   kRaftCommitOldTerm,        ///< Entries of older terms are committed by counting (Raft 5.4.2).
   kRaftPreVoteNotSticky,     ///< Pre-votes are granted although a live leader was heard.
-  kRaftReadWithoutRound,     ///< Reads are granted without a majority round.
+  kRaftReadWithoutRound,     ///< Reads are confirmed without a majority round.
   kRaftStaleReplyCounted,    ///< Append replies of older terms count.
   kRaftOwnDiskNotAwaited,    ///< The leader counts its own disk before it is durable.
   kRaftConfigBeforeOwnTerm,  ///< A configuration is proposed before an own-term commit

@@ -1,6 +1,6 @@
 #pragma once
 // The words that may be names. One rule for every door by which names come in: the command line,
-// the configuration, the node that is asked, the leader that admits. A name that passes can be
+// the configuration, the node that is asked, the leader that enrols. A name that passes can be
 // typed, listed in a table and named to `--node` again.
 
 #include <cstddef>

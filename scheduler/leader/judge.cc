@@ -164,7 +164,7 @@ void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
     const std::optional<entry::Observe> wanted =
         record == nullptr ? std::nullopt : wanted_observe(turn.seen, *record);
     if (!wanted.has_value()) {
-      placing_.let_in(turn, *host);
+      placing_.allow_again(turn, *host);
       host = unobserved_.erase(host);
       continue;
     }

@@ -13,7 +13,7 @@ void Placing::on_applied(const Turn& turn, const Entry& entry, const ApplyResult
   }
 }
 
-void Placing::let_in(const Turn& turn, const HostId& host) {
+void Placing::allow_again(const Turn& turn, const HostId& host) {
   turn.capacity.bar(turn.state, host, quiet_.contains(host));
   is_wanted_ = true;
 }

@@ -29,7 +29,7 @@ class Placing {
   void want() { is_wanted_ = true; }
   void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
   /// The log says of the host what is seen of it: it may get work, unless it is a quiet voter.
-  void let_in(const Turn& turn, const HostId& host);
+  void allow_again(const Turn& turn, const HostId& host);
   /// Frees what was asked for by a Decide that counts as lost. Proposals::forget_lost() was said.
   void settle_lost(const Turn& turn, const Proposals& proposals);
   /// Proposes what fits. `unobserved`: hosts that stay barred though they are quiet no more. When

@@ -13,7 +13,7 @@ void AskedShares::add(JobId job, std::vector<AskedShare> shares) {
     }
     hosts_.resize(std::max<std::size_t>(hosts_.size(), index_of(share.host) + 1));
     HeldAmounts& amounts = hosts_[index_of(share.host)];
-    ++amounts.grants;
+    ++amounts.members;
     amounts.cpus += share.cpus;
     amounts.memory_mb += share.memory_mb;
   }
@@ -30,7 +30,7 @@ std::vector<AskedShare> AskedShares::remove(JobId job) {
       gpus_[index_of(gpu)] = false;
     }
     HeldAmounts& amounts = hosts_[index_of(share.host)];
-    --amounts.grants;
+    --amounts.members;
     amounts.cpus -= share.cpus;
     amounts.memory_mb -= share.memory_mb;
   }

@@ -223,16 +223,16 @@ std::optional<HostSpace> Capacity::free_space(const State& state, HostNumber num
     const Attempt* attempt = state.attempt(token);
     const MemberRecord* member = attempt == nullptr ? nullptr : attempt->find(seat.facts.id);
     if (member != nullptr && member->end == MemberEnd::kNone) {
-      --held.grants;
+      --held.members;
       held.cpus -= member->member.cpus;
       held.memory_mb -= member->member.memory_mb;
     }
   }
   const HeldAmounts asked = asked_.on(number);
-  held.grants += asked.grants;
+  held.members += asked.members;
   held.cpus += asked.cpus;
   held.memory_mb += asked.memory_mb;
-  if (held.grants >= kHostGrantsMax) {
+  if (held.members >= kHostGrantsMax) {
     return std::nullopt;
   }
   space.cpus = static_cast<std::uint32_t>(left_of(seat.facts.cpus, held.cpus));

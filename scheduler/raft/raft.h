@@ -1,7 +1,7 @@
 #pragma once
 // One voter of the quorum: Raft without sockets, clock or disk. The node feeds it messages,
 // finished writes, proposals and reads; it answers with messages, write batches, committed entries
-// and read grants. It holds back every message that speaks of what is not yet durable until
+// and confirmed reads. It holds back every message that speaks of what is not yet durable until
 // Persisted.
 //
 // Features: pre-vote and leader stickiness (thesis 9.6, 4.2.3), check-quorum (6.2), own-term entry
@@ -73,7 +73,7 @@ class Raft {
   struct Propose {
     std::string command;
   };
-  /// Answered by exactly one grant or refusal with the same context, possibly much later.
+  /// Answered by exactly one confirmation or refusal with the same context, possibly much later.
   struct Read {
     std::uint64_t context = 0;
   };

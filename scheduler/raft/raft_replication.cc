@@ -231,9 +231,9 @@ void Raft::lead(Instant now) {
   if (read_index_.waiting() && leads_with_own_term_applied() && !round_open) {
     begin_round(now);
   }
-  const std::vector<ConfirmedRead> grants =
+  const std::vector<ConfirmedRead> confirmed =
       read_index_.on_round_answered(replication_->majority_round());
-  output_.reads.insert(output_.reads.end(), grants.begin(), grants.end());
+  output_.reads.insert(output_.reads.end(), confirmed.begin(), confirmed.end());
 }
 
 void Raft::commit_by_counting(Instant now) {

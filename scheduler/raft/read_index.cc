@@ -22,15 +22,15 @@ void ReadIndex::on_round_begun(std::uint64_t round, LogIndex commit) {
 }
 
 std::vector<ConfirmedRead> ReadIndex::on_round_answered(std::uint64_t round) {
-  std::vector<ConfirmedRead> grants;
+  std::vector<ConfirmedRead> confirmed;
   while (!begun_.empty() && begun_.front().round <= round) {
     for (const std::uint64_t context : begun_.front().contexts) {
-      grants.push_back({context, begun_.front().index});
+      confirmed.push_back({context, begun_.front().index});
     }
     begun_.pop_front();
   }
-  count_ -= grants.size();
-  return grants;
+  count_ -= confirmed.size();
+  return confirmed;
 }
 
 std::vector<std::uint64_t> ReadIndex::take_all() {

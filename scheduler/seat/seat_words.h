@@ -113,7 +113,9 @@ struct SeatAnswers {
   std::vector<std::uint64_t> confirmed_reads;
   std::vector<std::uint64_t> refused_reads;
 
-  bool empty() const { return replies.empty() && confirmed_reads.empty() && refused_reads.empty(); }
+  bool is_empty() const {
+    return replies.empty() && confirmed_reads.empty() && refused_reads.empty();
+  }
 };
 /// How this host comes to sit in a quorum, and why it may not go on.
 struct SeatFate {

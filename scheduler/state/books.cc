@@ -15,7 +15,7 @@ GpuBook held_by(const HostBook& hosts, const AttemptBook& attempts) {
   for (const Token& token : attempts.live()) {
     for (const MemberRecord& record : attempts.find(token)->members) {
       if (record.end == MemberEnd::kNone) {
-        held.grant(token, record.member);
+        held.take(token, record.member);
       }
     }
   }

@@ -3,7 +3,7 @@
 // said here. Owned by State. The rules of this room (submission, registration, decision,
 // attempt_facts, outcomes, orders, adoption, forgetting) read and change them and own nothing.
 //
-// Invariants: a grant exists exactly while its attempt's member is not over; a job has at most one
+// Invariants: a member holds its slots exactly while it is not over; a job has at most one
 // attempt that can still complete, which is Job::current; that one is live or unclassed. No time
 // but `cluster_time` is known here: the sum of the Ticks.
 

@@ -133,7 +133,7 @@ void bind(Step& step, Job& owner, Attempt attempt) {
       continue;
     }
     step.books.hosts.raise_floor(record.member.host, attempt.token);
-    step.books.gpus.grant(attempt.token, record.member);
+    step.books.gpus.take(attempt.token, record.member);
     step.result.holdings_changed.push_back(record.member.host);
   }
   owner.life.attempts = attempt.number;

@@ -156,13 +156,13 @@ bool GpuBook::add_if_free(const HostRecord& host, const Member& member,
   return true;
 }
 
-void GpuBook::grant(const Token& token, const Member& member) {
+void GpuBook::take(const Token& token, const Member& member) {
   HostHoldings& there = hosts_[member.host];
   const auto place = std::lower_bound(there.tokens.begin(), there.tokens.end(), token);
   if (place == there.tokens.end() || *place != token) {
     there.tokens.insert(place, token);
     if (!mutant(SchedulerMutant::kAmountsForgotten)) {
-      ++there.amounts.grants;
+      ++there.amounts.members;
       there.amounts.cpus += member.cpus;
       there.amounts.memory_mb += member.memory_mb;
     }
@@ -199,7 +199,7 @@ void GpuBook::free(const Token& token, const Member& member) {
   if (place != there.tokens.end() && *place == token) {
     there.tokens.erase(place);
     if (!mutant(SchedulerMutant::kAmountsForgotten)) {
-      --there.amounts.grants;
+      --there.amounts.members;
       there.amounts.cpus -= member.cpus;
       there.amounts.memory_mb -= member.memory_mb;
     }

@@ -4,9 +4,9 @@
 // nobody else, hold their GPUs. GPUs have dense numbers here, so that who asks about a host looks
 // up no names; the numbers are this book's own: never logged, never sent.
 //
-// Invariants: a (GPU uuid, slot) has at most one grant, and none that overlaps it (slot 0 is the
-// whole device), as long as nobody is granted what is_free_at() denies; a GPU has a number exactly
-// while some host offers it or somebody holds it.
+// Invariants: a (GPU uuid, slot) is held by at most one member, and by none that overlaps it (slot
+// 0 is the whole device), as long as nobody takes what is_free_at() denies; a GPU has a number
+// exactly while some host offers it or somebody holds it.
 
 #include <cstdint>
 #include <map>
@@ -43,7 +43,7 @@ inline constexpr std::uint32_t kHostGrantsMax = 192;
 
 /// What attempts hold of a host beside GPUs.
 struct HeldAmounts {
-  std::uint32_t grants = 0;
+  std::uint32_t members = 0;
   std::uint64_t cpus = 0;  ///< Thousandths.
   std::uint64_t memory_mb = 0;
   bool operator==(const HeldAmounts&) const = default;
@@ -76,7 +76,7 @@ class GpuBook {
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_on(const HostRecord& host) const;
   bool is_held(std::string_view uuid) const;
-  /// No grant is there, and none that overlaps it.
+  /// No member holds it, and none that overlaps it.
   bool is_free_at(const GpuSlot& gpu) const;
   /// Adds the numbers of the member's GPUs. False: its host does not offer one, or somebody holds
   /// it.
@@ -84,7 +84,7 @@ class GpuBook {
                    std::vector<GpuNumber>& numbers) const;
 
   /// The member's GPUs are held by `token` from here on.
-  void grant(const Token& token, const Member& member);
+  void take(const Token& token, const Member& member);
   /// They are held by nobody from here on.
   void free(const Token& token, const Member& member);
 
@@ -96,7 +96,7 @@ class GpuBook {
  private:
   struct Cell {
     GpuUuid uuid;
-    SlotHolder whole;  ///< Of slot 0; no token = nobody's.
+    SlotHolder whole;  ///< Of slot 0; no token = it is free.
     SlotHolders slices;
     std::uint32_t offers = 0;  ///< Hosts that offer it.
     bool is_held() const { return !whole.token.is_none() || !slices.empty(); }

@@ -176,7 +176,7 @@ void JobBook::leave_out(Job& job, const LeftOut& out) {
   picky_.insert(job.id);
 }
 
-void JobBook::let_in(const HostId& host) {
+void JobBook::allow_again(const HostId& host) {
   std::erase_if(picky_, [&](JobId id) {
     Job* job = find(id);
     if (job != nullptr) {
@@ -186,18 +186,18 @@ void JobBook::let_in(const HostId& host) {
   });
 }
 
-bool JobBook::let_in_until(Duration cluster_time) {
-  bool has_let_in = false;
+bool JobBook::allow_again_until(Duration cluster_time) {
+  bool has_allowed = false;
   std::erase_if(picky_, [&](JobId id) {
     Job* job = find(id);
     if (job != nullptr && job->life.state == JobState::kQueued) {
-      has_let_in |= std::erase_if(job->life.left_out, [&](const LeftOut& out) {
-                      return out.until <= cluster_time;
-                    }) != 0;
+      has_allowed |= std::erase_if(job->life.left_out, [&](const LeftOut& out) {
+                       return out.until <= cluster_time;
+                     }) != 0;
     }
     return job == nullptr || job->life.left_out.empty();
   });
-  return has_let_in;
+  return has_allowed;
 }
 
 void JobBook::check() const {

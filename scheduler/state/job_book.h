@@ -67,12 +67,12 @@ class JobBook {
   void count(const Job& job, JobEvent event) { steps_.add(job.life.state, event); }
   /// Precondition: some job ended.
   void forget_first_ended();
-  /// The job's next attempts avoid the host; the oldest of kLeftOutMax is let in.
+  /// The job's next attempts avoid the host; the oldest of kLeftOutMax is allowed again.
   void leave_out(Job& job, const LeftOut& out);
-  /// The host registered anew: no job leaves it out any more.
-  void let_in(const HostId& host);
-  /// Hosts that queued jobs leave out no longer. False: there was none.
-  bool let_in_until(Duration cluster_time);
+  /// The host registered again: no job leaves it out any more.
+  void allow_again(const HostId& host);
+  /// Hosts that queued jobs leave out no longer. False: they left out no such host.
+  bool allow_again_until(Duration cluster_time);
   /// Queued jobs whose pack is only preferred from here on, as they waited long enough for it.
   std::vector<JobId> relax_until(Duration cluster_time);
 

@@ -60,7 +60,7 @@ void on_register(Step& step, const entry::Register& fact) {
   }
   if (changed.is_new_pair) {
     end_earlier_grants(step, fact, changed.is_rebooted);
-    step.books.jobs.let_in(fact.host);
+    step.books.jobs.allow_again(fact.host);
   }
   step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;

@@ -1,7 +1,7 @@
 #pragma once
-// The hosts that were enrolled, and the tickets that let hosts join. Owned by Books; pure. That a
-// record is the authority's was checked before it was proposed; here only what the log must order
-// is decided: which record of a host is the newest, and how often a ticket was used.
+// The hosts that were enrolled, and the tickets that let hosts join. Owned by Books; pure. The
+// signature of a record was checked before it was proposed; here only what the log must order is
+// decided: which record of a host is the newest, and how often a ticket was used.
 //
 // Invariants: the version of a host's record never falls; a ticket is used by at most as many hosts
 // as it was made for, each counted once.

@@ -1,5 +1,5 @@
 #pragma once
-// What entries changed of the roll: said by the rules that apply them, passed on by the leader and
+// Changes of the roll by entries: said by the rules that apply them, passed on by the leader and
 // the seat, and followed by the roll of each host.
 
 #include <vector>

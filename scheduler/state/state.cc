@@ -33,7 +33,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   settle_unclassed(step);
   relax_packs(step);
   end_pauses(step);
-  step.result.capacity_changed |= books.jobs.let_in_until(books.cluster_time);
+  step.result.capacity_changed |= books.jobs.allow_again_until(books.cluster_time);
 }
 
 /// Which rule hears an entry.

@@ -7,8 +7,8 @@
 // its books (books.h), with their invariants; what follows from an entry is said by the rules of
 // this room, which own nothing.
 //
-// Invariants: a (GPU uuid, slot) has at most one grant, and none that overlaps it (slot 0 is the
-// whole device); a grant exists exactly while its attempt's member is not over; a job has at most
+// Invariants: a (GPU uuid, slot) is held by at most one member, and by none that overlaps it (slot
+// 0 is the whole device); a member holds its slots exactly while it is not over; a job has at most
 // one attempt that can still complete.
 
 #include <cstdint>

@@ -3,11 +3,11 @@
 /* ---- what an agent does ---- */
 
 #ifdef NO_TOKEN_CHECK
-#define ADMITS(h, t) 1
+#define ACCEPTS(h, t) 1
 #elif defined(EQUAL_TOKEN)
-#define ADMITS(h, t) (t >= fence[h])
+#define ACCEPTS(h, t) (t >= fence[h])
 #else
-#define ADMITS(h, t) (t > fence[h])
+#define ACCEPTS(h, t) (t > fence[h])
 #endif
 #if defined(NO_READY_ONLY_START)
 #define OBEYS_START(h, t) (grant[AT(h, t)] == READY || grant[AT(h, t)] >= DONE_0)
@@ -52,7 +52,7 @@ inline launch(h, t) {
 inline hear_about(h, t) {
   if
   :: d_step { /* Assign. Fence and record are durable before anything else. */
-       IS_DECIDED_FOR(h, t) && grant[AT(h, t)] == NO_RECORD && ADMITS(h, t) ->
+       IS_DECIDED_FOR(h, t) && grant[AT(h, t)] == NO_RECORD && ACCEPTS(h, t) ->
        printf("host %d: accepts Assign %d\n", h, t);
        if :: t > 1 -> revoke(h, 1) :: else fi;
        if :: t > 2 -> revoke(h, 2) :: else fi;

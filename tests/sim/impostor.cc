@@ -362,7 +362,7 @@ void OnlyMembersAreIn::look_at_keys(World& world, std::uint32_t host) {
   const crdt::Field* roll = world.node(host).store().field(traitor, crdt::FieldId::kRoll);
   const auto record = roll == nullptr ? std::nullopt : crdt::decode_roll(roll->bytes);
   const bool is_out = record.has_value() && record->revoked;
-  for (const auto& [key, who] : world.let_in(host)) {
+  for (const auto& [key, who] : world.admitted(host)) {
     const auto whose = world.owner_of_key(key);
     if (whose.has_value() && *whose != who) {
       return world.violation(name(), "host " + std::to_string(host) + " lets the key of " +

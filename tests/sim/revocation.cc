@@ -136,7 +136,7 @@ class RevocationRun {
 
   bool refuses(std::uint32_t host, std::uint32_t out) const {
     return !world_.is_running(host) ||
-           (world_.node(host).roll().is_revoked(world_.id(out)) && !world_.lets_in(host, out));
+           (world_.node(host).roll().is_revoked(world_.id(out)) && !world_.admits(host, out));
   }
   std::vector<std::uint32_t> others() const {
     std::vector<std::uint32_t> hosts;

@@ -370,7 +370,7 @@ std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
 }
 
 void World::say_as_stranger(std::uint32_t to, HostId as, std::string bytes, Duration delay) {
-  const auto& known = hosts_[to]->let_in;
+  const auto& known = hosts_[to]->admitted;
   if (std::any_of(known.begin(), known.end(),
                   [&](const auto& each) { return each.second == as; })) {
     say_as(to, member(as), std::move(bytes), delay);
@@ -394,8 +394,8 @@ void World::say_as(std::uint32_t to, const gossip::Sender& sender, std::string b
 const std::string& World::link_key(std::uint32_t host) const {
   return hosts_[host]->link_key;
 }
-const std::map<std::string, HostId>& World::let_in(std::uint32_t host) const {
-  return hosts_[host]->let_in;
+const std::map<std::string, HostId>& World::admitted(std::uint32_t host) const {
+  return hosts_[host]->admitted;
 }
 
 /// Keys are ids, and later ones are made of them (StandInKeyMaker).

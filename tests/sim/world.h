@@ -193,14 +193,14 @@ class World {
   const Disk& disk(std::uint32_t host) const;
   const RankFarm& farm(std::uint32_t host) const;
   /// Its transport lets the other in.
-  bool lets_in(std::uint32_t host, std::uint32_t other) const;
+  bool admits(std::uint32_t host, std::uint32_t other) const;
   /// One of the two holds a connection to the other, whoever dialled it.
   bool are_linked(std::uint32_t one, std::uint32_t other) const;
   HostId id(std::uint32_t host) const;
   /// What its links are proven with now.
   const std::string& link_key(std::uint32_t host) const;
   /// Whom its transport lets in, by link key.
-  const std::map<std::string, HostId>& let_in(std::uint32_t host) const;
+  const std::map<std::string, HostId>& admitted(std::uint32_t host) const;
   /// Whose link key that is, or was; nothing when it is no host's.
   std::optional<HostId> owner_of_key(const std::string& key) const;
   const HostCost& cost(std::uint32_t host) const;

@@ -96,7 +96,7 @@ void World::start_agent(std::uint32_t index) {
     options.addresses.seeds.push_back(endpoint(i, kControlPort));
   }
   options.credentials = host.papers.has_value() ? *host.papers : credentials(index, seeds);
-  host.let_in.clear();
+  host.admitted.clear();
   host.expected.clear();
   host.dials_with_previous.clear();
   const auto link = agent::link_record_in(host.disk.read(crdt::Environment::kId));

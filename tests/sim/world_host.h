@@ -80,7 +80,7 @@ struct World::Host {
   Instant frozen_at;
   Instant thawed_at{};
   std::optional<Disk> image;
-  std::map<std::string, HostId> let_in;             ///< By link key, as its agent said.
+  std::map<std::string, HostId> admitted;           ///< By link key, as its agent said.
   std::set<std::string> tickets{};                  ///< Whose holders are let in to say Join.
   std::map<std::uint32_t, Instant> ticket_links{};  ///< Of a newcomer: to whom, since when.
   std::optional<agent::Credentials> papers{};       ///< Of one that came in later.

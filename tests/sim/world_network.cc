@@ -98,9 +98,9 @@ bool World::are_proven(std::uint32_t from, std::uint32_t to, const gossip::Endpo
     return false;
   }
   const bool is_previous = dialler.dials_with_previous.contains(at);
-  const auto let_in =
-      target.let_in.find(is_previous ? dialler.previous_link_key : dialler.link_key);
-  if (let_in != target.let_in.end() && let_in->second == dialler.id) {
+  const auto admitted =
+      target.admitted.find(is_previous ? dialler.previous_link_key : dialler.link_key);
+  if (admitted != target.admitted.end() && admitted->second == dialler.id) {
     return true;
   }
   if (is_previous) {
@@ -199,9 +199,9 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
 }
 
 void World::carry(std::uint32_t from, const gossip::Admit& word) {
-  std::map<std::string, HostId>& let_in = hosts_[from]->let_in;
+  std::map<std::string, HostId>& admitted = hosts_[from]->admitted;
   if (word.who.kind == gossip::Sender::Kind::kHost) {
-    let_in[word.key] = word.who.host;
+    admitted[word.key] = word.who.host;
     hosts_[from]->shut_out.erase(word.who.host);
     return;
   }
@@ -210,13 +210,13 @@ void World::carry(std::uint32_t from, const gossip::Admit& word) {
     return;
   }
   hosts_[from]->tickets.erase(word.key);
-  const auto shut_out = let_in.find(word.key);
-  if (shut_out == let_in.end()) {
+  const auto shut_out = admitted.find(word.key);
+  if (shut_out == admitted.end()) {
     return;
   }
   const HostId whose = shut_out->second;
-  let_in.erase(shut_out);
-  const bool has_another = std::any_of(let_in.begin(), let_in.end(),
+  admitted.erase(shut_out);
+  const bool has_another = std::any_of(admitted.begin(), admitted.end(),
                                        [&](const auto& each) { return each.second == whose; });
   if (const auto other = find(whose); other.has_value() && !has_another) {
     end_links_between(from, *other);
@@ -271,8 +271,8 @@ void World::end_links_between(std::uint32_t host, std::uint32_t other) {
   }
 }
 
-bool World::lets_in(std::uint32_t host, std::uint32_t other) const {
-  return hosts_[host]->let_in.contains(hosts_[other]->link_key);
+bool World::admits(std::uint32_t host, std::uint32_t other) const {
+  return hosts_[host]->admitted.contains(hosts_[other]->link_key);
 }
 
 bool World::are_linked(std::uint32_t one, std::uint32_t other) const {

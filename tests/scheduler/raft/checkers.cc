@@ -273,8 +273,8 @@ class LeaderCompleteness : public Checker {
   std::map<std::uint64_t, std::string> committed_;
 };
 
-/// Thesis 6.4: a read is granted at an index no lower than anything applied anywhere before it was
-/// asked.
+/// Thesis 6.4: a read is confirmed at an index no lower than anything applied anywhere before it
+/// was asked.
 class LinearizableReads : public Checker {
  public:
   std::string_view name() const override { return "linearizable_reads"; }

@@ -419,9 +419,9 @@ void RaftSim::apply(std::size_t host, const Raft::Output& output) {
     });
     highest_applied_ = std::max(highest_applied_, entry.index);
   }
-  for (const ConfirmedRead& grant : output.reads) {
+  for (const ConfirmedRead& read : output.reads) {
     ++outcome_.reads;
-    observe([&](Checker& checker) { checker.on_confirmed(view(), grant); });
+    observe([&](Checker& checker) { checker.on_confirmed(view(), read); });
   }
 }
 

@@ -33,7 +33,7 @@ HostRecord host_of_three(GpuBook& book) {
 
 TEST(GpuBook, AWholeDeviceOverlapsEverySlotOfIt) {
   GpuBook book;
-  book.grant(kFirst, slot_of(1, 0));
+  book.take(kFirst, slot_of(1, 0));
   EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 0}));
   EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 3}));
   EXPECT_TRUE(book.is_free_at({uuid_of(1, 1), 0})) << "another device";
@@ -42,7 +42,7 @@ TEST(GpuBook, AWholeDeviceOverlapsEverySlotOfIt) {
 
 TEST(GpuBook, ASlotLeavesTheOthersFreeButNotTheDevice) {
   GpuBook book;
-  book.grant(kFirst, slot_of(1, 3));
+  book.take(kFirst, slot_of(1, 3));
   EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 0}));
   EXPECT_FALSE(book.is_free_at({uuid_of(1, 0), 3}));
   EXPECT_TRUE(book.is_free_at({uuid_of(1, 0), 4}));
@@ -50,8 +50,8 @@ TEST(GpuBook, ASlotLeavesTheOthersFreeButNotTheDevice) {
 
 TEST(GpuBook, WhatIsFreedLeavesNothingBehind) {
   GpuBook book;
-  book.grant(kFirst, slot_of(1, 1));
-  book.grant(kSecond, slot_of(1, 2));
+  book.take(kFirst, slot_of(1, 1));
+  book.take(kSecond, slot_of(1, 2));
   EXPECT_EQ(book.on(host_id(1)).tokens, (std::vector<Token>{kFirst, kSecond}));
   book.free(kFirst, slot_of(1, 1));
   EXPECT_TRUE(book.is_held(uuid_of(1, 0))) << "by the other slot";
@@ -63,14 +63,14 @@ TEST(GpuBook, OfferedIsWhatIsHealthyAndHeldByNobody) {
   GpuBook book;
   HostRecord host = host_of_three(book);
   host.unhealthy_gpus = {uuid_of(1, 2)};
-  book.grant(kFirst, slot_of(1, 0));
+  book.take(kFirst, slot_of(1, 0));
   EXPECT_EQ(book.free_on(host), std::vector<std::string>{uuid_of(1, 1)});
 }
 
 TEST(GpuBook, AGpuIsKnownWhileItIsOfferedOrHeld) {
   GpuBook book;
   book.offer(host_id(1), uuids_of(1, 2));
-  book.grant(kFirst, slot_of(1, 0));
+  book.take(kFirst, slot_of(1, 0));
   book.offer(host_id(1), {uuid_of(1, 1)});
   EXPECT_TRUE(book.number_of(uuid_of(1, 0)).has_value()) << "it is held";
   EXPECT_TRUE(book.is_held(uuid_of(1, 0)));
@@ -99,7 +99,7 @@ TEST(GpuBook, AMemberGetsOnlyWhatItsHostOffersAndNobodyHolds) {
   EXPECT_FALSE(adds({{uuid_of(1, 2), 0}})) << "quarantined";
   EXPECT_FALSE(adds({{uuid_of(2, 0), 0}})) << "of another host";
   EXPECT_FALSE(adds({{"nowhere", 0}}));
-  book.grant(kFirst, slot_of(1, 0));
+  book.take(kFirst, slot_of(1, 0));
   EXPECT_FALSE(adds({{uuid_of(1, 0), 0}}));
 }
 
