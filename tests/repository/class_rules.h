@@ -1,7 +1,8 @@
 #pragma once
 // How much a class may hold: classes are split before they outgrow one noun. The rule is about the
 // classes and structs of all sources and headers, in tests and benches as in the product. One that
-// is beyond the limits is named in named_classes.h with its reason, and its numbers may only fall.
+// is beyond the limits is named in named_classes.h with its reason and its exact numbers. A row is
+// raised only with a reason in the commit.
 
 #include <span>
 #include <string_view>
@@ -26,11 +27,11 @@ struct NamedClass {
   std::string_view reason;
 };
 
-/// Those of named_classes.h.
+/// The rows of named_classes.h.
 std::span<const NamedClass> named_classes();
 
-/// A class beyond the limits that is not named, or is larger or smaller than it is named with: a
-/// smaller one is written down, so that it does not grow back.
+/// A class beyond the limits that is not named, or is larger or smaller than it is named with: the
+/// row of a smaller one is lowered, so that it does not grow back.
 Violations check_classes(const SourceFile& file,
                          std::span<const NamedClass> named = named_classes());
 /// Names of classes that are no more, or keep the limits, or have no reason.

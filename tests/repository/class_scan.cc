@@ -10,7 +10,7 @@
 namespace muster::repository {
 namespace {
 
-/// What one statement at the level of a class declares.
+/// A statement at the level of a class declares one of these.
 enum class Declares { kNothing, kField, kFunction };
 
 bool is_space(char c) {
@@ -21,14 +21,37 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// What stands in angle brackets or [[brackets]] is taken out: `std::function<int(int)> f` has no
-/// parameters.
+bool is_word_at(std::string_view text, std::size_t at, std::string_view word) {
+  const std::size_t end = at + word.size();
+  return text.substr(at, word.size()) == word && (at == 0 || !is_name_character(text[at - 1])) &&
+         (end == text.size() || !is_name_character(text[end]));
+}
+
+/// The first place of that word, or npos: there is no `operator` in `Operators operators_`.
+std::size_t find_word(std::string_view text, std::string_view word) {
+  std::size_t at = text.find(word);
+  while (at != std::string_view::npos && !is_word_at(text, at, word)) {
+    at = text.find(word, at + 1);
+  }
+  return at;
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  return find_word(text, word) != std::string_view::npos;
+}
+
+bool ends_with_word(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() && is_word_at(text, text.size() - word.size(), word);
+}
+
+/// Takes out angle brackets and [[brackets]] with all that stands in them: the field
+/// `std::function<int(int)> f` has no parameters.
 std::string without_arguments(std::string_view statement) {
   std::string plain;
   int depth = 0;
   for (std::size_t i = 0; i < statement.size(); ++i) {
     const char c = statement[i];
-    const bool is_comparison = statement.substr(0, i).ends_with("operator");
+    const bool is_comparison = ends_with_word(statement.substr(0, i), "operator");
     if (c == '<' && !is_comparison) {
       ++depth;
     } else if (c == '>' && depth > 0) {
@@ -68,10 +91,69 @@ std::string squeezed(std::string_view text) {
   return words;
 }
 
-/// A statement in plain words, without the template<...> before it.
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(' ', at), text.size());
+}
+
+std::size_t skip_parentheses(std::string_view text, std::size_t at) {
+  int depth = 0;
+  while (at < text.size() && (depth > 0 || text[at] == '(')) {
+    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+    ++at;
+  }
+  return at;
+}
+
+constexpr std::string_view kRequires = "requires";
+
+/// Behind an operand of a constraint: `(...)`, a concept, or `requires (...) {}`. npos: the brace
+/// of its requirements is about to open.
+std::size_t skip_operand(std::string_view text, std::size_t at) {
+  if (is_word_at(text, at, kRequires)) {
+    const std::size_t parameters = skip_blanks(text, at + kRequires.size());
+    const std::size_t end = skip_blanks(text, skip_parentheses(text, parameters));
+    return text.substr(end, 2) == "{}" ? end + 2 : std::string_view::npos;
+  }
+  std::size_t end = skip_parentheses(text, at);
+  while (end < text.size() && (is_name_character(text[end]) || text[end] == ':')) {
+    ++end;
+  }
+  return end;
+}
+
+/// As skip_operand(), of operands between && or ||.
+std::size_t skip_operands(std::string_view text, std::size_t at) {
+  std::size_t end = skip_operand(text, skip_blanks(text, at));
+  while (end != std::string_view::npos) {
+    const std::size_t next = skip_blanks(text, end);
+    const std::string_view sign = text.substr(next, 2);
+    if (sign != "&&" && sign != "||") {
+      return next;
+    }
+    end = skip_operand(text, skip_blanks(text, next + 2));
+  }
+  return end;
+}
+
+/// Constraints, `requires A<T> && (B<T>)`, declare nothing. One whose requirements are about to
+/// begin stays: its statement is not over.
+std::string without_constraints(std::string plain) {
+  std::size_t begin = find_word(plain, kRequires);
+  while (begin != std::string::npos) {
+    const std::size_t end = skip_operands(plain, begin + kRequires.size());
+    if (end == std::string::npos) {
+      break;
+    }
+    plain = squeezed(plain.substr(0, begin) + plain.substr(end));
+    begin = find_word(plain, kRequires);
+  }
+  return plain;
+}
+
+/// A statement in plain words, without the template<...> before it and its constraints.
 std::string plain_words(std::string_view statement) {
   const std::string plain = squeezed(without_arguments(statement));
-  return plain.starts_with("template ") ? plain.substr(9) : plain;
+  return without_constraints(plain.starts_with("template ") ? plain.substr(9) : plain);
 }
 
 Declares what_declares(const std::string& plain) {
@@ -84,7 +166,7 @@ Declares what_declares(const std::string& plain) {
   if (plain.empty()) {
     return Declares::kNothing;
   }
-  if (plain.find("operator") != std::string::npos) {
+  if (has_word(plain, "operator")) {
     return Declares::kFunction;
   }
   const std::size_t parameters = plain.find('(');
@@ -103,13 +185,14 @@ bool is_of_the_language(const std::string& plain, const std::string& name) {
   while (begin > 0 && is_name_character(plain[begin - 1])) {
     --begin;
   }
-  return plain.find("operator") != std::string::npos || plain.substr(begin, end - begin) == name;
+  return has_word(plain, "operator") || plain.substr(begin, end - begin) == name;
 }
 
-/// Whether a brace opened behind this begins no body: a default in a parameter list, or a member in
-/// a constructor's list, `A() : a_{1} {}`.
-bool is_initialiser(const std::string& plain) {
-  if (std::count(plain.begin(), plain.end(), '(') > std::count(plain.begin(), plain.end(), ')')) {
+/// Whether a brace opened behind this begins no body: a default in a parameter list, a member in a
+/// constructor's list, `A() : a_{1} {}`, or the requirements of a constraint.
+bool is_no_body(const std::string& plain) {
+  if (has_word(plain, kRequires) ||
+      std::count(plain.begin(), plain.end(), '(') > std::count(plain.begin(), plain.end(), ')')) {
     return true;
   }
   const std::size_t parameters = plain.find(')');
@@ -218,7 +301,7 @@ class ClassScan {
       line_ += code_[place_] == '\n' ? 1U : 0U;
       depth += code_[place_] == '{' ? 1 : code_[place_] == '}' ? -1 : 0;
     }
-    if (what_declares(plain) == Declares::kFunction && !is_initialiser(plain)) {
+    if (what_declares(plain) == Declares::kFunction && !is_no_body(plain)) {
       declare();
     } else {
       statement_ += "{}";

@@ -16,8 +16,11 @@ constexpr std::string_view kEndings[] = {".h",   ".cc",  ".py",       ".sh",    
 constexpr std::string_view kNounEndings[] = {".h", ".cc"};
 constexpr std::string_view kSourceEndings[] = {".h", ".cc", ".py", ".sh", ".pml", ".scenario"};
 /// First cells of tables whose first column holds names of what is there.
-constexpr std::string_view kTablesOfPaths[] = {"| file |", "| room |", "| folder |"};
+constexpr std::string_view kTablesOfPaths[] = {"|file|", "|room|", "|folder|"};
 constexpr std::string_view kTableOfFiles = kTablesOfPaths[0];
+
+/// Folders below a host's data directory.
+constexpr std::string_view kEnvironments[] = {"id/", "raft/", "state/", "history/", "grants/"};
 
 /// A word in backquotes.
 struct Name {
@@ -63,15 +66,32 @@ void add_names(const std::string& line, std::size_t index, bool in_table,
   end_word();
 }
 
+/// Without blanks, in lower case: as in kTablesOfPaths.
+std::string folded(const std::string& line) {
+  std::string folded;
+  for (const char c : line) {
+    const auto byte = static_cast<unsigned char>(c);
+    folded += std::isspace(byte) != 0 ? "" : std::string(1, static_cast<char>(std::tolower(byte)));
+  }
+  return folded;
+}
+
+bool has_table_of_files(const std::string& text) {
+  const std::vector<std::string> lines = lines_of(text);
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return folded(line).starts_with(kTableOfFiles);
+  });
+}
+
 std::vector<Name> names_of(const std::string& text) {
   std::vector<Name> names;
   const std::vector<std::string> lines = lines_of(text);
   bool in_table = false;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const bool is_head =
-        std::any_of(std::begin(kTablesOfPaths), std::end(kTablesOfPaths),
-                    [&](std::string_view head) { return lines[i].starts_with(head); });
-    in_table = is_head || (in_table && lines[i].starts_with('|'));
+    const std::string line = folded(lines[i]);
+    const bool is_head = std::any_of(std::begin(kTablesOfPaths), std::end(kTablesOfPaths),
+                                     [&](std::string_view head) { return line.starts_with(head); });
+    in_table = is_head || (in_table && line.starts_with('|'));
     add_names(lines[i], i, in_table, names);
   }
   return names;
@@ -82,39 +102,79 @@ bool is_path_character(char c) {
          std::string_view("_./*-").find(c) != std::string_view::npos;
 }
 
-/// What is made, lies on a host, or is an option, is no path of the tree.
+/// A path of the tree: nothing that is made or lies on a host, and no option.
 bool is_path(const Name& name) {
-  const bool is_elsewhere = name.text.starts_with("/") || name.text.starts_with("-") ||
-                            name.text.starts_with("build/") || name.text.starts_with("DATA/");
+  const bool is_environment =
+      !name.is_listed && std::find(std::begin(kEnvironments), std::end(kEnvironments), name.text) !=
+                             std::end(kEnvironments);
+  const bool is_elsewhere = is_environment || name.text.starts_with("/") ||
+                            name.text.starts_with("-") || name.text.starts_with("build/") ||
+                            name.text.starts_with("DATA/");
   const bool is_plain = std::all_of(name.text.begin(), name.text.end(), is_path_character);
   return is_plain && !is_elsewhere &&
          (name.is_listed || name.text.find('/') != std::string::npos ||
           ends_with_one(name.text, kEndings));
 }
 
-/// Words in capitals stand for anything, but in the names of documents.
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+bool is_capitals(const std::string& word) {
+  return word.size() > 1 && std::all_of(word.begin(), word.end(), [](char c) {
+           return std::isupper(static_cast<unsigned char>(c)) != 0 || c == '_';
+         });
+}
+
+/// A file or folder with `*` for each word in capitals between its dots.
+std::string with_wildcards(const std::string& component) {
+  std::string pattern;
+  for (const std::string& word : parts_of(component, '.')) {
+    pattern += (is_capitals(word) ? "*" : word) + ".";
+  }
+  pattern.pop_back();
+  return pattern;
+}
+
+bool is_literal(const std::string& component) {
+  return component.find('*') == std::string::npos &&
+         std::any_of(component.begin(), component.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+}
+
+/// "golden/NAME.txt" as "golden/*.txt". Where no file or folder is named in full, as in `HTTP.h`
+/// and `TCP/IP`, words in capitals stand for themselves, and so they do in the names of documents.
 std::string as_pattern(const std::string& name) {
   if (name.ends_with(".md")) {
     return name;
   }
+  bool is_anchored = false;
   std::string pattern;
-  for (std::size_t i = 0; i < name.size();) {
-    std::size_t end = i;
-    while (end < name.size() && std::isupper(static_cast<unsigned char>(name[end])) != 0) {
-      ++end;
-    }
-    pattern += end > i + 1 ? "*" : name.substr(i, 1);
-    i = end > i + 1 ? end : i + 1;
+  for (const std::string& component : parts_of(name, '/')) {
+    const std::string part = with_wildcards(component);
+    is_anchored = is_anchored || is_literal(part);
+    pattern += part + "/";
   }
-  return pattern;
+  pattern.pop_back();
+  return is_anchored ? pattern : name;
 }
 
+/// A star stands for anything but a slash.
 bool is_match(std::string_view text, std::string_view pattern) {
   if (pattern.empty() || text.empty()) {
     return text.empty() && pattern.find_first_not_of('*') == std::string_view::npos;
   }
   if (pattern.front() == '*') {
-    return is_match(text, pattern.substr(1)) || is_match(text.substr(1), pattern);
+    return is_match(text, pattern.substr(1)) ||
+           (text.front() != '/' && is_match(text.substr(1), pattern));
   }
   return text.front() == pattern.front() && is_match(text.substr(1), pattern.substr(1));
 }
@@ -128,14 +188,11 @@ class Known {
     }
   }
 
-  bool has(const std::string& name) const {
-    if (names_.contains(name)) {
-      return true;
-    }
-    const std::string pattern = as_pattern(name);
-    return pattern.find('*') != std::string::npos &&
-           std::any_of(names_.begin(), names_.end(),
-                       [&](const std::string& each) { return is_match(each, pattern); });
+  bool has(const std::string& pattern) const {
+    return names_.contains(pattern) ||
+           (pattern.find('*') != std::string::npos &&
+            std::any_of(names_.begin(), names_.end(),
+                        [&](const std::string& each) { return is_match(each, pattern); }));
   }
 
  private:
@@ -229,7 +286,7 @@ Violations check_readme(const SourceFile& readme, const std::set<std::string>& p
   const Known known(folder, paths);
   Violations found;
   for (const Name& name : names) {
-    if (is_path(name) && !known.has(resolved(folder, name.text))) {
+    if (is_path(name) && !known.has(resolved(folder, as_pattern(name.text)))) {
       found.push_back(at(readme, name.line, "there is no " + name.text));
     }
   }
@@ -238,7 +295,7 @@ Violations check_readme(const SourceFile& readme, const std::set<std::string>& p
       found.push_back(readme.path + ": does not name the folder " + below);
     }
   }
-  const bool lists_files = readme.text.find("\n" + std::string(kTableOfFiles)) != std::string::npos;
+  const bool lists_files = has_table_of_files(readme.text);
   for (const std::string& noun : nouns_in(folder, paths)) {
     if (lists_files && !names_noun(names, noun)) {
       found.push_back(readme.path + ": does not name " + noun);

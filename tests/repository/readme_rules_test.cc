@@ -37,16 +37,30 @@ TEST(ReadmeRules, AFileThatIsNotThereIsFound) {
             "crdt/README.md:3: there is no meet.h");
 }
 
-TEST(ReadmeRules, WhatIsNoPathOfTheTreeMayBeNamed) {
+TEST(ReadmeRules, NamesOfOtherThingsThanPathsAreLeftAlone) {
   EXPECT_EQ(found("`Persisted`, `take_output()`, `--real`, `/proc/PID/stat`, `DATA/id`,"
                   "`build/asan/crdt_test`, `{\"a\":1}`, `agent`\n"),
             0U);
+  EXPECT_EQ(found("`id/`, `raft/`, `state/`, `history/`, `grants/`, `DATA/raft`\n"), 0U)
+      << "on a host's disk";
+  EXPECT_EQ(found("`raft/log.h`, `edge/raft/`\n"), 2U) << "in the tree";
+  EXPECT_EQ(found("\n| room | what |\n|--|--|\n| `raft/` | a |\n"), 1U) << "listed as a room";
+}
+
+TEST(ReadmeRules, AWholeWordInCapitalsStandsForOneWord) {
+  EXPECT_EQ(found("`golden/NAME.txt`, `golden/A_NAME.*`, `edge/DIR/lock.py`\n"), 0U);
+  EXPECT_EQ(found("`gossip/ROOM/ids.h`, `golden/a.ENDING`\n"), 0U);
+  EXPECT_EQ(found("`edge/NAME.py`, `edge/*.py`, `NAME/lock.cc`\n"), 3U) << "a slash is no part";
+  EXPECT_EQ(found("`golden/NAMEs.txt`, `golden/XNAME2.txt`, `golden/X.txt`\n"), 3U) << "no words";
+  EXPECT_EQ(found("`HTTP.h`, `TCP/IP`, `NAME.*`, `../NAME.h`, `TCP/*`\n"), 5U)
+      << "they would stand for all there is";
 }
 
 TEST(ReadmeRules, EachNameInTheFirstColumnOfATableIsThere) {
   EXPECT_EQ(found("\n| room | what |\n|--|--|\n| `rows/`, `edge` | `agent` |\n"), 0U);
   EXPECT_EQ(found("\n| room | what |\n|--|--|\n| `rows/`, `meet` | `agent` |\n"), 1U);
   EXPECT_EQ(found("\n| folder | what |\n|--|--|\n| `rows meet` | a |\n"), 1U);
+  EXPECT_EQ(found("\n|Room|what|\n|--|--|\n|`rows/`, `meet`|`agent`|\n"), 1U) << "another heading";
   EXPECT_EQ(found("\n| bench | what |\n|--|--|\n| `meet` | a |\n"), 0U) << "no names of files";
   EXPECT_EQ(found("\n| room | what |\n|--|--|\n| `rows` | a |\n\n`meet`\n"), 0U) << "behind it";
 }
@@ -63,6 +77,8 @@ TEST(ReadmeRules, ANounThatIsNotListedIsFound) {
   const std::string table = "\n| file | what |\n|--|--|\n";
   EXPECT_EQ(found(table + "| `join`, `seal` | a |\n"), 0U);
   EXPECT_EQ(found(table + "| `join.h`, `se*.h` | a |\n"), 0U);
+  EXPECT_EQ(found("|File| what |\n|--|--|\n| `join` | a |\n"), 1U);
+  EXPECT_EQ(found("\n|  FILE  |\n|--|\n| `join` |\n"), 1U);
   EXPECT_EQ(found("Read `seal.h` first.\n" + table + "| `join` | a |\n"), 0U);
   EXPECT_EQ(found(table + "| `join` | a |\n"), 1U);
   EXPECT_EQ(found(table + "| `join`, seal | a |\n"), 1U) << "not in backquotes";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -36,15 +37,34 @@ bool is_source(const fs::path& path) {
   return path.extension() == ".cc" || path.extension() == ".h";
 }
 
+/// A folder that programs fill beside the sources.
+bool is_made(const std::string& folder) {
+  return folder.starts_with('.') || folder == "__pycache__" || folder == "venv" ||
+         folder == "node_modules";
+}
+
+/// All files below a folder that people write, from `from`; none where there is no such folder.
+std::vector<std::string> files_below(const fs::path& folder, const fs::path& from) {
+  std::vector<std::string> files;
+  if (!fs::exists(folder)) {
+    return files;
+  }
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+    if (entry->is_directory() && is_made(entry->path().filename().string())) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file()) {
+      files.push_back(fs::relative(entry->path(), from).string());
+    }
+  }
+  return files;
+}
+
 std::vector<SourceFile> sources() {
   std::vector<SourceFile> files;
   for (const char* folder : kSourceFolders) {
-    if (!fs::exists(root() / folder)) {
-      continue;
-    }
-    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
-      if (entry.is_regular_file() && is_source(entry.path())) {
-        files.push_back({fs::relative(entry.path(), root()).string(), read_file(entry.path())});
+    for (const std::string& path : files_below(root() / folder, root())) {
+      if (is_source(path)) {
+        files.push_back({path, read_file(root() / path)});
       }
     }
   }
@@ -62,11 +82,8 @@ std::set<std::string> all_paths() {
   std::vector<std::string> folders(std::begin(kSourceFolders), std::end(kSourceFolders));
   folders.push_back("cmake");
   for (const std::string& folder : folders) {
-    for (const auto& entry : fs::recursive_directory_iterator(root() / folder)) {
-      if (entry.is_regular_file()) {
-        paths.insert(fs::relative(entry.path(), root()).string());
-      }
-    }
+    const std::vector<std::string> files = files_below(root() / folder, root());
+    paths.insert(files.begin(), files.end());
   }
   return paths;
 }
@@ -278,6 +295,21 @@ TEST(Rules, ASourceBeginsWithItsOwnHeader) {
                   "#include <map>\n#include \"scheduler/raft/raft.h\"\n"),
             1U)
       << "a part of a class";
+}
+
+TEST(Rules, FoldersThatProgramsFillAreNotLookedInto) {
+  char made[] = "/tmp/muster_files_below_XXXXXX";
+  ASSERT_NE(mkdtemp(made), nullptr);
+  const fs::path folder = made;
+  for (const char* name : {"a", "a/b.c", "a/.cache", "a/__pycache__", "venv", "node_modules/c"}) {
+    fs::create_directories(folder / name);
+    std::ofstream(folder / name / "d.h") << "";
+  }
+  std::vector<std::string> files = files_below(folder, folder);
+  std::sort(files.begin(), files.end());
+  EXPECT_EQ(files, (std::vector<std::string>{"a/b.c/d.h", "a/d.h"}));
+  EXPECT_TRUE(files_below(folder / "none", folder).empty());
+  fs::remove_all(folder);
 }
 
 TEST(Repository, ClassesKeepTheLimitsOrTheirNumbers) {
