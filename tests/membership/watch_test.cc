@@ -215,6 +215,7 @@ TEST_F(WatchTest, WhoMissesASecondOneLooksAtAllBeforeItAccuses) {
   }
   for (const HostId other : {host(3), host(4), host(5)}) {
     EXPECT_LE(missed - asked_.at(other).at, kRedialDelay);
+    EXPECT_LE(asked_.at(other).at - missed, kRedialDelay);
   }
   EXPECT_TRUE(is_anybody_accused(step(silent)));
   ASSERT_EQ(watch_.claims().size(), 1U);

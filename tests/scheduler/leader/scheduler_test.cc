@@ -325,7 +325,7 @@ TEST_F(OneLeader, RestartedVoterKeepsTheTimerOfACondemnation) {
   ASSERT_NE(scheduler.state().attempt(token)->find(host_id(2))->condemned, LogIndex());
   restart_with_snapshot();
   pass(10min);
-  EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 1U) << "the timer began anew";
+  EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 1U) << "the timer began again";
   pass(1min);
   EXPECT_EQ(scheduler.state().gpu_holders().count(uuid_of(2, 0)), 0U);
 }

@@ -381,7 +381,7 @@ TEST_F(ShortQuorum, AHostThatDidNotAnswerLeavesItsTurnToAnother) {
   EXPECT_EQ(invited_, (std::vector{host(4), host(5)}));
 }
 
-TEST_F(ShortQuorum, ThoseThatLeftTakeNoPlace) {
+TEST_F(ShortQuorum, HostsThatLeftTakeNoPlace) {
   lead_two();
   look({{host(2), ""}, {host(4), "", true}});
   EXPECT_TRUE(invited_.empty());

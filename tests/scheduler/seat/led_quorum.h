@@ -36,7 +36,7 @@ class LedQuorum : public OneVoter {
     lead(founding(voters), std::set<HostId>(voters.begin() + 1, voters.end()));
   }
 
-  /// Those that answer have all that their disks take.
+  /// Voters that answer have all that their disks take.
   void answer() {
     for (const HostId host : answering_) {
       answer_from(host);
@@ -71,7 +71,7 @@ class LedQuorum : public OneVoter {
 
   std::set<HostId> answering_;
   std::map<HostId, LogIndex> stuck_at_;  ///< The most that these have on their disks.
-  std::map<HostId, SeatId> seats_;       ///< Those that answer from another seat.
+  std::map<HostId, SeatId> seats_;       ///< Voters that answer from another seat.
 };
 
 }  // namespace muster::scheduler

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 using News = std::optional<input::VotersQuiet>;
 
-/// What is to be told of these.
+/// The news that is to be told of these.
 News news(std::vector<HostId> hosts, std::vector<HostId> late = {}) {
   return input::VotersQuiet{std::move(hosts), std::move(late)};
 }
@@ -50,7 +50,7 @@ TEST_F(VoterPaceTest, WhileAllAnswerThereIsNoNews) {
   EXPECT_EQ(look_for(seconds(5)), std::nullopt);
 }
 
-TEST_F(VoterPaceTest, ThoseThatHaveNotAnsweredThisLeadershipAreQuiet) {
+TEST_F(VoterPaceTest, VotersThatHaveNotAnsweredThisLeadershipAreQuiet) {
   lead(founding({host(1), host(2), host(3)}), {});
   EXPECT_EQ(look(), news({host(2), host(3)})) << "one may be the leader before, frozen";
   EXPECT_EQ(look(), std::nullopt) << "it was told";

@@ -26,6 +26,9 @@ using testing::Member;
 constexpr Duration kPatience = std::chrono::seconds(10);
 /// While the lobby stands still, because the test has its thread.
 constexpr Duration kLook = std::chrono::milliseconds(20);
+/// Turns of the lobby in one test: tests that pass need a few. While an answer is missing a turn is
+/// at least kLook long.
+constexpr int kTurnsMax = 100;
 
 Request request_of(Verb verb, std::string arguments = "") {
   Request request;
@@ -61,16 +64,20 @@ class LobbyTest : public ::testing::Test {
   /// Another message than a request that will be answered.
   void say(std::string bytes) { to_say_.push_back(std::move(bytes)); }
 
-  /// Runs the lobby until all was said and answered, or it has become a member.
+  /// Runs the lobby until all was said and answered, or it has become a member. Fails, and returns
+  /// nothing, when answers are missing after kTurnsMax turns.
   std::optional<MembershipRecord> wait() {
     const auto result = wait_for_membership(key_, options_);
     EXPECT_TRUE(result.has_value()) << result.error().text;
     // The last answer may still be on its way.
-    while (client_.has_value() && answers_.size() < answers_wanted_ && hear(kPatience)) {
+    while (!is_given_up_ && client_.has_value() && answers_.size() < answers_wanted_ &&
+           hear(kPatience)) {
     }
     EXPECT_EQ(answers_.size(), answers_wanted_);
-    answers_.resize(answers_wanted_);
-    return result.has_value() ? *result : std::nullopt;
+    if (!result.has_value() || answers_.size() != answers_wanted_) {
+      return std::nullopt;
+    }
+    return *result;
   }
   /// As wait(), and one was asked for nothing but this.
   Response answer_to(const Request& request) {
@@ -84,9 +91,23 @@ class LobbyTest : public ::testing::Test {
   std::string directory_;
   std::vector<Response> answers_;
   std::function<void()> before_turn_ = [] {};
+  bool is_kept_waiting_ = false;  ///< Not stopped, though all was answered.
 
  private:
   void on_turn() {
+    take_turn();
+    ++turns_;
+    if (turns_ > kTurnsMax) {
+      ADD_FAILURE() << answers_.size() << " of " << answers_wanted_ << " answers, and no end, in "
+                    << kTurnsMax << " turns";
+    }
+    is_given_up_ = turns_ > kTurnsMax || HasFatalFailure();
+    const bool is_over = answers_.size() >= answers_wanted_ && !is_kept_waiting_;
+    if (is_over || is_given_up_) {
+      EXPECT_EQ(eventfd_write(stop_, 1), 0);
+    }
+  }
+  void take_turn() {
     before_turn_();
     if (!client_.has_value()) {
       auto client = gossip::ZmqClient::connect("ipc://" + options_.ipc_path);
@@ -98,9 +119,6 @@ class LobbyTest : public ::testing::Test {
     }
     while (answers_.size() < answers_wanted_ && hear(kLook)) {
     }
-    if (answers_.size() >= answers_wanted_ && !is_kept_waiting_) {
-      EXPECT_EQ(eventfd_write(stop_, 1), 0);
-    }
   }
   bool hear(Duration patience) {
     auto bytes = client_->receive(patience);
@@ -108,11 +126,19 @@ class LobbyTest : public ::testing::Test {
       return false;
     }
     const auto message = gossip::decode(**std::move(bytes));
-    EXPECT_TRUE(message.has_value());
+    if (!message.has_value()) {
+      ADD_FAILURE() << message.error().text;
+      return false;
+    }
     EXPECT_EQ(message->envelope().type, gossip::MessageType::kResponse);
     EXPECT_EQ(message->envelope().from, key_.host_id());
     EXPECT_EQ(message->envelope().nonce, Nonce(10 + answers_.size()));
-    answers_.push_back(decode_response(message->body()).value_or(Response()));
+    const auto response = decode_response(message->body());
+    if (!response.has_value()) {
+      ADD_FAILURE() << "an answer cannot be read";
+      return false;
+    }
+    answers_.push_back(*response);
     return true;
   }
 
@@ -121,9 +147,8 @@ class LobbyTest : public ::testing::Test {
   std::vector<std::string> to_say_;
   std::size_t said_ = 0;
   std::size_t answers_wanted_ = 0;
-
- protected:
-  bool is_kept_waiting_ = false;  ///< Not stopped, though all was answered.
+  int turns_ = 0;
+  bool is_given_up_ = false;
 };
 
 bool says(const Response& response, const std::string& part) {
@@ -163,8 +188,8 @@ TEST_F(LobbyTest, ToldInAnotherVersionItSaysSo) {
   say(gossip::encode(envelope, gossip::Encoder().array(1).text("a verb to come").take()));
   ask(request_of(Verb::kVersion));
   EXPECT_FALSE(wait().has_value());
-  EXPECT_EQ(answers_[0].status, ResponseStatus::kUsage);
-  EXPECT_TRUE(says(answers_[0], "does not know that request")) << answers_[0].text;
+  EXPECT_EQ(answers_.at(0).status, ResponseStatus::kUsage);
+  EXPECT_TRUE(says(answers_.at(0), "does not know that request")) << answers_.at(0).text;
 }
 
 TEST_F(LobbyTest, AnswersRequestsAlone) {
@@ -177,13 +202,13 @@ TEST_F(LobbyTest, ArgumentsThatItCannotReadAreRefusedByTheNameOfTheVerb) {
   ask(request_of(Verb::kFound));
   ask(request_of(Verb::kEnter, "no ticket"));
   EXPECT_FALSE(wait().has_value());
-  EXPECT_EQ(answers_[0].status, ResponseStatus::kUsage);
-  EXPECT_TRUE(says(answers_[0], "'found'")) << answers_[0].text;
-  EXPECT_EQ(answers_[1].status, ResponseStatus::kUsage);
-  EXPECT_TRUE(says(answers_[1], "'enter'")) << answers_[1].text;
+  EXPECT_EQ(answers_.at(0).status, ResponseStatus::kUsage);
+  EXPECT_TRUE(says(answers_.at(0), "'found'")) << answers_.at(0).text;
+  EXPECT_EQ(answers_.at(1).status, ResponseStatus::kUsage);
+  EXPECT_TRUE(says(answers_.at(1), "'enter'")) << answers_.at(1).text;
 }
 
-/// What a founder writes and what it tells belong together.
+/// The record that a founder writes and the ticket that it tells belong together.
 void expect_founded(const MembershipRecord& record, const Response& response, const HostKey& key) {
   EXPECT_TRUE(record.cluster.is_zero());
   ASSERT_EQ(record.authority_seed.size(), HostKey::kSeedBytes);
@@ -258,9 +283,9 @@ TEST_F(LobbyTest, ATicketThatIsNoneLeavesItWaiting) {
   ask(request_of(Verb::kEnter, encode_payload(EnterArgs{"muster1.cut off"})));
   ask(request_of(Verb::kVersion));
   EXPECT_FALSE(wait().has_value());
-  EXPECT_EQ(answers_[0].status, ResponseStatus::kUsage);
-  EXPECT_TRUE(says(answers_[0], "mistyped")) << answers_[0].text;
-  EXPECT_EQ(answers_[1].status, ResponseStatus::kOk);
+  EXPECT_EQ(answers_.at(0).status, ResponseStatus::kUsage);
+  EXPECT_TRUE(says(answers_.at(0), "mistyped")) << answers_.at(0).text;
+  EXPECT_EQ(answers_.at(1).status, ResponseStatus::kOk);
 }
 
 TEST_F(LobbyTest, ARefusalByAMemberIsPassedOn) {

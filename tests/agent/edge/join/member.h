@@ -37,7 +37,7 @@ inline std::string ticket_secret() {
   return std::string(gossip::kLinkSeedBytes, 't');
 }
 
-/// What the member says to one question: whole messages.
+/// The member's words on one question: whole messages.
 using Answers = std::vector<std::string>;
 
 inline std::string message_of(gossip::MessageType type, Nonce nonce, const std::string& body) {

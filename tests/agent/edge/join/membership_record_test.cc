@@ -54,7 +54,7 @@ void expect_damaged(std::string bytes, const std::string& how) {
   EXPECT_NE(read.error().text.find("join with a new ticket"), std::string::npos) << how;
 }
 
-TEST(MembershipRecord, WhatIsWrittenComesBack) {
+TEST(MembershipRecord, ARecordComesBackAsWritten) {
   const auto read = read_from(bytes_of(full_record()));
   ASSERT_TRUE(read.has_value()) << read.error().text;
   ASSERT_TRUE(read->has_value());
