@@ -15,12 +15,12 @@ using testing::kPeer;
 using testing::kPeerControl;
 
 const HostId kSecond = HostId::from_bytes("second__________");
-const HostId kThird = HostId::from_bytes("third___________");
+const HostId kThirdHost = HostId::from_bytes("third___________");
 
 class SeedKeysTest : public ::testing::Test {
  protected:
   SeedKeysTest() {
-    bare_.vouch({kSecond, kThird});
+    bare_.vouch({kSecond, kThirdHost});
     bare_.pass(1s);  // A first greeting takes what is expected there.
   }
 
@@ -32,7 +32,7 @@ class SeedKeysTest : public ::testing::Test {
     HostId expected;
     for (const gossip::TransportOutput& each : bare_.transport) {
       const auto* word = std::get_if<gossip::Expect>(&each);
-      for (const HostId host : {kPeer, kSecond, kThird}) {
+      for (const HostId host : {kPeer, kSecond, kThirdHost}) {
         if (word != nullptr && word->at == kPeerControl &&
             word->key == bare_.node().roll().link_key(host)) {
           expected = host;
