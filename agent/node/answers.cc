@@ -62,10 +62,14 @@ VoterInfo voter_info(const Known& known, HostId host,
   return info;
 }
 
+/// Seeds that are members and up are left out: this host met them through others.
 std::vector<SeedInfo> seeds_unmet(const Known& known) {
   std::vector<SeedInfo> seeds;
   for (const UnmetSeed& seed : known.message_gate.seeds().unmet()) {
-    seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
+    const std::optional<HostId> member = known.hosts.addresses().at(seed.endpoint);
+    if (!member.has_value() || !is_reachable(known.membership, *member)) {
+      seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
+    }
   }
   return seeds;
 }

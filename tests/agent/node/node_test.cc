@@ -111,6 +111,27 @@ TEST(Node, ASeedThatWasMetBeforeItHadAClusterIsAskedAgain) {
   EXPECT_FALSE(asks_for_its_row());
 }
 
+/// Its row comes by another way before its own answer does.
+TEST(Node, ASeedThatIsAMemberAndUpIsNotCalledUnmet) {
+  BareNode bare(0, kCluster, {}, true);
+  const auto unmet = [&bare] {
+    const auto said = bare.ask(request(Verb::kHosts));
+    return decode_payload<HostList>(said.value().payload).value().seeds_unmet.size();
+  };
+  EXPECT_EQ(unmet(), 1U);
+  crdt::Identity identity;
+  identity.name = "peer";
+  identity.control = testing::kPeerControl;
+  identity.start_id = StartId(1);
+  crdt::RowsBody rows;
+  rows.rows.push_back({kPeer, {Generation(1), {}}});
+  rows.rows[0].row.fields[static_cast<std::uint32_t>(crdt::FieldId::kIdentity)] = {
+      {Generation(1), Sequence(1)}, crdt::encode(identity)};
+  bare.receive(gossip::encode(BareNode::envelope(MessageType::kRows),
+                              crdt::encode(testing::signed_rows(rows))));
+  EXPECT_EQ(unmet(), 0U);
+}
+
 /// Its news has to be checked first; the answer still takes the shortest way, which may be the only
 /// one.
 TEST(Node, AQuestionBesideNewsIsAnsweredOnItsConnection) {
