@@ -1,6 +1,7 @@
 #pragma once
 // Each header stands alone: its source includes it first, so that compiling the source proves it.
-// What has no source, or one that is only compiled in lumps, is compiled by cmake/headers.cmake.
+// A header without a source, or with one that is compiled together with others, is compiled by
+// cmake/headers.cmake.
 
 #include <set>
 #include <string>

@@ -15,6 +15,7 @@
 #include "tests/repository/readme_rules.h"
 #include "tests/repository/rooms.h"
 #include "tests/repository/source_rules.h"
+#include "tests/repository/word_rules.h"
 
 namespace muster::repository {
 namespace {
@@ -86,6 +87,17 @@ std::set<std::string> all_paths() {
     paths.insert(files.begin(), files.end());
   }
   return paths;
+}
+
+/// All sources, and all documents.
+std::vector<SourceFile> all_prose() {
+  std::vector<SourceFile> files = sources();
+  for (const std::string& path : all_paths()) {
+    if (path.ends_with(".md")) {
+      files.push_back({path, read_file(root() / path)});
+    }
+  }
+  return files;
 }
 
 std::map<std::string, std::string> all_readmes() {
@@ -374,6 +386,13 @@ TEST(Repository, AReadmeNamesWhatIsThere) {
     const Violations found = check_readme({path, text}, paths);
     EXPECT_TRUE(found.empty()) << joined(found);
   }
+}
+
+TEST(Repository, WordsNameTheirSubject) {
+  const std::vector<SourceFile> files = all_prose();
+  const Violations found = check_words_left(files);
+  EXPECT_TRUE(found.empty()) << joined(found) << "\n\nAs the rows of words_left.h would be now:\n"
+                             << rows_of_words(files);
 }
 
 TEST(Repository, TestsStandWhereTheirRoomStands) {

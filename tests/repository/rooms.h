@@ -1,7 +1,7 @@
 #pragma once
 // The rooms of the house: which folder may know which, and what may touch the world. A room is a
-// folder with sources; its name is its path. Whoever adds a room or moves a floor edits the table
-// in rooms.cc and the drawing in ARCHITECTURE.md.
+// folder with sources; its name is its path. A change that adds a room or moves a floor edits
+// the table in rooms.cc and the drawing in ARCHITECTURE.md.
 
 #include <cstddef>
 #include <map>
@@ -24,7 +24,7 @@ bool is_edge(const std::string& path);
 
 /// A file includes rooms that its own room may know, and nothing outside an edge includes an edge.
 Violations check_floors(const SourceFile& file);
-/// Nothing in a pure file makes a machine differ between two runs.
+/// A pure file has no header and no word by which two runs of a machine would differ.
 Violations check_purity(const SourceFile& file);
 /// Each library is fenced into a few files.
 Violations check_libraries(const SourceFile& file);

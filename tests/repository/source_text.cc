@@ -6,10 +6,7 @@
 #include <string_view>
 
 namespace muster::repository {
-namespace {
-
-/// The end of a comment or literal that begins at `i`, or `i` when none does.
-std::size_t skip_quoted(const std::string& text, std::size_t i) {
+std::size_t end_of_quoted(const std::string& text, std::size_t i) {
   const auto past = [&](std::string_view end, std::size_t from) {
     const std::size_t found = text.find(end, from);
     return found == std::string::npos ? text.size() : found + end.size();
@@ -36,8 +33,6 @@ std::size_t skip_quoted(const std::string& text, std::size_t i) {
   }
   return std::min(end + 1, text.size());
 }
-
-}  // namespace
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -69,7 +64,7 @@ std::vector<Include> includes_of(const SourceFile& file) {
 std::string code_of(const std::string& text) {
   std::string code = text;
   for (std::size_t i = 0; i < code.size();) {
-    const std::size_t end = skip_quoted(text, i);
+    const std::size_t end = end_of_quoted(text, i);
     for (std::size_t j = i; j < end; ++j) {
       code[j] = text[j] == '\n' ? '\n' : ' ';
     }

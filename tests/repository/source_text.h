@@ -17,6 +17,8 @@ struct Include {
 
 std::vector<std::string> lines_of(const std::string& text);
 std::vector<Include> includes_of(const SourceFile& file);
+/// The end of the comment or literal that begins at `i`; `i` if none does.
+std::size_t end_of_quoted(const std::string& text, std::size_t i);
 /// The text with comments and literals blanked, so that every brace left is a brace of code.
 std::string code_of(const std::string& text);
 /// "path:line: what".
