@@ -1,5 +1,9 @@
-"""The README's tour, pasted as it stands there into a shell: each of its commands succeeds, and what it
-leaves behind can be read by no other login."""
+"""The README's tour, played: each command of its `console` blocks is typed into one shell and must
+succeed, and its output must have the shape of the lines below it there. The tour leaves no file with a
+secret that another login could read. `--write 1` puts this run's output where the shape differs.
+
+Shape: numbers, ids, times, names of hosts and runs of blanks may differ, and so may the order of
+lines. A line `...`, at most one below a command, stands for any lines."""
 
 import os
 import pathlib
@@ -8,33 +12,151 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 from lab import MUSTER, ROOT, Failure, free_ports
 
-HEADING = "## A tour"
+#: The documents with blocks to play, each from a heading to the next one of its level.
+PLAYED = [("README.md", "## A tour of five minutes")]
 #: In the README, and what stands for them here: a machine may have others.
 DIRECTORY = "/tmp/m"
 PORT = 7450
 PORTS = 10
-LIMIT_S = 240
-#: A command that fails is told of; the next one is pasted all the same.
-TELL = "trap 'echo \"TOUR rc=$? $BASH_COMMAND\" >&2' ERR\n"
+STEP_LIMIT_S = 90
+MARK = "tour-mark-7c1f"
 
 
-def blocks():
-    """The lines of the section that are marked to be pasted."""
-    text = (ROOT / "README.md").read_text()
-    section = text[text.index(f"\n{HEADING}\n") + 1:]
-    section = section[:section.index("\n## ", 1)]
-    found = re.findall(r"^```sh\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
-    if not found:
-        raise Failure(f"the README has nothing to paste under '{HEADING}'")
-    return "".join(found)
+class Step:
+    """One command and what the document says that it prints."""
+
+    def __init__(self, path, line, command):
+        self.path, self.line, self.command = path, line, command
+        self.expected = []
+
+
+def blocks_of(text, heading):
+    """(line index, lines) of each console block of the section."""
+    lines = text.splitlines()
+    begin = lines.index(heading)
+    level = heading.split()[0] + " "
+    end = next((i for i in range(begin + 1, len(lines)) if lines[i].startswith(level)), len(lines))
+    found, at = [], begin
+    while at < end:
+        if lines[at] == "```console":
+            close = lines.index("```", at)
+            found.append((at + 1, lines[at + 1:close]))
+            at = close
+        at += 1
+    return found
+
+
+def steps_of(path, heading):
+    steps = []
+    for first, lines in blocks_of((ROOT / path).read_text(), heading):
+        for index, line in enumerate(lines):
+            if line.startswith("$ "):
+                steps.append(Step(path, first + index, line[2:]))
+            elif line.startswith("> ") and steps and not steps[-1].expected:
+                steps[-1].command += "\n" + line[2:]
+            elif steps:
+                steps[-1].expected.append(line)
+    if not steps:
+        raise Failure(f"{path} has nothing to play under '{heading}'")
+    return steps
+
+
+#: What may differ between two runs, the longer forms first.
+WORDS = [(re.compile(pattern), word) for pattern, word in (
+    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?", "TIME"),
+    (r"\b\d\d:\d\d:\d\d(\.\d+)?\b", "TIME"),
+    (r"\b[0-9a-f]{8,}\b", "ID"),
+    (r"\b(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?(ms|us|s|m|h|d)\b", "SPAN"),
+    (r"\d+(\.\d+)?", "N"),
+    (r"\b[a-e]\b(,\s?[a-e]\b)*", "HOST"),
+    (r"\b(leader|voter)$", "VOTER"),
+    (r"-{2,}", "--"),
+    (r"\s+", " "),
+)]
+
+
+def shape(line):
+    for pattern, word in WORDS:
+        line = pattern.sub(word, line)
+    return line.strip()
+
+
+def same_shape(expected, said):
+    """Between two lines `...` the order of lines is free: rows of a table come by names."""
+    parts = [[]]
+    for line in expected:
+        if line.strip() == "...":
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    if len(parts) == 1:
+        return sorted(map(shape, expected)) == sorted(map(shape, said))
+    first, last = parts[0], parts[-1]
+    return len(first) + len(last) <= len(said) and \
+        same_shape(first, said[:len(first)]) and \
+        same_shape(last, said[len(said) - len(last):])
+
+
+class Shell:
+    """A bash that is typed into, command by command."""
+
+    def __init__(self, environment):
+        self.process = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        cwd=ROOT, env=environment, text=True,
+                                        encoding="utf-8", errors="replace")
+
+    def type(self, command):
+        """(exit status, lines): None for a command that does not end in time."""
+        lines = []
+        timer = threading.Timer(STEP_LIMIT_S, self.process.kill)
+        timer.start()
+        try:
+            self.process.stdin.write(f"{command}\necho {MARK} $?\n")
+            self.process.stdin.flush()
+            for line in self.process.stdout:
+                if line.startswith(MARK):
+                    return int(line.split()[1]), lines
+                lines.append(line.rstrip("\n"))
+        except BrokenPipeError:
+            pass
+        finally:
+            timer.cancel()
+        return None, lines
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=10)
+
+
+class Stage:
+    """Where the tour is played: its own directory and ports, in place of the document's."""
+
+    def __init__(self, home, base_port):
+        self.directory = home / "m"
+        self.port = free_ports(base_port, PORTS)
+
+    def here(self, text):
+        text = text.replace(DIRECTORY, str(self.directory))
+        for number in range(PORTS):
+            text = re.sub(rf"([:=]){PORT + number}\b", rf"\g<1>{self.port + number}", text)
+        return text
+
+    def there(self, text):
+        text = text.replace(str(self.directory), DIRECTORY)
+        for number in range(PORTS):
+            text = re.sub(rf":{self.port + number}\b", f":{PORT + number}", text)
+        return text
 
 
 def agents_below(directory):
-    """Processes that the paste started and that are still there."""
+    """Processes that the tour started and that are still there."""
     pids = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -68,34 +190,66 @@ def open_to_others(directory):
     return found
 
 
-def tell(base_port):
-    """True when all that was pasted succeeded; prints what did not."""
+def rewrite(path, said):
+    """Puts what was printed below its command; said: {line index of a command: lines}."""
+    lines, written, at = (ROOT / path).read_text().splitlines(), [], 0
+    while at < len(lines):
+        written.append(lines[at])
+        told = said.get(at)
+        at += 1
+        if told is not None:
+            while lines[at].startswith("> "):
+                written.append(lines[at])
+                at += 1
+            written.extend(told)
+            while lines[at] != "```" and not lines[at].startswith("$ "):
+                at += 1
+    (ROOT / path).write_text("\n".join(written) + "\n")
+
+
+def play(steps, stage, shell):
+    """[(step, what is wrong, lines)] of all steps that failed or printed another shape."""
+    wrong = []
+    for step in steps:
+        status, lines = shell.type(stage.here(step.command))
+        lines = [stage.there(line) for line in lines]
+        if status != 0:
+            wrong.append((step, f"exit status {status}", lines))
+        elif not same_shape(step.expected, lines):
+            wrong.append((step, "another shape", lines))
+        if status is None:
+            break
+    return wrong
+
+
+def tell(base_port, write=False):
+    """True when every command succeeded and printed what the documents say."""
     home = pathlib.Path(tempfile.mkdtemp(prefix="muster-tour-"))
-    directory = home / "m"
-    port = free_ports(base_port, PORTS)
-    text = blocks().replace(DIRECTORY, str(directory))
-    for number in range(PORTS):
-        text = text.replace(f":{PORT + number}", f":{port + number}")
-    environment = {**os.environ, "PATH": f"{MUSTER.parent}:{os.environ['PATH']}",
+    stage = Stage(home, base_port)
+    environment = {**os.environ, "PATH": f"{MUSTER.parent}:{os.environ['PATH']}", "COLUMNS": "100",
                    "MUSTER_RUNTIME_DIR": str(home / "run")}
+    steps = [step for path, heading in PLAYED for step in steps_of(path, heading)]
     began = time.monotonic()
     try:
-        with open(home / "said", "w+b") as said:
-            shell = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE, stdout=said,
-                                     stderr=subprocess.STDOUT, cwd=ROOT, env=environment)
-            shell.communicate((TELL + text).encode(), timeout=LIMIT_S)
-            said.seek(0)
-            lines = said.read().decode(errors="replace").splitlines()
-        failed = [line for line in lines if line.startswith("TOUR rc=")]
+        shell = Shell(environment)
+        wrong = play(steps, stage, shell)
+        shell.close()
         secrets = open_to_others(home)
-        for line in lines if failed else []:
-            print(f"# {line}")
+        for step, why, lines in wrong:
+            print(f"# {step.path}:{step.line + 1}: {why}: {step.command}")
+            for line in lines:
+                print(f"#   {line}")
         for path in secrets:
             print(f"# open to other logins: {path}")
-        print(f"figure tour_ok {0 if failed or secrets else 1} of_1", flush=True)
-        print(f"figure tour_failed {len(failed)} count", flush=True)
+        print(f"figure tour_ok {0 if wrong or secrets else 1} of_1", flush=True)
+        print(f"figure tour_commands {len(steps)} count", flush=True)
+        print(f"figure tour_wrong {len(wrong)} count", flush=True)
         print(f"figure tour_duration {time.monotonic() - began:.1f} s", flush=True)
-        return not failed and not secrets
+        if write:
+            for path in {step.path for step, _, _ in wrong}:
+                rewrite(path, {step.line: lines for step, why, lines in wrong
+                               if step.path == path and why == "another shape"})
+        return not wrong and not secrets
     finally:
         end(home)
         shutil.rmtree(home, ignore_errors=True)

@@ -9,7 +9,6 @@ namespace muster::repository {
 
 inline constexpr WordsLeft kWordsLeft[] = {
     {"ARCHITECTURE.md", 11},
-    {"README.md", 8},
     {"agent/README.md", 7},
     {"agent/api", 33},
     {"agent/api/json", 1},
