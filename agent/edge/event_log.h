@@ -1,6 +1,6 @@
 #pragma once
-// Where events become lines on stderr or in a file: UTC time, level, event=name, key=value. The
-// wall clock is read here, for display, and nowhere else.
+// The event log: writes each event as a line to stderr or to a file: UTC time, level, event=name,
+// key=value.
 
 #include <string>
 

@@ -79,7 +79,7 @@ Status hold_standard_streams() {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) {
       continue;
     }
-    // Those below are open, so the new one is the lowest: this one. The wrong way round on purpose.
+    // The lower streams are open, so open() gives this one. The wrong way round on purpose.
     if (open(kNull, stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) {
       return no_null(stream);
     }

@@ -9,10 +9,10 @@
 namespace muster::agent {
 
 /// kDenied: the file or directory at `path`, or a directory on the way to it, belongs to a user
-/// that is neither this one nor root, or everybody may write into one on the way, and it is not
-/// sticky. The text says which. Links are followed; parts that are not there yet are not looked at.
+/// that is neither this one nor root, or every user may write into a directory on the way that is
+/// not sticky. The text says which. Links are followed; missing parts are not checked.
 Status check_own_path(const std::string& path);
-/// The same of a file that is written: a link at `path` itself has to be of this user or root, too.
+/// The same for a file to write: a link at `path` itself must belong to this user or root, too.
 Status check_own_file(const std::string& path);
 
 }  // namespace muster::agent

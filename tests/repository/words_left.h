@@ -8,20 +8,9 @@
 namespace muster::repository {
 
 inline constexpr WordsLeft kWordsLeft[] = {
-    {"ARCHITECTURE.md", 11},
     {"agent/README.md", 7},
     {"agent/api", 33},
     {"agent/api/json", 1},
-    {"agent/edge", 1},
-    {"agent/edge/disk", 11},
-    {"agent/edge/grant", 9},
-    {"agent/edge/host", 1},
-    {"agent/edge/join", 6},
-    {"agent/edge/ranks", 9},
-    {"agent/edge/ranks/README.md", 2},
-    {"agent/edge/run", 17},
-    {"agent/edge/supervisor", 15},
-    {"agent/edge/supervisor/README.md", 2},
     {"agent/front", 25},
     {"agent/gang", 40},
     {"agent/node", 48},

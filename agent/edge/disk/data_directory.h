@@ -1,9 +1,9 @@
 #pragma once
 // The three environments of a data directory as a start finds them, and what a start mends by
 // itself: rows that are damaged are dropped (the peers have them), a raft/ that is lost or damaged
-// is set aside and the host takes a new seat. One that was copied and holds a vote stays and is
-// silent (raft_home.h). A damaged id/ is nobody's to mend: it says who this host is and which
-// tokens it has seen.
+// is set aside and the host takes a new seat. A raft/ that was copied and holds a vote stays and is
+// silent (raft_home.h). A start never mends a damaged id/: it holds the identity of this host and
+// the tokens that it has seen.
 
 #include <memory>
 #include <string>
@@ -23,10 +23,11 @@ class DataDirectory {
 
   /// Durable when it returns, and among the recovered records.
   Status commit_id(const crdt::WriteBatch& writes);
-  /// After the host's key was committed. Whether raft/ is the one that `self` voted in and takes a
-  /// write; if not, it is set aside and the host has `new_seat` (of real randomness, not zero) in
-  /// an empty one. `is_moved`: an operator says that the directory was moved while its agent was
-  /// stopped; a copy then votes on. kConflict: raft/ is another host's; the text says how to go on.
+  /// Call after the host's key was committed. Checks that `self` voted in this raft/ and that it
+  /// takes a write; else sets it aside, and the host has `new_seat` (of real randomness, not zero)
+  /// in an empty one. `is_moved`: an operator says that the directory was moved while its agent was
+  /// stopped; a copy then votes on. kConflict: raft/ is of another host; the text says how to go
+  /// on.
   Status settle(HostId self, SeatId new_seat, bool is_moved = false);
 
   const Recovered& recovered() const { return recovered_; }

@@ -1,7 +1,7 @@
 #pragma once
-// Who this host is: an Ed25519 key pair made at the agent's first start. The seed is a record of
-// the kId environment, so it is as durable and as checked as everything else there; the host id
-// follows from the public key. Losing the seed makes another host of it.
+// The identity of this host: an Ed25519 key pair made at the first start of its agent. The seed is
+// a record of the kId environment, so it is as durable and as checked as every record there; the
+// host id follows from the public key. A host that loses the seed becomes another host.
 
 #include <array>
 #include <cstdint>
@@ -43,7 +43,7 @@ class HostKey final : public gossip::Signer {
   /// Sealed boxes of libsodium, to the X25519 form of the key.
   std::optional<std::string> open(std::string_view sealed) const override;
 
-  /// What to commit to kId before the id is told to anyone; empty when it was loaded.
+  /// The writes to commit to kId before the id is told to anyone; empty if the key was loaded.
   crdt::WriteBatch writes() const;
 
  private:

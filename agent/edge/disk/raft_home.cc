@@ -76,7 +76,7 @@ Status make_marker(const std::string& directory, const std::string& path) {
                                               : Status(io_error(path, "cannot sync the marker"));
 }
 
-/// Nothing: there is no marker.
+/// nullopt if there is no marker.
 Result<std::optional<RaftHome>> look(const std::string& path, HostId self) {
   struct statx found {};
   if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &found) != 0) {

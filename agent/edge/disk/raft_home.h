@@ -1,21 +1,21 @@
 #pragma once
-// Whether DATA/raft is the very directory in which this host voted. A voter whose log
-// was lost or copied back would forget what it acknowledged and vote a second time in one term. So
-// such a directory is set aside, and the host goes on in a seat of its own, from which it says
-// nothing for the voter that it was; the leader then makes it a voter anew.
+// Checks that DATA/raft is the very directory in which this host voted. A voter whose log was lost
+// or copied back would forget what it acknowledged and vote a second time in one term. Therefore
+// such a directory is set aside, and the host goes on in a new seat, from which it says nothing for
+// the voter that it was; the leader then makes it a voter again.
 //
 // `raft/marker` is a file that is never written again. Its inode number, its time of birth and the
 // id of the host are kept inside raft/ and, the same bytes, in id/. A copy of the file has another
 // inode or, where the number was reused, another birth. Device numbers are not kept: they may
 // change from one boot to the next. A clone of a whole disk keeps all of it: see id_watch.h.
 //
-// Nothing on the disk tells a data directory that was moved to another one from an image of last
-// week, nor both from raft/ alone out of a backup. So a copy in which this host votes keeps its log
-// and loses its voice (RecoveredLog::is_copy), until an operator says `--moved` or others lead.
+// The disk cannot tell a data directory that was moved to another disk from an image of last week,
+// nor both from raft/ alone out of a backup. A copy in which this host votes therefore keeps its
+// log and loses its voice (RecoveredLog::is_copy), until an operator says `--moved` or others lead.
 //
 // The order of the writes makes each crash between them safe: the marker, then raft/, then id/.
-// Before the last one nothing was ever promised or voted here. A new seat is written with raft/'s
-// part: no crash leaves an empty raft/ that would take itself for a founder's.
+// Before the last one this host has promised and voted nothing here. A new seat is written with
+// the part of raft/: no crash leaves an empty raft/ that would take itself for that of a founder.
 
 #include <string>
 #include <string_view>
@@ -33,7 +33,7 @@ inline constexpr std::string_view kRaftMarkerFile = "marker";
 inline constexpr std::string_view kRaftHomeInRaft = "home";
 inline constexpr std::string_view kRaftHomeInId = "raft_home";
 
-/// What is still to be written, to be synced in this order before the node exists; each may be
+/// Writes that remain, to be synced in this order before the node exists; each batch may be
 /// empty.
 struct RaftHomeWrites {
   crdt::WriteBatch raft;
@@ -50,7 +50,7 @@ struct RaftHomeWrites {
 Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId self,
                                        const crdt::Records& id, const crdt::Records& raft);
 
-/// So many are kept.
+/// Number of directories that are kept aside.
 inline constexpr int kRaftsAsideMax = 4;
 
 /// Renames a raft/ that is not open to raft.lost, raft.lost.2 and so on, durably; where it went. Of

@@ -160,8 +160,8 @@ void OutputMarks::note(std::uint64_t offset, Stream stream, std::uint64_t unix_m
   last_unix_ms_ = now;
 }
 
-/// A record cut short by a full disk would shift all behind it: it goes, and the next note() tries
-/// anew.
+/// Removes a record that a full disk cut short, for it would shift all records behind it; the next
+/// note() tries again.
 bool OutputMarks::append(std::uint64_t offset, std::uint64_t unix_ms, Stream stream) {
   const Record record = record_of({offset, unix_ms, stream});
   const ssize_t written = write(file_.get(), record.data(), record.size());

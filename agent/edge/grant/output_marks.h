@@ -1,12 +1,12 @@
 #pragma once
 // The marks beside a rank's output (agent/api/output.h): a file of records of one size, one for
 // each change of stream and each second in which something was written; once half of them are used
-// up, each minute. So the output itself stays the plain bytes that the rank wrote.
+// up, each minute. The output itself stays the plain bytes that the rank wrote.
 //
 // rank-N.marks: records of 16 bytes, little endian: the offset of the first byte, and its wall
 // clock in milliseconds times 4 plus the stream (0 not told apart, 1 stdout, 2 stderr, 3 ours). It
-// is not synced, and whoever owns the rank can write it: a reader believes no more of it than what
-// ascends.
+// is not synced, and the owner of the rank can write it: a reader believes the records only as far
+// as their offsets ascend.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ namespace muster::agent {
 
 enum class Stream : std::uint8_t { kBoth = 0, kOut = 1, kErr = 2, kMuster = 3 };
 
-/// Of one rank: 4 MiB, three months of one quiet stream. What comes behind is not told apart.
+/// Of one rank: 4 MiB, three months of one quiet stream. Output behind the last is not told apart.
 inline constexpr std::uint64_t kOutputMarksKeptMax = 256 * 1024;
 
 class OutputMarks {
@@ -40,7 +40,7 @@ class OutputMarks {
   std::uint64_t count_ = 0;
   std::uint64_t marks_max_ = 0;
   bool is_full_ = false;  ///< The last mark, of kBoth, is written.
-  /// Bytes that could not be marked begin here: of nobody knows which stream.
+  /// Bytes that could not be marked begin here: their stream is not known.
   std::optional<std::uint64_t> unmarked_from_;
   bool has_last_ = false;
   Stream last_stream_ = Stream::kBoth;
@@ -52,7 +52,7 @@ std::vector<OutputMark> read_marks(const std::string& path, std::uint64_t begin,
                                    std::size_t count_max);
 
 /// Where the first byte that was written at `unix_ms` or later may lie: a second, or a minute, too
-/// early rather than too late. `size` when there is none; 0 without marks.
+/// early rather than too late. `size` if no byte is that late; 0 without marks.
 std::uint64_t offset_since(const std::string& path, std::uint64_t unix_ms, std::uint64_t size);
 
 }  // namespace muster::agent

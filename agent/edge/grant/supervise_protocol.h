@@ -1,6 +1,6 @@
 #pragma once
-// What an agent and a supervisor say to each other over their unix socket, and what the supervisor
-// leaves on disk. Frames are a length (4 bytes, little endian) and one encoded array. Both ends run
+// The frames of an agent and a supervisor on their unix socket, and the results that the supervisor
+// leaves on disk. A frame is a length (4 bytes, little endian) and one encoded array. Both ends run
 // on one kernel, so Instants travel as they are.
 
 #include <optional>
@@ -19,7 +19,7 @@ inline constexpr std::size_t kFrameBytesMax = 1 << 20;
 /// GPUs of one host (16) with slices (7 each), rounded up.
 inline constexpr std::size_t kRanksPerHostMax = 128;
 
-/// What tells one rank from the others.
+/// The values that differ between the ranks of a grant.
 struct RankPlan {
   std::uint32_t rank = 0;
   std::vector<std::string> environment;  ///< "KEY=VALUE", beside the shared one.
@@ -48,8 +48,8 @@ struct HoldOrder {
   bool operator==(const HoldOrder&) const = default;
 };
 /// The grant is over in every respect. A supervisor that launched nothing ends; ranks that an
-/// order of an earlier life of the agent started meanwhile are killed without grace, as nobody
-/// counts on them and their GPUs may be somebody else's. One that is stopping already goes on so.
+/// order of an earlier life of the agent started meanwhile are killed without grace: no job counts
+/// on them, and another may have their GPUs. A supervisor that stops already goes on with its stop.
 struct DismissOrder {
   bool operator==(const DismissOrder&) const = default;
 };
@@ -87,8 +87,8 @@ using SupervisorFrame =
 
 /// With the length in front.
 std::string encode_frame(const SupervisorFrame& frame);
-/// Takes the first whole frame off `buffer`. Nothing: more bytes are needed. kInvalid: the peer is
-/// not one of us; close.
+/// Takes the first whole frame off `buffer`. nullopt if the frame is not complete. kInvalid: the
+/// peer is not one of us; close.
 Result<std::optional<SupervisorFrame>> take_frame(std::string& buffer);
 
 std::string encode_results(const std::vector<scheduler::RankResult>& results);
@@ -114,7 +114,7 @@ class Fd {
 };
 
 std::string errno_text(int code);
-/// Whole content; nothing when it cannot be read or is longer than kFrameBytesMax.
+/// Whole content; nullopt if it cannot be read or is longer than kFrameBytesMax.
 std::optional<std::string> read_file(const std::string& path);
 /// Written beside, fsynced, renamed, directory fsynced: complete or absent after a crash.
 Status write_file_durably(const std::string& directory, const std::string& name,
@@ -123,7 +123,7 @@ Status write_file_durably(const std::string& directory, const std::string& name,
 bool send_all(int fd, const std::string& bytes);
 /// Reads what is there into `buffer`. False at the end of the stream or on an error.
 bool receive_some(int fd, std::string& buffer);
-/// Start time of a process in clock ticks since boot; nothing when it is gone.
+/// Start time of a process in clock ticks since boot; nullopt if it is gone.
 std::optional<std::uint64_t> start_time_of(int pid);
 
 }  // namespace muster::agent

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel says of this host, as labels that jobs may ask for.
+// Facts of the kernel about this host, as labels that jobs may ask for.
 
 #include <string>
 #include <vector>

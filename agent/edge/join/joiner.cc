@@ -42,7 +42,7 @@ struct Conversation {
   std::unique_ptr<gossip::ZmqTransport> transport;
   std::string question;
   Nonce nonce;
-  std::string last_word{};  ///< What a member said that cannot help now.
+  std::string last_word{};  ///< The text of the last member that could not help.
 };
 
 /// Of the authority that a ticket names, when the others followed it: a ticket says no number.
@@ -64,7 +64,7 @@ void ask(Conversation& talk, const gossip::TicketLine::Door& door) {
   talk.transport->send({door.at, gossip::Channel::kControl, talk.question});
 }
 
-/// An answer that ends it; nothing while there is none.
+/// The answer that ends the conversation; nullopt if `received` is no such answer.
 std::optional<Result<JoinInfo>> answer_in(Conversation& talk, gossip::Received& received) {
   const Result<gossip::Message> message = gossip::decode(std::move(received.bytes));
   if (!message || message->envelope().nonce != talk.nonce ||

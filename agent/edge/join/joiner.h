@@ -1,5 +1,5 @@
 #pragma once
-// A newcomer's conversation with a member: it shows its ticket, says who it is and is given its
+// The conversation of a newcomer with a member: it shows its ticket and its identity and gets its
 // record of the roll. Blocks for kJoinTimeout at most.
 
 #include <string>
@@ -12,14 +12,14 @@
 namespace muster::agent {
 
 inline constexpr Duration kJoinTimeout = std::chrono::seconds(10);
-/// One of the members is asked first, for each that is asked costs it a handshake, and the leader a
-/// proof. If it does not answer within this, all of them are, again and again, twice as long after
-/// each time up to the second: one that was just founded opens its port in a moment. If it cannot
-/// be reached, they are asked at once.
+/// The newcomer asks one member first, for each question costs the member a handshake, and the
+/// leader a proof. If there is no answer within this, it asks all members, again and again; each
+/// pause is twice the one before, up to the second limit: a member that was just founded opens its
+/// port in a moment. If the first one cannot be reached, it asks all of them at once.
 inline constexpr Duration kJoinAskAgain = std::chrono::milliseconds(250);
 inline constexpr Duration kJoinAskAgainMax = std::chrono::milliseconds(1500);
 
-/// kInvalid: that is no ticket. kConflict: a member says why it lets nobody in with it.
+/// kInvalid: that is no ticket. kConflict: a member refuses the ticket; the text is its reason.
 /// kUnavailable: none of its addresses answers.
 Result<MembershipRecord> join_with(const HostKey& key, const std::string& host_name,
                                    const std::string& ticket);

@@ -20,14 +20,14 @@ struct LobbyOptions {
   std::string ipc_path;
   std::string name;          ///< Of this host.
   gossip::Endpoint control;  ///< Where it will listen, as others reach it.
-  Login login;               ///< Whom it answers, besides root: who runs the agent.
+  Login login;               ///< The user that it answers, besides root: that of the agent.
   int stop_fd = -1;
   std::function<void()> on_turn;  ///< Called several times a second while it waits.
   /// A file with a ticket, read once it is there and tried again and again; "" = its user will say.
   std::string ticket_path;
 };
 
-/// Blocks. Nothing: the process was asked to end.
+/// Blocks. nullopt if the process was asked to end.
 Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
                                                             const LobbyOptions& options);
 

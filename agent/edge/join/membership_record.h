@@ -1,6 +1,6 @@
 #pragma once
-// What this host keeps of its membership, in id/: who the cluster authority is, its own record of
-// the roll, whom to speak to first, and its link key. With it a host that lost everything else is
+// The membership of this host as it is kept in id/: the cluster authority, its own record of the
+// roll, the hosts to speak to first, and its link key. With it a host that lost everything else is
 // still a member.
 
 #include <optional>
@@ -28,7 +28,7 @@ struct MembershipRecord {
   bool operator==(const MembershipRecord&) const = default;
 };
 
-/// kCorrupt: there is one that does not decode. Nothing: this host is no member yet.
+/// kCorrupt: there is one that does not decode. nullopt if this host is no member yet.
 Result<std::optional<MembershipRecord>> membership_in(const crdt::Records& id_records);
 crdt::WriteBatch writes_of(const MembershipRecord& record);
 

@@ -21,7 +21,8 @@ class AgentLine {
 
   /// Listens for later agents at `sock` in the present directory.
   Status open();
-  /// What wakes the supervisor: a newcomer, unless one waits already, and the agent's words.
+  /// The descriptors that wake the supervisor: for a newcomer, unless one waits already, and for
+  /// the words of the agent.
   pollfd newcomer() const;
   pollfd words() const;
   /// When an agent that waits is heard, whatever the one before does; kNever while none waits.
@@ -68,7 +69,7 @@ class AgentLine {
   Fd listener_;
   Fd socket_;
   std::string buffer_;
-  bool is_told_ = true;  ///< False: the agent reads nothing any more. What it said still counts.
+  bool is_told_ = true;  ///< False: the agent reads no more statuses. Its orders still count.
   Instant turn_at_ = kNever;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a supervisor says of itself: its stderr is supervisor.log in the directory of its grant.
+// Complaints of a supervisor: its stderr is supervisor.log in the directory of its grant.
 
 #include <string>
 

@@ -29,7 +29,7 @@ std::string head_of(const std::string& file) {
   return {bytes.data(), static_cast<std::size_t>(in.gcount())};
 }
 
-/// The word behind "#!"; nothing when the file does not begin so.
+/// The word behind "#!"; nullopt if the file does not begin so.
 std::optional<std::string> interpreter_in(const std::string& head) {
   if (!head.starts_with("#!")) {
     return std::nullopt;

@@ -8,7 +8,7 @@
 namespace muster::agent {
 
 /// The file that exec means by `program`: itself when it is a path, else the first of that name in
-/// the directories of `path`, whether it can be executed or not. Null: no such file.
+/// the directories of `path`, whether it can be executed or not. nullopt if there is no such file.
 std::optional<std::string> file_of_program(const std::string& program, const std::string& path);
 
 struct ExecFailure {

@@ -1,8 +1,8 @@
 #pragma once
-// What a supervisor leaves behind about the end of its ranks: the mark that somebody asked them to
-// end, and their results. Both are promised disk space before the first exec: a disk that is full
-// when ranks end must not turn a success into "lost", and its work into work that is done twice.
-// The Supervisor's.
+// The evidence that a supervisor leaves of the end of its ranks: the mark that somebody asked them
+// to end, and their results. Both have disk space reserved before the first exec: a disk that is
+// full when ranks end must not turn a success into "lost", and its work into work that is done
+// twice. Owned by Supervisor.
 
 #include <cstddef>
 #include <string>
@@ -17,13 +17,13 @@ namespace muster::agent {
 
 class ExitEvidence {
  public:
-  /// Takes the space in the working directory. An error: nothing of `order` may be launched.
+  /// Takes the space in the working directory. After an error no rank of `order` may be launched.
   Status reserve(const LaunchOrder& order);
 
   void add(scheduler::RankResult result) { results_.push_back(std::move(result)); }
   /// In order of ending, until complete().
   const std::vector<scheduler::RankResult>& results() const { return results_; }
-  /// Whether there are results that this did not say so of before.
+  /// True if results were added since the last call.
   bool has_news();
 
   /// Durable before the first TERM.

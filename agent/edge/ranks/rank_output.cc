@@ -84,7 +84,7 @@ void RankOutput::keep(Stream stream, std::string_view bytes) {
   }
 }
 
-/// What a full disk does not take is gone; the rank is not made to wait for space.
+/// Drops the bytes that a full disk does not take: the rank is not made to wait for space.
 void RankOutput::append(Stream stream, std::string_view bytes) {
   if (bytes.empty()) {
     return;

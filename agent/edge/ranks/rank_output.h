@@ -1,10 +1,10 @@
 #pragma once
 // The output of one rank on its way to the disk: two pipes that the rank writes and its supervisor
-// copies to rank-N.log as they come, up to a cap, and rank-N.marks, which says what came from where
-// and when. So no program fills the disk of its host, and none fails or waits because that disk is
-// full: what the disk does not take, and what is too much, is dropped and counted, and the log says
-// so at the place where it is missing. Once there is room again the log goes on. Output that a rank
-// writes to both streams within one turn of its supervisor is kept stdout first.
+// copies to rank-N.log, up to a cap, and rank-N.marks, which says what came from where and when.
+// No program fills the disk of its host, and no program fails or waits because that disk is full:
+// the supervisor drops and counts the bytes that the disk does not take and those above the cap,
+// and the log says so where they are missing. Once there is room again the log goes on. Output that
+// a rank writes to both streams within one turn of its supervisor is kept stdout first.
 
 #include <array>
 #include <cstddef>

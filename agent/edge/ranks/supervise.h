@@ -16,7 +16,7 @@
 //   rank-N.marks  which bytes of it came from which stream, and when; absent when it wrote nothing
 //   supervisor.log  complaints of the supervisor itself
 //
-// Nothing here touches zmq, lmdb or spdlog: a gang starts as fast as its slowest supervisor.
+// The supervisor does not touch zmq, lmdb or spdlog: a gang starts as fast as its slowest one.
 
 namespace muster::agent {
 

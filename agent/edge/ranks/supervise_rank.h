@@ -24,7 +24,7 @@ class SupervisedRank {
   int exec_pipe() const { return exec_pipe_.get(); }
   /// Call when exec_pipe() is readable: learns whether exec worked.
   void on_exec_decided();
-  /// `status` is wait's.
+  /// `status`: as waitpid() gave it.
   void on_exit(int status);
   /// To be called before TERM is sent: its exit status proves nothing any more.
   void mark_signalled() { result_.signalled_by_us = true; }

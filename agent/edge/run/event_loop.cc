@@ -22,7 +22,7 @@ namespace {
 constexpr Duration kTurnMax = std::chrono::seconds(1);
 /// A turn that took this much longer than meant: others may not be judged by what we missed.
 constexpr Duration kPauseNoticed = std::chrono::milliseconds(500);
-/// Between two lines about who was not let in.
+/// Between two lines about refused connections.
 constexpr Duration kRefusedPeriod = std::chrono::minutes(1);
 /// The wall clock of the node may be so far off.
 constexpr std::int64_t kWallClockOffMs = 200;
@@ -134,7 +134,7 @@ void EventLoop::look_at_wall_clock() {
   }
 }
 
-/// Who is not let in: one line in kRefusedPeriod, however many they are.
+/// Logs refused connections: one line in kRefusedPeriod, however many there are.
 void EventLoop::tell_refused() {
   const gossip::ZmqTransport::Stats& now = parts_.transport->stats();
   const auto news = [&](std::uint64_t gossip::ZmqTransport::Stats::*count) {
@@ -179,7 +179,7 @@ void EventLoop::keep_in_order() {
   }
 }
 
-/// What waited through a freeze is heard, all of it, before any tick judges by the clock.
+/// Hears what waited through a freeze, for at most kBacklogMax, before a tick judges by the clock.
 void EventLoop::drain_backlog() {
   const Instant until = boot_now() + kBacklogMax;
   bool has_more = true;

@@ -1,6 +1,6 @@
 #pragma once
-// The production edge of one agent: sockets, disk, supervisors and clock around a Node. One thread
-// runs it; whatever is written to disk is written by a thread of its own.
+// The event loop of one agent: the sockets, disk, supervisors and clock around a Node. One thread
+// runs it; other threads write to disk and check signatures.
 
 #include <memory>
 #include <optional>
@@ -47,7 +47,7 @@ class EventLoop {
  private:
   void wait(Instant deadline);
   void on_stop_signal();
-  /// False: there was nothing.
+  /// False if there was no input.
   bool take_inputs();
   void drain_backlog();
   void hear(gossip::TransportInput input);

@@ -23,7 +23,7 @@ class LoopAccount {
     kWait,        ///< For the sockets; and what is looked at each turn.
     kReceive,     ///< To take messages from the transport, of all types.
     kLinks,       ///< News of links.
-    kDisk,        ///< What is durable.
+    kDisk,        ///< News of durable writes.
     kRows,        ///< Rows whose signatures were looked at.
     kSupervisor,  ///< News of ranks.
     kTick,        ///< Timers.

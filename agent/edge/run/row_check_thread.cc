@@ -83,7 +83,7 @@ class Remembering final : public gossip::Verifier {
  private:
   using Mark = std::pair<std::uint64_t, std::uint64_t>;
 
-  /// Nobody outside knows the secret, so nobody can make two words of one mark.
+  /// No other process knows the secret, so none can make two words of one mark.
   Mark mark_of(std::string_view public_key, std::string_view words,
                std::string_view signature) const {
     std::string all(public_key);
@@ -198,7 +198,7 @@ class RowCheckThread::Impl {
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::condition_variable wake_;
   std::map<HostId, Queue> waiting_;  ///< None is empty.
-  HostId last_;                      ///< Whose turn it was.
+  HostId last_;                      ///< The sender that had the last turn.
   std::size_t waiting_bytes_ = 0;
   std::uint64_t messages_ = 0;
   std::vector<crdt::RowsChecked> checked_;

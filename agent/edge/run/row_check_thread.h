@@ -1,7 +1,7 @@
 #pragma once
-// Looks at the signatures of rows, away from the event loop: one costs 74 us, and after a cut there
-// are tens of thousands. The same news arrives from several neighbours at once, so what was found
-// good is remembered for a while.
+// Checks the signatures of rows on a thread beside the event loop: one costs 74 us, and after a cut
+// there are tens of thousands. The same news arrives from several neighbours at once, so good
+// signatures are remembered for a while. Owned by EventLoop.
 //
 // submit() and take_checked() belong to the event loop's thread.
 
@@ -16,8 +16,8 @@
 
 namespace muster::agent {
 
-/// Bytes of rows that wait, of all senders and of one. What comes on top is dropped: the next audit
-/// brings it again. Senders have their turns one after the other, so that none delays the rest by
+/// Bytes of rows that wait, of all senders and of one. Rows above that are dropped: the next audit
+/// brings them again. Senders have their turns one after the other, so that none delays the rest by
 /// more than its share.
 inline constexpr std::size_t kRowCheckBytesMax = std::size_t{32} << 20;
 inline constexpr std::size_t kRowCheckSenderBytesMax = std::size_t{4} << 20;
@@ -28,9 +28,9 @@ class RowCheckThread {
  public:
   /// Since the start.
   struct Stats {
-    std::uint64_t messages = 0;    ///< That were checked.
+    std::uint64_t messages = 0;    ///< Messages that were checked.
     std::uint64_t checked = 0;     ///< Signatures that were looked at.
-    std::uint64_t remembered = 0;  ///< Those that were known to be good.
+    std::uint64_t remembered = 0;  ///< Signatures that were known to be good.
   };
 
   RowCheckThread(gossip::Authority authority, std::unique_ptr<const gossip::Verifier> verifier);

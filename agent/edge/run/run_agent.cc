@@ -47,7 +47,7 @@ std::string socket_path(const RunOptions& options) {
   return options.data_dir + "/agent.sock";
 }
 
-/// The system's words about files tell nobody how many there should be.
+/// The error text of the system does not say how many files are needed.
 std::string with_file_limit(const std::string& text) {
   rlimit limit{};
   if (text.find(std::strerror(EMFILE)) == std::string::npos ||
@@ -130,7 +130,7 @@ Result<std::vector<gossip::Endpoint>> resolve_all(const std::vector<std::string>
   const bool has_other = std::any_of(endpoints.begin(), endpoints.end(),
                                      [&](const gossip::Endpoint& each) { return each != own; });
   if (!has_other && !is_member && first_error.has_value()) {
-    return *first_error;  // Whoever starts it again asks for the names again.
+    return *first_error;  // The next start asks for the names again.
   }
   return endpoints;
 }
@@ -161,7 +161,7 @@ gossip::ZmqTransport::Options ports_of(const RunOptions& options) {
   return ports;
 }
 
-/// Whoever waits for a ticket shall hear at once that its ports are taken.
+/// An agent that is about to wait for a ticket says at once that its ports are taken.
 Status try_ports(const RunOptions& options) {
   gossip::ZmqTransport::Options ports = ports_of(options);
   ports.link = gossip::LinkKeys::make();
@@ -169,7 +169,7 @@ Status try_ports(const RunOptions& options) {
   return tried ? ok() : Status(tried.error());
 }
 
-/// What the links of this host are proven with: those of the day it joined, until it changed them.
+/// The keys that prove the links of this host: those of the day it joined, until it changed them.
 LinkRecord link_of(const MembershipRecord& membership, const crdt::Records& id_records) {
   const std::string base = gossip::LinkKeys::from_seed(membership.link_seed).public_key;
   auto kept = link_record_in(id_records);
@@ -228,7 +228,7 @@ Login own_login() {
   return {geteuid(), entry == nullptr ? "" : entry->pw_name};
 }
 
-/// As it is on disk, or as it comes to be while this blocks. Nothing: asked to end meanwhile.
+/// The membership on disk; else blocks until there is one. nullopt if asked to end meanwhile.
 Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options, const HostKey& key,
                                                       DataDirectory& data, int stop_fd,
                                                       Upkeep& upkeep) {
@@ -270,8 +270,8 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   return known;
 }
 
-/// What the host offers, and of its traits the islands of its GPUs. Without --gpus it offers none;
-/// it can still vote and answer.
+/// The GPUs, processors and memory that the host offers, and in `traits` the islands of its GPUs.
+/// Without --gpus it offers none; it can still vote and answer.
 Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host,
                                      scheduler::HostTraits& traits) {
   crdt::Capacity capacity;
@@ -330,7 +330,7 @@ RankSupervisorsOptions supervisors_options(const RunOptions& options, const Node
   return supervisors;
 }
 
-/// One life of the agent: a new generation, a new node. Nothing: asked to end before it began.
+/// One life of the agent: a new generation, a new node. nullopt if asked to end before it began.
 Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
                                             int stop_fd, Upkeep& upkeep) {
   Result<DataDirectory> data = DataDirectory::open(options.data_dir);

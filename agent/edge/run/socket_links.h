@@ -1,10 +1,10 @@
 #pragma once
-// Where people find the agent's socket, which lies beside its data: DIRECTORY/NAME.sock, a link for
-// each agent of this machine, and DIRECTORY/agent.sock, the link of the first one. A link whose
-// agent is gone is taken over.
+// The links by which people find the agent's socket, which lies beside its data: each agent of this
+// machine has DIRECTORY/NAME.sock, and the first one has DIRECTORY/agent.sock. An agent takes over
+// a link whose agent is gone.
 //
-// The directory must be this user's and writable by nobody else: whoever may make links there says
-// to which agent people talk.
+// The directory must belong to this user, and no other user may write to it: a user that can make
+// links there decides to which agent people talk.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace muster::agent {
 
-/// MUSTER_RUNTIME_DIR, else /run/muster for root, else $XDG_RUNTIME_DIR/muster; "" = there is none.
+/// MUSTER_RUNTIME_DIR, else /run/muster for root, else $XDG_RUNTIME_DIR/muster; "" = no such one.
 std::string runtime_directory();
 
 class SocketLinks {
@@ -28,8 +28,8 @@ class SocketLinks {
   /// directory is another's or open to others; kConflict: another agent that lives has the name.
   /// After an error some links may be there.
   Status make(const std::string& directory, const std::string& name, const std::string& socket);
-  /// To be called now and then: links that are gone are made again, with their directory. One that
-  /// another agent had, and that is gone with it, becomes this one's.
+  /// To be called now and then: makes links that are gone again, with their directory. Takes over a
+  /// link that another agent had if that agent is gone.
   void renew();
   /// The links made.
   const std::vector<std::string>& paths() const { return paths_; }

@@ -1,8 +1,8 @@
 #pragma once
-// Things that an agent keeps in order beside its work: the links to its socket and its log file,
-// which cleaners of temporary files and rotators of logs take away, and what a HUP asks for: the
-// log file is opened and the configuration read again. The socket itself is the transport's.
-// run_agent's; the lobby and the event loop give it its turns.
+// Upkeep of an agent beside its work: it renews the links to the socket and the log file, which
+// cleaners of temporary files and rotators of logs take away. At a HUP it opens the log file and
+// reads the configuration again. The transport renews the socket itself. Owned by run_agent(); the
+// lobby and the event loop give it its turns.
 
 #include <functional>
 #include <string>
@@ -36,7 +36,7 @@ class Upkeep {
   };
   explicit Upkeep(Options options) : options_(std::move(options)) {}
 
-  /// In every turn of a loop, which takes one once a second at least. True: output_rule() is new.
+  /// Call in every turn of a loop, at least once a second. True if output_rule() is new.
   bool turn(Instant now);
   const OutputRule& output_rule() const { return options_.output_rule; }
 

@@ -1,11 +1,11 @@
 #pragma once
 // The agent's knowledge of one supervisor, as one table: in each phase, where each event leads. An
-// event that is no news leads nowhere, so whatever is told to the GangAgent once (RanksStarted, an
+// event that is no news leads nowhere, so a fact that the GangAgent is told once (RanksStarted, an
 // end, a silence) is told when the table makes the step. RankSupervisors changes a phase by
 // take_step() alone. Pure.
 //
-// A dismissal is never taken back. What a dismissed supervisor still says is told all the same; its
-// death is not, and its files go with it.
+// A dismissal is never taken back. The GangAgent is still told what a dismissed supervisor says,
+// but not that it died; its files go with it.
 
 #include <cstddef>
 #include <cstdint>
@@ -45,9 +45,9 @@ enum class HandleEvent : std::uint8_t {
 inline constexpr std::size_t kHandleEventCount =
     static_cast<std::size_t>(HandleEvent::kDismiss) + 1;
 
-/// The table: where `event` leads a handle in `from`; nothing when it changes nothing there. Total.
+/// The table: where `event` leads a handle in `from`; nullopt if it changes nothing there. Total.
 std::optional<HandlePhase> handle_step(HandlePhase from, HandleEvent event);
-/// Takes that step; false: there is none.
+/// Takes that step. False if the table has no such step.
 bool take_step(HandlePhase& phase, HandleEvent event);
 
 /// It has answered since this agent started.

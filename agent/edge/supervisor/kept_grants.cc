@@ -12,7 +12,7 @@
 namespace muster::agent {
 namespace {
 
-/// What cannot be measured now is not old.
+/// A directory that cannot be measured now is not old.
 constexpr std::uint64_t kNeverOld = UINT64_MAX;
 
 constexpr char kJobLink[] = "job";

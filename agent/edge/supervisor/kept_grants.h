@@ -1,9 +1,9 @@
 #pragma once
-// What ended grants leave on disk: the directories in DATA/grants that hold nothing but output and
-// complaints. They go when they are too old, the oldest first when together they take too many
-// bytes, and when they are too many files the oldest of the job that has most of them: so a long
-// array or a retry loop pushes out its own output, not that of others. The grants that went, and by
-// which rule, are remembered (pruned_grants.h).
+// The ended grants on disk: directories in DATA/grants that hold nothing but output and complaints.
+// A directory that is too old is removed. If there are too many bytes, the oldest directory goes
+// first; if there are too many files, the oldest one of the job that has most of them: a long array
+// or a retry loop pushes out its own output, not that of others. The grants that went, and by which
+// rule, are remembered (pruned_grants.h). Owned by RankSupervisors.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ class KeptGrants {
   /// Another rule: it counts from the next add() or expire() on.
   void keep(const OutputRule& rule) { limits_.rule = rule; }
   const OutputRule& rule() const { return limits_.rule; }
-  /// Its ranks are of this job; an array counts as one. To be said before they begin.
+  /// The ranks of this grant are of this job; an array counts as one job. Call before they begin.
   static void name_job(const std::string& directory, JobId job);
   /// `directory` of this token is of no more use but to readers; measured now. Without any output
   /// it is removed; and so are others beyond the limits, but never the last.
@@ -45,7 +45,7 @@ class KeptGrants {
 
   /// The grants removed since the last call, in order.
   std::vector<PrunedGrant> take_pruned();
-  /// By which rule its output went; nothing when that is not remembered.
+  /// The rule by which its output went; nullopt if that is not remembered.
   std::optional<PruneRule> pruned(Token token) const { return pruned_.find(token); }
 
  private:
@@ -83,8 +83,8 @@ struct DiskReserve {
   std::uint64_t inodes = 1000;  ///< Or one of a hundred.
 };
 
-/// Why nothing new may begin on the file system of `path`; nothing when there is room, or when
-/// that cannot be found out.
+/// Why nothing new may begin on the file system of `path`; nullopt if there is room, or if that
+/// cannot be found out.
 std::optional<std::string> disk_shortage(const std::string& path, const DiskReserve& reserve);
 
 }  // namespace muster::agent

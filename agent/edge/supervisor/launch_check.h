@@ -29,7 +29,7 @@ class LaunchCheck {
 
   /// Looks at the disk, unless it did within the last second.
   void look(Instant now);
-  /// A launch, or a trial, failed for that reason, which is the host's.
+  /// A launch, or a trial, failed for that reason, which lies with the host.
   void failed(Instant now, const std::string& why);
   /// One worked.
   void worked();

@@ -34,7 +34,7 @@ std::optional<OutputChunk> read_output(const std::string& directory, const Outpu
     chunk.marks = read_marks(marks, chunk.begin, end, kOutputMarksMax + 1);
   }
   if (chunk.marks.size() > kOutputMarksMax) {
-    // Whoever owns the rank can write the marks: they never make the piece empty.
+    // The owner of the rank can write the marks: they never make the piece empty.
     end = chunk.marks.back().offset > chunk.begin ? std::min(end, chunk.marks.back().offset) : end;
     chunk.marks.pop_back();
   }

@@ -11,7 +11,7 @@
 namespace muster::agent {
 
 /// `directory`: of the grant. `is_supervised`: a supervisor lives; the rank has ended without one,
-/// or when its evidence is there. `unix_ms`: now. Nothing: there is no such rank's output.
+/// or when its evidence is there. `unix_ms`: now. nullopt if that rank has no output here.
 std::optional<OutputChunk> read_output(const std::string& directory, const OutputQuery& query,
                                        bool is_supervised, std::uint64_t unix_ms);
 

@@ -37,7 +37,7 @@ class PrunedGrants {
   explicit PrunedGrants(std::string path);
   void add(Token token, PruneRule rule);
   std::optional<PruneRule> find(Token token) const;
-  /// Lower: of what went long ago it is not said why; higher: a longer file.
+  /// Lower: `logs` cannot say why output of long ago is gone; higher: a longer file.
   static constexpr std::size_t kRememberedMax = 20'000;
 
  private:

@@ -49,8 +49,8 @@ bool exists(const std::string& path) {
 /// process under it is gone.
 enum class Lock { kHeld, kFree, kUnknown };
 
-/// Without descriptors or memory nothing can be learned of anybody. Other errors stay, and whoever
-/// waited for their end would wait for ever.
+/// Without descriptors or memory the agent can learn nothing of any supervisor. Other errors stay:
+/// an agent that waited for their end would wait for ever.
 bool blinds(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
@@ -74,7 +74,7 @@ bool is_readable(int fd) {
   return poll(&entry, 1, 0) > 0;
 }
 
-/// A rank that failed by itself while others run; null when there is none. A supervisor takes no
+/// A rank that failed by itself while others run; null if no rank did. A supervisor takes no
 /// result back, so that from one status to the next this begins once.
 const RankResult* early_failure_in(const SupervisorStatus& status) {
   const auto failed =
@@ -199,7 +199,7 @@ bool RankSupervisors::open_pidfd(Handle& handle) const {
     handle.pidfd = std::move(pidfd);
     return true;
   }
-  // EINVAL: the number is a thread's by now, or only a group's.
+  // EINVAL: the number names a thread by now, or only a group.
   return lock == Lock::kHeld || (!since.has_value() && blinds(errno));
 }
 
@@ -426,7 +426,7 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
   if (is_trial(handle.token)) {
     carry(Forget{kTrial});
   } else if (is_dismissed(handle.phase)) {
-    send(handle, DismissOrder{});  // What was said while it was silent may not have reached it.
+    send(handle, DismissOrder{});  // An order sent while it was silent may not have reached it.
   } else if (!was_found) {
     inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
   } else if (status.phase == Phase::kEnded) {

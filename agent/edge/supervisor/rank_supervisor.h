@@ -1,7 +1,7 @@
 #pragma once
-// The agent's handle on all its supervisors: carries out the GangAgent's commands and turns what
-// the supervisors report into the GangAgent's inputs. Owned by the event loop, never blocks on a
-// supervisor: poll() the descriptors of fds() for POLLIN and call on_readable().
+// The agent's handle on all its supervisors: carries out the commands of the GangAgent and turns
+// the reports of supervisors into its inputs. Owned by EventLoop. Never blocks on a supervisor:
+// poll() the descriptors of fds() for POLLIN and call on_readable().
 //
 // A dead supervisor is reported only when its pidfd says so: by then the kernel has ended every
 // process of its namespace.
@@ -50,7 +50,7 @@ class RankSupervisors {
   /// Makes DATA/grants, connects to every supervisor that lives and reads the evidence of every one
   /// that does not. The inputs end with SupervisorsScanned once all are known: at once, except when
   /// a supervisor is dying or says nothing; then when take_inputs() yields it, at most
-  /// kSupervisorPatience later. What a silent one says after that is reported all the same.
+  /// kSupervisorPatience later. If a silent one answers after that, its answer is still reported.
   Status adopt();
 
   /// `hosts` = names or addresses of the attempt's hosts in member order (MUSTER_HOSTS); used by
@@ -64,15 +64,15 @@ class RankSupervisors {
   std::vector<int> fds() const;
   void on_readable(int fd);
   /// Drains. To be called every second or more often: here patience ends and lost connections are
-  /// made anew.
+  /// made again.
   std::vector<GangAgentInput> take_inputs();
   std::vector<Event> take_events();
 
   /// DATA/grants/<token>: where rank-N.log lies.
   std::string directory_of(Token token) const;
-  /// Why its output is not there, as far as that is remembered; else "".
+  /// Why the output of `token` is not there; "" if that is not remembered.
   std::string why_no_output(Token token) const;
-  /// The supervisor's process as this process sees it; nothing when there is none.
+  /// The supervisor's process as this process sees it; nullopt if none is known.
   std::optional<int> pid_of(Token token) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// From a grant to what its ranks are made of.
+// The order of a launch, made of a grant: arguments and environment of its ranks.
 
 #include <string>
 #include <vector>

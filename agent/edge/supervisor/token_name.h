@@ -8,7 +8,7 @@
 
 namespace muster::agent {
 
-/// Null when it is the name of no token.
+/// nullopt if `name` is not the name of a token.
 std::optional<Token> token_named(std::string_view name);
 
 }  // namespace muster::agent
