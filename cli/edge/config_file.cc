@@ -26,7 +26,7 @@ std::optional<std::string> list_text(const toml::array& array) {
   return join(parts, ",");
 }
 
-/// Nothing when a setting cannot be of that type.
+/// nullopt if a setting cannot be of that type.
 std::optional<std::string> value_text(const toml::node& node) {
   if (const auto* array = node.as_array()) {
     return list_text(*array);

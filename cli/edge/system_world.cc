@@ -32,7 +32,7 @@
 namespace muster::cli {
 namespace {
 
-/// What takes longer than this is worth a line to somebody who watches.
+/// A wait that is longer than this gets a line on the terminal.
 constexpr Duration kQuietMax = std::chrono::seconds(2);
 /// A ticket is one line of far less.
 constexpr std::size_t kTicketTextMax = 64 << 10;
@@ -52,7 +52,7 @@ std::vector<std::string> all_environment() {
 
 volatile std::sig_atomic_t interrupts = 0;
 
-/// Who insists is let go: the process may wait for an answer.
+/// Interrupts that no verb has taken when the process ends at once: it may wait for an answer.
 constexpr int kInterruptsBorne = 3;
 constexpr int kExitInterrupted = 128 + SIGINT;
 

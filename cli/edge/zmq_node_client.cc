@@ -63,7 +63,7 @@ class ZmqNodeClient final : public NodeClient {
                                           std::to_string(to_ms(timeout)) + " ms"};
   }
 
-  /// Nothing when it is no answer, or one to an earlier question.
+  /// nullopt if `bytes` is no answer, or the answer to an earlier question.
   static std::optional<Result<agent::Response>> response_in(std::string bytes, Nonce nonce) {
     const Result<gossip::Message> message = gossip::decode(std::move(bytes));
     if (!message || message->envelope().nonce != nonce ||

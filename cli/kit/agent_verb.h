@@ -1,5 +1,5 @@
 #pragma once
-// What `muster agent` was told, after flags, environment and config file were put together.
+// The options of `muster agent`, after flags, environment and config file were put together.
 
 #include <cstdint>
 #include <functional>

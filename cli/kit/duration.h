@@ -19,8 +19,8 @@ Result<Duration> parse_duration(std::string_view text);
 /// The shortest form that parse_duration reads back; whole milliseconds, the rest is cut.
 std::string format_duration(Duration duration);
 
-/// What is seen to have passed: milliseconds below a second, tenths below a minute, then whole
-/// seconds in two units ("4ms", "5.0s", "2m5s", "3h12m"). Truncates.
+/// Time that has passed: milliseconds below a second, tenths below a minute, then whole seconds in
+/// two units ("4ms", "5.0s", "2m5s", "3h12m"). Truncates.
 std::string format_after(Duration duration);
 
 /// One unit, for tables and sentences: "0s", "850ms", "12s", "5m", "3h", "2d". Truncates.

@@ -17,7 +17,7 @@ namespace {
 
 /// Answers asked for; each holds hundreds of hosts at least.
 constexpr std::size_t kHostPagesMax = 1000;
-/// What the log says is an addition: the list of hosts does not wait for a voter that is cut off.
+/// The uses are an addition: the list of hosts does not wait for a voter that is cut off.
 constexpr Duration kUsesTimeout = std::chrono::seconds(1);
 
 }  // namespace

@@ -12,15 +12,15 @@ namespace muster::cli {
 
 struct FoundHost {
   std::optional<agent::HostInfo> host;
-  int exit_code = 0;  ///< Without a host: what was said about it.
+  int exit_code = 0;  ///< Without a host: that of the failure that was printed.
 };
 
-/// Every host that the node knows, by name. Nothing: the failure was printed, as Session::read()
-/// does.
+/// Every host that the node knows, by name. nullopt after a failure that it printed, as
+/// Session::read() does.
 std::optional<agent::HostList> read_hosts(Session& session);
 
-/// What the log says of hosts, by id; `is_consistent`: asked of the leader. Nothing: no voter could
-/// be asked in time, which is no failure.
+/// The use of hosts by the log, by id; `is_consistent`: asked of the leader. nullopt if no voter
+/// could be asked in time, which is no failure.
 std::optional<std::map<HostId, agent::HostUse>> read_host_uses(Session& session,
                                                                bool is_consistent = false);
 

@@ -18,7 +18,7 @@ constexpr std::size_t kJobPagesMax = 1000;
 
 namespace {
 
-/// What stands behind the dot of "7.0-99".
+/// The tasks of "7.0-99", whose dot is at `dot`.
 Result<JobRange> parse_task_range(const std::string& text, std::size_t dot) {
   const std::size_t dash = text.find('-', dot);
   const auto array = parse_number(text.substr(0, dot));

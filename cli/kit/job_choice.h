@@ -1,5 +1,5 @@
 #pragma once
-// Which jobs are meant: the ids, ranges and filters that every verb about jobs takes alike.
+// The choice of jobs: the ids, ranges and filters that every verb about jobs takes alike.
 
 #include <cstdint>
 #include <map>
@@ -36,12 +36,12 @@ Status accept_job(const std::string& text, JobId& job);
 /// `*` is any text, `?` any character; the rest stands for itself.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
-/// Every job that the quorum keeps, by id, arrays as one each; behind them the tasks of these
-/// arrays, and on demand of all that have some at work. Nothing: the failure was printed, as
-/// Session::read() does.
+/// Every job that the quorum keeps, by id, each array as one job; behind them the tasks of these
+/// arrays, and on demand of all that have some at work. nullopt if it failed; the failure was
+/// printed, as Session::read() does.
 std::optional<agent::JobList> read_jobs(Session& session, std::set<JobId> arrays,
                                         bool with_running_tasks = false);
-/// The tasks of an array that are jobs by now, by number. Nothing: the failure was printed.
+/// The tasks of an array that are jobs by now, by number. nullopt after a failure that it printed.
 std::optional<agent::JobList> read_tasks(Session& session, JobId array);
 
 class JobChoice {
@@ -58,7 +58,7 @@ class JobChoice {
   bool has_filter() const;
   /// By host: it is tasks that are on one, not arrays.
   bool is_about_tasks() const { return !host_.empty(); }
-  /// Other people's jobs are meant too: --all, --user, or whatever is named by its id alone.
+  /// Jobs of other people are meant too: --all, --user, or jobs that are named by their id alone.
   bool is_of_all_users() const { return all_ || !user_.empty(); }
   /// Arrays of which tasks are named.
   std::set<JobId> arrays() const;
@@ -70,12 +70,12 @@ class JobChoice {
   /// Only ids without ranges: nothing has to be looked up.
   std::optional<std::vector<JobId>> plain_ids() const;
 
-  /// Those that are named by their id alone, ranges beside them or not.
+  /// The jobs that are named by their id alone, ranges beside them or not.
   std::vector<JobId> single_ids() const;
 
-  /// Ids, filters and whose it is; `me` asks.
+  /// By ids, filters and user; `me` asks.
   bool matches(const agent::JobSummary& job, const std::string& me) const;
-  /// The same, but for whose it is.
+  /// The same, but for the user.
   bool matches_but_for_user(const agent::JobSummary& job) const;
   const std::string& user() const { return user_; }
 

@@ -87,7 +87,7 @@ struct Options::Impl {
     }
   }
 
-  /// The first word that looks like an option and is none; and one that lacks its value. "" = none.
+  /// Names the first option that is unknown or lacks its value; "" if there is no such option.
   std::string what_is_wrong(std::vector<std::string>::const_iterator arg,
                             std::vector<std::string>::const_iterator end) const;
 

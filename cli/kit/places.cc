@@ -28,7 +28,7 @@ std::string variable(const World& world, const std::string& name) {
   return world.environment(name).value_or("");
 }
 
-/// What stands between the commas.
+/// The items between the commas.
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
   std::size_t start = 0;

@@ -33,13 +33,13 @@ inline constexpr std::size_t kNodesMax = 16;
 
 /// At least one place, in the order of being asked. `node` and `data_dir` as given on the command
 /// line, "" = not given; a node beats a data directory beats MUSTER_NODE beats MUSTER_DATA_DIR
-/// beats whichever default directory has a socket: MUSTER_RUNTIME_DIR, the data directories, and
+/// beats the default directory that has a socket: MUSTER_RUNTIME_DIR, the data directories, and
 /// those of links.
 ///
-/// `node` and MUSTER_NODE are lists, with commas. What has a '/' is the socket of an agent when it
-/// ends with ".sock", else an agent's data directory. Anything else is the name of a host, which is
-/// asked through the agent here: the one that would be asked without that name. kInvalid: an
-/// address of a host, as the ports of hosts answer hosts alone.
+/// `node` and MUSTER_NODE are lists, with commas. An item with a '/' is the socket of an agent when
+/// it ends with ".sock", else an agent's data directory. Any other item is the name of a host. The
+/// agent that would be asked without that name passes the question on to it. kInvalid: an address
+/// of a host, as the ports of hosts answer hosts alone.
 Result<std::vector<NodePlace>> node_places(const World& world, const std::string& node,
                                            const std::string& data_dir);
 

@@ -57,8 +57,8 @@ Reply RankOutput::ask(Session& session, std::uint64_t offset, bool follow) const
   return session.exchange(request, follow ? std::min(timeout, kFollowTimeout) : timeout);
 }
 
-/// What is wanted of the bytes in [begin, end), or of as much of them as the host has. Not ok: why
-/// it could not be had.
+/// The wanted ones of the bytes in [begin, end), or of as many of them as the host has. A reply
+/// that is not ok says why they could not be had.
 Reply RankOutput::read_between(Session& session, std::uint64_t begin, std::uint64_t end,
                                bool follow, std::vector<OutputRun>& runs) const {
   Reply reply;
@@ -283,8 +283,8 @@ void RankOutput::print_line(Session& session, std::string_view line) {
   session.out() << "\n";
 }
 
-/// Of a line that a rank writes over again and again the state before the last '\r', which is
-/// whole. Those before it are dropped.
+/// Of a line that a rank writes over again and again, prints the state before the last '\r', which
+/// is whole. Earlier states are dropped.
 void RankOutput::print_progress(Session& session) {
   const std::size_t end = line_.find_last_not_of('\r', line_.rfind('\r'));
   if (line_.find('\r') == std::string::npos || end == std::string::npos) {
@@ -326,7 +326,7 @@ void RankOutput::fail_or_wait(Session& session, const Reply& reply, bool follow)
   if (is_missing_told_) {
     return;
   }
-  // Bytes of the log are a count of what was written; of a rank without evidence there is none.
+  // The log counts the bytes of a rank's output; for a rank without evidence it has no count.
   const std::string missing =
       source_.output_bytes > offset_
           ? "is missing: " + std::to_string(source_.output_bytes - offset_) + " of its " +

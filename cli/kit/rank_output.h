@@ -23,14 +23,14 @@ struct RankSource {
   std::string host_name;
   std::uint64_t rank = 0;
   std::uint64_t output_bytes = 0;  ///< Of an ended rank, by the log; 0 = not known.
-  std::string state;               ///< What the log knew of the rank when the reading began.
+  std::string state;               ///< Of the rank by the log when the reading began.
 };
 
-/// What of the output is printed, and how.
+/// The part of the output that is printed, and how.
 struct OutputWish {
   std::string prefix;  ///< Not empty: whole lines only, each behind it.
-  /// Only the last so many lines of what there is when the reading begins, and what comes after;
-  /// nothing = all.
+  /// Only the last so many lines of the output at the beginning of the reading, and the later ones;
+  /// nullopt = all.
   std::optional<std::uint64_t> tail;
   std::uint64_t since_ms = 0;  ///< Only what was written no longer ago than this; 0 = of any age.
   std::string stream;          ///< agent::kStdout or kStderr alone; "" = both.
@@ -57,14 +57,14 @@ class RankOutput {
   /// `follow`, when it stays out of reach: then what is missing was said on stderr.
   bool advance(Session& session, bool follow);
   std::uint64_t rank() const { return source_.rank; }
-  /// So far no byte of it was there.
+  /// True if no byte of it was there so far.
   bool is_empty() const { return offset_ == 0; }
   bool is_over() const { return is_over_; }
   /// Followed, and for the timeout it could not be had: that was said, and it may come back.
   bool is_out_of_reach() const { return is_out_of_reach_; }
-  /// What is out of reach is asked again after kAskAgain only.
+  /// True if it may be asked for: output that is out of reach only once in kAskAgain.
   bool is_due(Instant now) const { return !is_over_ && now >= ask_again_at_; }
-  /// Nothing more will come: a line that was begun is printed.
+  /// Call when no more will come: prints a line that was begun.
   void finish(Session& session);
   /// 0, or why the output is incomplete.
   int exit_code() const { return exit_code_; }
@@ -87,7 +87,7 @@ class RankOutput {
   RankSource source_;
   OutputWish wish_;  ///< Its tail and age until it was found where those begin.
   std::uint64_t offset_ = 0;
-  std::uint64_t floor_ = 0;               ///< What is older than wished lies below.
+  std::uint64_t floor_ = 0;               ///< Output that is older than wished lies below.
   std::map<std::string, OutputRun> cut_;  ///< By stream: characters of which the end is to come.
   std::string line_;                      ///< Of a prefixed output: begun, not printed yet.
   bool is_over_ = false;

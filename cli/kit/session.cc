@@ -38,7 +38,7 @@ ResponseStatus status_of(ErrorCode code) {
   return ResponseStatus::kUnknown;
 }
 
-/// Nothing was sent, whatever went wrong.
+/// The status of an error before the request was sent.
 ResponseStatus status_before_sending(ErrorCode code) {
   return code == ErrorCode::kInvalid  ? ResponseStatus::kUsage
          : code == ErrorCode::kDenied ? ResponseStatus::kDenied

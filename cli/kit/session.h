@@ -1,6 +1,6 @@
 #pragma once
-// One run of one verb: what was asked for on the command line, the conversation with the node, and
-// the way answers and errors reach the user.
+// One run of one verb: the options of the command line, the conversation with the node, and the way
+// by which answers and errors reach the user.
 
 #include <memory>
 #include <optional>
@@ -34,7 +34,7 @@ struct CommonOptions {
   void describe_consistent(Options& options);
 };
 
-/// An answer, or why there is none: whether the node or the way to it failed.
+/// An answer, or the reason why it is missing: whether the node or the way to it failed.
 struct Reply {
   agent::ResponseStatus status = agent::ResponseStatus::kOk;
   std::string text;          ///< One line when the status is not kOk.
@@ -71,8 +71,8 @@ class Session {
   std::size_t nodes_count() const { return nodes_ ? nodes_->size() : 1; }
   Reply exchange(const agent::Request& request) { return exchange(request, common_.timeout); }
 
-  /// Asks a question without effects and reads the answer. Nothing: the failure was printed and
-  /// `failed()` is its exit code. An old answer's age was printed.
+  /// Asks a question without effects and reads the answer. nullopt if that failed: the failure was
+  /// printed and `failed()` is its exit code. The age of an old answer was printed.
   /// `target`: the host that it is about, which the node passes it on to; zero = the node itself.
   template <class T>
   std::optional<T> read(agent::Verb verb, std::string arguments = "", HostId target = HostId()) {

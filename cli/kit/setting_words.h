@@ -12,7 +12,7 @@ struct SettingWords {
   std::string_view name;
   std::string_view value;      ///< As TOML writes it: the default, or an example.
   bool is_default = false;     ///< `value` is what counts without the key.
-  std::string_view otherwise;  ///< What counts without the key, in words, where it is no value.
+  std::string_view otherwise;  ///< In words, what counts without the key, where it is no value.
   std::string_view meaning;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What an agent may be told, by name: the same names in the config file, behind MUSTER_ in the
+// The settings of an agent by name: the same names in the config file, behind MUSTER_ in the
 // environment (in capitals), and as flags (with dashes).
 
 #include <map>

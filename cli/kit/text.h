@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-/// What others wrote (job names, causes, host names), made safe for a terminal: control characters
+/// Text of others (job names, causes, host names), made safe for a terminal: control characters
 /// become '?', so that no name can move the cursor or forge a line.
 std::string printable(std::string_view text);
 /// The same for a text of several lines of ours.
@@ -20,8 +20,8 @@ std::string truncate(std::string_view text, std::size_t columns);
 /// Characters that a terminal shows, not bytes.
 std::size_t columns_of(std::string_view text);
 
-/// In lines of at most `columns`, broken at blanks; all but the first are indented. What has no
-/// blank is not broken.
+/// In lines of at most `columns`, broken at blanks; all but the first are indented. A word is
+/// not broken.
 std::string in_lines(std::string_view text, std::size_t columns, std::size_t indent = 2);
 /// The columns that people see at once when nobody knows their number: screens and messages are
 /// made for it.
@@ -39,7 +39,7 @@ std::string fitted(std::string_view text, std::size_t indent, const Screen& scre
 /// what waits yellow. Words behind the first do not count.
 std::string coloured_state(const std::string& state, const Screen& screen);
 
-/// A name as programs say it, "agent_down", in words: "agent down". What holds a blank is words.
+/// A name as programs say it, "agent_down", in words: "agent down". A text with a blank is kept.
 std::string in_words(std::string name);
 
 /// "a, b, c".

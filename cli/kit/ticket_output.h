@@ -13,8 +13,8 @@ class TicketOutput {
  public:
   /// Adds --out and --force.
   void describe(Options& options);
-  /// To be asked before the ticket is made. Nothing: it may be. Else the exit code; the reason was
-  /// printed.
+  /// Call before the ticket is made. nullopt if the ticket may be made; else the exit code, and the
+  /// reason was printed.
   std::optional<int> refusal(Session& session) const;
   /// Prints the line, or writes it to its file: 0, or the exit code of a failure that was printed.
   int put(Session& session, const std::string& line) const;

@@ -1,6 +1,6 @@
 #pragma once
-// The stdout of a verb. Once the verb has changed something, what it tells of it goes to whatever
-// stream is left.
+// The stdout of a verb. Once the verb has changed something, its text about that goes to the stream
+// that is left.
 
 #include <ostream>
 #include <streambuf>
@@ -9,8 +9,8 @@
 namespace muster::cli {
 
 enum class OnLostOut {
-  kRepeat,   ///< What could not be written goes to stderr.
-  kWithhold  ///< It is a secret, and stderr may be a log: it is told that it is lost.
+  kRepeat,   ///< Text that could not be written goes to stderr.
+  kWithhold  ///< The text is a secret, and stderr may be a log: stderr says that it is lost.
 };
 
 class ToldStream final : public std::ostream {
@@ -24,7 +24,7 @@ class ToldStream final : public std::ostream {
   /// Until here the stream fails when stdout does; from here on never, and it is kept until it is
   /// flushed. The first word counts.
   void keep(OnLostOut on_lost) { buffer_.keep(on_lost); }
-  /// Writes what is left. False: something that was kept reached nobody.
+  /// Writes what is left. False if kept text reached neither stream.
   bool finish() { return buffer_.finish(); }
 
  private:

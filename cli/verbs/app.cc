@@ -237,7 +237,7 @@ struct OtherName {
   std::string_view name;
   std::string_view verb;
 };
-/// What the same is called elsewhere.
+/// Names of other programs for the same verbs.
 constexpr std::array<OtherName, 26> kOtherNames = {{
     {"ps", "jobs"},           {"status", "jobs"},
     {"queue", "jobs"},        {"squeue", "jobs"},

@@ -17,7 +17,7 @@ int run(World& world, const std::vector<std::string>& args);
 inline constexpr char kMusterPurpose[] =
     "Muster runs gangs of GPU processes on a fleet of hosts without a central server.";
 
-/// What every verb may end with.
+/// The exit codes that every verb may end with.
 const std::vector<ExitCode>& exit_codes();
 
 /// Every verb, as its help describes it.

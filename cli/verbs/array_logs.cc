@@ -21,7 +21,7 @@ bool is_over(const std::vector<RankOutput>& outputs) {
                      [](const RankOutput& output) { return output.is_over(); });
 }
 
-/// Nothing: the node could not say, or does not keep it any more.
+/// nullopt if the node cannot say, or does not keep the job any more.
 std::optional<agent::JobDetail> quiet_look(Session& session, JobId job) {
   agent::Request request;
   request.verb = agent::Verb::kShow;

@@ -25,7 +25,7 @@ struct OptionValues {
   std::string_view command;
 };
 
-/// Those of which the words are known here or at a node. Files are what a shell offers anyway.
+/// The options whose values are known here or at a node. A shell offers files anyway.
 const std::vector<OptionValues>& option_values() {
   static const std::vector<OptionValues> all = {
       {"--state", join(agent::state_names(), " "), ""},

@@ -1,5 +1,5 @@
 #pragma once
-// What a shell completes behind `muster`: scripts made of the verbs' own descriptions.
+// Completion scripts of shells for `muster`, made of the verbs' own descriptions.
 
 #include <optional>
 #include <string>
@@ -20,8 +20,8 @@ struct VerbWords {
   std::string answered_by;  ///< A sentence; "" = no node is asked.
 };
 
-/// The script for "bash", "zsh" or "fish"; nothing for another shell. Job ids and host names are
-/// asked of the node when they are wanted.
+/// The script for "bash", "zsh" or "fish"; nullopt for another shell. The script asks the node for
+/// job ids and host names when they are wanted.
 std::optional<std::string> completion_script(const std::string& shell,
                                              const std::vector<VerbWords>& verbs);
 

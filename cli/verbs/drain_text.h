@@ -7,7 +7,7 @@
 
 namespace muster::cli {
 
-/// Who drained it, when and why, and which jobs it waits for. Precondition: it is drained.
+/// The user who drained it, when and why, and the jobs it waits for. Precondition: it is drained.
 std::string drain_text(const agent::HostUse& host);
 
 }  // namespace muster::cli

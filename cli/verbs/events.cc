@@ -143,7 +143,8 @@ class Events final : public Verb {
                                            target_);
   }
 
-  /// Page by page; `is_silent`: only to know which is the last one. Nothing: it was said why.
+  /// Page by page; `is_silent`: only to know which is the last one. nullopt after a failure
+  /// that was printed.
   std::optional<agent::EventsPage> show(Session& session, bool is_silent) {
     agent::EventsPage all;
     for (std::size_t pages = 0; pages < kEventPagesMax; ++pages) {

@@ -44,7 +44,7 @@ std::string state_text(const agent::HostInfo& host, const agent::HostUse* use) {
   return host_state_text(host);
 }
 
-/// What the log says is the cluster's; that somebody is suspect only this node says.
+/// The time of the log holds for the cluster; only this node says that a host is suspect.
 std::uint64_t since_ms(const agent::HostInfo& host, const agent::HostUse* use) {
   return use == nullptr || use->since_ms == 0 || host.state == "suspect" ? host.since_ms
                                                                          : use->since_ms;

@@ -47,7 +47,7 @@ struct Word {
   std::array<std::string_view, 2> also_done;
   /// The jobs end for good: a run of tasks takes one word, and many are asked about first.
   bool ends_jobs = false;
-  bool names_attempt = false;  ///< So that it ends no attempt but the one that was meant.
+  bool names_attempt = false;  ///< The order ends no attempt but the one that was meant.
 };
 
 constexpr Word kCancel{
@@ -112,7 +112,7 @@ class JobOrders final : public Verb {
   }
 
  private:
-  /// Nothing: it was said why, and `failed` is the exit code.
+  /// nullopt after a failure that was printed; `failed` is its exit code.
   std::optional<std::vector<JobId>> chosen(Session& session, int& failed) const {
     if (auto ids = choice_.plain_ids(); ids.has_value()) {
       return is_agreed(session, *ids, failed) ? ids : std::nullopt;
@@ -263,7 +263,7 @@ class JobOrders final : public Verb {
   agent::JobOutcome failed(Session& session, JobId job, const Reply& reply) const {
     const std::string number = text_of(job);
     const bool is_unknown = reply.status == ResponseStatus::kUnknown;
-    // What the leader says of a job names it.
+    // The leader's text about a job names the job.
     const std::string subject =
         reply.text.rfind("job " + number + " ", 0) == 0 ? "" : "job " + number + ": ";
     const std::string text =

@@ -157,7 +157,7 @@ Result<std::vector<const JobColumn*>> columns_named(const std::string& names) {
   return columns;
 }
 
-/// What was left out of a list, for people.
+/// The number of jobs that were left out of a list, for people.
 struct LeftOut {
   std::size_t ended = 0;   ///< For their age.
   std::size_t others = 0;  ///< Of other users, which do not run.
@@ -197,7 +197,7 @@ class Jobs final : public Verb {
     }
     int code = 0;
     while (session.out().good()) {
-      // Who watches sits out an election or a node's restart; the line says what is amiss.
+      // --watch goes on through an election or a node's restart; the line says what is amiss.
       code = show(session, session.common().is_json ? "" : kClearScreen);
       session.out() << std::flush;
       session.world().clock.sleep(kWatchInterval);

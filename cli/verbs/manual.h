@@ -9,7 +9,7 @@
 
 namespace muster::cli {
 
-/// What an exit code of the process means.
+/// The meaning of an exit code of the process.
 struct ExitCode {
   std::string_view number;
   std::string_view meaning;

@@ -1,5 +1,6 @@
-// muster quorum add, remove and transfer: an operator's say in who votes and who leads. What names
-// a host may be said twice, and is repeated when an answer is lost; a transfer to anyone is not.
+// muster quorum add, remove and transfer: an operator's say in who votes and who leads. An order
+// that names a host may be given twice and is repeated if its answer is lost; a transfer to any
+// host is not.
 
 #include "agent/api/json/view.h"
 #include "agent/api/payload.h"
@@ -81,8 +82,8 @@ class QuorumChange final : public Verb {
   }
 
  private:
-  /// What the quorum loses without that voter: its tolerance of a failure. "" = nothing that it
-  /// has, or it cannot be learned; then the order itself says what is wrong.
+  /// The loss of the quorum without that voter: its tolerance of a failure. "" if it loses none, or
+  /// if that cannot be learned; then the order itself says what is wrong.
   static std::string why_not_remove(Session& session, HostId host) {
     agent::Request request;
     request.verb = agent::Verb::kQuorum;

@@ -148,7 +148,7 @@ class QuorumRecover final : public Verb {
     return table.text();
   }
 
-  /// What an operator must know before saying yes.
+  /// The facts that an operator must know before saying yes.
   std::string consequences(const RecoveryInfo& chosen) const {
     const std::string last = std::to_string(chosen.last.value());
     std::string text =

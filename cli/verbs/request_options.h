@@ -1,5 +1,5 @@
 #pragma once
-// What a job asks of the hosts, as `muster submit` is told it and as people read it.
+// The request of a job to the hosts: its options of `muster submit`, and its text for people.
 
 #include <string>
 #include <vector>
@@ -41,7 +41,7 @@ class RequestOptions {
 
 /// "16 GPUs x H100 on 2 hosts of 8", one line.
 std::string request_text(const scheduler::Request& request);
-/// What else it asks for, a line each, with its name before it: "cpus", "memory", "labels", ...
+/// The rest of the request, a line each, with its name before it: "cpus", "memory", "labels", ...
 std::vector<std::pair<std::string, std::string>> request_lines(const scheduler::Request& request);
 /// "12", "0.5": CPUs of thousandths.
 std::string format_cpus(std::uint64_t thousandths);

@@ -1,5 +1,5 @@
 #pragma once
-// What is amiss with the cluster or the way to it, as lines above a screen.
+// Warnings about the cluster or the way to it, as lines above a screen.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-/// What is suspected, since when, and what it means; "" when nothing is.
+/// The suspicion, since when, and what it means; "" if nothing is suspected.
 std::string storm_banner(const agent::StormInfo& storm);
 /// Which seeds the answering node never met, and how; "" when it met all.
 std::string seeds_banner(const std::vector<agent::SeedInfo>& seeds);

@@ -56,13 +56,14 @@ bool is_one_of(std::span<const std::string_view> names, const std::string& name)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What a job gets of the submitter's environment unless it is said otherwise; and CONDA_*.
+/// The part of the submitter's environment that a job gets by default; and CONDA_*.
 constexpr std::array<std::string_view, 6> kUsualVariables = {
     "PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "LD_LIBRARY_PATH"};
 constexpr std::string_view kUsualPrefix = "CONDA_";
 /// Of this shell alone, and other at each command.
 constexpr std::array<std::string_view, 4> kOfTheShell = {"_", "PWD", "OLDPWD", "SHLVL"};
-/// What each rank is told by its supervisor, whatever the job says (rank_supervisor_launch.h).
+/// Variables that the supervisor sets for each rank over those of the job
+/// (rank_supervisor_launch.h).
 constexpr std::array<std::string_view, 14> kOwnVariables = {
     "RANK",         "LOCAL_RANK",   "WORLD_SIZE",           "LOCAL_WORLD_SIZE",  "NODE_RANK",
     "MASTER_ADDR",  "MASTER_PORT",  "CUDA_VISIBLE_DEVICES", "MUSTER_JOB_ID",     "MUSTER_ATTEMPT",
@@ -84,7 +85,7 @@ bool is_script(const std::string& word) {
          });
 }
 
-/// What people call a job by: its script's or module's name, else its program's.
+/// The default name of a job: that of its script or module, else that of its program.
 std::string name_of_command(const std::vector<std::string>& argv) {
   const std::string program = base_name(argv.front());
   if (!is_interpreter(program)) {

@@ -22,7 +22,7 @@ std::string plural(std::uint64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// What the claims add up to, and what would change it.
+/// The sum of the claims, and what would change it.
 std::string tally_text(const agent::WhyHostInfo& why) {
   const std::uint64_t observers = why.claims.size() + why.content.size();
   if (why.host.state == "left") {

@@ -1,5 +1,5 @@
 #pragma once
-// What a job waits for, as people read it.
+// The reasons why a job waits, as people read them.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace muster::cli {
 
-/// `headline` is the first line: which job, and why it waits in one sentence. Whatever is not
-/// printable in a text of a user or a host is made so here.
+/// `headline` is the first line: which job, and why it waits in one sentence. Texts of users and
+/// hosts are made printable here.
 std::string why_text(const agent::WhyInfo& why, const std::string& headline, const Screen& screen);
 
 }  // namespace muster::cli
