@@ -77,8 +77,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"tests/scheduler/seat", 3},
     {"tests/scheduler/state", 10},
     {"tests/scripts", 9},
-    {"tests/sim", 100},
-    {"tests/sim/scenario", 12},
 };
 
 }  // namespace muster::repository

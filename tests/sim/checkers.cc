@@ -143,7 +143,7 @@ void CommitOnDurableMajority::on_event(World& world, std::uint32_t host, const E
   const std::uint64_t term = number(event.field("term"));
   const auto [known, is_new] = committed_.emplace(index, term);
   if (!is_new) {
-    // Disks may have been lost since, but not so many that others decide anew.
+    // Disks may have been lost since, but not so many that others decide again.
     if (known->second != term) {
       world.violation(name(), "index " + std::to_string(index) + " committed twice, in terms " +
                                   std::to_string(known->second) + " and " + std::to_string(term));

@@ -13,7 +13,7 @@
 
 namespace muster::sim {
 
-/// A number of an event's field; 0 when it is none.
+/// The number in a field of an event; 0 if the text is no number.
 std::uint64_t number(std::string_view text);
 /// How a violation names a host.
 std::string where(std::uint32_t host);
@@ -132,7 +132,7 @@ class RowsConverge : public Checker {
  public:
   std::string name() const override { return "rows_converge"; }
   void at_end(World& world) override;
-  /// What does not hold yet, in words.
+  /// The parts of the property that do not hold yet, in words.
   static std::vector<std::string> amiss(World& world);
 };
 
@@ -170,12 +170,12 @@ class DrainHolds : public Checker {
   std::map<std::string, std::map<std::uint64_t, bool>> words_;
 };
 
-/// Those of add_checkers() that runs ask something.
+/// The checkers of add_checkers() that runs ask something.
 struct Checkers {
   SubmitsKept* submits = nullptr;
   NoGpuInTwoAttempts* gpus = nullptr;
 };
-/// Every checker that holds under all faults: what any run of whole nodes is judged by.
+/// Adds every checker that holds under all faults: they judge any run of whole nodes.
 Checkers add_checkers(World& world);
 
 }  // namespace muster::sim

@@ -36,7 +36,7 @@ class ClusterTest : public testing::Test {
     if (world_ == nullptr) {
       return;
     }
-    world_->run_for(20s);  // Whoever was away catches up.
+    world_->run_for(20s);  // A host that was away catches up.
     world_->finish();
     for (const Violation& violation : world_->violations()) {
       ADD_FAILURE() << violation.checker << ": " << violation.text;
@@ -47,7 +47,7 @@ class ClusterTest : public testing::Test {
   bool has_leader() const { return leader() < world_->size(); }
   const scheduler::QuorumSeat& seat(std::uint32_t host) const { return world_->node(host).seat(); }
   const scheduler::State& state() const { return seat(leader()).state(); }
-  /// Somebody leads, all are registered with their GPUs, and each sees all of them alive.
+  /// A host leads, all are registered with their GPUs, and each sees all of them alive.
   bool is_settled() const {
     if (!has_leader() || state().hosts().size() != world_->size()) {
       return false;
@@ -73,7 +73,7 @@ class ClusterTest : public testing::Test {
     return alive == world_->size();
   }
   crdt::QuorumView state_of_leader() const { return seat(leader()).known_quorum(); }
-  /// What an operator at the last host hears.
+  /// The status that an operator at the last host gets.
   agent::ResponseStatus asked(agent::QuorumAction action, HostId host) {
     agent::Request request;
     request.verb = agent::Verb::kChangeQuorum;
@@ -269,8 +269,8 @@ TEST_F(ClusterTest, OneAgentAloneIsACluster) {
   EXPECT_TRUE(drains(30s));
 }
 
-/// Who starts while the first quorum forms refuses rows of a cluster that it is not in yet; nobody
-/// says them again.
+/// A host that starts while the first quorum forms refuses rows of a cluster that it is not in yet;
+/// no host says them again.
 TEST_F(ClusterTest, WhoStartsAsTheFirstQuorumFormsKnowsAllAtOnce) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     WorldOptions options;
@@ -500,7 +500,7 @@ TEST_F(ClusterTest, EventsOfAHostAreToldByAnyAndSurviveItsAgent) {
     return event.text.starts_with("member_joined host=h1 ");
   }));
 
-  world_->run_for(6s);  // What is not synced by then is lost with a process as well, here.
+  world_->run_for(6s);  // Here a process also loses the writes that are not synced by then.
   world_->kill_agent(0);
   world_->start_agent(0);
   world_->run_for(10s);

@@ -13,7 +13,7 @@ struct Seeds {
   std::uint64_t last = 1;
 };
 
-/// So many hosts join at once on one ticket.
+/// `newcomers` hosts join at once on one ticket.
 int tell_herds(std::uint32_t newcomers, Seeds seeds, bool trace);
 /// `options` but for the seed.
 int tell_starved(StarvedOptions options, Seeds seeds);

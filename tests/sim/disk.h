@@ -1,6 +1,6 @@
 #pragma once
-// One simulated host's disk: what is durable, and what was asked for but not synced yet. The same
-// seal and root record as on LMDB; a crash keeps a prefix of the writes that were under way.
+// The disk of one simulated host: the durable records, and the writes that are not synced yet. It
+// has the same seal and root record as LMDB; a crash keeps a prefix of the writes under way.
 
 #include <cstdint>
 #include <deque>
@@ -30,14 +30,14 @@ class Disk {
   void go_back_to(const Disk& image);
   /// Written by an agent that starts, before its node is made.
   void commit(crdt::Environment environment, const crdt::WriteBatch& batch);
-  /// The environment is gone, and an agent begins it anew with these.
+  /// The environment is gone, and an agent begins it again with these.
   void begin_anew(crdt::Environment environment, const crdt::WriteBatch& first);
-  /// What a starting agent reads back. CHECKs the seals: nobody flips bytes here unasked.
+  /// The records that a starting agent reads back. CHECKs the seals: no fault flips bytes here.
   crdt::Records read(crdt::Environment environment) const;
   /// Durable records as they are, for checkers.
   const std::map<std::string, std::string>& sealed(crdt::Environment environment) const;
-  /// What losses took away of the log, of each record the last: another life of raft/ began, the
-  /// disk had lied, or went back.
+  /// The records of the log that losses took away, the last version of each: another life of raft/
+  /// began, the disk had lied, or went back.
   const std::map<std::string, std::string>& lost() const { return lost_; }
   bool idle() const { return pending_.empty(); }
 
@@ -51,7 +51,7 @@ class Disk {
     std::map<std::string, std::string> sealed;
     crdt::Root root;
   };
-  /// What a write replaced.
+  /// The values that a write replaced.
   struct Undo {
     std::map<std::string, std::optional<std::string>> before;
     crdt::Root root;

@@ -15,11 +15,11 @@ namespace muster::sim {
 
 class DiskFaults {
  public:
-  /// All outlive it. `rng` and `counts` are the swarm's.
+  /// All outlive it. The swarm owns `rng` and `counts`.
   DiskFaults(World& world, const SwarmProfile& profile, Rng& rng,
              std::map<std::string, std::uint64_t>& counts)
       : world_(world), profile_(profile), rng_(rng), counts_(counts) {}
-  /// Told of what is lost; null by default.
+  /// `marks` hears of each loss; null by default.
   void tell(DiskMarks* marks) { marks_ = marks; }
 
   /// Whether the profile has faults under which a voter may forget: DiskMarks then has to judge.

@@ -42,7 +42,7 @@ bool has_seat(const scheduler::Configuration& members, HostId host, SeatId seat)
   return (voter != nullptr && voter->id == seat) || (learner != nullptr && learner->id == seat);
 }
 
-/// What a seat says that no configuration names counts nowhere, and promises nothing.
+/// The words of a seat that no configuration names count nowhere, and promise nothing.
 bool is_in_some_configuration(const World& world, HostId host, SeatId seat) {
   for (std::uint32_t index = 0; index < world.size(); ++index) {
     if (has_seat(configuration_of(world, index), host, seat)) {
@@ -127,7 +127,7 @@ void DiskMarks::on_heard(World& world, std::uint32_t host, const gossip::Receive
       return;
     }
     note(heard_[host][{message.sender.host, seat}], what);
-    // Whom a vote is for shows where it arrives.
+    // The host that a vote arrives at is the one it is for.
     note(said_[{message.sender.host, seat}], what);
   };
   if (const auto* reply = std::get_if<scheduler::AppendReply>(&*word)) {
@@ -151,7 +151,7 @@ void DiskMarks::on_event(World& world, std::uint32_t host, const Event& event) {
     forget(host);
     started(world, host);
   } else if (event.name == "disk_compared") {
-    forget(host);  // What it heard meanwhile it did not heed.
+    forget(host);  // It did not heed the words that it heard meanwhile.
     compared(world, host);
   } else if (event.name == "disk_went_back") {
     ++losses_.noticed;

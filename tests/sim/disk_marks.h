@@ -1,10 +1,10 @@
 #pragma once
-// Which disks of voters went back, and who could have known: from what was said and heard on the
-// wire, from the disks, and from what a leader applies; else never from a machine's word. A voter
-// whose disk holds less than it said may break every promise of the quorum. While a live voter that
-// it reaches heard more of it than its disk holds, nothing may break, and it must not vote again in
-// its seat; of all others the run is only counted, as one of a quorum that lost a majority of its
-// disks is.
+// Finds the disks of voters that went back, and the hosts that could have known: from the words on
+// the wire, from the disks, and from what a leader applies; else never from a machine's word. A
+// voter whose disk holds less than it said may break every promise of the quorum. While a live
+// voter that it reaches heard more of it than its disk holds, no promise may break, and it must not
+// vote again in its seat; any other such run is only counted, and so is one of a quorum that lost a
+// majority of its disks.
 
 #include <cstdint>
 #include <map>
@@ -23,9 +23,9 @@ struct DiskLosses {
   std::uint64_t known = 0;       ///< Of those: some live voter that it reached knew.
   std::uint64_t noticed = 0;     ///< Seats that were given up.
   std::uint64_t unknown = 0;     ///< Voters that went on, and none that they reached knew.
-  std::uint64_t unheard = 0;     ///< Of those: nobody alive knew.
+  std::uint64_t unheard = 0;     ///< Of those: no live voter knew.
   std::uint64_t majorities = 0;  ///< Times a majority of some quorum's disks was lost.
-  /// What breaks in such a run breaks no promise.
+  /// A violation of such a run breaks no promise.
   bool all_bets_are_off() const { return unknown + majorities > 0; }
 };
 

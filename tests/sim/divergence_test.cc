@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;  // NOLINT: literals only.
 
-/// Who said which word how often.
+/// Counts each event of each host.
 class Ear : public Checker {
  public:
   std::string name() const override { return "ear"; }

@@ -1,7 +1,7 @@
 #pragma once
-// Every edge of the attempt table runs in the simulator. Faults at random reach most of them; those
-// that need a fault at one certain moment are reached by acts with that aim. What no run of whole
-// agents can reach is named here, with the reason, and left to the table test.
+// Every edge of the attempt table runs in the simulator. Faults at random reach most edges; acts
+// reach the edges that need a fault at one certain moment. An edge that no run of whole agents can
+// reach is named here, with the reason, and left to the table test.
 
 #include <cstdint>
 #include <string>
@@ -19,8 +19,8 @@ struct ExemptEdge {
 };
 const std::vector<ExemptEdge>& exempt_edges();
 
-/// What is wrong with the edges that all runs together took: one line each for an edge that was
-/// neither reached nor exempted, and for one that is exempted and was reached all the same.
+/// Judges the edges that all runs together took: one line each for an edge that was neither reached
+/// nor exempted, and for one that is exempted and was reached all the same.
 std::vector<std::string> judge_edges(const scheduler::EdgeCounts& edges);
 
 /// Five hosts, every checker, and one act after the other. `faults` counts the acts that came to

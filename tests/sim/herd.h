@@ -1,7 +1,7 @@
 #pragma once
 // Hosts that all join within a second on one counted ticket, each as agent/edge/join/joiner.cc
-// does, and what that costs whoever leads. Handshakes are charged at what one was measured to cost;
-// what its Node costs is measured as it runs, and no part of the run reads it.
+// does, and the cost of that for the leader. A handshake is charged at its measured cost; the cost
+// of its Node is measured as it runs, and no part of the run reads it.
 
 #include <cstdint>
 #include <vector>
@@ -23,7 +23,7 @@ struct HerdResult {
   /// From the first Join to the last newcomer that all founders list alive, with its row.
   Duration took{0};
   bool is_whole = false;         ///< All of them came to that.
-  HostCost leader;               ///< In that time, of whoever led all the while.
+  HostCost leader;               ///< In that time, of the host that led all the while.
   Duration joined_last{0};       ///< From the first Join to the last answer that let a host in.
   std::uint64_t joins_said = 0;  ///< To any door, repeated ones among them.
   std::vector<Violation> violations;

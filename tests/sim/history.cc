@@ -54,7 +54,7 @@ Verb verb_of(JobEvent word) {
                                       : Verb::kRequeue;
 }
 
-/// What a node's answer says of the operation that it answers.
+/// Notes the answer of a node to the operation.
 void take_answer(Operation& operation, const agent::Response& response) {
   switch (response.status) {
     case ResponseStatus::kNoQuorum:

@@ -222,7 +222,7 @@ void Impostor::make_authority(std::uint32_t victim) {
   say_rows(victim, std::move(row));
 }
 
-/// Whoever had the secret of the first authority has it still, and lets a stranger in.
+/// An owner of the secret of the first authority has it still, and lets a stranger in.
 void Impostor::use_old_authority(std::uint32_t victim) {
   if (world_.node(victim).authority().number() < 2) {
     return;
@@ -240,7 +240,7 @@ void Impostor::use_old_authority(std::uint32_t victim) {
   say_rows(victim, std::move(row));
 }
 
-/// Its own row says that its links are proven with a key that is another's.
+/// Its own row says that its links are proven with the key of another host.
 void Impostor::claim_key(std::uint32_t victim) {
   const HostId traitor = traitor_of(world_);
   const crdt::Row* held = world_.node(victim).store().row(traitor);

@@ -1,7 +1,7 @@
 #pragma once
-// What a member that was taken over says besides rows: words of the quorum, acks of renewals,
-// authorities and records of its own making, another's link key as its own; and what somebody says
-// who holds a ticket, and once held the secret of an authority that was replaced. The honest side
+// The lies of a member that was taken over, besides rows: words of the quorum, acks of renewals,
+// authorities and records of its own making, another's link key as its own; and those of a stranger
+// that holds a ticket, and once held the secret of an authority that was replaced. The honest side
 // goes on meanwhile: one ticket is made, keys and the authority are replaced, and the traitor is
 // thrown out in some runs. And the property that none of it must break.
 
@@ -21,7 +21,7 @@ HostId traitor_of(const World& world);
 
 class Impostor {
  public:
-  /// All outlive it. `rng` and `counts` are the swarm's. Plans what the honest side does.
+  /// All outlive it. The swarm owns `rng` and `counts`. Plans the acts of the honest side.
   Impostor(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts);
 
   /// One lie, of a kind drawn, to a running agent.
@@ -29,7 +29,7 @@ class Impostor {
 
  private:
   void plan();
-  /// Through whoever leads; nothing when nobody does.
+  /// Gives an order through the leader; does nothing if no host leads.
   void order(agent::Verb verb, std::string arguments);
   void rotate(bool authority);
 
@@ -51,7 +51,7 @@ class Impostor {
   std::uint64_t strangers_ = 0;  ///< Hosts that it made up.
 };
 
-/// Whatever is said: link keys are let in for their owners alone, and for nobody who was thrown
+/// The property: link keys are let in for their owners alone, and for no host that was thrown
 /// out; only authorities that the last one signed are known; strangers are members only as far as
 /// the one ticket goes; no ticket is there that no operator made, but those of the traitor's logins
 /// while it may vouch for them, and none of these is open once it was thrown out; and no hold is

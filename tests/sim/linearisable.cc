@@ -130,7 +130,7 @@ class Search {
 
   std::vector<const Operation*> operations_;
   SingleCopy empty_;
-  std::uint64_t must_ = 0;  ///< Those that were answered.
+  std::uint64_t must_ = 0;  ///< Operations that were answered.
   std::uint64_t best_ = 0;
   std::unordered_set<std::string> seen_;
   Verdict verdict_;

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a history of what clients asked and heard is linearisable: each operation could have
+// Judges whether a history of clients is linearisable: each operation could have
 // happened at one instant between its question and its answer, one after the other, by the rules
 // of a single copy (Herlihy and Wing 1990; the search is Wing and Gong's, with Lowe's memory of the
 // configurations that led nowhere).
@@ -41,7 +41,7 @@ struct ListAsked {};
 using Asked = std::variant<SubmitAsked, WordAsked, ShowAsked, ListAsked>;
 
 enum class Answered : std::uint8_t {
-  kNothing,   ///< Nothing, or that it is unknown: it may have happened, or happen later.
+  kNothing,   ///< No answer, or that it is unknown: it may have happened, or happen later.
   kNotDone,   ///< Surely not done.
   kDone,      ///< A read: what was seen.
   kConflict,  ///< An operator's word was refused by the job's state.
@@ -63,9 +63,9 @@ struct Operation {
   Answered answered = Answered::kNothing;
   Instant began{};
   Instant ended = kNever;      ///< When the answer came; counts unless kNothing.
-  JobId job;                   ///< What a submit was given.
+  JobId job;                   ///< The number that a submit was given.
   std::vector<Sighting> seen;  ///< By a read that is kDone: of a list all jobs, by number.
-  std::string by;              ///< Who asked whom, for people.
+  std::string by;              ///< The client and the host it asked, for people.
 };
 
 /// One line for people.

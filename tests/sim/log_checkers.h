@@ -42,7 +42,7 @@ class FreedIsEmpty : public Checker {
 };
 
 /// An agent ends a grant for the leader's word only when the log says so: Stop is logged, or the
-/// host's share is over. Nothing is killed without need (scheduler/PROTOCOL.md, 9).
+/// host's share is over. No rank is killed without need (scheduler/PROTOCOL.md, 9).
 class EndedByTheLog : public Checker {
  public:
   std::string name() const override { return "ended_by_the_log"; }

@@ -24,7 +24,7 @@ constexpr std::uint32_t kSlots = 4;  ///< 0 is the whole device.
 const HostId kLoneHost = HostId::from_bytes("me______________");
 const HostId kPlayedLeader = HostId::from_bytes("leader__________");
 
-/// What the checker goes by: its own reading of the rule, not the agent's.
+/// The rule as the checker reads it, not as the agent does.
 bool share_silicon(const Member& a, const Member& b) {
   return std::any_of(a.gpus.begin(), a.gpus.end(), [&](const GpuSlot& one) {
     return std::any_of(b.gpus.begin(), b.gpus.end(), [&](const GpuSlot& other) {
@@ -53,7 +53,7 @@ class LoneAgent {
  private:
   void at(Instant when, std::function<void()> action) { queue_.emplace(when, std::move(action)); }
 
-  /// The next thing that happens: of the queue, the agent's clock, or the supervisors'.
+  /// Takes the next step: of the queue, the clock of the agent, or that of the supervisors.
   void go_on() {
     const Instant queued = queue_.empty() ? kNever : queue_.begin()->first;
     const Instant next = std::min({queued, agent_->next_deadline(), farm_.next_deadline()});

@@ -3,8 +3,8 @@
 // devices only, so no cluster of ours can ask what happens between a device and a slice of it. The
 // leader speaks of a random place, free or not, as if its log had freed it (a host that slept past
 // its Expire sees just that), and every word may come late or twice; now and then the agent dies,
-// with all words to it, and starts again over its disk. What really runs is asked of the simulated
-// supervisors.
+// with all words to it, and starts again over its disk. The simulated supervisors say which ranks
+// really run.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// A swarm's worst fault: a majority of the voters is off, and an operator brings the quorum back
-// from who is left. What only the lost voters had logged may be gone, so such runs are
-// not asked whether submits were kept, nor what one log says of another's: no GPU may be bound
-// twice, and in the end everyone follows one quorum that gets its work done.
+// The worst fault of a swarm: a majority of the voters is off, and an operator brings the quorum
+// back from the voters that are left. Entries that only the lost voters had may be gone. Therefore
+// such runs are not asked whether submits were kept, nor what one log says of another: no GPU may
+// be bound twice, and in the end every host follows one quorum that gets its work done.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ namespace muster::sim {
 
 class LostQuorum {
  public:
-  /// All outlive it. `rng` and `counts` are the swarm's.
+  /// All outlive it. The swarm owns `rng` and `counts`.
   LostQuorum(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts)
       : world_(world), rng_(rng), counts_(counts) {}
 
@@ -29,14 +29,15 @@ class LostQuorum {
 
   /// From now on the operator obeys the alarm about two quorums of one epoch.
   void listen();
-  /// Powers a majority off; they come back a while after the recovery. Nothing while nobody leads.
+  /// Powers a majority off; it comes back a while after the recovery. Does nothing while no host
+  /// leads.
   void lose_majority();
-  /// "" when all hosts follow one leader in one epoch and all jobs have ended, else what is not so.
+  /// "" if all hosts follow one leader in one epoch and all jobs have ended, else what is not so.
   static std::string what_is_amiss(World& world);
 
  private:
-  /// What an operator does with `muster quorum recover`: asks everyone, then orders the host that
-  /// knows most to go on; until somebody leads.
+  /// Acts as an operator with `muster quorum recover`: asks every host, then orders the one that
+  /// knows most to go on; until a host leads.
   void look(int tries);
   bool is_needed() const { return is_rivalled_ || !is_led(); }
   void decide(const std::vector<std::uint64_t>& asked, int tries);

@@ -1,13 +1,13 @@
 #pragma once
-// What jobs ask for beside a number of GPUs, drawn.
+// Requests of jobs beside a number of GPUs, drawn at random.
 
 #include "gossip/base/rng.h"
 #include "scheduler/protocol/job.h"
 
 namespace muster::sim {
 
-/// Of the kinds that a user may mix, with this chance in millionths; what five simulated hosts
-/// could not hold is left out.
+/// Draws kinds that a user may mix, with this chance in millionths; a request that five simulated
+/// hosts could not hold is left out.
 void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance);
 /// With a third of that chance the job becomes an array of a few small tasks.
 void ask_for_tasks(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance);

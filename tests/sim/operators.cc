@@ -76,7 +76,7 @@ void Operators::remove_host(std::uint32_t host) {
   ++counts_["host_removed"];
   world_.power_off(host);
   after(15, 40, [this, host] {
-    // Another one may have powered it on meanwhile: whoever says that it is off has looked.
+    // Another operator may have powered it on meanwhile: one looks before saying that it is off.
     if (world_.is_powered(host)) {
       return;
     }

@@ -18,14 +18,15 @@ namespace muster::sim {
 
 class Operators {
  public:
-  /// All outlive it. `rng` and `counts` are the swarm's.
+  /// All outlive it. The swarm owns `rng` and `counts`.
   Operators(World& world, const SwarmProfile& profile, Rng& rng,
             std::map<std::string, std::uint64_t>& counts)
       : world_(world), rng_(rng), counts_(counts), traitor_(world, profile, rng, counts) {}
 
   /// One of their faults; `without_vote` is a host that may be off for long. `jobs`: submitted.
   void act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs);
-  /// Takes back what `leader` knows to be drained: whose end was lost is drained for ever.
+  /// Undrains every host that `leader` knows to be drained: one whose undrain was lost would stay
+  /// drained for ever.
   void undrain_all(std::uint32_t leader);
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
-// What a swarm is made of: how often each fault comes and how the jobs are. The usual profile mixes
-// what any cluster meets; each other one leans on the conditions of one rule of the attempts' life,
-// because a mixture meets them too seldom. World, checkers and seeds are the same for all.
+// The profiles of a swarm: how often each fault comes and how the jobs are. The usual profile mixes
+// the faults that any cluster meets; each other one leans on the conditions of one rule of the
+// attempts' life, because a mixture meets them too seldom. World, checkers and seeds are the same
+// for all.
 
 #include <array>
 #include <cstdint>
@@ -38,8 +39,8 @@ enum class Fault : std::uint8_t {
   kStopAsked,  ///< SIGTERM: a leader hands over first.
   kBridge,     ///< One host reaches all others, which are in two halves.
   kRing,       ///< Each host reaches its two neighbours only.
-  /// What the leader says to a member of a gang takes a detour, and that host is cut off behind it:
-  /// the words come when the log is about to be over with it.
+  /// The leader's words to a member of a gang take a detour, and that host is cut off behind them:
+  /// they come when the log is about to be over with it.
   kWordsOvertaken,
   kDeciderKilled,  ///< A leader to whom a job was just submitted: some know what it decided.
   kDiskLied,       ///< Power is lost, and with it a tail of what raft/ or id/ said to be durable.
@@ -50,7 +51,7 @@ enum class Fault : std::uint8_t {
   kReordered,      ///< A job gets another priority.
   kWordWrong,      ///< An agent is down, and an operator says that its ranks are gone: they run on.
   kHostRemoved,    ///< A host is off for long, is removed by an operator, and comes back.
-  kForged,         ///< A member says rows that are others', made up or as they once were.
+  kForged,         ///< A member says rows of others, made up or as they once were.
   kDiskFull,       ///< No grant can be started on a host for a while, and it says so.
   /// A host's data directory is copied, as it is or as it once was, and an operator says in the end
   /// that it was moved; where others lead before that, a voter takes a new seat.
@@ -112,21 +113,21 @@ struct SwarmProfile {
   std::int64_t run_ms_max = 30'000;
   Duration hold_min = std::chrono::seconds(15);
   Duration hold_max = std::chrono::seconds(40);
-  std::uint32_t priorities = 1;  ///< So many levels are drawn from.
+  std::uint32_t priorities = 1;  ///< Number of levels to draw from.
   std::uint32_t keep = 0;        ///< Jobs that are not stopped by silence, nor freed by it.
   std::uint32_t cancel_at_once = 60'000;
   /// Submits after which several operators speak of the job within `order_within`.
   std::uint32_t order_at_once = 0;
   Duration order_within = std::chrono::seconds(8);
   Duration cancel_within = std::chrono::milliseconds(40);
-  /// A queue of long jobs takes its time; what has not drained this long after all never will.
+  /// A queue of long jobs takes its time; one that has not drained this long after all never will.
   Duration drain_max = std::chrono::minutes(10);
   std::uint32_t repeat = 200'000;  ///< After each submit: an earlier one is said again.
 };
 
 /// The usual one first.
 std::span<const SwarmProfile> swarm_profiles();
-/// Null when there is none of this name.
+/// Null if no profile has this name.
 const SwarmProfile* swarm_profile(std::string_view name);
 
 }  // namespace muster::sim

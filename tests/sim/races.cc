@@ -247,7 +247,7 @@ class RaceRun {
     return kHosts - 1;
   }
 
-  /// What was answered with yes came true, unless the other one changed it.
+  /// An order that was answered with yes came true, unless the other one changed it.
   void judge_answers() {
     const bool is_lone = said_.size() == 1;
     for (const auto& [act, client] : said_) {

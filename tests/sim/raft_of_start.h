@@ -1,5 +1,5 @@
 #pragma once
-// What agent/edge/disk/data_directory does to raft/ at a start, on a simulated disk.
+// The part of agent/edge/disk/data_directory that treats raft/ at a start, on a simulated disk.
 
 #include "gossip/base/rng.h"
 #include "scheduler/raft/codec.h"

@@ -40,14 +40,14 @@ class RankFarm {
   void advance(Instant now);
   Instant next_deadline() const;
 
-  /// What a restarted agent finds, SupervisorsScanned last.
+  /// The inputs of a restarted agent, SupervisorsScanned last.
   std::vector<agent::GangAgentInput> scan(Instant now);
   /// Reports for the agent since the last call; lost when no agent is there to hear them.
   std::vector<agent::GangAgentInput> take_reports();
   std::vector<FarmFact> take_facts();
 
   void lose_power();
-  /// One live supervisor dies; the kernel ends its ranks. False when there is none.
+  /// One live supervisor dies; the kernel ends its ranks. False if no supervisor lives.
   bool kill_some_supervisor(Instant now);
   /// No grant can be started.
   void set_full(bool is_full);

@@ -18,13 +18,13 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 constexpr Duration kSettleMax = std::chrono::minutes(2);
 /// A host that is not out by then is taken for one that stays.
 constexpr Duration kOutMax = std::chrono::seconds(60);
-/// Between two of them, and how long who is out must stay out.
+/// Between two of them, and how long a host that is out must stay out.
 constexpr Duration kRest = std::chrono::seconds(2);
 constexpr Duration kRevocationLook = std::chrono::milliseconds(1);
 /// An answer may be lost with the leader that owed it.
 constexpr Duration kAskAgain = std::chrono::seconds(2);
 constexpr std::uint32_t kInvariantStride = 64;
-/// Real voters keep more: a snapshot every few entries is none of this figure.
+/// Real voters keep more: a snapshot every few entries would spoil this figure.
 constexpr std::uint64_t kCompactEntries = 4096;
 constexpr std::uint32_t kMillionthsOfPercent = 10'000;
 

@@ -131,7 +131,7 @@ struct Totals {
   std::uint64_t majority_broken = 0;
 };
 
-/// Adds a run's; true when what it broke breaks a promise.
+/// Adds the numbers of one run. True if the run broke a promise.
 bool judge(const SwarmResult& result, Totals& totals) {
   totals.disks.went_back += result.disks.went_back;
   totals.disks.known += result.disks.known;
@@ -182,8 +182,8 @@ void report(const SwarmResult& result, const Arguments& arguments, std::uint64_t
   }
 }
 
-/// What two builds that behave alike agree on: every event with its time, and how much was said and
-/// done for it.
+/// The line on which two builds that behave alike agree: every event with its time, and how much
+/// was said and done for it.
 void print_hash(const SwarmResult& result, std::uint64_t seed) {
   std::printf(
       "seed %llu hash %016llx messages %llu bytes %llu steps %llu "
@@ -475,7 +475,7 @@ muster::sim::Seeds seeds_of(const Arguments& arguments) {
 
 int sim_speed(Arguments arguments) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::clock_t cpu_begin = std::clock();  // What a core shared with others hides.
+  const std::clock_t cpu_begin = std::clock();  // CPU time: a shared core does not spoil it.
   const SwarmResult result = run_swarm(options_of(arguments, arguments.first_seed));
   const double cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC;
   const double virtual_s = std::chrono::duration<double>(result.virtual_time).count();

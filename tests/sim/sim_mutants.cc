@@ -89,7 +89,7 @@ std::vector<SwarmProfile> profiles_for(SchedulerMutant mutant) {
   return profiles;
 }
 
-/// What a checker says of one run; its name is empty when none spoke.
+/// The first violation of one run; its name is empty if no checker spoke.
 Violation run_swarm_once(const SwarmProfile& profile, std::uint64_t seed) {
   SwarmOptions options;
   options.hosts = 5;

@@ -16,7 +16,7 @@ constexpr JobEvent kByItself[] = {
     JobEvent::kEndCancelled, JobEvent::kEndSuspended, JobEvent::kQueuedAgain, JobEvent::kFailed,
 };
 
-/// What the order in force says of how an attempt's end is taken. Completion beats every order.
+/// True if the order in force lets an attempt end by this event. Completion beats every order.
 bool suits(JobOrder order, JobEvent event) {
   switch (event) {
     case JobEvent::kEndCancelled:
@@ -47,7 +47,7 @@ bool has_attempt(JobState state) {
          state == JobState::kStopping;
 }
 
-/// The point behind a move; nothing when the job's life is known and went elsewhere.
+/// The point behind a move; nullopt if the job's life is known and went elsewhere.
 std::optional<LifePoint> moved(LifePoint point, JobState to, const JobTold& told) {
   if (point.moves < told.life.size() && told.life[point.moves] != to) {
     return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<LifePoint> moved(LifePoint point, JobState to, const JobTold& told
   return point;
 }
 
-/// What a word does at this point; nothing when it is not answered so there.
+/// The point behind a word; nullopt if the word cannot have that answer here.
 std::optional<LifePoint> heard(LifePoint point, JobEvent word, Answered answered,
                                const JobTold& told) {
   const auto [rule, to] = scheduler::job_step(point.state, point.order, word);

@@ -12,7 +12,7 @@
 
 namespace muster::sim {
 
-/// What all reads of a history together say of one job. A job has one life: it bounds what may have
+/// The words of all reads of a history about one job. A job has one life: it bounds what may have
 /// happened in between, and where the search need not look.
 struct JobTold {
   std::vector<scheduler::JobState> life;  ///< The longest that was seen.
@@ -20,8 +20,8 @@ struct JobTold {
 };
 using Told = std::map<JobId, JobTold>;
 
-/// Nothing when two reads told lives of which neither goes on from the other, or one that the table
-/// does not allow; then `why` says so.
+/// nullopt if two reads told lives of which neither goes on from the other, or a life that the
+/// table does not allow; then `why` says so.
 std::optional<Told> gather(const std::vector<Operation>& history, std::string& why);
 
 /// One point of a job's life. `moves` are its transitions so far; both counts stop one beyond what

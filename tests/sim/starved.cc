@@ -19,7 +19,7 @@ constexpr Duration kFormMax = 30s;
 constexpr Duration kFaultsMin = 60s;
 constexpr Duration kFoundMax = 60s;
 constexpr Duration kFoundRest = 10s;
-/// So long after it was off, or cut off, nobody is blamed for what he says of a host.
+/// Until so long after a host was off, or cut off, a word about it is no violation.
 constexpr Duration kNewsTakes = 10s;
 constexpr std::uint32_t kDeathsMax = 3;
 constexpr std::uint32_t kBurdenMin = 500;  ///< Thousandths of the machine.
@@ -38,7 +38,7 @@ struct Troubles {
   }
 };
 
-/// Nobody says of a host that runs and can be reached that it is gone.
+/// No host says of another that runs and can be reached that it is gone.
 class NoVerdictAboutTheLiving final : public Checker {
  public:
   NoVerdictAboutTheLiving(const Troubles& troubles, StarvedResult& result)

@@ -18,7 +18,7 @@ namespace muster::sim {
 namespace {
 
 constexpr Duration kSettle = std::chrono::seconds(15);
-/// What a traitor said of others, and two different rows of its own, are over so long after.
+/// A traitor's words about others, and two different rows of its own, are over so long after.
 constexpr Duration kLiesLast = std::chrono::minutes(1);
 /// Of a quorum that is probably gone for good.
 constexpr Duration kDrainOfLost = std::chrono::seconds(60);
@@ -65,16 +65,16 @@ class Swarm {
     world_.run_until(Instant() + length_);
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
     const Duration drain_max = is_lost ? kDrainOfLost : profile_.drain_max;
-    // What stands still when the faults stop goes on when its time has come; an agent that gave its
-    // seat up is off for a moment, and then has much to hear.
+    // A host that stands still when the faults stop goes on when its time has come; an agent that
+    // gave its seat up is off for a moment, and then has much to hear.
     const auto is_quiet = [this] { return world_.are_all_awake() && is_drained(); };
     world_.run_until_true(is_quiet, drain_max);
     const std::uint64_t starts = world_.all_starts();
     world_.run_for(kSettle);
-    // Who came back without its log within that time gets a new seat only some time later.
+    // A host that came back without its log within that time gets a new seat only later.
     world_.run_until_true(is_quiet, drain_max);
     if (world_.all_starts() != starts) {
-      world_.run_for(kSettle);  // Who left as late as that has only just come back.
+      world_.run_for(kSettle);  // A host that left as late as that has only just come back.
     }
     if (profile_.weights.has(Fault::kForged)) {
       const auto agree = [this] { return RowsConverge::amiss(world_).empty(); };
@@ -402,7 +402,7 @@ class Swarm {
   }
 
   void remove_voter(std::uint32_t host) {
-    // Two voters of which one is gone are a majority lost, whoever took the third away.
+    // Two voters of which one is gone are a majority lost, however the third was removed.
     if (disks_.is_quorum_whole()) {
       removal_over_at_ = world_.now() + kRemovalTakes;
       change_quorum(agent::QuorumAction::kRemove, host);
@@ -578,7 +578,7 @@ class Swarm {
   const SwarmProfile& profile_ = options_.profile;
   const Duration length_ = std::max(options_.length, profile_.length_min);
   Rng rng_;
-  Rng requests_;  ///< What jobs ask for: apart, so that a schedule of faults stays as it is.
+  Rng requests_;  ///< Of requests alone, so that a schedule of faults stays as it is.
   World world_;
   SubmitsKept submits_tried_;  ///< Of runs that do not ask whether they were kept.
   SubmitsKept* submits_ = nullptr;

@@ -1,8 +1,8 @@
 #pragma once
-// One direction of a connection that is in trouble, as a kernel sees it: what was lost is sent
-// again after 200 ms, doubling up to 120 s (RFC 6298, Linux); what comes behind it waits in order;
-// what nobody acknowledged for the user timeout (RFC 5482) ends the connection. A direction in
-// which nothing was lost has no such record.
+// One direction of a connection that is in trouble, as a kernel sees it. It sends a lost message
+// again after 200 ms, doubling up to 120 s (RFC 6298, Linux); later messages wait in order. A
+// message without an acknowledgement for the user timeout (RFC 5482) ends the connection. A
+// direction in which no message was lost has no such record.
 
 #include <cstdint>
 #include <deque>
@@ -15,12 +15,12 @@ namespace muster::sim {
 
 inline constexpr Duration kResendMin = std::chrono::milliseconds(200);
 inline constexpr Duration kResendMax = std::chrono::seconds(120);
-/// Sockets and kernel hold no more; what comes then is dropped, as at a high-water mark.
+/// Sockets and kernel hold no more; later messages are dropped, as at a high-water mark.
 inline constexpr std::size_t kWaitingMax = 2'000;
 
-/// Whose words go which way: those of the host that dialled, or the answers to it.
+/// One direction: the words of the host that dialled, or the answers to it.
 struct StreamKey {
-  std::uint32_t from = 0;  ///< Who dialled.
+  std::uint32_t from = 0;  ///< The host that dialled.
   std::uint32_t to = 0;
   gossip::Channel channel = gossip::Channel::kControl;
   bool is_answer = false;
@@ -33,7 +33,7 @@ struct TcpStream {
   std::uint32_t epoch = 0;  ///< Of the connection.
   Instant unacknowledged_since;
   Duration resend_after = kResendMin;
-  std::deque<gossip::Received> waiting;  ///< Did not arrive yet, in order.
+  std::deque<gossip::Received> waiting;  ///< Messages that did not arrive yet, in order.
 };
 
 }  // namespace muster::sim

@@ -149,9 +149,9 @@ void Traitor::forge() {
 
 namespace {
 
-/// What the World gave each host at the start, and what Nodes signed since. A host may hold records
-/// of an authority that it has yet to hear of again: which it knew last may not be on its disk.
-/// What the traitor knows proves nothing to others.
+/// True for a record that the World gave each host at the start, or that a Node signed since. A
+/// host may hold records of an authority that it has yet to hear of again: the last one that it
+/// knew may not be on its disk. The traitor's knowledge proves nothing to others.
 bool is_authoritys_word(World& world, std::uint32_t holder, HostId owner,
                         const crdt::Field& field) {
   if (field.version == crdt::RowVersion{Generation(1), Sequence(1)}) {

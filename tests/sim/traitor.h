@@ -1,7 +1,7 @@
 #pragma once
 // A member of the cluster whose machine was taken over: it has its own key and everything it ever
-// heard, and says the rows of others as it likes. And the property that it must not break: what any
-// agent holds of another host, that host has signed (invariant I6: only the owner changes its row).
+// heard, and says the rows of others as it likes. And the property that it must not break: each
+// host has signed what any agent holds of it (invariant I6: only the owner changes its row).
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ namespace muster::sim {
 
 class Traitor {
  public:
-  /// All outlive it. `rng` and `counts` are the swarm's. Where the profile has its lies, the
+  /// All outlive it. The swarm owns `rng` and `counts`. Where the profile has its lies, the
   /// property is checked.
   Traitor(World& world, const SwarmProfile& profile, Rng& rng,
           std::map<std::string, std::uint64_t>& counts);

@@ -71,7 +71,7 @@ void World::run_until(Instant when) {
 
 // ---- clocks ----
 
-/// What the clock that people read shows there.
+/// The time that the wall clock of the host shows.
 std::int64_t World::unix_ms(std::uint32_t index) const {
   return kUnixStartMs + to_ms(local(index)) + to_ms(hosts_[index]->wall_offset);
 }

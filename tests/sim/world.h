@@ -59,14 +59,14 @@ struct WorldOptions {
   bool trace = false;                   ///< Print every event as it happens.
   std::uint32_t invariant_stride = 1;   ///< check_invariants() after every n-th step of a host.
   bool check_messages = false;          ///< Checkers are shown messages, too.
-  bool stop_at_violation = false;       ///< Nothing more happens once a checker has spoken.
+  bool stop_at_violation = false;       ///< The run stops once a checker has spoken.
   std::vector<HostId> ids;              ///< Empty = made of the seed.
   bool last_may_vote = true;            ///< The last host; the others always may.
   bool last_may_vouch = true;           ///< Likewise.
-  /// Links behave as TCP's connections do (tcp_stream.h), instead of losing what is lost for good.
-  /// Then nothing is doubled nor overtaken: those faults are not TCP's.
+  /// Links behave as TCP connections do (tcp_stream.h), instead of losing a message for good. Then
+  /// no message is doubled or overtaken: TCP does not have those faults.
   bool tcp_links = false;
-  /// What nobody acknowledged for so long ends a connection; 0 = never. With tcp_links.
+  /// A message without an acknowledgement for so long ends a connection; 0 = never. With tcp_links.
   Duration user_timeout = std::chrono::seconds(5);
   /// The last so many hosts are no members: nobody knows them, and they start by enter().
   std::uint32_t newcomers = 0;
@@ -78,12 +78,12 @@ struct WorldOptions {
       false;  ///< Of Nodes, in real time: cost() tells, and the run does not read it.
 };
 
-/// What a host spent so far.
+/// The costs of a host so far.
 struct HostCost {
   std::uint64_t handshakes =
       0;            ///< Either end, refused ones among them; with WorldOptions::handshake.
   Duration cpu{0};  ///< Of its Node, in real time; with WorldOptions::measure_cpu.
-  std::uint64_t fields_checked = 0;  ///< Whose signatures its checker was given to look at.
+  std::uint64_t fields_checked = 0;  ///< Fields whose signatures its checker was given.
 };
 
 struct ClientReply {
@@ -158,11 +158,11 @@ class World {
   /// A member of the cluster, `as`, says what it likes on a connection of its own.
   /// Where its key is not let in it is refused. `delay` 0 = as the network has it.
   void say_as_stranger(std::uint32_t to, HostId as, std::string bytes, Duration delay = {});
-  /// The same of anybody, and of whatever was proven.
+  /// The same for any sender, whatever it has proven.
   void say_as(std::uint32_t to, const gossip::Sender& sender, std::string bytes, Duration delay);
 
   // Newcomers.
-  /// What it says of itself to whoever knows the ticket of that key.
+  /// Its introduction of itself to a member that knows the ticket of that key.
   agent::JoinArgs introduction(std::uint32_t newcomer, const std::string& ticket);
   /// A newcomer asks a member, on a connection that the ticket's secret made and that lasts until
   /// it enters. Where the ticket is not known it is refused without a word. As ask().
@@ -194,21 +194,21 @@ class World {
   const RankFarm& farm(std::uint32_t host) const;
   /// Its transport lets the other in.
   bool admits(std::uint32_t host, std::uint32_t other) const;
-  /// One of the two holds a connection to the other, whoever dialled it.
+  /// One of the two holds a connection to the other; either may have dialled.
   bool are_linked(std::uint32_t one, std::uint32_t other) const;
   HostId id(std::uint32_t host) const;
-  /// What its links are proven with now.
+  /// The key that proves its links now.
   const std::string& link_key(std::uint32_t host) const;
-  /// Whom its transport lets in, by link key.
+  /// The hosts that its transport lets in, by link key.
   const std::map<std::string, HostId>& admitted(std::uint32_t host) const;
-  /// Whose link key that is, or was; nothing when it is no host's.
+  /// The host whose link key that is, or was; nullopt if no host had it.
   std::optional<HostId> owner_of_key(const std::string& key) const;
   const HostCost& cost(std::uint32_t host) const;
   std::optional<std::uint32_t> find(HostId id) const;
   Rng& rng() { return rng_; }
   std::uint64_t hash() const { return hash_; }
   std::uint64_t steps() const { return steps_; }
-  /// What agents signed, each as its own host.
+  /// The words that agents signed, each as its own host.
   const gossip::testing::SignedWords& signed_words() const { return signed_; }
   void violation(const std::string& checker, const std::string& text);
   const std::vector<Violation>& violations() const { return violations_; }
@@ -340,7 +340,7 @@ class World {
   Instant now_{};
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Link> links_;
-  std::map<StreamKey, TcpStream> streams_;  ///< Those in trouble.
+  std::map<StreamKey, TcpStream> streams_;  ///< Streams in trouble.
   std::vector<std::unique_ptr<Checker>> checkers_;
   std::vector<Violation> violations_;
   gossip::testing::SignedWords signed_;

@@ -1,4 +1,4 @@
-// What happens to the hosts of a World: starts, and every fault as a verb.
+// The starts of the hosts of a World, and every fault as a verb.
 
 #include "agent/roll/authority_book.h"
 #include "agent/roll/link_record.h"
@@ -13,7 +13,7 @@
 namespace muster::sim {
 namespace {
 
-/// Of one agent in a run. What starts so often would never do anything else.
+/// Of one agent in a run. An agent that starts so often would never do anything else.
 constexpr std::uint32_t kStartsMax = 1000;
 constexpr std::uint32_t kSeedsMax = 5;
 /// Of every host; eight GPUs share them.
@@ -21,7 +21,7 @@ constexpr std::uint32_t kHostCpus = 16;
 /// How soon after it thawed a host starts an agent that was to start meanwhile.
 constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
 
-/// What the host has: GPUs in two islands, and a label on every second one.
+/// Gives a host GPUs in two islands, and each host with an odd index a label.
 void equip(agent::NodeOptions& options, std::uint32_t index, std::uint32_t gpus) {
   options.hardware.capacity.gpu_type = "H100";
   options.hardware.capacity.cpus = kHostCpus;

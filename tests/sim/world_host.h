@@ -30,12 +30,12 @@ inline gossip::Endpoint endpoint_of(std::uint32_t host, std::uint16_t port) {
                                 static_cast<std::uint8_t>(host & 255), port);
 }
 
-/// What its link proves.
+/// The sender that the link of this host proves.
 inline gossip::Sender member(HostId host) {
   return {gossip::Sender::Kind::kHost, host};
 }
 
-/// What the agent of a host is called.
+/// The name of the agent of a host.
 inline std::string name_of(std::uint32_t host) {
   return "h" + std::to_string(host);
 }
@@ -81,7 +81,7 @@ struct World::Host {
   Instant thawed_at{};
   std::optional<Disk> image;
   std::map<std::string, HostId> admitted;           ///< By link key, as its agent said.
-  std::set<std::string> tickets{};                  ///< Whose holders are let in to say Join.
+  std::set<std::string> tickets{};                  ///< Their holders are let in to say Join.
   std::map<std::uint32_t, Instant> ticket_links{};  ///< Of a newcomer: to whom, since when.
   std::optional<agent::Credentials> papers{};       ///< Of one that came in later.
   std::vector<gossip::Endpoint> seeds{};            ///< The same.
@@ -91,7 +91,7 @@ struct World::Host {
   std::unique_ptr<crdt::RowChecker> rows_checker{};
   bool is_put_back = false;
   std::vector<agent::Node::Input> backlog;
-  // Where work has its price: what waits for its threads.
+  // Where work has its price: the work that waits for its threads.
   /// In the order in which they came, or were said.
   std::deque<std::variant<gossip::TransportOutput, agent::Node::Input>> at_reflex{};
   std::deque<agent::Node::Input> vital{};  ///< Goes first in a batch, as in the loop of an agent.

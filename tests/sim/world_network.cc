@@ -295,7 +295,7 @@ void World::carry(std::uint32_t from, const gossip::DropLink& drop) {
   }
 }
 
-/// The next agent there dials anew.
+/// The next agent there dials again.
 void World::lose_links_of(std::uint32_t host) {
   for (std::uint32_t to = 0; to < hosts_.size(); ++to) {
     for (const gossip::Channel channel : {gossip::Channel::kControl, gossip::Channel::kBulk}) {

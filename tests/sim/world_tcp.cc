@@ -14,7 +14,7 @@ bool World::is_same_process(const StreamKey& key, const Link& via) const {
   return via.target_life == dialled.listening_life && dialled.node != nullptr;
 }
 
-/// What leaves the sender now reaches the receiver.
+/// True if a message that leaves the sender now reaches the receiver.
 bool World::carries(const StreamKey& key) {
   return hosts_[key.receiver()]->is_powered && network_.carries(key.sender(), key.receiver());
 }
@@ -82,7 +82,7 @@ void World::on(const Resend& event) {
   if (options_.user_timeout > Duration(0) && silence >= options_.user_timeout) {
     streams_.erase(found);
     if (key.is_answer) {
-      via.closed_epoch = via.epoch;  // Who dialled learns of it when it speaks.
+      via.closed_epoch = via.epoch;  // The dialling host learns of it when it speaks.
     } else {
       lose_link(key, via, true);
     }

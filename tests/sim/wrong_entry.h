@@ -1,5 +1,5 @@
 #pragma once
-// A voter that applies something else than the others.
+// Makes a voter apply another entry than the others do.
 
 #include <optional>
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace muster::sim {
 
-/// What raft/ of that disk holds, but for one letter: where the last entry with this text has it.
-/// Index and term of the entry are as they should be: only what it adds up to is wrong, as it would
-/// be by a fault of memory or program. Nothing: no entry has it.
+/// The records of raft/ on that disk, but for one letter: the first one of `text` in the last entry
+/// with it. Index and term of the entry are as they should be: only the state that it leads to is
+/// wrong, as by a fault of memory or program. nullopt if no entry has the text.
 inline std::optional<crdt::WriteBatch> with_wrong_entry(const Disk& disk, std::string_view text) {
   crdt::WriteBatch records;
   std::optional<std::size_t> last;

@@ -199,7 +199,7 @@ class Judge {
     found->second = std::min(found->second, at);
   }
 
-  /// What a mode passes through on its way to a more cautious one is no part of what happened.
+  /// A mode that lasts less than kModeLasts, on the way to a more cautious one, is not noted.
   void note_mode(std::int32_t host, const std::string& next, Duration now) {
     ModeSince& mode = modes_[host];
     if (mode.name != "normal" && now - mode.since >= kModeLasts) {

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a run kept what its scenario expects, and what came of it, from its timeline alone: the
+// Judges from a timeline alone whether a run met what its scenario expects, and its outcome: the
 // same judge for both worlds.
 
 #include <map>
@@ -21,20 +21,20 @@ struct Figure {
   double seconds = 0;
 };
 
-/// What people would tell of the run: "verdict h3", "mode partition_suspected", "stopped big",
-/// each with its first moment. Who leads, and what is below a warning, is no part of it.
+/// The story of the run as people tell it: "verdict h3", "mode partition_suspected", "stopped big",
+/// each with its first moment. The leader, and events below a warning, are no part of it.
 using Outcome = std::map<std::string, Duration>;
 
 struct Judgement {
   std::vector<Finding> broken;
-  std::vector<Figure> figures;  ///< Those that were reached.
+  std::vector<Figure> figures;  ///< The figures that were reached.
   Outcome outcome;
 };
 
 /// Precondition: `timeline` is in order.
 Judgement judge(const Scenario& scenario, const Timeline& timeline);
 
-/// What differs: there in one alone, or first seen further apart than `apart`. A line each.
+/// The differences: there in one alone, or first seen further apart than `apart`. A line each.
 std::vector<std::string> differences(const Outcome& left, const Outcome& right, Duration apart);
 
 }  // namespace muster::sim::scenario

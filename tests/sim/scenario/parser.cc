@@ -11,7 +11,7 @@
 namespace muster::sim::scenario {
 namespace {
 
-/// What is wrong with a line. Thrown inside this file alone.
+/// The fault of a line. Thrown inside this file alone.
 class Wrong : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,6 +1,6 @@
 #pragma once
-// Scenario files as text. Pure: whoever calls it reads the file. An error names the line and says
-// what was expected there.
+// Parses the text of a scenario file. Pure: the caller reads the file. An error names the line and
+// says what was expected there.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// What is said while a cable is out arrives when it is back, later and later, or ends the
-// connection: whole clusters whose links behave as TCP does.
+// Whole clusters whose links behave as TCP does: a message of the time when a cable is out arrives
+// when it is back, later and later, or ends the connection.
 
 #include <gtest/gtest.h>
 

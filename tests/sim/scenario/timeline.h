@@ -1,7 +1,7 @@
 #pragma once
-// What happened in one run of a scenario, in either world: what the driver did and what hosts told,
-// in order. Time 0 is the moment when the whole cluster was there. Hosts are named hN in it and
-// jobs as in the scenario, so that runs can be compared.
+// The timeline of one run of a scenario, in either world: the acts of the driver and the events of
+// hosts, in order. Time 0 is the moment when the whole cluster was there. Hosts are named hN in it
+// and jobs as in the scenario, so that runs can be compared.
 
 #include <cstdint>
 #include <map>

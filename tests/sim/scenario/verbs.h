@@ -10,7 +10,7 @@ namespace muster::sim::scenario {
 
 struct VerbRow {
   Verb verb;
-  std::string_view words;      ///< What it begins with: "power off".
+  std::string_view words;      ///< The words that it begins with: "power off".
   std::string_view arguments;  ///< Behind the words, for people.
   std::string_view meaning;
   std::string_view not_simulated;  ///< Why the simulator lacks it; "" = it has it.

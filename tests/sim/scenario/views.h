@@ -1,6 +1,6 @@
 #pragma once
-// What each host saw of each other one, and in which mode it was, followed along a timeline: from
-// what hosts told alone.
+// The view that each host has of each other one, and its mode, followed along a timeline: from the
+// events of hosts alone.
 
 #include <cstdint>
 #include <map>

@@ -71,7 +71,7 @@ struct Act {
   Verb verb = Verb::kStart;
   HostSet who;
   HostSet other;             ///< The far side of a cut.
-  bool is_one_way = false;   ///< What `who` says does not reach `other`; the other way it does.
+  bool is_one_way = false;   ///< Words of `who` do not reach `other`; the other way they do.
   std::uint32_t loss = 100;  ///< Percent of what is said over a cut that is lost.
   Duration time{0};          ///< Each half of a flap, of a disk, a delay, a run, a jump.
   Duration length{0};        ///< Of a flap or a slow heal, in all; of a job: its hold.
