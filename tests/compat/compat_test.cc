@@ -1,6 +1,6 @@
-// What was written once can be read for good. Golden bytes of every format: a changed line is a
-// changed format and needs a new version; a new line is a new format. And what a newer version says
-// beyond our understanding passes through a Node whole.
+// Bytes that were written once can be read for good. Golden bytes of every format: a changed line
+// is a changed format and needs a new version; a new line is a new format. And fields of a newer
+// version that this one does not know pass through a Node whole.
 
 #include <gtest/gtest.h>
 
@@ -148,7 +148,7 @@ std::string rows_message(const crdt::RowsBody& body) {
   return gossip::encode(BareNode::envelope(MessageType::kRows), crdt::encode(body));
 }
 
-/// The row of the peer in what the node said, to whomever.
+/// The row of the peer in the messages of the node, whatever their receiver.
 std::optional<crdt::Row> told_row(const BareNode& bare) {
   for (const gossip::TransportOutput& each : bare.transport) {
     const std::string* bytes = nullptr;

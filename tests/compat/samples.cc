@@ -164,7 +164,7 @@ scheduler::RecoveredLog recovered(const crdt::WriteBatch& batch) {
   return log ? *std::move(log) : scheduler::RecoveredLog();
 }
 
-/// What a host says when something is wrong with it.
+/// The attempt that a grant is a share of.
 scheduler::GrantDetail detail() {
   return {JobId(4), 2, spec(), members(), 180s};
 }

@@ -19,7 +19,7 @@ using agent::testing::kCluster;
 using agent::testing::kSelf;
 
 constexpr int kMessages = 10'000;
-/// What one message may make a node say, answers to the rows it asked for included.
+/// Bytes that a node may send because of one message, with answers to the rows it asked for.
 constexpr std::size_t kSaidPerMessageMax = 2 << 20;
 
 const std::vector<std::string>& corpus() {
@@ -27,7 +27,7 @@ const std::vector<std::string>& corpus() {
   return messages;
 }
 
-/// What a node hears, and the host whose connection it came on.
+/// A message that a node hears, and the host whose connection it came on.
 struct Heard {
   HostId from;
   std::string bytes;

@@ -55,19 +55,8 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"scheduler/why", 14},
     {"scheduler/why/README.md", 2},
     {"tests/README.md", 1},
-    {"tests/agent/edge/disk", 2},
-    {"tests/agent/edge/supervisor", 5},
-    {"tests/agent/front", 6},
-    {"tests/agent/gang", 1},
-    {"tests/agent/node", 9},
-    {"tests/agent/roll", 1},
-    {"tests/agent/step", 1},
-    {"tests/cli/kit", 3},
-    {"tests/cli/verbs", 7},
-    {"tests/compat", 3},
     {"tests/crdt/edge", 4},
     {"tests/crdt/rows", 2},
-    {"tests/fuzz", 2},
     {"tests/gossip/base", 3},
     {"tests/gossip/edge", 11},
     {"tests/membership", 9},
@@ -76,7 +65,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"tests/scheduler/raft", 11},
     {"tests/scheduler/seat", 3},
     {"tests/scheduler/state", 10},
-    {"tests/scripts", 9},
 };
 
 }  // namespace muster::repository

@@ -1,5 +1,5 @@
-// What one agent answers when the leader's words come late, twice or in the wrong order: a
-// GangAgent by itself, with the story as its leader, its disk and its supervisors.
+// Stories of one agent whose leader's words come late, twice or in the wrong order: a GangAgent by
+// itself, with the story as its leader, its disk and its supervisors.
 
 #include "agent/gang/gang_agent.h"
 

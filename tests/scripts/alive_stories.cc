@@ -1,4 +1,4 @@
-// Who is alive: joining, misses, claims and their ends, leaving.
+// Stories of membership: joining, misses, claims and their ends, leaving.
 
 #include "tests/scripts/script.h"
 

@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;  // NOLINT: literals only.
 using scheduler::JobState;
 
-/// A host with running ranks that is not the leader's.
+/// A host with running ranks that does not lead.
 std::uint32_t some_member(ClusterScript& script) {
   for (std::uint32_t host = 0; host < script.world().size(); ++host) {
     if (host != script.leader() && script.launched(host)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Names instead of numbers, so that a golden conversation reads well and does not change with what
-// it does not tell: hosts are h0, h1, ..., tokens t1, t2, ... in the order in which they appear.
+// Names instead of numbers, so that a golden conversation reads well and does not change with facts
+// that it does not tell: hosts are h0, h1, ..., tokens t1, t2, ... in the order of appearance.
 
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ class Names {
   /// indexes, cluster ids) are left out.
   std::string of(const Event& event);
   std::string of(const scheduler::AgentMessage& message);
-  /// What a message says, or nothing for a kind that no script tells of (probes, heartbeats, rows).
+  /// The text of a message; nullopt for a kind that no script tells of (probes, heartbeats, rows).
   std::optional<std::string> of(const gossip::Message& message);
 
  private:

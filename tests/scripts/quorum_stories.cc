@@ -1,4 +1,4 @@
-// Who decides: the first quorum, elections, and what survives a change of leader.
+// Stories of the quorum: the first one, elections, and the state that survives a change of leader.
 
 #include "scheduler/seat/state_hasher.h"
 #include "tests/scripts/script.h"

@@ -12,7 +12,7 @@
 namespace muster::scripts {
 namespace {
 
-/// What applying the log says is said by every voter, word for word.
+/// Events of applying the log: every voter says them, word for word.
 const Words kLogWords = {"job_queued",      "job_scheduled", "job_started",   "job_stopping",
                          "job_suspended",   "job_ended",     "host_lost",     "host_condemned",
                          "host_pardoned",   "host_expired",  "host_observed", "host_registered",

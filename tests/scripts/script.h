@@ -1,7 +1,7 @@
 #pragma once
-// A golden conversation: a named story played with a fixed seed, and what was said meanwhile as
-// text that is compared with golden/NAME.txt. A change of behaviour shows as a diff of these files;
-// `MUSTER_REWRITE=1` writes them anew, and the diff is then read line by line.
+// A golden conversation: a named story played with a fixed seed, whose messages and events as text
+// are compared with golden/NAME.txt. A change of behaviour shows as a diff of these files;
+// `MUSTER_REWRITE=1` writes them again, and the diff is then read line by line.
 //
 // A line is `who  what`: an event of a host, `log` for what applying the log said (every voter says
 // it; it is told once), `rank` for what really ran, `h0 > h1` for a message as it is sent, and
@@ -30,7 +30,7 @@ extern const Words kGangWords;    ///< Jobs, attempts, grants, ranks.
 extern const Words kHelloWords;   ///< Registration of agents.
 Words operator+(Words a, const Words& b);
 
-/// The text and what went wrong; a machine's story writes its lines itself.
+/// The text and the failures of a story; a machine's story writes its lines itself.
 class Script {
  public:
   explicit Script(std::uint64_t seed) : seed_(seed) {}
@@ -39,7 +39,7 @@ class Script {
   std::uint64_t seed() const { return seed_; }
   Names& names() { return names_; }
   void line(const std::string& who, const std::string& what);
-  /// What the story does, or what a reader should notice.
+  /// Writes an act of the story, or a remark for its reader.
   void say(const std::string& what) { line("--", what); }
   /// A sentence that must hold. It is written down either way, and fails the test when it does not.
   void expect(bool holds, const std::string& sentence);
@@ -75,15 +75,15 @@ class ClusterScript : public Script {
   ~ClusterScript() override;
 
   sim::World& world() { return *world_; }
-  /// Nothing is told before this.
+  /// Records from here on.
   void listen();
-  /// Until one leads, all are registered and everybody is alive to everybody; then listens.
+  /// Runs until one host leads, all are registered and each sees each alive; then listens.
   void settle();
   /// Runs until the condition holds; a failure of the script when `limit` passes first.
   void until(const std::string& what, const std::function<bool()>& condition,
              Duration limit = std::chrono::seconds(60));
   void pass(Duration time) { world_->run_for(time); }
-  /// Whether anybody said this word since the script listens, told or not.
+  /// True if any host said this word since the script listens, told or not.
   bool heard(std::string_view word) const;
   /// The host is cut off from everyone, both ways, or reachable again.
   void cut_off(std::uint32_t host);
@@ -91,7 +91,7 @@ class ClusterScript : public Script {
   /// The last word of the checkers.
   void end();
 
-  std::uint32_t leader() const;  ///< world().size() when nobody leads.
+  std::uint32_t leader() const;  ///< world().size() if no host leads.
   bool has_leader() const { return leader() < world_->size(); }
   /// Some host that runs and does not lead, counted from 0.
   std::uint32_t follower(std::uint32_t number = 0) const;

@@ -14,7 +14,7 @@ Event event(std::string_view name, Severity severity = Severity::kInfo, std::str
   return event;
 }
 
-/// What the disk holds after these writes.
+/// Applies these writes to the disk.
 void store(crdt::Records& disk, const crdt::WriteBatch& writes) {
   for (const crdt::Write& write : writes) {
     if (write.value.has_value()) {

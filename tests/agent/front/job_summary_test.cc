@@ -1,4 +1,4 @@
-// What a line of `jobs` says of one job: why it is so, how long it ran, whether that is in doubt.
+// One line of `jobs`: why the job is in its state, how long it ran, whether that is in doubt.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What people are told of a job whose hosts do not answer. The words are free; the facts are not.
+// The text about a job whose hosts do not answer. The words are free; the facts are not.
 
 #include "agent/front/outlook.h"
 
@@ -76,7 +76,7 @@ TEST_F(OutlookTest, AFailureThatIsNotClassedYetIsWaitedFor) {
 TEST_F(OutlookTest, ASilentHostIsNamedAndWhenItsJobGoesElsewhere) {
   is_gone('c', 2s);
   EXPECT_TRUE(tells("host c has been silent for 2 s")) << told();
-  // What is left of the patience, and the grace of the ranks on b.
+  // The rest of the patience, and the grace of the ranks on b.
   EXPECT_TRUE(tells("requeued elsewhere in about 10s, unless host c comes back first")) << told();
 }
 

@@ -1,4 +1,4 @@
-// What people read of large clusters and of jobs that wait.
+// The views that people read of large clusters and of jobs that wait.
 
 #include "agent/front/read_model.h"
 

@@ -1,4 +1,4 @@
-// Who uses the GPUs, read off the log: hosts, GPUs, sums by user, type and name.
+// The use of the GPUs, read off the log: hosts, GPUs, sums by user, type and name.
 
 #include "agent/front/use_model.h"
 

@@ -1,4 +1,4 @@
-// What a host does not offer: GPUs under ranks that do not die, and holds that it could not keep.
+// A host does not offer GPUs under ranks that do not die, nor holds that it could not keep.
 
 #include "tests/agent/gang/gang_agent_desk.h"
 

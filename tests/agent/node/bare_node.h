@@ -100,7 +100,7 @@ class BareNode {
                           {},
                           {gossip::Sender::Kind::kHost, host}});
   }
-  /// Those hosts are members from now on.
+  /// These hosts are members from now on.
   void vouch(const std::vector<HostId>& hosts) {
     crdt::RowsBody rows;
     for (const HostId host : hosts) {
@@ -141,7 +141,7 @@ class BareNode {
     envelope.nonce = Nonce(9);
     return envelope;
   }
-  /// What a client that asked `request` hears; nothing when it was not answered.
+  /// The answer to a client that asks `request`; nullopt if there was no answer.
   std::optional<Response> ask(const Request& request) { return ask_bytes(encode(request)); }
   std::optional<Response> ask_bytes(const std::string& body) {
     gossip::Envelope asked;
@@ -169,7 +169,7 @@ class BareNode {
   std::vector<Event> events;
   /// The counters that the loop of the node would tell.
   StatsInfo stats;
-  /// By which output of the node each part of the disk was written. What one output writes may be
+  /// By which output of the node each part of the disk was written. The writes of one output may be
   /// synced in any order.
   std::vector<std::pair<int, crdt::Environment>> written;
 

@@ -1,4 +1,4 @@
-// Who is heard lately, and on which connection an agent is answered.
+// The agents that were heard lately, and the connection on which an agent is answered.
 
 #include "agent/node/leader_contact.h"
 
@@ -41,7 +41,7 @@ TEST(LeaderContact, AnAgentIsAnsweredOnTheConnectionItSpokeOnLately) {
   contact.on_agent_spoke(kStart, kNext, kRoute);
   EXPECT_EQ(contact.route_to(kStart + kRouteKept, kNext, false), kRoute);
   EXPECT_EQ(contact.route_to(kStart + kRouteKept + 1ms, kNext, false), gossip::Route());
-  // What was perhaps lost in a dead connection is not said into it again.
+  // A message that was perhaps lost in a dead connection is not sent into it again.
   EXPECT_EQ(contact.route_to(kStart + kRouteFresh, kNext, true), kRoute);
   EXPECT_EQ(contact.route_to(kStart + kRouteFresh + 1ms, kNext, true), gossip::Route());
 }

@@ -1,5 +1,5 @@
-// What a Node does for clients beside its own answers: it passes their questions on, to the leader
-// and to the next one, leaves when it may, and says how old its word is.
+// A Node at the service of clients, beside its own answers: it passes their questions on, to the
+// leader and to the next one, leaves when it may, and says how old its answer is.
 
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ class Forwarding : public testing::BareNode {
     return peers;
   }
   Nonce number;
-  /// What clients were answered since.
+  /// The answers to clients since.
   std::vector<ResponseStatus> answers() const {
     std::vector<ResponseStatus> statuses;
     for (const gossip::TransportOutput& each : transport) {

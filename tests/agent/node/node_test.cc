@@ -1,4 +1,4 @@
-// What a Node does with bytes it must not trust, and what it answers when it has no quorum.
+// A Node that gets bytes it must not trust, and its answers without a quorum.
 
 #include "agent/node/node.h"
 
@@ -155,7 +155,7 @@ TEST(Node, AQuestionBesideNewsIsAnsweredOnItsConnection) {
   }));
 }
 
-/// What a member says of another goes by that one's signature, and is named when it does not hold.
+/// A row of another member counts by the signature of its owner; the Node reports one that fails.
 TEST(Node, AForgedRowIsLeftOutAndSaid) {
   BareNode bare(0, kCluster);
   crdt::Identity identity;

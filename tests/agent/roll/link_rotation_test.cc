@@ -48,7 +48,7 @@ class LinkRotationTest : public ::testing::Test {
     }
     return is_in_use;
   }
-  /// Whom it asks: "ab".
+  /// The hosts that it asks: "ab".
   std::string tick(Duration later) {
     now += later;
     outbox.begin_step(now);

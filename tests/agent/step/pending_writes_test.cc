@@ -1,4 +1,4 @@
-// Whose a write is when it is durable, and when a leader finds its own disk late.
+// The owner of a write when it is durable, and the moment when a leader finds its own disk late.
 
 #include "agent/step/pending_writes.h"
 

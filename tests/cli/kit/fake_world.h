@@ -44,15 +44,15 @@ class FakeWorld {
   /// Where each request went.
   const std::vector<std::string>& asked() const { return asked_; }
 
-  /// Nobody listens there.
+  /// No node listens there.
   std::set<std::string> dead;
-  /// After a cut() nobody listens for so long.
+  /// After a cut() no node listens for so long.
   Duration returns_after{0};
   /// Only others may ask there.
   std::set<std::string> denied;
-  /// Nothing can be connected to it.
+  /// Addresses that cannot be used: to connect there is kInvalid.
   std::set<std::string> unusable;
-  /// What voters say of hosts, which requests() does not count.
+  /// The uses of hosts as voters answer them; requests() does not count those questions.
   agent::HostUseList uses;
 
   std::map<std::string, std::string> environment;

@@ -1,4 +1,4 @@
-// What people type and read: durations, tables, options, exit codes of wrong arguments.
+// The values that people type and read: durations, tables, options, exit codes of wrong arguments.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// version, leave and cancel, and what every verb makes of an answer: its status, its payload, or
-// that there is none.
+// version, leave and cancel, and how every verb treats an answer: its status, its payload, or its
+// absence.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What `muster events` asks for and prints.
+// The questions of `muster events` and its output.
 
 #include <gtest/gtest.h>
 

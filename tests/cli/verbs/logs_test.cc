@@ -14,7 +14,7 @@ namespace {
 
 using agent::ResponseStatus;
 
-/// The hosts' files: (host letter, rank) -> what was written. A rank is over unless it is growing.
+/// The files of the hosts, by rank. A rank is over unless it is growing.
 class Cluster {
  public:
   explicit Cluster(FakeWorld& world) {
@@ -22,15 +22,15 @@ class Cluster {
   }
 
   agent::JobDetail detail = sample_detail();
-  std::vector<agent::JobDetail> later;  ///< What each question after the first finds instead.
+  std::vector<agent::JobDetail> later;  ///< The details that later questions find instead.
   std::map<std::uint64_t, std::string> files = {{0, "hello\nwor"}, {1, "from b\n"}};
   std::map<std::uint64_t, std::string> growth;  ///< Appended after the end was read once.
   std::set<std::uint64_t> lost;
   std::map<std::uint64_t, std::vector<agent::OutputMark>> marks;
-  std::map<std::uint64_t, std::uint64_t> since;  ///< Where what is young enough begins.
+  std::map<std::uint64_t, std::uint64_t> since;  ///< Where output that is young enough begins.
   std::size_t piece_bytes = 4;
   std::set<std::uint64_t> not_begun;  ///< Their host has no output of them.
-  int silences = 0;  ///< So many of the next questions for output are not answered.
+  int silences = 0;  ///< Number of the next questions for output that are not answered.
 
  private:
   bool is_shown = false;
@@ -373,7 +373,7 @@ TEST(Logs, SinceBeginsWhereTheHostSaysAndBoundsTheTail) {
   FakeWorld world;
   Cluster cluster(world);
   write_both(cluster);
-  cluster.since[0] = 16;  // Nothing is young enough, but more comes.
+  cluster.since[0] = 16;  // No output is young enough, but more comes.
   cluster.detail.summary.state = "completed";
   cluster.growth[0] = "new\n";
   EXPECT_EQ(world.output_of({"logs", "17", "--since", "5m", "-f"}), "new\n");

@@ -1,4 +1,4 @@
-// What each reading verb prints, for people and for programs, from fixed answers of a node.
+// The output of each reading verb, for people and for programs, from fixed answers of a node.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What `muster why-host` asks for and prints.
+// The questions of `muster why-host` and its output.
 
 #include <gtest/gtest.h>
 

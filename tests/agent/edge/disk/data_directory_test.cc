@@ -1,4 +1,4 @@
-// What a start makes of a raft/ that is damaged, also when it crashes half way; and of keys that
+// A start on a data directory whose raft/ is damaged, also if it crashes half way; and on keys that
 // others may read.
 
 #include "agent/edge/disk/data_directory.h"

@@ -63,7 +63,7 @@ class RaftHomeTest : public ::testing::Test {
     const auto writes = check_raft_home(raft_directory(), kSelf, id_, raft_);
     return writes.has_value() && writes->is_copy;
   }
-  /// What a start does about it.
+  /// Starts in a new seat, as a start does after a loss.
   void start_anew(Until until = Until::kId) {
     ASSERT_TRUE(set_raft_aside(raft_directory()));
     fs::create_directories(raft_directory());

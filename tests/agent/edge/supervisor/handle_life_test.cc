@@ -121,7 +121,7 @@ TEST(HandleLife, ADismissalIsNeverTakenBack) {
   });
 }
 
-/// What is told of a supervisor does not depend on whether it was dismissed before.
+/// The reports about a supervisor do not depend on whether it was dismissed before.
 TEST(HandleLife, ADismissalComesToTheSameBeforeAnEventAsAfterIt) {
   for_each_cell([](HandlePhase from, HandleEvent event, std::optional<HandlePhase> to) {
     const HandlePhase dismissed = after(from, HandleEvent::kDismiss);

@@ -1,4 +1,4 @@
-// What ended grants leave, and when it goes.
+// The files that ended grants leave, and when they go.
 
 #include "agent/edge/supervisor/kept_grants.h"
 
@@ -87,7 +87,7 @@ TEST_F(KeptGrantsTest, AgeCountsFromTheEndNotFromTheLastWord) {
   const std::string quiet = make(1, 1, 21);
   std::filesystem::remove(quiet + "/evidence");
   std::ofstream(quiet + "/evidence") << "0";
-  std::filesystem::remove(quiet + "/evidence");  // What the end of a grant does: now.
+  std::filesystem::remove(quiet + "/evidence");  // The end of a grant does that: now.
   KeptGrants kept(root_, {{kDayMs, 1000, 100}});
   kept.add({1, 1}, quiet);
   struct stat info {};

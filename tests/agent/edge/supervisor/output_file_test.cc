@@ -82,7 +82,7 @@ TEST_F(OutputFile, TooManyChangesAreNotToldApartAndLoseNothing) {
     marks.note(i, i % 2 == 0 ? Stream::kOut : Stream::kErr, kNow + i);
   }
   EXPECT_EQ(text_of_marks(), "0out+0 1err+1 2?+2 ");
-  // What was written an hour later stands behind the last mark as well.
+  // Output of an hour later stands behind the last mark as well.
   OutputQuery query;
   query.since_ms = 1000;
   EXPECT_EQ(ask(query, kNow + 3'600'000)->bytes, "cdef");

@@ -183,7 +183,7 @@ TEST_F(RankSupervisor, TermReachesOtherSessionsAndDaemonsOfRanksThatEnded) {
   run("(setsid sh -c '" + daemon + "wait' &); [ $RANK = 1 ] || sleep 1000", 2);
   ASSERT_TRUE(wait_for_line(fifo));
   ASSERT_TRUE(wait_for_line(fifo));
-  ASSERT_TRUE(wait_for_line(fifo));  // Each line is two bytes; the third byte is the second's.
+  ASSERT_TRUE(wait_for_line(fifo));  // A line has two bytes: the third is of the second line.
   agent_->carry_out(Terminate{token_, std::chrono::minutes(10), "test"});
   ASSERT_EQ(results().size(), 2U);
   EXPECT_EQ(log(0), "of 0\n");
