@@ -47,7 +47,7 @@ class FileOrStderr final : public spdlog::sinks::sink {
   }
   /// One that went to stderr stays there until reopen(): what hindered it takes a person.
   void renew() {
-    const std::lock_guard guard(mutex_);  // Nobody turns the files meanwhile.
+    const std::lock_guard guard(mutex_);  // No other thread turns the files meanwhile.
     struct stat found {};
     if (!is_stderr_ && lstat(file_.c_str(), &found) != 0) {
       reopen_locked();

@@ -1,8 +1,7 @@
 #pragma once
-// Things that a parent left a process, and that it does not trust: streams that are closed, signals
-// that are ignored or blocked, descriptors and a file mask of anybody's choice, and the orphans
-// that come to it when it is process 1 of a container. A state that it cannot mend is an error with
-// a sentence.
+// Mends the state that a process inherits from its parent: closed streams, signals that are ignored
+// or blocked, open descriptors and the file mask; and reaps the orphans that come to it if it is
+// process 1 of a container. A state that it cannot mend is an error with a sentence.
 
 #include <sys/types.h>
 
@@ -24,11 +23,11 @@ Status hold_standard_streams();
 /// their owner and to no other writer, whatever the mask was.
 Status mend_inheritance();
 
-/// Gives `number` its default effect. Also of the two signals that the C library keeps from
-/// everybody, and that a parent can leave ignored.
+/// Gives signal `number` its default effect. It may be one of the two signals that the C library
+/// keeps for itself, and that a parent can leave ignored.
 void restore_signal(int number);
 
-/// Waits for what ended, if this process is where orphans go: process 1, or a subreaper. Returns
+/// Reaps the children that ended, if orphans go to this process: process 1, or a subreaper. Returns
 /// them, its own children among them. To be called now and then, and not while another part of the
 /// program waits for a child of its own.
 std::vector<pid_t> reap_orphans();

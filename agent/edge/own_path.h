@@ -1,6 +1,6 @@
 #pragma once
-// The owners of a path. The files of an agent decide who this host is, so no other user may be able
-// to put something else in their place.
+// Checks the owners of a path. The files of an agent are the identity of this host, so no other
+// user may be able to put another file in their place.
 
 #include <string>
 

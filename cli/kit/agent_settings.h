@@ -1,6 +1,6 @@
 #pragma once
-// Where an agent's settings come from: a flag beats MUSTER_* in the environment beats the config
-// file beats the default.
+// The settings of an agent, from their sources: a flag beats MUSTER_* in the environment beats the
+// config file beats the default.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Orders that cannot be undone are asked about first, by one rule: -y/--yes says it is meant; else
-// a person at a terminal is asked; nobody to ask is no yes.
+// The confirmation of orders that cannot be undone, by one rule: -y/--yes confirms; else a person
+// at a terminal is asked; without a terminal the order is refused.
 
 #include <string>
 

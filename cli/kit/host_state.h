@@ -1,5 +1,5 @@
 #pragma once
-// How a host is, in words that fit a cell, and what it lacks, in a line.
+// The state of a host, in words that fit a cell, and its shortage, in a line.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where data lies and where a node is asked.
+// The places of data directories and of the sockets at which a node is asked.
 
 #include <cstddef>
 #include <string>

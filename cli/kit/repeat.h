@@ -1,5 +1,5 @@
 #pragma once
-// Orders that may be said twice: said once is said.
+// Repeats orders whose second try changes nothing once the first one was done.
 
 #include "cli/kit/session.h"
 

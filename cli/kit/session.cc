@@ -171,7 +171,7 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
     }
   }
   if (!reply.is_ok()) {
-    // A question that nobody answered has simply failed: nothing could have been done by it.
+    // A question without an answer has simply failed: it could not have changed anything.
     const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage ||
                           reply.status == ResponseStatus::kDenied;
     if (!is_plain && nodes_count() > 1) {

@@ -1,6 +1,6 @@
 #pragma once
-// Where a ticket's line goes: to stdout, or to a file that its owner alone can read. Anyone who can
-// read the line can join, so it is not written where others can.
+// Writes the line of a ticket to stdout, or to a file that its owner alone can read. A user who can
+// read the line can join, so it is not written where others can read it.
 
 #include <string>
 

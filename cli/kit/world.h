@@ -34,11 +34,11 @@ struct WorldClock {
 struct WorldTerminal {
   bool is_err = false;  ///< stderr is one.
   Screen screen;        ///< Of stdout.
-  /// Shows a long text piece by piece; false: that cannot be done here. Empty when stdout is no
+  /// Shows a long text piece by piece. False if that cannot be done here. Empty if stdout is no
   /// terminal.
   std::function<bool(const std::string& text)> page;
-  /// The line that a person typed in answer; nothing at the end of input. Empty when there is
-  /// nobody to ask: stdin or stderr is no terminal.
+  /// The line that a person typed in answer; nullopt at the end of input. Empty if there is no
+  /// person to ask: stdin or stderr is no terminal.
   std::function<std::optional<std::string>(const std::string& question)> ask;
   /// From the first call on Ctrl-C ends nothing; true once after each.
   std::function<bool()> take_interrupt;
@@ -51,7 +51,7 @@ struct WorldTerminal {
 /// A ticket that is about to be made.
 struct NewTicket {
   std::string key;     ///< Public.
-  std::string secret;  ///< Told to nobody but who is given the ticket.
+  std::string secret;  ///< Known only to the holders of the ticket.
 };
 
 struct WorldTickets {
@@ -60,7 +60,7 @@ struct WorldTickets {
   std::function<Result<std::string>(const std::string& secret, const agent::TicketMade& made)> line;
   /// The text of a file; of stdin for "-". kDenied: others can read it.
   std::function<Result<std::string>(const std::string& path)> read;
-  /// Writes the line to a file that nobody else can read.
+  /// Writes the line to a file that no other user can read.
   std::function<Status(const std::string& path, const std::string& line)> write;
   /// Why others can read what is written to stdout; "" = they cannot, or it is no file.
   std::function<std::string()> why_stdout_is_open;
@@ -82,10 +82,10 @@ struct World {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// Every variable of this process, "NAME=VALUE".
   std::function<std::vector<std::string>()> all_environment;
-  /// `address` is "ipc://PATH". kUnavailable: nobody listens there; kDenied: only others may ask
+  /// `address` is "ipc://PATH". kUnavailable: no agent listens there; kDenied: only others may ask
   /// there; kInvalid: it is no address.
   std::function<Result<std::unique_ptr<NodeClient>>(const std::string& address)> connect;
-  /// 32 hex digits nobody has drawn before.
+  /// 32 hex digits, drawn at random.
   std::function<std::string()> random_key;
   WorldClock clock;
   std::function<std::string()> user_name;

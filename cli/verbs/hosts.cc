@@ -63,12 +63,12 @@ std::string voter_text(const agent::HostInfo& host) {
   return host.is_voter ? "voter" : "";
 }
 
-/// It is no member any more, or never comes back: nothing of it counts.
+/// It is no member any more, or never comes back: its GPUs do not count.
 bool is_gone(const agent::HostInfo& host, const agent::HostUse* use) {
   return host.state == "left" || host.state == "revoked" || (use != nullptr && use->is_removed);
 }
 
-/// Why none of its GPUs that nobody has is given away; "" = they are.
+/// Why the free GPUs of the host are not given away; "" = they are.
 std::string withheld_reason(const agent::HostInfo& host, const agent::HostUse& use) {
   if (host.state != "alive") {
     return host.state;

@@ -1,5 +1,5 @@
 #pragma once
-// The job as `muster submit` is told it, and as it goes to the node.
+// The options of `muster submit`, and the job that they make for the node.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace muster::cli {
 
 /// Words of command and environment together: what a codec of the cluster reads back.
 inline constexpr std::size_t kCommandWordsMax = 4096;
-/// Of a job's name; a longer one helps nobody in a table.
+/// Of the name of a job; a longer one is of no use in a table.
 inline constexpr std::size_t kNameBytesMax = 255;
 inline constexpr std::size_t kDirectoryBytesMax = 4095;  ///< PATH_MAX.
 inline constexpr std::size_t kKeyDigits = 32;

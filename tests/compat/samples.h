@@ -12,7 +12,7 @@ namespace muster::compat {
 struct Sample {
   std::string name;
   std::string bytes;
-  /// Reads bytes of this format and writes them again; nothing when they are not understood.
+  /// Reads bytes of this format and writes them again; nullopt if they do not decode.
   std::function<std::optional<std::string>(const std::string&)> reread;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// One checker, one property. They read events, physical facts and disks; none asks a machine what
-// it believes.
+// The checkers of the simulator: one checker judges one property. They read events, physical facts,
+// disks and the applied state and rows of Nodes.
 
 #include <map>
 #include <memory>

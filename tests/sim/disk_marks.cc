@@ -167,7 +167,7 @@ void DiskMarks::on_event(World& world, std::uint32_t host, const Event& event) {
   }
 }
 
-/// A leader counts its own disk and tells nobody: that it applied an entry is its word.
+/// A leader counts its own disk and tells no host: that it applied an entry is its word.
 void DiskMarks::led(World& world, std::uint32_t host, const Event& applied) {
   const scheduler::Raft* raft = world.node(host).seat().raft();
   const std::uint64_t index = number(applied.field("index"));

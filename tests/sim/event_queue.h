@@ -1,6 +1,6 @@
 #pragma once
-// The simulator's heart: what happens next, in virtual time. Events at one instant happen in the
-// order they were scheduled, so a run is a function of its seed.
+// The event queue of the simulator, in virtual time. Events at one instant happen in the order in
+// which they were scheduled, so a run is a function of its seed.
 
 #include <algorithm>
 #include <cstdint>

@@ -51,7 +51,7 @@ class Processors {
   /// Work costs nothing from now on, or again what the list says.
   void be_free(bool is_free) { is_free_ = is_free; }
 
-  /// That thread has work: when a turn of its core has to be planned; nothing = one is, already.
+  /// That thread has work. The instant of the turn to plan; nullopt if the core has one planned.
   std::optional<Instant> wake(Instant now, std::uint32_t host, Lane lane);
 
   struct Turn {
@@ -61,11 +61,11 @@ class Processors {
   };
   /// The thread that has its turn. Precondition: a turn was planned.
   Turn turn(Instant now, std::uint32_t core) const;
-  /// It worked for `cost`, and has more to do or not. When the next turn of that core is to be
-  /// planned; nothing = nobody waits.
+  /// It worked for `cost`, and has more to do or not. The instant of the next turn of that core;
+  /// nullopt if no thread waits.
   std::optional<Instant> done(Instant now, std::uint32_t core, Duration cost, bool has_more);
 
-  /// Work of that host that is nobody's turn, done before all else; when it is over.
+  /// Work of that host outside of any turn, done before all else. The instant when it is over.
   Instant charge(Instant now, std::uint32_t host, Duration cost);
 
   /// The sum of all work so far, without what others took.

@@ -69,7 +69,7 @@ class RevocationRun {
     return true;
   }
 
-  /// Somebody leads, its log holds all hosts and their records, and each has ranks.
+  /// A host leads, its log holds all hosts and their records, and each has ranks.
   bool settle() {
     const bool is_whole =
         world_.run_until_true([this] { return is_whole_at_leader(); }, kSettleMax);

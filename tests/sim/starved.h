@@ -1,7 +1,7 @@
 #pragma once
 // Hosts that share few cores, where work has its price: they boot all at once, are cut in halves
 // and healed, some agents are killed and started again, and for a while others take most of the
-// machine. Whatever that costs, nobody may take a host that runs for one that is gone.
+// machine. Even so no host may take a host that runs for one that is gone.
 
 #include <cstdint>
 #include <vector>

@@ -273,7 +273,7 @@ class Swarm {
     after(seconds(0, 40), [this, host] { world_.start_agent(host); });
   }
 
-  /// world_.size() when nobody leads.
+  /// world_.size() if no host leads.
   std::uint32_t leader() const { return world_.leader(); }
 
   void kill_leader() {
@@ -333,7 +333,7 @@ class Swarm {
           [this] { world_.network().heal_all(); });
   }
 
-  /// Leaves `host` nobody but `friend_of_it`.
+  /// Cuts `host` off from all but `friend_of_it`.
   void cut_but_for(std::uint32_t host, std::uint32_t friend_of_it) {
     for (std::uint32_t other = 0; other < options_.hosts; ++other) {
       if (other != host && other != friend_of_it) {

@@ -34,7 +34,7 @@ class Traitor {
   }
 
  private:
-  /// Of some host, as some agent holds it; nothing when nobody runs.
+  /// The row of some host, as some agent holds it; nullopt if no agent runs.
   std::optional<crdt::RowOf> some_row();
   crdt::RowOf lie_about(crdt::RowOf row);
   /// Its own row, newer than that victim's copy, in which it leads the quorum.
@@ -48,9 +48,9 @@ class Traitor {
   std::vector<crdt::RowOf> heard_;    ///< To be said again when it is over; at most kHeardMax.
 };
 
-/// Nor does anybody obey an epoch that nobody began, or take the traitor for the leader.
-/// Looked at once a virtual second and at the end. Nor does anybody make an agent believe that it
-/// lived another life: disks that went back are not among the faults beside which it is checked.
+/// The rows of a host are its own words. No host obeys an epoch that no quorum began, or takes the
+/// traitor for the leader: looked at once a virtual second and at the end. No message makes an
+/// agent believe that it lived another life: no disk goes back in the runs that this checks.
 class RowsAreTheirOwners final : public Checker {
  public:
   std::string name() const override { return "rows_are_their_owners"; }

@@ -27,7 +27,8 @@ namespace muster::sim {
 
 class World;
 
-/// Watches one property. Everything it may read is on disk, on the wire or in the process table.
+/// Watches one property: it reads the events and messages of hosts, their disks, the process table
+/// and the applied state of Nodes.
 class Checker {
  public:
   virtual ~Checker() = default;

@@ -152,7 +152,7 @@ Result<RaftHomeWrites> DataDirectory::find_home(HostId self) const {
   return check_raft_home(raft, self, recovered_.id, recovered_.raft);
 }
 
-/// kCorrupt: nobody needs its log, and the host takes a new seat.
+/// kCorrupt: no host needs its log, and this one takes a new seat.
 Status DataDirectory::settle_copy(HostId self, const RaftHomeWrites& home, bool is_moved) {
   if (!is_moved && !scheduler::is_voting_seat(recovered_.raft, self)) {
     return Error{ErrorCode::kCorrupt, path_ + "/raft was copied or restored"};

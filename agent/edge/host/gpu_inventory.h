@@ -1,6 +1,6 @@
 #pragma once
-// Which GPUs this host has. Simulated ones run real processes, so that everything works on a laptop
-// and in CI: "sim:8xH100,cpus=96,mem=1T,island=4+4".
+// The inventory of this host: GPUs, processors, memory. Ranks on simulated GPUs are real processes,
+// so that everything works on a laptop and in CI: "sim:8xH100,cpus=96,mem=1T,island=4+4".
 
 #include <string_view>
 

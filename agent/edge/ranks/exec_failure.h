@@ -1,6 +1,7 @@
 #pragma once
-// Why a program could not be executed, in words for the person who submitted it. The kernel says
-// "no such file" of a script that is there when the interpreter of its first line is not.
+// The reason why a program could not be executed, in words for the person who submitted it. The
+// kernel says "no such file" of a script that is there when the interpreter of its first line is
+// not.
 
 #include <optional>
 #include <string>

@@ -1,12 +1,12 @@
 #pragma once
-// Every process of a grant, in whatever session, process group or orphanage it is by now: TERM and
-// KILL reach all of them, not only the ranks. A rank is often a shell, and what has a checkpoint to
-// write is the program under it.
+// Every process of a grant, also one in another session or process group, and orphans: TERM and
+// KILL reach all of them, not only the ranks. A rank is often a shell, and the program under it has
+// the checkpoint to write.
 //
 // With a PID namespace the kernel knows them all, and one call reaches each exactly once. Without
-// one they are the descendants of this process, which is their subreaper, found by looking through
-// /proc until nothing new is there: what forks faster than that, or may not be signalled, is missed
-// by TERM and goes by KILL.
+// one they are the descendants of this process, which is their subreaper. It looks through /proc
+// until no new process is there: TERM misses a process that forks faster than that, or that may not
+// be signalled, and KILL ends it.
 
 #include <sys/types.h>
 

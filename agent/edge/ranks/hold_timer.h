@@ -1,7 +1,7 @@
 #pragma once
-// When a supervisor acts by itself: at the end of the hold, when ranks that were asked to end are
-// killed, and when an agent that waits is heard. All three are one descriptor that becomes readable
-// at the earliest. On the boot clock: it goes on while the machine sleeps.
+// The timer by which a supervisor acts by itself: at the end of the hold, when it kills ranks that
+// were asked to end, and when it hears an agent that waits. One descriptor becomes readable at the
+// earliest of the three. On the boot clock: it goes on while the machine sleeps.
 
 #include "agent/edge/grant/supervise_protocol.h"
 #include "gossip/base/time.h"

@@ -150,12 +150,12 @@ void Supervisor::obey(const DismissOrder&) {
     _exit(0);
   }
   if (phase_ == Phase::kLaunching || phase_ == Phase::kRunning) {
-    terminate(Duration(0), "dismissed");  // Nobody wants what runs here any more.
+    terminate(Duration(0), "dismissed");  // No job wants these ranks any more.
   }
 }
 
 /// The one way by which ranks are stopped. The mark is durable before the first
-/// TERM, and a rank that ended before it keeps its own exit status. Without the mark nobody may be
+/// TERM, and a rank that ended before it keeps its own exit status. Without the mark no rank may be
 /// asked to end: an exit 0 on our TERM would count.
 void Supervisor::terminate(Duration grace, const std::string& reason) {
   if (phase_ == Phase::kPrepared) {

@@ -1,6 +1,6 @@
 #pragma once
-// `muster agent`: from a data directory and a few options to a running event loop. Everything that
-// can be wrong with disk, keys, ports and addresses is said here, before the first message.
+// Runs `muster agent`: from a data directory and a few options to a running event loop. It reports
+// any error of disk, keys, ports and addresses before the first message.
 
 #include <cstdint>
 #include <functional>
@@ -31,8 +31,8 @@ struct RunOptions {
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 
-/// HUP opens the log file and reads the configuration again. Until SIGTERM, SIGINT or `muster
-/// leave`. Exit codes: 0 ended as asked, 1 the disk failed or is damaged, 2 a wrong option, 7 the
+/// Runs until SIGTERM, SIGINT or `muster leave`. HUP opens the log file and reads the configuration
+/// again. Exit codes: 0 ended as asked, 1 the disk failed or is damaged, 2 a wrong option, 7 the
 /// port, the data directory, the name or the id of this host is taken.
 int run_agent(const RunOptions& options);
 

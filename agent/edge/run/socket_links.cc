@@ -23,7 +23,7 @@ std::string target_of(const std::string& link) {
   return size <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(size));
 }
 
-/// Somebody listens at the socket. In doubt, as when its queue is full, somebody does.
+/// True if a process listens at the socket, also in doubt, as when its queue is full.
 bool is_alive(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

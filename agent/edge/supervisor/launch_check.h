@@ -1,8 +1,8 @@
 #pragma once
-// Whether this host can start a grant now: room on the disk, looked at every second, and a trial
-// after each launch that failed for the host's sake (no descriptor, no process, no namespace, no
-// space): until one works the host says that it starts nothing, rather than take one grant after
-// the other and refuse each. Owned by RankSupervisors, which makes the trials: a supervisor without
+// Checks that this host can start a grant now: room on the disk, looked at every second, and a
+// trial after each launch that failed for the host's sake (no descriptor, no process, no namespace,
+// no space). Until one works the host says that it starts no grant, rather than take one after the
+// other and refuse each. Owned by RankSupervisors, which makes the trials: a supervisor without
 // ranks under a token that no log gives.
 
 #include <optional>
@@ -31,11 +31,11 @@ class LaunchCheck {
   void look(Instant now);
   /// A launch, or a trial, failed for that reason, which lies with the host.
   void failed(Instant now, const std::string& why);
-  /// One worked.
+  /// A launch or a trial worked.
   void worked();
-  /// A trial is due: it counts as begun.
+  /// True if a trial is due: it then counts as begun.
   bool begin_trial(Instant now);
-  /// Why nothing can be started; "" = it can, as far as is known.
+  /// Why no grant can be started; "" = one can, as far as is known.
   const std::string& why_not() const { return disk_.empty() ? failure_ : disk_; }
   /// why_not(), if it differs from the last call.
   std::optional<std::string> take_change();

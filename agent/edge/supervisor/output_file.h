@@ -1,6 +1,6 @@
 #pragma once
-// Reading what a rank wrote: a piece of DATA/grants/TOKEN/rank-N.log with its marks, in place, for
-// the files are small pieces of a local disk.
+// Reads the output of a rank: a piece of DATA/grants/TOKEN/rank-N.log with its marks, on the thread
+// of the caller, for the pieces are small and the disk is local.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// Which grants' output was removed, and by which rule: `logs` says so instead of "no output". A
-// file beside the grants, one line each, which a restart reads; the newest are kept. It is for
-// people alone: a line that is lost makes an answer less precise.
+// The grants whose output was removed, and by which rule: `logs` says so instead of "no output". A
+// file beside the grants has one line for each; a restart reads it, and it keeps the newest. It is
+// for people alone: a line that is lost makes an answer less precise. Owned by KeptGrants.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The names of directories in DATA/grants: Token::text(), read back.
+// Reads the name of a directory in DATA/grants, which is Token::text(), back.
 
 #include <optional>
 #include <string_view>

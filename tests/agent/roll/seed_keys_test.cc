@@ -1,4 +1,4 @@
-// The key that a node expects at its seed: rows name nobody there, or somebody who is not there.
+// The key that a node expects at its seed: rows name no host there, or one that is not there.
 
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@ std::string text_of(Duration time) {
          std::to_string(1000 + to_ms(time) % 1000).substr(1) + " s";
 }
 
-/// The moment of an act; nothing when it was not played.
+/// The moment of an act; nullopt if it was not played.
 std::optional<Duration> moment_of(const Mark& mark, const Scenario& scenario,
                                   const Timeline& timeline) {
   if (!mark.verb.has_value()) {

@@ -39,7 +39,7 @@ struct Agent {
   void say(const SupervisorFrame& order) const {
     ASSERT_TRUE(send_all(socket.get(), encode_frame(order)));
   }
-  /// The next status, or nothing when the supervisor hung up or `patience` passed.
+  /// The next status; nullopt if the supervisor hung up or `patience` passed.
   std::optional<SupervisorStatus> hear(Duration patience = kPatience) {
     const Instant deadline = boot_now() + patience;
     while (boot_now() < deadline) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Somebody who listens at a path, as an agent would.
+/// Listens at a path, as an agent would.
 class Listener {
  public:
   explicit Listener(const fs::path& path) : path_(path) {
