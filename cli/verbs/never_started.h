@@ -1,5 +1,5 @@
 #pragma once
-// Why ranks that wrote nothing never did: their command did not start.
+// Explains ranks without output whose command did not start.
 
 #include <cstdint>
 #include <vector>

@@ -14,8 +14,9 @@
 // log and loses its voice (RecoveredLog::is_copy), until an operator says `--moved` or others lead.
 //
 // The order of the writes makes each crash between them safe: the marker, then raft/, then id/.
-// Before the last one this host has promised and voted nothing here. A new seat is written with
-// the part of raft/: no crash leaves an empty raft/ that would take itself for that of a founder.
+// Before the last write this host has promised nothing and given no vote here. A new seat is
+// written together with the part of raft/: no crash leaves an empty raft/ that would take itself
+// for that of a founder.
 
 #include <string>
 #include <string_view>

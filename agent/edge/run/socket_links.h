@@ -13,7 +13,7 @@
 
 namespace muster::agent {
 
-/// MUSTER_RUNTIME_DIR, else /run/muster for root, else $XDG_RUNTIME_DIR/muster; "" = no such one.
+/// MUSTER_RUNTIME_DIR, else /run/muster for root, else $XDG_RUNTIME_DIR/muster; "" if unset.
 std::string runtime_directory();
 
 class SocketLinks {
