@@ -1,6 +1,6 @@
 #pragma once
-// CHECK: programmer errors only, on in every build. Bytes from network, disk, user or another
-// process are validated, never CHECKed.
+// CHECK aborts the process when an invariant of ours is broken, in every build. Bytes from the
+// network, a disk, a user or another process are validated, never CHECKed.
 
 namespace muster {
 

@@ -1,6 +1,6 @@
 #pragma once
-// Tables that have exactly one row for each enumerator, or for each of a kind: checked where they
-// are compiled, so that an enumerator without a row does not compile. Of enumerations of 8 bits.
+// Tables with exactly one row for each enumerator, or for each enumerator of a kind. The compiler
+// checks them: an enumerator without a row does not compile. For enumerations of 8 bits.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace muster {
 /// How many values an enumeration of 8 bits has, named or not.
 inline constexpr std::size_t kByteValues = 256;
 
-/// Whether an enumerator bears this value. The compiler prints the name of one that does, and a
-/// cast of the number of one that does not.
+/// Whether an enumerator has this value. The compiler prints the name of such an enumerator, and a
+/// cast of the number if there is no enumerator.
 template <auto kValue>
 consteval bool is_enumerator() {
   constexpr std::string_view kPrinted = __PRETTY_FUNCTION__;
@@ -31,7 +31,7 @@ constexpr std::size_t rows_of(const Table& table, Enum Row::*key, Enum value) {
   return rows;
 }
 
-/// One row for each enumerator.
+/// Whether the table has one row for each enumerator.
 template <class Row, class Enum, class Table>
 consteval bool has_row_for_each(const Table& table, Enum Row::*key) {
   return [&]<std::size_t... kNumbers>(std::index_sequence<kNumbers...>) {
@@ -42,7 +42,7 @@ consteval bool has_row_for_each(const Table& table, Enum Row::*key) {
   (std::make_index_sequence<kByteValues>());
 }
 
-/// One row for each value of which `is_wanted` says so, and no other.
+/// Whether the table has one row for each value that `is_wanted` accepts, and no other row.
 template <class Row, class Enum, class Table, class IsWanted>
 consteval bool has_row_for_those(const Table& table, Enum Row::*key, IsWanted is_wanted) {
   for (std::size_t number = 0; number < kByteValues; ++number) {
@@ -54,7 +54,7 @@ consteval bool has_row_for_those(const Table& table, Enum Row::*key, IsWanted is
   return true;
 }
 
-/// The row of that value; null when there is none.
+/// The row of that value; null if there is no such row.
 template <class Row, class Enum, class Table>
 constexpr const Row* find_row(const Table& table, Enum Row::*key, Enum value) {
   for (const Row& row : table) {

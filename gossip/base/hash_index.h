@@ -1,8 +1,8 @@
 #pragma once
-// Elements found in O(1) by the hash of what they are called; what that is stands with its owner,
-// who tells elements of one hash apart. An open table that is searched in a line (Knuth, TAOCP 3,
-// 6.4, algorithms L and R). It is never walked, so nothing depends on its order. Names come from
-// enrolled in the cluster: the hash is no defence against somebody who makes names collide.
+// HashIndex finds an element in O(1) by the hash of its key. The owner of the index keeps the keys
+// and tells elements of one hash apart. It is an open table with linear probing (Knuth, TAOCP 3,
+// 6.4, algorithms L and R). No caller walks it, so no result depends on its order. Keys come from
+// members of the cluster: the hash is no defence against an attacker that makes keys collide.
 //
 // Invariant: at most half of the table is used.
 
@@ -18,7 +18,7 @@
 
 namespace muster {
 
-/// What a key is hashed to, for HashIndex alone: never logged, never sent.
+/// The hash of a key, for HashIndex alone: never logged, never sent.
 struct IndexHash {
   static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;  // 2^64 by the golden ratio
 
@@ -55,20 +55,20 @@ class HashIndex {
   std::size_t size() const { return size_; }
   void clear() { *this = HashIndex(); }
 
-  /// Null: there is none of that hash for which `is_it` holds.
+  /// Null if no element of that hash satisfies `is_it`.
   template <class Predicate>
   const Element* find(std::uint64_t hash, Predicate is_it) const {
     const std::size_t at = place_of(hash | 1U, is_it);
     return at == kNowhere ? nullptr : &places_[at].element;
   }
-  /// Precondition: it is not there.
+  /// Precondition: the element is not in the index.
   void put(std::uint64_t hash, Element element) {
     if (++size_ * 2 > places_.size()) {
       grow();
     }
     seat({hash | 1U, std::move(element)});
   }
-  /// Nothing when there is none. Those behind it move up, so that no search ends too early.
+  /// No effect if there is no such element. Later elements move up, so that no search ends early.
   template <class Predicate>
   void remove(std::uint64_t hash, Predicate is_it) {
     std::size_t free = place_of(hash | 1U, is_it);
@@ -130,7 +130,7 @@ class HashIndex {
     }
   }
 
-  std::vector<Place> places_;  ///< None, or a power of two.
+  std::vector<Place> places_;  ///< Their number is 0 or a power of two.
   std::size_t size_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Strong identifiers: every id, counter and token of the project has a type of its own, so that
-// mixing two of them does not compile. All are values: copied freely, ordered, never allocated.
+// Strong identifiers: each id, counter and token of the project has a type of its own, so that code
+// that mixes two of them does not compile. All are ordered values that allocate no memory.
 
 #include <array>
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// A number with a meaning. `Tag` only tells kinds apart; arithmetic is deliberately missing
-/// except `next()`, because adding two terms or two job ids is always a mistake.
+/// A number with a meaning. `Tag` only tells kinds apart. There is no arithmetic but next(),
+/// because adding two terms or two job ids is always a mistake.
 template <class Tag>
 class Strong {
  public:
@@ -27,9 +27,9 @@ class Strong {
   std::uint64_t value_ = 0;
 };
 
-/// Counter of an agent's starts, persisted; the papers' incarnation. 0 = never started.
+/// Persisted counter of an agent's starts; the incarnation of the papers. 0 = never started.
 using Generation = Strong<struct GenerationTag>;
-/// Random number drawn at each start: tells two starts of one generation apart (a copied disk).
+/// Random number of each start: two starts of one generation (a copied disk) differ in it.
 using StartId = Strong<struct StartIdTag>;
 /// Counter of one owner's writes inside one generation.
 using Sequence = Strong<struct SequenceTag>;
@@ -38,17 +38,17 @@ using Nonce = Strong<struct NonceTag>;
 /// Raft's term and log index (Raft 5.1, 5.3). Index 0 = before the first entry.
 using Term = Strong<struct TermTag>;
 using LogIndex = Strong<struct LogIndexTag>;
-/// Tells one life of a host's raft/ directory from the next; random, 0 = a founder's.
+/// Random number of one life of a host's raft/ directory; 0 = the seat of a founder.
 using SeatId = Strong<struct SeatIdTag>;
-/// Given at apply: 1, 2, 3. 0 = no job. A task of an array is a job whose number holds that of its
-/// array and its own: "7.12" is task 12 of array 7 (task_id). Those of one array lie side by side,
-/// behind all other jobs.
+/// Number of a job, given at apply: 1, 2, 3. 0 = no job. A task of an array is a job whose number
+/// holds that of its array and its own index: "7.12" is task 12 of array 7 (task_id). The tasks of
+/// one array lie side by side, behind all jobs that are not tasks.
 using JobId = Strong<struct JobIdTag>;
 
 inline constexpr int kTaskBits = 24;
 inline constexpr JobId kFirstTask{std::uint64_t{1} << 62};
 inline constexpr std::uint32_t kTaskIndexMax = 9'999'999;
-inline constexpr JobId kLastArray{(std::uint64_t{1} << 38) - 1};  ///< None is numbered above it.
+inline constexpr JobId kLastArray{(std::uint64_t{1} << 38) - 1};  ///< The highest array number.
 /// Precondition: index <= kTaskIndexMax; the array's number is below 2^38.
 constexpr JobId task_id(JobId array, std::uint32_t index) {
   return JobId(kFirstTask.value() | array.value() << kTaskBits | index);
@@ -56,7 +56,7 @@ constexpr JobId task_id(JobId array, std::uint32_t index) {
 constexpr bool is_task(JobId job) {
   return job >= kFirstTask;
 }
-/// Of a task; a job that is none is its own.
+/// The array of a task; the job itself if it is not a task.
 constexpr JobId array_of(JobId job) {
   return is_task(job) ? JobId((job.value() ^ kFirstTask.value()) >> kTaskBits) : job;
 }
@@ -77,7 +77,7 @@ class Id128 {
   constexpr Id128() = default;
   constexpr explicit Id128(const std::array<std::uint8_t, kSizeBytes>& bytes) : bytes_(bytes) {}
 
-  /// `text` must be exactly 16 bytes; anything else yields the zero id (decoders check the size).
+  /// The zero id unless `text` has exactly 16 bytes; decoders check the size first.
   static Id128 from_bytes(std::string_view text) {
     Id128 id;
     if (text.size() == kSizeBytes) {
@@ -94,7 +94,7 @@ class Id128 {
   bool is_zero() const { return *this == Id128(); }
   /// First eight bytes, big endian: cheap hash and seed material.
   std::uint64_t prefix() const { return word(0); }
-  /// The other eight, likewise.
+  /// Last eight bytes, big endian.
   std::uint64_t suffix() const { return word(1); }
   std::string hex() const { return hex_digits(kSizeBytes); }
   /// The form people see: 8 hex digits.
@@ -133,21 +133,21 @@ class Id128 {
 
 /// First 16 bytes of BLAKE2b-256 of the host's public key.
 using HostId = Id128<struct HostIdTag>;
-/// Random, made by the first quorum's proposal.
+/// Random number from the proposal of the first quorum.
 using ClusterId = Id128<struct ClusterIdTag>;
 
-/// Which quorum speaks: raised by hand when one was lost for good. The first quorum has
-/// {1, 0}. An agent obeys the first lineage of a counter that it met, and none of a lower counter.
+/// The quorum that speaks. An operator raises it when a quorum is lost for good. The first quorum
+/// has {1, 0}. An agent obeys the first lineage that it met of a counter, and no lower counter.
 struct ClusterEpoch {
   std::uint64_t counter = 1;
-  std::uint64_t lineage = 0;  ///< Random: tells two recoveries of one counter apart.
+  std::uint64_t lineage = 0;  ///< Random: two recoveries to one counter differ in it.
   constexpr auto operator<=>(const ClusterEpoch&) const = default;
   bool is_first() const { return *this == ClusterEpoch(); }
   std::string text() const { return std::to_string(counter); }
 };
 
 /// The fencing token of an attempt: the log index of its Decide entry, prefixed by the cluster
-/// epoch. Ordered; a higher one supersedes. {0,0} = none.
+/// epoch. A higher token supersedes a lower one. {0,0} = none.
 struct Token {
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// A std::map with an index beside it: what stands under a key is found in O(1), whatever the size,
-// and what is walked is walked in the order of its keys. For maps of thousands, where a search
-// costs a cache miss a level.
+// IndexedMap is a std::map with a hash index: a lookup takes O(1), and a walk follows the order of
+// the keys. For maps of thousands of elements, where a search of the tree costs a cache miss at
+// each level.
 //
 // Invariant: the index holds the places of all elements and no others.
 
@@ -35,7 +35,7 @@ class IndexedMap {
     }
     return *this;
   }
-  /// What is moved from is empty.
+  /// A map that was moved from is empty.
   IndexedMap(IndexedMap&& other) noexcept
       : map_(std::exchange(other.map_, {})), index_(std::exchange(other.index_, {})) {}
   IndexedMap& operator=(IndexedMap&& other) noexcept {

@@ -1,7 +1,7 @@
 #pragma once
-// How late a host comes to what it has to do: the worst of the last second or so. It is measured,
-// by words that waited and by timers, and tells what the host can afford, whatever its machine is
-// and however many others work there.
+// Lag is the worst delay of a host's work in about the last second. It is measured, from messages
+// that waited and from timers that ran late. Therefore it says what the host can afford, whatever
+// its hardware and however many other processes share it.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace muster {
 
 class Lag {
  public:
-  /// Something is done now that was to be done, or lay there, so long ago.
+  /// Work that was due, or a message that arrived, `late` ago is handled now.
   void saw(Instant now, Duration late) {
     turn(now);
     worst_ = std::max(worst_, late);
@@ -34,8 +34,8 @@ class Lag {
   }
 
   Instant began_ = kLongAgo;
-  Duration worst_{0};   ///< Since then.
-  Duration before_{0};  ///< Of the span before.
+  Duration worst_{0};   ///< Since began_.
+  Duration before_{0};  ///< In the span before began_.
 };
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
-// Planted bugs ("mutants"): each is a known way to build a protocol wrongly, and each must be found
-// by a checker of the simulator. They exist only where MUSTER_MUTANTS is defined, in targets of
+// Mutant names the planted bugs: each is a known way to build a protocol wrongly, and a checker of
+// the simulator must find each. They exist only where MUSTER_MUTANTS is defined, in targets of
 // their own; in `muster` mutant() is a constant false and the wrong branch is not compiled.
 
 #include <array>
@@ -23,24 +23,24 @@ enum class Mutant : std::uint8_t {
   kRaftConfigBeforeOwnTerm,  ///< A configuration is proposed before an own-term commit
                              ///< (thesis 4.1).
   kRaftLearnerCounted,       ///< Learners count for a majority.
-  kRaftSeatIgnored,          ///< The word of a host counts whatever seat it speaks from.
-  // Rows and who wrote them
-  kRowsBelieved,           ///< Rows are merged as they come, unchecked.
-  kRollBelieved,           ///< A record of the roll counts whoever signed it.
-  kSenderBelieved,         ///< A message is of whom it says, whatever its link proves.
-  kEpochBelieved,          ///< An epoch is met whoever names it.
-  kAnyoneSpeaksForQuorum,  ///< Who may not vote is heard as if it did.
+  kRaftSeatIgnored,          ///< A raft message of a host counts, whatever seat it comes from.
+  // Rows and their writers
+  kRowsBelieved,           ///< Rows are merged unchecked.
+  kRollBelieved,           ///< A record of the roll counts, whichever key signed it.
+  kSenderBelieved,         ///< The sender is the one that the envelope names, whatever was proven.
+  kEpochBelieved,          ///< An epoch is met, whichever host names it.
+  kAnyoneSpeaksForQuorum,  ///< A host that may not vote may speak for the quorum.
   kFullFromBelieved,       ///< A row may drop fields of generations above all that it shows.
-  kOwnRowBelieved,         ///< What others say our own row is, is heard unchecked.
-  kAuthorityBelieved,      ///< Who signs the roll next is believed of whoever says it.
+  kOwnRowBelieved,         ///< Copies of our own row from other hosts are merged unchecked.
+  kAuthorityBelieved,      ///< The next authority is believed, whichever host names it.
   kOldAuthorityBelieved,   ///< Records of an authority that was replaced are news.
-  kTakenKeyLetIn,          ///< A host may name another's link key as its own.
-  kRelayBelieved,          ///< Acks of renewals are the leader's, whoever brings them.
-  kRevokedGoesOn,          ///< Who was revoked is a member as before.
-  kTicketMayMore,          ///< Who holds a ticket may say more than Join.
+  kTakenKeyLetIn,          ///< A host may name another host's link key as its own.
+  kRelayBelieved,          ///< Any host may bring acks of renewals in the leader's name.
+  kRevokedGoesOn,          ///< A revoked host stays a member.
+  kTicketMayMore,          ///< The holder of a ticket may ask for more than Join.
   kTicketWithoutEnd,       ///< A ticket lets in more hosts than it was made for.
   kTicketOutlivesMaker,    ///< Tickets of a host that was revoked stay open.
-  kAnyHostVouches,         ///< What a login says counts through whatever host.
+  kAnyHostVouches,         ///< The request of a login counts through any host.
   kSignatureAField,        ///< Each field of a publish is signed by itself.
   kJoinUnproven,           ///< A newcomer need not prove its identity.
 };
@@ -65,7 +65,7 @@ inline constexpr std::array<MutantName, 11> kRaftMutants = {{
     {Mutant::kRaftSeatIgnored, "seat_ignored"},
 }};
 
-/// Of what hosts and strangers may say: found by the traitor of a swarm.
+/// Planted bugs of the checks on words of hosts and strangers: the traitor of a swarm finds them.
 inline constexpr std::array<MutantName, 17> kTraitorMutants = {{
     {Mutant::kRowsBelieved, "rows_believed"},
     {Mutant::kRollBelieved, "roll_believed"},
@@ -87,7 +87,7 @@ inline constexpr std::array<MutantName, 17> kTraitorMutants = {{
 }};
 
 #ifdef MUSTER_MUTANTS
-/// The one planted bug of this process; set between runs only.
+/// The planted bug of this process; set between runs only.
 inline Mutant planted_mutant = Mutant::kNone;
 inline bool mutant(Mutant which) {
   return planted_mutant == which;

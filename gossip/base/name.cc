@@ -15,7 +15,7 @@ bool is_ipv4_address(std::string_view name) {
          name.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-/// Unicode, table 3-7: bytes of the character that begins there; 0 = none does.
+/// Bytes of the character that begins there (Unicode, table 3-7); 0 = no character does.
 std::size_t character_bytes(std::string_view bytes) {
   const auto at = [&](std::size_t index) { return static_cast<unsigned char>(bytes[index]); };
   const unsigned char first = at(0);

@@ -1,6 +1,6 @@
 #pragma once
-// One function for each alternative of a variant, for std::visit: a new alternative must be given
-// one, or the caller does not compile.
+// Overloaded is a visitor with one function for each alternative of a variant, for std::visit. A
+// caller that lacks the function of a new alternative does not compile.
 
 namespace muster {
 

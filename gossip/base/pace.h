@@ -1,6 +1,6 @@
 #pragma once
-// So many a second, at most, and no more than a second's worth at once (the generic cell rate
-// algorithm, ITU-T I.371 annex A).
+// Pace is a rate limit: at most `a_second` events a second, at most one second of them in a burst
+// (the generic cell rate algorithm, ITU-T I.371 annex A).
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ class Pace {
   }
 
  private:
-  Instant due_ = kLongAgo;  ///< When all that was taken would have been, one after the other.
+  Instant due_ = kLongAgo;  ///< End of all events taken, if they were spread evenly.
 };
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
-// A memo in front of a map by host: an agent hears the same dozen hosts all day, and a search
-// through a map of thousands costs a cache miss a level with every message.
+// RecentlyFound is a cache in front of a map by host. An agent hears the same dozen hosts all day,
+// and each search through a map of thousands costs a cache miss at each level.
 
 #include <array>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// For one map that never erases: what was found stays where it is. Moves with its map; a copy
-/// would point into the other map, so there is none.
+/// For one map that never erases, so that an element stays at its address. It moves with its map.
+/// It cannot be copied: the copy would point into the other map.
 template <class Value>
 class RecentlyFound {
  public:
@@ -20,7 +20,7 @@ class RecentlyFound {
   RecentlyFound(RecentlyFound&&) = default;
   RecentlyFound& operator=(RecentlyFound&&) = default;
 
-  /// Null when the map does not hold the host.
+  /// Null if the map does not hold the host.
   const Value* find(const std::map<HostId, Value>& map, HostId host) {
     auto& [known, value] = places_[host.prefix() % places_.size()];
     if (value == nullptr || known != host) {

@@ -1,6 +1,6 @@
 #pragma once
-// Expected failures as values. Member names are those of C++23's std::expected, which g++ 12 does
-// not have. Broken invariants are CHECKs instead; hostile input is a counted drop.
+// Result is a value or an expected failure. Its members have the names of C++23's std::expected,
+// which g++ 12 lacks. A broken invariant is a CHECK instead; hostile input is dropped and counted.
 
 #include <string>
 #include <utility>
@@ -10,23 +10,23 @@
 
 namespace muster {
 
-/// Why something failed. A domain that callers branch on defines its own code beside this one;
-/// these few are what an edge or a CLI verb needs to choose an exit code.
+/// The kind of a failure, as far as an edge or a CLI verb needs it to choose an exit code. A domain
+/// whose callers branch on more defines its own code beside this one.
 enum class ErrorCode {
   kInvalid,      ///< The input is wrong; nothing was changed.
-  kNotFound,     ///< No such thing; nothing was changed.
-  kConflict,     ///< Someone else holds it (port, directory, name); nothing was changed.
+  kNotFound,     ///< There is no such thing; nothing was changed.
+  kConflict,     ///< Another holds it (port, directory, name); nothing was changed.
   kCorrupt,      ///< Bytes on disk do not match their checksum; nothing was changed.
   kIo,           ///< The system refused; the state of the touched file or socket is unknown.
-  kUnavailable,  ///< No quorum or no peer; surely not done.
+  kUnavailable,  ///< There is no quorum or no peer; surely not done.
   kUnknown,      ///< It may or may not have been done.
   kImpossible,   ///< Can never succeed as asked; nothing was changed.
-  kDenied,       ///< Others may do that, the text says who; nothing was changed.
+  kDenied,       ///< Only others may do it, as the text says; nothing was changed.
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
-  std::string text;  ///< One line for a person: what, and what to do about it.
+  std::string text;  ///< One line for a person: what happened, why, and what to do next.
 };
 
 template <class T>

@@ -1,6 +1,7 @@
 #pragma once
-// Seeded randomness (xoshiro256**, seeded by splitmix64; Blackman and Vigna 2018). Same seed, same
-// numbers on every machine: no std::*_distribution, whose results differ between libraries.
+// Rng is a seeded generator (xoshiro256**, seeded by splitmix64; Blackman and Vigna 2018). The same
+// seed gives the same numbers on every machine. Therefore it uses no std::*_distribution, whose
+// results differ between libraries.
 
 #include <cstdint>
 
@@ -18,14 +19,14 @@ class Rng {
   Duration between(Duration low, Duration high);
   /// True with probability `per_million` / 1,000,000.
   bool chance(std::uint32_t per_million);
-  /// An independent stream: what one user draws never shifts what another sees.
+  /// An independent stream: the draws of one user never shift those of another.
   Rng fork();
 
  private:
   std::uint64_t state_[4];
 };
 
-/// One round of splitmix64: a good 64-bit mix for rings and staggering (not for security).
+/// One round of splitmix64: a 64-bit mix for rings and staggering, not for security.
 std::uint64_t mix64(std::uint64_t value);
 
 }  // namespace muster

@@ -1,8 +1,8 @@
 #pragma once
-// Who said it: the seam between what is signed and how. Production signs with Ed25519
-// (agent/edge/disk/host_key); the simulator has a stand-in whose signers it hands to their owners
-// alone. Signing is for a machine's own words and costs tens of microseconds; verifying is for the
-// edges, once a record, never for a machine.
+// Signer, Verifier and KeyMaker are the interfaces of signatures. Production signs with Ed25519
+// (agent/edge/disk/host_key). The simulator has a stand-in, and gives each signer to its owner
+// alone. A machine signs its own records, at tens of microseconds each. The edges verify, once a
+// record; a machine never does.
 
 #include <cstddef>
 #include <memory>
@@ -18,7 +18,7 @@ inline constexpr std::size_t kSignatureBytes = 64;
 inline constexpr std::size_t kPublicKeyBytesMax = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 
-/// Signs as one host, or as the cluster authority. The same words get the same signature.
+/// Signs as one host or as the cluster authority. The same words give the same signature.
 class Signer {
  public:
   virtual ~Signer() = default;
@@ -26,34 +26,34 @@ class Signer {
   virtual std::string_view public_key() const = 0;
   /// As Verifier::digest().
   virtual std::string digest(std::string_view words) const = 0;
-  /// What was sealed to public_key(); nothing when it was not, or was changed since.
+  /// The secret that was sealed to public_key(); nullopt if another key was meant or it changed.
   virtual std::optional<std::string> open(std::string_view sealed) const = 0;
 };
 
-/// Keys and signatures come from others: of any size and content.
+/// Verifies signatures. Keys and signatures come from others and may have any size and content.
 class Verifier {
  public:
   virtual ~Verifier() = default;
   virtual bool verify(std::string_view public_key, std::string_view words,
                       std::string_view signature) const = 0;
-  /// The host whose key that is: its id is a hash of it.
+  /// The host of that key: the id of a host is a hash of its public key.
   virtual HostId host_of(std::string_view public_key) const = 0;
-  /// The public key of the link pair whose seed also signs by `public_key`; "" when that is no key.
+  /// The public key of the link pair whose seed also signs by `public_key`; "" if that is no key.
   virtual std::string link_key_of(std::string_view public_key) const = 0;
-  /// kDigestBytes of any words; nobody finds other words of the same.
+  /// The collision-resistant digest of any words, of kDigestBytes.
   virtual std::string digest(std::string_view words) const = 0;
-  /// Only who signs by that key can open it. "" when it is no key.
+  /// Seals a secret: only the signer of that key can open it. "" if `public_key` is no key.
   virtual std::string seal(std::string_view public_key, std::string_view secret) const = 0;
 };
 
-/// Makes keys that nobody had before. A seed is the secret of a pair: the same seed gives the same.
+/// Makes fresh keys. A seed is the secret of a pair: the same seed gives the same pair.
 class KeyMaker {
  public:
   virtual ~KeyMaker() = default;
   virtual std::string make_seed() const = 0;
-  /// Null when that is no seed. By the signer of a link's seed its owner shows that it has it.
+  /// Null if `seed` is no seed. A host proves with this signer that it holds the seed of a link.
   virtual std::shared_ptr<const Signer> signer_of(std::string_view seed) const = 0;
-  /// The public key of the link pair of that seed; "" when it is none.
+  /// The public key of the link pair of that seed; "" if `seed` is no seed.
   virtual std::string link_key_of(std::string_view seed) const = 0;
 };
 

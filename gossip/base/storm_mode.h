@@ -1,6 +1,6 @@
 #pragma once
-// What many silent hosts at once look like. Membership makes it from what it sees
-// (membership/storm.h); the quorum reads from it what silence may end (PROTOCOL.md of both).
+// StormMode classifies the silence of many hosts at once. Membership computes it
+// (membership/storm.h). The quorum limits by it what silence may end (PROTOCOL.md of both).
 
 #include <cstdint>
 #include <string_view>
@@ -10,8 +10,8 @@ namespace muster {
 /// In the order of caution: each mode allows silence to end less than the one before.
 enum class StormMode : std::uint8_t {
   kNormal,
-  kDomain,              ///< One rack fell silent, the others are well: as in kNormal.
-  kPartial,             ///< Many hosts: silence ends a tenth of what it would.
+  kDomain,              ///< One rack fell silent, the others are well; allows as much as kNormal.
+  kPartial,             ///< Many hosts are silent: silence ends a tenth of what it would.
   kPartitionSuspected,  ///< The network may be cut: silence ends nothing.
 };
 

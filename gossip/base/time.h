@@ -1,7 +1,7 @@
 #pragma once
-// Time as the state machines see it. `BootClock` has no now(): a machine cannot read time, it is
-// told. At the edge an Instant is CLOCK_BOOTTIME, so a suspend counts as time passed; in the
-// simulator it is virtual. Wall time is display data and has no type here.
+// Instant and Duration are the time of the state machines. `BootClock` has no now(): a machine is
+// told the time and cannot read it. At the edge an Instant is CLOCK_BOOTTIME, so a suspend counts
+// as time passed; in the simulator it is virtual. Wall time is for display (wall_clock.h).
 
 #include <chrono>
 #include <cstdint>
@@ -21,7 +21,7 @@ using Instant = BootClock::time_point;
 
 /// "Never": the deadline of a machine that waits for input only.
 inline constexpr Instant kNever = Instant::max();
-/// Before anything happened; differences to it do not overflow.
+/// Before all events; differences to it do not overflow.
 inline constexpr Instant kLongAgo = Instant{} - std::chrono::hours(1000);
 
 /// Whole milliseconds, for wire, events and people. Truncates.

@@ -15,7 +15,7 @@ std::vector<HostId> sorted_without(std::vector<HostId> hosts, HostId self) {
   return hosts;
 }
 
-/// The same for whoever asks: by a hash of both ends, so that nobody is chosen by all.
+/// Every host makes the same choice. A hash of both ends decides, so that not all choose one host.
 void choose(HostId subject, const std::vector<HostId>& observers, std::vector<HostId>& chosen) {
   std::vector<std::pair<std::uint64_t, HostId>> places;
   places.reserve(observers.size());

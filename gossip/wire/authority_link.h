@@ -1,6 +1,6 @@
 #pragma once
-// How one cluster authority follows another: the one before signs it. Whoever knows an authority
-// knows by such links the one that signs now, and needs to be told by nobody.
+// AuthorityLink is a step from one cluster authority to the next: the earlier one signs the later.
+// A host that knows any authority follows such links to the present one and trusts no other host.
 
 #include <cstdint>
 #include <optional>
@@ -14,13 +14,13 @@
 namespace muster::gossip {
 
 struct AuthorityLink {
-  std::uint64_t number = 0;  ///< From 2 on: the first authority follows none.
+  std::uint64_t number = 0;  ///< From 2 on: no link leads to the first authority.
   std::string key;           ///< Public.
-  std::string signature;     ///< Of the one before over authority_words().
+  std::string signature;     ///< By the authority before, over authority_words().
   bool operator==(const AuthorityLink&) const = default;
 };
 
-/// Links that are kept: a host that missed more of them has to join again.
+/// Limit of the links that are kept. A host that missed more of them has to join again.
 inline constexpr std::size_t kAuthorityLinksMax = 16;
 
 /// An authority by its number and public key.
@@ -28,12 +28,12 @@ struct Authority {
   std::uint64_t number = 1;
   std::string key;
 
-  /// Goes on along `links` as far as each is signed by the one before; those that were new.
+  /// Follows `links` as far as the authority before signed each. Returns the links it followed.
   std::vector<AuthorityLink> follow(const std::vector<AuthorityLink>& links,
                                     const Verifier& verifier);
 };
 
-/// The words that the authority before it signs.
+/// The words that the authority before `number` signs.
 std::string authority_words(std::uint64_t number, std::string_view key);
 
 /// [[number, key, signature], ...]; fails the reader beyond kAuthorityLinksMax.

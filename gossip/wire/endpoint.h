@@ -1,6 +1,6 @@
 #pragma once
-// Where an agent's control port listens: an IP address and a port. Names are resolved once, at the
-// edge; only addresses travel.
+// Endpoint is an IP address and a port on which an agent listens. The edge resolves names once;
+// only addresses travel.
 
 #include <array>
 #include <compare>
@@ -25,7 +25,7 @@ struct Endpoint {
 
   static Endpoint ipv4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d,
                        std::uint16_t port);
-  /// Numeric addresses only; a missing port becomes `default_port`.
+  /// nullopt unless the address is numeric. A missing port becomes `default_port`.
   static std::optional<Endpoint> parse(std::string_view text, std::uint16_t default_port);
 };
 

@@ -37,7 +37,7 @@ class Head {
     // Signed formats may hold what is not negative.
     return mark >= 0xcc && mark <= 0xd3 && big_endian(std::size_t{1} << (mark % 4)) <= most;
   }
-  /// The next number, if it is below 128; other marks are none of ours.
+  /// The next number if it is below 128; else a mark that is no type of ours.
   unsigned small() { return take(); }
   bool id() {
     const std::optional<std::size_t> size = binary_size(take());
@@ -47,7 +47,7 @@ class Head {
   }
 
  private:
-  /// Strings will do for binaries.
+  /// Accepts the formats of strings, too.
   std::optional<std::size_t> binary_size(unsigned mark) {
     if (mark >= 0xc4 && mark <= 0xc6) {
       return big_endian(std::size_t{1} << (mark - 0xc4));
@@ -58,7 +58,7 @@ class Head {
     return mark >= 0xa0 && mark <= 0xbf ? std::optional<std::size_t>(mark & 0x1fU) : std::nullopt;
   }
   unsigned take() { return static_cast<unsigned>(big_endian(1)); }
-  /// 0 when it ends before.
+  /// 0 if fewer bytes are left.
   std::uint64_t big_endian(std::size_t bytes) {
     if (left_.size() < bytes) {
       left_ = {};
@@ -159,7 +159,7 @@ ClusterEpoch epoch_of(const Envelope& envelope) {
   if (envelope.trailing_count == 0) {
     return {};
   }
-  // Readable as an array of what trails: its header is not part of `trailing`.
+  // `trailing` has no array header of its own: prepend one to read it.
   Encoder list;
   list.array(envelope.trailing_count).raw(envelope.trailing);
   const Result<Document> document = Document::parse(list.take());

@@ -1,11 +1,11 @@
 #pragma once
-// The envelope every message travels in, and the list of message types. Bodies belong to the
-// folders: each encodes its own in its codec.cc, as one positional array.
+// Envelope is the frame of every message; MessageType lists the messages. Each folder encodes the
+// bodies of its own messages in its codec.cc, as one positional array.
 //
 // envelope = [protocol version, type, cluster id, host id, generation, nonce, body, ...trailing]
-// An id that is zero is written as no bytes: between members the connection proves both
-// (complete()), and repeating them cost a fifth of an idle cluster's traffic.
-// Trailing elements of a newer version are kept and travel on with a forwarded message.
+// A zero id is written as no bytes: between members the connection proves both ids (complete()),
+// and writing them took a fifth of an idle cluster's traffic. decode() keeps trailing elements of a
+// newer version, and they travel on with a forwarded message.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,8 @@
 
 namespace muster::gossip {
 
-/// Numbers are the wire's: never reused, never retyped. The folder behind a block owns the bodies.
+/// The numbers stand on the wire: never reused, never retyped. Each block names the folder that
+/// owns its bodies.
 enum class MessageType : std::uint8_t {
   // membership
   kProbe = 1,
@@ -32,7 +33,7 @@ enum class MessageType : std::uint8_t {
   kVoteReply = 21,
   kAppendRequest = 22,
   kAppendReply = 23,
-  // 24 and 25 were a snapshot in one message; not used again.
+  // 24 and 25 were a snapshot in one message.
   kSnapshotChunk = 26,
   kSnapshotAck = 27,
   kTimeoutNow = 28,
@@ -70,14 +71,14 @@ struct Envelope {
   bool operator==(const Envelope&) const = default;
 };
 
-/// Epochs above this are nobody's.
+/// No cluster has an epoch counter above this.
 inline constexpr std::uint64_t kEpochCounterMax = std::uint64_t{1} << 32;
 
-/// The first trailing element, [counter, lineage], of messages between agents; none in the first
-/// epoch, so that its bytes are those of releases that knew no other. Not of requests and
-/// responses, whose trailing elements are the client's.
+/// Sets the first trailing element, [counter, lineage], of a message between agents. The first
+/// epoch is not written, so that its bytes equal those of releases without epochs. Not for requests
+/// and responses: the client owns their trailing elements.
 void set_epoch(Envelope& envelope, const ClusterEpoch& epoch);
-/// The first epoch when the envelope names none, or none that is readable.
+/// The epoch that the envelope names; the first epoch if it names none or an unreadable one.
 ClusterEpoch epoch_of(const Envelope& envelope);
 
 /// A decoded message: the envelope and, behind body(), the elements of the body.
@@ -86,7 +87,7 @@ class Message {
   Message(Envelope envelope, Document document)
       : envelope_(std::move(envelope)), document_(std::move(document)) {}
   const Envelope& envelope() const { return envelope_; }
-  /// It names no host: it is of the one that its connection proves.
+  /// Sets the sender that the connection proves, if the envelope names no host.
   void complete(HostId from) { envelope_.from = envelope_.from.is_zero() ? from : envelope_.from; }
   /// A new reader over the body's elements.
   Reader body() const;
@@ -96,24 +97,24 @@ class Message {
   Document document_;
 };
 
-/// `body` is one encoded array. envelope.version is written as given.
+/// Encodes a message. `body` is one encoded array.
 std::string encode(const Envelope& envelope, std::string_view body);
 
-/// Whether `bytes` begin as an envelope does: what decode() would refuse for its head alone, told
-/// without reading the rest. No promise that the rest is well.
+/// Whether `bytes` begin as an envelope does. False if decode() would refuse them for their head
+/// alone; the rest is not read and may be wrong.
 bool begins_as_message(std::string_view bytes);
 
-/// The type that the head names; 0 = it names none that fits.
+/// The type that the head names; a value that no MessageType has if the head names none.
 MessageType type_in(std::string_view bytes);
-/// "probe", "rows", "append_request"; "" = not known.
+/// "probe", "rows", "append_request"; "" if the type is unknown.
 std::string_view name_of(MessageType type);
 
-/// Whether the head names a word of membership or of raft. Such words are not kept waiting by
-/// others: whoever answers them late is taken for dead.
+/// Whether the head names a message of membership or of raft. Other messages do not delay these: a
+/// host that answers them late is taken for dead.
 bool is_vital(std::string_view bytes);
 
-/// The only way in for bytes of others. Never throws; kInvalid says why the bytes are no message.
-/// An unknown type or version decodes: what to do with it is the receiver's business.
+/// Decodes bytes of others; there is no other way in. Never throws. kInvalid says why the bytes are
+/// no message. An unknown type or version decodes: the receiver decides about it.
 Result<Message> decode(std::string bytes);
 
 }  // namespace muster::gossip

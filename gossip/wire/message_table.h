@@ -1,6 +1,6 @@
 #pragma once
-// The one table of messages: for each type its name, the part of the product whose word it is, and
-// whether a member may say it or a quorum alone. Judges, droppers and readers of messages go by
+// The table of messages: for each type its name, the part of the product that owns it, and whether
+// any member may send it or the quorum alone. All code that judges, drops or reads messages goes by
 // these rows. A type without a row does not compile.
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace muster::gossip {
 
-/// It encodes and decodes the bodies, and nobody else does.
+/// The part of the product that alone encodes and decodes the bodies.
 enum class Owner : std::uint8_t {
   kMembership,
   kRows,
@@ -63,7 +63,7 @@ inline constexpr MessageRow kMessageTable[] = {
     {MessageType::kFinish, "finish", Owner::kAgents, Speaker::kMembers},
     {MessageType::kFinishAck, "finish_ack", Owner::kLeader, Speaker::kQuorumOnly},
     {MessageType::kRenew, "renew", Owner::kAgents, Speaker::kMembers},
-    // A relay passes it on, and its proof says that it is the leader's.
+    // A relay passes it on; its proof shows that the leader made it.
     {MessageType::kRenewAck, "renew_ack", Owner::kLeader, Speaker::kMembers},
     {MessageType::kRelayedRenews, "relayed_renews", Owner::kAgents, Speaker::kMembers},
     {MessageType::kRelayedAcks, "relayed_acks", Owner::kLeader, Speaker::kQuorumOnly},
@@ -71,7 +71,7 @@ inline constexpr MessageRow kMessageTable[] = {
     {MessageType::kResponse, "response", Owner::kClients, Speaker::kMembers},
 };
 
-/// Null: no such type. Bytes of others may hold any number.
+/// Null if there is no such type: bytes of others may hold any number.
 constexpr const MessageRow* find_message(MessageType type) {
   return find_row(kMessageTable, &MessageRow::type, type);
 }
@@ -83,7 +83,7 @@ constexpr bool is_said_by_quorum(MessageType type) {
                       Speaker::kQuorumOnly);
 }
 
-/// How an owner reads one of its bodies.
+/// The function by which an owner reads one of its bodies.
 template <class Body>
 struct BodyReader {
   MessageType type{};
@@ -93,13 +93,13 @@ template <class Body, auto kRead>
 Body read_as(Reader& in) {
   return Body(kRead(in));
 }
-/// Whether an owner reads all of its own, and nothing else.
+/// Whether the readers cover all messages of these owners and no others.
 template <Owner... kOwners, class Body, std::size_t kSize>
 consteval bool reads_all_of(const BodyReader<Body> (&readers)[kSize]) {
   return has_row_for_those(readers, &BodyReader<Body>::type,
                            [](MessageType type) { return (is_of(kOwners, type) || ...); });
 }
-/// Empty when the type is not among theirs, or the body does not fit.
+/// nullopt if no reader has this type, or the body is malformed.
 template <class Body, std::size_t kSize>
 std::optional<Body> read_body(const BodyReader<Body> (&readers)[kSize], MessageType type,
                               Reader in) {

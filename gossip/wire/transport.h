@@ -1,9 +1,9 @@
 #pragma once
-// What a Node tells the transport and hears from it. Production (gossip/edge/zmq_transport) and the
-// simulator's network implement both sides; neither shows a socket to a machine.
+// TransportInput and TransportOutput are the interface between a Node and its transport. Production
+// (gossip/edge/zmq_transport) and the simulator's network implement it; no machine sees a socket.
 //
-// A link is an outgoing connection, named by the endpoint dialled; sending dials when there is
-// none. Answers travel back on the connection the question came in on, named by its Route.
+// A link is an outgoing connection, named by the endpoint dialled. A Send dials if there is no
+// link. An answer travels back on the connection of its question, named by its Route.
 
 #include <cstdint>
 #include <string>
@@ -16,32 +16,32 @@
 namespace muster::gossip {
 
 /// Control carries probes, evidence, raft with the parts of its snapshots, and commands to agents;
-/// bulk carries output of ranks, which so never delays an ack.
+/// bulk carries output of ranks. Therefore output never delays an ack.
 enum class Channel : std::uint8_t { kControl, kBulk };
 
-/// An inbound connection, valid while it lasts; answers to a closed one are dropped. 0 = none:
-/// the message came in on a link of ours and no answer by route is possible.
+/// An inbound connection, valid while it lasts. The transport drops answers to a closed one. 0 = no
+/// route: the message came in on a link of ours, and no answer by route is possible.
 using Route = Strong<struct RouteTag>;
 
 enum class LinkLoss : std::uint8_t {
-  kRefused,  ///< The kernel there answers, but nobody listens.
+  kRefused,  ///< The peer's kernel answers, but no process listens.
   kReset,    ///< An established connection ended; a dial has not been refused since.
   kTimeout,  ///< The dial timer ran out: silence.
-  /// Somebody listens there, and does not prove to be who is expected; or nobody is expected there,
-  /// and so nothing was dialled. No news of any host.
+  /// A process listens there and does not prove the expected key. Or no key is expected there, so
+  /// that the transport does not dial. It says nothing about any host.
   kUnproven,
 };
 
-/// A host's key for its links (X25519), or that which a ticket's secret makes; both in raw form.
+/// Size of a link key (X25519) of a host, or made from a ticket's secret; both in raw form.
 inline constexpr std::size_t kLinkKeyBytes = 32;
 
-/// Who is at the other end of a connection, as the keys of its handshake prove it.
+/// The peer at the other end of a connection, as its handshake, or the kernel, proves it.
 struct Sender {
   enum class Kind : std::uint8_t {
-    kNobody,  ///< Nothing was proven.
+    kNobody,  ///< The peer proved no identity.
     kHost,    ///< A member: `host`.
-    kTicket,  ///< Who holds the secret of a ticket: `ticket` is its public link key.
-    kLogin,   ///< A process on this machine, of `uid`; on the socket of the CLI.
+    kTicket,  ///< The holder of a ticket's secret: `ticket` is its public link key.
+    kLogin,   ///< A process of the user `uid` on this machine; on the socket of the CLI.
   };
   Kind kind = Kind::kNobody;
   HostId host{};
@@ -54,10 +54,10 @@ struct Received {
   Route route;
   Channel channel = Channel::kControl;
   std::string bytes;
-  Endpoint link = {};  ///< What was dialled, when it came in on a link of ours; else none.
+  Endpoint link = {};  ///< The endpoint dialled, if it came in on a link of ours; else none.
   Sender sender = {};
   Instant at = kNever;       ///< When it arrived, by this host's clock; kNever = just now.
-  bool is_answered = false;  ///< A Probe that membership's reflex answered already.
+  bool is_answered = false;  ///< A Probe that membership's reflex has answered.
 };
 struct LinkUp {
   Endpoint peer;
@@ -68,7 +68,7 @@ struct LinkDown {
 };
 using TransportInput = std::variant<Received, LinkUp, LinkDown>;
 
-/// To the endpoint of that channel: the control port or the bulk port of the host.
+/// `to` is the port of that channel: the control port or the bulk port of the host.
 struct Send {
   Endpoint to;
   Channel channel = Channel::kControl;
@@ -83,24 +83,24 @@ struct Reply {
 struct DropLink {
   Endpoint peer;
 };
-/// Who proves to hold this link key comes in as `who` from now on. Nobody: it is refused, and its
-/// connections, both ways, are ended at once.
+/// A peer that proves this link key comes in as `who` from now on. kNobody: the transport refuses
+/// the key and ends its connections, both ways.
 struct Admit {
   std::string key;
   Sender who;
 };
-/// Who listens there proves to hold this link key, or there is no link; "" = it is not dialled.
+/// The listener at `at` must prove this link key, else there is no link. "" = do not dial it.
 struct Expect {
   Endpoint at;
   std::string key;
 };
-/// Which key new links are dialled with.
+/// The key with which this host dials new links.
 struct DialWith {
   enum class Key : std::uint8_t { kLink, kTicket };
   Key key = Key::kLink;
 };
-/// This host proves itself by the pair of this seed from now on, both ways; every connection ends
-/// and is dialled anew.
+/// This host proves itself by the pair of this seed from now on, both ways. Every connection ends;
+/// the next Send dials again.
 struct Rekey {
   std::string link_seed;
 };

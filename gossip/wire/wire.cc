@@ -15,7 +15,7 @@ struct StringSink {
 
 using Packer = msgpack::packer<StringSink>;
 
-/// Most messages are one probe or one field of one row: one allocation holds them, packed or not.
+/// Most messages are one probe or one field of one row: one allocation holds one, packed or not.
 constexpr std::size_t kUsualBytes = 128;
 constexpr std::size_t kUsualZoneBytes = 896;
 
@@ -28,7 +28,7 @@ std::uint32_t narrow(std::size_t count) {
   return static_cast<std::uint32_t>(count);
 }
 
-/// The shortest forms, which most values take, are written in place: one byte each.
+/// The shortest forms, which most values take: Encoder writes them in place, one byte each.
 constexpr std::uint64_t kFixintMax = 0x7f;
 constexpr std::size_t kFixarrayMax = 15;
 constexpr unsigned char kFixarray = 0x90;
@@ -252,7 +252,7 @@ std::string Reader::rest() {
 
 struct Document::Impl {
   std::string bytes;
-  // Smaller than msgpack's own 8 KiB: that much for each message is the allocator's slow path.
+  // Smaller than msgpack's default of 8 KiB, for which the allocator takes its slow path.
   msgpack::zone zone{kUsualZoneBytes};
   msgpack::object root;
 };
@@ -266,7 +266,7 @@ Result<Document> Document::parse(std::string bytes) {
   if (bytes.size() > kMessageBytesMax) {
     return Error{ErrorCode::kInvalid, "message too large"};
   }
-  if (bytes.empty()) {  // As a row's field that is not there yet: too common for an exception.
+  if (bytes.empty()) {  // Such as a field that a row lacks yet: too common for an exception.
     return Error{ErrorCode::kInvalid, "no bytes"};
   }
   auto impl = std::make_unique<Impl>();

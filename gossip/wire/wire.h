@@ -1,9 +1,9 @@
 #pragma once
-// Bytes on wire and disk, in and out, over msgpack-cxx. Codecs of all folders are written with
-// these three classes, so that no msgpack header leaves gossip/wire/wire.cc.
+// Encoder, Reader and Document write and read the bytes of wire and disk, over msgpack-cxx. All
+// codecs use these three classes; only gossip/wire/wire.cc includes msgpack.
 //
-// Records that travel as messages are positional arrays with append-only trailing elements;
-// gossiped and persisted records are maps with small integer keys whose unknown keys are kept.
+// A message is a positional array with append-only trailing elements. A gossiped or persisted
+// record is a map with small integer keys; readers keep unknown keys.
 
 #include <cstdint>
 #include <memory>
@@ -16,13 +16,13 @@
 
 namespace muster::gossip {
 
-/// Limits of what is unpacked. Arrays are allocated at their claimed size x 24 bytes before they
-/// are read, hence the element limit; the depth limit bounds recursion.
+/// Limits of a document. msgpack allocates an array at its claimed size x 24 bytes before it reads
+/// the elements, hence the element limit. The depth limit bounds recursion.
 inline constexpr std::size_t kMessageBytesMax = 1 << 20;
 inline constexpr std::size_t kElementsMax = 8192;
 inline constexpr std::size_t kDepthMax = 16;
 
-/// Appends msgpack to a string. Counts are the caller's: array(3) must be followed by three values.
+/// Appends msgpack to a string. The caller keeps the counts: three values must follow array(3).
 class Encoder {
  public:
   Encoder& array(std::size_t count);
@@ -32,7 +32,7 @@ class Encoder {
   Encoder& boolean(bool value);
   Encoder& text(std::string_view value);
   Encoder& bytes(std::string_view value);
-  /// `encoded` is msgpack already: one or several whole values.
+  /// Appends one or several whole values that are msgpack already.
   Encoder& raw(std::string_view encoded);
 
   template <class Tag>
@@ -54,28 +54,28 @@ class Encoder {
   std::string buffer_;
 };
 
-/// Reads the elements of one array or map in order. The first wrong type or missing element makes
-/// the reader, and every reader made from it, fail for good; a failed reader yields zero values.
-/// So a codec reads all fields straight down and asks ok() once, at the end. Lives no longer than
-/// its document.
+/// Reads the elements of one array or map in order. At the first wrong type or missing element the
+/// reader, and every reader of the same root(), fails for good. A failed reader yields zero values.
+/// Therefore a codec reads all fields straight down and asks ok() once, at the end. The document
+/// must outlive its readers.
 class Reader {
  public:
   std::uint64_t u64();
-  /// Fails above `max`: the range check of enumerations and counts.
+  /// Fails above `max`: checks the range of an enumeration or a count.
   std::uint64_t u64_at_most(std::uint64_t max);
   std::int64_t i64();
   bool boolean();
-  /// Views into the document's bytes: valid as long as these live. Both accept str and bin.
+  /// A view into the document, valid as long as the document. Both accept str and bin.
   std::string_view bytes();
   std::string text(std::size_t bytes_max = 4096);
-  /// The next element as an array / map of its own (a failed reader when it is none).
+  /// A reader of the next element; a failed reader if that is not an array (not a map, for map()).
   Reader array();
   /// An array of at most `count_max` elements; a longer one fails the whole document.
   Reader array_at_most(std::size_t count_max);
   Reader map();
-  /// Re-encodes the next element, whatever it is: how unknown fields survive.
+  /// Re-encodes the next element, of any type, so that unknown fields survive.
   std::string raw();
-  /// Re-encodes every element left, concatenated.
+  /// Re-encodes all elements that are left, concatenated.
   std::string rest();
 
   template <class IdType>
@@ -96,7 +96,7 @@ class Reader {
   }
   Duration duration() { return Duration(i64()); }
 
-  /// Elements (array) or pairs (map) in all, and left unread.
+  /// Number of elements (array) or pairs (map): all of them, and those left unread.
   std::size_t size() const { return size_; }
   std::size_t left() const { return size_ - next_; }
   bool ok() const { return state_ != nullptr && !state_->failed; }
@@ -110,7 +110,7 @@ class Reader {
   const void* take();
   Reader child(bool want_map);
 
-  State* state_ = nullptr;  ///< The document's, shared by all readers of one root().
+  State* state_ = nullptr;  ///< Owned by the document; shared by all readers of one root().
   const void* elements_ = nullptr;
   std::size_t size_ = 0;
   std::size_t next_ = 0;
@@ -121,8 +121,8 @@ class Reader {
 /// One msgpack value, unpacked under the limits above. Owns its bytes.
 class Document {
  public:
-  /// Fails on truncated, trailing, oversized or too deep input, and when the root is neither an
-  /// array nor a map. Never throws.
+  /// kInvalid if the input is truncated, oversized or too deep, has a tail, or its root is neither
+  /// an array nor a map. Never throws.
   static Result<Document> parse(std::string bytes);
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;
