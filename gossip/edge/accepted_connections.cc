@@ -3,14 +3,14 @@
 namespace muster::gossip {
 namespace {
 
-/// What we have said to a peer before the last word of a handshake (RFC 26): the greeting and
-/// WELCOME, or ERROR behind them, which has a sentence of ours. READY has 30 bytes before the
+/// Bytes that a peer gets before the last message of a handshake (RFC 26): the greeting and
+/// WELCOME, then perhaps ERROR, which holds a sentence of ours. READY has 30 bytes before the
 /// properties, which are at least 30 more for a ROUTER.
 constexpr std::uint64_t kGreetingBytes = 64;
 constexpr std::uint64_t kWelcomeBytes = 170;
 constexpr std::uint64_t kErrorBytesMax = 48;
 
-/// Where the kernel does not say, it is believed.
+/// True if the kernel does not say.
 bool is_finished(const ConnectionMark& connection) {
   return connection.sent_bytes().value_or(UINT64_MAX) >
          kGreetingBytes + kWelcomeBytes + kErrorBytesMax;
@@ -34,7 +34,7 @@ void AcceptedConnections::on_accepted(std::size_t listener, int fd) {
   limit_unfinished();
 }
 
-/// One is looked at as it becomes one of the oldest, and once: then it has finished, or is ended.
+/// Looks at a connection once, when the limit reaches it: then it has finished, or is ended.
 void AcceptedConnections::limit_unfinished() {
   while (unfinished_.size() > unfinished_max_) {
     Connection& oldest = connections_.at(unfinished_.front());

@@ -1,13 +1,13 @@
 #pragma once
-// The TCP connections that came in and are not gone yet, to be ended by their descriptors. libzmq
-// tells of each when it accepts it and before it closes it (ZMQ_EVENT_ACCEPTED, _DISCONNECTED);
-// whether it ever says a word does not matter here. The thread that hears libzmq's events writes
-// it, any other may end what is in it.
+// AcceptedConnections holds the inbound TCP connections that are open, so that they can be ended by
+// their descriptors. libzmq reports each when it accepts it and before it closes it
+// (ZMQ_EVENT_ACCEPTED, _DISCONNECTED), whether or not it ever carries a message. The thread of
+// ZmqZap writes it; any other thread may end its connections.
 //
-// Handshakes that are not finished are limited, for each may cost us half a millisecond and holds
-// memory: beyond the limit the oldest is ended. libzmq does not say whose handshake was finished,
-// but the kernel knows how much was sent to whom, and only who was let in is sent the last word of
-// a handshake. (What was acknowledged would not do: that may come 40 ms later.)
+// It limits unfinished handshakes, because each may cost half a millisecond and holds memory.
+// Beyond the limit it ends the oldest. libzmq does not say which handshake is finished, but the
+// kernel counts the bytes sent to each peer, and only a peer that is let in gets the last message
+// of a handshake. (Acknowledged bytes would not do: acknowledgements may come 40 ms later.)
 
 #include <array>
 #include <cstddef>
@@ -22,33 +22,33 @@
 
 namespace muster::gossip {
 
-/// An honest one takes a few milliseconds, a silent one would have 3 s. Of 300 that dial in the
-/// same moment, faster than they do their own part, the first 100 are ended (measured): whoever
-/// dials anew finds room.
+/// An honest handshake takes a few milliseconds; a silent one may last 3 s. If 300 hosts dial at
+/// one moment, faster than they do their own part, the first 100 are ended (measured). A host that
+/// dials again finds room.
 inline constexpr std::size_t kUnfinishedMax = 200;
 
 class AcceptedConnections {
  public:
-  /// One for control and one for bulk; they count from 0.
+  /// 0 is that of control, 1 that of bulk.
   static constexpr std::size_t kListeners = 2;
 
   explicit AcceptedConnections(std::size_t unfinished_max = kUnfinishedMax)
       : unfinished_max_(unfinished_max) {}
 
-  /// This listener accepted it. A descriptor is one connection's at a time. When the event was late
-  /// and the number is another's by now, word of the end is on its way.
+  /// This listener accepted the connection of `fd`. If the event is late and the descriptor belongs
+  /// to another connection by now, the event of the end follows.
   void on_accepted(std::size_t listener, int fd);
-  /// Says from which address it came; "" when nobody knows.
+  /// Returns the address of the peer; "" if it is unknown.
   std::string on_ended(std::size_t listener, int fd);
-  /// This listener accepts no more.
+  /// This listener accepts no more connections.
   void on_closed(std::size_t listener);
 
-  /// Ends all of them, and at once whatever a listener still accepts before it is closed, which the
-  /// caller sees to: what it accepts it greets as it was told when it was bound. Costs about two
+  /// Ends all connections, and each that a listener still accepts until its on_closed(): such a
+  /// listener still greets with the old key. The caller closes the listeners. Costs about two
   /// microseconds a connection.
   void end_all();
   std::size_t size() const;
-  /// How many were ended because too many were unfinished.
+  /// Number of connections that were ended because too many were unfinished.
   std::uint64_t ended_unfinished() const;
 
  private:
@@ -64,13 +64,11 @@ class AcceptedConnections {
 
   const std::size_t unfinished_max_;
   mutable std::mutex mutex_;
-  /// By listener and descriptor: the words of two listeners may be heard in another order than
-  /// said.
+  /// By listener and descriptor: events of two listeners may arrive out of order.
   Connections connections_;
-  std::list<Place>
-      unfinished_;  ///< Oldest first. Some may have finished since they were looked at.
+  std::list<Place> unfinished_;  ///< Oldest first. Some may have finished by now.
   std::uint64_t ended_unfinished_ = 0;
-  std::array<int, kListeners> closing_{};  ///< How often each will be heard to have closed.
+  std::array<int, kListeners> closing_{};  ///< How many on_closed() are due from each.
 };
 
 }  // namespace muster::gossip

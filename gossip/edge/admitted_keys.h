@@ -1,7 +1,7 @@
 #pragma once
-// Which link keys are let in, and as whom. The event loop writes it; the thread that answers
-// handshakes asks it too. Every call holds a lock for about a microsecond: snapshots that are
-// swapped would be copied whole for each of ten thousand hosts at a start.
+// AdmittedKeys holds the link keys that are let in, each with its sender. The event loop writes it;
+// the thread of ZmqZap reads it, too. Each call holds a lock for about a microsecond. Swapped
+// snapshots were rejected: a start with ten thousand hosts would copy ten thousand of them.
 
 #include <map>
 #include <mutex>
@@ -21,10 +21,10 @@ class AdmittedKeys {
  public:
   explicit AdmittedKeys(std::size_t keys_max = kAdmittedKeysMax) : keys_max_(keys_max) {}
 
-  /// Takes in, changes or takes out: kNobody takes out. kLogin is nobody's key: a CHECK fails.
-  /// False when nothing was changed, for the key is none or a new one is one too many.
+  /// Adds or changes a key; kNobody removes it. Precondition: not kLogin, which has no key. False,
+  /// and no change, if the key is malformed or would be one too many.
   bool admit(const Admit& admit);
-  /// Who that key is; nothing when it is not let in.
+  /// The sender of that key; nullopt if the key is not admitted.
   std::optional<Sender> find(std::string_view key) const;
 
  private:

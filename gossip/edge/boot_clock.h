@@ -1,6 +1,6 @@
 #pragma once
-// The clocks of the edges: CLOCK_BOOTTIME as an Instant, and the one on the wall. Pure code is told
-// the time and never includes this.
+// boot_now() and unix_now_ms() are the clocks of the edges: CLOCK_BOOTTIME as an Instant, and the
+// time of day. Pure code is told the time and never includes this.
 
 #include <time.h>
 
@@ -16,7 +16,7 @@ inline Instant boot_now() {
   return Instant(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
-/// What the clock on the wall shows, for people: milliseconds since 1970 began, in UTC.
+/// The time of day, for people: milliseconds since 1970 began, in UTC.
 inline std::int64_t unix_now_ms() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

@@ -15,7 +15,7 @@ namespace {
 
 using NameOf = int (*)(int, sockaddr*, socklen_t*);
 
-/// In the kernel's form; "" when it has none.
+/// The address of one end in the kernel's form; "" if it has none.
 std::string end_of(int fd, NameOf name_of) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;

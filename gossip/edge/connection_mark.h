@@ -1,7 +1,7 @@
 #pragma once
-// A connection of libzmq's, to be ended later. libzmq tells its descriptor but not when it closes
-// it, and the kernel gives the number to the next one. So both its ends are noted: what has others
-// by then is left alone.
+// ConnectionMark identifies a connection of libzmq, so that it can be ended later. libzmq tells its
+// descriptor but not when it closes it, and the kernel gives the number to the next connection.
+// Therefore the mark holds both addresses, and leaves a connection with other addresses alone.
 
 #include <cstdint>
 #include <optional>
@@ -11,15 +11,15 @@ namespace muster::gossip {
 
 class ConnectionMark {
  public:
-  /// Notes the ends that the descriptor has now; what is no connected socket is never ended.
+  /// Notes the addresses of the descriptor. The mark of an unconnected socket never ends anything.
   explicit ConnectionMark(int fd);
-  /// Shuts the connection down, both ways: libzmq notices as if the peer had closed. False when it
-  /// was gone.
+  /// Shuts the connection down, both ways: libzmq notices as if the peer had closed. False if the
+  /// connection is gone.
   bool end() const;
-  /// How many bytes our kernel has sent, repetitions left out. Nothing when the connection is gone,
-  /// or the kernel does not say.
+  /// Number of bytes that our kernel has sent, without retransmissions. nullopt if the connection
+  /// is gone or the kernel does not say.
   std::optional<std::uint64_t> sent_bytes() const;
-  /// The other end's address without its port; "" when it was no TCP connection.
+  /// The peer's address without its port; "" if it was no TCP connection.
   std::string peer_ip_text() const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Which link key listens at which endpoint: without one an endpoint is not dialled.
+// ExpectedKeys maps an endpoint to the link key that listens there. ZmqLinks dials no other
+// endpoint.
 
 #include <map>
 #include <set>
@@ -18,18 +19,18 @@ inline constexpr std::size_t kExpectedKeysMax = 2 * kAdmittedKeysMax;
 class ExpectedKeys {
  public:
   enum class Change {
-    kNone,     ///< It was so before.
-    kNew,      ///< A link to there, if there is one, was dialled for another key.
-    kTooMany,  ///< Nothing was changed.
+    kNone,     ///< The endpoint had this key before.
+    kNew,      ///< A link to the endpoint, if there is one, was dialled for another key.
+    kTooMany,  ///< The table is full; it did not change.
   };
 
   explicit ExpectedKeys(std::size_t keys_max = kExpectedKeysMax) : keys_max_(keys_max) {}
 
-  /// What is no key is taken as none.
+  /// A malformed key means that no key is expected.
   Change expect(const Expect& expect);
-  /// Null where none is expected; valid until the next change.
+  /// Null if no key is expected there; valid until the next change.
   const std::string* find(const Endpoint& at) const;
-  /// Expects this key nowhere any more, and says where it was.
+  /// Removes this key from all endpoints, and returns these.
   std::vector<Endpoint> take_out(std::string_view key);
 
  private:

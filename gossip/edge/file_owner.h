@@ -6,7 +6,7 @@
 
 namespace muster::gossip {
 
-/// Nobody else than this user and root can replace or change what is so owned, its mode permitting.
+/// Whether the file belongs to this user or root. No other user can change it, if its mode says so.
 inline bool is_of_us(const struct stat& facts) {
   return facts.st_uid == geteuid() || facts.st_uid == 0;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Endpoints in the kernel's form.
+// Conversions between Endpoint and sockaddr_storage, the kernel's form of an address.
 
 #include <sys/socket.h>
 
@@ -9,9 +9,9 @@
 
 namespace muster::gossip {
 
-/// Writes `endpoint` to `storage`, and says how long it is there.
+/// Writes `endpoint` to `storage`, and returns its size there.
 socklen_t fill_address(const Endpoint& endpoint, sockaddr_storage& storage);
-/// Nothing when it is neither IPv4 nor IPv6.
+/// nullopt if the address is neither IPv4 nor IPv6.
 std::optional<Endpoint> endpoint_of(const sockaddr_storage& storage);
 
 }  // namespace muster::gossip

@@ -23,7 +23,7 @@ LinkKeys::~LinkKeys() {
 }
 
 LinkKeys LinkKeys::make() {
-  // Fails where there is no source of randomness: nothing of ours would be a secret there.
+  // Fails if there is no source of randomness: without it no key of ours would be secret.
   CHECK(sodium_init() >= 0);
   std::string seed(kLinkSeedBytes, '\0');
   randombytes_buf(seed.data(), seed.size());

@@ -1,6 +1,6 @@
 #pragma once
-// The X25519 pair that a host, or whoever holds a ticket, proves itself with on its links. Fences
-// libsodium in, with agent/edge/disk/host_key.cc.
+// LinkKeys is the X25519 pair with which a host, or the holder of a ticket, proves itself on links.
+// link_keys.cc is one of the files that may include libsodium.
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace muster::gossip {
 
-/// What from_seed() makes a pair of.
+/// Size of the seed from which from_seed() makes a pair.
 inline constexpr std::size_t kLinkSeedBytes = 32;
 
-/// Both in raw form, kLinkKeyBytes each; both empty = none. Every copy has a secret of its own, and
-/// wipes it from memory when it goes. What libzmq was given it keeps, and does not wipe.
+/// Both keys are raw, of kLinkKeyBytes; both empty = no keys. Each copy has its own secret and
+/// wipes it from memory at its end. libzmq keeps the copies that it gets, and does not wipe them.
 struct LinkKeys {
   LinkKeys() = default;
   LinkKeys(const LinkKeys&) = default;
@@ -21,13 +21,13 @@ struct LinkKeys {
   LinkKeys& operator=(LinkKeys other) noexcept;
   ~LinkKeys();
 
-  /// A pair nobody had before.
+  /// A fresh random pair.
   static LinkKeys make();
-  /// The same pair for the same seed, on every machine. `seed` has kLinkSeedBytes, else a CHECK
-  /// fails; who knows it knows the secret.
+  /// The same pair for the same seed, on every machine. Precondition: `seed` has kLinkSeedBytes. It
+  /// is as secret as the secret key.
   static LinkKeys from_seed(std::string_view seed);
 
-  /// Whether both have the size of keys; that they belong together is believed.
+  /// Whether both have the size of keys. It does not check that they belong together.
   bool are_keys() const;
 
   std::string public_key;

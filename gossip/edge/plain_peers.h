@@ -1,6 +1,6 @@
 #pragma once
-// Who came without keys, each to be named once: somebody there speaks ZeroMQ to this port and does
-// not know that it is locked. One thread adds, another takes.
+// PlainPeers holds the addresses of peers that came without keys, each to be named once: a program
+// there speaks ZeroMQ to this port without CURVE. One thread adds, another takes.
 
 #include <cstddef>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace muster::gossip {
 
 class PlainPeers {
  public:
-  /// Beyond so many addresses nobody is named any more: then it is a flood, and counts tell it.
+  /// Limit of the addresses that are named. Above it there is a flood, which the counts show.
   static constexpr std::size_t kNamedMax = 64;
 
   void add(const std::string& address) {
@@ -22,7 +22,7 @@ class PlainPeers {
       news_.push_back(address);
     }
   }
-  /// Since it was asked last.
+  /// The addresses that came since the last call.
   std::vector<std::string> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, {});

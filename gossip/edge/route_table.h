@@ -1,8 +1,8 @@
 #pragma once
-// Names inbound connections: ZeroMQ's (socket, routing id) on one side, Route numbers on the other.
-// ZeroMQ does not tell when an inbound connection ends, so the table is bounded and forgets the
-// route that was silent longest; an answer to a forgotten route is dropped, as to a closed one.
-// It knows which link key a connection proved, to end those of one key.
+// RouteTable maps inbound connections, as ZeroMQ names them (socket, routing id), to Route numbers.
+// ZeroMQ does not tell when an inbound connection ends. Therefore the table is bounded and forgets
+// the route that was silent longest; an answer to a forgotten route is dropped, as to a closed one.
+// It knows the link key that each connection proved, to end the connections of one key.
 
 #include <cstdint>
 #include <list>
@@ -19,20 +19,20 @@ namespace muster::gossip {
 
 class RouteTable {
  public:
-  /// Which of our sockets, and the id ZeroMQ gave the connection there.
+  /// The index of our socket, and the id that ZeroMQ gave the connection there.
   using Address = std::pair<std::size_t, std::string>;
 
   /// `routes_max` >= 1.
   explicit RouteTable(std::size_t routes_max) : routes_max_(routes_max) {}
 
-  /// The route of a connection that just spoke, over the descriptor `fd`, and proved `key`; "" on
-  /// the socket of the CLI. Numbers are never reused. A peer may ask ZeroMQ for an id that an ended
-  /// connection had: with another key it gets a route of its own.
+  /// The route of a connection that just spoke over the descriptor `fd` and proved `key` ("" on the
+  /// socket of the CLI). Numbers are never reused. A peer may ask ZeroMQ for the id of an ended
+  /// connection: with another key it gets a route of its own.
   Route touch(Address address, std::string_view key, int fd);
-  /// Null when unknown; valid until the next touch() or forget().
+  /// Null if the route is unknown; valid until the next touch() or forget().
   const Address* find(Route route) const;
   void forget(Route route);
-  /// Forgets the routes of the connections that proved this key, and says which these are.
+  /// Forgets the routes of the connections that proved this key, and returns these connections.
   std::vector<ConnectionMark> take_out(std::string_view key);
   /// Forgets the routes of all connections that proved a key.
   void forget_proven();

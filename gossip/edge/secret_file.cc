@@ -61,8 +61,8 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
-/// Some directory above it lets nobody else through. A file that has no path any more, or several,
-/// is taken for open.
+/// Whether a directory above it lets no other user through. False if the file has no path any more.
+/// The caller excludes files of several paths.
 bool is_behind_a_closed_directory(int descriptor) {
   std::error_code error;
   const std::filesystem::path path =

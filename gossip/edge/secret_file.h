@@ -1,5 +1,5 @@
 #pragma once
-// Files that hold a secret, as a ticket does: readable for their owner alone.
+// Files that hold a secret, such as a ticket: only their owner can read them.
 
 #include <cstddef>
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace muster::gossip {
 
-/// The text of the file, at most `bytes_max` of it; of stdin for "-". kDenied: it is a regular
-/// file of a user that is neither this one nor root, or one that its group or others can read or
-/// write, and no directory of this user or root above it is closed to them.
-/// kInvalid: it cannot be read. Other files than regular ones, as pipes, are read as they come.
+/// The text of the file, at most `bytes_max` of it; of stdin for "-". kDenied: the file is regular
+/// and why_not_secret() has a reason. kInvalid: it cannot be read. Other files than regular ones,
+/// such as pipes, are read as they come.
 Result<std::string> read_secret(const std::string& path, std::size_t bytes_max);
-/// Makes the file with mode 0600, whatever stood at its path before. kInvalid says why not; what
-/// stood there is left.
+/// Makes the file with mode 0600, or replaces a regular file. kInvalid says why not; a file that
+/// was at the path stays.
 Status write_secret(const std::string& path, const std::string& text);
-/// Why what is written to that descriptor can be read by others; "" = it is no regular file, or one
-/// of this user (or root) alone.
+/// Why the file of that descriptor is not secret: its owner is neither this user nor root, or its
+/// mode is open to others and no directory of this user or root above it is closed to them. "" if
+/// it is secret or no regular file.
 std::string why_not_secret(int descriptor);
 
 }  // namespace muster::gossip

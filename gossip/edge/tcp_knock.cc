@@ -20,8 +20,8 @@ KnockAnswer answer_of(int error) {
   return error == ECONNREFUSED ? KnockAnswer::kRefused : KnockAnswer::kSilent;
 }
 
-/// A connect to a free port of one's own host can meet itself when the kernel picks that very port
-/// as its source: nobody listens there.
+/// Whether a connect to a free port of this host met itself, because the kernel picked that port as
+/// its source: no process listens there.
 bool met_itself(int fd) {
   sockaddr_storage own{};
   sockaddr_storage peer{};

@@ -1,7 +1,7 @@
 #pragma once
-// One bare, non-blocking TCP connect to an address, closed as soon as it is answered. ZeroMQ
-// reports that a connection ended but not why; the knock tells a dead agent (its kernel refuses)
-// from one that still listens and from silence. Edge code: owns one socket, moves, never blocks.
+// TcpKnock is one bare, non-blocking TCP connect to an address, closed as soon as it is answered.
+// ZeroMQ reports that a connection ended but not why. The knock tells a dead agent (its kernel
+// refuses) from one that still listens and from silence. It owns one socket.
 
 #include "gossip/wire/endpoint.h"
 
@@ -9,8 +9,8 @@ namespace muster::gossip {
 
 enum class KnockAnswer {
   kPending,    ///< No answer yet.
-  kListening,  ///< Somebody accepts connections there.
-  kRefused,    ///< The kernel answers, nobody listens.
+  kListening,  ///< A process accepts connections there.
+  kRefused,    ///< The kernel answers, but no process listens.
   kSilent,     ///< Any other failure: unreachable, filtered, no descriptor left here.
 };
 
@@ -23,9 +23,9 @@ class TcpKnock {
   TcpKnock& operator=(const TcpKnock&) = delete;
   ~TcpKnock();
 
-  /// Becomes writable when the answer is there; -1 once it was read.
+  /// A descriptor that becomes writable when the answer is there; -1 once it was read.
   int fd() const { return fd_; }
-  /// Waits up to `wait_ms` (0 = looks only). Once it is not kPending it stays the same.
+  /// Waits up to `wait_ms`; 0 = does not block. An answer other than kPending never changes.
   KnockAnswer answer(int wait_ms = 0);
 
  private:

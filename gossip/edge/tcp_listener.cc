@@ -30,7 +30,7 @@ Error listen_error(int error, const Endpoint& endpoint) {
   return {ErrorCode::kIo, "cannot listen on " + endpoint.text() + ": " + std::strerror(error)};
 }
 
-/// A port that was just left may be taken at once. An IPv6 socket hears IPv4, too.
+/// A port that was just released can be bound at once. An IPv6 socket accepts IPv4, too.
 bool bind_and_listen(int fd, const Endpoint& at) {
   const int yes = 1;
   const int no = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// A listening TCP socket of our own. libzmq gets a copy of its descriptor to accept on, and may
-// close that and get another: the port stays ours meanwhile, and who dials in between waits in the
-// kernel instead of being refused. Edge code: owns one descriptor, never blocks.
+// TcpListener is a listening TCP socket. libzmq gets a copy of its descriptor to accept on, and may
+// close the copy and get another. Meanwhile the port stays ours: a host that dials waits in the
+// kernel and is not refused. It owns one descriptor and never blocks.
 
 #include "gossip/base/result.h"
 #include "gossip/wire/endpoint.h"
@@ -15,13 +15,13 @@ class TcpListener {
   TcpListener& operator=(const TcpListener&) = delete;
   ~TcpListener();
 
-  /// Binds and listens; port 0 = any. Once. kConflict: the port is taken (the text says what to
-  /// do). kInvalid: not an address of this host. kIo: anything else.
+  /// Binds and listens; port 0 = any. Call it once. kConflict: the port is taken (the text says
+  /// what to do). kInvalid: not an address of this host. kIo: any other failure.
   Status open(const Endpoint& at);
   bool is_open() const { return fd_ >= 0; }
-  /// With the real port; none unless it is open.
+  /// The endpoint with its real port; is_none() unless it is open.
   Endpoint endpoint() const { return endpoint_; }
-  /// Another descriptor of the same socket, the caller's to close; -1 when there is none left.
+  /// Another descriptor of the same socket, which the caller closes; -1 if there is no descriptor.
   int copy() const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// A ticket as people hold it: one line that lets a host join a cluster. It says where members are
-// and which keys they prove themselves with, the key of the cluster authority, and the secret that
-// the newcomer proves itself with. Who has the line has the ticket.
+// TicketLine is a ticket as people hold it: one line that lets a host join a cluster. It names the
+// endpoints and link keys of members, the key of the cluster authority, and the secret with which
+// the newcomer proves itself. The holder of the line has the ticket.
 //
 // "muster1." and, in base64url, [[[ip, port, link key]...], authority, secret] and a checksum.
 
@@ -15,7 +15,7 @@
 
 namespace muster::gossip {
 
-/// Members that a ticket names at most.
+/// Limit of the members that a ticket names.
 inline constexpr std::size_t kTicketDoorsMax = 3;
 inline constexpr std::size_t kTicketLineMax = 1024;
 
@@ -32,8 +32,8 @@ struct TicketLine {
 };
 
 std::string to_line(const TicketLine& ticket);
-/// Blanks around it are left out. kInvalid says what is wrong: cut off, mistyped, or of a version
-/// that this program does not know.
+/// Parses a line; blanks around it are ignored. kInvalid says what is wrong: the line is cut off,
+/// mistyped, or of a version that this program does not know.
 Result<TicketLine> ticket_in(std::string_view line);
 
 }  // namespace muster::gossip

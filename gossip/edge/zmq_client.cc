@@ -36,7 +36,8 @@ Error nobody_at(std::string_view where) {
   return {ErrorCode::kUnavailable, "no agent answers at " + std::string(where) + kStartHint};
 }
 
-/// Whose it is: of what may not be looked at, whose the first directory above is that may.
+/// Names the owner of the path or, if the path cannot be read, that of the first readable directory
+/// above.
 std::string who_may_use(const std::string& path) {
   struct stat found {};
   std::string seen = path;
@@ -104,7 +105,7 @@ Result<Endpoint> resolve(std::string_view text) {
   return *endpoint;
 }
 
-/// The address to give to libzmq, once somebody was seen there.
+/// The address to give to libzmq, once a knock found a listener there.
 Result<std::string> knock(std::string_view address) {
   if (address.starts_with(kIpc)) {
     const Status answered = knock_ipc(std::string(address.substr(kIpc.size())));
@@ -145,16 +146,16 @@ class ZmqClient::Impl {
     ends_.set(zmq::sockopt::linger, 0);
     ends_.connect(kMonitor);
   }
-  /// Ends the telling before its reader: libzmq loses the memory of an end that it cannot tell.
+  /// Ends the monitor before its reader: libzmq leaks the memory of an event that it cannot send.
   ~Impl() { zmq_socket_monitor(socket_.handle(), nullptr, 0); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   zmq::socket_t& socket() { return socket_; }
-  /// Readable once a connection ended.
+  /// A socket that becomes readable when a connection ended.
   zmq::socket_t& ends() { return ends_; }
 
-  /// Whether a connection ended since it was last asked.
+  /// Whether a connection ended since the last call.
   bool take_end() {
     bool has_ended = false;
     zmq::message_t frame;
@@ -226,7 +227,7 @@ Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
     }
     has_ended = impl_->take_end();
     if (has_ended) {
-      continue;  // What it said before is read first.
+      continue;  // First read the messages that came before the end.
     }
     if (left <= Duration(0)) {
       return std::optional<std::string>();

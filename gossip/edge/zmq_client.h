@@ -1,6 +1,7 @@
 #pragma once
-// A small blocking client of one agent, for the CLI: sends messages and waits for answers. Refusal
-// shows at connect(), not as a timeout later. One thread.
+// ZmqClient is a blocking client of one agent, for the CLI: it sends messages and waits for
+// answers. An agent that refuses is reported by connect(), not as a later timeout. Used by one
+// thread.
 
 #include <memory>
 #include <optional>
@@ -15,17 +16,17 @@ namespace muster::gossip {
 class ZmqClient {
  public:
   /// `address`: "ipc:///path/agent.sock" or "tcp://IP:PORT" (a name is resolved once).
-  /// kUnavailable within 200 ms when nobody answers there; the text says how to start an agent.
-  /// kDenied when only others may use the socket; the text says who.
+  /// kUnavailable within 200 ms if no agent answers there; the text says how to start one. kDenied
+  /// if only other users may use the socket; the text names them.
   static Result<ZmqClient> connect(std::string_view address);
   ZmqClient(ZmqClient&&) noexcept;
   ZmqClient& operator=(ZmqClient&&) noexcept;
   ~ZmqClient();
 
-  /// kInvalid above the message limit; kUnavailable when the queue is full: not sent.
+  /// kInvalid above the message limit; kUnavailable if the queue is full. Then nothing is sent.
   Status send(std::string bytes);
-  /// The next message; nothing when `timeout` passed without one. kIo when the socket failed or the
-  /// agent ended it since the last call: what it was asked may or may not have been done.
+  /// The next message; nullopt if `timeout` passes without one. kIo if the socket failed or the
+  /// agent ended it since the last call: the agent may or may not have carried out the request.
   Result<std::optional<std::string>> receive(Duration timeout);
 
  private:

@@ -9,21 +9,21 @@
 namespace muster::gossip {
 namespace {
 
-/// A dial whose peer was just seen listening completes in about one round trip, or is gone.
+/// A dial to a peer that was just found listening completes in about one round trip or fails.
 constexpr Duration kAfterKnock = std::chrono::milliseconds(250);
-/// How soon a link that libzmq has not let go of yet is looked at again.
+/// Time between two looks at an ended link that libzmq still holds.
 constexpr Duration kRecheck = std::chrono::milliseconds(1);
 /// Descriptors remembered for one link: its own and those of dials abandoned just before.
 constexpr std::size_t kLinkFdsMax = 4;
-/// How often idle links are looked for.
+/// Time between two searches for idle links.
 constexpr Duration kIdleLookPeriod = std::chrono::seconds(1);
-/// Monitor events read from one socket in one turn.
+/// Limit of the monitor events read from one socket in one turn.
 constexpr int kEventsPerTurn = 1024;
 constexpr Channel kLinkChannels[] = {Channel::kControl, Channel::kBulk};
 
 }  // namespace
 
-// Whom to dial, and as whom.
+// Keys of both ends.
 
 void ZmqLinks::expect(const Expect& expect) {
   switch (expected_.expect(expect)) {
@@ -45,7 +45,7 @@ void ZmqLinks::dial_with(const DialWith& with) {
   drop_all();
 }
 
-/// Null when we were given none.
+/// Null if this host has no key of the kind.
 const LinkKeys* ZmqLinks::own_keys(const Endpoint& at) const {
   if (dials_with_ == DialWith::Key::kLink) {
     const bool is_previous = options_.previous_link.has_value() && knows_previous_.contains(at);
@@ -78,7 +78,7 @@ bool ZmqLinks::attribute(const std::string& id, Received& received) {
   return true;
 }
 
-// What is said on it.
+// Messages on links.
 
 void ZmqLinks::send(const Send& send) {
   if (send.bytes.empty() || send.bytes.size() > kMessageBytesMax) {
@@ -133,7 +133,7 @@ ZmqLinks::Links::iterator ZmqLinks::dial(const LinkKey& key) {
   link.deadline = now + kDialTimeout;
   ++stats_.dials;
   if (!sockets_.connect(key.first, link.id, key.second, *own, *expected)) {
-    link.deadline = now;  // Reported at the next turn.
+    link.deadline = now;  // The next turn reports it.
   }
   dialled_.emplace(link.id, key);
   unsettled_.insert(key);
@@ -236,12 +236,12 @@ void ZmqLinks::read_monitor(Channel channel, Instant now) {
   }
 }
 
-/// Whoever was away when our key changed knows the one before: the next dial to there tries the
-/// other of the two.
+/// A peer that was away when our key changed admits the previous one: the next dial to there tries
+/// the other key of the two.
 void ZmqLinks::on_refused(Links::iterator link) {
   link->second.is_refused = !link->second.is_proven;
   if (link->second.is_refused) {
-    link->second.knock.reset();  // A send that failed first began to knock.
+    link->second.knock.reset();  // An earlier send that failed may have begun to knock.
   }
   ++stats_.refused_by_peer;
   const Endpoint& at = link->first.second;
@@ -309,15 +309,15 @@ void ZmqLinks::on_handshake(Links::iterator link) {
   }
 }
 
-/// A connect attempt ended without a connection: ours was refused, or one dropped while it dialled
-/// is being cleared away. Only the knock can tell, so the dial goes on meanwhile.
+/// A connect attempt ended without a connection: our dial was refused, or libzmq clears away an
+/// earlier dial that was dropped. Only the knock can tell, so the dial goes on meanwhile.
 void ZmqLinks::on_connecter_closed(ZmqLink& link, const Endpoint& peer) {
   if (link.state == ZmqLink::State::kDialing && link.fds.empty() && !link.knock.has_value()) {
     link.knock.emplace(peer);
   }
 }
 
-/// Up to a thousand links are up and wait for nothing: they are looked at once in a while.
+/// Up to a thousand links are up and have no timer of their own: one look a second covers them.
 void ZmqLinks::run_timers(Instant now) {
   const std::vector<LinkKey> unsettled(unsettled_.begin(), unsettled_.end());
   for (const LinkKey& key : unsettled) {
@@ -374,7 +374,7 @@ void ZmqLinks::look_at_dial(Links::iterator link, Instant now) {
 }
 
 void ZmqLinks::look_at_end(Links::iterator link, Instant now) {
-  // Whoever refuses us is there: it is not knocked at, and what it said is no more than silence.
+  // A peer that refuses our key is there: there is no knock, and its refusal counts as silence.
   const bool has_knocked = link->second.knock.has_value();
   const KnockAnswer answer = has_knocked ? link->second.knock->answer() : KnockAnswer::kSilent;
   const bool late = now >= link->second.deadline;
@@ -382,8 +382,8 @@ void ZmqLinks::look_at_end(Links::iterator link, Instant now) {
     return;
   }
   // libzmq ends a lost dial by its address, a moment after it reported the loss. A new dial to that
-  // address must not exist yet, or it would be ended as well: so first see that the id is gone. (To
-  // a dead connection the empty message goes nowhere, and receivers drop empty messages.)
+  // address must not exist yet, or libzmq would end it as well: first see that the id is gone. (A
+  // dead connection loses the empty message, and receivers drop empty messages.)
   if (!late &&
       sockets_.send(out_of(link->first.first), link->second.id, "") != SendOutcome::kUnreachable) {
     return;

@@ -1,6 +1,6 @@
 #pragma once
-// The links of a ZmqTransport: whom it dials, as whom, and how each link ends. Part of
-// zmq_transport.cc and included by it alone; the rules stand in zmq_transport.h. Nothing blocks.
+// ZmqLinks holds the links of a ZmqTransport: it dials them, with the right keys, and finds out how
+// each ends. Only zmq_transport.cc includes it; zmq_transport.h has the rules. No call blocks.
 
 #include <poll.h>
 
@@ -26,38 +26,38 @@ struct ZmqLink {
     kDialing,  ///< Until the handshake succeeded or `deadline` passed.
     kUp,
     kEnding,   ///< The connection ended; the knock finds out how.
-    kResting,  ///< It was refused, and its end was told; at `deadline` it may be dialled anew.
+    kResting,  ///< It was refused and its end reported; at `deadline` a send may dial again.
   };
 
   std::string id;  ///< The dial's routing id.
   State state = State::kDialing;
   bool is_proven = false;    ///< The handshake succeeded.
   bool is_refused = false;   ///< The peer said that it does not admit our key.
-  bool has_to_rest = false;  ///< ... and we have no other that it might know.
+  bool has_to_rest = false;  ///< It refused, and we have no other key that it might admit.
   Instant deadline = kNever;
-  LinkLoss loss = LinkLoss::kTimeout;  ///< What the deadline means.
-  /// Connections made to this endpoint since the dial. A dial abandoned just before may still
-  /// report one: then the end of either ends the link, which costs a redial at worst.
+  LinkLoss loss = LinkLoss::kTimeout;  ///< The loss to report at `deadline`.
+  /// Descriptors of connections to this endpoint since the dial. A dial abandoned just before may
+  /// still report one: then the end of either ends the link, which costs a redial at worst.
   std::vector<int> fds;
   std::optional<TcpKnock> knock;
   Instant up_at{};  ///< When its handshake succeeded.
-  Instant used{};   ///< When it last carried a message, either way.
+  Instant used{};   ///< When it last carried a message, in either direction.
 
   /// The peer's kernel took the connection, and the proofs are on their way.
   bool is_shaking_hands() const { return state == State::kDialing && !fds.empty(); }
-  /// Nothing can be said on it any more.
+  /// The link carries no messages any more.
   bool is_over() const { return state == State::kEnding || state == State::kResting; }
 };
 
 class ZmqLinks {
  public:
-  /// All of them outlive this; `sockets` may be opened later.
+  /// All arguments outlive this; `sockets` may be opened later.
   ZmqLinks(const ZmqTransport::Options& options, const AdmittedKeys& admitted, ZmqSockets& sockets,
            ZmqTransport::Stats& stats)
       : options_(options), admitted_(admitted), sockets_(sockets), stats_(stats) {}
 
   void send(const Send& send);
-  /// What rests may be dialled again.
+  /// Closes the link. A link that rests may be dialled again.
   void drop(const Endpoint& peer);
   /// As ZmqTransport::drop().
   void give_up(const Endpoint& peer);
@@ -65,19 +65,19 @@ class ZmqLinks {
   /// As ZmqTransport's of the same name.
   void expect(const Expect& expect);
   void dial_with(const DialWith& with);
-  /// The key is nobody's any more: links to it end, and it is expected nowhere.
+  /// Removes a key that no host has any more: links to it end, and no endpoint expects it.
   void take_out(std::string_view key);
 
-  /// Says over which link a message to this dial came, and who sent it. False when the link is not
-  /// there any more: then nothing proves who that is.
+  /// Sets the link and the sender of a message that came in on this dial. False if the link is
+  /// gone: then there is no proof of the sender.
   bool attribute(const std::string& id, Received& received);
 
-  /// LinkUp and LinkDown, since it was asked last.
+  /// The LinkUp and LinkDown since the last call.
   std::vector<TransportInput> take_events(Instant now);
   bool has_events() const { return !pending_.empty(); }
-  /// When take_events() has something to do though nothing happened.
+  /// When take_events() has work even if no event comes.
   Instant next_deadline() const;
-  /// Adds what take_events() waits for.
+  /// Adds the descriptors that take_events() waits for.
   void add_descriptors(std::vector<pollfd>& others) const;
 
  private:
@@ -107,13 +107,13 @@ class ZmqLinks {
   ZmqTransport::Stats& stats_;
   ExpectedKeys expected_;
   DialWith::Key dials_with_ = DialWith::Key::kLink;
-  std::set<Endpoint> knows_previous_;  ///< Whoever listens there refused our key, not the last.
+  std::set<Endpoint> knows_previous_;  ///< Peers that refused our key: try the previous one.
   Links links_;
-  std::set<LinkKey> unsettled_;  ///< Of links_: those that are not up, and wait for something.
+  std::set<LinkKey> unsettled_;  ///< Of links_: those that are not up.
   Instant idle_look_at_{};
   std::map<std::string, LinkKey> dialled_;  ///< Of links_, by the dial's routing id.
   std::uint64_t last_dial_ = 0;
-  std::vector<TransportInput> pending_;  ///< Link events not taken yet.
+  std::vector<TransportInput> pending_;  ///< Events that were not taken yet.
 };
 
 }  // namespace muster::gossip

@@ -16,32 +16,31 @@ namespace muster::gossip {
 namespace {
 
 constexpr int kHandshakeMs = static_cast<int>(to_ms(kHandshakeTimeout));
-/// Of a dial: the link's own timer ends it first, or a silent listener would count as one that is
-/// there and proves nothing.
+/// Handshake limit of libzmq for a dial. The timer of the link has to end the dial first, or a
+/// silent listener would count as one that fails its proof.
 constexpr int kOutHandshakeMs = kHandshakeMs + 1000;
 constexpr int kConnectMs = 1500;
-/// A connection that owes an acknowledgement so long ends (TCP_USER_TIMEOUT). Otherwise the kernel
-/// waits ever longer before it tries again, up to two minutes, and holds what is behind it, long
-/// after the path is well.
+/// A connection whose acknowledgement is overdue by so much ends (TCP_USER_TIMEOUT). Otherwise the
+/// kernel backs off, up to two minutes, and delays all later messages long after the path is well.
 constexpr int kUnacknowledgedMs = 5000;
 constexpr int kOutQueue = 64;
-/// Answers on one connection that came in.
+/// Limit of the answers queued on one inbound connection.
 constexpr int kAnswerQueue = 256;
-/// Messages of one connection that wait to be read. Each may have a mebibyte: whoever says more
-/// than is read waits in its own kernel.
+/// Limit of the messages of one connection that wait to be read, each of up to a mebibyte. A peer
+/// that sends faster than we read waits in its own kernel.
 constexpr int kInQueue = 32;
-/// What CURVE adds to a frame. libzmq's limit of size counts it.
+/// Bytes that CURVE adds to a frame. libzmq's limit of size counts them.
 constexpr std::size_t kCurveBytes = 33;
-/// Of libzmq sockets in the context, monitors included; connections do not count.
+/// Limit of the libzmq sockets in the context, monitors included; connections do not count.
 constexpr int kSocketsMax = 64;
-/// What comes in has an io thread of its own: its handshakes, of which anybody may ask for many and
-/// each costs half a millisecond, never keep our own dials, probes and their answers waiting. What
-/// members say on connections they made shares that thread: libzmq cannot move a connection.
+/// Inbound connections have an io thread of their own. Strangers may begin many handshakes, at half
+/// a millisecond each: these never delay our own dials, probes and their answers. Messages of
+/// members on connections that they made share that thread: libzmq cannot move a connection.
 constexpr int kIoThreads = 2;
 constexpr std::uint64_t kOutThread = 1 << 0;
 constexpr std::uint64_t kInThread = 1 << 1;
-/// ZMQ_ZAP_ENFORCE_DOMAIN: nobody answers for the domain, nobody comes in. The header of 4.3.4
-/// hides the number as a draft; the library honours it.
+/// ZMQ_ZAP_ENFORCE_DOMAIN: without a ZmqZap that answers for the domain, no peer comes in. The
+/// header of 4.3.4 hides the number as a draft; the library honours it.
 constexpr int kZapEnforceDomain = 93;
 constexpr SocketIndex kInSockets[] = {kControlIn, kBulkIn};
 /// sun_path holds 108 bytes, terminating zero included.
@@ -63,7 +62,7 @@ std::optional<Endpoint> endpoint_of(std::string_view address) {
   return Endpoint::parse(address.substr(kScheme.size()), 0);
 }
 
-/// "" when libzmq knows nothing of that name about the message.
+/// The property of a message; "" if libzmq has none of that name.
 std::string property_of(const zmq::message_t& frame, const char* name) {
   const char* text = zmq_msg_gets(frame.handle(), name);
   return text == nullptr ? "" : text;
@@ -134,8 +133,8 @@ void ZmqSockets::make_socket(SocketIndex index) {
   sockets_[index] = std::move(socket);
 }
 
-/// The CLI's socket has no lock: the kernel says who is there. Without a domain libzmq asks no
-/// ZmqZap about it.
+/// Sets up CURVE. The socket of the CLI has none: the kernel names its peers, and without a domain
+/// libzmq does not ask the ZmqZap about it.
 void ZmqSockets::lock(SocketIndex index, const LinkKeys& own) {
   zmq::socket_t& socket = sockets_[index];
   socket.set(zmq::sockopt::curve_server, true);
@@ -156,8 +155,8 @@ void ZmqSockets::make_monitor(SocketIndex index) {
   }
   zmq::socket_t monitor(context_, zmq::socket_type::pair);
   monitor.set(zmq::sockopt::linger, 0);
-  // A lost event is a link whose end is noticed late, hence no limit here. Events are few, at most
-  // four a dial, and read every turn.
+  // No limit: a lost event would delay the end of a link. Events are few, at most four a dial, and
+  // are read every turn.
   monitor.set(zmq::sockopt::rcvhwm, 0);
   monitor.connect(address);
   monitors_[monitor_of(channel_of(index)) - kSocketCount] = std::move(monitor);
@@ -180,7 +179,7 @@ Status ZmqSockets::listen_on(const ZmqTransport::Options& options) {
   return ok();
 }
 
-/// From now on libzmq accepts on `fd`, and closes it in the end. It cannot fail: there is no
+/// libzmq accepts on `fd` from now on, and closes it in the end. The bind cannot fail: there is no
 /// address to resolve or to take.
 void ZmqSockets::bind_tcp(SocketIndex index, int fd) {
   sockets_[index].set(zmq::sockopt::use_fd, fd);
@@ -188,9 +187,9 @@ void ZmqSockets::bind_tcp(SocketIndex index, int fd) {
   CHECK(zmq_bind(sockets_[index].handle(), address.c_str()) == 0);
 }
 
-/// A bound socket takes a new key at its next bind only. Unbinding leaves its connections open and
-/// deaf, and its listener goes on accepting, as the old one, until the io thread closes it. Both
-/// were measured.
+/// A bound socket takes a new key only at its next bind. After an unbind its connections stay open
+/// and deaf, and its listener accepts, with the old key, until the io thread closes it. Both were
+/// measured.
 bool ZmqSockets::rekey(const LinkKeys& own) {
   std::array<int, AcceptedConnections::kListeners> fds{-1, -1};
   const bool listens = listeners_[0].is_open();
@@ -226,7 +225,7 @@ Status ZmqSockets::bind_cli(const std::string& path) {
                                           std::to_string(kIpcPathMax) +
                                           " bytes: choose a shorter --data-dir"};
   }
-  // The mode is right from the start: a socket that is open to all for a moment is open.
+  // The mode has to be right from the start: others could connect in the moment before a chmod.
   const mode_t before = umask(0177);
   const int rc = zmq_bind(sockets_[kCli].handle(), ("ipc://" + path).c_str());
   const int error = zmq_errno();
@@ -265,11 +264,11 @@ bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint&
   zmq::socket_t& socket = sockets_[out_of(channel)];
   places_[out_of(channel)].touched = true;
   try {
-    // libzmq ends a lost dial by the text of its address; with IPV6 on an IPv4 address would be
-    // known there under another text and never end.
+    // libzmq ends a lost dial by the text of its address. With IPV6 set it would know an IPv4
+    // address under another text, and the dial would never end.
     socket.set(zmq::sockopt::ipv6, !peer.is_ipv4());
     socket.set(zmq::sockopt::connect_routing_id, id);
-    // The connection takes the keys that are set when it is dialled.
+    // A dial uses the keys that are set at its connect.
     socket.set(zmq::sockopt::curve_publickey, own.public_key);
     socket.set(zmq::sockopt::curve_secretkey, own.secret_key);
     socket.set(zmq::sockopt::curve_serverkey, expected);
@@ -282,7 +281,7 @@ bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint&
 
 void ZmqSockets::disconnect(Channel channel, const Endpoint& peer) {
   places_[out_of(channel)].touched = true;
-  // Fails when libzmq has let go already, which is what is wanted.
+  // It fails if libzmq has already closed the dial, which is fine.
   zmq_disconnect(sockets_[out_of(channel)].handle(), address_of(peer).c_str());
 }
 
@@ -292,8 +291,8 @@ SendOutcome ZmqSockets::send(std::size_t index, const std::string& id, const std
   if (zmq_send(socket, id.data(), id.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) {
     return zmq_errno() == EAGAIN ? SendOutcome::kQueueFull : SendOutcome::kUnreachable;
   }
-  // A ROUTER that took the id takes the payload too; when the connection ends in between it
-  // swallows it.
+  // A ROUTER that took the id takes the payload, too; it drops the payload if the connection ends
+  // in between.
   zmq_send(socket, bytes.data(), bytes.size(), ZMQ_DONTWAIT);
   return SendOutcome::kSent;
 }
@@ -353,7 +352,7 @@ bool ZmqSockets::may_have_events(Channel channel) const {
   return places_[monitor_of(channel)].ready;
 }
 
-/// Asks libzmq, which takes the news off the descriptor.
+/// Asks libzmq for events, which clears the descriptor.
 bool ZmqSockets::look(std::size_t place) {
   places_[place].ready = (socket_at(place).get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
   places_[place].touched = places_[place].ready;

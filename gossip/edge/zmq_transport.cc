@@ -53,11 +53,11 @@ class ZmqTransport::Impl {
   Stats stats_;
   ZmqLinks links_{options_, keys_, sockets_, stats_};
   RouteTable routes_;
-  std::size_t next_socket_ = 0;  ///< Who is read first next turn: nobody starves in a flood.
+  std::size_t next_socket_ = 0;  ///< The socket to read next, so that none starves in a flood.
   std::vector<int> readable_;
-  std::optional<LinkKeys> next_link_;  ///< Waits for a descriptor.
-  Instant rekey_at_ = kNever;          ///< When it is tried again.
-  Instant rekey_after_ = kLongAgo;     ///< The next one not before.
+  std::optional<LinkKeys> next_link_;  ///< The pair of a rekey() that waits.
+  Instant rekey_at_ = kNever;          ///< When to try it again.
+  Instant rekey_after_ = kLongAgo;     ///< The earliest time of the next rekey.
   Instant cli_look_at_{};
 };
 
@@ -185,7 +185,7 @@ std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
   return inputs;
 }
 
-/// False when the socket has nothing now; a dropped message counts as read.
+/// False if the socket has no message now; a dropped message counts as read.
 bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportInput>& inputs,
                                       std::size_t& bytes_read) {
   Incoming message;
@@ -213,7 +213,7 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
   return true;
 }
 
-/// Says who sent it and where an answer goes. False when nothing proves who that is.
+/// Sets the sender, and the route or link, of a message. False if there is no proof of the sender.
 bool ZmqTransport::Impl::attribute(std::size_t index, Incoming& message, Received& received) {
   if (is_out(index)) {
     return links_.attribute(message.id, received);
@@ -236,7 +236,7 @@ bool ZmqTransport::Impl::attribute_by_key(std::size_t index, Incoming& message,
   const auto key = key_of_user_id(message.proof);
   auto sender = key.has_value() ? keys_.find(*key) : std::nullopt;
   if (!sender.has_value()) {
-    // Its key was admitted at the handshake and is not any more.
+    // Its key was admitted at the handshake but is no longer.
     ConnectionMark(message.fd).end();
     return false;
   }
@@ -245,7 +245,7 @@ bool ZmqTransport::Impl::attribute_by_key(std::size_t index, Incoming& message,
   return true;
 }
 
-// The public face.
+// The public interface.
 
 ZmqTransport::ZmqTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ZmqTransport::~ZmqTransport() = default;

@@ -22,7 +22,7 @@ enum Frame : std::size_t { kVersion, kRequestId, kDomain, kAddress, kRoutingId, 
 constexpr std::size_t kCurveFrames = kKey + 1;
 /// PLAIN has a name and a password.
 constexpr std::size_t kFramesMax = kCurveFrames + 1;
-/// Answers and events in one turn of each source, so that no flood of one hides another.
+/// Limit of the answers and events of each source in one turn, so that no flood hides another.
 constexpr int kPerTurn = 256;
 
 std::vector<std::string> reply_of(std::string request_id, const char* status, const char* text,
@@ -63,7 +63,7 @@ void ZmqZap::watch(zmq::socket_t& listener) {
   }
   zmq::socket_t monitor(context_, zmq::socket_type::pair);
   monitor.set(zmq::sockopt::linger, 0);
-  // A full queue would hold up libzmq's own thread. This one has nothing else to do than to read.
+  // No limit: a full queue would block libzmq's own thread. Our thread only reads and answers.
   monitor.set(zmq::sockopt::rcvhwm, 0);
   monitor.connect(address);
   monitors_.push_back(std::move(monitor));
@@ -101,7 +101,7 @@ void ZmqZap::run() {
   }
 }
 
-/// False when there is no question.
+/// False if there is no question.
 bool ZmqZap::answer_one() {
   std::vector<std::string> request;
   zmq::message_t frame;
@@ -149,7 +149,7 @@ std::vector<std::string> ZmqZap::decide(const std::vector<std::string>& request)
   return reply_of(id, "200", "", user_id_of(request[kKey]));
 }
 
-/// False when there is no event.
+/// False if there is no event.
 bool ZmqZap::read_event(std::size_t listener) {
   zmq::message_t head;
   zmq::message_t address;

@@ -1,9 +1,9 @@
 #pragma once
-// Who may come in over TCP: answers libzmq's questions about handshakes (ZAP, ZeroMQ RFC 27) in a
-// thread of its own, from the keys admitted. Whoever proves an admitted key is let in, with the
-// User-Id of gossip/edge/proof_text.h; everybody else is refused. Where no ZmqZap answers, sockets
-// that enforce the domain refuse all. The same thread hears what libzmq tells of the sockets that
-// hosts come in on: a socket has one monitor.
+// ZmqZap decides which TCP connections are let in. It answers libzmq's questions about handshakes
+// (ZAP, ZeroMQ RFC 27) in a thread of its own, by the admitted keys. ZmqZap accepts a connection
+// that proves an admitted key, with the User-Id of gossip/edge/proof_text.h, and refuses all
+// others. Sockets that enforce the domain refuse all connections if no ZmqZap answers. The same
+// thread reads the events of the sockets that hosts come in on: a socket has one monitor.
 
 #include <array>
 #include <atomic>
@@ -35,26 +35,26 @@ class ZmqZap {
         0;  ///< Admitted, but more of them a second than JoinPace lets in.
   };
 
-  /// One a context. All of them outlive it. Throws zmq::error_t.
+  /// A context has one ZmqZap. All arguments outlive it. Throws zmq::error_t.
   ZmqZap(zmq::context_t& context, const AdmittedKeys& keys, AcceptedConnections& connections);
-  /// Ends the thread; from then on everybody is refused.
+  /// Ends the thread; from then on all connections are refused.
   ~ZmqZap();
   ZmqZap(const ZmqZap&) = delete;
   ZmqZap& operator=(const ZmqZap&) = delete;
 
-  /// Counts the failures that libzmq decides on this socket without asking, and tells the
-  /// connections of it: the first socket is their listener 0, the next one 1. Before start(), and
-  /// before the socket is bound. Throws zmq::error_t.
+  /// Counts the failures that libzmq decides on this socket without asking, and tells `connections`
+  /// its events: the first socket is listener 0, the next one 1. Call it before start() and before
+  /// the socket is bound. Throws zmq::error_t.
   void watch(zmq::socket_t& listener);
   void start();
   Refused refused() const;
-  /// The addresses of peers without keys that were not named before.
+  /// The addresses of peers without keys that no earlier call returned.
   std::vector<std::string> take_plain_peers() { return plain_peers_.take(); }
 
  private:
   void run();
   bool answer_one();
-  /// The frames behind the version in an answer to these of a question.
+  /// The frames of the answer, behind the version, to the frames of a question.
   std::vector<std::string> decide(const std::vector<std::string>& request);
   bool read_event(std::size_t listener);
   void on_failure(std::size_t listener, std::uint32_t reason);
@@ -71,8 +71,8 @@ class ZmqZap {
   std::atomic<std::uint64_t> early_tickets_ = 0;
   JoinPace joins_;
   PlainPeers plain_peers_;
-  /// The connection of a listener that is told to have ended next was a plain peer's: both words
-  /// come from one step of one io thread, and only the second tells the descriptor.
+  /// By listener: the next connection reported as ended came without keys. Both events come from
+  /// one step of one io thread, and only the second has the descriptor.
   std::array<bool, AcceptedConnections::kListeners> is_plain_{};
   int is_over_fd_ = -1;
   std::thread thread_;

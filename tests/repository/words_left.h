@@ -29,8 +29,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"crdt/rows", 30},
     {"crdt/store", 18},
     {"gossip/PROTOCOL.md", 34},
-    {"gossip/edge", 59},
-    {"gossip/edge/README.md", 1},
     {"membership", 42},
     {"membership/PROTOCOL.md", 30},
     {"membership/README.md", 3},
