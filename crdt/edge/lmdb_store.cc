@@ -25,23 +25,24 @@
 namespace muster::crdt {
 namespace {
 
-/// The text a checking child sends back.
+/// Limit of the text that a checking child sends back.
 constexpr std::size_t kReportBytesMax = 512;
-/// The number of the transaction that wrote it: a header that names another one points to a tree
-/// that is not the newest.
+/// Table of the record with the number of the transaction that wrote it: a header that names
+/// another number points to a tree that is not the newest.
 constexpr std::string_view kTxnTable = "txn/";
-/// Where LMDB 0.9 keeps the transaction number in each of its two header pages.
+/// Offset of the transaction number in each of the two header pages of LMDB 0.9.
 constexpr off_t kHeaderTxnOffset = 144;
 
-/// What a synced environment's file is ahead of its pages, at least and when it is extended. A sync
-/// that also has to write a new size or new blocks takes twice as long (0.20 ms, not 0.09 ms). More
-/// of it costs disk, and a longer commit once in so many pages.
+/// Bytes that the file of a synced environment has behind its last page, at least and after it is
+/// extended. A sync that also has to write a new size or new blocks takes twice as long (0.20 ms,
+/// not 0.09 ms). Raised: more disk, and a longer commit each time the file is extended.
 constexpr off_t kReserveMin = 32 << 10;
 constexpr off_t kReserveBytes = 256 << 10;
 
 using Sealed = std::map<std::string, std::string>;
 
-/// LMDB lets one process open an environment twice and then drops its locks: paths open here.
+/// The paths that are open in this process. LMDB lets a process open an environment twice, but then
+/// drops its locks.
 class OpenPaths {
  public:
   static OpenPaths& instance() {
@@ -73,7 +74,7 @@ Error io_error(const std::string& path, const char* what, int code) {
   return {ErrorCode::kIo, path + ": " + what + ": " + mdb_strerror(code)};
 }
 
-/// What LMDB says of pages that make no sense; anything else is the system's.
+/// Whether LMDB reports damaged pages; any other code is an error of the system.
 bool is_damage(int code) {
   return code == EINVAL || code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
          code == MDB_BAD_TXN || code == MDB_PANIC;
@@ -139,8 +140,8 @@ Result<Txn> begin(MDB_env* env, unsigned flags, MDB_dbi& dbi) {
   return txn;
 }
 
-/// Headers carry no checksum. Commits write them in turn, so their numbers are neighbours, and the
-/// newest is the one that the tree says wrote it.
+/// Headers have no checksum. Commits write them in turn, so their numbers are neighbours, and the
+/// newest has the number that the record in the tree names.
 Status check_headers(MDB_env* env, const Records& records) {
   MDB_stat stat{};
   MDB_envinfo info{};
@@ -204,7 +205,7 @@ Result<Records> read_all(MDB_env* env) {
   return records;
 }
 
-/// A key must be found by search too, not only by walking: a damaged branch page can lose it.
+/// Searches for each key: a damaged branch page can lose a key that a walk still finds.
 Status find_all(MDB_env* env, const Records& records) {
   MDB_dbi dbi = 0;
   const Result<Txn> txn = begin(env, MDB_RDONLY, dbi);
@@ -221,8 +222,8 @@ Status find_all(MDB_env* env, const Records& records) {
   return ok();
 }
 
-/// Copying compactly walks the list of free pages as well, which reading records does not touch and
-/// the next commit would trust.
+/// Checks the list of free pages, which no read touches and the next commit trusts: a compact copy
+/// walks it.
 Status walk_free_pages(MDB_env* env) {
   const int null_fd = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   const int code = mdb_env_copyfd2(env, null_fd, MDB_CP_COMPACT);
@@ -247,8 +248,8 @@ Status check_environment(const std::string& path, std::uint64_t map_bytes) {
   return found ? walk_free_pages(env->get()) : found;
 }
 
-/// What damaged pages do to their reader. Another signal ends it for another reason, as for want of
-/// memory.
+/// Signals by which damaged pages end their reader. Other signals have other reasons, such as a
+/// lack of memory.
 constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
 /// The child: never returns. A crash is expected here and must stay quiet.
@@ -307,7 +308,7 @@ Status check_apart(const std::string& path, Environment environment, std::uint64
   return corrupt_error(path, environment, why);
 }
 
-/// The directory's one true name, made when it is missing.
+/// Makes the directory if it does not exist, and returns its canonical path.
 Result<std::string> make_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -357,7 +358,7 @@ class LmdbStore::Impl {
   Env env_;
   MDB_dbi dbi_ = 0;
   Records recovered_;
-  std::string mark_;  ///< The transaction mark on disk; "" = none yet.
+  std::string mark_;  ///< The transaction mark on disk; "" = there is no mark yet.
   bool syncs_ = false;
   Options options_;
 };
@@ -500,7 +501,7 @@ Status LmdbStore::Impl::commit(const WriteBatch& batch) {
   if (!written) {
     return written;
   }
-  // Frees the transaction, whether it succeeds or not.
+  // mdb_txn_commit() frees the transaction, whether it succeeds or not.
   const int code = mdb_txn_commit((*txn).release());
   if (code != 0) {
     return write_error("cannot commit (is the disk full?)", code);
@@ -512,8 +513,8 @@ Status LmdbStore::Impl::commit(const WriteBatch& batch) {
   return ok();
 }
 
-/// Zeros behind the last page, which LMDB takes for no pages at all. A full disk just leaves less:
-/// the next commit says so, if it needs more.
+/// Extends the file with zeros behind the last page, which LMDB does not take for pages. A full
+/// disk leaves a smaller reserve: the next commit fails if it needs more.
 void LmdbStore::Impl::reserve() {
   MDB_stat stat{};
   MDB_envinfo info{};
@@ -546,7 +547,7 @@ LmdbStore::Options LmdbStore::defaults(Environment environment) {
     case Environment::kId:
       return {.map_bytes = std::uint64_t{64} << 20, .sync = true};
     case Environment::kRaft:
-      // Address space only. The log is bounded by entries, and 20,000 of them may hold 16 GiB.
+      // It is address space only. The log is limited by entries, and 20,000 may hold 16 GiB.
       return {.map_bytes = std::uint64_t{256} << 30, .sync = true};
     case Environment::kState:
       return {.map_bytes = std::uint64_t{1} << 30, .sync = false};

@@ -1,15 +1,16 @@
 #pragma once
-// One environment (directory) of an agent's data in LMDB. The only place that knows lmdb. Values
-// are sealed, and the root record (count and digest of all records) moves in the same transaction,
-// so a lost, doubled or damaged record shows at the next open.
+// LmdbStore is one environment (directory) of an agent's data in LMDB. Only lmdb_store.cc includes
+// lmdb. Values are sealed, and each transaction also writes the root record (count and digest of
+// all records): a lost, doubled or damaged record shows at the next open.
 //
 // Durability: kId and kRaft are synced at every commit; kState is not and is rebuilt from peers
 // when damaged. WRITEMAP is never used: with it a full disk is a SIGBUS.
 //
-// LMDB's header pages carry no checksum: each transaction also writes its number as a record, and a
-// header that names another one is damage. So are two headers whose numbers are not neighbours.
+// LMDB's header pages have no checksum. Therefore each transaction also writes its number as a
+// record, and a header with another number is damaged; two headers whose numbers are not neighbours
+// are damaged, too.
 //
-// A store is used by one thread at a time. The caller holds the DataLock of the directory above.
+// One thread at a time uses a store. The caller holds the DataLock of the directory above.
 
 #include <cstdint>
 #include <memory>
@@ -26,20 +27,20 @@ inline constexpr std::size_t kKeyBytesMax = 511;
 class LmdbStore {
  public:
   struct Options {
-    /// Address space the map may grow to; costs none of memory or disk until used. A full map fails
-    /// commits and leaves the store as it was.
+    /// Limit of the map, in address space: it takes memory and disk only as records are written. If
+    /// the map is full, commit() fails and changes nothing.
     std::uint64_t map_bytes = std::uint64_t{1} << 30;
-    /// Whether commit() returns only when the disk has it.
+    /// Whether commit() returns only when the disk has the batch.
     bool sync = true;
   };
-  /// 1 GiB for kRaft and kState, 64 MiB for kId; only kState is not synced.
+  /// 64 MiB for kId, 256 GiB for kRaft, 1 GiB for kState; only kState is not synced.
   static Options defaults(Environment environment);
 
-  /// Makes the directory (mode 0700) when there is none; reads and checks every record, first in a
+  /// Makes the directory (mode 0700) if it does not exist. Reads and checks each record, first in a
   /// child process, because a damaged page can crash its reader.
-  /// kCorrupt: what is stored is damaged; the text names the directory and how to go on (kState:
-  /// the caller discards it and opens again). kConflict: open already in this process. kIo: the
-  /// system.
+  /// kCorrupt: the environment is damaged; the text names the directory and how to go on (kState:
+  /// the caller discards it and opens again). kConflict: this process has it open. kIo: the system
+  /// refused.
   static Result<std::unique_ptr<LmdbStore>> open(const std::string& path, Environment environment,
                                                  Options options);
   static Result<std::unique_ptr<LmdbStore>> open(const std::string& path, Environment environment) {
@@ -52,16 +53,17 @@ class LmdbStore {
   LmdbStore(const LmdbStore&) = delete;
   LmdbStore& operator=(const LmdbStore&) = delete;
 
-  /// What was stored when it was opened. Moves it out: empty the second time.
+  /// The records at open. Moves them out: the second call returns no records.
   Records recovered();
-  /// All of it or nothing, in order; an empty batch does nothing. Keys have 1 to kKeyBytesMax bytes
-  /// and are neither kRootKey nor of the table "txn/" (CHECKed). kIo: nothing was changed as far as
-  /// LMDB can tell; a full disk is kIo as well. kCorrupt: pages that only writing needs are
-  /// damaged, so no commit will succeed.
+  /// Writes the whole batch, in order, or no part of it; an empty batch has no effect.
+  /// Precondition: keys have 1 to kKeyBytesMax bytes and are neither kRootKey nor of the table
+  /// "txn/". kIo: the store is unchanged as far as LMDB can tell; a full disk is kIo, too.
+  /// kCorrupt: pages that only writes need are damaged, and no commit will succeed.
   Status commit(const WriteBatch& batch);
-  /// Drops everything that is stored and goes on empty.
+  /// Drops all records and goes on with an empty environment.
   Status begin_anew();
-  /// For a store that does not sync its commits: every 5 s and at shutdown.
+  /// Syncs a store that does not sync its commits: StorageThread calls it after kRowsSync and at
+  /// the end.
   Status sync();
   Environment environment() const;
 

@@ -79,9 +79,10 @@ class StorageThread::Impl {
 
   Stores stores_;
   Duration rows_sync_;
-  std::optional<Clock::time_point> sync_at_;  ///< Of rows_thread_: set while rows are unsynced.
+  std::optional<Clock::time_point>
+      sync_at_;  ///< Used by rows_thread_; set while rows are unsynced.
   int fd_;
-  mutable std::mutex mutex_;  ///< Guards what follows.
+  mutable std::mutex mutex_;  ///< Guards all fields below.
   std::condition_variable wake_;
   std::condition_variable rows_wake_;
   std::deque<Item> queue_;
@@ -155,7 +156,7 @@ void StorageThread::Impl::run_rows() {
   sync_rows();
 }
 
-/// False at the end: all is written.
+/// Waits for items. False at the end, when all are written.
 bool StorageThread::Impl::await(std::deque<Item>& items) {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
@@ -163,7 +164,7 @@ bool StorageThread::Impl::await(std::deque<Item>& items) {
   return !items.empty();
 }
 
-/// Waits for rows and those that come just behind, or for the time to sync earlier ones. False at
+/// Waits for rows, and for kRowsGather after them, or for the time to sync earlier rows. False at
 /// the end.
 bool StorageThread::Impl::await_rows(std::deque<WriteBatch>& batches) {
   std::unique_lock lock(mutex_);
@@ -180,7 +181,7 @@ bool StorageThread::Impl::await_rows(std::deque<WriteBatch>& batches) {
   return !stopping_ || !batches.empty();
 }
 
-/// One transaction of all items for this store. False when it failed: the thread ends.
+/// Commits all items for this store in one transaction. False if that fails: the thread ends.
 bool StorageThread::Impl::commit(LmdbStore& store, std::deque<Item>& items) {
   WriteBatch group;
   std::vector<std::uint64_t> ids;
@@ -209,7 +210,7 @@ bool StorageThread::Impl::commit(LmdbStore& store, std::deque<Item>& items) {
   return true;
 }
 
-/// What fails here is lost on this disk alone.
+/// If this fails, the rows are missing on this disk alone.
 void StorageThread::Impl::commit_rows(std::deque<WriteBatch>& batches) {
   WriteBatch group;
   for (WriteBatch& batch : batches) {
@@ -220,7 +221,7 @@ void StorageThread::Impl::commit_rows(std::deque<WriteBatch>& batches) {
   }
   Status committed = stores_.state->commit(group);
   if (!committed && committed.error().code == ErrorCode::kCorrupt) {
-    complain_of_rows(committed.error());  // The peers have what is dropped here.
+    complain_of_rows(committed.error());  // Peers have the rows that are dropped here.
     committed = stores_.state->begin_anew();
     committed = committed ? stores_.state->commit(group) : committed;
   }

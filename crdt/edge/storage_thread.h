@@ -1,13 +1,13 @@
 #pragma once
-// Everything an agent writes to its disk, away from the event loop: neither a commit nor an fsync
-// ever delays a probe's ack. Owns the three stores. Whatever was queued for one environment while
-// the disk was busy becomes one transaction, in order (group commit: 8 entries a sync cost what one
-// does).
+// StorageThread commits the write batches of an agent in threads of its own, so that neither a
+// commit nor an fsync delays the ack of a probe. It owns the three stores. All batches that were
+// queued for one environment while the disk was busy become one transaction, in order (group
+// commit: a sync of 8 entries costs as much as a sync of one).
 //
-// kId and kRaft are durable when acknowledged, and their first failure is the end. kState is
-// acknowledged to nobody: its commits are not synced, they are synced now and then, and what could
-// not be written is told and forgotten, because peers have it. It has a thread of its own, so that
-// no entry of the log waits for a sync of rows.
+// Batches of kId and kRaft are durable when they are acknowledged; their first failure ends the
+// agent. Batches of kState are not acknowledged, and their commits are synced only every kRowsSync.
+// A failed batch of kState is reported and forgotten, because peers have the rows. kState has a
+// thread of its own, so that no entry of the log waits for a sync of rows.
 //
 // submit(), take_completed(), take_rows_error() and failure() belong to the event loop's thread.
 
@@ -23,14 +23,14 @@
 
 namespace muster::crdt {
 
-/// Batches waiting. More means that the disk stalled for minutes: a failure.
+/// Limit of the batches that wait. Above it the disk has stalled for minutes, which is a failure.
 inline constexpr std::size_t kStorageQueueMax = 65536;
-/// Batches of kState waiting. One more is not stored.
+/// Limit of the batches of kState that wait. A further batch is not stored.
 inline constexpr std::size_t kRowsQueueMax = 4096;
-/// How long rows wait for company before they are committed, unsynced. Raised: fewer commits while
-/// many hosts have news; lowered: an agent that is killed forgets less of what its peers know.
+/// Time that rows wait for others before they are committed, unsynced. Raised: fewer commits while
+/// many hosts have news; lowered: an agent that is killed loses fewer rows, which its peers have.
 inline constexpr Duration kRowsGather = std::chrono::milliseconds(100);
-/// How long rows stay unsynced at most; more costs a longer repair after a power loss.
+/// Limit of the time that rows stay unsynced. Raised: a longer repair after a power loss.
 inline constexpr Duration kRowsSync = std::chrono::seconds(5);
 
 class StorageThread {
@@ -41,29 +41,29 @@ class StorageThread {
     std::unique_ptr<LmdbStore> state;
   };
   struct Stats {
-    std::uint64_t batches = 0;       ///< Committed and acknowledged.
-    std::uint64_t transactions = 0;  ///< Commits they took.
-    std::uint64_t rows_syncs = 0;    ///< Of kState.
+    std::uint64_t batches = 0;       ///< Batches of kId and kRaft, committed and acknowledged.
+    std::uint64_t transactions = 0;  ///< Commits of these batches.
+    std::uint64_t rows_syncs = 0;    ///< Syncs of kState.
   };
 
-  /// Starts the threads. CHECKs that the stores are of the environments named.
+  /// Starts the threads. Precondition: each store is of the environment that its field names.
   explicit StorageThread(Stores stores, Duration rows_sync = kRowsSync);
-  /// Commits what is queued, syncs the rows, then ends the threads and closes the stores.
+  /// Commits the queued batches, syncs the rows, then ends the threads and closes the stores.
   ~StorageThread();
   StorageThread(const StorageThread&) = delete;
   StorageThread& operator=(const StorageThread&) = delete;
 
-  /// Never blocks. Batches of one environment are written in the order submitted; between
-  /// environments there is no order. `persist_id` of a kState batch means nothing.
+  /// Never blocks. Batches of one environment are written in their order; batches of different
+  /// environments have no order. `persist_id` of a kState batch is ignored.
   void submit(std::uint64_t persist_id, Environment environment, WriteBatch batch);
-  /// Readable while one of the three below may have news.
+  /// A descriptor that is readable while one of the three calls below may have news.
   int fd() const;
-  /// Ids whose batches are durable, and makes fd() silent.
+  /// The ids of batches that became durable since the last call. Makes fd() unreadable.
   std::vector<std::uint64_t> take_completed();
-  /// Why rows were last not stored or not synced, told once.
+  /// The last reason why rows were not stored or not synced; each is returned once.
   std::optional<Error> take_rows_error();
-  /// Set for good by the first commit of kId or kRaft that failed or by a full queue. Nothing
-  /// submitted after that is written or acknowledged: the agent reports it and stops.
+  /// The first failed commit of kId or kRaft, or a full queue; set for good. No batch submitted
+  /// later is written or acknowledged: the agent reports the failure and stops.
   std::optional<Error> failure() const;
   Stats stats() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Who is where: host id, name and endpoints, learned from the identity fields of rows. Owned by the
-// Node; holds no more hosts than the host store does.
+// AddressBook maps host ids to names and endpoints, learned from the identity fields of rows. Owned
+// by Node. It holds no more hosts than the host store does.
 
 #include <map>
 #include <optional>
@@ -22,19 +22,19 @@ class AddressBook {
 
   const Identity* identity(HostId host) const;
   std::optional<gossip::Endpoint> control(HostId host) const;
-  /// Who listens there on the control port. Of two rows that claim one address the later learned
-  /// wins: a host that was rebuilt has a new id at its old address.
+  /// The host that listens on that control port. Of two rows that claim one address the one learned
+  /// later wins: a host that was rebuilt has a new id at its old address.
   std::optional<HostId> at(const gossip::Endpoint& control) const;
-  /// The host's name, or its short id while no row has been seen.
+  /// The host's name; its short id if no row of it is known.
   std::string name(HostId host) const;
-  /// Another host that already bears this name.
+  /// A host other than `except` that has this name; nullopt if there is no such host.
   std::optional<HostId> claimant(const std::string& name, HostId except) const;
 
  private:
   std::vector<std::pair<HostId, gossip::Endpoint>>::const_iterator control_place(HostId host) const;
 
   std::map<HostId, Identity> hosts_;
-  /// Of hosts_, ascending: asked for with every message, so kept close together.
+  /// Of hosts_, ascending. Each message needs a search, so they lie close together.
   std::vector<std::pair<HostId, gossip::Endpoint>> controls_;
   std::map<gossip::Endpoint, HostId> by_control_;
   std::set<std::pair<std::string, HostId>> by_name_;

@@ -11,8 +11,8 @@ using gossip::Document;
 using gossip::Encoder;
 using gossip::Reader;
 
-// Limits of what a row may say. A row is kept by every host, so each is far below the 64 KiB a
-// field may weigh.
+// Limits of the values in a row. All hosts keep each row, so each limit is far below the 64 KiB
+// that a field may have.
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kWordBytesMax = 64;  ///< Rack, boot id, product version, GPU type and uuid.
 constexpr std::size_t kShortageBytesMax = 256;
@@ -68,7 +68,7 @@ Claim read_claim(Reader& list) {
   return claim;
 }
 
-/// Parses `bytes` as one array and lets `read` take its elements; nothing when it fails.
+/// Parses `bytes` as one array, whose elements `read` takes; nullopt if that fails.
 template <class Read>
 auto decode_array(std::string_view bytes, Read read)
     -> std::optional<decltype(read(std::declval<Reader&>()))> {
@@ -184,7 +184,7 @@ std::optional<QuorumView> decode_quorum_view(std::string_view bytes) {
   });
 }
 
-// Lists are wrapped in an array of one, so that a newer version can append beside them.
+// A list stands in an array of one element, so that a newer version can append elements.
 
 std::string encode_observers(const std::vector<HostId>& observers) {
   Encoder out;

@@ -1,7 +1,7 @@
 #pragma once
-// The schema of a host's row: which fields there are and what their bytes say. A row is a map
-// field -> (generation, sequence, bytes); what must be read together is one field. Unknown fields
-// of newer versions are merged, kept and passed on without being understood.
+// The schema of a host's row: its fields and the meaning of their bytes. A row is a map
+// field -> (generation, sequence, bytes); facts that must be read together share a field. Unknown
+// fields of newer versions are merged, kept and passed on.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace muster::crdt {
 
-/// Numbers are the wire's: never reused, never retyped.
+/// The numbers stand on the wire: never reused, never retyped.
 enum class FieldId : std::uint32_t {
   kIdentity = 1,   ///< Identity
   kObservers = 2,  ///< The host ids that watch this host (list of ids).
@@ -24,10 +24,10 @@ enum class FieldId : std::uint32_t {
   kQuorum = 5,     ///< QuorumView: published by voters.
   kRoll = 6,       ///< RollRecord: written by the cluster authority, not by the host.
   kLink = 7,       ///< LinkCert: absent while the link key is that of the record.
-  kAuthority = 8,  ///< AuthorityView: published by voters once the first authority was replaced.
+  kAuthority = 8,  ///< AuthorityView: published by voters after the first authority was replaced.
 };
 
-/// Who and where a host is. Name and address are data: the host id never changes with them.
+/// Name and addresses of a host. They are data: the host id does not change with them.
 struct Identity {
   std::string name;
   gossip::Endpoint control;
@@ -46,7 +46,7 @@ enum class ClaimKind : std::uint8_t {
   kRefused = 1,  ///< The kernel answers, the agent does not.
 };
 
-/// What one observer says of one subject's generation, from its own probes only.
+/// A claim of an observer about a subject in one generation, from its own probes only.
 struct Claim {
   HostId subject;
   Generation generation;
@@ -61,32 +61,31 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
-/// What placement reads about a host, in one field.
+/// The resources of a host, for placement.
 struct Capacity {
   std::string gpu_type;  ///< "H100"; one type a host.
   std::vector<Gpu> gpus;
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   bool cordoned = false;
-  std::string shortage{};  ///< Why it can start no grant now, for people; "" = it can.
+  std::string shortage{};  ///< Why the host can start no grant now, for people; "" = it can.
   bool operator==(const Capacity&) const = default;
 };
 
-/// How a node that is no voter finds the quorum. The view with the highest term wins.
+/// A voter's view of the quorum, by which other nodes find it. The highest term wins.
 struct QuorumView {
   Term term;
-  HostId leader;  ///< Zero = none known.
+  HostId leader;  ///< Zero = no leader is known.
   std::vector<HostId> voters;
   LogIndex applied;
-  ClusterEpoch epoch{};  ///< A view of a lower one is of a quorum that was given up.
+  ClusterEpoch epoch{};  ///< A view of a lower epoch is of a quorum that was given up.
   bool operator==(const QuorumView&) const = default;
 };
 
-/// Who signs the roll, as the log has it.
+/// The authorities that sign the roll, as the log has them.
 struct AuthorityView {
   std::vector<gossip::AuthorityLink> links;
-  /// Every record of the log that counts is of this authority or a later one: earlier ones' are
-  /// nobody's.
+  /// Number of an authority. Each valid record of the log is signed by it or a later one.
   std::uint64_t whole = 0;
   bool operator==(const AuthorityView&) const = default;
 };
@@ -98,8 +97,8 @@ std::string encode(const AuthorityView& view);
 std::string encode_observers(const std::vector<HostId>& observers);
 std::string encode_evidence(const std::vector<Claim>& claims);
 
-/// Nothing when the bytes are not of that shape; unknown trailing elements are ignored here (the
-/// store keeps the raw bytes).
+/// nullopt if the bytes have another shape or exceed a limit. Unknown trailing elements are
+/// ignored; the store keeps the raw bytes.
 std::optional<Identity> decode_identity(std::string_view bytes);
 std::optional<Capacity> decode_capacity(std::string_view bytes);
 std::optional<QuorumView> decode_quorum_view(std::string_view bytes);

@@ -1,7 +1,8 @@
 #pragma once
-// What a host says of its own link key: FieldId::kLink of its row, signed by its identity as every
-// field of it. So a host changes the key of its links and stays who it is. No dates: a higher
-// serial replaces. While nobody wished for another key a host says nothing; its record has it.
+// LinkCert is a host's statement about its own link key: FieldId::kLink of its row, signed by its
+// identity key like each field. With it a host changes its link key but not its id. It has no
+// dates: a higher serial replaces a lower one. A host whose link key never changed publishes no
+// LinkCert: its record has the key.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +14,7 @@
 
 namespace muster::crdt {
 
-/// That a host has the secret of a link key: by the seed of the pair it signs as well.
+/// Proof that a host has the secret of a link key: the seed of that pair also makes a signer.
 struct LinkProof {
   std::string signing_key;
   std::string signature;  ///< Over link_words().
@@ -21,14 +22,14 @@ struct LinkProof {
 };
 
 struct LinkCert {
-  /// The key of the record that this one follows. A host that joined anew has another, and what it
-  /// said before is over.
+  /// The link key of the record that this cert follows. If the host joins again, its record has
+  /// another key and this cert is over.
   std::string base;
-  std::uint64_t serial = 0;  ///< Of `key`; rises by one with each change.
-  std::string key;           ///< What its links are proven with.
-  std::string next;          ///< What they will be proven with next; "" = no change is under way.
-  std::uint64_t round = 0;   ///< RollRecord::key_round, as far as it was carried out.
-  LinkProof key_proof{};     ///< Empty where `key` is `base`, which the authority signed.
+  std::uint64_t serial = 0;  ///< Number of `key`; rises by one with each change.
+  std::string key;           ///< The key that proves its links.
+  std::string next;          ///< The key that proves them next; "" = no change is under way.
+  std::uint64_t round = 0;   ///< The last RollRecord::key_round that the host carried out.
+  LinkProof key_proof{};     ///< Empty if `key` is `base`, which the authority signed.
   LinkProof next_proof{};
   bool operator==(const LinkCert&) const = default;
 };
@@ -39,12 +40,12 @@ std::optional<LinkCert> decode_link_cert(std::string_view bytes);
 
 std::string link_words(HostId host, std::string_view key);
 LinkProof proof_of(HostId host, std::string_view key, const gossip::Signer& link_signer);
-/// Whether the keys in it are the host's: else it could have others' connections end, or come in as
-/// its own.
+/// Whether the host proves the keys of `cert`. Without this check a host could end the connections
+/// of another host, or pass them off as its own.
 bool is_proven(HostId host, const LinkCert& cert, const gossip::Verifier& verifier);
 
-/// What the links of a host are proven with, of its record and what it says itself: `cert` counts
-/// when it follows the record.
+/// The keys that prove the links of a host: `cert` if it follows the record, else the key of the
+/// record.
 LinkCert link_of(const RollRecord& record, const std::optional<LinkCert>& cert);
 
 }  // namespace muster::crdt

@@ -14,14 +14,14 @@ std::string field_words(std::uint32_t id, const Field& field) {
   return out.take();
 }
 
-/// The name keeps these words apart from all else that the same key signs.
+/// The name at the front keeps these words apart from all others that the same key signs.
 std::string signed_words(HostId host, std::string_view digests) {
   gossip::Encoder out;
   out.array(3).text("muster row 2").id(host).bytes(digests);
   return out.take();
 }
 
-/// A list that names a digest twice is nobody's.
+/// Whether the list has the digest exactly once. An honest owner signs no digest twice.
 bool names_once(std::string_view digests, std::string_view digest) {
   std::size_t times = 0;
   for (std::size_t at = 0; at < digests.size(); at += gossip::kDigestBytes) {
@@ -65,8 +65,8 @@ std::optional<SignedDigests> signed_digests(HostId host, std::uint32_t id, const
   const std::string own = verifier.digest(field_words(id, field));
   const std::string_view behind = proof.substr(gossip::kSignatureBytes);
   const bool is_alone = behind.empty();
-  // Digests of one field alone would be a second form of the same proof: others would take it for
-  // news.
+  // A list of one digest would be a second form of the same proof, and other hosts would take it
+  // for news.
   const bool is_list =
       behind.size() >= 2 * gossip::kDigestBytes && behind.size() % gossip::kDigestBytes == 0;
   if (!is_alone && (!is_list || !names_once(behind, own))) {

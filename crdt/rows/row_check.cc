@@ -29,7 +29,7 @@ const RowOwner* RowChecker::owner_of(HostId host) const {
 void RowChecker::remember(HostId host, RowOwner owner) {
   if (const auto known = owners_.find(host); known != owners_.end()) {
     if (owner.key.empty()) {
-      known->second.may_vote = false;  // It was thrown out, or is not known there yet.
+      known->second.may_vote = false;  // It was revoked, or is not known there yet.
     } else {
       known->second = std::move(owner);
     }
@@ -90,7 +90,7 @@ bool RowChecker::is_own_link(HostId host, const Field& field) const {
 
 bool RowChecker::drop_forged(RowOf& row, const std::string& key) const {
   auto& fields = row.row.fields;
-  std::vector<SignedDigests> good;  // Of this row: fields of one publish are looked at once.
+  std::vector<SignedDigests> good;  // Of this row: a publish is verified once.
   const auto is_owners = [&](std::uint32_t id, const Field& field) {
     auto is = signed_digests(row.host, id, field, verifier_);
     if (!is.has_value()) {
@@ -144,8 +144,8 @@ RowsChecked RowChecker::check(RowsToCheck rows) {
       checked.forged = 1;
       checked.forged_of = row.host;
     }
-    // Whoever passed the row on may have set it too high, and what is held would be dropped, or too
-    // low, and what is over would stay.
+    // The host that passed the row on may have set it too high, so that held fields would be
+    // dropped, or too low, so that old fields would stay.
     if (!mutant(Mutant::kFullFromBelieved)) {
       row.row.full_from = row.row.version().generation;
     }

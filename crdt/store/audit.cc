@@ -9,13 +9,13 @@
 namespace muster::crdt {
 namespace {
 
-/// Peers whose version we lack; more wait for their next ack.
+/// Limit of the peers whose version we lack; others wait for their next ack.
 constexpr std::size_t kBehindMax = 1024;
-/// Hosts whose last comparison is remembered. Links to more at once compare once more than they had
-/// to.
+/// Limit of the hosts whose last comparison is remembered. Above it some pairs compare once more
+/// than they need to.
 constexpr std::size_t kComparedMax = 4096;
 
-/// Each once, however often it was asked for.
+/// Sends each row once, however often it was asked for.
 void send_whole(HostId to, const std::vector<HostId>& hosts, const HeldRows& held,
                 std::vector<RowsMessage>& messages, bool compares) {
   std::vector<RowOf> rows;
@@ -31,7 +31,7 @@ void send_whole(HostId to, const std::vector<HostId>& hosts, const HeldRows& hel
 
 }  // namespace
 
-// What we ask.
+// Our questions.
 
 void Audit::note_version(Instant now, HostId host, RowVersion version, const HeldRows& rows) {
   const HeldRow* known = rows.find(host);
@@ -91,7 +91,7 @@ void Audit::link_up(Instant now, HostId to, const HeldRows& rows,
   }
 }
 
-/// Of those that are to be asked: a newcomer that is a neighbour still, else who came too early.
+/// Asks a newcomer that is still a neighbour, else a host whose new link came too early.
 void Audit::ask_one(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
                     std::vector<RowsMessage>& messages) {
   const auto is_neighbour = [&](HostId host) {
@@ -184,7 +184,7 @@ void Audit::send_summary(HostId to, const HeldRows& rows,
   }
 }
 
-// What others ask.
+// Questions of others.
 
 void Audit::answer(Instant now, HostId from, const RowsBody& question, const HeldRows& rows,
                    std::vector<RowsMessage>& messages) {
@@ -236,8 +236,8 @@ void Audit::tell_better(HostId from, const RowsBody& answer, const HeldRows& row
   append_rows(from, std::move(better), messages);
 }
 
-/// A row that differs is sent; who asked sends back what it knows better of it. The asker's own
-/// came along with its digests.
+/// Sends a row that differs; the asker sends back the fields that it knows better. The asker's own
+/// row came along with its digests.
 void Audit::compare(HostId from, const RowsBody& question, const HeldRows& rows,
                     std::vector<HostId>& want, std::vector<HostId>& send) const {
   std::vector<HostId> named;

@@ -1,17 +1,17 @@
 #pragma once
-// Audit: finds and repairs what the flood lost, by comparing what two hosts hold. A part of
-// HostStore. Three ways, cheapest first: a probe ack names the newest version of its sender's row,
-// and a row that stays behind it for kAskDelay is asked for; a new link compares digests of all
-// rows both ways; every kAuditPeriod one random neighbour, and each new one a moment after it
-// became one, is asked whether its digest over everything is ours.
+// Audit finds and repairs the changes that the flood lost: it compares the rows of two hosts. Owned
+// by HostStore. There are three ways, cheapest first. A probe ack names the newest version of its
+// sender's row, and Audit asks for a row that stays behind it for kAskDelay. A new link compares
+// digests of all rows both ways. Every kAuditPeriod Audit compares its digest over all rows with
+// that of a random neighbour, and a moment after a host becomes a neighbour with that of this host.
 //
-// Whoever is asked answers from what it holds at that moment, and remembers only when it compared
-// all with whom. A lost question or answer is not repeated, and an audit that comes before its time
-// (kComparePeriod, kComparesASecond) is not answered: the next ack, link or audit asks again.
+// The host that is asked answers from the rows that it holds then. It remembers only when it
+// compared all rows, and with which host. A lost question or answer is not repeated, and an early
+// audit (kComparePeriod, kComparesASecond) is not answered: the next ack, link or audit asks again.
 //
 // Invariants
 // - At most kBehindMax hosts are remembered as behind; the others wait for their next ack.
-// - Somebody is to be asked exactly when a time for it is set.
+// - There are hosts to ask if and only if meet_at_ is set.
 
 #include <cstddef>
 #include <map>
@@ -30,46 +30,47 @@
 
 namespace muster::crdt {
 
-/// On the average: hosts that were started together shall not audit together.
+/// Average time between two audits. It is random, so that hosts that start together do not audit
+/// together.
 inline constexpr Duration kAuditPeriod = std::chrono::seconds(10);
-/// How long a flood may take before a version heard of in an ack is asked for.
+/// Time that a flood has before Audit asks for a version that an ack named.
 inline constexpr Duration kAskDelay = std::chrono::milliseconds(500);
-/// So long after it became a neighbour a host is asked: while it was none, it was told nothing, and
-/// told nothing. Lower: asked while the news that it missed is still on its way.
+/// Time from the moment a host becomes a neighbour to the question to it: before that no news
+/// passed between the two. Lower: the question comes while the missed news is still on its way.
 inline constexpr Duration kMeetDelay = std::chrono::seconds(1);
-/// Two hosts compare all they hold at most once in this, either's new link counted: what they would
-/// find sooner is on its way in the flood. A link that comes up within is asked about later. Lower:
-/// where links come and go, as at a boot or a heal of many, everything is compared all the time.
+/// Least time between two comparisons of all rows by two hosts, new links of either included: an
+/// earlier one would find changes that the flood brings anyway. A link that comes up earlier is
+/// compared later. Lower: while many hosts boot or heal, their links come and go, and hosts compare
+/// all rows all the time.
 inline constexpr Duration kComparePeriod = std::chrono::seconds(1);
-/// ... and a host so often with all others together, a second's worth at once. After the first of
-/// them little is left to find: what was news is flooded on.
+/// Limit of a host's comparisons with all others, for each second and for a burst. After the first
+/// one little is left to find: the flood spreads its news.
 inline constexpr std::int64_t kComparesASecond = 2;
-/// Hosts that are to be asked, are asked one after the other.
+/// Time between the questions to two such hosts: they are asked one after the other.
 inline constexpr Duration kMeetGap = std::chrono::milliseconds(250);
 
 class Audit {
  public:
   Audit(HostId self, Rng rng) : self_(self), rng_(rng) {}
 
-  /// `host` said that its row has this version.
+  /// An ack of `host` named this version of its row.
   void note_version(Instant now, HostId host, RowVersion version, const HeldRows& rows);
-  /// These are neighbours now, and were none.
+  /// These hosts became neighbours.
   void meet(Instant now, const std::vector<HostId>& newcomers);
-  /// A link to this host is new: it is sent digests of everything and the own row, or is asked a
-  /// moment later.
+  /// A link to this host is new. Sends it digests of all rows and the own row, or asks it later.
   void link_up(Instant now, HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages);
-  /// The own row, for a host whose id is not known yet; with the digests of the last message of a
-  /// summary, so that it answers with what differs, or without.
+  /// The own row, for a host whose id is not known yet. If it asks, it has the digests of the last
+  /// message of a summary, so that the host answers with the rows that differ.
   std::string introduction(const HeldRows& rows, bool asks) const;
-  /// What `from` wants, lacks and has that is different here.
+  /// Answers `from`: sends the rows that it wants, lacks or has otherwise.
   void answer(Instant now, HostId from, const RowsBody& question, const HeldRows& rows,
               std::vector<RowsMessage>& messages);
-  /// Of rows that `from` has otherwise, the fields that are known better here. Of a host that is
-  /// named more than once the first row counts: nobody makes us say a row many times.
+  /// Sends the fields that this host knows better of the rows that `from` has otherwise. If a host
+  /// is named more than once, its first row counts: a peer cannot make us send a row many times.
   void tell_better(HostId from, const RowsBody& answer, const HeldRows& rows,
                    std::vector<RowsMessage>& messages) const;
 
-  /// Asks, where it is time.
+  /// Sends the questions that are due.
   void tick(Instant now, const HeldRows& rows, const std::vector<HostId>& neighbours,
             std::vector<RowsMessage>& messages);
   Instant next_deadline() const;
@@ -82,7 +83,7 @@ class Audit {
     Instant ask_at;
   };
 
-  /// Whether all may be compared with this host now; then it is noted.
+  /// Whether this host may compare all rows with `host` now. If so, notes the comparison.
   bool take_turn(Instant now, HostId host);
   void note_compared(Instant now, HostId host);
   void send_summary(HostId to, const HeldRows& rows, std::vector<RowsMessage>& messages) const;
@@ -96,14 +97,14 @@ class Audit {
                std::vector<HostId>& want, std::vector<HostId>& send) const;
 
   const HostId self_;
-  Rng rng_;  ///< Draws whom to ask.
+  Rng rng_;  ///< Draws the neighbour to ask, and when.
   std::map<HostId, Behind> behind_;
   Instant audit_at_ = Instant{} + kAuditPeriod;
   std::set<HostId> newcomers_;
   std::set<HostId> owed_;     ///< Hosts whose new link came too early.
-  Instant meet_at_ = kNever;  ///< When the first of both is asked.
+  Instant meet_at_ = kNever;  ///< When to ask the next of newcomers_ and owed_.
   Pace compares_;
-  std::map<HostId, Instant> compared_;  ///< Of the last kComparePeriod, and some older ones.
+  std::map<HostId, Instant> compared_;  ///< In the last kComparePeriod, and some before.
 };
 
 }  // namespace muster::crdt

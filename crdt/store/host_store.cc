@@ -54,13 +54,13 @@ void HostStore::recover(const Records& recovered) {
     return;
   }
   if (const Field* said = own->row.field(FieldId::kIdentity)) {
-    output_.own_identity = said->bytes;  // Who has a copy of this disk may still be there.
+    output_.own_identity = said->bytes;  // A host with a copy of this disk may still run.
   }
   if (own->version.generation > generation_) {
     raise_above(own->version.generation, "a row of a later generation is on disk");
   } else if (own->version.generation == generation_) {
-    // No two lives share one: id/ went back. What the other said, a claim among it, nobody would
-    // take back.
+    // No two lives share a generation: id/ went back. No publish of this life would withdraw a
+    // field, such as a claim, that only the other life published.
     sequence_ = own->version.sequence;
     raise_above(generation_, "another life of this generation is on disk");
   }
@@ -139,7 +139,7 @@ void HostStore::begin_generation(Row& own) {
   }
 }
 
-/// Under the next sequences, and signed.
+/// Gives the fields the next sequences, and signs them.
 void HostStore::write_own(const std::vector<std::uint32_t>& fields, Row& own) {
   for (const std::uint32_t id : fields) {
     sequence_ = sequence_.next();
@@ -158,15 +158,15 @@ void HostStore::on_publish(Instant now, const Publish& input) {
     unsent_[id] = input.bytes;
     publish_at_ = std::min(publish_at_, now + kPublishDelay);
   } else if (unsent_.erase(id) > 0 && unsent_.empty()) {
-    publish_at_ = kNever;  // As it was, after all.
+    publish_at_ = kNever;  // The field has its old bytes again.
   }
   if (input.urgent && !unsent_.empty()) {
     flush_own(now);
   }
 }
 
-/// Until here the own row says what it said: a host that compares rows with this one meanwhile
-/// hears nothing that the next moment overtakes.
+/// The own row changes only here: a host that compares rows with this one before hears no value
+/// that is about to be replaced.
 void HostStore::flush_own(Instant now) {
   CHECK(!unsent_.empty());
   HeldRow& own = rows_.edit(self_);
@@ -193,8 +193,8 @@ void HostStore::send_own(Instant now, const std::vector<std::uint32_t>& fields) 
   sent_version_ = {generation_, sequence_};
 }
 
-/// A generation out of reach is forged or damaged: to follow it would end at the limit, where no
-/// later one is left.
+/// A generation out of reach is forged or damaged: a host that followed it would end at the limit,
+/// where there is no later generation.
 void HostStore::raise_above(Generation generation, std::string why) {
   if (!is_credible(generation_, generation.next())) {
     emit(Severity::kAlarm, "own_row_forged", self_, std::move(why));
@@ -230,8 +230,8 @@ void HostStore::see_own_row(Instant now, const Row& seen) {
     is_ahead = is_ahead || (of_this_generation && mine != nullptr && *mine < field);
   }
   if (is_strange) {
-    // A restored disk: another life of this generation said what this one never will. Only a later
-    // generation takes it back.
+    // A restored disk: another life of this generation published a field that this life lacks. Only
+    // a later generation drops it.
     raise_above(generation_, "a peer holds a field of another life");
   } else if (is_ahead) {
     emit(Severity::kAlarm, "own_row_ahead", self_,
@@ -240,8 +240,8 @@ void HostStore::see_own_row(Instant now, const Row& seen) {
   }
 }
 
-/// A restored disk: peers remember a later life of this generation. Everything is said again under
-/// sequences beyond it.
+/// A restored disk: peers remember a later state of this generation. Publishes all own fields again
+/// under higher sequences.
 void HostStore::say_again(Instant now, HeldRow& own, Sequence beyond) {
   sequence_ = std::max(sequence_, beyond);
   begin_generation(own.row);
@@ -302,7 +302,7 @@ void HostStore::on_rows(Instant now, const RowsReceived& input) {
   audit_.answer(now, input.from, input.body, rows_, output_.messages);
 }
 
-/// Most rows that arrive are copies: this costs no allocation.
+/// Most rows that arrive are copies, so this allocates no memory.
 bool HostStore::is_news(const RowOf& news) const {
   const Row* mine = row(news.host);
   if (mine == nullptr || news.row.full_from > mine->full_from) {
@@ -365,7 +365,7 @@ void HostStore::on_neighbours(Instant now, const NeighboursChanged& input) {
   std::vector<HostId> newcomers;
   std::copy_if(
       neighbours.begin(), neighbours.end(), std::back_inserter(newcomers), [&](HostId host) {
-        // Those that it did not relay to were told as little as newcomers.
+        // A neighbour that got no relayed changes knows as little as a newcomer.
         return !spread_.relays() || std::find(before.begin(), before.end(), host) == before.end();
       });
   audit_.meet(now, newcomers);

@@ -1,17 +1,16 @@
 #pragma once
-// HostStore: the rows of all hosts, as one pure machine. It owns and signs its host's row, merges
-// the others', which were checked before they come here (crdt/rows/row_check.h),
-// and floods every change over the overlay's links; the node gives it links and carries its
-// messages, writes its batches to Environment::kState and tells membership and the scheduler what
-// changed.
+// HostStore is the machine that holds the rows of all hosts. Owned by Node. It owns and signs the
+// row of its host, merges the rows of others, which RowChecker has checked (crdt/rows/row_check.h),
+// and floods each change over the links of the overlay. Node gives it links, carries its messages,
+// writes its batches to Environment::kState, and tells membership and the scheduler of changes.
 //
-// It decides what becomes of a row; its parts do the rest: HeldRows keeps and digests what is held,
-// Spread floods what is new, Audit repairs what a flood lost (audit.h names the three ways).
+// It decides about each row; its parts do the rest: HeldRows keeps and digests the rows, Spread
+// floods changes, Audit repairs losses of the flood (audit.h names the three ways).
 //
 // Invariants
-// - Own fields wait to be sent exactly when a time for it is set, kPublishDelay at most from when
-//   the first came.
-// - Every own field that is written takes the next sequence; none was sent that was not taken.
+// - Own fields wait to be sent if and only if a time for it is set, at most kPublishDelay after the
+//   first of them came.
+// - Each own field that is written takes the next sequence; no other sequence is ever sent.
 
 #include <cstdint>
 #include <map>
@@ -40,17 +39,17 @@
 
 namespace muster::crdt {
 
-/// Rows of more hosts than this are refused with an event.
+/// Limit of the hosts whose rows are held. A row of a further host is refused with an event.
 inline constexpr std::size_t kHostsMax = 16384;
-/// A row outgrowing this is not merged further: it must fit into a message.
+/// Limit of a row, which must fit into a message: fields that would exceed it are not merged.
 inline constexpr std::size_t kRowBytesMax = 256 << 10;
-/// How long a publish that is not urgent waits for company.
+/// Time that a publish that is not urgent waits for others, to share their signature and message.
 inline constexpr Duration kPublishDelay = std::chrono::seconds(1);
 
 // Inputs.
 
-/// A field of the own row has new bytes (at most kFieldBytesMax). The same bytes again are no
-/// change. An urgent one goes out at once and takes everything waiting along.
+/// A field of the own row has new bytes (at most kFieldBytesMax). Equal bytes are no change. An
+/// urgent publish goes out at once, with all others that wait.
 struct Publish {
   FieldId field{};
   std::string bytes;
@@ -60,28 +59,28 @@ struct RowsReceived {
   HostId from;
   RowsBody body;
 };
-/// What the authority says of a host: FieldId::kRoll of its row. Of no higher version than the one
-/// held, it is no news.
+/// A record of the authority about a host: FieldId::kRoll of its row. It is no news unless its
+/// version is higher than the one held.
 struct Vouch {
   HostId host;
   Field record;
 };
-/// Rows to ask that peer for, as a whole.
+/// Asks that peer for whole rows of these hosts.
 struct AskFor {
   HostId peer;
   std::vector<HostId> hosts;
 };
-/// A link to this host was established: both sides compare everything they hold.
+/// A link to this host is up: both sides compare all their rows.
 struct PeerUp {
   HostId peer;
 };
-/// Whom changes are flooded to, from the overlay; and whether those of others are, or only what
-/// their hosts said here themselves.
+/// The neighbours of the overlay, to which changes are flooded. `relays`: whether this host floods
+/// all changes of others, or only those that the owner of the row sent here itself.
 struct NeighboursChanged {
   std::vector<HostId> neighbours;
   bool relays = true;
 };
-/// A probe ack said how new its sender's row is.
+/// A probe ack named the version of its sender's row.
 struct PeerVersion {
   HostId host;
   RowVersion version;
@@ -89,7 +88,7 @@ struct PeerVersion {
 
 // Outputs.
 
-/// A field that changed or was dropped (then field() yields nothing): read it from the store.
+/// A field that changed or was dropped: read it from the store. field() is null if it was dropped.
 struct FieldChange {
   HostId host;
   FieldId field{};
@@ -98,16 +97,16 @@ struct FieldChange {
 
 struct HostStoreOutput {
   std::vector<RowsMessage> messages;
-  WriteBatch writes;                 ///< For Environment::kState; nothing waits for them.
+  WriteBatch writes;                 ///< For Environment::kState; no machine waits for them.
   std::vector<FieldChange> changes;  ///< Ascending, each once; own publishes included.
   std::vector<Event> events;
-  /// Peers hold rows of ours from a later generation, or from another life of this one (a
-  /// restored disk): restart above it.
+  /// A peer or the disk has our row from a later generation, or from another life of this one (a
+  /// restored disk): start the agent again above it.
   std::optional<Generation> raise_above;
   /// An identity of ours that this agent did not write: that of the life before, from the own disk,
-  /// or one of this generation or a later one.
+  /// or one of this generation or a later one, from a peer.
   std::optional<std::string> own_identity;
-  /// Peers that showed FieldId::kLink of the own row, and which version of it.
+  /// Peers that sent FieldId::kLink of the own row, each with the version that it holds.
   std::vector<std::pair<HostId, RowVersion>> own_link_seen;
 };
 
@@ -116,43 +115,43 @@ class HostStore {
   using Input =
       std::variant<Publish, RowsReceived, Vouch, AskFor, PeerUp, NeighboursChanged, PeerVersion>;
   using Output = HostStoreOutput;
-  /// Since the start.
+  /// Counts since the start.
   struct Stats {
-    std::uint64_t publishes = 0;      ///< Times that own fields went out, together.
-    std::uint64_t signed_times = 0;   ///< Signatures made, each of all that one publish has.
-    std::uint64_t fields_merged = 0;  ///< Of others, which were news.
+    std::uint64_t publishes = 0;      ///< Publishes sent, each of one or several own fields.
+    std::uint64_t signed_times = 0;   ///< Signatures made; one covers all fields of a publish.
+    std::uint64_t fields_merged = 0;  ///< Fields of others that were news.
   };
 
-  /// `recovered` is what Environment::kState held; a row that does not decode is dropped with an
-  /// event. `generation` is this start's, higher than that of any row of ours on disk.
-  /// `signer`: the owner's, never null.
+  /// `recovered` are the records of Environment::kState; a row that does not decode is dropped with
+  /// an event. `generation` is that of this start; if a row of ours on disk is not below it, the
+  /// first output has raise_above. `signer` is that of this host, never null.
   HostStore(HostId self, Generation generation, const Records& recovered, Rng rng,
             std::shared_ptr<const gossip::Signer> signer);
 
   void step(Instant now, Input input);
-  /// So late this host comes to what it has to do: news waits longer (Spread).
+  /// Sets the lag of this host: news waits longer if the host is late (Spread).
   void be_late(Duration lag) { spread_.be_late(lag); }
   void tick(Instant now);
   Instant next_deadline() const;
   Output take_output();
   void check_invariants() const;
-  /// The invariants of every row and of the digest over them: as slow as reading everything.
+  /// CHECKs the invariants of all rows and of the digest over them: as slow as reading all rows.
   void check_rows() const { rows_.check_rows(); }
 
   const Row* row(HostId host) const;
   const Field* field(HostId host, FieldId id) const;
-  /// Whether a row says what is not held yet, or says it otherwise.
+  /// Whether a row has a field that is not held, or holds one otherwise.
   bool is_news(const RowOf& news) const;
   /// All rows, in host id order.
   const std::map<HostId, HeldRow>& rows() const { return rows_.all(); }
-  /// Over all rows; two stores that hold the same have the same, 0 when empty.
+  /// The digest over all rows: equal in two stores that hold the same rows; 0 if there are no rows.
   std::uint64_t digest() const { return rows_.digest(); }
-  /// Highest version of the own row that was given to the flood, which sends it as soon as its pace
-  /// allows: what probe acks carry.
+  /// Highest version of the own row that Spread has, which sends it as soon as its pace allows.
+  /// Probe acks carry it.
   RowVersion own_version() const { return sent_version_; }
   const Stats& stats() const { return stats_; }
-  /// What PeerUp would send, for a seed whose host id is not known yet; or the own row alone, which
-  /// asks for nothing.
+  /// The message of a PeerUp, for a seed whose host id is not known yet. If it does not ask, it is
+  /// the own row alone.
   std::string introduction(bool asks = true) const { return audit_.introduction(rows_, asks); }
 
  private:
@@ -182,9 +181,9 @@ class HostStore {
   Spread spread_;
   Audit audit_;
 
-  Sequence sequence_;  ///< Last one used in the own row.
+  Sequence sequence_;  ///< The last one used in the own row.
   RowVersion sent_version_;
-  std::map<std::uint32_t, std::string> unsent_;  ///< Own fields waiting for publish_at_.
+  std::map<std::uint32_t, std::string> unsent_;  ///< Own fields that wait for publish_at_.
   Instant publish_at_ = kNever;
 
   std::set<FieldChange> changes_;

@@ -1,6 +1,6 @@
 #pragma once
-// Rows on their way to one host, cut into messages that are bounded: what Spread and Audit both
-// hand out.
+// RowsMessage is a bounded message with rows for one host. Spread and Audit cut their rows into
+// such messages.
 
 #include <cstddef>
 #include <string>
@@ -18,13 +18,13 @@ struct RowsMessage {
   std::string body;
 };
 
-/// What a row takes in a message, near enough to cut by.
+/// Approximate size of a row in a message, for cutting.
 std::size_t size_bytes(const Row& row);
-/// What one field takes there.
+/// Approximate size of one field there.
 std::size_t size_bytes(const Field& field);
 
-/// Appends `rows` for `to`, in their order, in as many messages as the limits of codec.h want; none
-/// for no rows. `compares`: as RowsBody's.
+/// Appends `rows` for `to`, in their order, in as many messages as the limits of codec.h require;
+/// no message if there are no rows. `compares`: see RowsBody.
 void append_rows(HostId to, std::vector<RowOf> rows, std::vector<RowsMessage>& messages,
                  bool compares = false);
 

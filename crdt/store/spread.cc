@@ -18,7 +18,7 @@ void Spread::send_own(Instant now, HostId self, const std::set<std::uint32_t>& f
 }
 
 void Spread::add(Instant now, HostId host, std::uint32_t field, HostId from) {
-  // A record that this host vouches for came from nobody else.
+  // `from` is zero for a record that this host vouches for: it came from no other host.
   const bool is_for_guests = !relays_ && from != host && !from.is_zero();
   const auto before = waiting_.find({host, field});
   if (before == waiting_.end() && is_for_guests && guests_.empty()) {
@@ -78,8 +78,8 @@ Spread::Audience Spread::audience(Instant now) {
   return all;
 }
 
-/// Sends all waiting news, to each neighbour what it is not known to have. Most neighbours lack the
-/// same: what was encoded for the one before is sent again.
+/// Sends to each neighbour the news that it is not known to have. Most neighbours lack the same
+/// news: the bytes encoded for the one before are sent again.
 void Spread::send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& messages) {
   pace_.take(now, kSpreadsASecond);
   sent_at_ = now;
@@ -115,7 +115,7 @@ void Spread::send(Instant now, const HeldRows& rows, std::vector<RowsMessage>& m
   send_at_ = kNever;
 }
 
-/// A field that was dropped since is no news any more.
+/// The news that waits, without fields that were dropped meanwhile.
 std::vector<Spread::News> Spread::news(const HeldRows& rows) const {
   std::vector<News> all;
   for (const auto& [what, waits] : waiting_) {
