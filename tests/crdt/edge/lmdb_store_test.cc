@@ -1,5 +1,5 @@
-// What was acknowledged is there after a crash, and what is damaged is refused: never a wrong
-// record. Real files in a directory of the test's own; damage is seeded.
+// Tests of LmdbStore and StorageThread: acknowledged records survive a crash, and a damaged store
+// is refused: never a wrong record. Real files in a directory of the test's own; damage is seeded.
 
 #include "crdt/edge/lmdb_store.h"
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kPatienceMs = 10'000;
 
-/// Between LMDB and the kernel: fsyncs of this process hang while it is shut.
+/// A gate between LMDB and the kernel: fsyncs of this process hang while it is shut.
 class SlowDisk {
  public:
   void shut() { set_shut(true); }
@@ -42,7 +42,7 @@ class SlowDisk {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [this] { return waiting_ > 0; });
   }
-  /// Nobody opened it for so long that an fsync went on by itself.
+  /// Whether it stayed shut for so long that an fsync went on by itself.
   bool gave_up() {
     const std::lock_guard lock(mutex_);
     return gave_up_;
@@ -110,7 +110,7 @@ Write remove(std::string key) {
   return {std::move(key), std::nullopt};
 }
 
-/// LMDB without our seals, to damage what a store wrote.
+/// LMDB without our seals, to damage the records of a store.
 class BareLmdb {
  public:
   explicit BareLmdb(const std::string& path) {
@@ -258,7 +258,7 @@ void write_file(const std::string& path, const std::string& bytes) {
 class FlippedByteTest : public LmdbStoreTest {
  protected:
   enum class Writes { kAll, kToldAndWentOnEmpty, kWrong, kCrashed };
-  /// Opens and writes in a child: a damaged page can crash whoever writes.
+  /// Opens and writes in a child: a damaged page can crash the writer.
   Writes write_apart() {
     const pid_t child = fork();
     if (child == 0) {
@@ -286,7 +286,7 @@ class FlippedByteTest : public LmdbStoreTest {
     return Writes::kAll;
   }
 
-  /// Flips one byte below `limit` (0 = anywhere), 200 times; how often the store was refused.
+  /// Flips one byte below `limit` (0 = anywhere), 200 times. Returns how often open() refused.
   int flip(std::uint64_t seed, std::size_t limit) {
     Rng rng(seed);
     const Records expected = write_history(*open(), rng);
@@ -318,7 +318,7 @@ TEST_F(FlippedByteTest, AnywhereIsRefusedOrHarmless) {
   EXPECT_GT(flip(7, 0), 20);
 }
 
-/// The list of free pages is read by nobody who only reads.
+/// A reader never reads the list of free pages.
 TEST_F(FlippedByteTest, InTheListOfFreePagesIsToldByTheCommit) {
   Rng rng(11);
   write_history(*open(), rng);
@@ -328,7 +328,7 @@ TEST_F(FlippedByteTest, InTheListOfFreePagesIsToldByTheCommit) {
     std::memcpy(&value, good.data() + at, sizeof value);
     return value;
   };
-  // Of a header page: where the root of that list and the number of the transaction are.
+  // Offsets in a header page: the root of that list, and the number of the transaction.
   constexpr std::size_t kPage = 4096;
   constexpr std::size_t kFreeRoot = 80;
   constexpr std::size_t kTransaction = 144;
@@ -336,7 +336,7 @@ TEST_F(FlippedByteTest, InTheListOfFreePagesIsToldByTheCommit) {
   const std::size_t page = word(header + kFreeRoot) * kPage;
   ASSERT_LT(page, good.size());
   std::map<Writes, int> seen;
-  for (std::size_t offset = 8; offset < 32; ++offset) {  // What kind of page, and what is on it.
+  for (std::size_t offset = 8; offset < 32; ++offset) {  // The kind and the contents of a page.
     std::string bad = good;
     bad[page + offset] = static_cast<char>(bad[page + offset] ^ 0x40);
     write_file(path() + "/data.mdb", bad);
@@ -373,7 +373,7 @@ TEST_F(LmdbStoreTest, ATruncatedFileIsRefused) {
   }
 }
 
-/// Commits numbered batches for ever and tells each one done through the pipe.
+/// Commits numbered batches for ever and reports each through the pipe.
 [[noreturn]] void write_until_killed(const std::string& path, int acknowledged) {
   auto store = LmdbStore::open(path, Environment::kRaft);
   for (std::uint64_t number = 1; store.has_value(); ++number) {
@@ -432,7 +432,7 @@ class StorageThreadTest : public LmdbStoreTest {
                               store(Environment::kState, "state", state_bytes)},
         rows_sync);
   }
-  /// Waits for news; false when none came.
+  /// Waits for news. False if none came.
   static bool await(StorageThread& thread) {
     pollfd item{thread.fd(), POLLIN, 0};
     return poll(&item, 1, kPatienceMs) == 1;
@@ -503,8 +503,8 @@ TEST_F(StorageThreadTest, RowsThatCannotBeStoredAreToldAndNothingElseSuffers) {
   EXPECT_EQ(thread->take_completed(), (std::vector<std::uint64_t>{7}));
 }
 
-/// The whole of a slow disk is the thread's: while an fsync of the rows hangs, the loop goes on
-/// handing over, no second sync waits behind the first, and too many rows are dropped, told.
+/// A slow disk delays the thread alone: while an fsync of the rows hangs, the loop goes on handing
+/// over, no second sync waits behind the first, and rows above the limit are dropped and reported.
 TEST_F(StorageThreadTest, ASlowDiskNeverHoldsTheLoop) {
   auto thread = start(16 << 20, 16 << 20, std::chrono::milliseconds(1));
   slow_disk().shut();
@@ -583,7 +583,7 @@ TEST(DataLock, DiesWithItsHolder) {
 }  // namespace
 }  // namespace muster::crdt
 
-/// liblmdb finds this one before the C library's.
+/// liblmdb finds this function before that of the C library.
 extern "C" int fdatasync(int fd) {
   muster::crdt::slow_disk().pass(fd);
   return static_cast<int>(syscall(SYS_fdatasync, fd));

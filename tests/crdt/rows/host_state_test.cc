@@ -1,5 +1,5 @@
-// The schema's codec: what is encoded comes back, newer trailing elements are ignored, hostile
-// bytes are refused.
+// Tests of the codec of fields: it reads what it wrote, ignores newer trailing elements, and
+// refuses hostile bytes.
 
 #include "crdt/rows/host_state.h"
 

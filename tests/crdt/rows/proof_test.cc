@@ -1,4 +1,4 @@
-// One signature for all fields of a publish, and what others may do to it.
+// Tests of proofs: one signature for all fields of a publish, and attacks on it.
 
 #include "crdt/rows/proof.h"
 
@@ -31,7 +31,7 @@ bool is_proven(HostId host, std::uint32_t id, const Field& field) {
   return crdt::is_proven(host, id, field, kOwner.bytes(), kKeys);
 }
 
-/// Counts what it is asked.
+/// Counts the calls of verify().
 class Counting final : public gossip::Verifier {
  public:
   bool verify(std::string_view key, std::string_view words,

@@ -1,5 +1,5 @@
 #pragma once
-// The cluster authority of tests, and what it says of hosts.
+// The cluster authority of tests, and its records of hosts.
 
 #include <cstdint>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace muster::crdt::testing {
 
-/// Whom the stand-in keys take for the authority.
+/// The authority of the stand-in keys.
 inline const HostId kAuthority = HostId::from_bytes("authority_______");
 
-/// As a host that may vote and vouch; its keys are its id.
+/// The record of a host that may vouch, and vote unless said otherwise; its keys are its id.
 inline RollRecord record_of(HostId host, std::uint64_t founders = 0, bool may_vote = true) {
   RollRecord record;
   record.identity_key = std::string(host.bytes());

@@ -1,4 +1,4 @@
-// Rows that arrive: what is the owner's stays, whatever else was put beside it.
+// Tests of RowChecker: fields of the owner stay, whatever other fields come with them.
 
 #include "crdt/rows/row_check.h"
 
@@ -32,7 +32,7 @@ RowOf plain_row() {
   return row;
 }
 
-/// The voter's row: who signs now, signed by `by`.
+/// The voter's row with the second authority, whose link `by` signed.
 RowOf word_of_authority(HostId by, bool may_vote = true) {
   const std::string key(kSecondAuthority.bytes());
   const AuthorityView view{
@@ -45,7 +45,7 @@ RowOf word_of_authority(HostId by, bool may_vote = true) {
   return row;
 }
 
-/// As the second authority signs it.
+/// A row whose record the second authority signed.
 RowOf row_of_second_authority() {
   RowOf row = signed_row(plain_row());
   row.row.fields[kRoll] =
@@ -194,7 +194,7 @@ TEST(RowCheck, AVotersWordOfAnotherAuthorityCountsWhenTheLastOneSignedIt) {
   EXPECT_EQ(before.forged, 0U);
   EXPECT_TRUE(before.lacks_authority);
   EXPECT_EQ(before.keyless, std::vector<HostId>{kOwner});
-  // Who may vote is known from its record, which stands beside its word from the second time on.
+  // The first message teaches the checker that its sender may vote: it counts from the second on.
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(checker.check(rows_to_check({word_of_authority(kThief)})).authority, 1U);
   }

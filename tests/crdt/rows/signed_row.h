@@ -1,5 +1,5 @@
 #pragma once
-// Rows as their owners say them, signed by the stand-in of tests.
+// Rows as their owners publish them, signed by the stand-in of tests.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace muster::crdt::testing {
 
-/// Signs all fields but the authority's, as those of one publish.
+/// Signs all fields but those of the authority, as one publish.
 inline void sign_own_fields(HostId host, Row& row, const gossip::Signer& signer) {
   std::vector<std::uint32_t> own;
   for (const auto& [id, field] : row.fields) {

@@ -1,4 +1,4 @@
-// Audit: what it asks for, when, and what it answers.
+// Tests of Audit: its questions, their times, and its answers.
 
 #include "crdt/store/audit.h"
 

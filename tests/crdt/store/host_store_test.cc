@@ -1,4 +1,4 @@
-// HostStore among a few others: what one publishes all get, once, and whatever was lost is
+// Tests of a few HostStores together: each publish reaches all of them once, and losses are
 // repaired.
 
 #include "crdt/store/host_store.h"

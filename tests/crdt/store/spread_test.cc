@@ -1,4 +1,4 @@
-// Spread: news goes to each neighbour once, and to none that has it.
+// Tests of Spread: news goes to each neighbour once, and to none that has it.
 
 #include "crdt/store/spread.h"
 
@@ -29,7 +29,7 @@ class SpreadTest : public ::testing::Test {
     spread_.tick(now_, rows_, messages_);
     spread_.check_invariants();
   }
-  /// To whom, and how many fields: "a1 c2".
+  /// The receivers, each with its number of fields: "a1 c2".
   std::string sent() {
     std::string text;
     for (const RowsMessage& message : messages_) {
@@ -145,7 +145,7 @@ TEST_F(SpreadTest, AFieldThatWasDroppedMeanwhileIsNoNews) {
 
 TEST_F(SpreadTest, AGuestIsToldAsIfItWereANeighbourForAWhile) {
   spread_.welcome(now_, host('g'));
-  spread_.welcome(now_, host('b'));  // It is a neighbour besides.
+  spread_.welcome(now_, host('b'));  // It is a neighbour, too.
   hold(host('x'), 4, "news");
   spread_.add(now_, host('x'), 4, host('a'));
   pass(kSpreadDelay);

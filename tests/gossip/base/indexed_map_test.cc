@@ -1,5 +1,5 @@
-// An IndexedMap says what a std::map says, whatever was done to both; a HashIndex finds what was
-// put and not removed, though every hash collides.
+// Tests of IndexedMap: after any changes it equals a std::map with the same changes. Tests of
+// HashIndex: it finds all elements that were put and not removed, even if all hashes collide.
 
 #include "gossip/base/indexed_map.h"
 

@@ -1,4 +1,4 @@
-// Lag: the worst of the last second or so.
+// Tests of Lag: the worst delay of about the last second.
 
 #include "gossip/base/lag.h"
 

@@ -1,4 +1,4 @@
-// The words that may be names, at every door.
+// Tests of the rules for names.
 
 #include "gossip/base/name.h"
 

@@ -1,7 +1,6 @@
 #pragma once
-// Signatures for tests and for the simulator: cheap, the same in every run, and nobody's but the
-// owner's. Whoever holds a StandInSigner of a host can sign as that host; nothing else can. The
-// public key is the host id itself.
+// Stand-in signatures for tests and for the simulator: cheap, and the same in every run. Only the
+// holder of a host's StandInSigner can sign as that host. The public key is the host id itself.
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +15,7 @@
 
 namespace muster::gossip::testing {
 
-/// What was ever signed, by whom: for checkers.
+/// The signer and the hash of all words ever signed, for checkers.
 using SignedWords = std::set<std::pair<HostId, std::uint64_t>>;
 
 inline std::uint64_t hash_of(std::string_view words, std::uint64_t seed) {
@@ -68,7 +67,7 @@ class StandInVerifier final : public Verifier {
 
 class StandInSigner final : public Signer {
  public:
-  /// `said`: where it writes down what it signs; may be null, else it outlives this.
+  /// `said` records the words that it signs; it may be null, else it outlives this.
   explicit StandInSigner(HostId host, SignedWords* said = nullptr)
       : host_(host), key_(host.bytes()), said_(said) {}
   std::string sign(std::string_view words) const override {
@@ -97,10 +96,10 @@ inline std::shared_ptr<const Signer> signer_of(HostId host) {
   return std::make_shared<StandInSigner>(host);
 }
 
-/// Seeds are numbered, under the name of their owner: sixteen bytes, the id of who signs by one.
+/// Makes numbered seeds that hold the id of their owner: sixteen bytes, the id of their signer.
 class StandInKeyMaker final : public KeyMaker {
  public:
-  /// `said`: as StandInSigner, for those who sign by its seeds.
+  /// `said`: as that of StandInSigner, for the signers of its seeds.
   explicit StandInKeyMaker(HostId owner, SignedWords* said = nullptr)
       : owner_(owner), said_(said) {}
   std::string make_seed() const override {

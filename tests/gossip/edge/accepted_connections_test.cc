@@ -1,4 +1,4 @@
-// Which connections are ended, in whatever order two listeners' words are heard.
+// Tests of AcceptedConnections: which connections it ends, in any order of two listeners' events.
 
 #include "gossip/edge/accepted_connections.h"
 
@@ -57,7 +57,7 @@ TEST(AcceptedConnections, TheEndOfOneIsNotThatOfTheNextUnderItsNumber) {
   EXPECT_TRUE(pair.is_ended());
 }
 
-/// Says so much to the peer, and waits until the kernel has sent it.
+/// Sends so many bytes to the peer, and waits until the kernel has sent them.
 void say(const TcpPair& pair, std::size_t bytes) {
   const std::string words(bytes, 'x');
   ASSERT_EQ(send(pair.ends[0], words.data(), bytes, 0), static_cast<ssize_t>(bytes));
@@ -68,9 +68,9 @@ void say(const TcpPair& pair, std::size_t bytes) {
   }
 }
 
-/// What a peer hears that is refused: greeting, WELCOME, ERROR.
+/// Bytes that a refused peer gets: greeting, WELCOME, ERROR.
 constexpr std::size_t kRefusedBytes = 64 + 170 + 20;
-/// ... and that is let in: READY in place of ERROR.
+/// Bytes that a peer gets which is let in: READY in place of ERROR.
 constexpr std::size_t kLetInBytes = 64 + 170 + 67;
 
 TEST(AcceptedConnections, BeyondTheLimitTheOldestUnfinishedOneIsEnded) {

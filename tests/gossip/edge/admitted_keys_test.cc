@@ -1,4 +1,4 @@
-// Who is let in: the last word about a key counts, and there is a limit.
+// Tests of AdmittedKeys: the last Admit of a key counts, and there is a limit.
 
 #include "gossip/edge/admitted_keys.h"
 

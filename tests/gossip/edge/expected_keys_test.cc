@@ -1,4 +1,4 @@
-// Which key listens where: one an endpoint, many endpoints a key.
+// Tests of ExpectedKeys: an endpoint has one key, a key may have many endpoints.
 
 #include "gossip/edge/expected_keys.h"
 

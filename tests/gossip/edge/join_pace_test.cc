@@ -9,7 +9,7 @@ namespace {
 
 constexpr Instant kStart{std::chrono::hours(1)};
 
-/// How many of `tries` at one moment are let in.
+/// The number of `tries` at one moment that are let in.
 int let_in(JoinPace& pace, const std::string& address, Instant now, int tries = 100) {
   int count = 0;
   for (int i = 0; i < tries; ++i) {
@@ -42,7 +42,7 @@ TEST(JoinPace, AHerdFromManyAddressesIsLetIn) {
   }
 }
 
-/// Who waits to be forgotten must wait for as long as his pace asks.
+/// An address is forgotten no sooner than its pace would let it in.
 TEST(JoinPace, ToBeForgottenTakesTheSecondThatItWouldTakeAnyway) {
   JoinPace pace;
   pace.take("10.0.0.2", kStart);

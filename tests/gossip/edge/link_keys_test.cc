@@ -1,4 +1,4 @@
-// Pairs of link keys: fresh ones differ, those of a seed do not.
+// Tests of LinkKeys: fresh pairs differ, pairs of one seed are equal.
 
 #include "gossip/edge/link_keys.h"
 

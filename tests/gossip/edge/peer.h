@@ -1,6 +1,6 @@
 #pragma once
-// Transports that live in one town for tests of real loopback sockets, and hostile sockets to put
-// beside them. Every wait is for an event, with a limit; ports are the kernel's choice.
+// Transports that know each other, for tests with real loopback sockets, and hostile sockets to put
+// beside them. Each wait is for an event, with a limit; the kernel chooses the ports.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -39,8 +39,8 @@ inline Endpoint any_port() {
   return Endpoint::ipv4(127, 0, 0, 1, 0);
 }
 
-/// A transport and everything it reported. Unless it is a stranger, it and all the others that live
-/// know each other's keys.
+/// A transport and all its reports. Unless it is a stranger, it and all other live peers know each
+/// other's keys.
 class Peer {
  public:
   enum class Kind { kMember, kStranger };
@@ -73,7 +73,7 @@ class Peer {
     sender.host = id_;
     return sender;
   }
-  /// Lets the other one in, and expects its key where it listens.
+  /// Admits the other peer, and expects its key where it listens.
   void meet(const Peer& other) {
     transport_->admit({other.key_, other.host()});
     expect(other);
@@ -82,11 +82,11 @@ class Peer {
     transport_->expect({other.control(), other.key_});
     transport_->expect({other.transport_->bulk_endpoint(), other.key_});
   }
-  /// Dials there, though nobody has the key that it expects.
+  /// Expects a key there that no peer has.
   void expect_anything(const Endpoint& at) {
     transport_->expect({at, LinkKeys::make().public_key});
   }
-  /// Proves itself with these keys from now on; nobody is told. Waits until it may.
+  /// Proves itself with these keys from now on; no other peer is told. Waits until it may.
   void rekey(const LinkKeys& keys) {
     const std::uint64_t before = transport_->stats().rekeys;
     transport_->rekey(keys);
@@ -135,7 +135,7 @@ class Peer {
   std::unique_ptr<ZmqTransport> transport_;
 };
 
-/// Turns all peers until `done`; false when patience ran out.
+/// Turns all peers until `done`. False if the limit passed first.
 inline bool turn_until(std::initializer_list<Peer*> peers, const std::function<bool()>& done,
                        milliseconds patience = kPatience) {
   const auto limit = Clock::now() + patience;
@@ -206,7 +206,7 @@ class RawSocket {
   int fd_;
 };
 
-/// A bound, not listening socket: its port stays refused and nobody else can take it.
+/// A socket that is bound but does not listen: its port refuses, and no other socket can take it.
 struct RefusedPort {
   RawSocket socket;
   Endpoint endpoint = socket.bind_any();
@@ -216,7 +216,7 @@ inline milliseconds since(Clock::time_point start) {
   return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
 }
 
-/// A message of so many bytes: large ones must begin as messages do.
+/// A message of so many bytes that begins as messages do, as a large one must.
 inline std::string message_of(std::size_t bytes) {
   const std::string head = encode(Envelope(), "");
   return head + std::string(bytes - head.size(), 'x');
@@ -231,7 +231,7 @@ inline void link_up(Peer& a, Peer& b) {
 
 /// A ZeroMQ client of the test's own that speaks CURVE and never redials.
 struct CurveDealer {
-  /// When it is writable: at once, or not before the handshake is over.
+  /// When it becomes writable: at once, or after the handshake.
   enum class When { kAtOnce, kUp };
 
   /// As a member that `to` lets in.

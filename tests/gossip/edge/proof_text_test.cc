@@ -1,4 +1,4 @@
-// What libzmq says of a connection is taken word for word, or proves nothing.
+// Tests of the parsers of libzmq's properties: a text of any other form proves no sender.
 
 #include "gossip/edge/proof_text.h"
 

@@ -1,4 +1,4 @@
-// Goal: what holds a secret is its owner's alone. Method: files of every mode in a new directory.
+// Goal: only its owner can read a secret file. Method: files of every mode in a new directory.
 
 #include "gossip/edge/secret_file.h"
 

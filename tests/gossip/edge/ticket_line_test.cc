@@ -1,4 +1,4 @@
-// The one line that people carry about: whole or refused, and never half understood.
+// Tests of TicketLine: a line is read as a whole or refused.
 
 #include "gossip/edge/ticket_line.h"
 

@@ -1,5 +1,5 @@
-// Many at the door of one host, over real loopback sockets: unfinished handshakes, joins, peers
-// that know no keys.
+// Tests of a transport that many peers dial at once, over real loopback sockets: unfinished
+// handshakes, joins, peers without keys.
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ void come_without_keys(const Peer& to) {
 TEST(ZmqFlood, WhoComesWithoutKeysIsNamedOnce) {
   Peer b;
   std::vector<std::string> named;
-  // Who is gone before anybody looked cannot be named.
+  // A peer that is gone before the transport looks at it cannot be named.
   ASSERT_TRUE(turn_until({&b}, [&] {
     come_without_keys(b);
     named = b.transport().take_plain_peers();

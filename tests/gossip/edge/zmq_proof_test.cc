@@ -1,5 +1,5 @@
-// Who may come in, who is dialled, and who said it: the keys of the transport over real loopback
-// sockets.
+// Tests of the transport's keys over real loopback sockets: which peers come in, which are dialled,
+// and which sent a message.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 namespace muster::gossip {
 namespace {
 
-/// What every greeting of ZeroMQ begins with.
+/// The first bytes of each greeting of ZeroMQ.
 const std::string kSignature("\xff\0\0\0\0\0\0\0\1\x7f", 10);
 
 Sender ticket_of(const LinkKeys& keys) {
@@ -130,7 +130,7 @@ TEST(ZmqProof, AClientWithoutKeysIsNotHeard) {
   EXPECT_FALSE(answer.has_value() && answer->has_value()) << "nothing, or cut off";
 }
 
-/// The protocol before CURVE has nobody to ask about: such greetings end the connection.
+/// The protocols before CURVE have no keys: such greetings end the connection.
 TEST(ZmqProof, OlderProtocolsAndGarbageAreCutOff) {
   Peer b;
   for (const std::string& words :
@@ -162,14 +162,14 @@ TEST(ZmqProof, WhoHasAnotherKeyThanExpectedGetsNoLink) {
   EXPECT_TRUE(b.received_.empty());
 }
 
-/// Points of the curve that anybody could compute with: libsodium refuses them.
+/// Weak points of the curve, whose shared secret is no secret: libsodium refuses them.
 TEST(ZmqProof, AWeakKeyIsNobodys) {
   Peer a;
   Peer b;
   a.transport().expect({b.control(), std::string(kLinkKeyBytes, '\0')});
   a.say(b.control(), "secret");
   ASSERT_TRUE(turn_until({&a, &b}, [&] { return !a.downs_.empty(); }));
-  // Its dial dies of itself, or is given up: whichever comes first.
+  // Its dial ends by itself or by the timeout, whichever comes first.
   EXPECT_NE(a.downs_[0].loss, LinkLoss::kRefused);
   EXPECT_TRUE(b.received_.empty());
 }
@@ -292,7 +292,7 @@ TEST(ZmqProof, ARevokedKeyIsNotDialledAnyMore) {
   EXPECT_EQ(a.transport().stats().dials, 1U);
 }
 
-/// A connection that never spoke has shown no descriptor: it ends at its first word.
+/// A connection that carried no message has shown no descriptor: it ends at its first message.
 TEST(ZmqProof, ARevokedKeyThatWasSilentIsThrownOutWhenItSpeaks) {
   Peer b;
   const LinkKeys keys = LinkKeys::make();

@@ -91,7 +91,7 @@ TEST(ZmqRekey, ItsOwnLinksEndAndAreDialledWithTheNewKey) {
   b.say(c.control(), "it is me, by the old key");
   ASSERT_TRUE(turn_until({&b, &c}, [&] { return !b.downs_.empty(); }));
   ASSERT_TRUE(turn_until({&b, &c}, [&] {
-    b.say(c.control(), "it is me");  // What is said while the dial rests is dropped.
+    b.say(c.control(), "it is me");  // The transport drops it while the dial rests.
     return !c.received_.empty();
   }));
   EXPECT_EQ(c.received_[0].bytes, "it is me");
@@ -133,7 +133,7 @@ TEST(ZmqRekey, AnUnfinishedHandshakeIsEndedToo) {
   EXPECT_LT(since(start), kSoon);
 }
 
-/// A port that is free for a moment says that the agent is dead.
+/// A port that is free for a moment would show a dead agent.
 TEST(ZmqRekey, WhoDialsMeanwhileIsNeverRefused) {
   Peer a;
   Peer b;
@@ -157,7 +157,7 @@ TEST(ZmqRekey, ManyTimesLeaveNothingBehind) {
   Peer b;
   const std::size_t before = descriptors();
   for (int round = 0; round < 10; ++round) {
-    // The listener that was left has closed: it would end what it accepts.
+    // Wait until the old listener has closed: it ends the connections that it accepts.
     ASSERT_TRUE(turn_until({&b}, [&] { return descriptors() <= before; }))
         << descriptors() << " descriptors, " << before << " before";
     CurveDealer one(b, LinkKeys::make(), CurveDealer::When::kUp);
@@ -188,7 +188,7 @@ TEST(ZmqRekey, OfTwoInOneMomentTheSecondWaits) {
   }));
 }
 
-/// Without a descriptor the listeners cannot be made anew: the old key serves until there is one.
+/// Without a descriptor the listeners cannot be made again: the old key serves until there is one.
 TEST(ZmqRekey, WithoutDescriptorsItIsTriedAgain) {
   Peer a;
   Peer b;

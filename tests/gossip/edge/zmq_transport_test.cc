@@ -1,6 +1,6 @@
-// The transport over real loopback sockets: messages and answers, how links end and how fast that
-// is said, and hostile peers. Every wait is for an event, with a limit; ports are the kernel's
-// choice.
+// Tests of the transport over real loopback sockets: messages and answers, how links end and how
+// fast that is reported, and hostile peers. Each wait is for an event, with a limit; the kernel
+// chooses the ports.
 
 #include "gossip/edge/zmq_transport.h"
 
@@ -158,8 +158,8 @@ TEST(ZmqTransport, OversizedMessagesAreDroppedOnBothSides) {
   EXPECT_EQ(b.received_.size(), 1U);
 }
 
-/// A peer whose large frames are no messages is cut off at the first one; small ones are dropped by
-/// whoever decodes them.
+/// A peer whose large frames are no messages is cut off at the first one. decode() refuses small
+/// ones.
 TEST(ZmqTransport, NoiseEndsItsConnection) {
   Peer b;
   CurveDealer client(b);
@@ -249,7 +249,7 @@ TEST(ZmqTransport, ALinkDroppedWhileItDialsDoesNotEndTheNextOne) {
     a.transport().drop({b.control()});
   }
   a.say(b.control(), "last");
-  // What an older connection carried may come later than what a younger one did.
+  // Messages of an older connection may come later than those of a younger one.
   const auto has_come = [&](const std::string& words) {
     return std::any_of(b.received_.begin(), b.received_.end(),
                        [&](const auto& each) { return each.bytes == words; });
@@ -325,7 +325,7 @@ TEST(ZmqTransport, AnIdleLinkMakesRoomForANewOne) {
   link_up(a, c);
   const auto began = Clock::now();
   turn_until({&a, &b, &c, &d}, [&] { return since(began) > kLinkIdleMin; });
-  link_up(a, c);  // b's is the one that is idle.
+  link_up(a, c);  // The link to b is the idle one.
   link_up(a, d);
   EXPECT_EQ(a.transport().stats().closed_idle, 1U);
   EXPECT_EQ(a.transport().stats().dropped_links_full, 0U);

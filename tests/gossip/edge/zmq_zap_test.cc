@@ -125,7 +125,7 @@ TEST(ZmqZap, WhatIsNoQuestionOfOursIsRefused) {
   EXPECT_EQ(zap.status_of(question(kKnown)), "200") << "it goes on";
 }
 
-/// The sockets that hosts come in on ask, and take silence for a no.
+/// The sockets that hosts come in on ask, and refuse if no answer comes.
 TEST(ZmqZap, WhereNobodyAnswersNobodyComesIn) {
   zmq::context_t context;
   const LinkKeys keys = LinkKeys::make();

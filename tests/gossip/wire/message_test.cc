@@ -1,4 +1,4 @@
-// The codec: what is encoded comes back, what is newer survives, what is hostile is refused.
+// Tests of the codec: it reads what it wrote, keeps newer elements, and refuses hostile bytes.
 
 #include "gossip/wire/message.h"
 
@@ -111,7 +111,7 @@ TEST(Message, ItsHeadTellsItFromNoise) {
   EXPECT_FALSE(begins_as_message(""));
 }
 
-/// Whatever decodes begins as a message, wherever it was damaged.
+/// Bytes that decode begin as a message, wherever they were damaged.
 TEST(Message, NothingThatDecodesIsTakenForNoise) {
   Envelope envelope;
   envelope.nonce = Nonce(1U << 20U);
