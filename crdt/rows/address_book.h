@@ -1,6 +1,6 @@
 #pragma once
 // AddressBook maps host ids to names and endpoints, learned from the identity fields of rows. Owned
-// by Node. It holds no more hosts than the host store does.
+// by HostDirectory. It holds no more hosts than the host store does.
 
 #include <map>
 #include <optional>

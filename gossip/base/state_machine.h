@@ -15,7 +15,7 @@ concept StateMachine = requires(M machine, const M& view, Instant now, typename 
   machine.step(now, std::move(input));                            // tells one external fact
   machine.tick(now);                                              // tells that time passed
   { view.next_deadline() } -> std::same_as<Instant>;              // when to call tick() next
-  { machine.take_output() } -> std::same_as<typename M::Output>;  // drains, computes nothing
+  { machine.take_output() } -> std::same_as<typename M::Output>;  // drains, never computes
   view.check_invariants();  // CHECKs; the simulator calls it after every step
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// ZmqTransport is the production transport: ZeroMQ over TCP, and a unix socket for the CLI. Only
-// the files gossip/edge/zmq_* include libzmq. Owned and used by one thread, that of the event loop:
+// ZmqTransport is the production transport: ZeroMQ over TCP, and a unix socket for the CLI. In
+// the product only gossip/edge/zmq_* includes libzmq. Owned and used by one thread, that of the
+// event loop:
 //
 //   while (running) {
 //     transport->wait(timeout, fds);

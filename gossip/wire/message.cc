@@ -34,7 +34,7 @@ class Head {
     if (mark < 0x80) {
       return true;
     }
-    // Signed formats may hold what is not negative.
+    // Signed formats may hold a number that is not negative.
     return mark >= 0xcc && mark <= 0xd3 && big_endian(std::size_t{1} << (mark % 4)) <= most;
   }
   /// The next number if it is below 128; else a mark that is no type of ours.
