@@ -24,9 +24,9 @@ struct Ack {
   Sequence row_sequence;
   bool operator==(const Ack&) const = default;
 };
-/// To the other observers of `subject`: "probe it now". With a nonce: two attempts of mine were
-/// missed, veto me if you hear it. Without: it answered me again. From the subject itself: I am
-/// accused and alive.
+/// "Probe it now", to the other observers of `subject`. With a nonce: the subject missed two
+/// attempts of the caller; an observer that hears it sends a Veto. Without: it answered the caller
+/// again. From the subject itself: it is accused and alive.
 struct Call {
   HostId subject;
   Generation generation;
@@ -49,7 +49,7 @@ using Body = std::variant<Probe, Ack, Call, Veto, Accuse>;
 
 gossip::MessageType type_of(const Body& body);
 std::string encode(const Body& body);
-/// Nothing when `type` is none of these or the body does not fit; trailing elements are ignored.
+/// nullopt if `type` is not a membership message or the body is invalid. Ignores trailing elements.
 std::optional<Body> decode_body(gossip::MessageType type, gossip::Reader in);
 
 }  // namespace muster::membership

@@ -1,7 +1,7 @@
 #pragma once
-// What every observer claims, and the tally of it. An observer's evidence is one set, published as
-// one field of its row and replaced as a whole: the empty set is the deletion. A claim rests on the
-// observer's own probes; nothing here is ever derived from another's claim.
+// Evidence: the claims of all observers, and their tally. Owned by Membership. An observer's claims
+// are one set, published as one field of its row and replaced as a whole: the empty set is the
+// deletion. A claim rests on the observer's own probes, never on a claim of another.
 
 #include <cstddef>
 #include <map>
@@ -32,14 +32,14 @@ struct Tally {
   std::size_t refused = 0;       ///< Of the strong ones.
   std::size_t weak_refused = 0;  ///< Of the weak ones.
 
-  /// Most say that the agent is down under a kernel that answers; weak ones are asked where there
-  /// are no others.
+  /// kRefused if most strong claims say so: the kernel answers and the agent is down. If there are
+  /// only weak claims, they decide.
   crdt::ClaimKind kind() const;
 };
 
 class Evidence {
  public:
-  /// The observer's new set; the subjects whose claims by it changed.
+  /// Replaces the observer's set. Returns the subjects whose claims by it changed.
   std::vector<HostId> replace(Instant now, HostId observer, std::vector<crdt::Claim> claims);
   /// Claims about exactly this start of the subject, by these observers.
   Tally tally(HostId subject, Generation generation, const std::vector<HostId>& observers) const;

@@ -1,6 +1,7 @@
 #pragma once
-// How far this host trusts its own silence. A host that was paused, or whose complaints others
-// refute, stretches its timeouts before it accuses (Lifeguard 4.1).
+// LocalHealth: how far this host trusts the silence it sees. Owned by Watch. A host that was
+// paused, or whose complaints others refute, stretches its timeouts before it accuses
+// (Lifeguard 4.1).
 
 #include <algorithm>
 
@@ -10,13 +11,13 @@ namespace muster::membership {
 
 /// A gap in our own running above this makes silence of others worthless.
 inline constexpr Duration kPauseMax = std::chrono::milliseconds(500);
-/// So long nobody is judged after a pause: the answers to what we missed come in first.
+/// The time after a pause in which this host judges nobody: late answers come in first.
 inline constexpr Duration kPauseGrace = std::chrono::seconds(1);
 /// Timeouts are stretched up to 1 + this.
 inline constexpr int kHealthScoreMax = 3;
 
-/// A host that is late itself waits so many times as much longer for answers, up to the most: it is
-/// likely that others are late as well.
+/// A host that is late by x waits kTimeoutALag times x longer for answers, at most kLateMax longer:
+/// other hosts are likely late as well.
 inline constexpr std::int64_t kTimeoutALag = 4;
 inline constexpr Duration kLateMax = std::chrono::seconds(1);
 
@@ -31,7 +32,7 @@ class LocalHealth {
   void add_success() { score_ = std::max(score_ - 1, 0); }
   bool may_judge(Instant now) const { return now >= judge_from_; }
   Instant judge_from() const { return judge_from_; }
-  /// This host comes to what it has to do so late.
+  /// This host comes to its messages and timers late by `lag`.
   void be_late(Duration lag) { late_ = std::min(kTimeoutALag * std::min(lag, kLateMax), kLateMax); }
   Duration stretch(Duration timeout) const { return timeout * (1 + score_) + late_; }
 

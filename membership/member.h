@@ -1,6 +1,6 @@
 #pragma once
-// One host as membership knows it: what its row says of it and what the tally of its observers'
-// claims makes of that.
+// Member: one host as membership knows it: the contents of its row and the state that the tally of
+// its observers' claims gives it. Owned by Membership.
 
 #include <functional>
 #include <map>
@@ -18,16 +18,16 @@ namespace muster::membership {
 enum class MemberState : std::uint8_t {
   kAlive,
   kSuspect,      ///< L..H-1 claims: no reason to act, a reason to look.
-  kUnreachable,  ///< H claims: no new work. Nothing is freed or removed by it.
-  kLeft,         ///< Said goodbye; stays until a newer generation.
+  kUnreachable,  ///< H claims: no new work. This state frees and removes nothing.
+  kLeft,         ///< The host said goodbye. Lasts until a newer generation.
 };
 
 std::string_view name_of(MemberState state);
 /// "silent" or "agent_down".
 std::string_view name_of(crdt::ClaimKind kind);
 
-/// Since when there is enough against a SUSPECT for a verdict that must last first; kNever: there
-/// is not.
+/// The times since which a SUSPECT has enough claims for a verdict that must last first. kNever if
+/// it has not.
 struct Claimed {
   Instant by_those_left = kNever;  ///< The observers that are left agree (observers_left.h).
   Instant by_all_needed = kNever;  ///< H of its whole list, while verdicts are held.

@@ -15,10 +15,10 @@ static_assert(StateMachine<Membership>);
 
 /// Answers to accusations: at most one round of calls in this time.
 constexpr Duration kRefutePeriod = std::chrono::seconds(1);
-/// Verdicts come in company: suspects are looked at once for all of a time.
+/// Verdicts come together: suspects are evaluated once for all verdicts of this time.
 constexpr Duration kReviewPeriod = std::chrono::milliseconds(10);
 
-/// Hosts without a list for which one is guessed again at a time; each costs a look at all.
+/// Hosts without a list for which a list is guessed at a time; each guess looks at all hosts.
 constexpr std::size_t kGuessesMax = 256;
 
 /// The end of the next period.
@@ -26,7 +26,7 @@ Instant review_time(Instant now) {
   return now - now.time_since_epoch() % kReviewPeriod + 2 * kReviewPeriod;
 }
 
-/// However late the loop came to it.
+/// The time on the wire, however late the loop came to the message.
 Instant arrival_of(Instant now, const MessageReceived& input) {
   return mutant(MembershipMutant::kAckJudgedByLoop) ? now : std::min(now, input.at);
 }
@@ -105,7 +105,7 @@ void Membership::publish_claims(Instant now) {
   const auto was_said = [this](const crdt::Claim& claim) {
     return std::find(published_.begin(), published_.end(), claim) != published_.end();
   };
-  // Taken with what this step said before: one word for both.
+  // A step may publish twice. One flag stands for both: it is urgent if either is.
   output_.evidence_may_wait = (!output_.evidence.has_value() || output_.evidence_may_wait) &&
                               watch_.claimed_many() &&
                               std::all_of(claims.begin(), claims.end(), was_said);
@@ -140,9 +140,9 @@ void Membership::on(Instant now, const MemberChanged& input) {
   const bool is_clone = !is_new && !is_restart && member.start.start_id != StartId() &&
                         member.start.start_id != input.start.start_id;
   const bool was_left = member.left;
-  // Who starts names its observers a little later. Until then those of its last life watch it, or,
-  // in its first, those that we would name: otherwise nobody would notice that it stopped within
-  // that time.
+  // A host that starts names its observers a little later. Until then those of its last life watch
+  // it, or, in its first life, those that this host would name: otherwise nobody would notice that
+  // it stopped within that time.
   std::vector<HostId> ring = input.observers;
   if (ring.empty()) {
     ring =
@@ -263,7 +263,7 @@ void Membership::on_probe(Instant now, const MessageReceived& input) {
   }
 }
 
-/// Somebody claims that we are gone: all our observers shall look now.
+/// An observer claims that this host is gone: all its observers shall look now.
 void Membership::on_accuse(Instant now, const Accuse& accuse) {
   const Member& own = *member(self_);
   if (accuse.generation != own.start.generation || now - last_accused_ < kRefutePeriod) {
@@ -345,7 +345,7 @@ void Membership::judge(Instant now, Member& member, const Tally& tally) {
   }
 }
 
-/// Only while nothing looks like a cut, and once it lasted.
+/// Only in NORMAL and DOMAIN, and once the agreement lasted kReducedHold.
 bool Membership::is_judged_by_those_left(Instant now, Member& member) {
   const Instant since = std::exchange(member.claimed.by_those_left, kNever);
   const int steps =
@@ -454,7 +454,7 @@ void Membership::fire_timers(Instant now) {
     const HostId host = timers_.begin()->second;
     timers_.erase(timers_.begin());
     if (host == self_) {
-      // Whether those of their observers that are left may judge them, has changed.
+      // The mode or a verdict about an observer changed: the observers left may now judge.
       for (auto& [id, member] : members_) {
         if (member.state == MemberState::kSuspect && storm_.mode() <= StormMode::kDomain) {
           evaluate(now, member);

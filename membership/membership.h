@@ -1,10 +1,10 @@
 #pragma once
-// Membership: who is alive, as a pure machine. It answers probes, watches its own subjects (Watch),
-// keeps what every observer claims (Evidence) and makes the verdicts of the tally. It
-// knows hosts from their rows only: the node feeds it what HostStore reports and publishes what it
-// says into the own row.
+// Membership: SWIM with fixed observers, as a pure machine. Owned by Node. It answers probes,
+// watches its own subjects (Watch), keeps the claims of all observers (Evidence) and makes verdicts
+// from their tally. It knows hosts from their rows only: the node feeds it the changes that
+// HostStore reports, and publishes its claims and observers in the own row.
 //
-// Gossip says who seems alive; only the quorum decides what follows from it.
+// Gossip says which hosts seem alive; only the quorum decides what follows from it.
 
 #include <map>
 #include <optional>
@@ -33,11 +33,11 @@
 
 namespace muster::membership {
 
-/// An observer unreachable so long is replaced in the own list.
+/// An observer that is unreachable for this long is replaced in the own list.
 inline constexpr Duration kAbsentAfter = std::chrono::seconds(30);
-/// One unreachable member, any, is tried this often, for ever.
+/// Time between two tries at an unreachable member, chosen at random. There is no last try.
 inline constexpr Duration kRetryPeriod = std::chrono::seconds(10);
-/// Observers that are left must agree so long before they judge alone (observers_left.h).
+/// The time that the observers left must agree before they judge alone (observers_left.h).
 inline constexpr Duration kReducedHold = std::chrono::seconds(2);
 /// H observers of a host must agree for so long while a cut is suspected, and so long after the own
 /// start, beyond kWatchAllHostsMax hosts: after a cut the claims of its far side arrive before
@@ -48,7 +48,7 @@ inline constexpr std::size_t kMembersMax = 16384;
 
 // Inputs.
 
-/// What a host's row says: from Identity, Observers and the version of its row. The own row is
+/// A host's row changed: its Identity, its Observers, or the version of the row. The own row is
 /// ignored: this machine writes it.
 struct MemberChanged {
   HostId host;
@@ -57,7 +57,7 @@ struct MemberChanged {
   std::vector<HostId> observers;  ///< Empty while its row names none.
   bool left = false;
 };
-/// An observer's whole set; empty when its row has none (any more).
+/// An observer's whole set of claims; empty if its row has no claims (any more).
 struct EvidenceChanged {
   HostId observer;
   std::vector<crdt::Claim> claims;
@@ -74,7 +74,7 @@ struct LinkLost {
   HostId host;
   gossip::LinkLoss loss = gossip::LinkLoss::kTimeout;
 };
-/// The process stood still so long; fed after the input that waited was drained, before tick().
+/// The process stood still for `duration`. Fed after the waiting input, before tick().
 struct Paused {
   Duration duration{0};
 };
@@ -89,10 +89,10 @@ class Membership {
       std::variant<MemberChanged, EvidenceChanged, MessageReceived, LinkLost, Paused, OwnVersion>;
   struct Output {
     std::vector<Outgoing> messages;
-    std::vector<HostId> drop_links;  ///< The next message to such a host must dial anew.
+    std::vector<HostId> drop_links;  ///< The next message to such a host dials again.
     /// Own evidence changed: publish it (FieldId::kEvidence), urgent unless it may wait.
     std::optional<std::vector<crdt::Claim>> evidence;
-    bool evidence_may_wait = false;  ///< It only takes back, one after the other, of many claims.
+    bool evidence_may_wait = false;  ///< The change only takes back some of many claims.
     /// Own observers changed: publish the list (FieldId::kObservers, urgent).
     std::optional<std::vector<HostId>> observers;
     std::vector<std::pair<HostId, crdt::RowVersion>> heard;  ///< Row versions named by messages.
@@ -102,7 +102,7 @@ class Membership {
 
   Membership(HostId self, AgentStart start, std::string rack, Rng rng, Instant now);
 
-  /// So late this host comes to what it has to do: it waits longer for answers (LocalHealth).
+  /// This host comes to its work late by `lag`: it waits longer for answers (LocalHealth).
   void be_late(Duration lag) { watch_.be_late(lag); }
   void step(Instant now, Input input);
   void tick(Instant now);
@@ -115,7 +115,7 @@ class Membership {
   const std::map<HostId, Member>& members() const { return members_; }
   /// Whether this host itself claims `host`: its own probes get no answer, whatever others see.
   bool is_claimed_by_self(HostId host) const;
-  /// Who claims what about a host, in the order of its observer list: `why host`.
+  /// The claims about a host, in the order of its observer list: `why host`.
   std::vector<Accusation> accusations(HostId subject) const;
   /// The own observers and the hosts this one watches. Ascending.
   const std::vector<HostId>& observers() const;
@@ -124,9 +124,9 @@ class Membership {
   /// The own observers that are alive to this host. Ascending.
   std::vector<HostId> trusted_observers() const { return ring_of(*member(self_)).trusted; }
   StormStatus storm() const { return storm_.status(); }
-  /// What the overlay is made of.
+  /// The members and rings from which the overlay is built.
   gossip::OverlayView overlay() const;
-  /// Another number whenever overlay() would be: then neighbours must be chosen anew.
+  /// Changes whenever overlay() does: then neighbours must be chosen again.
   std::uint64_t overlay_epoch() const { return overlay_epoch_; }
 
  private:
@@ -149,7 +149,7 @@ class Membership {
   void update_storm(Instant now);
   void propose_for_others(Instant now);
   bool is_judged_by_those_left(Instant now, Member& member);
-  /// Who may observe: everyone but those that left or stay away.
+  /// Hosts that may observe: all but those that left or are unreachable for kAbsentAfter.
   std::vector<Candidate> candidates(Instant now) const;
   void refresh_observers(Instant now);
   void retry_unreachable(Instant now);

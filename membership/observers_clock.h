@@ -1,5 +1,5 @@
 #pragma once
-// When the own list of observers is chosen anew. Membership's.
+// ObserversClock: the times at which a host chooses its observers again. Owned by Membership.
 
 #include <algorithm>
 
@@ -8,12 +8,13 @@
 
 namespace muster::membership {
 
-/// The own observer list changes when nothing happened for so long: while a cluster boots every
-/// join may move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
+/// The own observer list changes after this time without a cause to change it: while a cluster
+/// boots every join may move it, and each version is flooded to all. Lower: a newcomer is watched
+/// sooner.
 inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
-/// ... or after this at most; and twice as long after each change, up to this, until it stayed as
-/// it was for so long. Higher: fewer lists while many come, which names better observers than those
-/// they have later.
+/// The delay doubles after each change, up to this, until the list stayed for kObserversCalm. A
+/// cause waits no longer than this. Higher: fewer lists while many hosts come, and each list names
+/// observers that are known better.
 inline constexpr Duration kObserversDelayMax = std::chrono::seconds(4);
 inline constexpr Duration kObserversCalm = std::chrono::seconds(10);
 
@@ -34,7 +35,7 @@ class ObserversClock {
     at_ = kNever;
     latest_ = kNever;
   }
-  /// ... and it is another one.
+  /// The chosen list differs from the one before.
   void changed(Instant now) {
     changed_ = now;
     delay_ = std::min(2 * delay_, kObserversDelayMax);
@@ -42,7 +43,7 @@ class ObserversClock {
 
  private:
   Instant at_ = kNever;
-  Instant latest_ = kNever;  ///< Of at_, however much happens until then.
+  Instant latest_ = kNever;  ///< The limit of at_, however much happens until then.
   Instant changed_ = kLongAgo;
   Duration delay_ = kObserversDelay;
 };

@@ -1,8 +1,7 @@
 #pragma once
-// Observers that have a verdict of their own say nothing more: when some of a host's are gone,
-// those that are left may judge alone (PROTOCOL.md, 8). Else four dead observers of ten would keep
-// a dead host among the suspects. A rule; when it may be used and how long it must hold says
-// Membership.
+// The rule by which the observers left judge a host alone when its other observers have a verdict
+// themselves (PROTOCOL.md, 8). Without it four dead observers of ten would keep a dead host among
+// the suspects. Pure: Membership decides when the rule may be used and how long it must hold.
 
 #include <functional>
 
@@ -12,13 +11,14 @@
 
 namespace muster::membership {
 
-/// So many must be left.
+/// The fewest observers left that may judge.
 inline constexpr std::size_t kObserversLeftMin = 3;
-/// Verdicts of this kind that build on one another.
+/// The most verdicts of this kind that build on one another.
 inline constexpr int kReducedStepsMax = 3;
 
-/// How many such verdicts build on one another with this one (Member::reduced_steps); 0: those that
-/// are left are too few, do not agree, or are all there are.
+/// The number of such verdicts that build on one another, this one included
+/// (Member::reduced_steps). 0 if the observers left are too few or do not agree, if the number is
+/// above kReducedStepsMax, or if no observer is gone.
 int steps_of_those_left(const Member& member, const Evidence& evidence,
                         const std::function<const Member*(HostId)>& find);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The probing of one subject by one observer: rounds of short attempts. A round is answered by its
-// first ack, whichever attempt that answers; what a silent round means is Watch's business.
+// SubjectProbe: the probe rounds of one observer about one subject. Owned by Watch. A round is a
+// sequence of short attempts; the first Ack of any of them answers it. Watch judges a silent round.
 
 #include <array>
 #include <bit>
@@ -18,9 +18,10 @@
 namespace muster::membership {
 
 inline constexpr Duration kAttemptTimeout = std::chrono::milliseconds(250);
-/// A subject that was never heard must be dialled, and lets us in only once it knows us. Where many
-/// meet at once both take their time. So until it answers, for this long at most, an attempt has
-/// longer and the ring is not called: calls would make more dials, and those more silence.
+/// A subject that was never heard must be dialled, and lets this host in only once it knows it.
+/// Where many meet at once both take time. Until the subject answers, for this long at most, an
+/// attempt has longer and the ring is not called: calls would make more dials, and those more
+/// silence.
 inline constexpr Duration kFirstContact = std::chrono::seconds(3);
 inline constexpr Duration kFirstAttemptTimeout = std::chrono::seconds(1);
 /// After a refusal or a reset the next attempt follows this fast; also the least distance of two
@@ -29,14 +30,14 @@ inline constexpr Duration kRedialDelay = std::chrono::milliseconds(100);
 /// A round counts as unanswered in the window when its ack took longer.
 inline constexpr Duration kWindowAnswer = std::chrono::seconds(1);
 inline constexpr int kWindowRounds = 10;
-/// Late acks count for so many attempts back.
+/// A late Ack counts for this many attempts back.
 inline constexpr std::size_t kNoncesMax = 12;
-/// Observers waiting for our word on a subject.
+/// Observers that wait for this host's word on a subject.
 inline constexpr std::size_t kCallersMax = 16;
 /// After a call that was refuted the next one waits, doubling.
 inline constexpr Duration kCallBackOffMin = std::chrono::seconds(2);
 inline constexpr Duration kCallBackOffMax = std::chrono::seconds(30);
-/// At most one call a subject in this time.
+/// The least time between two calls for a subject.
 inline constexpr Duration kCallPeriod = std::chrono::seconds(1);
 
 struct SubjectProbe {
@@ -44,8 +45,8 @@ struct SubjectProbe {
   Generation generation;
   std::vector<HostId> observers;     ///< Of the subject, self included.
   Duration period{0};                ///< T.
-  int silent_max = 0;                ///< n: so many silent attempts make a claim.
-  bool is_absent = false;            ///< Unreachable for long: says nothing about our own links.
+  int silent_max = 0;                ///< n: the silent attempts that make a claim.
+  bool is_absent = false;            ///< Unreachable for long: no evidence about the own links.
   Instant patient_until = kLongAgo;  ///< The end of first contact: its first Ack, or kFirstContact.
 
   // The running round.
@@ -73,7 +74,7 @@ struct SubjectProbe {
   Instant claimed_at;
 
   // Calls.
-  Nonce call_nonce;  ///< Of the call made in this round; 0 = none.
+  Nonce call_nonce;  ///< Of the call made in this round; 0 if there was no call.
   Instant call_from = kLongAgo;
   Duration call_back_off{0};
   Instant refuted_at = kLongAgo;
@@ -91,7 +92,7 @@ struct SubjectProbe {
   bool knows(Nonce nonce) const;
   void sample(bool unanswered);
   void end_round(Instant next);
-  /// A call of ours was refuted: the next waits longer.
+  /// A call of this host was refuted: its next call waits longer.
   void back_off(Instant now);
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// How many hosts of each rack there are, are silent, and are striking (silent_hosts.h). A host
-// without a rack that is silent is counted under a name of its own and has no rack to lose.
+// RackCounts: the numbers of hosts, silent hosts and striking hosts of each rack (silent_hosts.h).
+// Owned by SilentHosts. A silent host without a rack counts under a name of its own, as no lost
+// rack.
 
 #include <cstddef>
 #include <map>
@@ -9,7 +10,7 @@
 
 namespace muster::membership {
 
-/// What one change adds to a rack's counts; negative: takes away.
+/// The differences that one change makes to a rack's counts.
 struct RackChange {
   int hosts = 0;
   int silent = 0;
@@ -19,7 +20,7 @@ struct RackChange {
 class RackCounts {
  public:
   void change(const std::string& name, const RackChange& by);
-  /// The one rack with striking hosts; nothing when there are several, or none.
+  /// The only rack with striking hosts. nullopt if there are several such racks, or no such rack.
   std::optional<std::string> only_striking() const;
   /// Racks of two hosts and more of which at most a tenth is left.
   std::size_t lost() const { return lost_; }

@@ -8,8 +8,8 @@
 namespace muster::membership {
 namespace {
 
-/// So many unanswered questions, and again so many later, give the link up: the kernel's back-off
-/// on it would pass ten seconds.
+/// After this many unanswered questions Reach gives the link up, and again every kUnansweredMax
+/// later: the kernel's back-off on the old link would pass ten seconds.
 constexpr int kUnansweredBeforeRedial = 3;
 
 }  // namespace

@@ -1,12 +1,13 @@
 #pragma once
-// Reach: whether hosts that may be cut off answer this host itself, now. Who decides where new work
-// goes asks them: those that others suspect, and all of them while something looks like a cut. It
-// is no evidence: claims and verdicts rest on the observers' rounds alone (PROTOCOL.md, 9).
+// Reach: whether hosts that may be cut off answer this host itself, now. Owned by LeaderContact.
+// The leader asks the hosts that others suspect, and all hosts while something looks like a cut.
+// Answers are no evidence: claims and verdicts rest on the observers' rounds alone (PROTOCOL.md,
+// 9).
 //
-// Manner: no clock, no network. Its questions are probes under nonces of its own; an answer counts
-// by the moment of its question, because TCP repeats old words after a freeze.
+// Pure: no clock, no network. Its questions are Probes under nonces of its own. An answer counts
+// under the nonce of a recent question only, because TCP repeats old words after a freeze.
 //
-// Limits: kAsksASlice questions every kSlicePeriod, however many are doubted.
+// Limit: kAsksASlice questions every kSlicePeriod, however many hosts are doubted.
 
 #include <array>
 #include <cstddef>
@@ -20,24 +21,24 @@
 
 namespace muster::membership {
 
-/// Each doubted host is asked this often, where they are not too many.
+/// Time between two questions to a doubted host, unless there are too many such hosts.
 inline constexpr Duration kAskPeriod = std::chrono::milliseconds(500);
 inline constexpr Duration kSlicePeriod = std::chrono::milliseconds(50);
 inline constexpr std::size_t kAsksASlice = 64;
-/// So many questions without an answer, 3 s of them, and a host is out of reach; one is enough of
-/// a host that has not answered since it is doubted.
+/// A host is out of reach after this many questions in a row without an answer, 3 s. One question
+/// is enough if the host has not answered since it is doubted.
 inline constexpr int kUnansweredMax = 6;
 /// A host that was lost is trusted again no sooner than this.
 inline constexpr Duration kRegainAfter = std::chrono::seconds(3);
 
 enum class Doubt {
-  kGone,     ///< It has a verdict or left: nothing is asked of it.
-  kNone,     ///< Of membership's; see on_unanswered() for the leader's own.
+  kGone,     ///< It has a verdict or left: it is not asked.
+  kNone,     ///< Membership does not doubt it. The leader itself may: see on_unanswered().
   kCut,      ///< It seems alive, but something looks like a cut.
   kSuspect,  ///< Others miss it: in doubt it is out of reach.
 };
 
-/// What is known of one such host.
+/// The questions to one doubted host and their answers.
 struct Doubted {
   Doubt doubt = Doubt::kCut;
   bool answers = true;
@@ -54,25 +55,25 @@ class Reach {
  public:
   struct Output {
     std::vector<std::pair<HostId, Nonce>> asks;  ///< A Probe each.
-    std::vector<HostId> drop_links;  ///< The next question to such a host must dial anew.
-    std::vector<HostId> changed;     ///< Hosts of which answers() is another.
+    std::vector<HostId> drop_links;              ///< The next question to such a host dials again.
+    std::vector<HostId> changed;                 ///< Hosts for which answers() changed.
   };
 
   Reach(HostId self, Rng rng) : self_(self), rng_(rng) {}
 
   void doubt(Instant now, HostId host, Doubt doubt);
-  /// It left a question of the leader's unanswered: doubted until it answers, whatever it seems.
+  /// The host left a question of the leader unanswered. It is doubted until it answers.
   void on_unanswered(Instant now, HostId host);
-  /// Whether this host decides where work goes: it asks exactly then.
+  /// Whether this host leads. It asks only while it does.
   void set_asking(Instant now, bool asking);
   void on_ack(Instant now, HostId from, Nonce nonce);
-  /// This process stood still: what went unanswered meanwhile says nothing.
+  /// This process stood still: its unanswered questions do not count.
   void paused();
   void tick(Instant now);
   Instant next_deadline() const;
   Output take_output() { return std::exchange(output_, {}); }
 
-  /// New work may go there. A host that is not doubted answers.
+  /// Whether new work may go to `host`. True for a host that is not doubted.
   bool answers(HostId host) const;
   std::size_t doubted() const { return doubted_.size(); }
 

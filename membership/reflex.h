@@ -1,9 +1,8 @@
 #pragma once
-// The reflex: Probes are answered as they arrive, before and beside all other work of the host, so
-// that a host that has too much to do is not taken for one that is gone. It knows what its Acks say
-// from a view that the Node makes whenever that changes, and no more; a Probe that asks for more
-// than that is the Node's to judge. A pure machine: the edge gives it a thread of its own, the
-// simulator a lane. One thread uses it.
+// Reflex: answers Probes as they arrive, before and beside all other work of the host, so that an
+// overloaded host is not taken for a dead one. It builds its Acks from a view that Node makes
+// whenever their contents change. Node judges a Probe that needs more than the view. A pure
+// machine: the edge runs it in a thread of its own, the simulator in a lane. One thread uses it.
 
 #include <optional>
 #include <string>
@@ -16,19 +15,19 @@
 
 namespace muster::membership {
 
-/// Spreads the observers of a host over the period without any clock but its own: each has a slot.
-/// How long `observer` shall wait until its next round; a whole period for one that is no observer.
-/// `observers` ascend.
+/// The time that `observer` shall wait until its next round: each observer has a slot of the
+/// period, so that a host spreads its observers by its own clock alone. A whole period if
+/// `observer` is not one of `observers`. `observers` ascend.
 Duration probe_me_next(Instant now, const std::vector<HostId>& observers, HostId observer);
 
 /// The contents of a host's Acks, as of one step of its Node.
 struct ReflexView {
   gossip::Envelope ack;  ///< Of each Ack, but for its nonce.
-  ClusterId cluster;     ///< Zero: none yet.
+  ClusterId cluster;     ///< Zero if the host has no cluster yet.
   HostId self;
   Sequence newest;                ///< Of the own row.
   std::vector<HostId> observers;  ///< The own. Ascending.
-  std::vector<HostId> trusted;    ///< Those of them that are alive to this host. Ascending.
+  std::vector<HostId> trusted;    ///< The observers that are alive to this host. Ascending.
 };
 
 class Reflex {
@@ -41,8 +40,8 @@ class Reflex {
   explicit Reflex(ReflexView view) : view_(std::move(view)) {}
   void look(ReflexView view) { view_ = std::move(view); }
 
-  /// No value: no Probe, or one that the Node has to judge. Else the Node is told that it was
-  /// answered (Received::is_answered).
+  /// nullopt if the message is not a Probe, or is one that Node has to judge. Else Node is told
+  /// that the Probe was answered (Received::is_answered).
   std::optional<Answer> answer(Instant now, const gossip::Received& received) const;
 
  private:

@@ -28,8 +28,8 @@ std::size_t rack_limit(const std::vector<Candidate>& candidates) {
   return racks.size() < kRacksForStrictLimit ? kObserversPerRackMax + 1 : kObserversPerRackMax;
 }
 
-/// The next host clockwise of `self` that is not chosen yet; null when there is none in racks
-/// below `limit`.
+/// The next host clockwise of `self` that is not chosen yet. Null if there is no such host in a
+/// rack below `limit`.
 const Candidate* successor(HostId self, std::size_t ring, const std::vector<Candidate>& candidates,
                            const std::set<HostId>& chosen, const RackCounts& counts,
                            std::size_t limit) {

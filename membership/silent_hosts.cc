@@ -91,7 +91,7 @@ void SilentHosts::count(HostId host, const Record& record, bool in) {
   const int one = in ? 1 : -1;
   const std::string key = key_of(host, record.rack);
   if (record.is_forgotten) {
-    // Taken out of the fleet as long as it counts as forgotten.
+    // A forgotten host is not part of the fleet.
     forgotten_ = moved(forgotten_, one);
     fleet_ = moved(fleet_, -one);
     racks_.change(key, {record.rack.empty() ? 0 : -one, 0, 0});

@@ -1,11 +1,11 @@
 #pragma once
-// The hosts that this one sees silent, counted: in the whole fleet and in each rack, newly lost or
-// for long, suspected or with a verdict. What the counts look like says storm.h.
+// SilentHosts: counts the hosts that this one sees silent: in the fleet and in each rack, newly
+// lost or for long, suspected or with a verdict. Owned by Storm, which judges the counts.
 //
-// Healthy hosts cost nothing, a change the logarithm of those that are away. A host whose agent is
-// down is not silent: its kernel answers.
+// A healthy host costs nothing; a change costs the logarithm of the number of silent hosts. A host
+// whose agent is down is not silent: its kernel answers.
 //
-// Limit: no more hosts than the membership holds.
+// Limit: no more hosts than Membership holds.
 
 #include <cstddef>
 #include <map>
@@ -22,10 +22,11 @@
 
 namespace muster::membership {
 
-/// What is newly lost: silent since no longer than this.
+/// A host is newly lost if it is silent for no longer than this.
 inline constexpr Duration kStormWindow = std::chrono::seconds(30);
-/// Who has a verdict for so long is no part of the fleet until it is back. Those in the band stay:
-/// a cut that lasts is a sign for as long as it lasts.
+/// A host that has a verdict this long after kStormWindow leaves the fleet until it is back. A host
+/// in the band stays, and is looked at again after as long: a cut is a sign for as long as it
+/// lasts.
 inline constexpr Duration kForgottenAfter = std::chrono::minutes(10);
 
 enum class Silence : std::uint8_t {
@@ -39,9 +40,9 @@ Silence silence_of(const Member& member);
 
 class SilentHosts {
  public:
-  /// A host of this rack ("" = a rack of its own) belongs to the fleet now, or no more.
+  /// A host of this rack joins the fleet. "" is a rack of its own.
   void add_host(const std::string& rack);
-  /// Precondition: it is not silent (on_silence).
+  /// A host of this rack leaves the fleet. Precondition: it is not silent (on_silence).
   void drop_host(const std::string& rack);
   void on_silence(Instant now, HostId host, const std::string& rack, Silence silence);
   void age(Instant now);
@@ -52,12 +53,12 @@ class SilentHosts {
   std::size_t in_band() const { return in_band_; }
   /// Newly lost, or in the band.
   std::size_t striking() const { return striking_; }
-  /// The one rack in which all that is striking lies.
+  /// The only rack with striking hosts. nullopt if there are several such racks, or no such rack.
   std::optional<std::string> only_rack() const { return racks_.only_striking(); }
   std::size_t lost_racks() const { return racks_.lost(); }
   bool is_any_silent() const { return !silent_.empty(); }
   bool is_silent(HostId host) const { return silent_.contains(host); }
-  /// Those in the band. Ascending.
+  /// The hosts in the band. Ascending.
   std::vector<HostId> suspects() const;
   void check_invariants() const;
 
@@ -65,7 +66,7 @@ class SilentHosts {
   struct Record {
     std::string rack;
     Silence silence = Silence::kNone;
-    Instant ages_at;  ///< In ages_; kNever = no more.
+    Instant ages_at;  ///< As in ages_; kNever if the record has no entry there.
     bool is_new = true;
     bool is_forgotten = false;
   };

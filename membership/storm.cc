@@ -31,7 +31,7 @@ bool is_one_rack(const StormFacts& facts) {
   return is_one && facts.lost_racks <= 1 && facts.striking * 2 < facts.fleet;
 }
 
-/// With a verdict: the first suspects of any cut may all be of one rack.
+/// A suspect alone is no loss: the first suspects of any cut may all be of one rack.
 bool is_any_lost(const StormFacts& facts) {
   return facts.striking > facts.in_band;
 }
@@ -154,7 +154,7 @@ StormSign Storm::sign(Instant now) const {
   return hosts_.fleet() >= kStormHostsMin ? look_up(facts(now)) : StormSign();
 }
 
-/// What was a sign until now, and what is one now, keep their modes.
+/// Extends the modes of the sign until now and of the present sign.
 void Storm::keep_modes(Instant now) {
   StormSign sign = this->sign(now);
   for (const StormSign& each : {last_sign_, sign}) {
@@ -175,7 +175,7 @@ bool Storm::update(Instant now) {
   StormStatus next{StormMode::kNormal, now, "", 0, 0};
   next_deadline_ = hosts_.next_deadline();
   for (std::size_t i = 1; i < modes_.size(); ++i) {
-    // What a heal passed through is not shown again at its end.
+    // A lesser mode that a heal passed through does not show again at its end.
     const bool is_rest = i < static_cast<std::size_t>(mode()) &&
                          last_sign_.mode == StormMode::kNormal &&
                          modes_[i].until - now < kStormRest;

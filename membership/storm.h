@@ -1,7 +1,7 @@
 #pragma once
-// Storm: what the silent hosts look like: some dead hosts, a rack without power, many deaths, or a
-// cut. It judges nobody: verdicts stay what they are, and the mode says what may follow from them
-// (PROTOCOL.md, 8). A part of Membership, with the same manner: no clock, no network.
+// Storm: classifies the silent hosts as some deaths, a rack without power, many deaths, or a cut.
+// Owned by Membership. It judges no host: verdicts stay what they are, and the mode says what may
+// follow from them (PROTOCOL.md, 8). Pure: no clock, no network.
 //
 // Invariant: a mode outlasts its last sign by kStormQuiet; of two the more cautious holds.
 
@@ -19,7 +19,7 @@
 
 namespace muster::membership {
 
-/// A mode ends after so much quiet.
+/// A mode ends after this time without a sign.
 inline constexpr Duration kStormQuiet = std::chrono::seconds(60);
 /// A lesser mode that would follow for less than this does not follow.
 inline constexpr Duration kStormRest = std::chrono::seconds(10);
@@ -31,17 +31,17 @@ inline constexpr std::size_t kStormLostMin = 3;
 /// Deaths pass through the band in less; half a fleet that is cut off stays there.
 inline constexpr Duration kBandPatience = std::chrono::milliseconds(500);
 
-/// What the table of modes is asked about: one moment, as this host sees it.
+/// One moment as this host sees it: the input of the table of modes.
 struct StormFacts {
   std::size_t fleet = 0;     ///< This host included.
   std::size_t striking = 0;  ///< Newly lost, or in the band.
   std::size_t in_band = 0;
   bool is_band_lasting = false;  ///< It was wide enough for kBandPatience.
   std::size_t isolated = 0;      ///< Observers, not silent themselves, that miss most subjects.
-  std::size_t own_missing = 0;   ///< Of the own subjects.
+  std::size_t own_missing = 0;   ///< Own subjects that miss answers.
   std::size_t own_total = 0;
-  bool is_isolated = false;              ///< This host.
-  std::optional<std::string> only_rack;  ///< In which all that is striking lies.
+  bool is_isolated = false;              ///< This host is.
+  std::optional<std::string> only_rack;  ///< The only rack with striking hosts.
   std::size_t lost_racks = 0;
   bool operator==(const StormFacts&) const = default;
 };
@@ -54,15 +54,15 @@ struct StormSign {
 
 /// The table of modes for fleets of kStormHostsMin and more: the first row that holds.
 StormSign look_up(const StormFacts& facts);
-/// Whether so many hosts in the band are a sign, once that lasts.
+/// Whether `in_band` hosts in the band are a sign, once that lasts.
 bool is_wide_band(std::size_t in_band, std::size_t fleet);
 
-/// The mode as people are told of it.
+/// The mode, for people.
 struct StormStatus {
   StormMode mode = StormMode::kNormal;
   Instant since;           ///< When it began, here.
   std::string reason;      ///< Of its latest sign; "" in kNormal.
-  std::size_t silent = 0;  ///< Hosts of the fleet, now.
+  std::size_t silent = 0;  ///< Hosts of the fleet that are silent now.
   std::size_t fleet = 0;
 };
 
@@ -73,18 +73,18 @@ class Storm {
   void add_host(const std::string& rack) { hosts_.add_host(rack); }
   void drop_host(const std::string& rack) { hosts_.drop_host(rack); }
   void on_silence(Instant now, HostId host, const std::string& rack, Silence silence);
-  /// A host that was alive until now fell silent: what the rule of small clusters counts. One whose
-  /// agent was down before, and whose kernel answers no more, is no second loss.
+  /// A host that was alive until now fell silent: the rule of small clusters counts these. A host
+  /// whose agent was down before, and whose kernel answers no more, is no second loss.
   void on_sudden_silence(Instant now, HostId host);
   /// An observer says that it misses most of what it watches (its claims are weak).
   void on_isolated(HostId observer, bool isolated);
   void on_own_subjects(std::size_t missing, std::size_t total, bool isolated);
-  /// After any of these, and when next_deadline() has come. True: the mode is another.
+  /// Call after any of these, and when next_deadline() has come. True if the mode changed.
   bool update(Instant now);
   Instant next_deadline() const { return next_deadline_; }
 
   StormMode mode() const { return status_.mode; }
-  /// Nothing is silent and no mode lasts: update() would change nothing.
+  /// No host is silent and no mode lasts: update() would change nothing.
   bool is_quiet() const { return is_quiet_; }
   StormStatus status() const;
   /// Hosts in the band. Ascending.
@@ -102,7 +102,7 @@ class Storm {
 
   SilentHosts hosts_;
   std::set<HostId> isolated_;
-  StormFacts own_;               ///< What is known of this host itself alone.
+  StormFacts own_;               ///< Only the fields about this host itself are set.
   Instant band_since_ = kNever;  ///< The band has been wide since then.
   HostId last_silent_;
   Instant last_silent_at_ = kLongAgo;

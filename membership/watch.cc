@@ -12,24 +12,24 @@ namespace {
 
 using crdt::ClaimKind;
 
-/// So many silent attempts call the ring, and count as missing in the sweep's sense.
+/// The silent attempts after which an observer calls the ring; to a sweep the subject is missing.
 constexpr int kSilentBeforeCall = 2;
-/// So many give the link up: the kernel's back-off on it would pass ten seconds.
+/// The silent attempts that give the link up: the kernel's back-off on it would pass ten seconds.
 constexpr int kSilentBeforeRedial = 3;
-/// n: own silence of 1.5 s makes a claim; 2 s where ours is the only voice (PROTOCOL.md, 5).
+/// n: 1.5 s of silence make a claim; 2 s if this host is the only observer (PROTOCOL.md, 5).
 constexpr int kSilentBeforeClaim = 6;
 constexpr int kSilentBeforeLoneClaim = 8;
 constexpr int kRefusedBeforeClaim = 2;
-/// A silent subject that we claimed already needs no long rounds.
+/// A silent subject that is claimed already needs no long rounds.
 constexpr int kAttemptsOfClaimed = 3;
 /// The longest wait after a veto: the ring may still be wrong about a death just now.
 constexpr Duration kVetoWaitMax = std::chrono::seconds(2);
 /// Window claim: set at 7 of the last 10 rounds unanswered, cleared at 4, only while the median of
-/// the other subjects is at most 2: else it is our own link that is bad.
+/// the other subjects is at most 2: above that the own link is bad.
 constexpr int kWindowSet = 7;
 constexpr int kWindowClear = 4;
 constexpr int kWindowMedianMax = 2;
-/// Who claimed more than so many at once tells no ring that one is heard again.
+/// An observer that claimed more hosts than this at once tells no ring that it hears one again.
 constexpr std::size_t kClaimsToTell = 2;
 /// A sweep has answered when two attempts had their time.
 constexpr Duration kSweepPeriod = std::chrono::seconds(2);
@@ -133,8 +133,8 @@ void Watch::attempt_over(Instant now, SubjectProbe& probe) {
   missed(now, probe);
 }
 
-/// One that was silent is back, so others may be: after a cut they come together. Each would wait
-/// for its next round, and for a dial that went into the cut.
+/// After a cut silent hosts come back together: when one is back, the observer looks at the others.
+/// Each would otherwise wait for its next round, and for a dial that went into the cut.
 void Watch::look_at_claimed(Instant now) {
   for (SubjectProbe& probe : probes_) {
     if (probe.claim == ClaimKind::kSilent && now - probe.last_sent >= kRedialDelay) {
@@ -192,7 +192,7 @@ void Watch::on_link_lost(Instant now, HostId subject, gossip::LinkLoss loss) {
   }
   if (probe->is_idle()) {
     // An agent that was killed resets its links, and the dial that asks why is refused at once.
-    // What is claimed already is dialled for other reasons too, and is refused each time.
+    // A claimed subject is dialled for other reasons too, and refuses each time.
     if (loss == gossip::LinkLoss::kReset || !probe->claim.has_value()) {
       poke(now, *probe);
     }
@@ -228,8 +228,8 @@ void Watch::give_up_link(SubjectProbe& probe) {
 }
 
 Instant Watch::next_try(Instant now, const SubjectProbe& probe) {
-  // Twice to four times as often as T and at random: whoever looks first after a cut calls the
-  // others, and the stagger was lost when all looked at once.
+  // Twice to four times as often as T and at random: the observer that looks first after a cut
+  // calls the others, and the stagger was lost when all looked at once.
   return now + rng_.between(probe.period / 4, probe.period / 2);
 }
 
@@ -477,8 +477,8 @@ void Watch::consider_sweep(Instant now) {
   }
 }
 
-/// All that is missed is in one rack, and somebody answers from a third one: it is that rack which
-/// is lost, though most of what this host happens to watch is there.
+/// All missing subjects are in one other rack, and a subject in a third one answers: that rack is
+/// lost, though most of the subjects of this host happen to be there.
 bool Watch::is_one_rack_missing() const {
   std::set<std::string> missing;
   std::set<std::string> present;

@@ -1,8 +1,8 @@
 #pragma once
-// Watch: this host as an observer. It probes its subjects, calls their other observers when one
-// misses, and claims what it saw itself; sweeps before it accuses a second subject and holds back
-// when it is the one that is cut off (PROTOCOL.md, 3 to 7). A part of Membership,
-// with the same manner: no clock, no network.
+// Watch: this host as an observer. Owned by Membership. It probes its subjects, calls the other
+// observers of one that misses answers, and claims what it saw itself. It sweeps before it accuses
+// a second subject, and makes weak claims while it is cut off itself (PROTOCOL.md, 3 to 7). Pure:
+// no clock, no network.
 
 #include <map>
 #include <string>
@@ -46,13 +46,12 @@ class Watch {
   void drop_subject(HostId subject);
   void set_absent(HostId subject, bool absent);
 
-  /// True when this answers an attempt of the latest round. It arrived at `at`, and is judged by
-  /// that.
+  /// True if the Ack answers an attempt of the latest round. It is judged by `at`, when it arrived.
   bool on_ack(Instant now, Instant at, HostId from, Nonce nonce, const Ack& ack);
   void on_call(Instant now, HostId from, Nonce nonce, const Call& call);
   void on_veto(Instant now, HostId from, Nonce nonce, const Veto& veto);
   void on_link_lost(Instant now, HostId subject, gossip::LinkLoss loss);
-  /// Something came from it: if we claim otherwise, look at once.
+  /// A message came from this host: if it is claimed, it is probed at once.
   void on_sign_of_life(Instant now, HostId from);
   void paused(Instant now);
   void add_fault() { health_.add_fault(); }
@@ -68,9 +67,9 @@ class Watch {
   bool watches(HostId subject) const { return find(subject) != nullptr; }
   bool may_judge(Instant now) const { return health_.may_judge(now); }
   bool is_isolated() const { return is_isolated_; }
-  /// It claimed more at once, since it claimed nobody, than single deaths bring.
+  /// Since it last claimed nobody, it claimed more hosts at once than single deaths bring.
   bool claimed_many() const;
-  /// Of the subjects those that are not away for long, and those that miss answers now.
+  /// Subjects that are not away for long, and subjects that miss answers now.
   std::size_t present_count() const;
   std::size_t missing_count() const;
 
@@ -108,7 +107,7 @@ class Watch {
   Instant swept_at_ = kLongAgo;
   Instant sweep_over_ = kLongAgo;
   bool is_isolated_ = false;
-  std::size_t most_claims_ = 0;  ///< The most at once since there were none.
+  std::size_t most_claims_ = 0;  ///< The most at once since there was no claim.
   Output output_;
 };
 
