@@ -45,7 +45,7 @@ SeatId read_seat_id(Reader& in) {
   return in.left() > 0 ? in.num<SeatId>() : SeatId();
 }
 
-/// One element, empty where there is none.
+/// One element, empty if there is no hash.
 void write(Encoder& out, const StateHash& hash) {
   out.array(hash.form == 0 ? 0 : 3);
   if (hash.form != 0) {
@@ -268,7 +268,7 @@ TimeoutNow read_timeout_now(Reader& in) {
   return {read_number<Term>(in, kWireNumberMax)};
 }
 
-/// A record's elements, or nothing when it is missing or no array.
+/// A record's elements. nullopt if the record is missing or is not an array.
 std::optional<gossip::Document> record(const crdt::Records& records, std::string_view key) {
   const auto found = records.find(std::string(key));
   if (found == records.end()) {
@@ -287,7 +287,7 @@ Error corrupt(std::string_view key) {
                                         "usable log"};
 }
 
-/// Absent is fine: a voter that never voted, never compacted.
+/// True if the record is absent: the voter never voted, or never compacted.
 template <class Read>
 bool read_optional(const crdt::Records& records, std::string_view key, Read read) {
   if (!records.contains(std::string(key))) {
@@ -315,7 +315,7 @@ std::optional<LogEntry> parse_entry(const std::string& bytes) {
   return entry;
 }
 
-/// The one of the last snapshot, or, before the first, that of the founders.
+/// The configuration of the last snapshot, or, before the first snapshot, that of the founders.
 bool recover_configuration(const crdt::Records& records, Configuration& configuration) {
   const auto found = records.find(std::string(kConfigurationKey));
   if (found != records.end()) {

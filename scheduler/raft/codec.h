@@ -3,13 +3,13 @@
 //
 //   raft/hard        [term, vote]
 //   raft/voters      [host id, ...]                  the founders
-//   raft/seat        [seat id]                       of who joined later; none = a founder's
-//   raft/epoch       [counter, lineage]              none = the first
-//   raft/configuration   encode(Configuration)       at the snapshot; none = the founders
+//   raft/seat        [seat id]                       of a later voter; absent: a founder's seat
+//   raft/epoch       [counter, lineage]              absent: the first epoch
+//   raft/configuration   encode(Configuration)       at the snapshot; absent: the founders
 //   raft/snapshot    [index, term, start index, start term]
 //   raft/state       the application's bytes at that snapshot
-//   raft/given_up    [why]                           nobody sits here again; none = in use
-//   raft/copied      []                              no voter speaks from here; none = it may
+//   raft/given_up    [why]                           no seat is here again; absent: in use
+//   raft/copied      []                              no voter speaks from here; absent: it may
 //   log/<index>      [term, kind, command]
 
 #include <optional>
@@ -37,8 +37,8 @@ inline constexpr std::string_view kLogTable = "log/";
 gossip::MessageType type_of(const RaftMessage& message);
 /// One positional array.
 std::string encode(const RaftMessage& message);
-/// Nothing when `type` is none of Raft's, the body does not fit, a number is out of range, or the
-/// terms of the entries fall. Trailing elements are ignored. Unknown entry kinds decode.
+/// nullopt if `type` is not a Raft message, the body is invalid, a number is out of range, or the
+/// terms of the entries fall. Ignores trailing elements. Unknown entry kinds decode.
 std::optional<RaftMessage> decode_raft_message(gossip::MessageType type, gossip::Reader body);
 
 crdt::Write write_of(const HardState& hard_state);
@@ -47,12 +47,12 @@ crdt::Write erase_of(LogIndex index);
 crdt::Write write_of_voters(const std::vector<HostId>& voters);
 crdt::Write write_of(SeatId seat);
 crdt::Write write_of(const ClusterEpoch& epoch);
-/// No seat sits in this log any more, and none may again. `why` is for people.
+/// The seat of this log is given up; no seat may use the log again. `why` is for people.
 crdt::Write write_of_given_up(const std::string& why);
-/// Why; an unreadable record counts as one.
+/// The reason, also if the record is unreadable. nullopt if there is no record.
 std::optional<std::string> recover_given_up(const crdt::Records& records);
-/// The directory was copied: its voter says nothing (RecoveredLog::is_copy). False: an operator
-/// says that it was moved, or the log is another's.
+/// True: the directory was copied, and its voter is silent (RecoveredLog::is_copy). False: an
+/// operator says that the directory was moved, or another log replaces this one.
 crdt::Write write_of_copied(bool is_copy);
 void write_snapshot_to(const Snapshot& snapshot, LogPosition start, crdt::WriteBatch& batch);
 

@@ -52,7 +52,7 @@ std::vector<HostId> Comparison::due(Instant now) {
 void Comparison::answered(HostId from, Term term, const Answer& answer, Instant now) {
   answered_.insert(from);
   if (answer.leads && !leader_answered_ && voters_.empty()) {
-    patient_until_ = now + kPatience;  // Only now is it known whom to wait for.
+    patient_until_ = now + kPatience;  // The voters to wait for are known only now.
   }
   leader_answered_ = leader_answered_ || (answer.leads && now >= leads_without_at_);
   term_ = std::max(term_, term);

@@ -1,22 +1,24 @@
 #pragma once
-// What a voter that starts asks the others before it says anything as a voter. A disk
-// may say that a write is durable and lose it, or be an older image of itself: whoever goes on from
-// it votes twice in one term, or helps to elect a leader without what it acknowledged.
+// Comparison: the questions of a starting voter to the others, before it speaks as a voter. Owned
+// by Raft. A disk may report a write as durable and lose it, or be an older image of itself: a
+// voter that goes on from it votes twice in one term, or elects a leader that lacks entries it
+// acknowledged.
 //
-// The others answer with the highest mark that they heard from this seat, and with what they know
-// to be committed. A disk that holds less than such a mark went back: its seat is given up. Else
-// the voter enters the highest term that it heard of, without a vote there, and helps nobody to
-// lead who lacks what is committed.
+// The others answer with the highest mark that they heard from this seat, and with the last entry
+// that they know to be committed. A disk that holds less than such a mark went back: its seat is
+// given up. Else the voter enters the highest term that it heard of, without a vote there, and
+// gives its vote to no candidate that lacks a committed entry.
 //
-// It is over when all have answered, those too whom an answer names and who spoke as a leader or a
-// candidate; or, after kPatience, a majority of those known here with this host, or whoever leads
-// (the voters known here may have been replaced, or none is known yet: then the patience begins
-// with the first that speaks, and once more with the leader's answer). What only a host knew that
-// did not answer stays unknown: a quorum that waited for everybody would bear no failure.
+// It is over when all hosts asked have answered: the voters known here, the hosts that an answer
+// names, and those that spoke as a leader or a candidate. After kPatience a majority of the voters
+// known here, this host included, is enough, or the leader: the known voters may have been
+// replaced. If no voter is known, the patience begins with the first host that speaks, and again
+// with the leader's answer. Facts known only to a host that did not answer stay unknown: a quorum
+// that waited for everybody would bear no failure.
 //
-// That of a directory that was copied never ends so: an old copy knows too little for others to
-// know how little. It learns only whether somebody leads without it, and then needs no word of an
-// operator: its seat is given up.
+// The comparison of a copied directory never ends: the others cannot tell how old a copy is. It
+// only learns whether another host leads without this copy; then the seat is given up, and no
+// operator is needed.
 
 #include <cstdint>
 #include <map>
@@ -32,13 +34,14 @@ class Comparison {
   /// Lower: a live voter that is slow to reach is passed over. Higher: with one voter down, the
   /// restart of another stops the quorum for longer.
   static constexpr Duration kPatience = std::chrono::milliseconds(1000);
-  /// So much longer when none but candidates answer who are no voters known here.
+  /// Added to kPatience if neither a majority of the voters known here nor a leader answers, but
+  /// another host does.
   static constexpr Duration kPatienceWithStrangers = std::chrono::seconds(4);
-  /// A leader that still leads so long after a copy started needs no voter here: check-quorum is
-  /// over (twice RaftConfig::check_quorum, and a late tick), and the copy acknowledged nothing.
+  /// A leader that still leads this long after a copy started needs no voter here: check-quorum is
+  /// over (twice RaftConfig::check_quorum, and a late tick), and the copy acknowledged no entry.
   static constexpr Duration kLeadsWithoutCopy = std::chrono::seconds(4);
   static constexpr Duration kAskEvery = std::chrono::milliseconds(250);
-  /// Beyond the voters known here; whoever comes later is not asked.
+  /// Hosts asked beyond the voters known here. Later ones are not asked.
   static constexpr std::size_t kAlsoAskedMax = 32;
 
   /// `question` numbers it, unlike any other request of this host; `voters` may hold `self`.
@@ -47,25 +50,25 @@ class Comparison {
              bool is_of_copy = false);
 
   std::uint64_t question() const { return question_; }
-  /// Who leads, or wants to, or votes elsewhere may be none of the voters known here.
+  /// Asks a leader, a candidate, or a voter of another host's configuration as well.
   void also_ask(HostId host, Instant now);
-  /// One that receives the log without a vote, as far as is known here, may have got one since: its
-  /// answer is waited for as a voter's is, and decides nothing.
+  /// Asks a host that is a learner as far as is known here: it may vote by now. Its answer is
+  /// waited for like that of a voter, and counts towards no majority.
   void await_learner(HostId host, Instant now);
-  /// Whom to ask now, and again later, even who answered: a leader that heard nothing for as long
-  /// as this may take would step down.
+  /// The hosts to ask now, those that answered included: a leader that heard nothing from this
+  /// voter for the time of the comparison would step down.
   std::vector<HostId> due(Instant now);
   void answered(HostId from, Term term, const Answer& answer, Instant now);
   bool is_over(Instant now) const;
   bool is_of_copy() const { return is_of_copy_; }
-  /// Somebody leads without this copy.
+  /// Another host leads without this copy.
   bool is_replaceable() const { return is_of_copy_ && leader_answered_; }
   Instant next_deadline() const;
 
-  /// Whom it asks besides the voters known here: whoever starts as well may not know of them.
+  /// The hosts asked besides the voters known here: another starting voter may not know of them.
   std::vector<HostId> asked_besides() const;
   std::size_t answers() const { return answered_.size(); }
-  /// The highest that were heard of.
+  /// The highest term and commit position in the answers.
   Term term() const { return term_; }
   LogPosition commit() const { return commit_; }
 
@@ -73,11 +76,11 @@ class Comparison {
   HostId self_;
   std::uint64_t question_;
   std::set<HostId> voters_;  ///< Without this host.
-  std::size_t needed_ = 0;   ///< Of them, for a majority with this host if it votes.
+  std::size_t needed_ = 0;   ///< Answers of voters_ for a majority, with this host if it votes.
   Instant patient_until_;
   Instant ask_at_;
   bool is_of_copy_;
-  Instant leads_without_at_;  ///< From then on a leader's answer counts, at a copy.
+  Instant leads_without_at_;  ///< A leader's answer counts from then on.
   std::set<HostId> also_;
   std::set<HostId> learners_;
   std::set<HostId> answered_;
@@ -86,10 +89,11 @@ class Comparison {
   LogPosition commit_;
 };
 
-/// What this host heard of the disks of others, for their questions. In memory alone.
+/// Marks: the highest words heard from each seat, for the questions of others. Owned by Raft, kept
+/// in memory only.
 class Marks {
  public:
-  /// It spoke in that term, with that durable.
+  /// The seat spoke in `term`, after that term was durable there.
   void heard(HostId host, SeatId seat, Term term);
   void heard_vote(HostId host, SeatId seat, Term term);
   void heard_match(HostId host, SeatId seat, Term term, LogPosition match);

@@ -5,8 +5,8 @@
 namespace muster::scheduler {
 namespace {
 
-/// After a reset link: so many campaigns in quick succession, this far apart. The others notice the
-/// dead leader within a few round trips or not at all.
+/// Campaigns in quick succession after a reset link, and their distance. The others notice the dead
+/// leader within a few round trips or not at all.
 constexpr std::uint32_t kQuickRounds = 4;
 constexpr Duration kQuickMin = std::chrono::milliseconds(150);
 constexpr Duration kQuickMax = std::chrono::milliseconds(300);

@@ -1,7 +1,6 @@
 #pragma once
-// When to campaign, and how the votes stand. Holds the election timer, the memory of a live leader
-// (stickiness, thesis 4.2.3) and the tally of the running (pre-)vote; terms and the log belong to
-// the machine.
+// Election: the election timer, the memory of a live leader (stickiness, thesis 4.2.3) and the
+// tally of the running (pre-)vote. Owned by Raft, which keeps the term and the log.
 
 #include <optional>
 #include <vector>
@@ -15,12 +14,12 @@ namespace muster::scheduler {
 class Election {
  public:
   /// A start counts as having heard a leader: a restarted voter must not help to unseat a live one.
-  /// A single voter has nobody to disturb and campaigns at once. `self` need not be a voter:
-  /// whether it may campaign is the machine's question.
+  /// A single voter disturbs nobody and campaigns at once. `self` need not be a voter: Raft decides
+  /// whether it may campaign.
   Election(const RaftConfig& config, HostId self, const std::vector<HostId>& voters, Rng rng,
            Instant now);
 
-  /// Another configuration: from the next begin() on these count.
+  /// The configuration changed: these voters count from the next begin() on.
   void set_voters(const std::vector<HostId>& voters);
 
   Instant deadline() const { return deadline_; }
@@ -30,7 +29,7 @@ class Election {
   void on_leader_heard(Instant now);
   void on_vote_given(Instant now);
   /// The link to the leader broke: its host is probably gone. The voters campaign soon, one after
-  /// the other, and a few times quickly, because the others may learn of it later than we do.
+  /// the other, and a few times quickly, because the others may learn of it later.
   void on_leader_link_reset(Instant now);
   /// Back to waiting, without having heard a leader.
   void rest(Instant now);
@@ -55,7 +54,7 @@ class Election {
   Instant deadline_;
   std::optional<Instant> leader_heard_at_;
   std::uint32_t quick_rounds_left_ = 0;
-  bool voted_upon_ = false;  ///< There was a vote of ours since a leader was heard.
+  bool voted_upon_ = false;  ///< This host held a vote since it heard a leader.
   std::uint64_t request_ = 0;
   VoteTally tally_;
 };

@@ -162,7 +162,7 @@ void FirstQuorum::on_message(Instant now, HostId from, const QuorumPropose& mess
     return;
   }
   if (promise_ == proposal) {
-    // Asking is as good as a promise: only who promised asks.
+    // A question is as good as a promise: only a member that promised asks.
     agreed_.insert(from);
     answer(from, proposal.cluster, PromiseAnswer::kPromised);
     form_if_complete(now);
@@ -245,7 +245,7 @@ void FirstQuorum::free_promise(Instant now, HostId refuser) {
 }
 
 void FirstQuorum::form_if_complete(Instant now) {
-  // The own promise counts when it is durable, as everyone's.
+  // The own promise counts when it is durable, like that of every member.
   if (promise_.has_value() && agreed_.size() == promise_->voters.size() &&
       durable_batch_ == last_batch_) {
     form(now);
@@ -268,7 +268,7 @@ void FirstQuorum::form(Instant now) {
   ask_members(now);
 }
 
-/// Leaves when what it rests on is durable: the promise for a question, the set for a Form.
+/// A question leaves when the promise is durable, a Form when the set is.
 void FirstQuorum::ask_members(Instant now) {
   const QuorumProposal& proposal = formed_.has_value() ? *formed_ : *promise_;
   deadline_ = agreed_.size() == proposal.voters.size() && formed_.has_value() ? kNever

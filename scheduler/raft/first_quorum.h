@@ -1,19 +1,20 @@
 #pragma once
-// How a cluster is born exactly once (PROTOCOL.md, 10). The first voters are an exact set of
-// `expect` founders, more than half of all there are, under a random cluster id. The set forms when
-// every member has durably promised it.
+// FirstQuorum: forms the first set of voters, so that a cluster is born exactly once (PROTOCOL.md,
+// 10). The first voters are an exact set of `expect` founders, more than half of all founders,
+// under a random cluster id. The set forms when every member has durably promised it.
 //
-// Why two can never form: any two sets share a member, because each is more than half of the
+// Why two sets can never form: any two sets share a member, because each is more than half of the
 // same founders; a member holds one promise at a time; and a promise is freed only when another
 // member of its set has durably refused, after which that set can never be complete.
 //
-// Who promised is as good as the proposer: it asks the members again, forms the set when all
-// promised, and frees itself when one refused. So no step waits for a proposer that died. A member
-// that dies before it answers does block its set until it is back: nobody else can speak for it.
+// Every member that promised acts like the proposer: it asks the members again, forms the set when
+// all promised, and frees itself when one refused. Therefore no step waits for a dead proposer. A
+// member that dies before it answers blocks its set until it is back: nobody can speak for it.
 //
-// The node: tells FoundersKnown whenever it learns more; lets these messages pass between agents
-// whose cluster ids differ or are missing; builds a Raft from recover_log() after Formed. When a
-// founder has a cluster already, nothing is proposed: the node joins that one.
+// Its owner tells FoundersKnown whenever it learns of more founders; lets these messages pass
+// between agents whose cluster ids differ or are missing; and builds a Raft from recover_log()
+// after Formed. If a founder has a cluster already, this host proposes no set: the node joins that
+// cluster.
 
 #include <cstdint>
 #include <deque>
@@ -30,14 +31,14 @@
 
 namespace muster::scheduler {
 
-/// Refusals are remembered for ever; past so many, proposals are not answered at all, which is
-/// safe.
+/// Refusals are remembered for ever. Above this number the host does not answer proposals at all,
+/// which is safe.
 inline constexpr std::size_t kRefusalsMax = 256;
 
 class FirstQuorum {
  public:
   struct Config {
-    std::size_t expect = 0;         ///< 1, 3 or 5 first voters; 0 = this agent only ever joins.
+    std::size_t expect = 0;         ///< 1, 3 or 5 first voters; 0: this agent only ever joins.
     std::size_t founder_count = 0;  ///< This host included; 2 * expect must exceed it.
     /// Unanswered questions are asked again after this long.
     Duration retry = std::chrono::milliseconds(1000);
@@ -51,7 +52,7 @@ class FirstQuorum {
     HostId host;
     bool has_cluster = false;
   };
-  /// Every founder who was heard of so far, this host included if it is one.
+  /// All founders heard of so far, this host included if it is one.
   struct FoundersKnown {
     std::vector<Founder> founders;
   };
@@ -129,7 +130,7 @@ class FirstQuorum {
   std::vector<ClusterId> refused_;
 
   std::vector<HostId> founders_;  ///< Sorted; the known ones.
-  bool cluster_exists_ = false;   ///< A founder has one: join it.
+  bool cluster_exists_ = false;   ///< A founder has a cluster: join that one.
   std::set<HostId> agreed_;       ///< Members known to have promised, or, once formed, to know it.
   Instant deadline_ = kNever;     ///< Next proposal, or next question.
 

@@ -48,7 +48,8 @@ std::string body_of(const QuorumPromise& message) {
       .take();
 }
 
-/// Calls `read` with the record's elements. Absent is fine; false when it is unreadable.
+/// Calls `read` with the record's elements. True if the record is absent, false if it is
+/// unreadable.
 template <class Read>
 bool read_record(const crdt::Records& records, std::string_view key, Read read) {
   const auto found = records.find(std::string(key));

@@ -54,10 +54,10 @@ using QuorumMessage = std::variant<QuorumPropose, QuorumPromise, QuorumForm>;
 
 gossip::MessageType type_of(const QuorumMessage& message);
 std::string encode(const QuorumMessage& message);
-/// Nothing when `type` is none of these or the body does not fit.
+/// nullopt if `type` is not a message of the first quorum or the body is invalid.
 std::optional<QuorumMessage> decode_quorum_message(gossip::MessageType type, gossip::Reader body);
 
-/// What meta/ held.
+/// The contents of meta/.
 struct RecoveredQuorum {
   std::optional<QuorumProposal> formed;
   std::optional<QuorumProposal> promise;

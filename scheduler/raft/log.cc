@@ -102,8 +102,8 @@ void RaftLog::truncate_from(LogIndex first, crdt::WriteBatch& batch) {
   lower_durable(last_index());
 }
 
-/// Without lowering what earlier batches promise, their completion would count entries that a
-/// later batch removed: the fault measured in another library.
+/// Lowers the indexes of earlier batches too: else their completion would count entries that a
+/// later batch removed. Another library has this fault.
 void RaftLog::lower_durable(std::uint64_t to) {
   durable_ = std::min(durable_, to);
   for (Pending& pending : pending_) {

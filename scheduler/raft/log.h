@@ -1,6 +1,6 @@
 #pragma once
-// A voter's log in memory, and what of it is on disk. Every change appends its writes to a batch of
-// the caller's; nothing counts as durable before the batch's number comes back.
+// RaftLog: a voter's log in memory, and the part of it that is on disk. Owned by Raft. Every change
+// appends its writes to a batch of the caller; no entry is durable before its batch number returns.
 //
 //   start ........ snapshot.at ........ durable ........ last
 //         entries kept for slow followers, then entries not yet compacted
@@ -20,26 +20,26 @@ namespace muster::scheduler {
 
 class RaftLog {
  public:
-  /// What was recovered is durable. `recovered` is moved from except its hard state and voters.
+  /// A recovered entry is durable. Moves the snapshot and the entries out of `recovered`.
   explicit RaftLog(RecoveredLog& recovered);
 
   LogPosition last() const;
   LogPosition start() const { return start_; }
   const Snapshot& snapshot() const { return *snapshot_; }
-  /// The same, kept alive by who holds it: parts of it are sent while newer ones are made.
+  /// The same, kept alive by its holder: parts of it are sent while newer snapshots are made.
   std::shared_ptr<const Snapshot> shared_snapshot() const { return snapshot_; }
   /// The newest configuration of this log, and its entry's index (0: older than the snapshot).
   const Configuration& configuration() const { return configurations_.newest(); }
   const Configuration& configuration_at(LogIndex index) const { return configurations_.at(index); }
   LogIndex configuration_index() const { return configurations_.newest_index(); }
-  /// The term at `index`, or nothing outside [start, last].
+  /// The term at `index`. nullopt outside [start, last].
   std::optional<Term> term_at(LogIndex index) const;
   bool holds(LogPosition position) const { return term_at(position.index) == position.term; }
   /// Precondition: start < index <= last.
   const LogEntry& entry(LogIndex index) const;
   /// Entries from `first` on: at least one if there is one, then within both limits.
   std::vector<LogEntry> slice(LogIndex first, std::size_t bytes_max, std::size_t count_max) const;
-  /// True when a log ending at `other` has everything that matters: 5.4.1.
+  /// True if a log that ends at `other` is at least as up to date as this one (5.4.1).
   bool up_to_date(LogPosition other) const;
   /// The last place at or before position.index whose term is at most position.term. A follower
   /// that lacks the leader's `previous` answers with it, and the leader continues at its own such
@@ -56,7 +56,7 @@ class RaftLog {
   /// A leader's snapshot. Entries behind it stay if the log holds its last entry, else all go.
   void install(Snapshot snapshot, crdt::WriteBatch& batch);
 
-  /// Everything that this log ever wrote.
+  /// Appends the erasure of all records of this log.
   void erase_all(crdt::WriteBatch& batch) const;
 
   /// The batch that makes the log as it is now durable has this number.

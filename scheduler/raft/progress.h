@@ -1,5 +1,6 @@
 #pragma once
-// What a leader knows of one follower, and what it may send it next (thesis 10.2.1: pipelining).
+// Progress: a follower's progress as its leader sees it, and the next message it may get (thesis
+// 10.2.1: pipelining). Owned by Replication.
 //
 //   kProbe      the follower's log is not known to match: one append at a time
 //   kReplicate  it matches: up to `window` appends in flight
@@ -20,8 +21,8 @@ class Progress {
  public:
   enum class State : std::uint8_t { kProbe, kReplicate, kSnapshot };
 
-  /// `next` = behind the leader's last entry; `now` counts as a first contact, so that a new leader
-  /// has a whole check_quorum to be answered.
+  /// `next`: the index behind the leader's last entry. `now` counts as a first contact, so that a
+  /// new leader has a whole check_quorum to be answered.
   Progress(LogIndex next, Instant now) : next_(next.value()), heard_at_(now) {}
 
   State state() const { return state_; }
@@ -29,19 +30,18 @@ class Progress {
   LogIndex match() const { return LogIndex(match_); }
   LogIndex next() const { return LogIndex(next_); }
   Instant heard_at() const { return heard_at_; }
-  /// heard_at() is that of an answer, and not only of the leadership's begin.
+  /// heard_at() is the time of an answer, not of the begin of the leadership.
   bool has_answered() const { return has_answered_; }
   std::uint64_t round() const { return round_; }
 
   /// Another append or snapshot may leave now.
   bool may_send(std::size_t window) const;
-  /// Something has been unanswered for longer than `retransmit`, a part of a snapshot, of which the
-  /// last is synced before it is answered, for much longer.
+  /// An append has been unanswered for longer than `retransmit`. A part of a snapshot has much
+  /// longer: the follower syncs the last one before it answers.
   bool stalled(Instant now, Duration retransmit) const;
 
   void on_sent(Instant now, std::uint64_t request, LogIndex last);
-  /// From its first part on. The snapshot stays the same until it is through, whatever newer one
-  /// the log has by then.
+  /// Sends `snapshot` from its first part on, to its end, even if the log has a newer one by then.
   void begin_snapshot(std::shared_ptr<const Snapshot> snapshot);
   /// Precondition for these: state() is kSnapshot.
   const Snapshot& snapshot() const { return *snapshot_; }
@@ -49,14 +49,15 @@ class Progress {
   void on_chunk_sent(Instant now, std::uint64_t request);
   /// Any reply of this term, in whatever order: contact, and the round it echoes.
   void on_contact(Instant now, std::uint64_t round);
-  /// `reported`: what the follower says is durable and equal. Never lowers match().
+  /// `reported`: the index up to which the follower's log is durable and equal. Never lowers
+  /// match().
   void on_match(LogIndex reported);
-  /// The follower of the snapshot at `at` wants this part next. Only news counts: the answer to the
-  /// part sent last, or a part behind all that were wanted. An answer that came twice would have
-  /// that part sent twice, both be answered, and so on to the end.
+  /// The follower wants this part of the snapshot at `at` next. Only news counts: the answer to the
+  /// part sent last, or a part behind all that were wanted. Else an answer that came twice would
+  /// have that part sent twice, both be answered, and so on to the end.
   void on_chunk_wanted(std::uint64_t request, LogIndex at, std::uint64_t offset);
-  /// A refusal: continue at `next`, unless the refused request is older than what was last decided.
-  /// True when it counted.
+  /// A refusal: continue at `next`, unless the refused request is older than the last decision.
+  /// True if the refusal counted.
   bool on_refused(std::uint64_t request, LogIndex next);
   /// Silence: forget what is in flight and probe again, at match + 1 when something matched.
   void restart();

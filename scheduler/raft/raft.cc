@@ -62,7 +62,7 @@ void Raft::step(Instant now, Input input) {
   note_unfinished(now);
 }
 
-/// The newest configuration counts as soon as it is in the log, and no longer than that.
+/// The newest configuration counts as soon as it is in the log, and as long as it is there.
 void Raft::note_configuration(Instant now) {
   const LogIndex index = log_.configuration_index();
   const Configuration& newest = log_.configuration();
@@ -103,8 +103,8 @@ void Raft::tick(Instant now) {
 }
 
 void Raft::tick_leader(Instant now) {
-  // A leader that is late itself reads answers as late as it asked for them: where many hosts work
-  // at once on few cores, it would step down beside voters that follow it.
+  // A leader that is late itself reads answers as late as it asked for them: where many agents
+  // share few cores, it would step down beside voters that follow it.
   heartbeat_.lag.saw(now, std::max(Duration(0), now - heartbeat_.due));
   const Duration late = std::min(2 * heartbeat_.lag.worst(now), config_.check_quorum);
   if (now - replication_->majority_heard_at(now) >= config_.check_quorum + late) {
@@ -173,8 +173,8 @@ void Raft::handle(Instant now, PeerMessage input) {
     compare(now, input);
     return;
   }
-  // Requests are served for whoever sends them: its configuration may be newer than ours (thesis
-  // 4.1). An answer of somebody who has no part in ours is late or a lie.
+  // A voter serves requests of any host: its configuration may be newer than the own (thesis 4.1).
+  // A reply of a host that is not in the own configuration is late or a lie.
   const bool is_reply = std::holds_alternative<VoteReply>(input.message) ||
                         std::holds_alternative<AppendReply>(input.message) ||
                         std::holds_alternative<SnapshotAck>(input.message);
@@ -289,8 +289,8 @@ std::string Raft::why_not(Instant now, const Configuration& next) const {
   if (role_ != Role::kLeader) {
     return "this host does not lead";
   }
-  // Before that, two leaders could each commit a change on majorities that share nobody (the fault
-  // of thesis 4.1 that its author told of in 2015).
+  // Before that, two leaders could each commit a change on majorities that do not overlap (the
+  // fault of thesis 4.1 that its author reported in 2015).
   if (!leads_with_own_term_applied() && !mutant(Mutant::kRaftConfigBeforeOwnTerm)) {
     return "the leader is new: its first entry is not committed yet";
   }
@@ -310,7 +310,7 @@ std::string Raft::why_not(Instant now, const Configuration& next) const {
                " entries";
     }
   }
-  // It would stop at the entry: the change would cost a voter and bring none.
+  // An outdated member would stop at the entry: the change would cost a voter and gain none.
   const HostId outdated = replication_->answers_below(kConfigurationLevel, next);
   if (reason.empty() && !outdated.is_zero()) {
     reason = "host " + outdated.short_hex() +

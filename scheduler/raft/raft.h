@@ -1,8 +1,8 @@
 #pragma once
-// One voter of the quorum: Raft without sockets, clock or disk. The node feeds it messages,
-// finished writes, proposals and reads; it answers with messages, write batches, committed entries
-// and confirmed reads. It holds back every message that speaks of what is not yet durable until
-// Persisted.
+// Raft: one voter of the quorum, without sockets, clock or disk. Owned by QuorumSeat, which feeds
+// it messages, finished writes, proposals and reads; it answers with messages, write batches,
+// committed entries and confirmed reads. It holds back a message that depends on an unfinished
+// write until Persisted.
 //
 // Features: pre-vote and leader stickiness (thesis 9.6, 4.2.3), check-quorum (6.2), own-term entry
 // at election (8), ReadIndex (thesis 6.4), pipelined appends, snapshots in parts (7), one-at-a-time
@@ -12,12 +12,12 @@
 // A voter that starts from a disk compares it with what the others heard of it before it answers,
 // votes or campaigns (comparison.h); one whose disk went back gives its seat up and is silent.
 //
-// A host that is no voter in its own seat never campaigns; it follows whoever leads, stores what it
-// gets and gives its vote when asked: whether that counts is the candidate's question, whose
-// configuration may be newer (thesis 4.1).
+// A host that is no voter in its own seat never campaigns. It follows any leader, stores entries
+// and gives its vote when asked: the candidate, whose configuration may be newer, decides whether
+// the vote counts (thesis 4.1).
 //
 // Invariants: start <= snapshot <= commit <= last; every committed entry was handed out exactly
-// once and in order since the start of this machine; the term never falls; one vote a term.
+// once and in order since this machine started; the term never falls; one vote a term.
 
 #include <cstdint>
 #include <deque>
@@ -44,8 +44,8 @@ enum class Role : std::uint8_t { kFollower, kPreCandidate, kCandidate, kLeader }
 /// "follower", "pre-candidate", "candidate", "leader".
 std::string_view text_of(Role role);
 
-/// A committed entry, to be applied now. Those that are Raft's own (noops, configurations) are
-/// handed out too: they carry the index.
+/// A committed entry, to be applied now. Raft's own entries (noops, configurations) are handed out
+/// too: they carry the index.
 struct CommittedEntry {
   LogIndex index;
   Term term;
@@ -53,7 +53,7 @@ struct CommittedEntry {
   std::string command;
 };
 
-/// Of a leader.
+/// The heartbeat timer of a leader.
 struct RaftHeartbeat {
   Instant due = kNever;
   Lag lag;  ///< How late they went out.
@@ -81,7 +81,7 @@ class Raft {
   struct LeaderLinkReset {
     HostId host;
   };
-  /// `state` is the application's with everything up to `index` applied. Ignored unless index is
+  /// `state` is the application's state with all up to `index` applied. Ignored unless index is
   /// above the last snapshot and has been handed out.
   struct Compact {
     LogIndex index;
@@ -91,7 +91,7 @@ class Raft {
   struct Reconfigure {
     Configuration next;
   };
-  /// Hand the leadership to `to`, zero = to whom it suits best (thesis 3.10). Proposals are dropped
+  /// Hand the leadership to `to`; zero: to the best successor (thesis 3.10). Proposals are dropped
   /// until it succeeded or RaftConfig::transfer_patience passed; then an event says so.
   struct Transfer {
     HostId to;
@@ -100,7 +100,7 @@ class Raft {
   struct Invite {
     HostId host;
   };
-  /// What the application's state came to at an index that was handed out; the indexes rise.
+  /// The hash of the application's state at an index that was handed out. The indexes rise.
   struct Hashed {
     StateHash state;
   };
@@ -120,14 +120,14 @@ class Raft {
     std::vector<ConfirmedRead> reads;
     std::vector<std::uint64_t> refused_reads;
     std::vector<Seat> invited;  ///< Hosts that answered this leader and are no members.
-    /// Why nobody may sit in this seat any more, for people: the state here is not that of a
-    /// majority, or the disk holds less than the seat was heard to say. The machine is silent from
-    /// then on: raft/ is to be set aside, and the host comes back from another seat.
+    /// Why this seat is given up, for people: its state differs from that of a majority, or its
+    /// disk holds less than the seat was heard to say. The machine is silent from then on: raft/ is
+    /// to be set aside, and the host comes back from another seat.
     std::optional<std::string> gives_seat_up;
     std::vector<Event> events;
   };
 
-  /// Precondition: config.validate() holds. The first output installs the recovered snapshot, if
+  /// Precondition: config.validate() holds. The first output installs the recovered snapshot if
   /// there is one.
   Raft(const RaftConfig& config, HostId self, Rng rng, RecoveredLog recovered, Instant now);
 
@@ -139,45 +139,45 @@ class Raft {
 
   Role role() const { return role_; }
   Term term() const { return hard_state_.term; }
-  /// Zero = unknown.
+  /// Zero if the leader is unknown.
   HostId leader() const { return leader_; }
-  /// Of the newest configuration in the log, committed or not.
+  /// The voters of the newest configuration in the log, committed or not.
   const std::vector<HostId>& voters() const { return voters_; }
   const Configuration& configuration() const { return log_.configuration(); }
   SeatId seat() const { return seat_; }
   /// This host votes, in the seat that it sits in.
   bool is_voter() const { return log_.configuration().has_voter({self_, seat_}); }
-  /// "" when this leader may propose `next` now, else the reason, for people.
+  /// "" if this leader may propose `next` now, else the reason, for people.
   std::string why_not(Instant now, const Configuration& next) const;
   bool configuration_is_open() const { return log_.configuration_index() > commit_; }
   bool is_handing_over() const { return transfer_.has_value(); }
-  /// What a Propose finds now; it is dropped when this is false.
+  /// False if this machine would drop a Propose now.
   bool takes_proposals() const;
-  /// The lowest RaftConfig::level of all members as far as they said one, 0 when some said none or
-  /// this host does not lead: what a leader may write into the log without stopping anybody.
+  /// The lowest RaftConfig::level of all members: a leader may write entries up to it without
+  /// stopping a member. 0 if a member has not said its level, or if this host does not lead.
   std::uint64_t common_level() const;
   LogIndex commit() const { return commit_; }
   LogIndex last_index() const { return log_.last().index; }
   LogIndex durable_index() const { return log_.durable(); }
   const RaftLog& log() const { return log_; }
   LogIndex snapshot_index() const { return log_.snapshot().at.index; }
-  /// This host leads and its own-term entry was committed and handed out: what it says of the
-  /// applied state is no older than any earlier leader's word (8).
+  /// This host leads and its own-term entry was committed and handed out: its applied state is no
+  /// older than that of any earlier leader (8).
   bool leads_with_own_term_applied() const;
   /// The own-term entry of the present leadership; 0 when not leading.
   LogIndex own_term_index() const { return own_term_index_; }
-  /// When the last leadership of this host that is over had last heard a majority.
+  /// When this host last heard a majority in its latest ended leadership.
   Instant last_majority_at() const { return last_majority_at_; }
   /// For people; empty when not leading.
   std::vector<MemberLag> lag(Instant now) const;
-  /// Something happened that must not be passed over (an entry of an unknown kind, a leader that
-  /// contradicts what is committed). The machine is silent from then on; an event said why.
+  /// The machine met an entry of an unknown kind, or a leader that contradicts a committed entry.
+  /// It is silent from then on; an event said why.
   bool halted() const { return halted_; }
   bool is_comparing() const { return comparison_.has_value(); }
   /// Silent until an operator says that its directory was moved (RecoveredLog::is_copy).
   bool is_copy() const { return comparison_.has_value() && comparison_->is_of_copy(); }
-  /// Appends what removes the log and all that belongs to this seat from the disk, a founder's
-  /// promises among it.
+  /// Appends the erasure of the log, the hard state, the founders, and the records of the first
+  /// quorum. The records of the seat and its epoch stay.
   void erase_all(crdt::WriteBatch& batch) const;
 
  private:
@@ -185,7 +185,7 @@ class Raft {
     std::uint64_t batch = 0;
     RaftSend send;
   };
-  /// A leader's handing-over under way.
+  /// A transfer of the leadership that is under way.
   struct HandOver {
     HostId to;
     Instant until;
@@ -205,7 +205,7 @@ class Raft {
 
   // raft.cc: inputs, durability, commit.
   void tick_leader(Instant now);
-  /// False when there is no such heir; zero = whoever suits best.
+  /// False if there is no such heir. Zero: the best successor.
   bool begin_hand_over(Instant now, HostId heir);
   void handle(Instant now, PeerMessage input);
   void handle(Instant now, Persisted input);
@@ -233,11 +233,11 @@ class Raft {
   /// still campaigns, though it does not count itself (thesis 4.2.2).
   bool may_campaign() const;
   VoteOutcome own_vote();
-  /// Somebody's word that only counts from a member.
+  /// Replies count only from a member.
   bool is_member(HostId host) const;
   void note_configuration(Instant now);
 
-  // raft_states.cc: what the members' states came to.
+  // raft_states.cc: the hashes of the members' states.
   void compare_states();
   void diverge(const StateHash& agreed);
   bool is_told_to_be_other(const StateHash& agreed) const;

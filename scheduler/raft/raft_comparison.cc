@@ -75,7 +75,7 @@ void Raft::compare(Instant now, const PeerMessage& input) {
   }
 }
 
-/// No vote is given in the term that is entered: one may have been, and forgotten.
+/// The voter gives no vote in the term that it enters: its disk may have forgotten one.
 void Raft::end_comparison(Instant now) {
   const Term term = std::max(comparison_->term(), hard_state_.term);
   committed_elsewhere_ = comparison_->commit();
@@ -93,8 +93,8 @@ void Raft::end_comparison(Instant now) {
   }
 }
 
-/// "" when this disk holds all that the mark says. What was acknowledged in a term stays in the log
-/// until a leader of a later one replaces it, and that term is on disk by then.
+/// "" if this disk holds all that the mark says. An entry acknowledged in a term stays in the log
+/// until a leader of a later term replaces it, and that term is on disk by then.
 std::string Raft::why_went_back(HostId teller, const Mark& mark) const {
   if (mark.term > hard_state_.term) {
     return "it was in term " + std::to_string(mark.term.value()) + " and holds " +
@@ -111,7 +111,7 @@ std::string Raft::why_went_back(HostId teller, const Mark& mark) const {
                                                       : "";
 }
 
-/// Who asks has just started: what it acknowledged before counts no longer.
+/// The asker has just started: its earlier acknowledgements no longer count.
 void Raft::answer_question(Instant now, HostId from, const AppendRequest& question) {
   AppendReply reply;
   reply.term = hard_state_.term;
@@ -131,8 +131,8 @@ void Raft::answer_question(Instant now, HostId from, const AppendRequest& questi
   send(from, reply);  // At once: it binds nobody.
 }
 
-/// Learners, and whom this voter was itself told of if it starts as well: its disk may have
-/// forgotten the same change as the asker's. Ascending, no more than any version reads.
+/// Learners, and, if this voter starts as well, the hosts it was told of: its disk may have
+/// forgotten the same change as the disk of the asker. Ascending, no more than any version reads.
 std::vector<HostId> Raft::who_else_may_vote() const {
   std::set<HostId> hosts;
   for (const Seat& learner : log_.configuration().learners) {
@@ -184,7 +184,7 @@ void Raft::note_mark(HostId from, const RaftMessage& message) {
   }
 }
 
-/// A leader of before that lacks what others know to be committed is none to help.
+/// True for a candidate that lacks an entry that others know to be committed: it gets no vote.
 bool Raft::lacks_committed(LogPosition last) const {
   return std::tuple(last.term, last.index) <
          std::tuple(committed_elsewhere_.term, committed_elsewhere_.index);

@@ -43,8 +43,8 @@ void Raft::start_pre_vote(Instant now) {
   on_outcome(now, own_vote());
 }
 
-/// Without a majority there is a try each second, for days if need be: the first is told, then the
-/// count of them now and then.
+/// Without a majority there is a try each second, for days if need be: events tell the first try,
+/// then their count each kPreVoteToldEvery.
 void Raft::tell_pre_vote(Instant now) {
   ++pre_votes_;
   if (pre_votes_ > 1 && now - pre_vote_told_at_ < kPreVoteToldEvery) {

@@ -10,8 +10,8 @@
 
 namespace muster::scheduler {
 
-/// A term has one leader (5.2): who else claims to lead it errs or lies, and is not obeyed. Halting
-/// would let one such voter end the others one by one.
+/// A term has one leader (5.2): another host that claims to lead it errs or lies, and is not
+/// obeyed. Halting would let one such voter end the others one by one.
 bool Raft::contradicts_leader(HostId from, Term term) {
   if (term != hard_state_.term || leader_.is_zero() || leader_ == from) {
     return false;
@@ -26,7 +26,7 @@ bool Raft::contradicts_leader(HostId from, Term term) {
   return true;
 }
 
-/// True when `from` leads in the present term, which this host then follows.
+/// True if `from` leads in the present term; this host then follows it.
 bool Raft::follow(Instant now, HostId from, Term term) {
   if (term < hard_state_.term) {
     return false;
@@ -58,7 +58,7 @@ void Raft::on_message(Instant now, HostId from, AppendRequest request) {
     diverge(request.agreed);
     return;
   }
-  // What was compacted here is committed, hence equal to the leader's.
+  // A compacted entry is committed, hence equal to that of the leader.
   const bool compacted = request.previous.index < log_.start().index;
   if (!compacted && !log_.holds(request.previous)) {
     reply.term = hard_state_.term;
@@ -107,8 +107,8 @@ bool Raft::store(Instant now, AppendRequest& request) {
   return true;
 }
 
-/// The acknowledgement names previous + entries, never the last stored entry: what lies behind may
-/// be an older leader's. What of it is not durable yet is acknowledged when it is.
+/// The acknowledgement names previous + entries, never the last stored entry: entries behind may
+/// come from an older leader. An entry that is not durable yet is acknowledged when it is.
 void Raft::acknowledge(HostId from, const AppendRequest& request, LogIndex last_new) {
   AppendReply reply;
   reply.term = hard_state_.term;
@@ -170,7 +170,8 @@ void Raft::on_message(Instant now, HostId from, SnapshotChunk request) {
   send_after(last_batch_, from, reply);
 }
 
-/// True when the whole snapshot is there. Parts come in order; any other is asked for again.
+/// True if the whole snapshot is there. Parts come in order; this host asks again for a missing
+/// one.
 bool Raft::collect(SnapshotChunk& request) {
   const bool is_same = incoming_.has_value() && incoming_->at == request.at &&
                        incoming_->total == request.total &&
@@ -216,7 +217,7 @@ void Raft::begin_round(Instant now) {
   }
 }
 
-/// What a leader does after every input: commit and answer reads. Entries leave with the output.
+/// A leader commits and answers reads after every input. Entries leave with the output.
 void Raft::lead(Instant now) {
   commit_by_counting(now);
   if (halted_ || role_ != Role::kLeader) {
@@ -252,14 +253,14 @@ void Raft::commit_by_counting(Instant now) {
   }
 }
 
-/// Who is no voter any more leads until that is committed (thesis 4.2.2), and not longer.
+/// A leader that the newest configuration removes leads until that is committed (thesis 4.2.2).
 void Raft::leave_if_removed(Instant now) {
   if (!is_voter() && log_.configuration_index() <= commit_) {
     become_follower(now, hard_state_.term, HostId(), "no voter any more");
   }
 }
 
-/// When the chosen one has the whole log it may campaign at once.
+/// The heir may campaign at once when it has the whole log.
 void Raft::hand_over(Instant now) {
   if (!transfer_.has_value() || transfer_->told) {
     return;

@@ -1,4 +1,4 @@
-// Whose state is not what it should be: see state_hash.h.
+// The members whose state differs from that of a majority: see state_hash.h.
 
 #include "scheduler/raft/raft.h"
 
@@ -29,7 +29,8 @@ void Raft::compare_states() {
   }
   for (const HashFindings::Diverged& each : findings.diverged) {
     if (each.host == self_) {
-      // What it decides from here on would be wrong. Who agrees with the others leads at once.
+      // Its decisions from here on would be wrong. A voter that agrees with the others leads at
+      // once.
       if (const HostId heir = replication_->best_successor(); !heir.is_zero()) {
         send(heir, TimeoutNow{hard_state_.term});
       }

@@ -153,7 +153,7 @@ Replication::Follower* Replication::replier(HostId from, const Reply& reply) {
 void Replication::begin_life(const View& view, HostId member) {
   const auto found = followers_.find(member);
   if (found != followers_.end()) {
-    // The last entry again: its answer says where the new life stands.
+    // The last entry again: the answer says what the log holds after the start.
     found->second.progress =
         Progress(std::max(view.log.last().index, view.log.start().index.next()), view.now);
     found->second.ignore_up_to = request_;
@@ -217,8 +217,8 @@ HashFindings Replication::compare_states(const StateHashes& own, std::vector<Eve
   return findings;
 }
 
-/// As long as it is needed for a majority an acknowledgement of a voter whose tables are wrong is
-/// better than none: its log is right. Who agrees proves that it lives by the answer to a round
+/// As long as a voter whose state differs is needed for a majority its acknowledgements are better
+/// than none: its log is right. A voter that agrees proves that it lives by its answer to a round
 /// begun since; its hash is older.
 bool Replication::can_do_without(const Follower& diverged, const View& view) const {
   std::size_t voters = self_votes_ ? 1 : 0;

@@ -1,7 +1,7 @@
 #pragma once
-// A leader's side of replication: what each follower gets next, and what a majority has reached.
-// Exists only while this host leads; the log and the commit index belong to the machine. Learners
-// get everything and count for nothing.
+// Replication: a leader's followers: the next message to each, and the index that a majority has
+// reached. Owned by Raft, only while it leads; Raft keeps the log and the commit index. Learners
+// get all entries and count towards no majority.
 
 #include <map>
 #include <utility>
@@ -27,16 +27,16 @@ struct MemberLag {
   Instant heard_at;
   /// It answers from another seat than the configuration's: its disk is not the one it was.
   std::optional<SeatId> other_seat;
-  std::uint64_t level = 0;  ///< What it said it can apply; 0 = nothing yet.
-  /// The index for which its state's hash is not a majority's; 0 = none.
+  std::uint64_t level = 0;  ///< The level it said it can apply; 0 if it has not said one.
+  /// The index at which its state hash differs from that of a majority; 0 if it does not differ.
   LogIndex differs_at{};
-  /// False: not a word since this leadership began, which is then what heard_at says.
+  /// False if it has not answered since this leadership began; heard_at is then that time.
   bool has_answered = true;
 };
 
 class Replication {
  public:
-  /// What the messages say of the leader as it is now.
+  /// The leader as it is now, for its messages.
   struct View {
     Instant now;
     Term term;
@@ -47,52 +47,52 @@ class Replication {
   Replication(const RaftConfig& config, HostId self, const Configuration& configuration,
               LogIndex last, Instant now);
 
-  /// Who stays is known as before; who is new, or sits elsewhere now, counts as heard at `now` and
-  /// is probed from `next` on, as soon as the log has that entry.
+  /// A member that stays keeps its progress. A member that is new, or sits elsewhere now, counts as
+  /// heard at `now` and is probed from `next` on, as soon as the log has that entry.
   void set_configuration(const Configuration& configuration, LogIndex next, Instant now);
 
-  /// Begins a heartbeat round: an append without entries to every follower. Followers that left
-  /// something unanswered for too long are probed anew. Those whose states differ are told, unless
-  /// the voters that are heard and agree are no majority: then their votes are still needed.
+  /// Begins a heartbeat round: an append without entries to every follower. A follower that left a
+  /// message unanswered for too long is probed again. A follower whose state differs is told,
+  /// unless the voters that are heard and agree are no majority: then its vote is still needed.
   void begin_round(const View& view, std::vector<RaftSend>& sends);
-  /// Whatever each follower lacks and its window lets through. An event when a snapshot begins, or
-  /// is too large to be sent.
+  /// Sends each follower the entries that it lacks and its window lets through. Emits an event when
+  /// a snapshot begins, or is too large to be sent.
   void replicate(const View& view, std::vector<RaftSend>& sends, std::vector<Event>& events);
 
-  /// That member starts anew: what it acknowledged before proves nothing any more, and what it said
-  /// before and arrives later counts for nothing.
+  /// The member starts again: its earlier acknowledgements prove nothing any more, and its earlier
+  /// messages that arrive later do not count.
   void begin_life(const View& view, HostId member);
   void on_reply(const View& view, HostId from, const AppendReply& reply);
   void on_reply(const View& view, HostId from, const SnapshotAck& reply);
 
-  /// Some follower said a hash of its state since this was last asked.
+  /// True if a follower said a hash of its state since the last call.
   bool take_hash_news() { return std::exchange(has_hash_news_, false); }
-  /// What the hashes of all members say, the leader's `own` among them. Notes whose differ, with
-  /// an event when that is new.
+  /// Compares the hashes of all members, the leader's `own` included. Notes the members that
+  /// differ, with an event if that is new.
   HashFindings compare_states(const StateHashes& own, std::vector<Event>& events);
   bool differs(HostId host) const;
 
-  /// `own`: the leader's durable index; its disk is one vote like the others' (thesis 10.2.1), and
-  /// none once it is no voter any more (4.2.2).
+  /// `own`: the leader's durable index. Its disk is one vote like any other (thesis 10.2.1), and no
+  /// vote once the leader is no voter any more (4.2.2).
   LogIndex majority_match(LogIndex own) const;
   std::uint64_t round() const { return round_; }
   /// The last round that a majority answered, the leader included.
   std::uint64_t majority_round() const;
   /// The latest time by which a majority, the leader included, had been heard (thesis 6.2).
   Instant majority_heard_at(Instant now) const;
-  /// Of the snapshots on their way to members that answer; nothing: there is none.
+  /// The oldest snapshot on its way to a member that answers. nullopt if there is no such snapshot.
   std::optional<LogIndex> oldest_snapshot_sent(Instant now) const;
-  /// The follower's durable and equal index; 0 for a stranger.
+  /// The follower's durable and equal index; 0 if the host is not a follower.
   LogIndex match_of(HostId host) const;
-  /// Voters of `configuration` that can be counted on: this host, and who answered this leadership
-  /// from its seat, and not before `since`.
+  /// Voters of `configuration` that can be counted on: this host, and those that answered this
+  /// leadership from their seat, and not before `since`.
   std::size_t live_voters(const Configuration& configuration, Instant since) const;
   /// A member of `configuration` that answered this leadership, and said that it can apply less
-  /// than `level`; zero = none. Those that are off are not asked: who replaces them cannot wait for
-  /// them.
+  /// than `level`; zero if there is no such member. A member that is off does not count: its
+  /// replacement cannot wait for it.
   HostId answers_below(std::uint64_t level, const Configuration& configuration) const;
-  /// The voter that would lead best: the longest match, then the one heard last; none whose state
-  /// differs. Zero = none.
+  /// The voter that would lead best: the longest match, then the one heard last; never one whose
+  /// state differs. Zero if there is no such voter.
   HostId best_successor() const;
   std::vector<MemberLag> lag(const View& view) const;
   void check_invariants(const RaftLog& log) const;
@@ -106,20 +106,21 @@ class Replication {
     std::uint64_t level = 0;
     bool told_too_large = false;
     StateHashes hashes{};
-    StateHash agreed{};  ///< A majority's, where this one's differs; form 0 = it does not.
+    StateHash agreed{};  ///< The majority's, if this one differs; form 0 if it does not.
     std::uint64_t differs_since_round = 0;  ///< The first begun after that was found.
     std::uint64_t ignore_up_to = 0;  ///< Replies to requests up to here are of an earlier life.
-    bool is_starting = false;        ///< Nothing is sent but heartbeats until it answers one.
+    bool is_starting = false;        ///< It gets only heartbeats until it answers one.
   };
 
   bool can_do_without(const Follower& diverged, const View& view) const;
   void send_append(const View& view, HostId to, Progress& progress, std::vector<RaftSend>& sends);
   bool send_snapshot(const View& view, HostId to, Follower& follower, std::vector<RaftSend>& sends,
                      std::vector<Event>& events);
-  /// Null when the reply is none of a follower in its seat.
+  /// Null if the reply does not come from a follower in its seat.
   template <class Reply>
   Follower* replier(HostId from, const Reply& reply);
-  /// What a majority of the voters has reached: `own` for this host, `of` for the others.
+  /// The number that a majority of the voters has reached: `own` for this host, `of` for the
+  /// others.
   template <class Of>
   std::uint64_t majority(std::uint64_t own, Of of) const;
 

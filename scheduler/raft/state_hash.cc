@@ -9,12 +9,12 @@
 namespace muster::scheduler {
 namespace {
 
-/// After so many newer ones a voter that said none is not waited for before an alarm.
+/// After this many newer hashes an alarm no longer waits for a voter that said no hash.
 constexpr std::size_t kStateHashesAwaited = 4;
 
-/// What the voters say of one index.
+/// The hashes of the voters at one index.
 struct Count {
-  StateHash agreed;  ///< Form 0: no majority holds one.
+  StateHash agreed;  ///< Form 0 if no majority holds one hash.
   std::size_t silent = 0;
   std::size_t highest = 0;
   std::size_t hashes = 0;
@@ -89,7 +89,7 @@ HashFindings compare_hashes(const std::vector<HashedMember>& members, std::uint6
   for (auto index = indexes.rbegin(); index != indexes.rend(); ++index, ++newer) {
     const Count count = count_at(members, form, *index);
     if (count.agreed.form == 0) {
-      // The word of a voter that is late may still decide.
+      // The hash of a late voter may still decide.
       const bool is_hopeless = count.highest + count.silent < majority_of(voters);
       const bool is_split = count.hashes > 1 && (is_hopeless || newer >= kStateHashesAwaited);
       if (is_split && !is_decided && !findings.split.has_value()) {

@@ -1,13 +1,13 @@
 #pragma once
-// Voters compare what their states came to. At indexes that all of them choose alike the
-// application tells Raft a hash of its state; members report the newest with their acknowledgements
-// and the leader compares. What most voters hold is the state of the cluster. A member that holds
-// another one is told so and gives its seat up: see Raft::Output::gives_seat_up. Where no majority
-// holds one nobody can say who is right: then nobody is made anew, and the leader raises an alarm.
+// StateHash: the hash of a voter's applied state, by which voters find one that differs. At indexes
+// that all of them choose alike the application tells Raft the hash; members report the newest with
+// their acknowledgements and the leader compares. The state of a majority is that of the cluster. A
+// member with another state is told so and gives its seat up: see Raft::Output::gives_seat_up. If
+// no majority holds one state, no member is replaced, and the leader raises an alarm.
 //
-// A member's newest word about an index counts, and of the indexes the newest that is decided: a
-// state that is again what it should be needs no repair. Nothing here judges the log: a member
-// whose tables are wrong still keeps its entries as it should, and its acknowledgements count.
+// The newest hash of a member at an index counts, and the newest index that is decided: a state
+// that is right again needs no repair. The comparison does not judge the log: a member whose tables
+// are wrong still keeps its entries as it should, and its acknowledgements count.
 
 #include <cstdint>
 #include <deque>
@@ -18,10 +18,10 @@
 
 namespace muster::scheduler {
 
-/// What the application's state came to with everything up to `index` applied. Only hashes of one
-/// form are compared: it is raised when their making changes, and with it what states hold.
+/// The hash of the application's state with all up to `index` applied. Only hashes of one form are
+/// compared: the form rises when the contents of the state or the hash function change.
 struct StateHash {
-  std::uint64_t form = 0;  ///< 0 = there is none.
+  std::uint64_t form = 0;  ///< 0 if there is no hash.
   LogIndex index;
   std::uint64_t hash = 0;
   bool operator==(const StateHash&) const = default;
@@ -34,9 +34,9 @@ inline constexpr std::size_t kStateHashesKept = 8;
 /// The newest hashes of one member.
 class StateHashes {
  public:
-  /// True when this was news. One of another form than the last begins anew.
+  /// True if the hash was news. A hash of another form than the last replaces all.
   bool add(const StateHash& hash);
-  /// Form 0 when it is not known.
+  /// Form 0 if the hash at `index` is not known.
   StateHash at(LogIndex index) const;
   StateHash newest() const { return kept_.empty() ? StateHash() : kept_.back(); }
   const std::deque<StateHash>& kept() const { return kept_; }
@@ -54,7 +54,7 @@ struct HashedMember {
 struct HashFindings {
   struct Diverged {
     HostId host;
-    StateHash agreed;  ///< Of a majority, at an index for which the member said another.
+    StateHash agreed;  ///< Of a majority, at an index at which the hash of the member differs.
   };
   std::vector<Diverged> diverged;
   /// Voters differ there, and no majority holds one hash.

@@ -17,12 +17,12 @@
 
 namespace muster::scheduler {
 
-/// Numbers are disk's and wire's: never reused. A number that is none of these decodes all the
-/// same and halts the machine when it commits: skipping it would let replicas diverge silently.
+/// The numbers are on disk and on the wire: never reused. An unknown number decodes, and halts the
+/// machine when it commits: skipping the entry would let replicas diverge silently.
 enum class LogEntryKind : std::uint8_t {
   kNoop = 0,           ///< A new leader's own-term entry (5.4.2, 8); no command.
-  kCommand = 1,        ///< The application's.
-  kConfiguration = 2,  ///< Who votes from here on; the command is an encoded Configuration.
+  kCommand = 1,        ///< A command of the application.
+  kConfiguration = 2,  ///< The members from here on; the command is an encoded Configuration.
 };
 
 /// The RaftConfig::level of the first release that knew kConfiguration: those before said none.
@@ -35,10 +35,10 @@ struct LogEntry {
   bool operator==(const LogEntry&) const = default;
 };
 
-/// What must be durable before a message of this term may leave (5.1, 5.2).
+/// The state that must be durable before a message of this term may leave (5.1, 5.2).
 struct HardState {
   Term term;
-  HostId vote;  ///< Zero = none given in this term.
+  HostId vote;  ///< Zero if no vote was given in this term.
   bool operator==(const HardState&) const = default;
 };
 
@@ -49,7 +49,7 @@ struct LogPosition {
   bool operator==(const LogPosition&) const = default;
 };
 
-/// The application's state with everything up to and including `at` applied, and who votes there.
+/// The application's state with all up to and including `at` applied, and the members there.
 struct Snapshot {
   LogPosition at;
   std::string state;
@@ -62,12 +62,12 @@ struct RecoveredLog {
   HardState hard_state;
   SeatId seat{};         ///< Of this directory.
   ClusterEpoch epoch{};  ///< Of the quorum whose log it is.
-  /// A disk held it, which may have lost what it said was durable: see comparison.h.
+  /// The log comes from a disk, which may have lost durable writes: see comparison.h.
   bool must_compare = false;
   /// The directory is a copy, of now or of long ago: its voter is silent until an operator says
   /// that it was moved, and gives its seat up where others lead without it.
   bool is_copy = false;
-  Snapshot snapshot;  ///< at.index 0 = none; its configuration counts all the same.
+  Snapshot snapshot;  ///< at.index 0: no snapshot; its configuration counts all the same.
   LogPosition start;  ///< Just before entries.front(); <= snapshot.at.
   std::vector<LogEntry> entries;
 };
@@ -91,7 +91,7 @@ struct VoteReply {
   SeatId seat{};  ///< The sender's, in this and all other replies.
   bool operator==(const VoteReply&) const = default;
 };
-/// With entries: replication. Without: a heartbeat, whose `previous` is what the leader already
+/// With entries: replication. Without: a heartbeat, whose `previous` is an entry that the leader
 /// knows the follower to hold, so it never fails in the sender's term. Of term 0: a question of a
 /// voter that starts, and `round` is its seat; every version answers it with its term at least.
 struct AppendRequest {
@@ -101,29 +101,30 @@ struct AppendRequest {
   LogPosition previous;
   LogIndex commit;
   std::vector<LogEntry> entries;
-  LogIndex durable{};  ///< Of the leader's own log; 0 = it does not say.
-  /// To a member that said another hash for that index than a majority: it is to be made anew.
+  LogIndex durable{};  ///< Of the leader's own log; 0 if it does not say.
+  /// The majority's hash, to a member that said another for that index: it gives its seat up.
   StateHash agreed{};
-  /// A heartbeat's: what is committed, of which `commit` is the part that the receiver is known to
-  /// have. 0 = it does not say.
+  /// In a heartbeat: the commit index, of which `commit` is the part that the receiver is known to
+  /// have. 0 if it does not say.
   LogIndex committed{};
   bool operator==(const AppendRequest&) const = default;
 };
-/// The highest that a voter heard of what another's disk held, from its own words.
+/// The highest word that a host heard from a seat about its disk.
 struct Mark {
-  Term term;               ///< It spoke in this term, after that was durable. 0 = nothing.
+  Term term;               ///< It spoke in this term, after that was durable. 0: it did not speak.
   LogPosition match{};     ///< It acknowledged this entry in that term.
   bool has_voted = false;  ///< It gave the teller its vote in that term.
   bool operator==(const Mark&) const = default;
 };
-/// To a question: what the asker must not have forgotten.
+/// The answer to a question: the facts that the asker must not have forgotten.
 struct Answer {
   LogPosition commit;  ///< The last entry that the teller knows to be committed.
   bool leads = false;  ///< With its own-term entry committed.
   Mark mark{};         ///< Of the asker, in the seat that it asked for.
-  /// In the teller's log, ascending: the asker's disk may have forgotten a change.
+  /// The voters in the teller's log, ascending: the asker's disk may have forgotten a change.
   std::vector<HostId> voters{};
-  /// There, and whom a teller that starts asks besides, ascending: one may vote by now.
+  /// The learners there, and the hosts that a starting teller asks besides, ascending: one may vote
+  /// by now.
   std::vector<HostId> learners{};
   bool operator==(const Answer&) const = default;
 };
@@ -135,7 +136,7 @@ struct AppendReply {
   LogIndex match;        ///< Matched: min(previous + entries, durable). All up to it is on disk.
   LogPosition hint;  ///< Not matched: where to try next (5.3, conflict term and its first index).
   SeatId seat{};
-  std::uint64_t level = 0;  ///< The sender's RaftConfig::level; 0 = it said none.
+  std::uint64_t level = 0;  ///< The sender's RaftConfig::level; 0 if it said none.
   std::optional<Answer> answer{};
   StateHash state{};  ///< The newest of the sender.
   bool operator==(const AppendReply&) const = default;
@@ -183,12 +184,13 @@ inline constexpr std::size_t kSnapshotBytesMax = 256 << 20;
 inline constexpr std::size_t kSnapshotChunkBytes = 512 << 10;
 /// Reads waiting for a round; more are refused.
 inline constexpr std::size_t kReadsMax = 65536;
-/// Indexes and terms above this are nobody's: a disk that holds them is damaged.
+/// No log has an index or a term above this: a disk that holds one is damaged.
 inline constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
-/// Messages that claim more are dropped: what others say must leave room to count on from.
+/// Messages with a higher number are dropped: the numbers of others must leave room to count on.
 inline constexpr std::uint64_t kWireNumberMax = kNumberMax / 2;
-/// A message whose term is this far above the own one is dropped: terms rise by one an election, so
-/// nobody is that far ahead, and who believed it would find no higher term to campaign in soon.
+/// A message whose term is this far above the own term is dropped: terms rise by one an election,
+/// so no host is that far ahead, and a host that took it over would soon find no higher term to
+/// campaign in.
 inline constexpr std::uint64_t kTermLeapMax = std::uint64_t{1} << 32;
 
 /// Pre-votes without success are told of this often after the first.
@@ -230,17 +232,17 @@ struct RaftConfig {
   Duration transfer_patience = std::chrono::milliseconds(1500);
   /// A learner whose log ends this close to the leader's may become a voter.
   std::uint64_t promote_lag = 256;
-  /// What this binary can apply, told to the leader: see Raft::common_level().
+  /// The level of entries that this binary can apply, told to the leader: see Raft::common_level().
   std::uint64_t level = 1;
   /// Of one part of a snapshot, at most kSnapshotChunkBytes.
   std::size_t snapshot_chunk_bytes = kSnapshotChunkBytes;
   /// Entries kept behind a snapshot, so that a follower that was briefly away needs no snapshot.
   std::size_t entries_kept = 1024;
-  /// At most so many while a snapshot is on its way to a member that answers: without them it would
-  /// need the next one as soon as it has this one, and under load so on without end. Higher: more
-  /// memory and disk; lower: slower links and disks never catch up.
+  /// The same while a snapshot is on its way to a member that answers: without them it would need
+  /// the next one as soon as it has this one, and under load so on without end. Higher: more memory
+  /// and disk. Lower: slower links and disks never catch up.
   std::size_t entries_kept_for_snapshot = 200'000;
-  /// Of either: the newest within so many bytes.
+  /// Limits of either in bytes: the newest entries within them are kept.
   std::size_t bytes_kept = 32 << 20;
   std::size_t bytes_kept_for_snapshot = 256 << 20;
 
