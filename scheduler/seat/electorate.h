@@ -1,7 +1,7 @@
 #pragma once
-// Who shall vote: the leader keeps as many voters as were founded, on distinct racks where it can,
-// and replaces one that stays away or came back on another disk. A pure function from what the
-// leader sees to its next step; Raft checks once more whether that step is safe.
+// The rule that chooses the voters. The leader keeps Configuration::target voters, on distinct
+// racks where it can, and replaces a voter that stays away or came back on another disk. A pure
+// function from the leader's view to its next step; Raft checks again that the step is safe.
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct ElectorateOptions {
   /// A learner that comes no nearer for this long is let go, and another host is tried first. A
   /// snapshot must come through in less.
   Duration stuck_after = std::chrono::minutes(5);
-  /// Of entries that a learner may lack and become a voter all the same; RaftConfig's.
+  /// The entries that a learner may lack when it becomes a voter: RaftConfig::promote_lag.
   std::uint64_t promote_lag = 256;
 };
 
@@ -29,8 +29,8 @@ struct ElectorateOptions {
 struct ElectorateCandidate {
   HostId host;
   std::string rack;            ///< "" = unknown.
-  std::optional<SeatId> seat;  ///< Nothing: it was not asked yet.
-  /// How often it did not answer, or did not catch up: who has fewest is asked first.
+  std::optional<SeatId> seat;  ///< nullopt if it has not said its seat yet.
+  /// How often it did not answer, or did not catch up: the host with the fewest is asked first.
   std::uint32_t setbacks = 0;
 };
 
@@ -41,7 +41,7 @@ struct ElectorateMember {
   bool is_voter = false;
   bool is_leader = false;
   std::uint64_t behind = 0;
-  Duration stuck_for{0};  ///< A learner that is far behind and came no nearer for so long.
+  Duration stuck_for{0};  ///< The time for which a learner far behind came no nearer.
   Duration silent_for{0};
   bool has_left = false;  ///< For good, by its own word: replaced without waiting.
   /// How long it has answered from another seat, and from which.
@@ -52,7 +52,7 @@ struct ElectorateView {
   Configuration now;
   std::vector<ElectorateMember> members;        ///< Of `now`; in any order.
   std::vector<ElectorateCandidate> candidates;  ///< In any order.
-  /// False while many hosts are unreachable at once: then nothing but learners under way moves.
+  /// False while many hosts are unreachable at once: then only learners under way move.
   bool is_calm = true;
 };
 
@@ -65,7 +65,7 @@ struct ElectorateStep {
   std::string why;  ///< One line for the events.
 };
 
-/// Nothing to do, or the next step.
+/// The next step. nullopt if there is nothing to do.
 std::optional<ElectorateStep> next_step(const ElectorateOptions& options,
                                         const ElectorateView& view);
 

@@ -7,7 +7,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// "" when most voters of `next` answered since then, and Raft would take it.
+/// "" if most voters of `next` answered since then, and Raft would take it.
 std::string why_not_without(Instant now, const Raft& raft, const Configuration& next,
                             Instant since) {
   std::string reason = raft.why_not(now, next);
@@ -57,7 +57,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
         return;
       } else {
         Configuration next = current.without(wish_->host);
-        // One less, counting who is about to vote.
+        // One less, with those that are about to vote counted.
         const std::size_t left = next.voters.size() + next.learners.size();
         next.target = std::min(next.target, std::max<std::size_t>(left, 1));
         change(now, raft, std::move(next));
@@ -138,7 +138,7 @@ void ElectorateKeeper::change(Instant now, const Raft& raft, Configuration next)
     return;
   }
   wish_->index = raft.last_index().next();
-  seats_.clear();  // Of hosts as they were: who is looked for next is asked anew.
+  seats_.clear();  // They may be old: the next candidates are asked again.
   output_.inputs.emplace_back(Raft::Reconfigure{std::move(next)});
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// A leader's care for who votes: it gathers what next_step() of electorate.h looks at, and
-// carries an operator's wishes through to their end. A part of QuorumSeat, with the manner of a
-// machine; on a host that does not lead it forgets everything.
+// ElectorateKeeper: changes the voters while its host leads. Owned by QuorumSeat. It makes the view
+// for next_step() of electorate.h, carries out the steps, and carries an operator's wishes to their
+// end. It works like a machine; on a host that does not lead it forgets everything.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,19 +27,19 @@ struct SeenHost {
   bool has_left = false;
 };
 
-/// How far a learner had come, and since when it comes no further.
+/// The match of a learner, and since when it does not rise.
 struct LearnerCourse {
   LogIndex match;
   Instant since;
 };
 
-/// Votes that operators want to end. One ends once most of the voters that would be left have
-/// answered since it was wished for: one that died a moment ago looks alive, and without it nothing
-/// could be decided any more. Meanwhile, and for a while after, another host is looked for.
+/// EndingVotes: votes that operators want to end. A vote ends once most of the voters that would be
+/// left have answered since the order: a voter that died a moment ago looks alive, and without it
+/// there would be no majority. Meanwhile, and for a while after, another host is looked for.
 class EndingVotes {
  public:
-  /// Lower: the replacement may not have caught up by then; higher: a voter is replaced though the
-  /// operator thought better of it.
+  /// Lower: the replacement may not have caught up by then. Higher: a voter is replaced although
+  /// the operator changed their mind.
   static constexpr Duration kReplaceFor = std::chrono::seconds(30);
 
   struct Order {
@@ -58,7 +58,7 @@ class EndingVotes {
   }
 
   std::vector<Order> orders;   ///< Not answered yet.
-  std::size_t candidates = 0;  ///< Hosts that could take a place, as of the last look.
+  std::size_t candidates = 0;  ///< Hosts that could take a place at the last look.
 
  private:
   std::map<HostId, Instant> until_;
@@ -75,7 +75,7 @@ class ElectorateKeeper {
 
   struct Done {
     std::uint64_t request = 0;
-    ErrorCode code = ErrorCode::kUnknown;  ///< Counts when `ok` is false.
+    ErrorCode code = ErrorCode::kUnknown;  ///< Only if `ok` is false.
     bool ok = false;
     std::string text;
   };
@@ -86,11 +86,11 @@ class ElectorateKeeper {
     std::vector<Event> events;
   };
 
-  /// An operator's wish; one at a time, another is refused. Answered by Done with this number.
+  /// An operator's wish. Answered by Done with this number. A second one at a time is refused.
   void wish(Instant now, const Raft& raft, std::uint64_t request, QuorumAction action, HostId host);
   /// The host of `order` shall have no vote from some entry on, nor be about to get one.
-  /// Output::spared has the order once that entry follows, or where there is no vote; else Done
-  /// says why the vote cannot be spared, after kAnswerWait.
+  /// Output::spared has the order once that entry follows, or if there is no vote. Else Done says
+  /// why the vote cannot be spared, after kAnswerWait.
   void end_vote(Instant now, const Raft& raft, input::ClientOrder order);
   void seat_heard(const Seat& seat) {
     seats_[seat.host] = seat.id;
@@ -98,12 +98,12 @@ class ElectorateKeeper {
   }
   void storm_changed(StormMode mode) { is_calm_ = mode == StormMode::kNormal; }
 
-  /// Looks: precondition, `raft` leads. `hosts` are those that live or left.
+  /// Looks for the next step. Precondition: `raft` leads. `hosts` live or have left.
   void look(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts);
-  /// After each step of Raft, with the last output's inputs taken: wishes that were fulfilled or
-  /// cannot be any more.
+  /// Ends wishes that were fulfilled or have failed. Call after each step of Raft, with the inputs
+  /// of the last output taken.
   void follow(Instant now, const Raft& raft);
-  /// This host leads nobody any more, and its log is given up.
+  /// The log of this host is given up, and with it its leadership.
   void leave();
   Instant next_deadline(const Raft& raft) const;
   Output take_output();
@@ -113,8 +113,8 @@ class ElectorateKeeper {
     std::uint64_t request = 0;
     QuorumAction action = QuorumAction::kAdd;
     HostId host;
-    LogIndex index;  ///< Of the entry that fulfils it; 0 = not written yet.
-    Instant until;   ///< Of what needs an answer first.
+    LogIndex index;  ///< Of the entry that fulfils it; 0 if it is not written yet.
+    Instant until;   ///< The end of a wish that needs a host's answer first.
   };
 
   ElectorateView view(Instant now, const Raft& raft, const std::vector<SeenHost>& hosts);

@@ -1,7 +1,7 @@
 #pragma once
-// Who votes and who leads, as far as this host knows: from its own seat while that is to be
-// trusted, else from the rows that voters publish. It also knows under which epoch, and what this
-// leader told others of it. A part of QuorumSeat.
+// KnownQuorum: the voters, the leader and the epoch, as far as this host knows: from its own seat
+// while that is trusted, else from the rows that voters publish. Owned by QuorumSeat. It also keeps
+// the view that this leader last told others.
 //
 // Invariants: the rows that count are of the epoch that is obeyed; the term of the newest never
 // falls within it, and within a term the leader's own row alone speaks.
@@ -18,32 +18,33 @@ class KnownQuorum {
  public:
   explicit KnownQuorum(HostId self) : self_(self) {}
 
-  /// Obeyed on this host; that of its log, where it has one.
+  /// The epoch that this host obeys; that of its log if it has one.
   const ClusterEpoch& epoch() const { return epoch_; }
-  /// Nothing is known of it yet, and nothing told.
+  /// Forgets the rows heard and the view told: they are of another epoch.
   void begin_epoch(const ClusterEpoch& epoch);
   /// A voter's row.
   void hear(const crdt::QuorumView& view);
 
-  /// The newest row, if any, counts this host no voter: it is none any more, or not yet.
+  /// The newest row, if any, is not older than `raft` and does not list this host as a voter.
   bool leaves_out(const Raft& raft) const;
   // `raft` is that of this host; null on one without a seat.
-  /// Whose leader speaks to it knows best, then a voter. Not so one that later news leaves out.
+  /// True if a leader of the newest term known speaks to this host, or if this host votes and no
+  /// later row leaves it out.
   bool trusts(const Raft* raft) const;
   HostId leader(const Raft* raft) const { return trusts(raft) ? raft->leader() : heard_.leader; }
   Term term(const Raft* raft) const { return trusts(raft) ? raft->term() : heard_.term; }
   crdt::QuorumView view(const Raft* raft) const;
-  /// Of the newest row.
+  /// The term of the newest row.
   Term heard_term() const { return heard_.term; }
 
-  /// The view that others should hear of this leader, when it is another than last time.
+  /// The view that this leader should tell others. nullopt if it is the same as last time.
   std::optional<crdt::QuorumView> take_news(const Raft& leading);
 
  private:
   HostId self_;
   ClusterEpoch epoch_;
   crdt::QuorumView heard_;  ///< From rows of voters.
-  crdt::QuorumView told_;   ///< What take_news() said last.
+  crdt::QuorumView told_;   ///< The last result of take_news().
 };
 
 }  // namespace muster::scheduler

@@ -11,7 +11,7 @@ std::string why_not_taken(Instant now, const Raft& raft, const State& state, Ent
                                   : "too much waits for the disks of a majority: repeat";
   }
   const std::uint64_t level = level_needed(kind);
-  // Whoever does not know what the log holds already stops at that, whatever follows it.
+  // A voter that cannot apply an entry already in the log stops there, whatever follows it.
   if (std::max(raft.common_level(), state.level_met()) >= level) {
     return "";
   }

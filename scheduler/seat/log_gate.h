@@ -1,7 +1,7 @@
 #pragma once
-// What a leader may write into its log now. An entry that some voter could not apply would stop
-// that voter; of one that Raft drops the scheduler hears nothing, and would wait for the next such
-// one. So both are refused before.
+// The rule for the entries that a leader may write into its log now. An entry that a voter cannot
+// apply would stop that voter. The scheduler does not hear of an entry that Raft drops, and would
+// wait for the next one. Therefore the leader refuses both before.
 
 #include <string>
 
@@ -11,8 +11,8 @@
 
 namespace muster::scheduler {
 
-/// Why the log does not take an entry of this kind, for people; "" when it does. Precondition:
-/// `raft` leads.
+/// Why the log does not take an entry of this kind, for people; "" if it does. Precondition: `raft`
+/// leads.
 std::string why_not_taken(Instant now, const Raft& raft, const State& state, EntryKind kind);
 
 }  // namespace muster::scheduler

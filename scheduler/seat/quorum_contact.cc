@@ -21,7 +21,7 @@ void QuorumContact::led_until(Instant last_majority) {
 }
 
 std::optional<Event> QuorumContact::watch(Instant now, const Raft& raft, bool is_left_out) {
-  // One that was replaced while it was off is told nothing, and misses nothing.
+  // A voter that was replaced while it was off hears no leader, and has lost no quorum.
   const bool is_leaderless = raft.is_voter() && raft.leader().is_zero() && !is_left_out;
   leaderless_since_ = is_leaderless ? std::min(leaderless_since_, now) : kNever;
   const bool is_lost = is_leaderless && now - leaderless_since_ >= kLostAfter;

@@ -1,9 +1,10 @@
 #pragma once
-// When a seat last heard its quorum: its leader, and each voter. From it follow how old its answers
-// are, who is left when a majority is lost, and the alarm about that. A part of QuorumSeat.
+// QuorumContact: when a seat last heard its leader and each voter. Owned by QuorumSeat. It gives
+// the age of the seat's answers, the voters left when a majority is lost, and the alarm about the
+// loss.
 //
-// Invariants: what was current was heard, so current_at_ <= heard_leader_at_; one alarm about a
-// loss until a leader is heard again, in whatever seat.
+// Invariants: current_at_ <= heard_leader_at_; one alarm about a loss until a leader is heard
+// again, in whatever seat.
 
 #include <cstddef>
 #include <map>
@@ -18,29 +19,29 @@ namespace muster::scheduler {
 
 class QuorumContact {
  public:
-  /// A leader that goes is replaced within a second or two; what lasts longer is no election.
+  /// A dead leader is replaced within a second or two; a longer time without one is no election.
   static constexpr Duration kLostAfter = std::chrono::seconds(5);
-  /// Some tries of an election. Shorter: one that lost its words is taken for gone.
+  /// Some tries of an election. Shorter: a voter whose messages were lost is taken for gone.
   static constexpr Duration kVoterHeardWithin = std::chrono::seconds(5);
 
   /// A seat counts from its beginning.
   void take_seat(Instant now);
   void leave_seat() { voters_heard_.clear(); }
-  /// It spoke from the seat that votes.
+  /// `voter` spoke from the seat that votes.
   void hear_voter(Instant now, HostId voter) { voters_heard_[voter] = now; }
-  /// `is_current`: everything that the leader told of was applied here.
+  /// `is_current`: this host applied all that the leader said was committed.
   void hear_leader(Instant now, bool is_current);
-  /// This host led. What a leader knew is as old as the last word of a majority to it.
+  /// This host led. The knowledge of a leader is as old as the last answer of a majority.
   void led_until(Instant last_majority);
-  /// After each step of `raft`; `is_left_out`: later news counts this host no voter. What people
-  /// should know of a quorum that was lost, or is back.
+  /// Call after each step of `raft`. `is_left_out`: later news counts this host no voter. Returns
+  /// an event if the quorum was lost, or is back.
   std::optional<Event> watch(Instant now, const Raft& raft, bool is_left_out);
 
   /// Since it last heard a leader and had applied all that this one had committed, or led.
   Duration age(Instant now) const { return now - current_at_; }
   /// Since it last heard a leader, or led.
   Duration leaderless(Instant now) const { return now - heard_leader_at_; }
-  /// Of `voters`, those that were heard of late.
+  /// The number of `voters` heard within kVoterHeardWithin.
   std::size_t heard_of(Instant now, const std::vector<Seat>& voters) const;
 
  private:

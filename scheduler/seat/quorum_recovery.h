@@ -1,8 +1,8 @@
 #pragma once
-// A quorum that lost its majority for good goes on from one log, by an operator's word, under a
-// higher epoch. What the lost voters had committed beyond that log is gone; what it made the hosts
-// do goes on, and is adopted (State::begin_epoch). Rules without fields; QuorumSeat carries
-// them out.
+// Quorum recovery: a quorum that lost its majority for good goes on from one log, by an operator's
+// order, under a higher epoch. Entries that the lost voters had committed beyond that log are gone.
+// The attempts that those entries began on hosts run on, and are adopted (State::begin_epoch).
+// Rules without fields; QuorumSeat carries them out.
 
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/event.h"
@@ -12,21 +12,21 @@
 
 namespace muster::scheduler {
 
-/// How a quorum would go on from this host's log alone.
+/// The position from which a quorum would go on with this host's log alone.
 struct RecoveryPlan {
   ClusterEpoch epoch;  ///< Of the log.
-  LogPosition last;    ///< Its end: the host with the highest term, then index, knows most.
+  LogPosition last;    ///< Its end: the host with the highest term, then index, has the most.
   LogIndex commit;     ///< Known to be committed up to here.
   bool operator==(const RecoveryPlan&) const = default;
 };
 
 /// The log of `raft`, its uncommitted end included, as one snapshot under `next` and `term`, still
-/// without a seat and voters. `state` is what was applied of it. kCorrupt: it holds what this
-/// version cannot apply; kUnavailable: it is too large for a snapshot.
+/// without a seat and voters. `state` is the applied part of it. kCorrupt: it holds an entry that
+/// this version cannot apply. kUnavailable: it is too large for a snapshot.
 Result<RecoveredLog> continued_log(const Raft& raft, const State& state, const ClusterEpoch& next,
                                    Term term);
 
-/// What makes raft/, as `raft` wrote it, hold `log` alone: one transaction.
+/// The writes after which raft/, as `raft` wrote it, holds `log` alone: one transaction.
 crdt::WriteBatch replaced_by(const Raft& raft, const RecoveredLog& log);
 
 /// For people: `raft` goes on as `log`.

@@ -23,7 +23,7 @@ namespace {
 /// The machines of a seat answer each other at most this often in one step.
 constexpr int kSeatRoundsMax = 64;
 
-/// Whoever has a seat of its own was no founder or is none any more: its cluster exists.
+/// A host with a seat id was never a founder, or is one no more: its cluster exists.
 FirstQuorum::Config first_quorum_config(const SeatOptions& options,
                                         const crdt::Records& raft_records) {
   FirstQuorum::Config config;
@@ -272,7 +272,7 @@ bool QuorumSeat::on_recover(Instant now, RecoveredLog log) {
   output_.events.push_back(recovered_event(*raft_, log));
   leave_seat(now);
   known_.begin_epoch(log.epoch);
-  // What the new machine writes comes behind this batch: no vote is durable before the log is.
+  // The writes of the new machine come behind this batch: no vote is durable before the log is.
   persist({SeatWrites::Machine::kRecovery, 0}, std::move(batch));
   take_seat(now, std::move(log));
   return true;
@@ -529,7 +529,7 @@ void QuorumSeat::take_seat(Instant now, RecoveredLog log) {
   contact_.take_seat(now);
 }
 
-/// The seat's id is on disk before anything that is said from it.
+/// The id of the seat is on disk before this host says anything from it.
 void QuorumSeat::take_new_seat(Instant now) {
   RecoveredLog log;
   log.seat = new_seat();
@@ -539,7 +539,7 @@ void QuorumSeat::take_new_seat(Instant now) {
   take_seat(now, std::move(log));
 }
 
-/// Everything that is of the log that was followed here.
+/// Drops the machines and the requests that belong to the log followed here.
 void QuorumSeat::leave_seat(Instant now) {
   for (const std::uint64_t request : reads_.give_up()) {
     output_.answers.refused_reads.push_back(request);

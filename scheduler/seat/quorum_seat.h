@@ -1,7 +1,7 @@
 #pragma once
-// This host's place in the quorum: the first quorum, Raft and the scheduler, wired together. On a
-// host without a seat it knows who votes and who leads, and nothing else. A learner, or a voter
-// that was replaced, has one. A machine, and a part of Node.
+// QuorumSeat: this host's place in the quorum: the first quorum, Raft and the scheduler, wired
+// together. Owned by Node. On a host without a seat it knows the voters and the leader, and nothing
+// else. A learner has a seat, and so has a voter that was replaced. A machine.
 
 #include <cstdint>
 #include <map>
@@ -30,12 +30,12 @@ namespace muster::scheduler {
 
 struct SeatOptions {
   HostId self;
-  std::uint64_t founders = 0;  ///< This host among them: 1, 3 or 5; 0 = it is none.
+  std::uint64_t founders = 0;  ///< This host included: 1, 3 or 5; 0 if it is not a founder.
   /// The log is compacted at the multiples of this, and when it is large (kLogBytesMax). Lower:
   /// more snapshots to write; higher: a longer log to read at a start. The same at all voters: see
   /// state_hasher.h.
   std::uint64_t compact_entries = 20'000;
-  std::int64_t unix_ms = 0;  ///< What the wall clock shows at the start; 0 = not said.
+  std::int64_t unix_ms = 0;  ///< The wall clock at the start; 0 if it is not known.
 };
 
 class QuorumSeat {
@@ -53,68 +53,68 @@ class QuorumSeat {
   Output take_output();
   void check_invariants() const;
 
-  /// False: nobody sits here, and the message asks nobody to. It is to be dropped.
+  /// False if this host has no seat and the message is no invitation to take one: drop it.
   bool hears(const SeatMessage& message) const;
-  /// True when this leader wants to look at the live hosts: it is then told HostsSeen.
+  /// True if this leader wants to look at the live hosts: it is then told HostsSeen.
   bool wants_hosts(Instant now) const;
   /// This host leads, and is about to hand over.
   bool is_handing_over() const { return leads() && raft_->is_handing_over(); }
 
   // By hand, when a majority of the voters is lost for good (quorum_recovery.h).
-  /// Nothing without a log of its own.
+  /// nullopt if this host has no log.
   std::optional<RecoveryPlan> recovery_plan() const;
-  /// This host, if it votes and is no copy, and the voters that it heard of late: without a leader
-  /// each tries to be elected every second or so. Not by the watch, which judges nobody while most
-  /// are gone.
+  /// The number of voters heard of late, this host included if it votes and is no copy. Without a
+  /// leader each voter tries to be elected every second or so. The watch would not do: it judges
+  /// nobody while most hosts are gone.
   std::size_t heard_voters(Instant now) const;
   /// The log as it is here, its uncommitted end included, as that of a quorum of this host alone
-  /// under `next`, which is above its epoch: what Recover carries out. kConflict: the log does not
-  /// end at `expected`; kCorrupt: it holds what this version cannot apply. The recovery is over
-  /// when SeatFate::recovered says so: before that nobody may hear of `next`, this host's id/
-  /// neither. Precondition: has_seat().
+  /// under `next`, which is above its epoch: the input of Recover. kConflict: the log does not end
+  /// at `expected`. kCorrupt: it holds an entry that this version cannot apply. The recovery is
+  /// over when SeatFate::recovered says so: before that `next` may not be told, nor written to id/.
+  /// Precondition: has_seat().
   Result<RecoveredLog> continued_log(LogPosition expected, const ClusterEpoch& next) const;
 
-  /// Obeyed on this host; that of its log, where it has one.
+  /// The epoch that this host obeys; that of its log if it has one.
   const ClusterEpoch& epoch() const { return known_.epoch(); }
   /// It has the log or is getting it: a voter, or a learner.
   bool has_seat() const { return raft_.has_value(); }
   bool is_voter() const { return raft_.has_value() && raft_->is_voter(); }
-  /// Its raft/ was copied: it says nothing as a voter until an operator says that it was moved.
+  /// Its raft/ was copied: the voter is silent until an operator says that it was moved.
   bool is_copy() const { return raft_.has_value() && raft_->is_copy(); }
-  /// A voter that restarted answers nothing before it knows what was acknowledged before.
+  /// False while a restarted voter has not applied all that was acknowledged before: do not answer.
   bool knows_state() const { return leads() || (log_.is_caught_up() && trusts_own_seat()); }
   /// False for a host without a seat, and for one that later news leaves out (it was replaced).
   bool trusts_own_seat() const { return known_.trusts(raft()); }
   bool leads() const { return raft_.has_value() && raft_->leads_with_own_term_applied(); }
-  /// Null without a seat: a learner has one, and so has a voter that was replaced.
-  /// Of the log here; 0 = there is none.
+  /// The last index of the log here; 0 without a seat.
   LogIndex log_end() const { return raft_.has_value() ? raft_->last_index() : LogIndex(); }
+  /// Null without a seat: a learner has one, and so has a voter that was replaced.
   const Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const State& state() const { return scheduler_.state(); }
   Capacity& capacity() const { return scheduler_.capacity(); }
   const Queue& queue() const { return scheduler_.queue(); }
-  /// Where this leader places nothing now, and why; empty on others.
+  /// Hosts on which this leader places nothing now, and why. Empty on other hosts.
   std::map<HostId, std::string> left_out() const {
     return leads() ? scheduler_.left_out() : std::map<HostId, std::string>();
   }
-  /// Who votes and leads, as far as this host knows: its own seat, or the newest row about it.
+  /// The voters and the leader, from the own seat or from the newest row about the quorum.
   crdt::QuorumView known_quorum() const { return known_.view(raft()); }
-  /// Parts of known_quorum(), asked for after every step.
+  /// Parts of known_quorum(), cheap enough for every step.
   HostId known_leader() const { return known_.leader(raft()); }
   Term known_term() const { return known_.term(raft()); }
-  /// The leader that surely serves: the log shows its own-term entry, or its row names it. Zero =
-  /// none known.
+  /// The leader that surely serves: the log shows its own-term entry, or its row names it. Zero if
+  /// no such leader is known.
   HostId ready_leader() const;
   /// Set once after each change of this voter's view that others should hear.
   std::optional<crdt::QuorumView> take_quorum_news();
-  /// Age of what a voter says that does not lead: since it last heard a leader and had applied all
-  /// that this one had committed, or, while it led, since it heard a majority. 0 on the leader.
+  /// The age of the answers of this voter: since it last heard a leader and had applied all that
+  /// this leader had committed, or, while it led, since it heard a majority. 0 on the leader.
   Duration age(Instant now) const;
   /// Since this host last heard a leader, or, while it led, a majority. 0 on the leader.
   Duration leaderless(Instant now) const;
 
  private:
-  // Each is true when the machines of the seat have something to say to each other now.
+  // Each is true if the machines of the seat have something to say to each other now.
   bool on_received(Instant now, input::MessageReceived& fact);
   bool on_persisted(Instant now, std::uint64_t id);
   bool on_agent_message(Instant now, input::AgentMessageReceived& fact);
@@ -125,7 +125,7 @@ class QuorumSeat {
   bool on_recover(Instant now, RecoveredLog log);
 
   void pump(Instant now);
-  // Each takes what one machine put out, and is true when another was told something.
+  // Each takes the output of one machine, and is true if another machine was told something.
   bool drain_first_quorum(Instant now);
   bool drain_raft(Instant now);
   bool drain_scheduler(Instant now);
@@ -155,7 +155,7 @@ class QuorumSeat {
   SeatLog log_;
   SeatReads reads_;
   SeatWrites writes_;
-  input::LeadershipChanged told_;  ///< What the scheduler knows of this host's leadership.
+  input::LeadershipChanged told_;  ///< The last such input to the scheduler.
   bool gives_seat_up_ = false;     ///< It takes no seat before the agent starts again.
   SeatOutput output_;
 };

@@ -32,8 +32,8 @@ void SeatLog::apply(Instant now, CommittedEntry entry, Raft& raft, Scheduler& sc
                     "applied",
                     {{"index", std::to_string(entry.index.value())},
                      {"term", std::to_string(entry.term.value())}}});
-  // An entry of the present term proves that everything acknowledged before it is applied here; but
-  // its leader may have committed far more since.
+  // An entry of the present term proves that all entries acknowledged before it are applied here;
+  // but its leader may have committed far more since.
   is_caught_up_ = is_caught_up_ || (entry.term == raft.term() && entry.index >= told_commit_);
   applied_term_ = entry.term;
   const bool is_command = entry.kind == LogEntryKind::kCommand;
@@ -46,7 +46,7 @@ void SeatLog::apply(Instant now, CommittedEntry entry, Raft& raft, Scheduler& sc
   }
 }
 
-/// At the indexes at which all voters do: what the state came to is told, and kept.
+/// Hashes the state, and compacts the log, at the indexes that all voters choose alike.
 void SeatLog::look_back(Instant now, Raft& raft, const State& state, std::vector<Event>& events) {
   const LogIndex applied = state.applied();
   if (!hasher_.is_point(applied)) {

@@ -1,10 +1,10 @@
 #pragma once
-// What the log does to a seat: committed entries go to the scheduler in their order, at the points
-// of state_hasher.h what they add up to is told and compacted. A part of QuorumSeat; a new one for
-// each log that is followed.
+// SeatLog: hands committed entries to the scheduler in their order, and hashes the state and
+// compacts the log at the points of state_hasher.h. Owned by QuorumSeat, which makes a new one for
+// each log that it follows.
 //
-// Invariant: who is caught up has applied everything that was acknowledged before an entry of the
-// present term, and all that a leader had told of by then; it stays so.
+// Invariant: a seat that is caught up has applied all that was acknowledged before an entry of the
+// present term, and all that a leader had said was committed by then; it stays caught up.
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +21,7 @@ class SeatLog {
   /// See SeatOptions::compact_entries.
   explicit SeatLog(std::uint64_t compact_entries) : hasher_(compact_entries) {}
 
-  /// A leader says that everything up to `commit` is committed.
+  /// A leader says that all up to `commit` is committed.
   void tell_commit(LogIndex commit);
   /// A snapshot took the place of the state.
   void restored(const State& state) { hasher_.restored(state); }
@@ -37,7 +37,7 @@ class SeatLog {
   void look_back(Instant now, Raft& raft, const State& state, std::vector<Event>& events);
 
   StateHasher hasher_;
-  LogIndex told_commit_;  ///< The highest that a leader told of.
+  LogIndex told_commit_;  ///< The highest commit index that a leader told.
   Term applied_term_;
   bool is_caught_up_ = false;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What hosts say to each other's seats: the words of the first quorum, and those of Raft. Rules
-// about one such message; what a seat does with it is quorum_seat.h's.
+// The messages between seats: those of the first quorum and those of Raft. Rules about one such
+// message; QuorumSeat acts on it.
 
 #include <optional>
 #include <variant>
@@ -13,15 +13,15 @@ namespace muster::scheduler {
 
 using SeatMessage = std::variant<QuorumMessage, RaftMessage>;
 
-/// Nothing when `type` is none of these or the body does not fit.
+/// nullopt if `type` is not a message of a seat or the body is invalid.
 std::optional<SeatMessage> decode_seat_message(gossip::MessageType type, gossip::Reader body);
 
-/// A leader that sends its log to a host without a seat counts it among its learners. Of term 0 is
-/// a voter's question, which goes to hosts that are none of its quorum, too.
+/// True for the log of a leader: if the receiver has no seat, the leader counts it among its
+/// learners. False for an Append of term 0: it is a voter's question, which may go to any host.
 bool is_invitation(const RaftMessage& message);
 
-/// Whether it speaks from the seat that votes. A host on a new disk still speaks of Raft, and helps
-/// nobody to a majority.
+/// Whether `message` comes from the seat `voter`. A host on a new disk still sends Raft messages;
+/// they count towards no majority.
 bool is_from_seat(const RaftMessage& message, SeatId voter);
 
 }  // namespace muster::scheduler

@@ -1,7 +1,7 @@
 #pragma once
-// Reads under way in Raft: the scheduler's rounds and clients' reads share one numbering. A part of
-// QuorumSeat. Numbers rise and are never used again, so what comes late of a log that was left ends
-// no read of the next one.
+// SeatReads: the reads under way in Raft: the scheduler's rounds and clients' reads, under one
+// numbering. Owned by QuorumSeat. Numbers rise and are never used again, so a late answer of a log
+// that was left ends no read of the next one.
 
 #include <cstdint>
 #include <map>
@@ -17,9 +17,9 @@ class SeatReads {
     std::uint64_t id = 0;    ///< The client's request, or the round's context.
   };
 
-  /// Its number, for Raft::Read.
+  /// Returns the read's number, for Raft::Read.
   std::uint64_t begin(Owner owner);
-  /// Whose it was; nothing when it was given up.
+  /// The read's owner. nullopt if the read was given up.
   std::optional<Owner> end(std::uint64_t number);
   /// The log is left: no read ends any more. The clients' requests among them, oldest first.
   std::vector<std::uint64_t> give_up();

@@ -14,7 +14,7 @@ Status check_seat(const crdt::Records& raft_records, HostId self) {
   if (const auto why = recover_given_up(raft_records)) {
     return Error{ErrorCode::kCorrupt, *why};
   }
-  // Whoever sat there as a founder is among the founders, removed later or not.
+  // A founder's seat is among the founders of its log, even if it was removed later.
   const bool is_founder = log->seat == SeatId();
   const Configuration& base = log->snapshot.configuration;
   if (is_founder && log->snapshot.at.index == LogIndex() && !base.voters.empty() &&

@@ -1,6 +1,6 @@
 #pragma once
-// What raft/ says of a seat before anybody sits in it: whether its records can be trusted, and
-// whether anything was ever done there.
+// Checks of the records of raft/ before a host takes the seat: whether they can be trusted, and
+// whether the seat was ever used.
 
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
@@ -8,13 +8,13 @@
 
 namespace muster::scheduler {
 
-/// kCorrupt: `raft_records` cannot be trusted, or their seat was given up, and this host needs
-/// another one. kConflict: they are of a quorum of other hosts, and the agent must not start.
+/// kCorrupt: `raft_records` cannot be trusted, or their seat was given up; this host needs another
+/// seat. kConflict: they belong to a quorum of other hosts; the agent must not start.
 Status check_seat(const crdt::Records& raft_records, HostId self);
-/// Nobody voted or wrote a log there: it is that of a host which never voted, or a new seat.
+/// The seat holds no vote and no log: its host never voted, or the seat is new.
 bool is_bare_seat(const crdt::Records& raft_records);
-/// A quorum may count on the vote that was given there: this seat votes in the newest configuration
-/// of its log, or did at its snapshot. Precondition: check_seat().
+/// A quorum may count on a vote of this seat: it votes in the newest configuration of its log, or
+/// did at its snapshot. Precondition: check_seat().
 bool is_voting_seat(const crdt::Records& raft_records, HostId self);
 
 }  // namespace muster::scheduler

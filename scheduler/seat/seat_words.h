@@ -1,6 +1,6 @@
 #pragma once
-// The words of a seat: what it is told, and what should happen by its word. What goes on to the
-// scheduler as it is has its word there (scheduler/leader/scheduler.h).
+// The inputs and outputs of QuorumSeat. An input that goes on to the scheduler unchanged is defined
+// there (scheduler/leader/scheduler.h).
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@
 namespace muster::scheduler {
 
 namespace input {
-/// Does nothing unless the seat hears() it.
+/// Ignored unless the seat hears() it.
 struct MessageReceived {
   HostId from;
   SeatMessage message;
@@ -40,16 +40,16 @@ struct Persisted {
 struct LinkReset {
   HostId host;
 };
-/// Some write of this host has waited for its disk for long. Precondition: the seat leads. It is
-/// not held against this host while the others' disks keep the log waiting as well.
+/// A write of this host has waited for its disk for long. Precondition: the seat leads. It does not
+/// count against this host while the disks of the others keep the log waiting as well.
 struct OwnDiskLate {};
 /// A row about the quorum.
 struct QuorumHeard {
   crdt::QuorumView view;
 };
-/// A leader begins to hand over to whoever suits best; is_handing_over() says whether it does.
+/// A leader begins to hand over to the best successor; is_handing_over() says whether it does.
 struct GiveWay {};
-/// Who votes, and who leads: an operator's wish. Precondition: the seat leads.
+/// An operator's wish about the voters or the leader. Precondition: the seat leads.
 struct ChangeQuorum {
   std::uint64_t request = 0;
   QuorumAction action = QuorumAction::kAdd;
@@ -67,8 +67,8 @@ struct Read {
 struct EpochMet {
   ClusterEpoch epoch;
 };
-/// By an operator's word the quorum goes on from here. Precondition: `log` is what continued_log()
-/// gave, and the seat was told nothing since.
+/// By an operator's order the quorum goes on from here. Precondition: `log` is the result of
+/// continued_log(), and the seat got no input since.
 struct Recover {
   RecoveredLog log;
 };
@@ -97,16 +97,16 @@ struct SeatPersist {
 struct SeatReply {
   std::uint64_t request = 0;
   std::optional<JobId> job;
-  bool done = false;                     ///< It was about no job, and is done.
-  ErrorCode code = ErrorCode::kInvalid;  ///< Counts when there is no job and nothing done.
+  bool done = false;                     ///< The request was about no job, and is done.
+  ErrorCode code = ErrorCode::kInvalid;  ///< Only if there is no job and `done` is false.
   std::string text;
 };
 SeatReply reply_of(const ClientReply& reply);
 SeatReply reply_of(ElectorateKeeper::Done done);
-/// Surely not done, and may be repeated.
+/// The request is surely not done, and may be repeated.
 SeatReply refusal(std::uint64_t request, std::string why_not);
 
-/// For who asked this host.
+/// The answers to requests that this host was asked.
 struct SeatAnswers {
   std::vector<SeatReply> replies;
   /// Reads that may be answered now, and those that may not.
@@ -117,15 +117,15 @@ struct SeatAnswers {
     return replies.empty() && confirmed_reads.empty() && refused_reads.empty();
   }
 };
-/// How this host comes to sit in a quorum, and why it may not go on.
+/// Changes of the seat as a whole: the cluster was formed or recovered, or the process must end.
 struct SeatFate {
   std::optional<ClusterId> formed;
-  /// What Recover wrote is durable: this epoch is to be obeyed and told from now on.
+  /// The log of Recover is durable: this epoch is to be obeyed and told from now on.
   std::optional<ClusterEpoch> recovered;
-  /// Not empty: this process must end, the log holds what it cannot apply.
+  /// Not empty: this process must end, the log holds an entry that it cannot apply.
   std::string halted;
-  /// Nobody may sit in this seat any more, and raft/ says so durably: this agent must start again,
-  /// which sets raft/ aside and gives the host another seat.
+  /// The seat is given up, and raft/ says so durably: this agent must start again, which sets raft/
+  /// aside and gives the host another seat.
   bool starts_anew = false;
 };
 

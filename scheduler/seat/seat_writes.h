@@ -1,6 +1,7 @@
 #pragma once
-// The writes of a seat that are not durable yet, and which of its machines waits for each. A part
-// of QuorumSeat. Each write ends once; what is left of a log that was left still ends, for nobody.
+// SeatWrites: the writes of a seat that are not durable yet, and the machine that waits for each.
+// Owned by QuorumSeat. Each write ends once; a write of a log that was left still ends, for
+// kNobody.
 
 #include <cstdint>
 #include <map>
@@ -14,18 +15,18 @@ class SeatWrites {
     kFirstQuorum,
     kRaft,
     kRecovery,  ///< The log of another epoch.
-    kGivenUp,   ///< The record that nobody sits here any more.
+    kGivenUp,   ///< The record that the seat is given up.
   };
   struct Owner {
     Machine machine = Machine::kNobody;
-    std::uint64_t id = 0;  ///< The machine's own number of it.
+    std::uint64_t id = 0;  ///< The machine's own number of the write.
   };
 
-  /// Its number, which rises by one.
+  /// Returns the write's number, which rises by one.
   std::uint64_t begin(Owner owner);
-  /// It is durable. Precondition: begun, and not ended.
+  /// The write is durable. Precondition: begun, and not ended.
   Owner end(std::uint64_t number);
-  /// The log is left: nobody waits for what Raft wrote.
+  /// The log is left: no machine waits for the writes of Raft.
   void leave_raft();
 
  private:

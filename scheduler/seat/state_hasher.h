@@ -1,18 +1,18 @@
 #pragma once
-// What a voter tells the others of its state (raft/state_hash.h): which indexes, and how the hash
-// of each is made. All voters must choose alike, so both follow from the log alone.
+// StateHasher: hashes a voter's state for the others (raft/state_hash.h): at which indexes, and by
+// which function. Owned by SeatLog. All voters must choose alike, so both follow from the log
+// alone.
 //
-// Every kHashPoints-th part of the way from one snapshot to the next is a point. What a point says
-// is one of two things. A *deep* hash is of the whole encoded state: it sees any record that is not
-// what it should be, whatever made it so, a bit that flipped in memory among it. A *shallow* one
-// folds, from the last deep one on, each entry's term and bytes and what it did: that is 0.07 us an
-// entry, and sees one that is not the others' or did something else. Of a record that no entry
-// touches it sees nothing.
+// Every kHashPoints-th part of the way from one snapshot to the next is a point. A point has one of
+// two hashes. A *deep* hash covers the whole encoded state: it finds any wrong record, whatever the
+// cause, a bit that flipped in memory included. A *shallow* hash folds, from the last deep one on,
+// the term, the bytes and the outcome of each entry: that is 0.07 us an entry, and finds an entry
+// that differs or had another outcome. It does not find a wrong record that no entry touches.
 //
 // Where a snapshot is due the state is encoded anyway, and every point there is deep for the price
 // of hashing the bytes: 2.5 ms for the 42 MB of a state with 10^6 remembered keys, whose encoding
 // takes 0.6 s. Elsewhere a point is deep while that is cheap: when the last deep one was at most
-// kDeepBytesMax, 1 ms of encoding in a thousand entries. So a small cluster compares all of its
+// kDeepBytesMax, 1 ms of encoding in a thousand entries. A small cluster thus compares all of its
 // state every thousand entries and a large one every twenty thousand.
 //
 // A snapshot is due at every multiple of some number of entries, and as soon as the entries since
@@ -32,35 +32,35 @@ namespace muster::scheduler {
 
 class State;
 
-/// Raised when State::encode(), State::last_outcome(), the points or what applying an entry does to
-/// a state changes: members of different forms are not compared.
+/// Raised when State::encode(), State::last_outcome(), the points or the effect of an entry on the
+/// state change: members of different forms are not compared.
 inline constexpr std::uint64_t kStateHashForm = 5;
 /// Between two snapshots. More: a difference is seen sooner; each point is a comparison.
 inline constexpr std::uint64_t kHashPoints = 20;
 inline constexpr std::size_t kDeepBytesMax = 256 << 10;
-/// Of the entries behind a snapshot. Lower: large commands have the state encoded more often;
-/// higher: more memory and disk, and a longer log to read at a start.
+/// Bytes of the entries behind a snapshot. Lower: large commands have the state encoded more often.
+/// Higher: more memory and disk, and a longer log to read at a start.
 inline constexpr std::size_t kLogBytesMax = 64 << 20;
 
 class StateHasher {
  public:
-  /// Snapshots are due at the multiples of `snapshot_entries`, which is positive, and behind so
-  /// many bytes; both are the same at all voters.
+  /// Snapshots are due at the multiples of `snapshot_entries`, which is positive, and behind
+  /// `log_bytes` bytes; both are the same at all voters.
   explicit StateHasher(std::uint64_t snapshot_entries, std::size_t log_bytes = kLogBytesMax)
       : snapshot_entries_(snapshot_entries), log_bytes_max_(log_bytes) {}
 
   /// A snapshot took the place of the state. Its index was that of a deep point to all voters.
   void restored(const State& state);
-  /// The entry at state.applied() was applied; `command` is "" for those that are Raft's own.
+  /// The entry at state.applied() was applied; `command` is "" for Raft's own entries.
   void applied(Term term, std::string_view command, const State& state);
 
-  // Of the entry applied last, until its hash() was taken.
+  // These three ask about the entry applied last, until its hash() was taken.
   bool is_point(LogIndex index) const;
   bool is_snapshot_due(LogIndex index) const;
-  /// Of a point: it is deep.
+  /// Precondition: is_point(). True if the hash there is deep.
   bool is_deep(LogIndex index) const;
-  /// After applied() of a point; `encoded` is the whole state where is_deep(), and not looked at
-  /// elsewhere.
+  /// Call after applied() of a point. `encoded` is the whole state if is_deep(); else it is not
+  /// read.
   StateHash hash(LogIndex index, std::string_view encoded);
 
  private:
@@ -69,7 +69,7 @@ class StateHasher {
   std::uint64_t snapshot_entries_;
   std::size_t log_bytes_max_;
   std::size_t log_bytes_ = 0;       ///< Of the commands since the last snapshot.
-  std::size_t snapshot_bytes_ = 0;  ///< Of that.
+  std::size_t snapshot_bytes_ = 0;  ///< Of that snapshot.
   std::size_t deep_bytes_ = 0;      ///< Of the state at the last deep point.
   std::uint64_t folded_ = 0;
 };

@@ -33,13 +33,13 @@ std::optional<input::VotersQuiet> VoterPace::look(Instant now, const Raft& raft,
     if (is_own ? now < own_disk_late_until_ : is_late(now, raft, voter)) {
       news.late.push_back(voter.host);
     }
-    // Who has not yet answered this leadership at all may be the leader before, frozen.
+    // A voter that has not yet answered this leadership at all may be the former leader, frozen.
     if (!is_own && (voter.match == LogIndex() || now - voter.heard_at >= kQuietAfter)) {
       news.hosts.push_back(voter.host);
     }
   }
   if (news.late.size() * 2 >= raft.voters().size()) {
-    news.late.clear();  // Most disks are slow: nowhere would it go faster.
+    news.late.clear();  // Most disks are slow: no other voter would be faster.
   }
   if (news == told_) {
     return std::nullopt;

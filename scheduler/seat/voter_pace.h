@@ -1,6 +1,6 @@
 #pragma once
-// Which voters a leader should place nothing on: those that do not answer, long before any verdict,
-// and those whose disks do not follow its log. A part of QuorumSeat, with the manner of a machine.
+// VoterPace: finds the voters on which a leader should place nothing: those that do not answer,
+// long before any verdict, and those whose disks do not follow its log. Owned by QuorumSeat.
 
 #include <map>
 #include <optional>
@@ -12,25 +12,25 @@ namespace muster::scheduler {
 
 class VoterPace {
  public:
-  /// Two heartbeats unanswered, or a write of the log not on a voter's disk for so long.
+  /// The time of two unanswered heartbeats, or of a log write that is not on a voter's disk.
   static constexpr Duration kQuietAfter = std::chrono::milliseconds(700);
-  /// A voter whose disk was slow gets nothing new for so long.
+  /// The time for which a voter whose disk was slow gets no new work.
   static constexpr Duration kLateFor = std::chrono::seconds(3);
 
-  /// Some write of this host has waited for its disk for long. It is not held against this host
-  /// while the others' disks keep the log waiting as well.
+  /// A write of this host has waited for its disk for long. It does not count against this host
+  /// while the disks of the others keep the log waiting as well.
   void own_disk_is_late(Instant now, const Raft& raft);
-  /// What the scheduler should know, when it is another thing than last time.
+  /// The quiet and the late voters, for the scheduler. nullopt if they are the same as last time.
   std::optional<input::VotersQuiet> look(Instant now, const Raft& raft, HostId self);
 
  private:
   struct Pace {
-    LogIndex target;  ///< To be on its disk next.
-    Instant since;    ///< Waited for since then.
+    LogIndex target;  ///< The index to be on its disk next.
+    Instant since;    ///< The begin of the wait for it.
     Instant late_until;
   };
 
-  /// True: its disk does not follow.
+  /// True if the voter's disk does not follow.
   bool is_late(Instant now, const Raft& raft, const MemberLag& voter);
 
   std::map<HostId, Pace> paces_;

@@ -31,7 +31,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"scheduler/placement/README.md", 3},
     {"scheduler/policy", 3},
     {"scheduler/protocol", 40},
-    {"scheduler/seat", 45},
     {"scheduler/state", 90},
     {"scheduler/state/README.md", 3},
     {"scheduler/why", 14},
