@@ -18,7 +18,7 @@ bool never_ran(const Finish& finish) {
   });
 }
 
-/// Ranks that are the member's own, each once.
+/// The results of the member's own ranks, each once.
 std::vector<RankResult> own_results(const Member& member, const std::vector<RankResult>& results) {
   std::vector<RankResult> own;
   std::set<std::uint32_t> ranks;
@@ -49,7 +49,7 @@ void quarantine(const Turn& turn, Proposals& proposals, const HostId& from,
   proposals.propose(turn, fact);
 }
 
-/// Whether some grant of that host is not known here yet.
+/// True if a grant of that host is not known here yet.
 bool adopt(const Turn& turn, Proposals& proposals, const HostId& host, const Hello& hello) {
   const std::vector<const GrantReport*> reports = adoptable_grants(turn.state, host, hello);
   for (const GrantReport* report : reports) {
@@ -61,8 +61,8 @@ bool adopt(const Turn& turn, Proposals& proposals, const HostId& host, const Hel
   return !reports.empty();
 }
 
-/// The same pair of a condemned, not expired grant was heard, and a round confirms that this leader
-/// may say so: the Condemn is taken back.
+/// Takes a Condemn back: the registered pair of a condemned, not expired grant was heard, and a
+/// round confirms that this leader leads.
 void forgive(const Turn& turn, Proposals& proposals, const HostId& host,
              const std::vector<Token>& tokens) {
   entry::Pardon pardon{host, {}};
@@ -102,7 +102,7 @@ void AgentDesk::on_message(const Turn& turn, Proposals& proposals, Resends& rese
     }
     hear_renewals(turn, proposals, resends, std::move(renewals));
   } else {
-    ++dropped_;  // A leader's own words: nothing an agent says.
+    ++dropped_;  // Words of a leader: an agent never says them.
   }
 }
 
@@ -160,7 +160,7 @@ void AgentDesk::hear_hello(const Turn& turn, Proposals& proposals, const Caller&
                      !mutant(SchedulerMutant::kOldGenerationRegistered);
   const entry::Register wanted = register_of(turn.state, caller.host, hello);
   const bool known = record != nullptr && is_registered_as(*record, wanted);
-  // What the log would reject is refused without an entry: it will be asked for every second.
+  // A Register that the log would reject gets no entry: the agent asks again every second.
   if (stale || known || !turn.state.why_not(wanted).empty()) {
     wait_for_round(Waiter{caller, std::move(hello)});
     rounds_.ask(turn);
@@ -227,7 +227,7 @@ void AgentDesk::hear_finish(const Turn& turn, Proposals& proposals, Resends& res
   }
   resends.on_running({finish.token, from});
   if (!finish.last && !record->results.empty()) {
-    // One logged failure is all an early word is for.
+    // An early Finish only has to log one failure.
     turn.output.say(from, caller.nonce, FinishAck{finish.token});
     return;
   }
@@ -236,8 +236,9 @@ void AgentDesk::hear_finish(const Turn& turn, Proposals& proposals, Resends& res
                                         own_results(record->member, finish.results), finish.last});
 }
 
-/// Of an attempt that this log does not know: its end counts once it was adopted, and the evidence
-/// is needed until then. What its host's registration left out is not going to be.
+/// A Finish of an attempt that this log does not know: its end counts once it was adopted, and the
+/// evidence is needed until then. An attempt that its host's registration left out is never
+/// adopted.
 void AgentDesk::hear_unknown_finish(const Turn& turn, const Caller& caller, const Finish& finish) {
   const HostRecord* record = turn.state.host(caller.host);
   const bool is_judged =
@@ -251,7 +252,7 @@ void AgentDesk::hear_unknown_finish(const Turn& turn, const Caller& caller, cons
   }
 }
 
-/// A committed Finish is acknowledged. The nonce tells the agent which of its words it was: the
+/// Acknowledges a committed Finish. The nonce tells the agent which of its messages it was: the
 /// acknowledgement of an early one must not make it forget the evidence of the last.
 void AgentDesk::acknowledge(const Turn& turn, const entry::Finish& finish) {
   const MemberKey key{finish.token, finish.host};
@@ -285,7 +286,7 @@ void AgentDesk::wait_for_round(Waiter waiter) {
   dropped_ += rounds_.wait(std::move(waiter)) ? 0 : 1;
 }
 
-/// One message for all that a relay brought, not one a host: that is what relays are for.
+/// One message a relay, not one a host: that is the purpose of relays.
 void AgentDesk::say_relayed_acks(SchedulerOutput& output) {
   for (auto& [relay, acks] : relayed_acks_) {
     RelayedAcks message;
@@ -339,8 +340,8 @@ void AgentDesk::answer_hello(const Turn& turn, Proposals& proposals, Resends& re
   }
   const entry::Register wanted = register_of(state, caller.host, hello);
   if (!is_registered_as(*record, wanted)) {
-    // The log moved on since its Register was made: an Adopt came between, or another hello. What
-    // is withheld there would stay so until its next hello, and an answer makes this one the last.
+    // The log moved on since its Register was made: an Adopt came between, or another hello. GPUs
+    // withheld there would stay so until its next hello, and an answer makes this one the last.
     proposals.propose(turn, wanted);
     return;
   }

@@ -1,8 +1,9 @@
 #pragma once
-// Where the leader hears agents: hellos, Ready and Refuse, Finish, and renewals, alone or through a
-// relay. What an agent says becomes an entry, or is answered from applied state; what grants an
-// agent time (HelloReply, RenewAck) only after a majority round, so that a leader that was replaced
-// grants none. What does not fit the log is dropped and counted: agents repeat.
+// AgentDesk: hears agents: hellos, Ready and Refuse, Finish, and renewals, alone or through a
+// relay. Owned by Leader. A message becomes an entry, or is answered from applied state. An answer
+// that grants an agent time (HelloReply, RenewAck) waits for a majority round, so that a leader
+// that was replaced grants none. The desk drops and counts a message that does not fit the log:
+// agents repeat.
 //
 // Invariants: a hello waits here only while a Register of its host is on its way or was lost; acks
 // for relays are said in the step in which they were made.
@@ -29,7 +30,7 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kRefusedHellosMax = 1024;  ///< More are told of more often.
+inline constexpr std::size_t kRefusedHellosMax = 1024;  ///< Above it, events repeat more often.
 inline constexpr Duration kRefusalToldAgain = std::chrono::minutes(1);
 /// The reason of a Refuse that quarantines the GPUs it is about: ranks that could not be killed sit
 /// on them.
@@ -84,7 +85,7 @@ class AgentDesk {
 
   Rounds rounds_;
   std::map<HostId, Waiter> hellos_;                ///< Waiting for their Register.
-  std::map<HostId, RefusedHello> refused_hellos_;  ///< As last told of in an event.
+  std::map<HostId, RefusedHello> refused_hellos_;  ///< As the last event said.
   /// Finish on its way, last or early -> nonce of the message, which its FinishAck echoes.
   std::map<std::pair<MemberKey, bool>, Nonce> finish_nonces_;
   std::map<HostId, Instant> renewed_at_;                    ///< See renewed_at().

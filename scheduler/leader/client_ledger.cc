@@ -11,8 +11,8 @@
 namespace muster::scheduler {
 namespace {
 
-/// For people: the first of what makes two jobs two; "" when they are one. Who asks may have become
-/// another user meanwhile.
+/// For people: the first difference between two jobs; "" if they are the same. The user of the
+/// client may have changed meanwhile: it does not count.
 std::string what_differs(const JobSpec& one, JobSpec other) {
   if (one.command.argv != other.command.argv) {
     return "another command";
@@ -32,7 +32,7 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
 
 }  // namespace
 
-/// "" when the key is free, or of this very job.
+/// "" if the key is free, or belongs to this very job.
 std::string ClientLedger::why_not_under(const State& state, const std::string& key,
                                         const JobSpec& spec) const {
   const std::optional<JobId> known = state.job_of_key(key);
@@ -53,7 +53,7 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
                                ": give another job another key";
 }
 
-/// "" when the cluster could run it some day, or may be able to once all its hosts registered.
+/// "" if the cluster could run it some day, or may be able to once all its hosts registered.
 std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) const {
   std::string why = scheduler::why_impossible(turn.state, turn.capacity, spec);
   if (why.empty()) {
@@ -128,7 +128,7 @@ void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
     return;
   }
   if (auto* fence = std::get_if<entry::Fence>(&fact.order)) {
-    // What the operator can have looked at.
+    // The attempts that the operator can have looked at.
     fence->tokens = turn.state.tokens_on(fence->host);
   }
   const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
@@ -140,7 +140,7 @@ void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
   }
   orders_[proposal_name(entry)].push_back(fact.request);
   ++request_count_;
-  // Not through Proposals: a second one of the same name is another word, not a repetition.
+  // Not through Proposals: a second one of the same name is another order, not a repetition.
   turn.output.proposals.push_back(std::move(bytes));
 }
 

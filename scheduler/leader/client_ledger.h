@@ -1,8 +1,8 @@
 #pragma once
-// What clients asked of this leader and wait for: submits and operators' orders that are on their
-// way through the log. A request is answered when its entry is applied, or at once when it is
-// refused or its key has a job already. The log knows no requests: those that wait when the
-// leadership ends are told that nobody knows (kUnknown), and the client asks again under its key.
+// ClientLedger: the requests of clients that wait for this leader: submits and operators' orders on
+// their way through the log. Owned by Leader. A request is answered when its entry is applied, or
+// at once if it is refused or its key has a job already. The log knows no requests: those that wait
+// when the leadership ends get kUnknown, and the client asks again under its key.
 //
 // Invariants: each request that was taken is answered once; no more than kRequestsMax wait, and
 // their submits weigh no more than kSubmitBytesMax.
@@ -27,11 +27,11 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kRequestsMax = 20'000;  ///< Later ones are kUnavailable.
-/// Of submits that are not in the log yet; later ones are kUnavailable.
+/// Bytes of submits that are not applied yet; later ones are kUnavailable.
 inline constexpr std::size_t kSubmitBytesMax = 8 << 20;
-/// After a leader took over, and after a host came to life: hosts that are alive and not registered
-/// yet may be what a job lacks. Lower: a cluster that has just formed, or a host that has just
-/// joined, makes jobs impossible; higher: those are told later.
+/// Time after a leader took over, and after a host came to life, in which a job may lack a host
+/// that is alive and not registered yet. Lower: in a cluster that has just formed, or beside a host
+/// that has just joined, jobs count as impossible. Higher: impossible jobs are told later.
 inline constexpr Duration kRegistrationWait = std::chrono::seconds(10);
 
 /// Why an order is not taken.
@@ -47,7 +47,7 @@ class ClientLedger {
   void on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact);
   /// Orders of one name wait in the order in which they were said.
   void on_order(const Turn& turn, input::ClientOrder& fact);
-  /// An entry came back: whoever waits for it is answered.
+  /// An entry was applied: the requests that wait for it are answered.
   void on_applied(const Entry& entry, const ApplyResult& result, SchedulerOutput& output);
   /// The leadership is over: all that wait are answered.
   void give_up(SchedulerOutput& output);
@@ -58,7 +58,7 @@ class ClientLedger {
     JobSpec spec;
     std::size_t bytes = 0;
     std::vector<std::uint64_t> requests;
-    bool is_twice = false;  ///< Proposed again: the log may hold it twice.
+    bool is_twice = false;  ///< It was proposed again: the log may hold it twice.
   };
 
   std::string why_not_under(const State& state, const std::string& key, const JobSpec& spec) const;

@@ -25,7 +25,7 @@ Instant ExpireTimers::on_touched(Instant now, const State& state, const Token& t
     if (record.end != MemberEnd::kNone || record.condemned == LogIndex()) {
       continue;
     }
-    // Both clocks may drift by 1 %: ours fast, the host's slow.
+    // Both clocks may drift by 1 %: the own fast, that of the host slow.
     const Duration wait = (attempt->hold + attempt->grace + margin_) / 99 * 101;
     const bool is_new =
         timers_.try_emplace({token, record.member.host}, Timer{record.condemned, now + wait})

@@ -1,11 +1,12 @@
 #pragma once
-// When condemned members may be called expired. A Condemn says that a host is not heard; its ranks
-// end by themselves when their hold runs out. After hold, grace and a margin, stretched for clocks
-// that drift, they are surely gone, and whoever leads then proposes Expire.
+// ExpireTimers: the times at which condemned members count as expired. Owned by Scheduler. A
+// Condemn says that a host is not heard; its ranks end by themselves when their hold runs out.
+// After hold, grace and a margin, stretched for clocks that drift, they are surely gone, and the
+// leader proposes Expire.
 //
 // Each voter keeps timers of its own, begun when it applies the Condemn: no clock is shared, and a
 // new leader has waited already. A timer is gone with a Pardon or the member's end; a later Condemn
-// begins it anew, because the member may have been heard in between.
+// begins it again, because the member may have been heard in between.
 //
 // Invariant: between entries there is one timer for each member that is condemned in the state.
 
@@ -24,13 +25,13 @@ class ExpireTimers {
     Instant due;
   };
 
-  /// `margin`: above hold and grace, for the kill itself.
+  /// `margin` is added to hold and grace, for the kill itself.
   explicit ExpireTimers(Duration margin) : margin_(margin) {}
 
-  /// Something happened to this attempt. When the earliest timer begun by it is due; kNever = none
-  /// was begun.
+  /// An entry touched this attempt. Returns when the earliest timer that it began is due; kNever if
+  /// it began no timer.
   Instant on_touched(Instant now, const State& state, const Token& token);
-  /// The state is another one: all timers begin now.
+  /// A snapshot replaced the state: all timers begin now.
   void begin_anew(Instant now, const State& state);
 
   const std::map<MemberKey, Timer>& all() const { return timers_; }

@@ -44,7 +44,7 @@ entry::Register register_of(const State& state, const HostId& host, const Hello&
   if (reports.empty()) {
     return fact;
   }
-  // Nobody else gets what such an attempt holds.
+  // No other attempt gets the GPUs that such an attempt holds.
   std::set<std::string> withheld(hello.stuck.begin(), hello.stuck.end());
   for (const GrantReport* report : reports) {
     fact.adoptable.push_back(report->token);

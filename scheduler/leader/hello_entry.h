@@ -1,7 +1,7 @@
 #pragma once
-// What a host's hello means for the log: the Register that it asks for, and whether that is so
-// already. Rules without data; a hello of a host that still runs what a lost quorum had started
-// names grants that may be adopted.
+// Rules for a host's hello: the Register that it asks for, and whether the log has it already.
+// Pure. A hello of a host that still runs attempts of a lost quorum names grants that may be
+// adopted.
 
 #include <vector>
 
@@ -11,18 +11,19 @@
 
 namespace muster::scheduler {
 
-/// Of the agent: the grant may still launch, or runs.
+/// True if the grant may still launch, or runs.
 bool is_live_grant(GrantState state);
 
-/// Reports of what may be adopted, and not of what is to end instead. They point into `hello`.
+/// Reports of the grants that may be adopted, without those that shall end. They point into
+/// `hello`.
 std::vector<const GrantReport*> adoptable_grants(const State& state, const HostId& host,
                                                  const Hello& hello);
 
-/// The entry that makes the log know what this hello says. What an adoptable attempt holds is
-/// withheld as if old ranks sat on it, so that nobody else gets it.
+/// The entry that logs the contents of this hello. The GPUs of an adoptable attempt are withheld as
+/// if old ranks sat on them, so that no other attempt gets them.
 entry::Register register_of(const State& state, const HostId& host, const Hello& hello);
 
-/// The log knows all of it: no entry is needed.
+/// True if the log knows all of it: no entry is needed.
 bool is_registered_as(const HostRecord& record, const entry::Register& wanted);
 
 }  // namespace muster::scheduler

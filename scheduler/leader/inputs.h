@@ -1,5 +1,5 @@
 #pragma once
-// What the scheduler is told: one fact each. Words alone; scheduler.h says who tells what and when.
+// The inputs of Scheduler, one fact each. scheduler.h says who tells which of them, and when.
 
 #include <cstdint>
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace muster::scheduler {
 
-/// What gossip and membership say of a host, quantised.
+/// A host as gossip and membership see it, quantised.
 struct HostView {
   HostId host;
-  AgentStart start;  ///< As gossiped; generation 0 = not known.
+  AgentStart start;  ///< As gossiped; generation 0 if it is not known.
   Verdict verdict = Verdict::kAlive;
   bool degraded = false;
   bool cordoned = false;
-  std::string shortage{};  ///< Why it is cordoned: it can start nothing now.
+  std::string shortage{};  ///< Why it is cordoned: it cannot start ranks now.
   std::vector<std::string> unhealthy_gpus;
   bool operator==(const HostView&) const = default;
 };
 
 namespace input {
-/// A committed entry. Empty bytes: an entry of Raft's own, nothing to apply.
+/// A committed entry. Empty bytes: an entry of Raft itself, not to be applied.
 struct Applied {
   LogIndex index;
   std::string bytes;
@@ -47,20 +47,20 @@ struct AgentMessageReceived {
 struct HostViewChanged {
   HostView view;
 };
-/// What the silent hosts look like from here: it says what silence may end (StormMode).
+/// The storm mode as this voter sees it: it limits what silence may end (StormMode).
 struct StormChanged {
   StormMode mode = StormMode::kNormal;
 };
 /// Voters that do not answer this leader (`hosts`), and those whose disks do not follow (`late`).
-/// Nothing new is placed there, long before any verdict: a leader that took over from a frozen one
-/// would place on it first of all.
+/// They get no new work, long before any verdict: a leader that took over from a frozen one would
+/// place on it first of all.
 struct VotersQuiet {
   std::vector<HostId> hosts;
-  /// What was decided is not on their disks for long: reservations that wait for them go elsewhere.
+  /// Decisions reach their disks late: reservations that wait for these voters go elsewhere.
   std::vector<HostId> late;
   bool operator==(const VotersQuiet&) const = default;
 };
-/// What this host's wall clock shows now; said again when it jumped. For people alone.
+/// The wall clock of this host; told again when it jumped. For people alone.
 struct WallClockSet {
   std::int64_t unix_ms = 0;
 };
@@ -74,20 +74,20 @@ struct ClientSubmit {
   JobSpec spec;
   std::string submitted_by;
 };
-/// An operator's word. It is answered by its own entry, whatever this leader knows already: each
-/// takes effect once, in the order in which they were said to the leader.
+/// An operator's order. Its own entry answers it, whatever this leader knows already: each order
+/// takes effect once, in the sequence in which the leader got them.
 struct ClientOrder {
   std::uint64_t request = 0;
   std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority>
       order;
-  /// Not zero: the order takes this host's vote, which goes first. Refused while it cannot be
-  /// spared.
+  /// Not zero: the order ends this host's vote, before its entry is proposed. Refused while the
+  /// vote cannot be spared.
   HostId ends_vote_of{};
 };
-/// Records of the roll that are the authority's, from wherever: the log shall hold them. And what
-/// the roll is due to besides.
+/// Records of the roll that the authority signed, from any source, for the log to hold; and the
+/// rotation of keys or the change of the authority that is due.
 struct RollMet {
   std::vector<entry::Enrol> records;
   std::optional<entry::RotateKeys> rotation{};

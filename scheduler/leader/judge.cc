@@ -10,7 +10,8 @@
 namespace muster::scheduler {
 namespace {
 
-/// The first host of the gang that is not ready and for which `is_meant` holds; zero = none.
+/// The first host of the gang that is not ready and for which `is_meant` holds; zero if there is no
+/// such host.
 template <class Predicate>
 HostId unready_member(const Attempt& attempt, Predicate is_meant) {
   for (const MemberRecord& record : attempt.members) {
@@ -21,7 +22,7 @@ HostId unready_member(const Attempt& attempt, Predicate is_meant) {
   return HostId();
 }
 
-/// What an operator ordered of its job, as a reason to end the attempt.
+/// The order of an operator about the job, as a cause to end the attempt.
 Cause ordered_cause(const Job& job) {
   switch (job.order_in_force()) {
     case JobOrder::kNone:
@@ -36,7 +37,7 @@ Cause ordered_cause(const Job& job) {
   return Cause::kNone;
 }
 
-/// The cause that took ranks which no program's failure ended.
+/// The cause of an end that no failure of a program explains.
 Cause loss_of(const Turn& turn, const Attempt& attempt) {
   Cause loss = Cause::kHostLost;
   for (const MemberRecord& record : attempt.members) {
@@ -50,7 +51,7 @@ Cause loss_of(const Turn& turn, const Attempt& attempt) {
   return loss;
 }
 
-/// What this leader sees of a host and the log does not say; nothing = they agree.
+/// The Observe of a host that this leader sees otherwise than the log. nullopt if they agree.
 std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRecord& record) {
   const HostView* known = seen.view(record.id);
   if (known == nullptr) {
@@ -180,7 +181,7 @@ void Judge::observe_hosts(const Turn& turn, Proposals& proposals) {
   }
 }
 
-/// What is still to be observed is not decided upon.
+/// A host that is still to be observed gets no decision.
 void Judge::look_at(const Turn& turn, const HostId& host) {
   unobserved_.insert(host);
   turn.capacity.bar(turn.state, host, true);
@@ -213,7 +214,7 @@ bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& at
                          const Job& job) const {
   const HostRecord* host = turn.state.host(gone);
   if (host == nullptr || shape_of(job).pack != Pack::kAny) {
-    return false;  // What is free elsewhere need not be close to what it holds.
+    return false;  // GPUs free elsewhere need not be close to those it holds.
   }
   std::size_t count = turn.capacity.free_for(job, host->gpu_type, std::span(&gone, 1));
   for (const MemberRecord& record : attempt.members) {
@@ -227,7 +228,8 @@ bool Judge::fits_without(const Turn& turn, const HostId& gone, const Attempt& at
   return count >= job.spec.request.units();
 }
 
-/// The first that is not ready and will hardly be; zero = none. Most often all hosts are well.
+/// The first member that is not ready and will hardly be; zero if there is no such member. Most
+/// often all hosts are well.
 HostId Judge::gone_member(const Turn& turn, const Attempt& attempt) {
   if (turn.state.host_lists().are_all_well() && !turn.seen.is_any_late()) {
     return HostId();
@@ -251,12 +253,12 @@ void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt
   }
   const HostId gone = gone_member(turn, attempt);
   if (!gone.is_zero() && fits_without(turn, gone, attempt, job)) {
-    // Nothing would come of waiting, and elsewhere the gang starts at once.
+    // To wait would not help, and elsewhere the gang starts at once.
     proposals.propose(turn, entry::Abort{attempt.token, Cause::kDeadline, gone});
     return;
   }
   const Instant due = reserved_since_.at(attempt.token) + attempt.deadline;
-  // Each leader counts anew, but not for ever; cluster time is what they all share.
+  // Each leader counts again, but not for ever: all leaders share the cluster time.
   const bool counted_out =
       turn.state.cluster_time() - attempt.reserved_at >=
       attempt.deadline * static_cast<std::int64_t>(turn.config.deadline_counts);
@@ -270,7 +272,8 @@ void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt
 
 Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job) {
   if (attempt.has_failed_member()) {
-    // Ranks that only our own signals ended were stopped by a lapsed hold: the host was cut off.
+    // Ranks that only Muster's own signals ended were stopped by a lapsed hold: the host was cut
+    // off.
     return attempt.program_failure() != nullptr ? Cause::kRankFailed : loss_of(turn, attempt);
   }
   if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
@@ -284,7 +287,7 @@ Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job
 }
 
 Instant Judge::unreachable_since(const Turn& turn, const HostId& host) const {
-  // A new leader counts its patience anew: it has not watched longer than it leads.
+  // A new leader counts its patience again: it has not watched longer than it leads.
   return std::max(turn.seen.since(host).value_or(ready_since_), ready_since_);
 }
 
@@ -318,7 +321,7 @@ Cause Judge::lost_past_patience(const Turn& turn, const Attempt& attempt, const 
   return some_reachable ? loss : Cause::kNone;
 }
 
-/// Proposes what silence ends, if it may end one thing more now.
+/// Proposes an end by silence, if the pace of evictions allows one more now.
 void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
   const bool is_cut = turn.seen.storm() == StormMode::kPartitionSuspected &&
                       !mutant(SchedulerMutant::kEvictInStorm);
@@ -335,7 +338,7 @@ void Judge::evict(const Turn& turn, Proposals& proposals, const Entry& entry) {
   proposals.propose(turn, entry);
 }
 
-/// Of hosts that are drained with a deadline, what is left when it has come.
+/// Requeues the attempts left on hosts whose drain has passed its deadline.
 void Judge::requeue_drained(const Turn& turn, Proposals& proposals) {
   for (const HostId& id : turn.state.host_lists().drained()) {
     const HostRecord& record = *turn.state.host(id);
@@ -409,7 +412,7 @@ void Judge::tick_cluster_time(const Turn& turn, Proposals& proposals) {
   const bool is_seldom = !turn.state.needs_time();
   const bool stands_still = is_seldom && !turn.state.has_open_ticket();
   if (stands_still || (ticks_seldom_ && !is_seldom)) {
-    last_tick_ = turn.now;  // What passed before there was work is not held against it.
+    last_tick_ = turn.now;  // Time that passed before there was work does not count.
   }
   ticks_seldom_ = is_seldom;
   if (stands_still || turn.now < last_tick_ + tick_period(turn.config, turn.state)) {

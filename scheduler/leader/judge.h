@@ -1,15 +1,15 @@
 #pragma once
-// All that the leader proposes by itself: observations first, then what follows from them for
-// attempts and hosts, jobs that wait (placing.h), and cluster time. All of it reads log state; this
-// leader's clock and what it sees only say when to propose. It proposes again what is lost, and
-// nothing while it still waits for what it asked for (Proposals).
+// Judge: makes all proposals of the leader's own: observations first, then what follows from them
+// for attempts and hosts, jobs that wait (placing.h), and cluster time. Owned by Leader. It decides
+// from log state; this leader's clock and view only say when to propose. It repeats a lost
+// proposal, and proposes nothing while the same proposal is on its way (Proposals).
 //
-// A step looks only at what something happened to, and at everything once the moment has come at
-// which time alone changes a judgement.
+// A step looks only at hosts and attempts that changed, and at all of them once the moment has come
+// at which time alone changes a judgement.
 //
-// Invariants: what is still to be observed is barred in Capacity; an attempt is in reserved_since_
-// exactly while it is RESERVED. A new leader counts every patience from its start: it has not
-// watched longer than it leads.
+// Invariants: a host that is still to be observed is barred in Capacity; an attempt is in
+// reserved_since_ exactly while it is RESERVED. A new leader counts every patience from its start:
+// it has not watched longer than it leads.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,18 +28,18 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kObservesMax = 512;  ///< On their way at once.
-/// Gangs stopped and hosts condemned for silence; a tenth of it in StormMode::kPartial, none while
-/// a cut is suspected.
+/// Gangs stopped and hosts condemned for silence, a second; a tenth in StormMode::kPartial, and
+/// none while a cut is suspected.
 inline constexpr std::int64_t kEvictionsASecond = 20;
 inline constexpr std::int64_t kEvictionsASecondPartial = 2;
 
 class Judge {
  public:
-  /// Of a leader that is ready now: everything is to be looked at. Attempts come by on_touched().
+  /// The leader is ready now: it looks at all hosts. Attempts come by on_touched().
   explicit Judge(const Turn& turn);
 
-  /// Something happened to this attempt, or this leader sees it first. True: it was RESERVED when
-  /// this leader looked last, and is so no more.
+  /// An entry touched this attempt, or this leader sees it first. True if it was RESERVED when this
+  /// leader looked last, and is so no more.
   bool on_touched(const Turn& turn, const Token& token);
   void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
   void on_host_view(const Turn& turn, const HostId& host) { look_at(turn, host); }
@@ -50,7 +50,7 @@ class Judge {
 
   /// `desk` says when hosts were heard.
   void decide(const Turn& turn, Proposals& proposals, const AgentDesk& desk);
-  /// When decide() is wanted though nothing happens.
+  /// When to call decide() even if nothing happens.
   Instant next_deadline(const SchedulerConfig& config, const State& state,
                         const Proposals& proposals) const;
 
@@ -77,13 +77,13 @@ class Judge {
 
   Instant ready_since_;          ///< When this leader applied its own-term entry.
   Instant last_tick_;            ///< Up to when cluster time has been proposed.
-  bool ticks_seldom_ = false;    ///< Since then only tickets have waited for it.
+  bool ticks_seldom_ = false;    ///< Only tickets have waited for it since.
   Instant wake_;                 ///< The earliest moment at which time alone changes a judgement.
   std::set<HostId> unobserved_;  ///< Hosts whose view and log record may differ.
-  std::set<HostId> unjudged_hosts_;  ///< Whose verdict was logged since decide().
+  std::set<HostId> unjudged_hosts_;  ///< Hosts whose verdict was logged since decide().
   Placing placing_;
-  Pace evictions_;                           ///< What silence ends.
-  std::set<Token> unjudged_;                 ///< Attempts something happened to.
+  Pace evictions_;                           ///< Of ends by silence.
+  std::set<Token> unjudged_;                 ///< Attempts touched since decide().
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
 };
 

@@ -21,7 +21,7 @@ void Leader::on_applied(const Turn& turn, const Entry& entry, const ApplyResult&
   desk_.on_applied(turn, entry);
 }
 
-/// What became of an attempt is judged later, and said to its agents now.
+/// The judge looks at a touched attempt later; its agents are told now.
 void Leader::follow(const Turn& turn, const Token& token, bool is_rekeyed) {
   const bool was_reserved = judge_.on_touched(turn, token);
   resends_.on_touched(turn, token, was_reserved, is_rekeyed);

@@ -1,14 +1,14 @@
 #pragma once
-// What a voter is besides while it leads and has applied its own-term entry: it hears agents,
-// repeats messages to them, turns what it sees into entries, decides, and answers clients. Owned by
-// Scheduler, made when the leadership is confirmed and gone with it, so that nothing of one
+// Leader: the part of the scheduler that leads: it hears agents, repeats messages to them, turns
+// observations into entries, decides, and answers clients. Owned by Scheduler, made when this voter
+// leads and has applied its own-term entry, and gone with the leadership, so that no data of one
 // leadership can reach the next; the two counts that outlive it are read before it goes.
 //
-// Every message to an agent is a function of applied, committed state. What is kept here only
+// Every message to an agent is a function of applied, committed state. The data kept here only
 // delays or repeats: re-send times, proposals on their way, requests that wait for an answer.
 //
-// The parts do not know each other's data. In each step they are asked in one order, because it is
-// the order in which messages and proposals go out: what was heard or applied first, then what is
+// The parts do not know each other's data. Each step asks them in one order, which is the order in
+// which messages and proposals go out: first for the input of the step, then for messages that are
 // due again, then decide().
 
 #include <cstdint>
@@ -28,25 +28,25 @@ namespace muster::scheduler {
 
 class Leader {
  public:
-  /// Says to all agents what their live attempts want of them. `last_round`: the last context that
+  /// Tells all agents what their live attempts want of them. `last_round`: the last context that
   /// this voter used for a majority round.
   Leader(const Turn& turn, std::uint64_t last_round);
 
-  /// The entry is applied already: `turn.state` is what it came to.
+  /// The entry is applied already: `turn.state` includes it.
   void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
   void on_agent_message(const Turn& turn, input::AgentMessageReceived& fact);
   void on_majority_round(const Turn& turn, std::uint64_t context);
   void on_submit(const Turn& turn, input::ClientSubmit& fact);
   void on_order(const Turn& turn, input::ClientOrder& fact);
   void on_roll_met(const Turn& turn, const input::RollMet& fact);
-  // What is seen is in `turn.seen`; these say what to look at again.
+  // The views are in `turn.seen`; these calls say which of them changed.
   void on_host_view(const Turn& turn, const HostId& host) { judge_.on_host_view(turn, host); }
   void on_storm(Instant now) { judge_.on_storm(now); }
   void on_voters_quiet(Instant now) { judge_.on_voters_quiet(now); }
   /// An expire timer that was begun now will be due then.
   void on_timer_begun(Instant due) { judge_.wake_at(due); }
 
-  /// Says again what is due. decide() follows.
+  /// Sends messages that are due again. decide() follows.
   void tick(const Turn& turn);
   /// Last in each step.
   void decide(const Turn& turn) { judge_.decide(turn, proposals_, desk_); }

@@ -1,6 +1,6 @@
 #pragma once
-// What the scheduler wants done: words, collected in the order in which they were said. Raft, the
-// transport and the clients' front carry them out; nothing here is durable or sent yet.
+// The outputs of Scheduler, collected in order. Raft, the transport and the clients' front carry
+// them out; none of them is durable or sent yet.
 
 #include <cstdint>
 #include <optional>
@@ -19,15 +19,15 @@ namespace muster::scheduler {
 struct ClientReply {
   std::uint64_t request = 0;
   JobId job;
-  std::string told{};          ///< For people: what else followed; "" = nothing.
+  std::string told{};          ///< For people: further effects; "" without any.
   std::optional<Error> error;  ///< kUnavailable: surely not accepted; kUnknown: it may have been.
 };
 
 struct OutgoingMessage {
   HostId to;
-  Nonce nonce;  ///< That of the message it answers; 0 for what the leader says by itself.
+  Nonce nonce;  ///< That of the message it answers; 0 if the leader speaks first.
   AgentMessage message;
-  bool is_again = false;  ///< It was said before, and may have been lost on its way.
+  bool is_again = false;  ///< It was sent before, and may have been lost on its way.
 };
 
 struct SchedulerOutput {
@@ -36,14 +36,14 @@ struct SchedulerOutput {
   std::vector<OutgoingMessage> messages;
   std::vector<ClientReply> replies;
   std::vector<Event> events;
-  std::vector<HostId> unanswered;  ///< Hosts that are asked for GPUs once more.
+  std::vector<HostId> unanswered;  ///< Hosts that are sent an Assign once more.
   RollChanges roll;
   std::string halted;  ///< Not empty: the log holds an entry this version cannot apply.
 
   void say(const HostId& to, Nonce nonce, AgentMessage message) {
     messages.push_back(OutgoingMessage{to, nonce, std::move(message)});
   }
-  /// What may have been lost: it goes on a new link unless the agent spoke just now.
+  /// Repeats a message that may be lost: it goes on a new link unless the agent spoke just now.
   void say_again(const HostId& to, AgentMessage message) {
     messages.push_back(OutgoingMessage{to, Nonce(), std::move(message), true});
   }

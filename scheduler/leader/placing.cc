@@ -91,7 +91,7 @@ void Placing::bar_quiet_voters(const Turn& turn, const std::set<HostId>& unobser
   }
 }
 
-/// Tries again what can use what became free.
+/// Tries again the jobs that can use freed GPUs.
 void Placing::wake_pending(const Turn& turn) {
   turn.pending.wake_alone();
   const auto gains = turn.capacity.take_gains();

@@ -1,6 +1,6 @@
 #pragma once
-// The leader's placing of jobs that wait: the first of the queue gets its hosts or holds up those
-// behind it, and a Decide says so. Owned by Judge, which says what may fit from here on.
+// Placing: places the jobs that wait: the first of the queue gets its hosts or holds up those
+// behind it, and a Decide says so. Owned by Judge, which says when a job may fit again.
 //
 // Invariants: the voters that were quiet at the last place() are barred in Capacity; a job whose
 // Decide is on its way is hidden in the pending index, and its hosts are asked for in Capacity,
@@ -20,20 +20,21 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kDecidesMax = 256;  ///< On their way at once.
-/// Once a cut heals, many gangs begin again at once: they do so in turn.
+/// Gangs placed again a second once a cut heals: many begin again at once.
 inline constexpr std::int64_t kRetriesASecondInStorm = 20;
 
 class Placing {
  public:
-  /// Something may fit that did not: the next place() looks at the queue.
+  /// A job may fit that did not: the next place() looks at the queue.
   void want() { is_wanted_ = true; }
   void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
-  /// The log says of the host what is seen of it: it may get work, unless it is a quiet voter.
+  /// The log agrees with the view of the host: it may get work, unless it is a quiet voter.
   void allow_again(const Turn& turn, const HostId& host);
-  /// Frees what was asked for by a Decide that counts as lost. Proposals::forget_lost() was said.
+  /// Frees the hosts that a lost Decide asked for. Precondition: Proposals::forget_lost() was
+  /// called.
   void settle_lost(const Turn& turn, const Proposals& proposals);
-  /// Proposes what fits. `unobserved`: hosts that stay barred though they are quiet no more. When
-  /// it wants to go on though nothing happens; kNever = it does not.
+  /// Proposes the jobs that fit. `unobserved`: hosts that stay barred though they are quiet no
+  /// more. Returns when to call it again even if nothing happens; kNever if there is no need.
   Instant place(const Turn& turn, Proposals& proposals, const std::set<HostId>& unobserved);
 
  private:

@@ -59,7 +59,7 @@ struct Namer {
   Words operator()(const entry::MakeTicket& e) const { return words(e.key); }
   Words operator()(const entry::EndTicket& e) const { return words(e.key); }
   Words operator()(const entry::Enrol& e) const {
-    // Two that change a host's record at once say the same edition, and not the same.
+    // Two changes of a host's record at once have the same edition and other bytes.
     return {e.host.prefix(), e.host.suffix(), e.authority, e.edition,
             XXH3_64bits(e.record.data(), e.record.size())};
   }
@@ -115,8 +115,8 @@ bool Proposals::forget_lost(Instant now) {
     has_lost = has_lost || is_lost;
     item = is_lost ? again_at_.erase(item) : std::next(item);
   }
-  // Should a Condemn come yet, its time counts from then: after whatever is acknowledged until
-  // then.
+  // If a Condemn is applied after all, its time counts from then, after all renewals acknowledged
+  // before.
   std::erase_if(condemning_, [&](const MemberKey& key) {
     return !again_at_.contains(proposal_name(entry::Condemn{key.second, {}}));
   });

@@ -15,13 +15,13 @@ namespace {
 /// never quite given up; it only becomes rare.
 constexpr Duration kResendRunning = std::chrono::seconds(60);
 /// A Start is repeated once soon, on the connection that Ready came on. The next time it would be a
-/// link to each host; by then whoever started has renewed, by way of a relay.
+/// link to each host; by then an agent that started has renewed, by way of a relay.
 constexpr Duration kResendRenewed = std::chrono::seconds(6);
-/// Where the agent said that it has the Start: a word a minute to each of thousands of hosts is a
-/// link a minute to each.
+/// After the agent said that it has the Start: a message a minute to each of thousands of hosts is
+/// a link a minute to each.
 constexpr Duration kResendHeard = std::chrono::hours(1);
 
-/// Abort frees in the log at once; the host may as well learn it before its hold lapses.
+/// An Abort frees GPUs in the log at once; the host may as well learn it before its hold lapses.
 void tell_aborted(const Attempt& attempt, SchedulerOutput& output) {
   for (const MemberRecord& record : attempt.members) {
     if (record.end == MemberEnd::kAborted) {
@@ -39,7 +39,7 @@ MemberList members_of(const Attempt& attempt) {
   return members;
 }
 
-/// Where the host is, or would be.
+/// The place of the host, or the place at which it belongs.
 template <class Members>
 auto place_of(Members& members, const HostId& host) {
   return std::lower_bound(members.begin(), members.end(), host,
@@ -94,7 +94,7 @@ void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved
   }
   const auto known = resends_.find(token);
   if (known != resends_.end() && known->second.phase == attempt->state && !is_rekeyed) {
-    return;  // What a member did is seen when its message is due.
+    return;  // A change of one member shows when its message is due.
   }
   MemberList members;
   for (const MemberRecord& record : attempt->members) {

@@ -1,12 +1,11 @@
 #pragma once
-// What the leader says to agents by itself, and says again. Each message follows from an attempt's
-// applied state (Assign while RESERVED, Start, Stop) and is repeated, more and more rarely, until
-// the log or the agent shows that it was heard. Nothing here must survive a change of leader: the
-// next one says it anew from its own state.
+// Resends: the messages that the leader sends to agents by itself, and repeats. Owned by Leader.
+// Each follows from an attempt's applied state (Assign while RESERVED, Start, Stop) and is
+// repeated, more and more rarely, until the log or the agent shows that it was heard. No data here
+// must survive a change of leader: the next leader sends the messages from its own state.
 //
-// Invariant: each attempt of which something is to be repeated has the earliest time of that among
-// `due_`, which may hold times that are none any more, fewer than kStaleDuesMax beyond two for
-// each.
+// Invariant: each attempt with a message to repeat has the earliest time of that among `due_`. It
+// may also hold stale times, fewer than kStaleDuesMax beyond two for each attempt.
 
 #include <optional>
 #include <set>
@@ -22,28 +21,29 @@
 
 namespace muster::scheduler {
 
-/// What the log wants this member of an attempt to do now; nothing = it did, or its share is over.
-/// `members`: those of the attempt, or none; then they are put there for the next message of it.
+/// The message that tells this member what the log wants of it now. nullopt if it did that, or if
+/// its share is over. `members`: those of the attempt; if empty, they are put there for its next
+/// message.
 std::optional<AgentMessage> wanted_message(const State& state, const Attempt& attempt,
                                            const MemberRecord& record, MemberList& members);
 
-/// Times of what went or was put off meanwhile.
+/// Stale times: of messages that are gone or were put off.
 inline constexpr std::size_t kStaleDuesMax = 4096;
 
 class Resends {
  public:
-  /// Something happened to this attempt: each member is told at once what is new for it. That is
-  /// nothing while its state is what it was, unless a host registered: `is_rekeyed`.
-  /// `was_reserved`: it was RESERVED when this leader looked last.
+  /// An entry touched this attempt: tells each member at once what is new for it. If its state is
+  /// as before, no member is told, unless a host registered: `is_rekeyed`. `was_reserved`: it was
+  /// RESERVED when this leader looked last.
   void on_touched(const Turn& turn, const Token& token, bool was_reserved, bool is_rekeyed);
-  /// What a renewal says of the Start: whoever waits for it is told at once, whoever has it no
-  /// more. Older agents do not say; they are told again from time to time.
+  /// A renewal says whether the agent has the Start: an agent that waits for it is told at once,
+  /// one that has it no more. Older agents do not say; they are told again from time to time.
   void on_renewed(const Turn& turn, const MemberKey& key, const Attempt& attempt,
                   const Renew& renew);
   /// The member showed that it has its Start.
   void on_running(const MemberKey& key) { running_.insert(key); }
   void say_due(const Turn& turn);
-  /// Perhaps of a time that is none any more.
+  /// May be a stale time.
   Instant next_deadline() const { return due_.empty() ? kNever : due_.front().first; }
   void check_invariants() const;
 
@@ -53,7 +53,7 @@ class Resends {
     Instant at;
     Duration wait{0};
     AttemptState phase = AttemptState::kReserved;
-    AgentStart start;  ///< The pair it was said to; a re-keyed grant is told anew.
+    AgentStart start;  ///< The pair it was sent to; a re-keyed grant is told again.
   };
 
   void follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record,
@@ -70,12 +70,12 @@ class Resends {
   void drop_attempt(const Token& token);
   void say_due(const Turn& turn, const Token& token);
   void await(const Token& token, OfAttempt& attempt, Instant due);
-  /// Once there are too many of them.
+  /// Drops stale times once there are too many of them.
   void forget_stale();
 
   IndexedMap<Token, OfAttempt> resends_;
   std::vector<std::pair<Instant, Token>> due_;  ///< A heap: the earliest is its front.
-  std::set<MemberKey> running_;  ///< Members that answered a Start: by renewal, or by their end.
+  std::set<MemberKey> running_;  ///< Members that answered a Start, by renewal or by their end.
 };
 
 }  // namespace muster::scheduler

@@ -1,7 +1,7 @@
 #pragma once
-// What a leader may answer only after a majority round: a round that a majority answered shows that
-// nobody else led when it began, so whatever was received before that may be acknowledged. One
-// round is under way at a time; what comes meanwhile waits for the next.
+// Rounds: the messages that a leader may answer only after a majority round. Owned by AgentDesk. A
+// round that a majority answered shows that no other host led when it began, so messages received
+// before may be acknowledged. One round is under way at a time; later messages wait for the next.
 //
 // Invariants: nobody waits for a round that was not asked for; a context is never used twice, by
 // this leader or by an earlier one on the same voter, or the answer to an old round would count for
@@ -21,11 +21,11 @@ namespace muster::scheduler {
 
 inline constexpr std::size_t kRoundWaitersMax = 65'536;  ///< Later ones are dropped, agents repeat.
 
-/// Who said something, and where the answer goes.
+/// The host that sent a message, and where the answer goes.
 struct Caller {
   HostId host;
   Nonce nonce;
-  HostId relay = {};  ///< Who brought it and carries the answer back; zero = the host itself.
+  HostId relay = {};  ///< The host that brought it and takes the answer; zero: `host` itself.
 };
 
 struct Waiter {
@@ -35,15 +35,15 @@ struct Waiter {
 
 class Rounds {
  public:
-  /// `last_context`: of the voter's earlier leaderships.
+  /// `last_context`: the last one of the voter's earlier leaderships.
   explicit Rounds(std::uint64_t last_context) : context_(last_context) {}
 
-  /// False: too many wait, it is dropped.
+  /// False if too many wait: the message is dropped.
   bool wait(Waiter waiter);
   /// Begins a round for all that wait, unless one is under way or nobody waits.
   void ask(const Turn& turn);
-  /// Those who waited for the round of this context, which a majority answered; nothing when it is
-  /// not the one that is under way. ask() begins the next.
+  /// The waiters of the round of this context, which a majority answered. nullopt if it is not the
+  /// round under way. ask() begins the next.
   std::optional<std::vector<Waiter>> take_answered(std::uint64_t context);
   /// Asks again when the round under way was not answered in time.
   void tick(const Turn& turn);
@@ -55,7 +55,7 @@ class Rounds {
   std::vector<Waiter> waiting_;   ///< For the next round.
   std::vector<Waiter> in_round_;  ///< For the round asked for.
   std::uint64_t context_;
-  std::optional<Instant> asked_at_;  ///< Nothing: no round is under way.
+  std::optional<Instant> asked_at_;  ///< nullopt if no round is under way.
 };
 
 }  // namespace muster::scheduler

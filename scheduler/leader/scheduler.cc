@@ -13,7 +13,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// Of the planted bug alone: an end for each grant that is named and not in the log here.
+/// For the planted bug alone: a Stop for each grant that is named and not in the log here.
 std::vector<Stop> ends_of_unknown(const State& state, const AgentMessage& message) {
   std::vector<Stop> ends;
   if (const auto* renew = std::get_if<Renew>(&message)) {
@@ -128,7 +128,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
     return;
   }
   ApplyResult result = state_.apply(fact.index, std::move(logged->entry), logged->unix_ms);
-  const Entry& entry = logged->entry;  // Without what the state kept of it.
+  const Entry& entry = logged->entry;  // Without the parts that the state took.
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));
   }

@@ -1,18 +1,18 @@
 #pragma once
-// On every voter the keeper of the replicated state, and on one of them the leader. It applies what
-// the log commits and keeps what a leader must have watched from before: what is seen of hosts, and
-// when condemned members expire. While this voter leads, a Leader (leader.h) turns that into
-// entries, decides, and talks with the agents. Owned by QuorumSeat, which connects it with Raft and
-// the transport.
+// Scheduler: keeps the replicated state on every voter, and leads on one of them. Owned by
+// QuorumSeat, which connects it with Raft and the transport. It applies committed entries and keeps
+// the observations that a new leader needs at once: the views of hosts, and the times at which
+// condemned members expire. While this voter leads, a Leader (leader.h) turns them into entries,
+// decides, and talks with the agents.
 //
 // Obligations of the caller: every committed entry above the snapshot arrives once, in order;
 // LeadershipChanged{leads} as Raft says it, again with own_term_applied once this term's first
 // entry has been given to Applied; a MajorityRound only for a round begun after its request. When
-// Output::halted is not empty the process must end: the log holds what this version cannot apply.
+// Output::halted is not empty the process must end: the log holds an entry it cannot apply.
 //
-// Invariant: there is a Leader exactly while this voter leads and applied its own-term entry. What
-// of a leadership must not be used by a later one goes with it; only the context of its last round
-// and the count of what it dropped are kept.
+// Invariant: there is a Leader exactly while this voter leads and applied its own-term entry. The
+// data of a leadership goes with it, so that no later one uses it; only the context of its last
+// round and its count of dropped messages are kept.
 
 #include <cstdint>
 #include <map>
@@ -51,19 +51,19 @@ class Scheduler {
   Instant next_deadline() const;
   Output take_output();
   void check_invariants() const;
-  /// Everything, in O(state), for tests.
+  /// Checks all invariants, in O(state), for tests.
   void check_everything() const;
 
   /// The replicated state: read model of the CLI and content of snapshots (State::encode).
   const State& state() const { return state_; }
-  /// Of that state; for who explains. Asking changes only what it remembers of its answers.
+  /// The capacity in that state, for `why`. A question only changes its cache of answers.
   Capacity& capacity() const { return capacity_; }
   /// The jobs of that state that wait, best first.
   const Queue& queue() const { return pending_.queue(); }
   /// Leads and applied its own-term entry: it may speak and decide.
   bool is_ready() const { return leader_.has_value(); }
   bool is_halted() const { return halted_; }
-  /// Hosts that a leader places nothing on, for what it sees of its voters; and why, for people.
+  /// Voters on which a leader places nothing because they are quiet, and why, for people.
   std::map<HostId, std::string> left_out() const { return seen_.left_out(); }
   /// Messages and facts dropped as stale or hostile.
   std::uint64_t dropped_count() const {

@@ -1,9 +1,8 @@
 #pragma once
-// What this voter sees of hosts by itself: the gossiped view of each, what the silent ones
-// look like, and which voters are quiet. Every voter keeps it, so that whoever
-// leads next knows it at once. It is no part of the state and differs between voters: a leader
-// makes entries of it (Observe) before anything depends on it, and only keeps placement off quiet
-// voters without one.
+// SeenHosts: this voter's own view of hosts: the gossiped view of each, the storm mode, and the
+// quiet voters. Owned by Scheduler. Every voter keeps it, so that the next leader knows it at once.
+// It is no part of the state and differs between voters: a leader logs it (Observe) before a
+// decision depends on it. Only placement avoids quiet voters without an entry.
 //
 // Invariant: late voters are among the quiet ones.
 
@@ -25,16 +24,16 @@ class SeenHosts {
   void on_storm(StormMode mode) { storm_ = mode; }
   void on_voters_quiet(const input::VotersQuiet& voters);
 
-  /// Null: nothing was said of it yet.
+  /// Null if there was no view of the host yet.
   const HostView* view(const HostId& host) const;
-  /// Since when it is alive, or is not; nothing when nothing was said of it yet.
+  /// Since when the host is alive, or is not alive. nullopt if there was no view of the host yet.
   std::optional<Instant> since(const HostId& host) const;
   StormMode storm() const { return storm_; }
   /// Voters that do not answer, the late ones among them.
   const std::set<HostId>& quiet() const { return quiet_; }
   bool is_any_late() const { return !late_.empty(); }
   bool is_late(const HostId& host) const { return late_.contains(host); }
-  /// Some host is alive that the log does not know: it may be about to register.
+  /// True if a host is alive that the log does not know: it may be about to register.
   bool has_unregistered(const State& state) const;
   /// The same of one that came to life later than at `since`.
   bool has_unregistered(const State& state, Instant since) const;
@@ -45,7 +44,7 @@ class SeenHosts {
  private:
   struct Record {
     HostView view;
-    Instant since;  ///< Of the verdict.
+    Instant since;  ///< Since when it is alive, or is not alive.
   };
   std::map<HostId, Record> views_;
   StormMode storm_ = StormMode::kNormal;

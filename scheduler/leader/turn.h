@@ -1,6 +1,7 @@
 #pragma once
-// What one step of the scheduler gives each part of the leader: the moment, what to look at, and
-// where to speak. It is made for one call and lives as long as that; no part keeps it.
+// Turn: the context that one step of the scheduler gives each part of the leader: the time, the
+// data to read, and the output. It is made for one call and lives as long as that; no part keeps
+// it.
 
 #include "gossip/base/time.h"
 #include "scheduler/leader/expire_timers.h"
@@ -22,7 +23,7 @@ struct Turn {
   Capacity& capacity;
   PendingIndex& pending;
   SchedulerOutput& output;
-  std::int64_t unix_ms = 0;  ///< What entries say of the wall clock.
+  std::int64_t unix_ms = 0;  ///< The wall clock, for entries.
 };
 
 }  // namespace muster::scheduler

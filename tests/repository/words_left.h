@@ -26,7 +26,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"scenarios/LANGUAGE.md", 3},
     {"scheduler/PROTOCOL.md", 23},
     {"scheduler/README.md", 1},
-    {"scheduler/leader", 62},
     {"scheduler/placement", 45},
     {"scheduler/placement/README.md", 3},
     {"scheduler/policy", 3},
