@@ -1,5 +1,5 @@
-// Membership by itself: Acks count by when they came in, and a host that is new to the fleet
-// accuses nobody by a guess at who observes whom.
+// Membership alone: an Ack counts by the time of its arrival, and a host that is new to the fleet
+// accuses no host by a guess at its observers.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Stories of small clusters in virtual time: how fast a loss is known, and who must not be accused.
+// Small clusters in virtual time: how fast a loss is known, and which hosts must not be accused.
 
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ TEST_F(Cluster, AMinorityMutesItselfAndAllAgreeAfterTheHeal) {
     const Instant healed = cluster_->now();
     cluster_->run_for(seconds(6));
     EXPECT_TRUE(cluster_->all_alive()) << cluster_->story();
-    // The minority hears at first what the others still claim about it; they accuse nobody anew.
+    // The minority at first hears the old claims about it; the others accuse no host again.
     for (const VirtualCluster::Said& line : cluster_->said()) {
       const bool is_accusation = line.at >= healed && line.event.name == "unreachable";
       EXPECT_FALSE(is_accusation && !side.contains(line.by)) << line.event.text();
@@ -143,7 +143,7 @@ TEST_F(Cluster, TwoOfFiveCutOffAreKnownAndHealWithinFiveSeconds) {
     cluster_->cut({0, 4});
     cluster_->run_for(seconds(20));
     EXPECT_EQ(cluster_->count("unreachable", from_), 6U) << cluster_->story();
-    // On the smaller side nobody gets a verdict, but each host knows whom it cannot reach itself.
+    // On the smaller side no host gets a verdict, but each knows the hosts that it cannot reach.
     EXPECT_TRUE(cluster_->membership(0).is_claimed_by_self(cluster_->id(2)));
     EXPECT_FALSE(cluster_->membership(0).is_claimed_by_self(cluster_->id(4)));
     cluster_->heal();
@@ -234,8 +234,8 @@ TEST_F(Cluster, AHostThatLosesMostMessagesIsOutAndItsNeighboursAreNot) {
   }
 }
 
-// Which losses a small cluster can judge. Where the survivors are no majority of
-// the watchers they stay suspicious for ever, and rightly so.
+// The losses that a small cluster can judge. If the survivors are no majority of the observers,
+// they stay suspicious for ever, and rightly so.
 TEST_F(Cluster, SmallClustersJudgeExactlyTheLossesTheyCanKnow) {
   struct Row {
     std::size_t hosts;
@@ -318,7 +318,7 @@ TEST_F(Cluster, TwoOfTwentyFourThatStopAreNoStorm) {
   EXPECT_EQ(cluster_->count("storm_mode", from_), 0U) << cluster_->story();
 }
 
-/// Their kernels answer, so nobody is silent; nor is who comes back and finds them so.
+/// Their kernels answer, so no host is silent; nor is a host that comes back and finds them so.
 TEST_F(Cluster, TwoOfFourWhoseAgentsAreDownAreNoStorm) {
   start(4);
   cluster_->kill_agent(0);
@@ -333,7 +333,7 @@ TEST_F(Cluster, TwoOfFourWhoseAgentsAreDownAreNoStorm) {
   }
 }
 
-/// Whether cut in halves or in thirds: whoever leads sits on some side, and evicts nobody.
+/// Cut in halves or in thirds: the leader is on one of the sides, and evicts no host.
 TEST_F(Cluster, EveryHostOfACutFleetSuspectsTheCut) {
   for (const std::size_t hosts : {24U, 48U}) {
     for (const std::size_t far : {2U, 3U}) {
@@ -379,7 +379,7 @@ TEST_F(Cluster, AHostWhoseObserversAreGoneIsJudgedByThoseThatAreLeft) {
   from_ = cluster_->now();
   cluster_->power_off(5);
   cluster_->run_for(seconds(9));
-  // Who watches three of the dead suspects a cut, and judges with the whole list.
+  // A host that watches three of the dead suspects a cut, and judges with the whole list.
   EXPECT_GE(cluster_->count("unreachable", from_), 90U);
 }
 

@@ -1,5 +1,5 @@
-// Goal: claims that arrive while a cut is suspected are a verdict when they last, and none when
-// their makers take them back. Method: one machine, told by the test what forty others say.
+// Goal: claims that arrive while a cut is suspected make a verdict if they last, and no verdict if
+// their makers take them back. Method: one machine, to which the test plays forty other hosts.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ HostId peer(std::uint8_t number) {
   return HostId(bytes);
 }
 
-/// Ten, the next ones in a circle of all but the own host.
+/// Ten observers: the next ones in a circle of all but the own host.
 std::vector<HostId> observers_of(std::uint8_t subject) {
   std::vector<HostId> observers;
   for (std::uint8_t next = 0; next < kObserversMax; ++next) {

@@ -1,8 +1,8 @@
-// Goal: the tests of membership are worth something. Method: plant one known bug at a time, and run
-// them until one fails; without any they pass.
+// Goal: the tests of membership find bugs. Method: plant one known bug at a time, and run the tests
+// until one fails; without a bug all pass.
 //
-// `membership_mutants [NAME]`: only the one named. What gtest prints is dropped unless a name is
-// given.
+// `membership_mutants [NAME]`: plants the named bug alone. The output of gtest is dropped unless a
+// name is given.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace muster::membership {
 namespace {
 
-/// Says which test spoke, on the stream that is not dropped.
+/// Prints the failed test, on the stream that is not dropped.
 class FirstFailure final : public ::testing::EmptyTestEventListener {
  public:
   FirstFailure(int out, std::string mutant) : out_(out), mutant_(std::move(mutant)) {}
@@ -37,8 +37,8 @@ class FirstFailure final : public ::testing::EmptyTestEventListener {
   bool is_told_ = false;
 };
 
-/// In a process of its own: a planted bug may also end it at a CHECK, which is no test's merit.
-/// True when a test failed.
+/// Runs the tests in a process of their own: a planted bug may also end it at a CHECK, which does
+/// not count. True if a test failed.
 bool is_failed(const MembershipMutantName& planted, bool is_loud) {
   std::fflush(stdout);
   const pid_t child = fork();

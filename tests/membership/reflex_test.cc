@@ -1,4 +1,4 @@
-// Reflex: which Probes it answers by itself, and what its Acks say.
+// Reflex: the Probes that it answers by itself, and the contents of its Acks.
 
 #include "membership/reflex.h"
 

@@ -1,4 +1,4 @@
-// What silent hosts look like: the table of modes, row by row, and how long a mode lasts.
+// Storm: the table of modes, row by row, and how long a mode lasts.
 
 #include "membership/storm.h"
 
@@ -87,7 +87,7 @@ TEST(StormTable, AWideBandHasThreeHostsAndTwoOfAHundred) {
 
 class StormTest : public ::testing::Test {
  protected:
-  /// Hosts in racks r0, r1 ...; none without a rack, with `racks` 0.
+  /// Hosts in racks r0, r1 ...; without a rack if `racks` is 0.
   void start(std::size_t hosts, std::size_t racks) {
     storm_ = Storm(now_);
     lost_.clear();

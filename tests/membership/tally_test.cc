@@ -1,4 +1,4 @@
-// The arithmetic of verdicts and of who watches whom, without any time passing.
+// The arithmetic of verdicts and of the choice of observers, without time.
 
 #include <gtest/gtest.h>
 

@@ -368,7 +368,7 @@ void VirtualCluster::receive(std::size_t host, std::size_t from, const std::stri
   });
 }
 
-// What a node does between the machines.
+// The work of a node between its machines.
 
 void VirtualCluster::pump(std::size_t host) {
   bool is_moving = true;
@@ -487,7 +487,7 @@ void VirtualCluster::choose_links(std::size_t host) {
   it.store->step(now_, crdt::NeighboursChanged{std::move(chosen)});
 }
 
-// What was said.
+// Events.
 
 std::optional<Duration> VirtualCluster::first(std::string_view event, std::size_t host,
                                               Instant from) const {

@@ -1,8 +1,8 @@
 #pragma once
-// A small deterministic cluster of real Membership and HostStore machines over a virtual network
-// with TCP's manners: links are dialled, a killed process refuses and resets, a cut path stalls
-// with a doubling retransmission timer, a frozen host answers late. Everything travels through the
-// real codecs. The same seed gives the same run.
+// VirtualCluster: a small deterministic cluster of real Membership and HostStore machines over a
+// virtual network that behaves like TCP: links are dialled, a killed process refuses and resets, a
+// cut path stalls with a doubling retransmission timer, a frozen host answers late. All messages
+// travel through the real codecs. The same seed gives the same run.
 
 #include <functional>
 #include <map>
@@ -31,12 +31,12 @@ class VirtualCluster {
   VirtualCluster(std::size_t hosts, std::uint64_t seed, std::size_t absent = 0);
 
   void run_for(Duration duration);
-  /// Runs until every running host knows the others and all rows agree; false when that takes above
-  /// `limit`.
+  /// Runs until every running host knows the others and all rows agree. False if that takes longer
+  /// than `limit`.
   bool settle(Duration limit);
 
   // Faults, all at the current instant.
-  void power_off(std::size_t host);   ///< Silence for ever.
+  void power_off(std::size_t host);   ///< It is silent for ever.
   void kill_agent(std::size_t host);  ///< The kernel lives: resets and refusals.
   void restart(std::size_t host);     ///< A higher generation, from its disk.
   void freeze(std::size_t host);
@@ -68,7 +68,7 @@ class VirtualCluster {
   std::optional<Duration> all(std::string_view event, std::size_t host, Instant from) const;
   std::size_t count(std::string_view event, Instant from) const;
   bool all_alive() const;
-  /// Everything said, one line each: two runs of one seed must have the same.
+  /// All events, one line each: two runs of one seed must have the same.
   std::string story() const;
 
  private:
@@ -87,7 +87,7 @@ class VirtualCluster {
     std::unique_ptr<Membership> membership;
     std::unique_ptr<crdt::HostStore> store;
     crdt::Records disk;
-    std::vector<std::function<void()>> waiting;  ///< What arrives while frozen.
+    std::vector<std::function<void()>> waiting;  ///< Deliveries that arrive while it is frozen.
     Instant frozen_at;
     std::vector<HostId> neighbours;
   };

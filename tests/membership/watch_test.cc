@@ -1,4 +1,4 @@
-// One observer by itself: what it says and when, with answers made here.
+// Watch alone: the messages of one observer and their times, with answers made here.
 
 #include "membership/watch.h"
 
@@ -37,7 +37,7 @@ class WatchTest : public ::testing::Test {
     watch_.on_ack(now_, now_, subject, asked_.at(subject).nonce, Ack{next, Sequence(1)});
   }
 
-  /// What was said by now; when each was asked last.
+  /// The output until now. Notes when each subject was asked last.
   Watch::Output take() {
     Watch::Output output = watch_.take_output();
     for (const Outgoing& message : output.messages) {
@@ -48,7 +48,7 @@ class WatchTest : public ::testing::Test {
     return output;
   }
 
-  /// A step of 10 ms; all answer but these.
+  /// A step of 10 ms; all subjects answer but these.
   Watch::Output step(const std::vector<HostId>& silent) {
     now_ += milliseconds(10);
     watch_.tick(now_);
@@ -62,7 +62,7 @@ class WatchTest : public ::testing::Test {
     return output;
   }
 
-  /// Until this host is asked; it has not answered then.
+  /// Runs until this host is asked; it has not answered then.
   void ask(HostId subject) {
     const Instant before = asked_[subject].at;
     for (int i = 0; i < 3000 && asked_[subject].at == before; ++i) {
@@ -71,7 +71,7 @@ class WatchTest : public ::testing::Test {
     ASSERT_NE(asked_[subject].at, before);
   }
 
-  /// Until this host was asked `after` ago, and has not answered.
+  /// Runs until this host was asked `after` ago, and has not answered.
   void wait_for_attempt(HostId host, Duration after, const std::vector<HostId>& silent) {
     for (int i = 0; i < 3000 && now_ - asked_[host].at != after; ++i) {
       step(silent);

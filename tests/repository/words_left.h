@@ -35,11 +35,7 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"scheduler/why", 14},
     {"scheduler/why/README.md", 2},
     {"tests/README.md", 1},
-    {"tests/membership", 9},
-    {"tests/scheduler/leader", 6},
     {"tests/scheduler/placement", 4},
-    {"tests/scheduler/raft", 11},
-    {"tests/scheduler/seat", 3},
     {"tests/scheduler/state", 10},
 };
 

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;  // NOLINT
 
 class Causes : public OneLeader {
  protected:
-  /// Its supervisor was killed, and its agent tells of it.
+  /// The supervisor was killed, and the agent reports it.
   void lose_ranks(std::uint64_t host, const Token& token) {
     const Member member = scheduler.state().attempt(token)->find(host_id(host))->member;
     std::vector<RankResult> results = results_of(member, 0);

@@ -1,5 +1,5 @@
-// What ends with a leadership and what outlives it, on one voter that leads, loses it, and leads
-// again.
+// Leader: the data that ends with a leadership and the data that outlives it, on one voter that
+// leads, stops leading, and leads again.
 
 #include "scheduler/leader/leader.h"
 

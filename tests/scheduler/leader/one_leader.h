@@ -1,6 +1,6 @@
 #pragma once
-// One leader for scripted conversations: what it proposes comes back as applied entries, its rounds
-// are answered, agents are played by the test. Time is a number.
+// OneLeader: one leader for scripted conversations: its proposals come back as applied entries, its
+// rounds are answered, and the test plays the agents. Time is a number.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class OneLeader : public ::testing::Test {
   }
   LogIndex next_index() { return index = index.next(); }
 
-  /// One input and everything that follows from it at this moment.
+  /// One input and all that follows from it at this moment.
   void give(Scheduler::Input input) {
     scheduler.step(now, std::move(input));
     settle();
@@ -108,7 +108,7 @@ class OneLeader : public ::testing::Test {
     return found;
   }
   void forget() { messages.clear(); }
-  /// The agent of `host` is ready for what it was last assigned.
+  /// The agent of `host` is ready for its last Assign.
   Token ready(std::uint64_t host) {
     const Assign assign = said<Assign>(host).back();
     hear(host, Ready{assign.token, assign.start, gossip::Endpoint::ipv4(127, 0, 0, 1, 999)});

@@ -1,5 +1,5 @@
-// A quorum that goes on from one log under a higher epoch: what the hosts run is adopted
-// once, under its own job, and nothing of it stays withheld afterwards.
+// A quorum that goes on from one log under a higher epoch: the attempts that hosts run are adopted
+// once, under their own jobs, and no GPU of them stays withheld afterwards.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class Recovered : public OneLeader {
  protected:
   /// The quorum goes on from this log.
   void recover(Log& log) { recover(log, log.index()); }
-  /// What is beyond `committed` may have been something else at the voters that are lost.
+  /// Entries beyond `committed` may have been other ones at the lost voters.
   void recover(Log& log, LogIndex committed) {
     log.state.begin_epoch(2, committed);
     scheduler = Scheduler(SchedulerConfig(), log.state, now);
@@ -55,7 +55,7 @@ class Recovered : public OneLeader {
     hello.grants = {{token, GrantState::kRunning, {}, detail}};
     return hello;
   }
-  /// As an agent does it: once a second, and never again.
+  /// Like an agent: once a second until it is answered, and never again.
   void say_hello_until_answered(std::uint64_t host, const Hello& hello) {
     for (int i = 0; i < 40 && said<HelloReply>(host).empty(); ++i) {
       hear(host, hello, Nonce(100 + host));

@@ -1,5 +1,5 @@
 // Scripted conversations with one leader: proposals come back as applied entries, rounds are
-// answered, agents are played by the test. Time is a number.
+// answered, and the test plays the agents. Time is a number.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Hosts that can start nothing: what they say becomes log state, and nothing is placed there.
+// Hosts that cannot start ranks: their shortage becomes log state, and they get no jobs.
 
 #include "scheduler/why/explain.h"
 #include "tests/scheduler/leader/one_leader.h"
@@ -11,7 +11,7 @@ using namespace std::chrono_literals;  // NOLINT
 
 class ShortHosts : public OneLeader {
  protected:
-  /// The row of the host says so; "" = it can start grants.
+  /// The row of the host says so; "" if it can start grants.
   void say_short(std::uint64_t host, const std::string& shortage) {
     HostView view;
     view.host = host_id(host);

@@ -1,4 +1,4 @@
-// When a Start is said again, and to whom.
+// When a Start is repeated, and to which hosts.
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ TEST_F(OneLeader, AStartIsRepeatedToWhoWaitsForItAndToNobodyElse) {
   EXPECT_FALSE(said<Start>(2).empty());
 }
 
-/// A Start at once, again after a second, and then not before whoever has it has renewed. A host
-/// that renews and says that it waits is told at once.
+/// A Start at once, again after a second, and then not before the host that has it has renewed. A
+/// host that renews and says that it waits is told at once.
 TEST_F(OneLeader, AStartIsRepeatedOnceSoonAndThenWhenARenewalWouldHaveCome) {
   const Token token = running_gang();
   const auto starts = [&](std::uint64_t host) { return said<Start>(host).size(); };

@@ -1,4 +1,4 @@
-// What a leader ends for silence while many hosts are silent: in turn, slowly, or not at all.
+// The gangs that a leader ends while many hosts are silent: in turn, slowly, or not at all.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What clients are told of submits that the log answers late, or twice.
+// The answers to clients about submits that the log answers late, or twice.
 
 #include <gtest/gtest.h>
 

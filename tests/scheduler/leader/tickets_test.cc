@@ -1,4 +1,4 @@
-// Tickets and who comes with them, as the log orders it: one leader, scripted.
+// Tickets and the hosts that join with them, as the log orders it: one leader, scripted.
 
 #include "tests/scheduler/leader/one_leader.h"
 
@@ -24,7 +24,7 @@ class Tickets : public OneLeader {
     return say(entry::Enrol{host_id(host), 1, edition, "record", "signature", ticket, name, false,
                             "", true});
   }
-  HostId made_at;  ///< Whose login makes the next tickets.
+  HostId made_at;  ///< The host whose login makes the next tickets.
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
   bool is_member(std::uint64_t host) {
     return scheduler.state().roll().find(host_id(host)) != nullptr;

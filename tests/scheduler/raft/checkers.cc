@@ -14,7 +14,7 @@ std::string number(std::uint64_t value) {
   return std::to_string(value);
 }
 
-/// The term in an encoded entry; 0 when there is none.
+/// The term in an encoded entry; 0 if the entry does not parse.
 std::uint64_t term_of(const std::string& encoded) {
   const Result<gossip::Document> document = gossip::Document::parse(encoded);
   return document ? document->root().u64() : 0;
@@ -33,7 +33,7 @@ bool holds(const crdt::Records& records, LogIndex index, const std::string& enco
   return found != records.end() && found->second == encoded;
 }
 
-/// A [number, number] record; zeroes when there is none.
+/// A [number, number] record; zeroes if there is no such record.
 LogPosition position_in(const crdt::Records& records, std::string_view key) {
   const auto found = records.find(std::string(key));
   if (found == records.end()) {
@@ -57,7 +57,7 @@ LogPosition last_of(const crdt::Records& records) {
   return position_in(records, kSnapshotKey);
 }
 
-/// What a disk holds once everything handed over is synced.
+/// The contents of a disk once all writes handed over are synced.
 crdt::Records with_pending(const Disk& disk) {
   crdt::Records records = disk.durable;
   for (const Raft::Persist& persist : disk.pending) {
@@ -176,8 +176,8 @@ class LogMatching : public Checker {
 };
 
 /// When an entry commits, the disks of the voters as they are hold it on a majority, and no voter
-/// that lacks it could win an election among them (5.4.2, figure 8). The voters are those of
-/// whoever committed first, which is its leader, in the seats that it counts (thesis 4.1).
+/// that lacks it could win an election among them (5.4.2, figure 8). The voters are those of the
+/// host that committed it first, which is its leader, in the seats that it counts (thesis 4.1).
 class DurableCommit : public Checker {
  public:
   std::string_view name() const override { return "durable_commit"; }
@@ -199,8 +199,8 @@ class DurableCommit : public Checker {
     const std::size_t majority = majority_of(configuration.voters.size());
     const auto count = static_cast<std::size_t>(std::count_if(
         voters.begin(), voters.end(), [](const Voter& voter) { return voter.holds_it; }));
-    // A disk that is gone may have held it when it was counted. It gives no vote any more, so what
-    // the others hold decides whether the entry can be lost.
+    // A disk that is gone may have held it when it was counted. It gives no vote any more, so the
+    // other disks decide whether the entry can be lost.
     const std::size_t gone = configuration.voters.size() - voters.size();
     if (count + gone < majority) {
       violate("host " + number(host) + " committed index " + number(checked_) + " held by " +
@@ -258,7 +258,7 @@ class LeaderCompleteness : public Checker {
     if (event.name != "leader_elected" || committed_.empty()) {
       return;
     }
-    // What it has handed to its disk counts: the machine answers for it.
+    // Writes that it handed to its disk count: the machine answers for them.
     const crdt::Records records = with_pending(view.disks[host]);
     for (const auto& [index, entry] : committed_) {
       if (!holds(records, LogIndex(index), entry)) {
@@ -315,7 +315,7 @@ class DurableVote : public Checker {
   }
 };
 
-/// Thesis 4.2.3: who heard a leader within the smallest election timeout gives no pre-vote.
+/// Thesis 4.2.3: a host that heard a leader within the smallest election timeout gives no pre-vote.
 class StickyVoters : public Checker {
  public:
   std::string_view name() const override { return "sticky_voters"; }

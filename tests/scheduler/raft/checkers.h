@@ -1,6 +1,6 @@
 #pragma once
-// What must hold in every simulated schedule, one property a class. Checkers see messages, events
-// and disks; they never ask a machine for its opinion.
+// Checkers: the properties of every simulated schedule, one a class. They see messages, events and
+// disks; they never ask a machine for its opinion.
 
 #include <cstdint>
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace muster::scheduler::sim {
 
-/// One host's disk: what survives a crash, and what was handed over but is not synced.
+/// One host's disk: records that survive a crash, and writes handed over that are not synced.
 struct Disk {
   crdt::Records durable;
   std::deque<Raft::Persist> pending;
@@ -27,7 +27,7 @@ struct View {
   const std::vector<Disk>& disks;
 };
 
-/// A committed entry as a host's application saw it; `digest` covers everything applied so far.
+/// A committed entry as a host's application saw it; `digest` covers all entries applied so far.
 struct Applied {
   LogIndex index;
   Term term;
@@ -65,7 +65,7 @@ class Checker {
   std::optional<std::string> violation_;
 };
 
-/// All of them, fresh.
+/// One new checker of each kind.
 std::vector<std::unique_ptr<Checker>> all_checkers();
 
 }  // namespace muster::scheduler::sim

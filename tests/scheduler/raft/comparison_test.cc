@@ -1,5 +1,5 @@
-// Goal: a voter whose disk went back does no harm while somebody knows. Method: one voter of three
-// that starts from a disk, its peers played by the test; then a leader one of whose followers does.
+// Goal: a voter whose disk went back does no harm while another host knows. Method: one voter of
+// three starts from a disk, and the test plays its peers; then a follower of a leader does.
 
 #include "scheduler/raft/raft.h"
 #include "tests/scheduler/raft/one_voter.h"

@@ -1,5 +1,5 @@
-// Goal: who may follow whom, and what a log remembers of it. Method: small tables, and random bytes
-// for the decoder.
+// Goal: the configurations that may follow another, and those that a log remembers. Method: small
+// tables, and random bytes for the decoder.
 
 #include "scheduler/raft/configuration.h"
 

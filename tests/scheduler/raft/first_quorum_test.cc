@@ -1,6 +1,6 @@
 // Goal: a cluster is born exactly once. Method: agents with loss, late messages, crashes that lose
-// what was not synced, and different knowledge of the founders; after every step at most one set
-// has formed, and once faults stop it forms everywhere.
+// unsynced writes, and different knowledge of the founders; after every step at most one set has
+// formed, and once faults stop it forms everywhere.
 
 #include "scheduler/raft/first_quorum.h"
 

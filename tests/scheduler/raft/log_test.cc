@@ -1,5 +1,5 @@
-// Goal: the log's arithmetic, its durable mark and its bytes. Method: small tables, and what is
-// written is read back.
+// Goal: the log's arithmetic, its durable mark and its bytes. Method: small tables; the test reads
+// the written records back.
 
 #include "scheduler/raft/log.h"
 
@@ -27,7 +27,7 @@ class LogTest : public testing::Test {
     }
   }
   void truncate_from(std::uint64_t index) { log.truncate_from(LogIndex(index), batch); }
-  /// What a restart would read.
+  /// The log as a restart would read it.
   RecoveredLog reread() {
     for (const crdt::Write& write : batch) {
       records.erase(write.key);

@@ -1,5 +1,5 @@
 #pragma once
-// One voter, host 1, as the machine alone: its disk and its peers are played by the test.
+// OneVoter: one voter, host 1, as the machine alone. The test plays its disk and its peers.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ class OneVoter : public testing::Test {
     }
     return bodies;
   }
-  /// To whom the last output says such a thing, in the same order.
+  /// The receivers of these bodies in the last output, in the same order.
   template <class Body>
   std::vector<HostId> sent_to() const {
     std::vector<HostId> hosts;

@@ -1,5 +1,5 @@
-// Goal: the checkers are worth something. Method: plant one known bug at a time and search seeded
-// schedules until a checker finds it.
+// Goal: the checkers find bugs. Method: plant one known bug at a time and search seeded schedules
+// until a checker finds it.
 
 #include <cstdio>
 #include <cstdlib>

@@ -190,7 +190,7 @@ void RaftSim::make_durable(std::size_t host) {
   observe([&](Checker& checker) { checker.on_durable(view(), host, persist.writes); });
 }
 
-/// Everyone who believes to lead is asked to propose and to read: a deposed leader must not answer.
+/// Asks every host that believes it leads to propose and to read: a deposed leader must not answer.
 void RaftSim::client() {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (!hosts_[i].raft.has_value() || hosts_[i].raft->role() != Role::kLeader) {
@@ -233,7 +233,7 @@ SeatId RaftSim::seat_of(std::size_t host) const {
   return recover_log(disks_[host].durable)->seat;
 }
 
-/// Promises hold while every quorum misses at most one disk: each configuration that somebody still
+/// Promises hold while every quorum misses at most one disk: each configuration that a host still
 /// goes by has three voters, and all but this host sit in the seats that it names.
 bool RaftSim::may_lose_disk(std::size_t host) const {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -333,7 +333,7 @@ void RaftSim::crash(std::size_t host) {
   const bool led = down.raft->role() == Role::kLeader;
   down.raft.reset();
   ++down.life;
-  // Some of what was under way may have reached the disk, in order; the rest is lost.
+  // Some of the writes under way may have reached the disk, in order; the rest is lost.
   for (std::uint64_t kept = rng_.below(disks_[host].pending.size() + 1); kept > 0; --kept) {
     make_durable(host);
   }

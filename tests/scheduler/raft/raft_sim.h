@@ -1,10 +1,10 @@
 #pragma once
-// A small deterministic world for Raft: virtual time, a network that delays, loses, doubles,
-// reorders and cuts (either way), disks that finish late and lose what was not synced, hosts that
-// crash and restart, some of them on an empty disk. Whoever believes to lead is asked to propose,
-// to read, to change the voters and to hand over. Every message passes the real codec, every write
-// the real batch. Faults stop at kCalmAt; at the end the cluster must have one leader and have
-// committed since.
+// RaftSim: a small deterministic world for Raft: virtual time, a network that delays, loses,
+// doubles, reorders and cuts (either way), disks that finish late and lose unsynced writes, hosts
+// that crash and restart, some of them on an empty disk. A host that believes it leads is asked to
+// propose, to read, to change the voters and to hand over. Every message passes the real codec,
+// every write the real batch. Faults stop at kCalmAt; at the end the cluster must have one leader
+// and have committed since.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@ inline constexpr Duration kCalmAt = std::chrono::seconds(20);
 inline constexpr Duration kEndAt = std::chrono::seconds(30);
 
 struct Outcome {
-  std::string checker;  ///< Empty = nothing was violated.
+  std::string checker;  ///< Empty if no checker was violated.
   std::string text;
   std::uint64_t hash = 0;  ///< Over every event in order: same seed, same hash.
   std::uint64_t events = 0;
@@ -72,7 +72,7 @@ class RaftSim {
     LogIndex applied;
     std::uint64_t digest = 0;
   };
-  /// Drawn once a schedule: what this world is like.
+  /// The chances and limits of this world, drawn once a schedule.
   struct Weather {
     std::uint32_t loss = 0;  ///< Per million, as all chances.
     std::uint32_t doubled = 0;

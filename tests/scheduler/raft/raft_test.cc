@@ -278,7 +278,7 @@ TEST_F(RaftTest, EntriesBehindASnapshotOnItsWayAreKept) {
   grow();
   std::vector<SnapshotChunk> chunks;
   for (int beats = 0; chunks.empty() && beats < 3; ++beats) {
-    wait(milliseconds(340));  // What was sent to 3 is taken for lost.
+    wait(milliseconds(340));  // The messages to 3 are taken for lost.
     chunks = sent<SnapshotChunk>();
   }
   ASSERT_EQ(chunks.size(), 1U);

@@ -1,6 +1,6 @@
-// Goal: whose state differs from a majority's is found, told and silent from then on; nobody else
-// is. Method: first the comparison alone, a table a sentence; then one voter of three, or of five,
-// its peers played by the test.
+// Goal: a voter whose state differs from that of a majority is found, told and silent from then on;
+// no other voter is. Method: first the comparison alone, a table a sentence; then one voter of
+// three, or of five, whose peers the test plays.
 
 #include "scheduler/raft/state_hash.h"
 #include "scheduler/raft/raft.h"
@@ -104,7 +104,7 @@ TEST_F(Comparison, WhoAppliesItsLogAgainMayTakeBackWhatItSaid) {
   EXPECT_TRUE(diverged().empty());
 }
 
-/// Host 1, which is asked and looked at; the others are the test's.
+/// Host 1 is the machine under test; the test plays the others.
 class Member : public OneVoter {
  protected:
   /// Elected by the next voters, the own-term entry committed.
@@ -124,7 +124,7 @@ class Member : public OneVoter {
   void answer(std::uint8_t from, const StateHash& state) {
     hear(from, AppendReply{Term(1), ++request_, round_, true, LogIndex(1), {}, {}, 1, {}, state});
   }
-  /// What the next heartbeat says to that host.
+  /// The agreed hash in the next heartbeat to that host.
   StateHash told(std::uint8_t to) {
     wait(milliseconds(330));
     const std::vector<HostId> told = sent_to<AppendRequest>();

@@ -1,6 +1,5 @@
-// A leader's care for who votes: operators' wishes come to their end, whatever becomes of it, and
-// the leader's own steps are taken at their time. Method: a leader whose members are played by the
-// test.
+// ElectorateKeeper: an operator's wish comes to its end, fulfilled or not, and the leader takes its
+// own steps at their time. Method: a leader whose members the test plays.
 
 #include "scheduler/seat/electorate_keeper.h"
 
@@ -26,7 +25,7 @@ class KeeperTest : public LedQuorum {
  protected:
   void lead_three() { lead({host(1), host(2), host(3)}); }
 
-  /// As its seat does after each step: its output goes to Raft, and it sees what came of it.
+  /// As its seat does after each step: its output goes to Raft, and it sees the result.
   void carry() {
     for (int round = 0; round < 2; ++round) {
       Keeper::Output output = keeper_.take_output();

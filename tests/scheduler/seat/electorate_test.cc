@@ -1,5 +1,5 @@
-// Goal: the leader's next step towards the voters that are wanted. Method: small tables, and whole
-// walks in which every step is taken until none is left.
+// Goal: the leader's next step towards the wanted voters. Method: small tables, and whole walks in
+// which every step is taken until no step is left.
 
 #include "scheduler/seat/electorate.h"
 
@@ -58,7 +58,7 @@ class ElectorateTest : public testing::Test {
       }
     }
   }
-  /// Takes steps until there is none; the hosts that vote then.
+  /// Takes steps until no step is left. Returns the hosts that vote then.
   std::vector<HostId> settle() {
     for (int steps = 0; steps < 20; ++steps) {
       refresh();

@@ -1,4 +1,4 @@
-// Which rows about the quorum a host believes. Method: a host without a seat, rows as voters
+// The rows about the quorum that a host believes. Method: a host without a seat, and rows as voters
 // publish them.
 
 #include "scheduler/seat/known_quorum.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Host 1 leads a quorum whose other members are played by the test: they answer what they are told
-// to, and time passes as far as they let the leader lead.
+// LedQuorum: host 1 leads a quorum whose other members the test plays. They answer as the test
+// says, and time passes as far as they let the leader lead.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace muster::scheduler {
 
 class LedQuorum : public OneVoter {
  protected:
-  /// Leads these and has committed its first entry. `answering`: the others that do from then on.
+  /// Leads these and has committed its first entry. `answering`: the members that answer from then.
   void lead(Configuration configuration, std::set<HostId> answering) {
     syncs_at_once = true;
     const std::size_t last_elector = configuration.voters.size() / 2 + 1;

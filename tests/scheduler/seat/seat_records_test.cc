@@ -1,4 +1,4 @@
-// Which raft/ a seat trusts.
+// The records of raft/ that a seat trusts.
 
 #include "scheduler/seat/seat_records.h"
 

@@ -1,4 +1,4 @@
-// Who waits for the writes of a seat.
+// The machines that wait for the writes of a seat.
 
 #include "scheduler/seat/seat_writes.h"
 

@@ -1,6 +1,6 @@
-// Goal: voters that applied the same log say the same hashes, whatever they began from, and one
-// whose state is another says another. Method: two voters side by side, histories of all kinds of
-// entries drawn from seeds; large states are made of many jobs that wait.
+// Goal: voters that applied the same log have the same hashes, whatever they began from, and a
+// voter with another state has another hash. Method: two voters side by side, histories of all
+// kinds of entries drawn from seeds; large states are made of many jobs that wait.
 
 #include "scheduler/seat/state_hasher.h"
 
@@ -29,13 +29,13 @@ class Voter {
     state_.apply(index, entry);
     note(index, encode(entry));
   }
-  /// What a leader writes first.
+  /// The first entry of a leader: Raft's own.
   void skip() {
     const LogIndex index = state_.applied().next();
     state_.skip(index);
     note(index, "");
   }
-  /// It lives on from a snapshot, in which `from` is `to` at its first place.
+  /// The voter after a restart from a snapshot, in which `to` replaces the first `from`.
   Voter restarted(const std::string& from = "", const std::string& to = "") const {
     std::string bytes = state_.encode();
     if (const std::size_t place = bytes.find(from); !from.empty() && place != std::string::npos) {
@@ -49,9 +49,9 @@ class Voter {
   }
   const State& state() const { return state_; }
   std::uint64_t said(std::uint64_t index) const { return said_.at(index).hash; }
-  /// By index.
+  /// All hashes, by index.
   std::map<std::uint64_t, std::uint64_t> all_said() const { return said_since(*this); }
-  /// Behind the snapshot that `other` lives on from.
+  /// The hashes behind the snapshot from which `other` began.
   std::map<std::uint64_t, std::uint64_t> said_since(const Voter& other) const {
     std::map<std::uint64_t, std::uint64_t> hashes;
     for (const auto& [index, hash] : said_) {
@@ -61,7 +61,7 @@ class Voter {
     }
     return hashes;
   }
-  /// A snapshot, behind the last entry.
+  /// Whether a snapshot was due behind the last entry.
   bool was_due() const { return was_due_; }
 
  private:

@@ -1,5 +1,5 @@
-// Voters on which a leader places nothing: those that do not answer it, and those whose disks do
-// not follow. Method: a leader whose voters are played by the test.
+// VoterPace: voters on which a leader places nothing: those that do not answer it, and those whose
+// disks do not follow. Method: a leader whose voters the test plays.
 
 #include "scheduler/seat/voter_pace.h"
 
