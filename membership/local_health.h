@@ -1,7 +1,6 @@
 #pragma once
-// LocalHealth: how far this host trusts the silence it sees. Owned by Watch. A host that was
-// paused, or whose complaints others refute, stretches its timeouts before it accuses
-// (Lifeguard 4.1).
+// LocalHealth: how far this host trusts the silence it sees. Owned by Watch. A host that paused, or
+// whose complaints others refute, stretches its timeouts before it accuses (Lifeguard 4.1).
 
 #include <algorithm>
 
@@ -9,7 +8,7 @@
 
 namespace muster::membership {
 
-/// A gap in our own running above this makes silence of others worthless.
+/// A pause of this host above this makes the silence of others worthless.
 inline constexpr Duration kPauseMax = std::chrono::milliseconds(500);
 /// The time after a pause in which this host judges nobody: late answers come in first.
 inline constexpr Duration kPauseGrace = std::chrono::seconds(1);
@@ -27,7 +26,7 @@ class LocalHealth {
     judge_from_ = std::max(judge_from_, now + kPauseGrace);
     add_fault();
   }
-  /// A missed round that others refuted, a forced refute of our own, a pause.
+  /// A missed round that others refuted, an accusation of this host that it refutes, or a pause.
   void add_fault() { score_ = std::min(score_ + 1, kHealthScoreMax); }
   void add_success() { score_ = std::max(score_ - 1, 0); }
   bool may_judge(Instant now) const { return now >= judge_from_; }

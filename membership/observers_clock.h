@@ -8,9 +8,8 @@
 
 namespace muster::membership {
 
-/// The own observer list changes after this time without a cause to change it: while a cluster
-/// boots every join may move it, and each version is flooded to all. Lower: a newcomer is watched
-/// sooner.
+/// The own observer list changes after this time without a new cause: while a cluster boots every
+/// join may move it, and each version is flooded to all. Lower: a newcomer is watched sooner.
 inline constexpr Duration kObserversDelay = std::chrono::milliseconds(500);
 /// The delay doubles after each change, up to this, until the list stayed for kObserversCalm. A
 /// cause waits no longer than this. Higher: fewer lists while many hosts come, and each list names

@@ -19,9 +19,8 @@ namespace muster::membership {
 
 inline constexpr Duration kAttemptTimeout = std::chrono::milliseconds(250);
 /// A subject that was never heard must be dialled, and lets this host in only once it knows it.
-/// Where many meet at once both take time. Until the subject answers, for this long at most, an
-/// attempt has longer and the ring is not called: calls would make more dials, and those more
-/// silence.
+/// Where many meet at once both take time. Until the subject answers, at most for this long, an
+/// attempt has longer and the ring is not called: calls would make dials, and those more silence.
 inline constexpr Duration kFirstContact = std::chrono::seconds(3);
 inline constexpr Duration kFirstAttemptTimeout = std::chrono::seconds(1);
 /// After a refusal or a reset the next attempt follows this fast; also the least distance of two

@@ -1,7 +1,6 @@
 #pragma once
 // RackCounts: the numbers of hosts, silent hosts and striking hosts of each rack (silent_hosts.h).
-// Owned by SilentHosts. A silent host without a rack counts under a name of its own, as no lost
-// rack.
+// Owned by SilentHosts. A silent host without a rack has a name of its own here and is never lost.
 
 #include <cstddef>
 #include <map>

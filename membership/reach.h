@@ -1,8 +1,7 @@
 #pragma once
 // Reach: whether hosts that may be cut off answer this host itself, now. Owned by LeaderContact.
 // The leader asks the hosts that others suspect, and all hosts while something looks like a cut.
-// Answers are no evidence: claims and verdicts rest on the observers' rounds alone (PROTOCOL.md,
-// 9).
+// Answers are no evidence: claims rest on the observers' rounds alone (PROTOCOL.md, 9).
 //
 // Pure: no clock, no network. Its questions are Probes under nonces of its own. An answer counts
 // under the nonce of a recent question only, because TCP repeats old words after a freeze.

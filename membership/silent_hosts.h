@@ -25,8 +25,7 @@ namespace muster::membership {
 /// A host is newly lost if it is silent for no longer than this.
 inline constexpr Duration kStormWindow = std::chrono::seconds(30);
 /// A host that has a verdict this long after kStormWindow leaves the fleet until it is back. A host
-/// in the band stays, and is looked at again after as long: a cut is a sign for as long as it
-/// lasts.
+/// in the band stays for this long again: a cut is a sign for as long as it lasts.
 inline constexpr Duration kForgottenAfter = std::chrono::minutes(10);
 
 enum class Silence : std::uint8_t {

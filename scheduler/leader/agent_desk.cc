@@ -237,8 +237,7 @@ void AgentDesk::hear_finish(const Turn& turn, Proposals& proposals, Resends& res
 }
 
 /// A Finish of an attempt that this log does not know: its end counts once it was adopted, and the
-/// evidence is needed until then. An attempt that its host's registration left out is never
-/// adopted.
+/// evidence is needed until then. One that its host's registration left out is never adopted.
 void AgentDesk::hear_unknown_finish(const Turn& turn, const Caller& caller, const Finish& finish) {
   const HostRecord* record = turn.state.host(caller.host);
   const bool is_judged =

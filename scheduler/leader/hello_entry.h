@@ -1,7 +1,6 @@
 #pragma once
-// Rules for a host's hello: the Register that it asks for, and whether the log has it already.
-// Pure. A hello of a host that still runs attempts of a lost quorum names grants that may be
-// adopted.
+// Pure rules for a host's hello: the Register that it asks for, and whether the log has it already.
+// A hello of a host that still runs attempts of a lost quorum names the grants to adopt.
 
 #include <vector>
 

@@ -10,8 +10,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// The first host of the gang that is not ready and for which `is_meant` holds; zero if there is no
-/// such host.
+/// The first host of the gang that is not ready and for which `is_meant` holds; else zero.
 template <class Predicate>
 HostId unready_member(const Attempt& attempt, Predicate is_meant) {
   for (const MemberRecord& record : attempt.members) {
@@ -272,8 +271,7 @@ void Judge::judge_reserved(const Turn& turn, Proposals& proposals, const Attempt
 
 Cause Judge::stop_cause(const Turn& turn, const Attempt& attempt, const Job& job) {
   if (attempt.has_failed_member()) {
-    // Ranks that only Muster's own signals ended were stopped by a lapsed hold: the host was cut
-    // off.
+    // Ranks that only Muster's signals ended were stopped by a lapsed hold: the host was cut off.
     return attempt.program_failure() != nullptr ? Cause::kRankFailed : loss_of(turn, attempt);
   }
   if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {

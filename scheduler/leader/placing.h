@@ -30,8 +30,7 @@ class Placing {
   void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
   /// The log agrees with the view of the host: it may get work, unless it is a quiet voter.
   void allow_again(const Turn& turn, const HostId& host);
-  /// Frees the hosts that a lost Decide asked for. Precondition: Proposals::forget_lost() was
-  /// called.
+  /// Frees the hosts that a lost Decide asked for. Call after Proposals::forget_lost().
   void settle_lost(const Turn& turn, const Proposals& proposals);
   /// Proposes the jobs that fit. `unobserved`: hosts that stay barred though they are quiet no
   /// more. Returns when to call it again even if nothing happens; kNever if there is no need.

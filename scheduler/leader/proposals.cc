@@ -115,8 +115,7 @@ bool Proposals::forget_lost(Instant now) {
     has_lost = has_lost || is_lost;
     item = is_lost ? again_at_.erase(item) : std::next(item);
   }
-  // If a Condemn is applied after all, its time counts from then, after all renewals acknowledged
-  // before.
+  // If a Condemn is applied after all, its time counts from then, later than any renewal until now.
   std::erase_if(condemning_, [&](const MemberKey& key) {
     return !again_at_.contains(proposal_name(entry::Condemn{key.second, {}}));
   });

@@ -1,8 +1,7 @@
 #pragma once
 // Proposals: the leader's entries that are on their way through the log. Owned by Leader. One of a
-// name is enough: the same fact, seen again before its entry is applied, is not proposed again
-// until `propose_again` has passed. All of them are idempotent, so a lost one is simply proposed
-// again.
+// name is enough: the same fact, seen again before its entry is applied, is not proposed until
+// `propose_again` has passed. All of them are idempotent: a lost one is simply proposed again.
 //
 // Invariants: a name is here from its proposal until an entry of that name is applied or it counts
 // as lost. A member is condemning only while a Condemn of its host is here, or was until the last

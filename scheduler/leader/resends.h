@@ -21,9 +21,8 @@
 
 namespace muster::scheduler {
 
-/// The message that tells this member what the log wants of it now. nullopt if it did that, or if
-/// its share is over. `members`: those of the attempt; if empty, they are put there for its next
-/// message.
+/// The message that the log wants this member to get now. nullopt if it did what that asks, or if
+/// its share is over. `members`: those of the attempt; filled here if they are empty.
 std::optional<AgentMessage> wanted_message(const State& state, const Attempt& attempt,
                                            const MemberRecord& record, MemberList& members);
 

@@ -19,8 +19,7 @@ struct SchedulerConfig {
   std::uint32_t deadline_counts = 3;
   Duration resend_first = std::chrono::seconds(1);
   Duration resend_last = std::chrono::seconds(10);
-  /// Wait before the rest of a gang is stopped for a member whose agent is down: time to restart
-  /// it.
+  /// Time to restart a member's agent that is down, before the rest of the gang is stopped.
   Duration agent_down_patience = std::chrono::seconds(60);
   /// No Condemn earlier than this after the verdict, nor within it of the own-term entry.
   Duration condemn_after = std::chrono::seconds(10);

@@ -1,7 +1,6 @@
 #pragma once
 // Turn: the context that one step of the scheduler gives each part of the leader: the time, the
-// data to read, and the output. It is made for one call and lives as long as that; no part keeps
-// it.
+// data to read, and the output. It lives as long as one call; no part keeps it.
 
 #include "gossip/base/time.h"
 #include "scheduler/leader/expire_timers.h"

@@ -1,8 +1,8 @@
 #pragma once
 // Comparison: the questions of a starting voter to the others, before it speaks as a voter. Owned
-// by Raft. A disk may report a write as durable and lose it, or be an older image of itself: a
-// voter that goes on from it votes twice in one term, or elects a leader that lacks entries it
-// acknowledged.
+// by Raft. A disk may report a write as durable and lose it, or be an older image of itself. A
+// voter that goes on from it votes twice in a term, or elects a leader that lacks committed
+// entries.
 //
 // The others answer with the highest mark that they heard from this seat, and with the last entry
 // that they know to be committed. A disk that holds less than such a mark went back: its seat is

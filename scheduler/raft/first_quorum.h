@@ -13,8 +13,7 @@
 //
 // Its owner tells FoundersKnown whenever it learns of more founders; lets these messages pass
 // between agents whose cluster ids differ or are missing; and builds a Raft from recover_log()
-// after Formed. If a founder has a cluster already, this host proposes no set: the node joins that
-// cluster.
+// after Formed. If a founder has a cluster already, there is no proposal: the node joins that one.
 
 #include <cstdint>
 #include <deque>

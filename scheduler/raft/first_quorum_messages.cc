@@ -48,8 +48,7 @@ std::string body_of(const QuorumPromise& message) {
       .take();
 }
 
-/// Calls `read` with the record's elements. True if the record is absent, false if it is
-/// unreadable.
+/// Calls `read` with the record's elements. True if there is no record, false if it is unreadable.
 template <class Read>
 bool read_record(const crdt::Records& records, std::string_view key, Read read) {
   const auto found = records.find(std::string(key));

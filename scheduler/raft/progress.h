@@ -49,8 +49,7 @@ class Progress {
   void on_chunk_sent(Instant now, std::uint64_t request);
   /// Any reply of this term, in whatever order: contact, and the round it echoes.
   void on_contact(Instant now, std::uint64_t round);
-  /// `reported`: the index up to which the follower's log is durable and equal. Never lowers
-  /// match().
+  /// `reported`: the follower's log is durable and equal up to here. Never lowers match().
   void on_match(LogIndex reported);
   /// The follower wants this part of the snapshot at `at` next. Only news counts: the answer to the
   /// part sent last, or a part behind all that were wanted. Else an answer that came twice would

@@ -119,8 +119,7 @@ class Replication {
   /// Null if the reply does not come from a follower in its seat.
   template <class Reply>
   Follower* replier(HostId from, const Reply& reply);
-  /// The number that a majority of the voters has reached: `own` for this host, `of` for the
-  /// others.
+  /// The number that a majority of voters has reached: `own` for this host, `of` for the others.
   template <class Of>
   std::uint64_t majority(std::uint64_t own, Of of) const;
 

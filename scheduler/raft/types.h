@@ -123,8 +123,7 @@ struct Answer {
   Mark mark{};         ///< Of the asker, in the seat that it asked for.
   /// The voters in the teller's log, ascending: the asker's disk may have forgotten a change.
   std::vector<HostId> voters{};
-  /// The learners there, and the hosts that a starting teller asks besides, ascending: one may vote
-  /// by now.
+  /// Its learners, and the hosts that a starting teller asks besides, ascending: one may vote now.
   std::vector<HostId> learners{};
   bool operator==(const Answer&) const = default;
 };
@@ -189,8 +188,7 @@ inline constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
 /// Messages with a higher number are dropped: the numbers of others must leave room to count on.
 inline constexpr std::uint64_t kWireNumberMax = kNumberMax / 2;
 /// A message whose term is this far above the own term is dropped: terms rise by one an election,
-/// so no host is that far ahead, and a host that took it over would soon find no higher term to
-/// campaign in.
+/// so no host is that far ahead, and a host that took it over would soon run out of terms.
 inline constexpr std::uint64_t kTermLeapMax = std::uint64_t{1} << 32;
 
 /// Pre-votes without success are told of this often after the first.

@@ -1,7 +1,6 @@
 #pragma once
 // QuorumContact: when a seat last heard its leader and each voter. Owned by QuorumSeat. It gives
-// the age of the seat's answers, the voters left when a majority is lost, and the alarm about the
-// loss.
+// the age of the seat's answers, the voters left without a majority, and the alarm about that.
 //
 // Invariants: current_at_ <= heard_leader_at_; one alarm about a loss until a leader is heard
 // again, in whatever seat.

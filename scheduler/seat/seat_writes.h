@@ -1,7 +1,6 @@
 #pragma once
 // SeatWrites: the writes of a seat that are not durable yet, and the machine that waits for each.
-// Owned by QuorumSeat. Each write ends once; a write of a log that was left still ends, for
-// kNobody.
+// Owned by QuorumSeat. Each write ends once, also one of a log that was left (kNobody).
 
 #include <cstdint>
 #include <map>

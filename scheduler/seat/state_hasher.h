@@ -1,7 +1,6 @@
 #pragma once
 // StateHasher: hashes a voter's state for the others (raft/state_hash.h): at which indexes, and by
-// which function. Owned by SeatLog. All voters must choose alike, so both follow from the log
-// alone.
+// which function. Owned by SeatLog. Both follow from the log alone: all voters must choose alike.
 //
 // Every kHashPoints-th part of the way from one snapshot to the next is a point. A point has one of
 // two hashes. A *deep* hash covers the whole encoded state: it finds any wrong record, whatever the
@@ -59,8 +58,7 @@ class StateHasher {
   bool is_snapshot_due(LogIndex index) const;
   /// Precondition: is_point(). True if the hash there is deep.
   bool is_deep(LogIndex index) const;
-  /// Call after applied() of a point. `encoded` is the whole state if is_deep(); else it is not
-  /// read.
+  /// Call after applied() of a point. `encoded` is the whole state; read only if is_deep().
   StateHash hash(LogIndex index, std::string_view encoded);
 
  private:
