@@ -224,7 +224,7 @@ FinishAck read_finish_ack(Reader& in) {
   return FinishAck{in.token()};
 }
 
-/// The elements of a Renew, and how many they are.
+/// Writes the elements of a Renew, and their number.
 std::size_t size_of(const Renew& renew) {
   return renew.unstarted.has_value() ? 3 : 2;
 }
@@ -265,7 +265,7 @@ AckProof read_proof(Reader& in) {
   return proof;
 }
 
-/// A proof is written where there is one: the leader itself needs none.
+/// Writes a proof only if there is one: an ack that comes from the leader directly needs none.
 void write_body(Encoder& out, const RenewAck& ack) {
   out.array(ack.proof.leader.is_zero() ? 1 : 2);
   write(out, ack.tokens);

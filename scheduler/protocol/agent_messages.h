@@ -1,7 +1,7 @@
 #pragma once
-// The conversation between the leader and the agents about attempts. Every message from
-// the leader is a function of committed state and is idempotent by token: lower refused, equal gets
-// the stored answer, higher revokes.
+// Messages between the leader and the agents about attempts. Every message of the leader is a
+// function of committed state and is idempotent by token: an agent refuses a lower token, answers
+// an equal one as before, and revokes its grant for a higher one.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@
 
 namespace muster::scheduler {
 
-/// What an agent durably knows of a token.
+/// State of a token in the durable record of an agent.
 enum class GrantState : std::uint8_t {
   kReady = 0,     ///< Persisted, hold running; nothing launched.
   kStarting = 1,  ///< Persisted before the supervisor execs anything.
@@ -30,7 +30,7 @@ enum class GrantState : std::uint8_t {
   kAborted = 5,  ///< Never launched, never will be.
 };
 
-/// Of what a grant is a share: all that a quorum must know of it that has lost its Decide.
+/// The attempt that a grant is a share of: a quorum that lost its Decide adopts it from this.
 struct GrantDetail {
   JobId job;
   std::uint32_t attempt = 1;
@@ -44,7 +44,7 @@ struct GrantReport {
   Token token;
   GrantState state = GrantState::kReady;
   std::vector<RankResult> results;  ///< Set when kEnded.
-  /// Given for what was launched under an earlier epoch than the one obeyed.
+  /// Set for a grant that was launched under an earlier epoch than the one that the agent obeys.
   std::optional<GrantDetail> detail;
   bool operator==(const GrantReport&) const = default;
 };
@@ -62,21 +62,22 @@ struct Hello {
   /// Sorted uuids under which ranks of an earlier attempt live on although they were killed: not
   /// offered until they are gone (rule 11).
   std::vector<std::string> stuck;
-  /// False: nothing here surely ends ranks when their supervisor is gone, so this host takes no
-  /// work that silence ends (PROTOCOL.md, 5).
+  /// False: ranks may outlive their supervisor on this host, so it takes no work that silence ends
+  /// (PROTOCOL.md, 5).
   bool has_namespaces = true;
   HostTraits traits{};
   bool operator==(const Hello&) const = default;
 };
-/// leader -> agent, only by a leader that applied its own-term entry and confirmed leadership.
+/// leader -> agent. Sent only by a leader that applied an entry of its own term and confirmed that
+/// it leads.
 struct HelloReply {
   StartId start_id;  ///< The start it answers.
   bool registered = false;
   Generation raise_to;         ///< Not 0: the pair is refused, restart with this generation.
   Token floor;                 ///< Highest token granted on this host: lower ones are stale.
   std::vector<Token> kill;     ///< Live at the agent, over in the log.
-  std::string why{};           ///< Not registered: what stands against it, for people.
-  bool is_name_taken = false;  ///< With why: this start is of no use under its name.
+  std::string why{};           ///< Not registered: the reason, for people.
+  bool is_name_taken = false;  ///< With `why`: this start cannot register under its name.
   bool operator==(const HelloReply&) const = default;
 };
 
@@ -90,11 +91,12 @@ struct Assign {
   Duration hold{0};
   bool operator==(const Assign&) const = default;
 };
-/// Counts only with the pair the log binds. The first member's carries the held MASTER_PORT.
+/// Counts only with the pair that the log binds. The Ready of the first member carries the
+/// MASTER_PORT that it holds.
 struct Ready {
   Token token;
   AgentStart start;
-  gossip::Endpoint master;  ///< Address and port; none unless this host has rank 0.
+  gossip::Endpoint master;  ///< Address and port; empty unless this host has rank 0.
   bool operator==(const Ready&) const = default;
 };
 struct Refuse {
@@ -120,7 +122,7 @@ struct Finish {
   Token token;
   AgentStart start;
   std::vector<RankResult> results;  ///< One for each rank of this member, in rank order.
-  bool last = true;                 ///< False: a first failure, other ranks of this host still run.
+  bool last = true;                 ///< False: a first failure; other ranks of this host still run.
   bool operator==(const Finish&) const = default;
 };
 /// The Finish is committed: the agent may forget the evidence.
@@ -131,33 +133,34 @@ struct FinishAck {
 struct Renew {
   AgentStart start;
   std::vector<Token> tokens;
-  /// Those among them for which no Start came yet. Nothing: an older agent, which does not say.
+  /// The tokens among them for which no Start came yet; nullopt from an older agent.
   std::optional<std::vector<Token>> unstarted = {};
   bool operator==(const Renew&) const = default;
 };
-/// That acks which a relay brings are the leader's word: one signature for all hosts of a rack. The
-/// words are opaque here (agent/gang/ack_proof.h).
+/// Proof that the leader sent the acks that a relay brings: one signature for all hosts of a rack.
+/// Its bytes are opaque here (agent/gang/ack_proof.h).
 struct AckProof {
   HostId leader;
-  std::string digests;  ///< One after the other, of each ack that was signed.
+  std::string digests;  ///< Digests of the signed acks, concatenated.
   std::string signature;
   bool operator==(const AckProof&) const = default;
 };
-/// The envelope's nonce is the Renew's: the agent counts `hold` from its own send of that nonce.
+/// Its envelope has the nonce of the Renew: the agent counts `hold` from its own send of it.
 struct RenewAck {
-  std::vector<Token> tokens;  ///< Those renewed; condemned or ended ones are missing.
-  AckProof proof{};           ///< Of what a relay brought.
+  std::vector<Token> tokens;  ///< Renewed tokens; condemned and ended ones are missing.
+  AckProof proof{};           ///< Set on an ack that a relay brought.
   bool operator==(const RenewAck&) const = default;
 };
 
-/// Of one host of a rack, in the hands of the rack's relay: the nonce of its own message.
+/// The Renew of one host of a rack, as the rack's relay carries it: with the nonce of that host's
+/// own message.
 struct RelayedRenew {
   HostId host;
   Nonce nonce;
   Renew renew;
   bool operator==(const RelayedRenew&) const = default;
 };
-/// relay -> leader: what hosts of its rack sent it, as they sent it.
+/// relay -> leader: renewals of the hosts of its rack, unchanged.
 struct RelayedRenews {
   std::vector<RelayedRenew> renews;  ///< At most kRelayedMax.
   bool operator==(const RelayedRenews&) const = default;
@@ -168,24 +171,24 @@ struct RelayedAck {
   RenewAck ack;
   bool operator==(const RelayedAck&) const = default;
 };
-/// leader -> relay: each goes to its host with the proof, and the host counts from its own send of
-/// that nonce. So a relay can lose or delay a renewal, but never lengthen a hold.
+/// leader -> relay. The relay sends each ack to its host with the proof, and the host counts from
+/// its own send of that nonce: a relay can lose or delay a renewal, but never lengthen a hold.
 struct RelayedAcks {
   std::vector<RelayedAck> acks;  ///< Without proofs of their own.
   AckProof proof{};
   bool operator==(const RelayedAcks&) const = default;
 };
-/// More are split into several messages.
+/// Renewals or acks in one message; a sender splits more of them into several messages.
 inline constexpr std::size_t kRelayedMax = 256;
 
 using AgentMessage = std::variant<Hello, HelloReply, Assign, Ready, Refuse, Start, Stop, Finish,
                                   FinishAck, Renew, RenewAck, RelayedRenews, RelayedAcks>;
 
 gossip::MessageType type_of(const AgentMessage& message);
-/// A word of the leader to an agent, or to who carries for agents.
+/// Whether the leader sends messages of this type, to an agent or to a relay.
 bool is_for_agent(gossip::MessageType type);
 std::string encode(const AgentMessage& message);
-/// Nothing when `type` is none of these or the body does not fit; trailing elements are ignored.
+/// nullopt if `type` is not in AgentMessage or the body does not fit. Ignores trailing elements.
 std::optional<AgentMessage> decode_agent_message(gossip::MessageType type, gossip::Reader body);
 
 }  // namespace muster::scheduler

@@ -8,7 +8,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// Of one run, in [from, to].
+/// Number of tasks of one run in [from, to].
 std::uint32_t count_in(const TaskRun& run, std::uint32_t from, std::uint32_t to) {
   from = std::max(from, run.first);
   to = std::min(to, run.last);

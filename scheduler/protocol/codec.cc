@@ -85,7 +85,7 @@ std::vector<RankResult> read_rank_results(gossip::Reader& in) {
   return results;
 }
 
-/// An amount that may be left to the host is written as itself plus 1; 0 = left to it.
+/// Writes an amount that may be left to the host as the amount plus 1; 0 = left to the host.
 void write(gossip::Encoder& out, const Request& request) {
   out.array(kRequestElements)
       .u64(request.gpus)
@@ -160,7 +160,7 @@ SubmitShell read_submit_shell(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const JobSpec& spec) {
-  // Left out of the others, which are as they always were.
+  // A job with neither has the bytes that it had before these elements existed.
   const bool has_shell = spec.is_held || spec.command.shell != SubmitShell();
   out.array(kSpecElements + (has_shell ? 1 : 0) + (spec.is_held ? 1 : 0));
   out.text(spec.name).text(spec.user);
@@ -176,7 +176,7 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
       .duration(spec.limits.patience)
       .u64(static_cast<std::uint64_t>(spec.retry.on_lost_host))
       .duration(spec.limits.time_limit);
-  // Nothing, or three numbers and, where the tasks' numbers have gaps, three for each run.
+  // Empty without an array. Else three numbers and, if task numbers have gaps, three for each run.
   out.array(spec.array.has_value() ? 3 + 3 * spec.array->runs.size() : 0);
   if (spec.array.has_value()) {
     out.u64(spec.array->first).u64(spec.array->last).u64(spec.array->at_once);

@@ -8,15 +8,15 @@
 
 namespace muster::scheduler {
 
-/// Text of a RankResult; longer ones are cut when they are written.
+/// Size of RankResult::detail; the writer cuts a longer one.
 inline constexpr std::size_t kDetailBytesMax = 128;
-/// Times in a specification lie between 0 and this; sums of them never overflow.
+/// Times in a specification lie between 0 and this: sums of them never overflow.
 inline constexpr Duration kSpanMax = std::chrono::hours(24 * 366);
 
 void write(gossip::Encoder& out, const Request& request);
 void write(gossip::Encoder& out, const HostTraits& traits);
 void write(gossip::Encoder& out, const SubmitShell& shell);
-/// One array; the shell is in it when it is no plain one.
+/// One array. It contains the shell only if that differs from the default.
 void write(gossip::Encoder& out, const JobSpec& spec);
 void write(gossip::Encoder& out, const RankResult& result);
 void write(gossip::Encoder& out, const Member& member);

@@ -12,7 +12,7 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-/// Where an entry is written to, and the wall clock that its header names.
+/// The encoder of an entry, and the wall clock for its header.
 struct Header {
   Encoder encoder;
   std::int64_t unix_ms = 0;
@@ -442,7 +442,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   return std::nullopt;
 }
 
-/// Of the alternatives of Entry, in their order.
+/// Kinds of the alternatives of Entry, in their order.
 constexpr EntryKind kKinds[] = {
     EntryKind::kRegister,   EntryKind::kSubmit,
     EntryKind::kCancel,     EntryKind::kObserve,

@@ -1,9 +1,9 @@
 #pragma once
-// The entries of the scheduler's log. An entry is a fact or a decision; State::apply
-// says what follows from it. On disk and wire: one positional array [kind, version, unix_ms,
-// fields...], trailing elements of newer writers are ignored. An unknown kind or version is no
-// hostile input but a newer log: the caller stops, because skipping it would make its state differ
-// from others'.
+// The entries of the scheduler's log. An entry is a fact or a decision; State::apply() says what
+// follows from it. On disk and on the wire an entry is one positional array [kind, version,
+// unix_ms, fields...]; a reader ignores trailing elements of newer writers. An unknown kind or
+// version means a newer log, not hostile input: the caller stops, because its state would differ
+// from that of other voters if it skipped the entry.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@
 
 namespace muster::scheduler {
 
-/// Numbers are the log's: never reused, never retyped.
+/// Numbers as logged: never reused, and the type of an entry never changes.
 enum class EntryKind : std::uint8_t {
   kRegister = 1,
   kSubmit = 2,
@@ -52,11 +52,11 @@ enum class EntryKind : std::uint8_t {
   kReplaceAuthority = 28,
 };
 
-/// The kinds that this version applies, as a number for RaftConfig::level: 1 = up to kExpire, 2 =
+/// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to
 /// kReplaceAuthority.
 inline constexpr std::uint64_t kCommandLevel = 5;
-/// The least level of a voter that does not stop at an entry of this kind.
+/// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
   if (kind >= EntryKind::kMakeTicket) {
     return 5;
@@ -68,28 +68,28 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
 }
 
 /// 4: a ticket names the host that made it, and a job whose program failed pauses before its next
-/// attempt. Entries of earlier versions are not read any more.
+/// attempt. The decoder refuses entries of earlier versions.
 inline constexpr std::uint64_t kEntryVersion = 4;
-/// Of what hosts say for people; the rest is cut off.
+/// Size of a reason that a host gives for people; a longer one is cut.
 inline constexpr std::size_t kWhyBytesMax = 256;
 /// Longer client keys are refused.
 inline constexpr std::size_t kClientKeyBytesMax = 128;
 
-/// What the membership says of a host, as far as decisions depend on it.
+/// The verdict of the membership about a host, as far as decisions depend on it.
 enum class Verdict : std::uint8_t {
   kAlive = 0,
   kSilent = 1,   ///< No answer.
   kRefused = 2,  ///< The kernel answers, the agent does not ("agent down").
   kLeft = 3,     ///< Left gracefully.
 };
-/// It did not say that it goes.
+/// Whether the host is off without having left.
 constexpr bool is_unreachable(Verdict verdict) {
   return verdict == Verdict::kSilent || verdict == Verdict::kRefused;
 }
 
-/// Only healthy hosts get new work. A degraded one keeps what it has: it is slow or gray, and one
-/// slow member slows its whole gang. So does a cordoned one: it can start nothing now, and says
-/// why.
+/// Only healthy hosts get new work. A degraded host keeps its work: it is slow or gray, and one
+/// slow member slows its whole gang. A cordoned host keeps its work, too: it can start nothing now,
+/// and says why.
 enum class Health : std::uint8_t { kHealthy = 0, kDegraded = 1, kCordoned = 2 };
 
 /// Why an attempt was stopped or aborted.
@@ -101,7 +101,7 @@ enum class Cause : std::uint8_t {
   kCondemned = 3,  ///< A member's host was condemned.
   kRestarted = 4,  ///< A member's agent came back under another pair.
   kFenced = 5,     ///< An operator said that a member's host is off.
-  kRecovered = 6,  ///< Whether it was started went with the quorum that was lost.
+  kRecovered = 6,  ///< Only the lost quorum knew whether it was started.
   // Stop
   kRankFailed = 10,
   kHostLost = 11,  ///< Silent for too long, or proven to be gone.
@@ -110,15 +110,15 @@ enum class Cause : std::uint8_t {
   kSuspended = 14,
   kRequeued = 15,
   kAgentDown = 16,  ///< The host answers, and its agent did not come back in time.
-  kRanksLost = 17,  ///< They ended without evidence on a host that lives: a killed supervisor.
-  // both; a suspend and a requeue abort as well as stop
+  kRanksLost = 17,  ///< Ranks ended without evidence on a live host, say by a killed supervisor.
+  // Both. A suspend and a requeue abort as well as stop.
   kCancelled = 20,
 };
-/// No program is to blame, and no operator: what its ranks ran on went away.
+/// Whether the attempt lost a host, an agent or ranks: neither a program nor an operator ended it.
 constexpr bool is_loss(Cause cause) {
   return cause == Cause::kHostLost || cause == Cause::kAgentDown || cause == Cause::kRanksLost;
 }
-/// "refused", "rank_failed", ...: the form of events and of the CLI.
+/// "refused", "rank_failed", ...: as events and the CLI print it.
 std::string_view text_of(Cause cause);
 std::string_view text_of(Verdict verdict);
 std::string_view text_of(JobState state);
@@ -128,7 +128,7 @@ namespace entry {
 /// A grant that a registering agent still knows (rule 3).
 struct LiveGrant {
   Token token;
-  bool ended = false;  ///< Its ranks are gone, durable exit evidence exists.
+  bool ended = false;  ///< Its ranks are gone and durable exit evidence exists.
   bool operator==(const LiveGrant&) const = default;
 };
 
@@ -142,24 +142,24 @@ struct Register {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   std::vector<LiveGrant> live;
-  std::vector<std::string> stuck;  ///< Hello::stuck. Replaces what was quarantined.
+  std::vector<std::string> stuck;  ///< Hello::stuck. Replaces HostRecord::quarantined.
   bool has_namespaces = true;      ///< Hello::has_namespaces.
   std::vector<Token> adoptable{};  ///< Of `live`: launched, and not known to the leader's log.
   HostTraits traits{};
   bool operator==(const Register&) const = default;
 };
 struct Submit {
-  std::string key;  ///< The client's; a second Submit under it gives the same job.
+  std::string key;  ///< Chosen by the client; a second Submit under it gives the same job.
   JobSpec spec;
   std::string submitted_by;
   bool operator==(const Submit&) const = default;
 };
-/// A job; an array with all of its tasks; a task, or those from it on through `last`.
+/// Cancels a job, an array with all of its tasks, one task, or the tasks from `job` to `last`.
 struct Cancel {
   JobId job;
   Subject by;
   std::uint32_t last =
-      0;  ///< The last task of a run; not above that of `job`: it is that one alone.
+      0;  ///< The last task of a run; if not above the task of `job`: that task alone.
   bool operator==(const Cancel&) const = default;
 };
 /// State::apply answers these three as job_life.h says.
@@ -175,14 +175,15 @@ struct Resume {
 };
 struct Requeue {
   JobId job;
-  std::uint32_t attempt = 0;  ///< Done already once a later one was decided; 0 = the newest.
+  std::uint32_t attempt = 0;  ///< Done already if a later one was decided; 0 = the newest.
   Subject by;
   bool operator==(const Requeue&) const = default;
 };
-/// Quantised: what placement reads of the gossiped view. Replaces the whole earlier Observe.
+/// The part of the gossiped view that placement reads, quantised. Replaces the whole earlier
+/// Observe.
 struct Observe {
   HostId host;
-  AgentStart start;  ///< The pair the view speaks of; none (generation 0) = whatever is registered.
+  AgentStart start;  ///< The pair that the view is about; generation 0 = the registered pair.
   Verdict verdict = Verdict::kAlive;
   Health health = Health::kHealthy;
   std::vector<std::string> unhealthy_gpus;  ///< Sorted.
@@ -202,7 +203,7 @@ struct Decide {
   std::vector<Member> members;
   Duration hold{0};
   Duration grace{0};
-  Duration deadline{0};  ///< Of RESERVED.
+  Duration deadline{0};  ///< Maximum time in RESERVED.
   bool operator==(const Decide&) const = default;
 };
 struct Ready {
@@ -233,7 +234,7 @@ struct Abort {
   Token token;
   Cause cause = Cause::kNone;
   HostId host;        ///< The member that refused or was not ready; zero = none.
-  std::string why{};  ///< What it said, for people; at most kWhyBytesMax.
+  std::string why{};  ///< Its reason, for people; at most kWhyBytesMax bytes.
   bool operator==(const Abort&) const = default;
 };
 struct Condemn {
@@ -249,33 +250,33 @@ struct Pardon {
 struct Expire {
   HostId host;
   Token token;
-  LogIndex condemn;  ///< The Condemn it rests on; void unless exactly that one is in force.
+  LogIndex condemn;  ///< The Condemn that it rests on; void unless that one is in force.
   bool operator==(const Expire&) const = default;
 };
 
-/// An operator's word that the host is off: its grants end as if its death were proven, those under
-/// isolation `keep` among them. Rejected while the host answers. With `are_processes_gone` the
-/// word is about the ranks alone: whoever looked found none, though the kernel answers. Then only
-/// `tokens` end, and it is rejected while the agent answers.
+/// An operator says that the host is off: its grants end as if its death were proven, also under
+/// isolation `keep`. Rejected while the host answers. With `are_processes_gone` the operator says
+/// that the ranks alone are gone, though the kernel answers. Then only `tokens` end, and the entry
+/// is rejected while the agent answers.
 struct Fence {
   HostId host;
   Subject by;
   bool are_processes_gone = false;
-  std::vector<Token> tokens{};  ///< What the leader knew of the host when the word was said.
+  std::vector<Token> tokens{};  ///< Tokens on the host as the leader knew them at that time.
   bool operator==(const Fence&) const = default;
 };
 
 /// An attempt that was launched under an earlier epoch and of which this log knows nothing: its
 /// Decide was lost with the quorum that logged it (PROTOCOL.md, 12). It is taken as STARTED.
 struct Adopt {
-  HostId host;  ///< Whose agent told of it, as registered with `start`.
+  HostId host;  ///< The host whose agent reported it, as registered with `start`.
   AgentStart start;
   Token token;
   GrantDetail detail;
   bool operator==(const Adopt&) const = default;
 };
 
-/// A job that waits gets another place in the queue.
+/// Gives a waiting job another priority, and thereby another place in the queue.
 struct Edit {
   JobId job;
   std::int32_t priority = 0;
@@ -283,13 +284,13 @@ struct Edit {
   bool operator==(const Edit&) const = default;
 };
 
-/// Nothing new is placed on the host. What runs there goes on; `after` says when it is queued
-/// again.
+/// The leader places nothing new on the host. Attempts there go on; with `requeues` their jobs are
+/// queued again after `after`.
 struct Drain {
   HostId host;
   Subject by;
   std::string why;
-  bool requeues = false;  ///< What is left after `after` is queued again; else it is waited for.
+  bool requeues = false;  ///< Jobs left after `after` are queued again; else they run to their end.
   Duration after{0};      ///< Of cluster time, from this entry on.
   bool operator==(const Drain&) const = default;
 };
@@ -298,7 +299,7 @@ struct Undrain {
   Subject by;
   bool operator==(const Undrain&) const = default;
 };
-/// The host is gone and will not come back. Should it do so all the same, it is known again.
+/// The host is gone for good. If it comes back all the same, it is shown again.
 struct RemoveHost {
   HostId host;
   Subject by;
@@ -319,14 +320,14 @@ EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.
 struct LoggedEntry {
   Entry entry;
-  /// What the leader's wall clock showed when it was proposed; 0 = the leader did not know. It is
-  /// for people: nothing is decided by it, and it may run backwards from one entry to the next.
+  /// The leader's wall clock when it proposed the entry; 0 = the leader did not know. For people
+  /// only: no decision depends on it, and it may run backwards from one entry to the next.
   std::int64_t unix_ms = 0;
   bool operator==(const LoggedEntry&) const = default;
 };
 std::string encode(const Entry& entry, std::int64_t unix_ms = 0);
-/// kInvalid: the bytes are no entry, or of a kind or version unknown here. Either way the caller
-/// must stop, not skip.
+/// kInvalid if the bytes are not an entry, or of an unknown kind or version. Either way the caller
+/// must stop, not skip the entry.
 Result<LoggedEntry> decode_entry(std::string bytes);
 
 }  // namespace muster::scheduler

@@ -1,6 +1,6 @@
 #pragma once
-// Which failures to start a rank are the host's: no process, no descriptor, no disk. The job did
-// nothing wrong, so it uses no retry and goes on without that host.
+// Failures to start a rank for which its host is to blame: no process, no descriptor, no disk. The
+// job uses no retry for such a failure, and its next attempt leaves that host out.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace muster::scheduler {
 
-/// RankResult::code beside kNotStarted. Other codes there (126, 127) are the program's.
+/// RankResult::code with kNotStarted. For other codes (126, 127) the program is to blame.
 inline constexpr std::int32_t kHostFault = 0;
 
 inline bool is_host_fault(const RankResult& result) {

@@ -1,6 +1,6 @@
 #pragma once
-// Hosts in the order in which the log met them, from 0, without gaps: what dense tables are indexed
-// by. The same on every voter; never sent to people or agents, who know hosts by id.
+// The number of a host: hosts in the order in which the log met them, from 0, without gaps. Index
+// of dense tables. The same on every voter; never sent to people or agents, who know hosts by id.
 
 #include <cstdint>
 

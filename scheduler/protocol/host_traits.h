@@ -1,5 +1,5 @@
 #pragma once
-// What a host is beside its GPUs, CPUs and memory, as its agent says it.
+// The traits of a host beside its GPUs, CPUs and memory, as its agent reports them.
 
 #include <cstdint>
 #include <string>
@@ -8,15 +8,15 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kLabelsMax = 64;        ///< Of one host.
-inline constexpr std::uint32_t kHostIslandsMax = 8;  ///< Their numbers are below it.
+inline constexpr std::uint32_t kHostIslandsMax = 8;  ///< Numbers of islands are below it.
 
 struct HostTraits {
-  /// Of each GPU, in their order, the island it is in, from 0: GPUs that reach each other without
-  /// leaving their switch. Empty = one island.
+  /// The island of each GPU, from 0, in the order of the GPUs. GPUs of an island reach each other
+  /// without leaving their switch. Empty = one island.
   std::vector<std::uint32_t> islands;
   std::vector<std::string> labels;  ///< "key" or "key=value"; sorted.
   std::string rack;                 ///< "" = not known.
-  std::string spine;                ///< Of the network, above racks; "" = not known.
+  std::string spine;                ///< Level of the network above racks; "" = not known.
   bool operator==(const HostTraits&) const = default;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a user submits, as the log, the agents and the CLI know it.
+// The specification of a job, as the log, the agents and the CLI know it.
 
 #include <chrono>
 #include <cstdint>
@@ -17,19 +17,18 @@ namespace muster::scheduler {
 /// argv and environment of a submit together.
 inline constexpr std::size_t kCommandBytesMax = 64 * 1024;
 
-/// What the leader does about a gang member whose host is silent.
+/// The leader's reaction to a gang member whose host is silent.
 enum class OnLostHost : std::uint8_t {
   kRequeue,  ///< Wait `patience`, then stop the rest and queue the gang again.
   kWait,     ///< Wait for proof of death or Expire.
 };
 
-/// What is added to the environment of a task, and the most bytes of one.
+/// Variables that are added to the environment of a task, and the maximum size of one.
 inline constexpr std::size_t kTaskVariables = 2;
 inline constexpr std::size_t kTaskVariableBytes = 40;
 
-/// The state that ranks take over from the process that submitted their job, as they would from a
-/// shell: none of it comes from the agent of their host, however that was started. By default as on
-/// a plain Linux.
+/// The state that ranks inherit from the process that submitted their job, as they would from a
+/// shell. None of it comes from the agent of their host. Defaults are those of a plain Linux.
 struct SubmitShell {
   static constexpr std::uint32_t kUmaskMax = 0777;
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;
@@ -51,17 +50,17 @@ struct Command {
   bool operator==(const Command&) const = default;
 };
 
-/// How long what may last.
+/// Time limits of a job.
 struct Limits {
   Duration hold{0};  ///< Isolation limit; 0 = default: 10 min over several hosts, 2 min on one.
-  bool keep_when_isolated = false;            ///< Never self-stopped, hence never freed by silence.
+  bool keep_when_isolated = false;            ///< Never stops by itself, so silence never frees it.
   Duration grace = std::chrono::seconds(10);  ///< Between TERM and KILL.
   Duration patience = std::chrono::seconds(5);  ///< After a silent verdict.
   Duration time_limit{0};                       ///< Of an attempt; 0 = none.
   bool operator==(const Limits&) const = default;
 };
 
-/// When it begins once more.
+/// Rules for further attempts of a job.
 struct Retry {
   std::uint32_t retries = 0;  ///< Of program failures; lost hosts are not counted.
   OnLostHost on_lost_host = OnLostHost::kRequeue;
@@ -76,8 +75,8 @@ struct JobSpec {
   Limits limits{};
   Retry retry{};
   std::int32_t priority = 0;          ///< Higher first.
-  std::optional<ArrayRange> array{};  ///< Nothing: it is one job.
-  bool is_held = false;               ///< It begins suspended. Not of an array.
+  std::optional<ArrayRange> array{};  ///< nullopt: it is one job.
+  bool is_held = false;               ///< The job begins suspended. False for an array.
   bool operator==(const JobSpec&) const = default;
 };
 
@@ -103,7 +102,7 @@ enum class JobState : std::uint8_t {
 };
 
 /// How one rank ended, from its supervisor's durable exit evidence. Exit 0 counts as success only
-/// when `kind` is kExited and nobody had signalled the rank before (rule 5).
+/// if `kind` is kExited and the supervisor had not signalled the rank before (rule 5).
 struct RankResult {
   enum class Kind : std::uint8_t {
     kExited = 0,     ///< `code` = exit status.
@@ -118,8 +117,8 @@ struct RankResult {
   bool signalled_by_us = false;
   std::uint64_t output_bytes = 0;
   std::string detail;
-  // Of what it wrote, beside output_bytes: lost for want of disk space, or for another error of the
-  // disk; and dropped because a rank may write only so much.
+  // Output beside output_bytes: lost because the disk was full or failed, and dropped because the
+  // rank wrote more than the limit of its log.
   std::uint64_t lost_bytes = 0;
   std::uint64_t surplus_bytes = 0;
   bool operator==(const RankResult&) const = default;

@@ -1,5 +1,5 @@
 #pragma once
-// Which GPUs of which host are given to an attempt.
+// A member of an attempt: a host, and the GPUs, CPUs and memory of it that the attempt gets.
 
 #include <compare>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Member {
   std::vector<GpuSlot> gpus;
   std::uint32_t first_rank = 0;  ///< Its ranks are first_rank .. first_rank + rank_count() - 1.
   std::uint32_t ranks = 0;       ///< 0 = one a GPU.
-  // What is given with them, of all its ranks together.
+  // Given with the GPUs, for all ranks of this member together.
   std::uint32_t cpus = 0;  ///< Thousandths.
   std::uint64_t memory_mb = 0;
   bool operator==(const Member&) const = default;

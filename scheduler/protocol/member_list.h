@@ -1,6 +1,6 @@
 #pragma once
-// The members of an attempt as one list that its messages share: each of a gang's hosts is told of
-// all of them, and a list of strings for each would be the square of the gang. Never changes.
+// The members of an attempt as one immutable list that its messages share. The leader tells each
+// host of a gang about all members: a copy for each host would take the square of the gang.
 
 #include <cstddef>
 #include <initializer_list>

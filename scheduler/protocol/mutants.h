@@ -1,8 +1,7 @@
 #pragma once
-// Planted bugs of the scheduler and of the agents that obey it: each is a guard of PROTOCOL.md that
-// was left out, and each must be found by a checker of the simulator. They exist only where
-// MUSTER_MUTANTS is defined; elsewhere mutant() is a constant false and the wrong branch is not
-// compiled.
+// Planted bugs of the scheduler and of the agents that obey it. Each leaves out one guard of
+// PROTOCOL.md, and a checker of the simulator must find each. They exist only where MUSTER_MUTANTS
+// is defined; elsewhere mutant() is a constant false and the wrong branch is not compiled.
 
 #include <array>
 #include <cstdint>
@@ -22,19 +21,19 @@ enum class SchedulerMutant : std::uint8_t {
   kRequeueOnSilence,         ///< A new attempt is queued without any failed result (rule 6).
   kKeepPairOnRegister,       ///< A hello of a new pair ends nothing that it does not list (rule 3).
   kOldGenerationRegistered,  ///< A start is registered under a generation that was used (rule 8).
-  kKillFromStaleLeader,      ///< Whoever leads, confirmed or not, ends what its log does not know.
-  kReadFromFollower,         ///< A consistent read is answered by the replica that is asked.
+  kKillFromStaleLeader,      ///< A leader, confirmed or not, ends grants unknown to its log.
+  kReadFromFollower,         ///< Any replica answers a consistent read.
   kEvictInStorm,             ///< Silence ends gangs while a cut is suspected.
-  kDiskNotCompared,          ///< A voter starts from its disk, whatever others heard of it.
+  kDiskNotCompared,          ///< A voter starts from its disk, even if others know it to be old.
   kDrainIgnored,             ///< New attempts are placed on hosts that are drained.
-  kAmountsForgotten,         ///< What attempts hold of CPUs and memory is not counted.
+  kAmountsForgotten,         ///< CPUs and memory that attempts hold are not counted.
   kTaskUncounted,            ///< An array does not count a task that failed.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
   kHoldFromReceipt,    ///< A hold counts from the receipt of the renewal's acknowledgement.
-  kLateStartObeyed,    ///< Start begins the hold anew, and is obeyed after ABORTED, too.
-  kFenceWithoutSlots,  ///< Only equal places overlap: slot 0 is no whole device (rule 7).
+  kLateStartObeyed,    ///< Start restarts the hold, and is obeyed after ABORTED, too.
+  kFenceWithoutSlots,  ///< Only equal slots overlap: slot 0 is not the whole device (rule 7).
 };
 
 struct SchedulerMutantName {

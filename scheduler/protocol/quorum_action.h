@@ -1,15 +1,15 @@
 #pragma once
-// What an operator may ask of the voters as a whole: clients send this word, and the leader's
-// electorate carries it out.
+// Actions of an operator on the quorum. A client sends one, and ElectorateKeeper of the leader
+// carries it out.
 
 #include <cstdint>
 
 namespace muster::scheduler {
 
 enum class QuorumAction : std::uint8_t {
-  kAdd = 0,       ///< One voter more is wanted, and this host shall be it.
-  kRemove = 1,    ///< One voter less is wanted: not this host.
-  kTransfer = 2,  ///< This voter shall lead; zero = whichever suits best.
+  kAdd = 0,       ///< The quorum grows by one voter: this host.
+  kRemove = 1,    ///< The quorum shrinks by one voter: this host.
+  kTransfer = 2,  ///< Hands the leadership to this voter; zero = to the one that suits best.
 };
 
 }  // namespace muster::scheduler

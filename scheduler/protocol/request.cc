@@ -55,7 +55,7 @@ Status check_names(const std::vector<std::string>& names, std::string_view what)
                  : ok();
 }
 
-/// Of labels a host may have such as its kernel gives it.
+/// A label may be any line of text, as a kernel gives it; the other names are words.
 Status check_names(const Request& request) {
   for (const auto& [names, what] :
        {std::pair(&request.gpu_types, "GPU type"), std::pair(&request.labels, "label"),

@@ -1,12 +1,12 @@
 #pragma once
-// The one that gave an order, as the log keeps it.
+// The person that gave an order, as the log keeps it.
 
 #include <string>
 
 namespace muster::scheduler {
 
 struct Subject {
-  /// "USER@HOST", as that host's client said: nothing proves it yet. "" = nobody asked for it.
+  /// "USER@HOST" as the client of that host says, without proof. "" = no person ordered it.
   std::string name;
   bool operator==(const Subject&) const = default;
 };

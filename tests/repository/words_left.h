@@ -29,7 +29,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"scheduler/placement", 45},
     {"scheduler/placement/README.md", 3},
     {"scheduler/policy", 3},
-    {"scheduler/protocol", 40},
     {"scheduler/state", 90},
     {"scheduler/state/README.md", 3},
     {"scheduler/why", 14},
