@@ -1,7 +1,7 @@
 #pragma once
-// Going on where a quorum was lost: what its log held beyond ours is not known, and may have been
-// carried out. Nothing that runs is ended for that; each host says what it runs, and attempts that
-// this log does not know are adopted. Rules over the books; Epochs says what is in doubt.
+// Adoption: recovery after a quorum was lost. Its log may have held entries beyond ours, and agents
+// may have carried them out. No running attempt is ended for that: each host reports its attempts,
+// and the log adopts those that it does not know. Rules over the books; Epochs lists the doubts.
 
 #include <cstdint>
 
@@ -11,18 +11,18 @@
 namespace muster::scheduler {
 
 enum class Adoption : std::uint8_t {
-  kNow,    ///< An Adopt of it would count.
-  kLater,  ///< Some host has to say first what it runs, or an older attempt to end.
-  kNever,  ///< Its job went on without it, or it is none: it must end.
+  kNow,    ///< The log would accept an Adopt of it.
+  kLater,  ///< First some host must report what it runs, or an older attempt must end.
+  kNever,  ///< It must end: its job went on without it, or it is not a valid attempt.
 };
 
-/// The log of an earlier epoch may have started this attempt, and this log does not know.
+/// Whether the log of an earlier epoch may have started this attempt, unknown to this log.
 bool may_be_adopted(const Books& books, const Token& token);
 /// Precondition: may_be_adopted(fact.token).
 Adoption adoption(const Books& books, const entry::Adopt& fact);
 
-/// The epoch of `counter` begins, after a log of which only `committed` (<= applied) is sure. Every
-/// host has to register anew; what is not known to have started is aborted, and in doubt.
+/// The epoch `counter` begins, after a log that is sure up to `committed` (<= applied) only. Every
+/// host has to register again. Attempts not known to have started are aborted, and in doubt.
 void begin_epoch(Books& books, std::uint64_t counter, LogIndex committed);
 void on_adopt(Step& step, const entry::Adopt& fact);
 

@@ -1,5 +1,5 @@
 #pragma once
-// An array as it stands in a snapshot.
+// The encoding of an array in a snapshot.
 
 #include "gossip/wire/wire.h"
 #include "scheduler/state/array_book.h"
@@ -9,7 +9,7 @@ namespace muster::scheduler {
 inline constexpr std::size_t kArrayElements = 16;
 
 void write_array(gossip::Encoder& out, const TaskArray& array);
-/// Fails on what no array can be.
+/// Fails the reader if a task's number is out of range or the job has no array.
 TaskArray read_array(gossip::Reader& in);
 
 }  // namespace muster::scheduler

@@ -1,6 +1,6 @@
 #pragma once
-// What the log says of one attempt: transition() says what a fact does to it (reservations.h), and
-// the rules here keep grants, jobs and the list of attempts in step with it.
+// Rules for the entries about one attempt. transition() says what a fact does to the attempt
+// (reservations.h); these rules keep grants, jobs and the list of attempts in step with it.
 
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/step.h"
@@ -8,8 +8,8 @@
 namespace muster::scheduler {
 
 /// Feeds one fact to an attempt, frees the GPUs of members that are over by it, and settles what it
-/// means for the job. An attempt that is ENDED and that its job does not list is forgotten by this.
-/// One that is unknown ended long ago: nothing happens.
+/// means for the job. Forgets an attempt that is ENDED and that its job does not list. Does nothing
+/// for an unknown attempt: it ended long ago.
 Outcome feed(Step& step, const Token& token, const Fact& fact);
 
 void on_ready(Step& step, const entry::Ready& fact);

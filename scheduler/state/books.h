@@ -1,11 +1,11 @@
 #pragma once
-// The replicated state as books, each with invariants of its own; what binds them to each other is
-// said here. Owned by State. The rules of this room (submission, registration, decision,
-// attempt_facts, outcomes, orders, adoption, forgetting) read and change them and own nothing.
+// The replicated state as books, each with invariants of its own; the invariants between them are
+// here. Owned by State. The rules of this room (submission, registration, decision, attempt_facts,
+// outcomes, orders, adoption, forgetting) read and change the books and own nothing.
 //
-// Invariants: a member holds its slots exactly while it is not over; a job has at most one
-// attempt that can still complete, which is Job::current; that one is live or unclassed. No time
-// but `cluster_time` is known here: the sum of the Ticks.
+// Invariants: a member holds its slots exactly while it is not over; a job has at most one attempt
+// that can still complete, JobLife::current, which is live or unclassed. The only clock here is
+// `cluster_time`, the sum of the Ticks.
 
 #include <cstdint>
 
@@ -39,7 +39,7 @@ struct Books {
   Kept kept;  ///< Derived.
 };
 
-/// Of a snapshot, when jobs, attempts and keys are in their books: writes the derived ones.
+/// Derives the other books, after jobs, attempts and keys were read from a snapshot.
 void derive(Books& books);
 
 /// Cheap CHECKs, for every step.

@@ -1,6 +1,6 @@
 #pragma once
-// A Decide of the log: a gang gets GPUs, all or nothing, and an attempt of its job holds them from
-// then on. Rules over the books.
+// The rules for a Decide: a gang gets GPUs, all or nothing, and an attempt of its job holds them
+// from then on. Rules over the books.
 
 #include <string>
 
@@ -11,11 +11,11 @@ namespace muster::scheduler {
 
 /// Why the log would reject that decision; "" = it would not.
 std::string why_not(const Books& books, const entry::Decide& fact);
-/// Checked anew: what the leader saw when it decided may have changed before this entry.
-/// Takes its members.
+/// Checks the decision again: the state may have changed between the leader's decision and this
+/// entry. Moves the members out of `fact`.
 void on_decide(Step& step, entry::Decide& fact);
-/// The job, which is queued, is scheduled as this attempt, whose members that are not over hold
-/// their GPUs from here on; nobody else does.
+/// Schedules the queued job `owner` as this attempt. The members of the attempt that are not over
+/// hold their GPUs from here on. Precondition: no other attempt holds one of them.
 void bind(Step& step, Job& owner, Attempt attempt);
 
 }  // namespace muster::scheduler

@@ -1,7 +1,7 @@
 #pragma once
-// What of the state is forgotten, and when: by number, by time, and by bytes (kept_bytes.h). Rules
-// over the books. All voters forget the same at the same entry, so the order is part of the state:
-// the oldest always go first.
+// Rules that forget parts of the state, by number, by time, and by bytes (kept_bytes.h). Rules over
+// the books. All voters forget the same at the same entry, so the order is part of the state: the
+// oldest always go first.
 
 #include <cstddef>
 
@@ -10,21 +10,21 @@
 
 namespace muster::scheduler {
 
-/// The job was just added. Its key is remembered; the oldest keys make room for it.
+/// Remembers the key of a job that was just added, and counts the job.
 void keep_submitted(Step& step, const Job& job);
-/// The client's key was answered with this number.
+/// Remembers that the client's key was answered with this job; forgets the oldest keys for it.
 void keep_key(Step& step, const std::string& key, JobId job);
-/// Keys older than kClientKeyLife.
+/// Forgets keys older than kClientKeyLife.
 void forget_old_keys(Books& books);
 
-/// `token` is the job's newest attempt from here on; the oldest attempts make room for it.
+/// Makes `token` the newest attempt of the job; forgets the oldest attempts for it.
 void note_attempt(Books& books, Job& job, const Token& token);
-/// An attempt that is not live goes as if it had never been, from the list of its job, too. Nothing
-/// if it is unknown.
+/// Forgets an attempt that is not live as if it had never been, also in the list of its job. Does
+/// nothing if it is unknown.
 void forget_unsure(Books& books, const Token& token);
 
-/// The job has just ended. The first that ended make room for it, but never it itself: whoever
-/// ended it is not done with it.
+/// The job has just ended. Forgets the jobs that ended first, but never this one: the caller still
+/// uses it.
 void keep_ended(Books& books, const Job& job);
 
 }  // namespace muster::scheduler

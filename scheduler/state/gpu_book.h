@@ -1,12 +1,12 @@
 #pragma once
-// Who holds which GPUs, and how much else of each host, as the log has it. Owned by Books; pure. It
-// follows from the attempts: of each that is not ENDED, the members whose share is not over, and
-// nobody else, hold their GPUs. GPUs have dense numbers here, so that who asks about a host looks
-// up no names; the numbers are this book's own: never logged, never sent.
+// The holders of all GPUs, and the CPUs and memory held of each host, as the log has them. Owned by
+// Books; pure. Derived from the attempts: a GPU is held by each member whose share is not over, of
+// an attempt that is not ENDED. GPUs have dense numbers here, so that a question about a host looks
+// up no names; these numbers are never logged and never sent.
 //
-// Invariants: a (GPU uuid, slot) is held by at most one member, and by none that overlaps it (slot
-// 0 is the whole device), as long as nobody takes what is_free_at() denies; a GPU has a number
-// exactly while some host offers it or somebody holds it.
+// Invariants: at most one member holds a (GPU uuid, slot), and no member one that overlaps it (slot
+// 0 is the whole device), as long as each take() keeps to is_free_at(); a GPU has a number exactly
+// while some host offers it or some member holds it.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ constexpr std::uint32_t index_of(GpuNumber number) {
   return static_cast<std::uint32_t>(number);
 }
 
-/// Who holds one slot of one GPU.
+/// The holder of one slot of one GPU.
 struct SlotHolder {
   Token token;
   HostId host;
@@ -38,10 +38,10 @@ using SlotHolders = std::map<std::uint32_t, SlotHolder>;
 /// uuid -> slot -> holder.
 using GpuHolders = std::map<std::string, SlotHolders>;
 
-/// An agent keeps some more: those that ended, until that is known.
+/// Live grants of a host. Its agent keeps more: those that ended, until the log knows it.
 inline constexpr std::uint32_t kHostGrantsMax = 192;
 
-/// What attempts hold of a host beside GPUs.
+/// CPUs and memory that attempts hold of a host, and the number of their members there.
 struct HeldAmounts {
   std::uint32_t members = 0;
   std::uint64_t cpus = 0;  ///< Thousandths.
@@ -49,7 +49,7 @@ struct HeldAmounts {
   bool operator==(const HeldAmounts&) const = default;
 };
 
-/// What of a host is offered, and what of it is held.
+/// The GPUs that a host offers, and the parts of it that are held.
 struct HostHoldings {
   std::vector<GpuNumber> gpus;  ///< Of the host, in its agent's order.
   std::vector<Token> tokens;    ///< Attempts that hold something of it, the lowest first.
@@ -63,47 +63,47 @@ class GpuBook {
 
   const HostHoldings& on(const HostId& host) const;
   bool is_held(GpuNumber gpu) const { return cells_[index_of(gpu)].is_held(); }
-  /// Nothing: no host offers it, and nobody holds it.
+  /// nullopt if no host offers it and no member holds it.
   std::optional<GpuNumber> number_of(std::string_view uuid) const;
   /// Numbers are below it.
   std::size_t bound() const { return cells_.size(); }
-  /// Somebody that is none of these holds it.
+  /// Whether an attempt that is not one of `tokens` holds it.
   bool is_held_beside(GpuNumber gpu, const std::set<Token>& tokens) const;
-  /// Who holds it; empty = nobody.
+  /// Its holders by slot; empty = it is free.
   SlotHolders holders_of(std::string_view uuid) const;
   /// All of them, in O(GPUs): for tests.
   GpuHolders holders() const;
   /// GPUs of `host` that a new attempt may get now, in the agent's order.
   std::vector<std::string> free_on(const HostRecord& host) const;
   bool is_held(std::string_view uuid) const;
-  /// No member holds it, and none that overlaps it.
+  /// Whether no member holds this slot, or one that overlaps it.
   bool is_free_at(const GpuSlot& gpu) const;
-  /// Adds the numbers of the member's GPUs. False: its host does not offer one, or somebody holds
-  /// it.
+  /// Adds the numbers of the member's GPUs. False if its host does not offer one, or if one is
+  /// held.
   bool add_if_free(const HostRecord& host, const Member& member,
                    std::vector<GpuNumber>& numbers) const;
 
-  /// The member's GPUs are held by `token` from here on.
+  /// From here on `token` holds the member's GPUs.
   void take(const Token& token, const Member& member);
-  /// They are held by nobody from here on.
+  /// From here on they are free.
   void free(const Token& token, const Member& member);
 
-  /// No whole device is shared. In O(GPUs).
+  /// CHECKs that no whole device is shared. O(GPUs).
   void check() const;
-  /// The same is held by the same, whatever is offered.
+  /// Whether the same members hold the same slots; offers do not count.
   bool operator==(const GpuBook& other) const;
 
  private:
   struct Cell {
     GpuUuid uuid;
-    SlotHolder whole;  ///< Of slot 0; no token = it is free.
+    SlotHolder whole;  ///< Holder of slot 0; no token = it is free.
     SlotHolders slices;
     std::uint32_t offers = 0;  ///< Hosts that offer it.
     bool is_held() const { return !whole.token.is_none() || !slices.empty(); }
   };
 
-  /// The same as number_of(), but that it looks among the host's own first, from `next` on; what is
-  /// behind the one that it finds becomes `next`.
+  /// As number_of(), but searches the host's own GPUs first, from `next` on. Sets `next` behind the
+  /// one found.
   std::optional<GpuNumber> number_on(const HostHoldings& there, std::string_view uuid,
                                      std::size_t& next) const;
   const Cell* find(std::string_view uuid) const;

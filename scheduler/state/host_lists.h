@@ -1,8 +1,8 @@
 #pragma once
-// What is asked of all hosts, without a walk over them. Owned by HostBook, which takes a host out
-// before it changes its record and puts it back; pure.
+// Indexes over all hosts, for answers without a walk over them. Owned by HostBook, which takes a
+// host out before it changes the record, and puts it back; pure.
 //
-// Invariant: it is what it would be if the hosts were put in one after the other.
+// Invariant: the lists equal those that result from put() of each host, in any order.
 
 #include <cstdint>
 #include <map>
@@ -21,17 +21,17 @@ class HostLists {
 
   /// Silent, agent down, or left.
   const std::set<HostId>& unreachable() const { return unreachable_; }
-  /// Nobody is unreachable or degraded.
+  /// Whether no host is unreachable or degraded.
   bool are_all_well() const { return unreachable_.empty() && degraded_.empty(); }
   const std::set<HostId>& drained() const { return drained_; }
-  /// Hosts that live and have not said yet, since the epoch began, what they run, or run something
-  /// that waits to be adopted.
+  /// Live hosts that have not registered since the epoch began, or that run an attempt that waits
+  /// to be adopted.
   const std::set<HostId>& awaited() const { return awaited_; }
-  /// So many hosts bear this name that have not left and were not removed.
+  /// Number of hosts of this name that have not left and were not removed.
   std::uint32_t bearers(const std::string& name) const;
-  /// Of hosts that have not left and have GPUs.
+  /// GPU types of hosts that have GPUs, have not left and were not removed.
   std::set<std::string> gpu_types() const;
-  /// Of hosts that have not left.
+  /// Labels of hosts that have not left and were not removed.
   std::set<std::string> labels() const;
   bool operator==(const HostLists&) const = default;
 
@@ -42,9 +42,10 @@ class HostLists {
   std::set<HostId> degraded_;
   std::set<HostId> drained_;
   std::set<HostId> awaited_;
-  Counts names_;   ///< Of hosts that have not left, how many bear it.
-  Counts types_;   ///< Of hosts that have not left, how many have GPUs of it.
-  Counts labels_;  ///< The same of labels.
+  // Numbers of hosts that have not left and were not removed.
+  Counts names_;   ///< By name.
+  Counts types_;   ///< By GPU type, of hosts with GPUs.
+  Counts labels_;  ///< By label.
 };
 
 }  // namespace muster::scheduler

@@ -1,11 +1,11 @@
 #pragma once
-// The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. Which
-// of those that wait is tried first is not its business (scheduler/policy). Owned by Books; pure.
+// The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. The
+// order in which waiting jobs are tried is in scheduler/policy. Owned by Books; pure.
 //
 // Invariants: pending() counts the jobs that are queued and do not pause; those that ended are
 // listed by their end; no number is given twice. Job::state is changed by move() alone, and only as
 // job_life.h says, Failures::retry_at by pause_until(), move(), end_pause() and end_pauses(); its
-// id never changes. Everything else of a job is its reader's to change.
+// id never changes. Rules may change every other field of a job.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,16 +27,16 @@ inline constexpr std::size_t kLeftOutMax = 64;  ///< Hosts that one job leaves o
 class JobBook {
  public:
   JobBook() = default;
-  /// Of a snapshot. `last`: the last number that was given.
+  /// From a snapshot. `last`: the last number that was given.
   JobBook(std::map<JobId, Job> jobs, JobId last);
 
   const std::map<JobId, Job>& all() const { return jobs_.map(); }
   /// Jobs waiting for an attempt (Job::is_pending), without those that pause.
   std::size_t pending() const { return pending_; }
   bool has_pauses() const { return !pauses_.empty(); }
-  /// Tasks of this array that pause.
+  /// Number of tasks of this array that pause.
   std::uint32_t pausing_tasks(JobId array) const;
-  /// Queued, pausing ones among them, or suspended.
+  /// Number of jobs that are queued, pausing ones included, or suspended.
   std::size_t waiting() const { return pending_ + pauses_.size() + suspended_; }
   std::size_t ended() const { return ended_.size(); }
   /// The last number that was given, or left out.
@@ -50,30 +50,31 @@ class JobBook {
   const Job& first_ended() const;
 
   JobId give_number();
-  /// So many numbers are given to nobody.
+  /// Skips `count` numbers: no job gets them.
   void leave_out_numbers(std::uint64_t count);
-  /// A new job, which is queued. The reference holds until it is forgotten.
+  /// Adds a new job, which is queued. The reference is valid until the job is forgotten.
   Job& add(Job job);
-  /// What the table makes of the event, which moves the job. One that ends by it has its
-  /// ended_index already.
+  /// Moves the job as the table says for the event. Precondition: the table has a move there, and a
+  /// job that ends by it has its ended_index.
   void move(Job& job, JobEvent event);
-  /// When it is queued again, which is next, it is not tried before `retry_at`.
+  /// The job, which is queued again next, is not tried before `retry_at`.
   void pause_until(Job& job, Duration retry_at);
-  /// The pause of one job is over. Precondition: it pauses.
+  /// Ends the pause of one job. Precondition: it pauses.
   void end_pause(Job& job);
-  /// The jobs whose pause is over may be tried: these.
+  /// Ends all pauses that are over at this cluster time, and returns their jobs.
   std::vector<JobId> end_pauses(Duration cluster_time);
-  /// The table's cell was used, and the job stays in its state.
+  /// Counts a use of the table's cell that leaves the job in its state.
   void count(const Job& job, JobEvent event) { steps_.add(job.life.state, event); }
   /// Precondition: some job ended.
   void forget_first_ended();
-  /// The job's next attempts avoid the host; the oldest of kLeftOutMax is allowed again.
+  /// The next attempts of the job avoid the host. Beyond kLeftOutMax hosts the oldest is allowed
+  /// again.
   void leave_out(Job& job, const LeftOut& out);
   /// The host registered again: no job leaves it out any more.
   void allow_again(const HostId& host);
-  /// Hosts that queued jobs leave out no longer. False: they left out no such host.
+  /// Allows hosts again that were left out until then. False if there was no such host.
   bool allow_again_until(Duration cluster_time);
-  /// Queued jobs whose pack is only preferred from here on, as they waited long enough for it.
+  /// Relaxes the pack of queued jobs that waited long enough for it, and returns these jobs.
   std::vector<JobId> relax_until(Duration cluster_time);
 
   /// Cheap, for every step.
@@ -95,7 +96,7 @@ class JobBook {
   std::set<std::pair<Duration, JobId>> packed_;   ///< Queued, by when their pack is relaxed.
   std::set<std::pair<Duration, JobId>> pauses_;   ///< Queued, by when they are tried again.
   std::map<JobId, std::uint32_t> pausing_tasks_;  ///< By array; those that have none are missing.
-  std::set<JobId> picky_;  ///< Jobs that leave hosts out, and perhaps such that did.
+  std::set<JobId> picky_;  ///< Jobs that leave hosts out, and perhaps some that did before.
   std::set<std::pair<LogIndex, JobId>> ended_;  ///< By end, for forgetting the oldest.
   JobStepCounts steps_;
 };

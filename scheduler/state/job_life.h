@@ -9,9 +9,9 @@
 // attempt that completed all the same completes its job, whatever was ordered: its ranks had ended
 // before the Stop reached them.
 //
-// What has ended never begins again (I7): a requeue of an ended job is refused, and its program is
-// submitted anew as another job, with a history and a client key of its own. Every word may be
-// repeated: what is so already is kDone.
+// A job that ended never begins again (I7): a requeue of it is refused, and its program has to be
+// submitted again as another job, with a history and a client key of its own. Every order may be
+// repeated: an order that is carried out already is kDone.
 
 #include <array>
 #include <cstddef>
@@ -24,11 +24,11 @@
 
 namespace muster::scheduler {
 
-/// What an operator wants of a job once its attempt is over.
+/// The order of an operator that takes effect once the job's attempt is over.
 enum class JobOrder : std::uint8_t { kNone = 0, kSuspend = 1, kRequeue = 2, kCancel = 3 };
 
 enum class JobEvent : std::uint8_t {
-  // An operator's word.
+  // An operator's order.
   kCancel,
   kSuspend,
   kResume,
@@ -38,7 +38,7 @@ enum class JobEvent : std::uint8_t {
   kDecided,     ///< An attempt is reserved for it.
   kStarted,     ///< Start was logged.
   kStopLogged,  ///< Stop was logged.
-  // Its attempt is over, or needs not be waited for.
+  // Its attempt is over, or the job need not wait for it.
   kCompleted,  ///< Every rank exited 0, unsignalled.
   kEndCancelled,
   kEndSuspended,
@@ -52,9 +52,9 @@ enum class JobRule : std::uint8_t {
   kMove,      ///< To JobStep::to, at once.
   kOrder,     ///< Kept as the job's order until its attempt is over.
   kWithdraw,  ///< Takes back the order to suspend, if that is the order.
-  kDone,      ///< It is so already, nothing changes.
-  kRefused,   ///< An operator is told why not.
-  kNever,     ///< The log cannot say this here.
+  kDone,      ///< It is so already: nothing changes.
+  kRefused,   ///< Rejected, with a reason for the operator.
+  kNever,     ///< The log cannot have this event here.
 };
 
 struct JobStep {
@@ -66,7 +66,7 @@ struct JobStep {
 JobStep job_step(JobState from, JobOrder order, JobEvent event);
 /// Whether some event moves a job from one state to the other.
 bool is_job_edge(JobState from, JobState to);
-/// Why an operator's word is refused, for people: "job 7 has completed: nothing to suspend".
+/// Why an operator's order is refused, for people: "job 7 has completed: nothing to suspend".
 std::string refusal_text(JobId job, JobState from, JobOrder order, JobEvent event);
 
 std::string_view text_of(JobEvent event);

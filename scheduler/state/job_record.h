@@ -1,5 +1,5 @@
 #pragma once
-// What the log knows of a job and of a host, beside its attempts (reservations.h).
+// The records that the log keeps of a job and of a host, without attempts (reservations.h).
 
 #include <algorithm>
 #include <cstdint>
@@ -21,13 +21,13 @@ struct Transition {
   std::string cause;
   Duration at{0};  ///< Cluster time.
   LogIndex index;
-  Token token;               ///< The attempt it is about; none for the job itself.
+  Token token;               ///< The attempt it is about; Token() for the job itself.
   std::int64_t unix_ms = 0;  ///< The leader's wall clock, for people; 0 = not known.
   bool operator==(const Transition&) const = default;
 };
 
-/// A host that refused an attempt of this job, or was not ready in time. It is left out for that
-/// job until `until` (cluster time) or its next registration: for good would starve jobs whose only
+/// A host that refused an attempt of this job, or was not ready in time. The job leaves it out
+/// until `until` (cluster time) or its next registration. For good would starve jobs whose only
 /// hosts were busy cleaning up once.
 struct LeftOut {
   HostId host;
@@ -35,7 +35,7 @@ struct LeftOut {
   bool operator==(const LeftOut&) const = default;
 };
 
-/// The failures of a job's program, as they count.
+/// The counted failures of a job's program.
 struct Failures {
   std::uint32_t count = 0;  ///< Counted against JobSpec::retries.
   /// Cluster time of the next try, while the job is queued and pauses after one; 0 = it may be
@@ -44,7 +44,7 @@ struct Failures {
   bool operator==(const Failures&) const = default;
 };
 
-/// How far it has come.
+/// The progress of a job.
 struct JobLife {
   JobState state = JobState::kQueued;
   std::uint32_t attempts = 0;       ///< Decided so far; the newest has this number.
@@ -53,28 +53,28 @@ struct JobLife {
   std::int32_t exit_code = 0;       ///< Of an ended job: what `submit --wait` exits with.
   std::string reason;               ///< One line: why it ended, or why it is queued again.
   LogIndex ended_index;
-  Token current;                      ///< Its newest attempt while that is not settled; else none.
+  Token current;                      ///< The newest attempt until it is settled; else Token().
   std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
   std::vector<LeftOut> left_out;
-  bool is_relaxed = false;  ///< Its pack is only preferred by now: Request::pack_wait is over.
+  bool is_relaxed = false;  ///< Request::pack_wait is over: its pack is only preferred.
   bool operator==(const JobLife&) const = default;
 };
 
-/// The orders of people since it was submitted.
+/// The orders of people since the submit.
 struct JobOrders {
   bool cancel_requested = false;
-  /// Beside a cancel: kNone, kSuspend or kRequeue. None while the job has no attempt.
+  /// Beside a cancel: kNone, kSuspend or kRequeue. kNone while the job has no attempt.
   JobOrder order = JobOrder::kNone;
-  std::string ordered_by;     ///< Who gave the order in force, a cancel among them; else "".
-  std::int32_t priority = 0;  ///< As submitted, or as an operator said since.
+  std::string ordered_by;     ///< The person that gave the order in force, cancel included; or "".
+  std::int32_t priority = 0;  ///< As submitted, or as an operator edited it since.
   bool operator==(const JobOrders&) const = default;
 };
 
-/// When what happened, and what it used.
+/// Times of a job's steps, and its GPU time.
 struct JobHistory {
   Duration submitted_at{0};  ///< Cluster time.
   Duration ended_at{0};
-  // The leader's wall clock, for people; 0 = it has not come to that, or is not known.
+  // The leader's wall clock, for people; 0 = not yet, or not known.
   std::int64_t submitted_unix_ms = 0;
   std::int64_t started_unix_ms = 0;  ///< Of the last attempt that was started.
   std::int64_t ended_unix_ms = 0;
@@ -100,9 +100,9 @@ struct Job {
   JobOrder order_in_force() const {
     return orders.cancel_requested ? JobOrder::kCancel : orders.order;
   }
-  /// Queued, and not to be tried yet.
+  /// Whether the job is queued and must not be tried yet.
   bool pauses() const { return life.failures.retry_at != Duration::zero(); }
-  /// It may be tried now: queued, and no pause.
+  /// Whether the job may be tried now: it is queued and does not pause.
   bool is_pending() const { return life.state == JobState::kQueued && !pauses(); }
   bool has_ended() const {
     return life.state == JobState::kCompleted || life.state == JobState::kFailed ||
@@ -110,20 +110,20 @@ struct Job {
   }
 };
 
-/// An operator takes a host out of service: nothing new is placed there.
+/// An operator takes a host out of service: the leader places nothing new there.
 struct HostDrain {
   std::string by;
   std::string why;
   Duration since{0};         ///< Cluster time.
   std::int64_t unix_ms = 0;  ///< The leader's wall clock then.
-  bool requeues = false;     ///< What is left there at `requeue_at` is queued again.
+  bool requeues = false;     ///< Jobs left there at `requeue_at` are queued again.
   Duration requeue_at{0};    ///< Cluster time.
   bool operator==(const HostDrain&) const = default;
 };
 
-/// The questions that a recovery of the quorum left open about a host.
+/// Open questions about a host after a recovery of the quorum.
 struct HostRecovery {
-  bool awaits_hello = false;  ///< A new epoch began, and it has not registered since.
+  bool awaits_hello = false;  ///< A new epoch began and the host has not registered since.
   /// Launched under an earlier epoch, listed by its last registration, and not adopted yet.
   std::vector<Token> unadopted;
   bool operator==(const HostRecovery&) const = default;
@@ -131,7 +131,7 @@ struct HostRecovery {
 
 struct HostRecord {
   HostId id;
-  HostNumber number{};  ///< Given with its first registration, and never again.
+  HostNumber number{};  ///< Given with its first registration; never changes.
   AgentStart start;
   std::string boot_id;
   std::string name;
@@ -140,7 +140,7 @@ struct HostRecord {
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
   HostTraits traits;
-  bool has_namespaces = true;  ///< False: takes only jobs that silence never ends.
+  bool has_namespaces = true;  ///< False: the host takes only jobs that silence never ends.
   HostRecovery recovery;
   Token highest;  ///< The floor: the highest token ever granted here.
   // As last observed (entry::Observe).
@@ -151,35 +151,35 @@ struct HostRecord {
   std::vector<std::string> unhealthy_gpus;
   std::vector<std::string> quarantined;  ///< Until its agent's next registration says otherwise.
   std::int64_t unix_ms = 0;  ///< The leader's wall clock when `verdict` became what it is.
-  // Operators' words.
+  // Orders of operators.
   std::optional<HostDrain> drain;
-  bool is_removed = false;  ///< Gone for good; until it is heard of again.
+  bool is_removed = false;  ///< Gone for good, until it registers or is observed again.
   bool operator==(const HostRecord&) const = default;
 
-  /// Gossip already shows a later start than the registered one: its hello is on the way.
+  /// Whether gossip shows a later start than the registered one: its hello is on the way.
   bool is_superseded() const {
     return seen.generation > start.generation ||
            (seen.generation == start.generation && seen.start_id != start.start_id &&
             seen.generation != Generation());
   }
   bool is_reachable() const { return verdict == Verdict::kAlive; }
-  /// One that is off keeps its name: it may come back. It ends with `leave` or `hosts remove`.
+  /// A host that is off keeps its name: it may come back. `leave` or `hosts remove` frees the name.
   bool keeps_name() const { return verdict != Verdict::kLeft && !is_removed; }
-  /// Registered, healthy and not quarantined; who holds it is another question.
+  /// Whether the GPU is registered, healthy and not quarantined, held or not.
   bool offers(std::string_view uuid) const {
     return std::find(gpus.begin(), gpus.end(), uuid) != gpus.end() && is_usable(uuid);
   }
-  /// Healthy and not quarantined, if it is one of its GPUs.
+  /// Whether the GPU is healthy and not quarantined. Precondition: the host registered it.
   bool is_usable(std::string_view uuid) const {
     const auto contains = [uuid](const std::vector<std::string>& list) {
       return std::find(list.begin(), list.end(), uuid) != list.end();
     };
     return !contains(unhealthy_gpus) && !contains(quarantined);
   }
-  /// Of its kind, whatever is free on it; by name is another question.
+  /// Whether the kind of this host suits the job, whatever is free on it. Does not look at names.
   bool suits(const JobSpec& spec) const;
   bool takes_work() const { return is_up() && !is_superseded() && !recovery.awaits_hello; }
-  /// It may get work, now or when its agent has said what it runs.
+  /// Whether the host may get work, now or after its agent registered.
   bool is_up() const {
     return is_reachable() && !is_removed && health == Health::kHealthy && !drain.has_value();
   }

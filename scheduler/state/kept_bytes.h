@@ -1,8 +1,8 @@
 #pragma once
-// What the parts of the state weigh, and how much of each is kept. All of it must fit into one
-// snapshot (kSnapshotBytesMax), so what grows with the users' work is bounded in bytes too, not
-// only in number. What a part weighs follows from fields that do not change while it is counted:
-// a voter that starts from a snapshot counts what the others do.
+// Sizes of the parts of the state, and their limits. The state must fit into one snapshot
+// (kSnapshotBytesMax), so parts that grow with the users' work are bounded in bytes too, not only
+// in number. The size of a part follows from fields that do not change while it is counted:
+// a voter that starts from a snapshot counts the same as the others.
 
 #include <cstddef>
 #include <string>
@@ -12,22 +12,23 @@
 
 namespace muster::scheduler {
 
-/// Together 200 MiB of the 256; the rest is for hosts, live attempts, hosts left out and the least
-/// of histories. The same at all voters: another number is another form (kStateHashForm).
+/// Limits in bytes. Together 200 MiB of the 256; the rest is for hosts, live attempts, hosts left
+/// out and the least of histories. The same at all voters: another number needs another
+/// kStateHashForm.
 struct KeptBytesMax {
-  /// Of jobs that have not ended; further submits are refused.
+  /// Jobs that have not ended; beyond it the log refuses submits.
   std::size_t unfinished_jobs = 64 << 20;
-  /// With their histories and attempts; the first to end are forgotten first.
+  /// Ended jobs with their histories and attempts; the first to end are forgotten first.
   std::size_t ended_jobs = 40 << 20;
-  /// Of unfinished jobs, all but the newest of each; the oldest are forgotten first.
+  /// Attempts of unfinished jobs, without the newest of each; the oldest are forgotten first.
   std::size_t earlier_attempts = 24 << 20;
-  /// Of unfinished jobs; beyond it each keeps its last kTransitionsLeast.
+  /// Histories of unfinished jobs; beyond it each keeps its last kTransitionsLeast steps.
   std::size_t histories = 16 << 20;
-  /// The oldest are forgotten first, sooner than kClientKeyLife: a million submits a week.
+  /// The oldest keys are forgotten first, sooner than kClientKeyLife: a million submits a week.
   std::size_t client_keys = 56 << 20;
 };
 
-/// As counted; the fields are those of KeptBytesMax.
+/// Counted sizes in bytes, for the limits of KeptBytesMax.
 struct KeptBytes {
   std::size_t unfinished_jobs = 0;
   std::size_t ended_jobs = 0;
@@ -42,7 +43,7 @@ std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const
 inline std::size_t kept_bytes(const Job& job) {
   return kept_bytes_of_job(job.spec, job.key, job.submitted_by);
 }
-/// With whatever results its members may come to.
+/// With the largest results that its members may report.
 std::size_t kept_bytes(const Attempt& attempt);
 std::size_t kept_bytes(const Transition& step);
 std::size_t kept_bytes_of_history(const Job& job);

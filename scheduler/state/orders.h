@@ -1,6 +1,6 @@
 #pragma once
-// What an operator says of a job: the table of job_life.h answers it, and the rules here do what it
-// says. A word that is done already changes nothing; one that is refused is
+// Rules for an operator's orders about a job. The table of job_life.h answers an order, and these
+// rules carry out the answer. An order that is done already changes nothing; a refused one is
 // rejected with a sentence for the operator.
 
 #include "scheduler/protocol/entry.h"
@@ -12,7 +12,7 @@ void on_cancel(Step& step, const entry::Cancel& fact);
 void on_suspend(Step& step, const entry::Suspend& fact);
 void on_resume(Step& step, const entry::Resume& fact);
 void on_requeue(Step& step, const entry::Requeue& fact);
-/// The job's place in the queue. Refused of one that does not wait.
+/// Changes the job's place in the queue. Refused if the job does not wait.
 void on_edit(Step& step, const entry::Edit& fact);
 
 }  // namespace muster::scheduler

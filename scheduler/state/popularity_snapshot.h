@@ -1,6 +1,6 @@
 #pragma once
-// What is usually asked for, as it stands in a snapshot: a document for each request, since all of
-// them would exceed the limits of one.
+// The usual requests in a snapshot: a document for each request, since all of them would exceed the
+// limits of one document.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace muster::scheduler {
 
-/// What the documents that were read so far say.
+/// The contents of the documents read so far.
 struct PopularityParts {
   Popularity::Counts counts;
   Usual usual;
@@ -20,10 +20,10 @@ struct PopularityParts {
   Popularity whole() && { return {std::move(counts), arrived, look_at, std::move(usual)}; }
 };
 
-/// Each begins with `section`. None while nothing arrived.
+/// Each document begins with `section`. Empty if no submit arrived.
 std::vector<gossip::Encoder> popularity_documents(const Popularity& popularity,
                                                   std::uint64_t section);
-/// What follows the section. Fails on what no document of these says.
+/// Reads the elements behind the section. Fails the reader on a document that it would not write.
 void read_popularity(gossip::Reader& in, PopularityParts& parts);
 
 }  // namespace muster::scheduler

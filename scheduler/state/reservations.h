@@ -1,6 +1,6 @@
 #pragma once
 // The life of one attempt: RESERVED -> STARTED -> STOPPING -> ENDED, its table and its rules as one
-// transition function. It knows nothing of jobs, queues or GPUs' owners: AttemptBook feeds it the
+// transition function. It does not know jobs, queues or holders of GPUs. AttemptBook feeds it the
 // facts of the log in order, and attempt_facts.h does what the outcome says. Every row, cause and
 // rule outcome is an Edge; tests and the simulator count them, so that none stays unvisited.
 
@@ -24,8 +24,8 @@ std::string_view text_of(AttemptState state);
 enum class MemberEnd : std::uint8_t {
   kNone = 0,
   kFinished = 1,  ///< Its agent reported the end of every rank.
-  kLost = 2,      ///< Proven: a registration did not list it any more; or an operator's word.
-  kExpired = 3,   ///< Condemned and the time ran out.
+  kLost = 2,      ///< Proven: a registration did not list it any more; or an operator said so.
+  kExpired = 3,   ///< Condemned, and the time ran out.
   kAborted = 4,   ///< The attempt never started.
 };
 
@@ -33,15 +33,15 @@ struct MemberRecord {
   Member member;  ///< `member.start` is the pair the log binds; a registration may re-key it.
   bool ready = false;
   MemberEnd end = MemberEnd::kNone;
-  LogIndex condemned;               ///< Index of the Condemn in force; 0 = none.
+  LogIndex condemned;               ///< Index of the Condemn in force; 0 = there is no Condemn.
   std::vector<RankResult> results;  ///< In rank order once finished; before that, first failures.
-  bool is_fenced = false;           ///< It is kLost by an operator's word, not by proof.
+  bool is_fenced = false;           ///< It is kLost because an operator said so, without proof.
   bool operator==(const MemberRecord&) const = default;
 
-  /// The first rank that ended without evidence though its host lives, or nothing.
+  /// The first rank that ended without evidence though its host lives; null if there is no such.
   const RankResult* lost_rank() const;
   bool has_lost_rank() const { return lost_rank() != nullptr; }
-  /// Every rank of it exited 0 and none had been signalled (rule 5).
+  /// Whether every rank of it exited 0 and none had been signalled (rule 5).
   bool succeeded() const;
 };
 
@@ -52,7 +52,7 @@ using MemberKey = std::pair<Token, HostId>;
 struct Attempt {
   Token token;
   JobId job;
-  std::uint32_t number = 1;  ///< 1, 2, 3 of its job.
+  std::uint32_t number = 1;  ///< Counts the attempts of its job, from 1.
   AttemptState state = AttemptState::kReserved;
   Cause cause = Cause::kNone;  ///< Why it was aborted or stopped.
   HostId blamed;               ///< The member that refused or was not ready; zero = none.
@@ -66,7 +66,7 @@ struct Attempt {
   Duration started_at{0};
   /// Cluster time of the first logged failure of a rank by itself.
   std::optional<Duration> failed_at;
-  /// Since that failure was logged one of its hosts had a verdict, or was lost.
+  /// Whether one of its hosts had a verdict or was lost since that failure was logged.
   bool lost_host = false;
   gossip::Endpoint master;  ///< From the Ready of the first member.
   std::vector<MemberRecord> members;
@@ -75,17 +75,18 @@ struct Attempt {
   MemberRecord* find(const HostId& host);
   const MemberRecord* find(const HostId& host) const;
   bool all_ready() const;
-  /// Ended before any Start.
+  /// Whether it ended before any Start.
   bool was_aborted() const {
     return state == AttemptState::kEnded && !members.empty() &&
            members.front().end == MemberEnd::kAborted;
   }
-  /// Members whose GPUs the log still holds.
+  /// Number of members that still hold their GPUs.
   std::size_t outstanding() const;
-  /// Some rank surely did not exit 0 unsignalled: a *logged* Finish says so, or the member expired
-  /// or is proven dead. Without it no other attempt of the job may begin (rule 6).
+  /// Whether some rank surely did not exit 0 unsignalled: a *logged* Finish says so, or the member
+  /// expired or is proven dead. Else no other attempt of the job may begin (rule 6).
   bool has_failed_member() const;
-  /// The first rank that failed by itself (not by our signal or its host's fault), or nothing.
+  /// The first rank that failed by itself, not by our signal or a fault of its host; null if there
+  /// is no such rank.
   const RankResult* program_failure() const;
 };
 
@@ -131,7 +132,7 @@ struct Registered {
   bool ended = false;     ///< ... and holds exit evidence of every rank.
   bool rebooted = false;  ///< Another boot id: no rank of it can be alive.
 };
-/// An operator's word: the host is off.
+/// An operator says that the host is off.
 struct Fenced {
   HostId host;
 };
@@ -141,7 +142,7 @@ using Fact =
     std::variant<fact::Ready, fact::Start, fact::Stop, fact::Finish, fact::Abort, fact::Condemn,
                  fact::Pardon, fact::Expire, fact::Registered, fact::Fenced>;
 
-/// What a fact did. Kept in the order of the table in PROTOCOL.md, 2, then of its rules.
+/// The effect of a fact. In the order of the table in PROTOCOL.md, 2, then of its rules.
 enum class Edge : std::uint8_t {
   kReserved,        ///< Decide accepted.
   kDecideRejected,  ///< Decide overlapped, or named an unregistered pair, or a job not queued.
@@ -151,7 +152,7 @@ enum class Edge : std::uint8_t {
   kReadyLate,       ///< The attempt is past RESERVED.
   kStarted,
   kStartTooEarly,  ///< Not every member is ready: void.
-  kStartLate,      ///< Abort was first, or a repeated Start.
+  kStartLate,      ///< Abort was first, or the Start is repeated.
   kAbortedRefused,
   kAbortedDeadline,
   kAbortedCancelled,
@@ -168,7 +169,7 @@ enum class Edge : std::uint8_t {
   kStopPreempted,
   kStopSuspended,
   kStopRequeued,
-  kStopEarly,        ///< From RESERVED: void, that is Abort's row.
+  kStopEarly,        ///< From RESERVED: void, an Abort ends it there.
   kStopRepeated,     ///< Already STOPPING: void, the first cause stays.
   kStopEndedAtOnce,  ///< No member was outstanding any more: STOPPING and ENDED in one step.
   kFailureSeen,      ///< A first failure of a member whose other ranks still run.
@@ -190,9 +191,9 @@ enum class Edge : std::uint8_t {
   kExpireVoid,  ///< Rests on a Condemn that is not in force.
   kRekeyed,
   kProvenLost,
-  kFenced,           ///< Lost by an operator's word.
+  kFenced,           ///< Lost: an operator said so.
   kIgnoredEnded,     ///< ENDED | anything.
-  kIgnoredStranger,  ///< The host is no member.
+  kIgnoredStranger,  ///< The host is not a member.
 };
 inline constexpr std::size_t kEdgeCount = static_cast<std::size_t>(Edge::kIgnoredStranger) + 1;
 std::string_view text_of(Edge edge);
@@ -215,7 +216,7 @@ struct Outcome {
   /// A second edge of the same step: the end that the first one caused.
   Edge then = Edge::kIgnoredEnded;
   bool has_then = false;
-  std::vector<HostId> freed;  ///< Members whose GPUs the log frees by this.
+  std::vector<HostId> freed;  ///< Members whose GPUs this fact frees.
 };
 
 /// Applies one fact. Changes `attempt` only as the edge says; a void fact changes nothing.

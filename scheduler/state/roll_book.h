@@ -1,7 +1,7 @@
 #pragma once
 // The hosts that were enrolled, and the tickets that let hosts join. Owned by Books; pure. The
-// signature of a record was checked before it was proposed; here only what the log must order is
-// decided: which record of a host is the newest, and how often a ticket was used.
+// signature of a record was checked before it was proposed. This book decides only what the log
+// must order: which record of a host is the newest, and how often a ticket was used.
 //
 // Invariants: the version of a host's record never falls; a ticket is used by at most as many hosts
 // as it was made for, each counted once.
@@ -21,9 +21,9 @@
 
 namespace muster::scheduler {
 
-/// Hosts that were ever enrolled.
+/// Maximum of hosts that were ever enrolled.
 inline constexpr std::size_t kEnrolledMax = 65'536;
-/// Tickets that are kept; the oldest that ended gives way.
+/// Maximum of tickets that are kept; the oldest that ended gives way.
 inline constexpr std::size_t kTicketsMax = 1024;
 
 struct EnrolledHost {
@@ -43,9 +43,9 @@ struct Ticket {
   std::string host_name;
   std::string by;
   std::int64_t unix_ms = 0;  ///< When it was made, for people.
-  std::string ended_by;      ///< "" = it runs on, or ran out by itself.
+  std::string ended_by;      ///< "" = it is open, or ran out by itself.
   std::set<HostId> used_by;
-  HostId made_at;  ///< Whose login made it.
+  HostId made_at;  ///< The host on which a login made it.
   bool operator==(const Ticket&) const = default;
 
   bool is_open(Duration cluster_time) const {
@@ -55,13 +55,14 @@ struct Ticket {
   std::string why_not(Duration cluster_time) const;
 };
 
-/// Whose keys count, and which shall be replaced.
+/// The authorities of the cluster, and the round of keys that links must have.
 struct RollKeys {
-  /// Of all authorities but the first, the newest gossip::kAuthorityLinksMax; numbers rise by one.
+  /// Links to all authorities but the first, the newest gossip::kAuthorityLinksMax; numbers rise by
+  /// one.
   std::vector<gossip::AuthorityLink> links;
-  std::vector<std::pair<HostId, std::string>> sealed;  ///< The newest one's secret, by host.
-  std::uint64_t round = 0;  ///< All hosts' link keys shall be of this round at least.
-  Duration round_at{0};     ///< Cluster time at which it was wished for.
+  std::vector<std::pair<HostId, std::string>> sealed;  ///< Secret of the newest one, by host.
+  std::uint64_t round = 0;  ///< The link keys of all hosts must be of this round at least.
+  Duration round_at{0};     ///< Cluster time of the RotateKeys.
   bool operator==(const RollKeys&) const = default;
 
   /// The number of the authority that signs now.
@@ -71,7 +72,7 @@ struct RollKeys {
 class RollBook {
  public:
   RollBook() = default;
-  /// Of a snapshot.
+  /// From a snapshot.
   RollBook(std::map<HostId, EnrolledHost> hosts, std::map<std::string, Ticket> tickets,
            RollKeys keys)
       : hosts_(std::move(hosts)), tickets_(std::move(tickets)), keys_(std::move(keys)) {}
@@ -81,10 +82,10 @@ class RollBook {
   const std::map<std::string, Ticket>& tickets() const { return tickets_; }
   const RollKeys& keys() const { return keys_; }
   const EnrolledHost* find(HostId host) const;
-  /// The newest record of the host says that it may not, or may not any more.
+  /// Whether the newest record of the host denies it the right to vouch. False if it is unknown.
   bool is_denied_tickets(HostId host) const;
   const Ticket* ticket(const std::string& key) const;
-  /// Some ticket lets hosts in, and runs out by cluster time.
+  /// Whether some ticket lets hosts in: it will run out by cluster time.
   bool has_open_ticket(Duration cluster_time) const;
   /// Whether the log would take that record as news.
   bool is_news(const entry::Enrol& fact) const {
@@ -94,13 +95,13 @@ class RollBook {
 
   /// Precondition: is_news(fact), and its ticket, if it names one, lets the host in.
   void enrol(const entry::Enrol& fact);
-  /// Precondition: no such ticket. False: too many are open.
+  /// Precondition: there is no such ticket. False if too many are open.
   bool make(const entry::MakeTicket& fact, Duration cluster_time, std::int64_t unix_ms);
-  /// Precondition: there is one.
+  /// Precondition: the ticket exists.
   void end(const entry::EndTicket& fact);
-  /// Ends those that are open and were made by a login of that host: how many.
+  /// Ends the open tickets that a login on that host made, and returns their number.
   std::size_t end_all_of(HostId host, const std::string& by, Duration cluster_time);
-  /// False: that round was wished for already.
+  /// False if that round was requested already.
   bool rotate(const entry::RotateKeys& fact, Duration cluster_time);
   /// Precondition: its number follows keys().authority().
   void replace_authority(const entry::ReplaceAuthority& fact);

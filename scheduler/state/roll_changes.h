@@ -1,6 +1,6 @@
 #pragma once
-// Changes of the roll by entries: said by the rules that apply them, passed on by the leader and
-// the seat, and followed by the roll of each host.
+// Changes of the roll by entries. The rules that apply an entry report them, the leader and the
+// seat pass them on, and the roll of each host follows them.
 
 #include <vector>
 

@@ -1,11 +1,11 @@
 #pragma once
-// The books as bytes and back: documents in the order head, hosts, attempts with their members,
-// jobs, arrays, keys, usage, what is usual, the roll. Each is preceded by its length (4 bytes, big
-// endian), because one document of everything would exceed the limits of the wire's decoder.
+// The encoding of the books as a snapshot: documents in the order head, hosts, attempts with their
+// members, jobs, arrays, keys, usage, usual requests, the roll. Each is preceded by its length (4
+// bytes, big endian), because one document would exceed the limits of the wire's decoder.
 //
 // The same books give the same bytes at every voter and in every version: voters compare digests.
-// What only some jobs and hosts have is written for those alone, so that the bytes of the others
-// are those of a version that knew nothing of it.
+// Fields that only some jobs and hosts have are written for those alone: the bytes of all others
+// equal those of a version without these fields.
 
 #include <cstdint>
 #include <string>

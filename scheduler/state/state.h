@@ -1,13 +1,13 @@
 #pragma once
-// The replicated state: what every voter knows after applying the same entries. Pure and
+// The replicated state: every voter that applied the same entries has the same. Pure and
 // deterministic: apply() is a function of state, index and entry, nothing else. Owned by Scheduler;
 // also the read model of the CLI.
 //
-// State hands each entry to the rule that hears it and answers questions. What is known stands in
-// its books (books.h), with their invariants; what follows from an entry is said by the rules of
-// this room, which own nothing.
+// State hands each entry to the rule that hears it, and answers questions. Its books (books.h) hold
+// the facts, with their invariants. The rules of this room say what follows from an entry, and own
+// nothing.
 //
-// Invariants: a (GPU uuid, slot) is held by at most one member, and by none that overlaps it (slot
+// Invariants: at most one member holds a (GPU uuid, slot), and no member one that overlaps it (slot
 // 0 is the whole device); a member holds its slots exactly while it is not over; a job has at most
 // one attempt that can still complete.
 
@@ -39,19 +39,21 @@ class State {
     books_.kept = Kept(kept_max);
   }
 
-  /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged. What
-  /// is kept of it (the spec of a Submit, the members of a Decide) is taken out of it.
+  /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged.
+  /// Moves the parts that it keeps out of the entry (the spec of a Submit, the members of a
+  /// Decide).
   ApplyResult apply(LogIndex index, Entry&& entry, std::int64_t unix_ms = 0);
   ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0) {
     return apply(index, Entry(entry), unix_ms);
   }
-  /// The log's entry at `index` is not ours (an empty one of a new leader, a membership change).
+  /// Passes an entry at `index` that is not of the scheduler: an empty one of a new leader, or a
+  /// configuration.
   void skip(LogIndex index);
 
-  /// Another quorum goes on from here under a higher counter: what the log of the last one held
-  /// beyond `committed` (<= applied()) was perhaps something else than what was applied here, is
-  /// lost, and may have been carried out. Every host has to register anew; attempts of which it is
-  /// not known whether they were started are aborted here, and adopted if they were.
+  /// Another quorum goes on from here under a higher counter. Beyond `committed` (<= applied()) the
+  /// log of the last quorum may have held other entries than this one. They are lost, and agents
+  /// may have carried them out. Every host has to register again. Attempts that may or may not have
+  /// started are aborted here, and adopted if they did start.
   void begin_epoch(std::uint64_t counter, LogIndex committed) {
     scheduler::begin_epoch(books_, counter, committed);
   }
@@ -61,19 +63,18 @@ class State {
 
   const std::map<JobId, Job>& jobs() const { return books_.jobs.all(); }
   const std::map<HostId, HostRecord>& hosts() const { return books_.hosts.all(); }
-  /// Live attempts, and those that their jobs still list, by token.
+  /// By token: live attempts, and attempts that their jobs still list.
   const std::map<Token, Attempt>& attempts() const { return books_.attempts.all(); }
-  /// All of them, in O(GPUs).
+  /// O(GPUs).
   GpuHolders gpu_holders() const { return books_.gpus.holders(); }
   const GpuBook& gpus() const { return books_.gpus; }
-  /// How many jobs wait for an attempt (Job::is_pending), without those that pause after a failure.
+  /// Number of jobs that wait for an attempt (Job::is_pending), without pausing ones.
   std::size_t pending() const { return books_.jobs.pending(); }
   /// Attempts that are not ENDED.
   const std::set<Token>& live() const { return books_.attempts.live(); }
 
   const Job* job(JobId id) const { return books_.jobs.find(id); }
-  /// Those that have not ended, and the last that did; their tasks, as far as they are jobs, are
-  /// among jobs().
+  /// Arrays that have not ended, and the last that did. Tasks that are jobs are in jobs().
   const ArrayBook::Arrays& arrays() const { return books_.arrays.all(); }
   const TaskArray* array(JobId id) const { return books_.arrays.find(id); }
   const HostLists& host_lists() const { return books_.hosts.lists(); }
@@ -83,7 +84,7 @@ class State {
     return books_.hosts.bearer(name, except);
   }
   const Attempt* attempt(const Token& token) const { return books_.attempts.find(token); }
-  /// The job a client key was answered with, if it is still remembered.
+  /// The job that a client key was answered with; nullopt if the key is not remembered.
   std::optional<JobId> job_of_key(const std::string& key) const { return books_.keys.find(key); }
   /// Tokens of the live attempts whose share on `host` is not over.
   std::vector<Token> tokens_on(const HostId& host) const { return books_.gpus.on(host).tokens; }
@@ -92,42 +93,43 @@ class State {
   std::vector<std::string> free_gpus(const HostRecord& host) const {
     return books_.gpus.free_on(host);
   }
-  /// No agent may hold `token` alive on `host`: its share there is over in the log. False for
-  /// tokens above applied() or of another epoch, of which this state knows nothing.
+  /// Whether the share of `token` on `host` is over in the log: no agent may keep it alive. False
+  /// for tokens unknown to this state: above applied(), or beyond the sure part of an earlier
+  /// epoch.
   bool is_over(const Token& token, const HostId& host) const;
-  /// The log of an earlier epoch may have started this attempt, and this state does not know.
+  /// Whether the log of an earlier epoch may have started this attempt, unknown to this state.
   bool may_be_adopted(const Token& token) const { return scheduler::may_be_adopted(books_, token); }
   using Adoption = scheduler::Adoption;
   /// Precondition: may_be_adopted(token).
   Adoption adoption(const entry::Adopt& fact) const { return scheduler::adoption(books_, fact); }
   /// Why the log would reject that registration; "" = it would not.
   std::string why_not(const entry::Register& fact) const { return books_.hosts.why_not(fact); }
-  /// After a recovery: the queue waits, for at most kAdoptionWindow, for hosts that live and have
-  /// not said yet what they run.
+  /// Whether the queue waits after a recovery, for at most kAdoptionWindow, for live hosts that
+  /// have not reported yet what they run.
   bool awaits_hosts() const { return is_recovering() && !host_lists().awaited().empty(); }
-  /// Something waits for cluster time: a time limit, a deadline, a host left out, a pause, a
-  /// failure to be classed. Client keys may well live longer in a cluster that does nothing.
+  /// Whether something waits for cluster time: a time limit, a deadline, a host left out, a pause,
+  /// a failure to be classed. Client keys may live longer in a cluster that does nothing.
   bool needs_time() const {
     return pending() != 0 || books_.jobs.has_pauses() || !live().empty() ||
            !books_.attempts.unclassed().empty() || is_recovering();
   }
-  /// So do tickets, though not to the second.
+  /// Whether an open ticket waits for cluster time, though not to the second.
   bool has_open_ticket() const { return books_.roll.has_open_ticket(books_.cluster_time); }
   const EdgeCounts& edges() const { return books_.attempts.edges(); }
   const JobStepCounts& job_steps() const { return books_.jobs.steps(); }
-  /// The highest level_needed() of what was applied here. Not part of the replicated state.
+  /// The highest level_needed() of the entries applied here. Not part of the replicated state.
   std::uint64_t level_met() const { return level_met_; }
-  /// What the last entry did, in one number: the same wherever it was applied to the same state.
-  /// It is about the attempts and the job that were touched, in words of enums and counts alone:
-  /// texts for people may differ from one version to the next. Not part of the replicated state.
+  /// A hash of the effects of the last entry: the same wherever it was applied to the same state.
+  /// It covers the touched attempts and their jobs, by enums and counts alone: texts for people may
+  /// differ from one version to the next. Not part of the replicated state.
   std::uint64_t last_outcome() const { return last_outcome_; }
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
   const RollBook& roll() const { return books_.roll; }
   const KeptBytes& kept() const { return books_.kept.bytes(); }
-  /// What users used by day: GPUs that were given back; those that are held come in addition.
+  /// GPU time of users by day, of GPUs that were given back; the reader adds GPUs that are held.
   const UsageBook& usage() const { return books_.usage; }
-  /// What is usually asked for, as placement is to see it.
+  /// The usual requests, as placement sees them.
   const Usual& usual() const { return books_.popularity.usual(); }
 
   /// The whole state as a snapshot: length-prefixed documents, each within the wire's limits.

@@ -1,6 +1,6 @@
 #pragma once
-// One entry being applied: the books it changes, where it stands in the log, and what came of it so
-// far. Lives on the stack of State::apply() alone; every rule that changes the books takes it.
+// The application of one entry: the books that it changes, its place in the log, and its result so
+// far. Lives on the stack of State::apply(); every rule that changes the books takes it.
 
 #include <string>
 #include <utility>
@@ -16,17 +16,17 @@ namespace muster::scheduler {
 struct ApplyResult {
   std::vector<Event> events;
   JobId job;             ///< Submit: the job given, or the earlier one of the same key.
-                         ///< An operator's word: the job it is about.
-  std::string told;      ///< For whom asked: what else followed from the entry; "" = nothing.
-  std::string rejected;  ///< Why the entry changed nothing; "" = it counted.
+                         ///< An operator's order: the job that it is about.
+  std::string told;      ///< Further effects, for the person that asked; "" = there are no more.
+  std::string rejected;  ///< Why the entry changed nothing; "" = it was accepted.
   ErrorCode rejected_as = ErrorCode::kInvalid;
   std::vector<Token> touched;  ///< Attempts whose state or members changed.
   RollChanges roll;
-  bool usual_changed = false;  ///< State::usual() is another than before.
-  // Some of them perhaps twice.
+  bool usual_changed = false;  ///< State::usual() changed.
+  // An element may stand in each of these lists twice.
   std::vector<HostId> hosts_changed;     ///< Hosts whose record changed.
   std::vector<HostId> holdings_changed;  ///< Hosts of which more or less is held than before.
-  std::vector<JobId> jobs_moved;         ///< Into or out of the queue, or within it; perhaps twice.
+  std::vector<JobId> jobs_moved;         ///< Jobs that moved into, out of or within the queue.
   bool capacity_changed = false;         ///< Some GPUs, hosts or queue places changed: place again.
 };
 
@@ -35,8 +35,8 @@ struct Step {
   LogIndex index;
   std::int64_t unix_ms = 0;  ///< Of the entry: LoggedEntry.
   ApplyResult result{};
-  std::vector<JobId> arrays_moved{};  ///< Of which a task moved, perhaps twice.
-  std::string refusal{};              ///< Of an Abort: what the host said, for people.
+  std::vector<JobId> arrays_moved{};  ///< Arrays of which a task moved, perhaps twice.
+  std::string refusal{};              ///< Of an Abort: the reason of the host, for people.
 
   void reject(ErrorCode code, std::string why) {
     result.rejected = std::move(why);

@@ -1,6 +1,6 @@
 #pragma once
-// A client's Submit: what is checked of a job, whether the log takes it now, and the job it
-// becomes. Rules over the books.
+// Rules for a client's Submit: the checks of a job, whether the log takes it now, and the job that
+// it becomes. Rules over the books.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace muster::scheduler {
 
-/// Words of a command, variables of its environment.
+/// Maximum of words of a command, and of variables of its environment.
 inline constexpr std::size_t kTextsMax = 4096;
 inline constexpr std::size_t kTextBytesMax = 256;        ///< Of names, users and types.
 inline constexpr std::size_t kDirectoryBytesMax = 4096;  ///< Of paths.
@@ -21,8 +21,7 @@ inline constexpr std::size_t kDirectoryBytesMax = 4096;  ///< Of paths.
 Status validate(const JobSpec& spec);
 /// Why the log takes no job like this now, for people; "" = it does.
 std::string why_not(const Books& books, const entry::Submit& fact);
-/// A key that is remembered gives the job that it was answered with.
-/// Takes its spec.
+/// A remembered key gives the job that it was answered with. Moves the spec out of `fact`.
 void on_submit(Step& step, entry::Submit& fact);
 
 }  // namespace muster::scheduler

@@ -1,6 +1,6 @@
 #pragma once
-// Unfolding: the turn of an array's tasks comes, and they become jobs, as others leave the queue;
-// with the last one the array ends. The rules over ArrayBook.
+// Unfolding of arrays: tasks become jobs as others leave the queue, and an array ends with its last
+// task. Rules over ArrayBook.
 
 #include <string>
 #include <vector>
@@ -10,16 +10,16 @@
 
 namespace muster::scheduler {
 
-/// The array enters under a number of its own. Precondition: the log takes it.
+/// Adds an array under a number of its own. Precondition: the log takes it.
 void add_array(Step& step, entry::Submit& fact);
-/// Of each array of which a task moved in this step: the next tasks become jobs, as many as may
-/// wait and run at once, and it ends with its last one. Last in a step.
+/// For each array of which a task moved in this step: makes jobs of the next tasks, as many as may
+/// wait and run at once, and ends the array with its last task. The last call in a step.
 void settle_arrays(Step& step);
 /// Tasks of first..last that are jobs and have not ended.
 std::vector<JobId> tasks_of(const Books& books, const TaskArray& array, std::uint32_t first = 0,
                             std::uint32_t last = kTaskIndexMax);
-/// Of tasks first..last those whose turn has not come will be no jobs. Gives the others:
-/// tasks_of().
+/// Cancels those of tasks first..last whose turn has not come: they do not become jobs. Returns
+/// the others, as tasks_of().
 std::vector<JobId> cancel_folded(Step& step, TaskArray& array, std::uint32_t first,
                                  std::uint32_t last, const std::string& by);
 

@@ -1,10 +1,10 @@
 #pragma once
-// What users used: GPU time by day of cluster time, user and GPU type. It is charged when GPUs are
-// given back; what is still held is its reader's to add. A number to talk about, no bill: cluster
-// time stands still while there is no leader. Owned by Books; pure.
+// GPU time of users, by day of cluster time, user and GPU type. It is charged when GPUs are given
+// back; a reader adds the GPUs that are still held. A number for people, not a bill: cluster time
+// stands still while there is no leader. Owned by Books; pure.
 //
-// Invariants: at most kUsageRowsMax rows, none older than kUsageDays before the newest; no row of
-// nothing.
+// Invariants: at most kUsageRowsMax rows, no row older than kUsageDays before the newest; no row
+// has the time 0.
 
 #include <chrono>
 #include <compare>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kUsageRowsMax = 10'000;
 inline constexpr std::int64_t kUsageDays = 35;
 inline constexpr Duration kUsageDay = std::chrono::hours(24);
 
-/// Of so many GPUs; in nanoseconds it would not fit for long.
+/// GPU time of `gpus` GPUs, in milliseconds: nanoseconds would soon overflow.
 constexpr std::uint64_t gpu_ms(Duration time, std::uint64_t gpus) {
   return time <= Duration::zero() ? 0 : static_cast<std::uint64_t>(to_ms(time)) * gpus;
 }
@@ -38,12 +38,12 @@ class UsageBook {
   using Rows = std::map<UsageKey, std::uint64_t>;
 
   UsageBook() = default;
-  /// Of a snapshot.
+  /// From a snapshot.
   explicit UsageBook(Rows rows) : rows_(std::move(rows)) {}
 
   /// GPU time in milliseconds, by key.
   const Rows& rows() const { return rows_; }
-  /// `gpus` GPUs of the type were held from `from` to `to`, in cluster time.
+  /// Charges `gpus` GPUs of the type that were held from `from` to `to`, in cluster time.
   void charge(const std::string& user, const std::string& gpu_type, Duration from, Duration to,
               std::uint64_t gpus);
   void check() const;
