@@ -16,19 +16,19 @@
 namespace muster::scheduler {
 namespace {
 
-/// Its registration, under this epoch, named the token.
+/// Whether the registration of the host under this epoch named the token.
 bool lists(const HostRecord& host, const Token& token) {
   return !host.recovery.awaits_hello &&
          std::find(host.recovery.unadopted.begin(), host.recovery.unadopted.end(), token) !=
              host.recovery.unadopted.end();
 }
 
-/// Who submitted it, of a job whose own number was given to another one here.
+/// Job::submitted_by of an adopted job whose own number belongs to another job here.
 std::string adopted_as(JobId id) {
   return "adopted as job " + text_of(id);
 }
 
-/// A gang as a Decide would have made it.
+/// Whether the gang is one that a Decide could have made.
 bool is_whole(const entry::Adopt& fact) {
   std::set<HostId> hosts;
   std::set<GpuSlot> gpus;
@@ -51,8 +51,8 @@ bool is_whole(const entry::Adopt& fact) {
          hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
 }
 
-/// The job whose attempt it is; nothing when this log never had it. A lost log may have given the
-/// number to another client's job than this one did: the work of one is no end of the other.
+/// The job of the attempt; null if this log never had it. A lost log may have given the number to
+/// the job of another client: the end of one is not the end of the other.
 const Job* job_of(const Books& books, const GrantDetail& detail) {
   const Job* known = books.jobs.find(detail.job);
   if (known == nullptr || known->spec == detail.spec) {
@@ -71,10 +71,10 @@ const Job* job_of(const Books& books, const GrantDetail& detail) {
 Adoption adoption_by_job(const Books& books, const entry::Adopt& fact) {
   const Job* known = job_of(books, fact.detail);
   if (known == nullptr) {
-    // Above what was ever given it is nobody's. What was given here and is unknown has ended.
+    // No job has a number above the last. A job whose number was given here and is unknown ended.
     const JobId id = fact.detail.job;
     const TaskArray* array = is_task(id) ? books.arrays.find(array_of(id)) : nullptr;
-    // A task of an array that is known began in the part of the log that is lost, if not here.
+    // A task of a known array began in the lost part of the log, if not here.
     const bool is_forgotten = array != nullptr
                                   ? !array->may_adopt(index_of_task(id))
                                   : books.jobs.find(id) == nullptr &&
@@ -84,7 +84,7 @@ Adoption adoption_by_job(const Books& books, const entry::Adopt& fact) {
                ? Adoption::kNow
                : Adoption::kNever;
   }
-  // One attempt of a number was launched at most. It was not that of this log, if it is another.
+  // At most one attempt of each number was launched: if it is this one, that of this log was not.
   const bool is_unsure = !known->life.attempt_tokens.empty() &&
                          books.epochs.is_unsure(known->life.attempt_tokens.back());
   const bool is_newer = fact.detail.attempt > known->life.attempts ||
@@ -119,7 +119,7 @@ Attempt adopted(const Books& books, const entry::Adopt& fact) {
   return attempt;
 }
 
-/// The job that its attempt shows there was. Its own number may be another job's here.
+/// Adds the job that the attempt proves. It gets another number if this log gave its own away.
 Job& add_lost_job(Step& step, const GrantDetail& detail) {
   JobBook& jobs = step.books.jobs;
   const bool is_free = jobs.find(detail.job) == nullptr;
@@ -156,7 +156,7 @@ Adoption adoption(const Books& books, const entry::Adopt& fact) {
         return member.host != fact.host && books.hosts.find(member.host) == nullptr;
       });
   if (has_stranger && !books.epochs.is_recovering(books.cluster_time)) {
-    return Adoption::kNever;  // Its gang waits for it no longer than the queue did.
+    return Adoption::kNever;  // The gang waits for a member no longer than the queue did.
   }
   const HostRecord* teller = books.hosts.find(fact.host);
   if (teller == nullptr || teller->start != fact.start || !lists(*teller, fact.token)) {
@@ -168,7 +168,7 @@ Adoption adoption(const Books& books, const entry::Adopt& fact) {
       return Adoption::kLater;
     }
     if (!there->recovery.awaits_hello && !lists(*there, fact.token)) {
-      continue;  // It is over there: others may have its GPUs.
+      continue;  // The share there is over: another attempt may have its GPUs.
     }
     for (const GpuSlot& gpu : member.gpus) {
       if (books.gpus.is_held(gpu.uuid)) {
@@ -191,8 +191,8 @@ void begin_epoch(Books& books, std::uint64_t counter, LogIndex committed) {
       feed(step, token, fact::Abort{Cause::kRecovered, HostId()});
     }
   }
-  // An Abort, or the Decide itself, may be of the tail, where others had a Start, or another
-  // Decide.
+  // An Abort, or the Decide itself, may lie in the tail, where other voters had a Start, or
+  // another Decide.
   for (auto known = books.attempts.all().rbegin(); known != books.attempts.all().rend(); ++known) {
     if (books.epochs.unsure().size() < kUnsureMax && known->second.was_aborted()) {
       books.epochs.doubt(known->first);
@@ -213,8 +213,8 @@ void on_adopt(Step& step, const entry::Adopt& fact) {
   Job& owner = known == nullptr ? add_lost_job(step, fact.detail) : books.jobs.at(known->id);
   attempt.job = owner.id;
   if (books.epochs.trust(fact.token)) {
-    // What this log had decided under the token was not launched: another was, or the same one
-    // comes back as STARTED.
+    // The attempt that this log had decided under the token was not launched: another one was, or
+    // the same one comes back as STARTED.
     forget_unsure(books, fact.token);
   }
   books.hosts.forget_unadopted(fact.token);

@@ -18,14 +18,14 @@ std::size_t bytes_of(const TaskArray& array) {
   return kept_bytes_of_job(array.spec, array.key, array.submitted_by);
 }
 
-/// How many of the array's jobs are in each kind of state; a task adds to it, or takes away.
+/// Adds `by` to the array's counts of jobs in `state`; UINT32_MAX takes one away.
 void count_in(TaskArray& array, JobState state, std::uint32_t by) {
   array.queued += state == JobState::kQueued ? by : 0;
   array.suspended += state == JobState::kSuspended ? by : 0;
   array.active += is_over(state) ? 0 : by;
 }
 
-/// Of `adopted`, which is in order, those in a run.
+/// Number of tasks of `adopted`, which is ascending, in a run.
 std::uint32_t adopted_in(const std::vector<std::uint32_t>& adopted, std::uint32_t first,
                          std::uint32_t last) {
   return static_cast<std::uint32_t>(std::upper_bound(adopted.begin(), adopted.end(), last) -
@@ -124,7 +124,7 @@ TaskArray& ArrayBook::add(TaskArray array) {
 void ArrayBook::on_moved(JobId task, JobState from, JobState to, bool is_new) {
   TaskArray* array = find(array_of(task));
   if (array == nullptr) {
-    return;  // It was lost with its quorum, and the task was adopted.
+    return;  // The array was lost with its quorum, and the task was adopted.
   }
   if (!is_new) {
     count_in(*array, from, UINT32_MAX);  // One less.

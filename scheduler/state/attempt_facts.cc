@@ -48,7 +48,7 @@ void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
 Outcome feed(Step& step, const Token& token, const Fact& fact) {
   Attempt* const found = step.books.attempts.find(token);
   if (found == nullptr) {
-    // Ended so long ago that only its being over is known.
+    // It ended so long ago that it was forgotten.
     step.books.attempts.count(Edge::kIgnoredEnded);
     return Outcome{};
   }

@@ -6,7 +6,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// What the hosts offer, and what the attempts hold of it.
+/// The GPUs that the hosts offer, and the slots that the attempts hold of them.
 GpuBook held_by(const HostBook& hosts, const AttemptBook& attempts) {
   GpuBook held;
   for (const auto& [id, host] : hosts.all()) {
@@ -22,7 +22,7 @@ GpuBook held_by(const HostBook& hosts, const AttemptBook& attempts) {
   return held;
 }
 
-/// Counted from the other books; of the earlier attempts those that are known.
+/// Bytes counted from the other books; for earlier attempts, from those that `kept` lists.
 KeptBytes kept_of(const Books& books) {
   KeptBytes bytes;
   for (const auto& [id, job] : books.jobs.all()) {
@@ -46,7 +46,7 @@ KeptBytes kept_of(const Books& books) {
   return bytes;
 }
 
-/// Its newest attempt is over, and it waits to know what that means.
+/// Whether the newest attempt of the job is over and its failure is not classed yet.
 bool awaits_class(const AttemptBook& attempts, const Job& job) {
   return attempts.find(job.life.current) != nullptr && !attempts.is_live(job.life.current);
 }
@@ -59,7 +59,7 @@ void check_job(const Books& books, const Job& job) {
   CHECK(awaits_class(books.attempts, job) == books.attempts.unclassed().contains(job.life.current));
 }
 
-/// Mutants may break it: an attempt that has the token of the one before is counted once.
+/// Mutants may break it: an attempt with the token of the one before counts once.
 void check_kept(const Books& books) {
   std::size_t earlier = 0;
   for (const auto& [id, job] : books.jobs.all()) {

@@ -13,7 +13,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// Adds the numbers of its GPUs to `gpus`.
+/// Adds the numbers of the member's GPUs to `gpus`.
 std::string why_not_member(const Books& books, const JobSpec& spec, const Member& member,
                            std::vector<GpuNumber>& gpus) {
   const HostRecord* record = books.hosts.find(member.host);
@@ -29,7 +29,7 @@ std::string why_not_member(const Books& books, const JobSpec& spec, const Member
     return "a member is of another kind";
   }
   const HeldAmounts& held = books.gpus.on(member.host).amounts;
-  // A host that has less than it had may hold more than it has: who asks for nothing of it fits.
+  // A host that shrank may hold more than it has: a member that asks for 0 of an amount fits.
   if ((member.cpus != 0 && held.cpus + member.cpus > std::uint64_t{record->cpus} * kOneCpu) ||
       (member.memory_mb != 0 && held.memory_mb + member.memory_mb > record->memory_mb)) {
     return "a member has too few CPUs or too little memory free";
@@ -43,7 +43,7 @@ bool has_any_twice(std::vector<Value>& values) {
   return std::adjacent_find(values.begin(), values.end()) != values.end();
 }
 
-/// As many GPUs and ranks as one host may have of it.
+/// Whether the member has as many GPUs and ranks as its request allows on one host.
 bool is_as_asked(const Request& request, const Member& member) {
   if (request.gpus == 0) {
     return member.gpus.empty() &&
@@ -54,7 +54,7 @@ bool is_as_asked(const Request& request, const Member& member) {
                                      : member.gpus.size() == request.gpus_per_host);
 }
 
-/// RESERVED, as the leader decided.
+/// The RESERVED attempt that the leader decided.
 Attempt reserved(const Step& step, const Job& owner, entry::Decide& fact) {
   Attempt attempt;
   attempt.token = Token{step.books.epochs.counter(), step.index.value()};

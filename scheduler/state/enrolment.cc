@@ -8,7 +8,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// The first bytes of a key, as people see tickets.
+/// The first bytes of a key: how people see a ticket.
 std::string short_name(const std::string& key) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string name;
@@ -20,7 +20,7 @@ std::string short_name(const std::string& key) {
   return name;
 }
 
-/// Why this host is not let in by that ticket; "" = it is.
+/// Why the ticket does not let this host in; "" = it does.
 std::string why_not(const Step& step, const entry::Enrol& fact) {
   const Ticket* ticket = step.books.roll.ticket(fact.ticket);
   if (ticket == nullptr) {
@@ -38,7 +38,7 @@ std::string why_not(const Step& step, const entry::Enrol& fact) {
   return ticket->why_not(step.books.cluster_time);
 }
 
-/// An intruder on a host may have made tickets while they could: they end with its right.
+/// Ends the tickets of a host with its right to vouch: an intruder there may have made them.
 std::size_t end_tickets_of(Step& step, const entry::Enrol& fact, const std::string& by) {
   const std::size_t ended =
       step.books.roll.end_all_of(fact.host, by + fact.host_name, step.books.cluster_time);
@@ -78,7 +78,7 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
     }
   }
   if (step.books.roll.is_denied_tickets(fact.made_at)) {
-    // Said before its host lost the right, and logged after: there was no ticket to end yet.
+    // Asked for before its host lost the right, and logged after: no ticket existed to end yet.
     step.reject(ErrorCode::kDenied, "the host that asks for this ticket may not vouch any more");
     return;
   }
@@ -113,7 +113,7 @@ void on_end_ticket(Step& step, const entry::EndTicket& fact) {
 void on_enrol(Step& step, const entry::Enrol& fact) {
   RollBook& roll = step.books.roll;
   if (fact.authority < roll.keys().authority()) {
-    // Or who was thrown out in that moment would hold the secret of the authority that counts.
+    // Else a host that was revoked meanwhile would hold the secret of the new authority.
     step.reject(ErrorCode::kUnavailable, "the authority was replaced in this moment: repeat");
     return;
   }
@@ -124,8 +124,8 @@ void on_enrol(Step& step, const entry::Enrol& fact) {
     }
   }
   if (!roll.is_news(fact)) {
-    // Said again, or a newer one is known: that one counts. An operator has to know, who said
-    // something else.
+    // A repetition, or a newer record is known and counts. An operator that ordered another record
+    // has to know.
     const EnrolledHost* known = roll.find(fact.host);
     if ((fact.is_revoked || !fact.by.name.empty()) && known->record != fact.record) {
       step.reject(ErrorCode::kConflict, "the host's record changed in this moment: say it again");

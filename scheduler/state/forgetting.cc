@@ -6,7 +6,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// One in so many keys that are forgotten early is told of.
+/// One of this many keys that are forgotten early makes an event.
 constexpr std::uint64_t kForgottenKeyTold = 4096;
 
 void forget_attempt(Books& books, const Token& token) {

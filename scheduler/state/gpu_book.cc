@@ -9,7 +9,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// A host's own GPUs lie side by side; of more than these the index is asked.
+/// GPUs of a host that are searched one after the other; for more of them the index is asked.
 constexpr std::size_t kTriesMax = 16;
 
 }  // namespace

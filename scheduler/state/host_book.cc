@@ -29,7 +29,7 @@ void take_over(HostRecord& record, const entry::Register& fact) {
   record.quarantined = fact.stuck;
 }
 
-/// Since when it is so is for people.
+/// Sets the verdict. The time of its change is for people.
 void set_verdict(HostRecord& record, Verdict verdict, std::int64_t unix_ms) {
   record.unix_ms = record.verdict == verdict ? record.unix_ms : unix_ms;
   record.verdict = verdict;
@@ -92,7 +92,8 @@ std::string why_taken(const HostRecord& bearer) {
 
 namespace {
 
-/// The words that people type and tables list. Labels hold what a kernel calls itself.
+/// Whether people can type the names, and tables list them. A label may be any printable text
+/// without a blank, such as the name of a kernel.
 bool are_names(const entry::Register& fact) {
   const std::vector<std::string>& labels = fact.traits.labels;
   return is_word_name(fact.name) && (fact.gpu_type.empty() || is_word_name(fact.gpu_type)) &&

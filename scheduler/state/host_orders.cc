@@ -21,7 +21,7 @@ void tell(Step& step, Severity severity, std::string_view name, const HostId& ho
   step.result.events.push_back(std::move(event));
 }
 
-/// Nothing, and a refusal, of a host that never registered.
+/// Null, and the entry is rejected, if the host never registered.
 const HostRecord* known(Step& step, const HostId& host) {
   const HostRecord* record = step.books.hosts.find(host);
   if (record == nullptr) {
@@ -30,7 +30,7 @@ const HostRecord* known(Step& step, const HostId& host) {
   return record;
 }
 
-/// Why the word that the host is off, or its ranks are gone, cannot be true; "" = it can.
+/// Why the host cannot be off, or its ranks cannot be gone; "" = they can.
 std::string why_not_fenced(const HostRecord& host, bool are_processes_gone) {
   if (host.verdict == Verdict::kAlive) {
     return "host " + host.name + " answers, so it is not off: " +
@@ -61,7 +61,7 @@ void on_fence(Step& step, const entry::Fence& fact) {
   }
   std::vector<Token> tokens = step.books.gpus.on(fact.host).tokens;
   if (fact.are_processes_gone) {
-    // What was decided since the operator looked is not what was meant.
+    // The order is not about attempts that were decided since the operator looked.
     std::erase_if(tokens, [&](const Token& token) {
       return std::find(fact.tokens.begin(), fact.tokens.end(), token) == fact.tokens.end();
     });

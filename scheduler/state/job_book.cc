@@ -9,7 +9,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// When the job's pack is relaxed; nothing = never, or it is already.
+/// When the job's pack is relaxed; nullopt if never, or if it is already.
 std::optional<Duration> relaxed_at(const Job& job) {
   const Request& request = job.spec.request;
   const bool is_bound =

@@ -5,8 +5,8 @@
 namespace muster::scheduler {
 namespace {
 
-// Lengths, ids, times and numbers as they are encoded (snapshot.cc), rounded up; of a job its
-// reason and the tokens of its attempts among them, of a rank how it may end.
+// Lengths, ids, times and numbers as encoded (snapshot.cc), rounded up. That of a job includes its
+// reason and the tokens of its attempts, that of a rank its result.
 constexpr std::size_t kJobBytes = 572;
 constexpr std::size_t kTextBytes = 3;
 constexpr std::size_t kAttemptBytes = 140;
@@ -14,7 +14,7 @@ constexpr std::size_t kMemberBytes = 140;
 constexpr std::size_t kRankBytes = 76 + kDetailBytesMax;
 constexpr std::size_t kTransitionBytes = 45;
 constexpr std::size_t kKeyBytes = 28;
-constexpr std::size_t kRunBytes = 16;  ///< Of an array that is no single range.
+constexpr std::size_t kRunBytes = 16;  ///< One of the runs of an array.
 
 }  // namespace
 

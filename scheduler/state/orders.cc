@@ -17,10 +17,10 @@ JobOrder order_of(JobEvent word) {
   return word == JobEvent::kSuspend ? JobOrder::kSuspend : JobOrder::kRequeue;
 }
 
-/// At once: the job has no attempt.
+/// Carries out the order at once. Precondition: the job has no attempt.
 void obey(Step& step, Job& job, JobEvent word, const std::string& by) {
   CHECK(job.life.current.is_none() || is_mutant_planted());
-  // Its last attempt, if there was one: what it left behind is what the next one follows.
+  // The move names the job's last attempt, if there was one.
   const Token last = job.life.attempt_tokens.empty() ? Token() : job.life.attempt_tokens.back();
   if (word == JobEvent::kCancel) {
     job.orders.cancel_requested = true;
@@ -36,7 +36,7 @@ void obey(Step& step, Job& job, JobEvent word, const std::string& by) {
            last);
 }
 
-/// Until its attempt is over, which the leader sees to.
+/// Keeps the order until the attempt is over: the leader aborts or stops it.
 void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
   if (job.life.current.is_none()) {
     CHECK(is_mutant_planted());
@@ -60,11 +60,11 @@ void keep_order(Step& step, Job& job, JobEvent word, const std::string& by) {
                                  {"by", by},
                                  {"index", std::to_string(step.index.value())}}});
   step.result.touched.push_back(job.life.current);
-  // What the job waits for may be over already but for silent hosts.
+  // The attempt may be over already except on silent hosts: then the job goes on now.
   settle(step, step.books.attempts.at(job.life.current));
 }
 
-/// A person who says that it shall run does not wait for the end of its pause.
+/// Ends the pause of a job that a person wants to run now.
 void try_now(Step& step, Job& job, const std::string& by) {
   if (!job.pauses()) {
     return;
@@ -78,7 +78,7 @@ void try_now(Step& step, Job& job, const std::string& by) {
        {{"job", text_of(job.id)}, {"by", by}, {"index", std::to_string(step.index.value())}}});
 }
 
-/// Of a number that is no job's.
+/// Rejects the entry: no job has this number.
 void refuse_unknown(Step& step, JobId id) {
   const TaskArray* array = step.books.arrays.find(array_of(id));
   const std::string name = text_of(id);
@@ -189,7 +189,7 @@ void on_requeue(Step& step, const entry::Requeue& fact) {
   const Job* known = step.books.jobs.find(fact.job);
   if (known != nullptr && !known->has_ended() && fact.attempt != 0 &&
       known->life.attempts > fact.attempt) {
-    step.result.job = fact.job;  // Said again: the attempt it was about has made way.
+    step.result.job = fact.job;  // A repetition: the attempt it was about has made way.
     return;
   }
   hear(step, fact.job, JobEvent::kRequeue, fact.by.name);

@@ -22,8 +22,8 @@ bool lost_a_host(const HostBook& hosts, const Attempt& attempt) {
                      });
 }
 
-/// Every reachable rank is confirmed stopped under a logged Stop, and the attempt cannot complete
-/// any more: its job need not wait for the silent hosts, whose GPUs stay held.
+/// Whether every reachable rank is confirmed stopped under a logged Stop, and the attempt cannot
+/// complete any more: its job need not wait for the silent hosts, whose GPUs stay held.
 bool is_replaceable(const Books& books, const Attempt& attempt) {
   const Job* owner = books.jobs.find(attempt.job);
   if (attempt.state != AttemptState::kStopping || owner == nullptr) {
@@ -41,7 +41,8 @@ bool is_replaceable(const Books& books, const Attempt& attempt) {
   return reachable_stopped && broken;
 }
 
-/// A verdict that was taken back before the failure is classed counts all the same.
+/// Notes the failure and lost hosts. A verdict that is taken back before the failure is classed
+/// counts all the same.
 void watch_failure(const Books& books, Attempt& attempt) {
   if (!attempt.failed_at.has_value() && attempt.program_failure() != nullptr) {
     attempt.failed_at = books.cluster_time;
@@ -50,9 +51,9 @@ void watch_failure(const Books& books, Attempt& attempt) {
       attempt.lost_host || (attempt.failed_at.has_value() && lost_a_host(books.hosts, attempt));
 }
 
-/// A rank that fails may be the first sign of a dead host, seconds before the verdict. Only of
-/// another host than its own, which lived to report it; and no dead host keeps a command from being
-/// executed. So a gang on one host, and a command that cannot be executed, are classed at once.
+/// A rank that fails may be the first sign of another dead host, seconds before the verdict. Its
+/// own host lived to report it, and a dead host is no reason why a command cannot be executed.
+/// Therefore a gang on one host, and a command that cannot be executed, are classed at once.
 bool awaits_verdict(const Attempt& attempt, Duration cluster_time) {
   const RankResult* failure = attempt.program_failure();
   if (failure == nullptr || failure->kind == RankResult::Kind::kNotStarted) {
@@ -63,7 +64,7 @@ bool awaits_verdict(const Attempt& attempt, Duration cluster_time) {
          cluster_time < *attempt.failed_at + kClassWait;
 }
 
-/// What an operator ordered beats what the attempt was stopped for: that uses no retry.
+/// An operator's order beats the cause for which the attempt was stopped, and uses no retry.
 bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
   if (job.orders.cancel_requested || attempt.cause == Cause::kCancelled) {
     end_job(step, job, JobEvent::kEndCancelled, kExitCancelled,
@@ -85,7 +86,7 @@ bool conclude_as_ordered(Step& step, Job& job, const Attempt& attempt) {
   return false;
 }
 
-/// What the kernel ends a process with for want of memory, among others.
+/// SIGKILL: the kernel sends it for want of memory, among other reasons.
 constexpr std::int32_t kKillSignal = 9;
 
 /// "host_lost", "agent_down: host c", "ranks_lost: rank 3 on host c: supervisor ended"
@@ -110,7 +111,7 @@ std::string loss_text(const HostBook& hosts, const Attempt& attempt) {
   return cause;
 }
 
-/// "1h 30m", "90s" is "1m 30s"
+/// "1h 30m"; 90 s are "1m 30s".
 std::string span_text(Duration span) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span).count();
   constexpr std::int64_t kMinute = 60;
@@ -140,13 +141,13 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
   }
   const bool is_hosts = has_host_fault || attempt.lost_host || is_loss(attempt.cause);
   if (failure == nullptr || is_hosts) {
-    // Ranks die of the loss of another's host: no retry of the user is used for that.
+    // Ranks die when another rank's host is lost: that uses no retry of the user.
     if (++job.life.lost_attempts >= kLostAttemptsMax) {
       end_job(step, job, JobEvent::kFailed, 1, "lost its hosts too often");
       return;
     }
     if (attempt.cause == Cause::kRanksLost) {
-      // Whatever killed its supervisor is where it was.
+      // The host lives, and so may the cause that killed the supervisor.
       queue_after_pause(step, job, attempt.token, std::move(host_cause), job.life.lost_attempts);
     } else {
       queue_again(step, job, attempt.token, std::move(host_cause));

@@ -11,7 +11,7 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-/// More than any cluster asks for; sums of such counts stay within their words.
+/// More than any cluster asks for; sums of such counts do not overflow.
 constexpr std::uint64_t kCountMax = std::uint64_t{1} << 32;
 
 enum class What : std::uint8_t { kArrived = 0, kCount = 1, kUsual = 2, kFleet = 3 };

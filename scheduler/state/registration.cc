@@ -23,8 +23,8 @@ void end_earlier_grants(Step& step, const entry::Register& fact, bool rebooted) 
   }
 }
 
-/// An operator said that these ranks were gone; their host says that they are not. Its agent ends
-/// them before it launches anything on their GPUs.
+/// Raises an alarm if an operator said that ranks were gone and their host lists them. Its agent
+/// ends them before it launches anything on their GPUs.
 void tell_of_wrong_words(Step& step, const entry::Register& fact) {
   for (const entry::LiveGrant& grant : fact.live) {
     const Attempt* attempt = step.books.attempts.find(grant.token);

@@ -62,7 +62,7 @@ std::uint32_t read_u32(Reader& in) {
   return static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
 }
 
-/// No element, or those of the drain.
+/// Writes no element if there is no drain, else those of the drain.
 void write_drain(Encoder& out, const std::optional<HostDrain>& drain) {
   if (!drain.has_value()) {
     out.array(0);
@@ -307,7 +307,7 @@ Job read_job(Reader& in) {
   return job;
 }
 
-/// Takes the next document off `bytes`, or nothing when the prefix is wrong.
+/// Takes the next document off `bytes`; nullopt if the prefix is wrong.
 std::optional<std::string> take_document(std::string_view& bytes) {
   if (bytes.size() < kLengthBytes) {
     return std::nullopt;
@@ -337,7 +337,7 @@ void write_epochs(Encoder& out, const Epochs& epochs) {
   }
 }
 
-/// What the fields behind the plain head say of epochs; the first one has none.
+/// Reads the epochs from the fields behind the plain head; the first epoch has no such fields.
 Epochs read_epochs(Reader& in, std::uint64_t counter) {
   if (in.left() == 0) {
     return Epochs(counter);
@@ -357,7 +357,7 @@ Epochs read_epochs(Reader& in, std::uint64_t counter) {
   return {counter, recovered_at, std::move(past), {unsure.begin(), unsure.end()}};
 }
 
-/// What the documents of a snapshot say, before anything is derived from it.
+/// The contents of the documents of a snapshot, before other books are derived from them.
 struct Parts {
   Epochs epochs;
   LogIndex applied;
@@ -387,7 +387,7 @@ void read_head(Reader& in, Parts& parts) {
   parts.epochs = read_epochs(in, epoch);
 }
 
-/// False: the document does not fit.
+/// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
   switch (read_enum(in, Section::kPopularity)) {
     case Section::kHead:

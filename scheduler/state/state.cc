@@ -36,7 +36,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   step.result.capacity_changed |= books.jobs.allow_again_until(books.cluster_time);
 }
 
-/// Which rule hears an entry.
+/// Hands an entry to its rule.
 struct Hear {
   Step& step;
 

@@ -13,7 +13,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// By folded type.
+/// Number of GPUs of the fleet, by folded type.
 std::map<std::string, std::uint64_t> gpus_of(const HostBook& hosts) {
   std::map<std::string, std::uint64_t> gpus;
   for (const auto& [id, host] : hosts.all()) {
@@ -26,7 +26,7 @@ std::map<std::string, std::uint64_t> gpus_of(const HostBook& hosts) {
   return gpus;
 }
 
-/// It is one more of what is usually asked for.
+/// Counts the submit among the usual requests.
 void note_asked(Step& step, const JobSpec& spec) {
   Popularity& popularity = step.books.popularity;
   popularity.note(spec.request, spec.array.has_value() ? spec.array->length() : 1);
@@ -53,7 +53,7 @@ Status validate(const JobSpec& spec) {
   if (spec.command.argv.empty()) {
     return invalid("no command");
   }
-  // Each task of an array is told two more variables.
+  // Each task of an array gets two more variables.
   const std::size_t more = spec.array.has_value() ? kTaskVariables : 0;
   if (command_bytes + more * kTaskVariableBytes > kCommandBytesMax ||
       spec.command.argv.size() > kTextsMax || spec.command.environment.size() + more > kTextsMax) {
@@ -131,7 +131,7 @@ void on_submit(Step& step, entry::Submit& fact) {
   step.result.job = id;
   step.result.capacity_changed = true;
   if (is_held) {
-    // As if it had been said in the next entry: nothing was placed in between.
+    // As if the next entry were a Suspend: nothing is placed in between.
     on_suspend(step, entry::Suspend{id, fact.submitted_by});
   }
 }

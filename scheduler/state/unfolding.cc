@@ -10,7 +10,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// Two names in the environment of each rank.
+/// The environment of a task: that of the array, and two more variables.
 std::vector<std::string> environment_of(const TaskArray& array, std::uint32_t index) {
   std::vector<std::string> environment = array.spec.command.environment;
   environment.push_back("MUSTER_ARRAY_JOB_ID=" + std::to_string(array.id.value()));
@@ -18,8 +18,8 @@ std::vector<std::string> environment_of(const TaskArray& array, std::uint32_t in
   return environment;
 }
 
-/// How many of its tasks may be jobs in the queue. A full one, or one that takes too many bytes,
-/// takes a task of an array only while none of it is at work, so that each goes on.
+/// How many tasks of the array may be jobs in the queue. If the queue is full, or has too many
+/// bytes, it takes a task only of an array without any active task, so that each array goes on.
 std::uint32_t waiting_max(const Books& books, const TaskArray& array) {
   const bool is_full = books.jobs.waiting() >= kJobsQueuedMax ||
                        !books.kept.has_room_for_job(kept_bytes_of_job(array.spec, "", ""));
@@ -27,7 +27,7 @@ std::uint32_t waiting_max(const Books& books, const TaskArray& array) {
   if (is_full) {
     return array.active == 0 ? 1 : 0;
   }
-  // Those that pause after a failure keep no other task from its turn.
+  // Tasks that pause after a failure do not keep other tasks from their turn.
   const std::uint32_t pausing = std::min(books.jobs.pausing_tasks(array.id), kTasksPausingMax);
   return std::min(kTasksWaitingMax, 1 + tried) + pausing;
 }

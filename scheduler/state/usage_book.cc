@@ -9,7 +9,7 @@ namespace muster::scheduler {
 
 void UsageBook::charge(const std::string& user, const std::string& gpu_type, Duration from,
                        Duration to, std::uint64_t gpus) {
-  // What lies before the days that are kept is not worth a loop.
+  // Time before the days that are kept would be dropped again.
   from = std::max(from, to - kUsageDay * kUsageDays);
   for (std::int64_t day = from / kUsageDay; from < to; ++day) {
     const Duration end = std::min(to, kUsageDay * (day + 1));
@@ -32,7 +32,7 @@ void UsageBook::add(UsageKey key, std::uint64_t time) {
     } else if (!key.user.empty()) {
       key.user.clear();
     } else {
-      // All rows are of today, and none is of many users: the last one becomes that.
+      // All rows are of today, and no row is of many users: the last one becomes that.
       const auto last = std::prev(rows_.end());
       time += last->second;
       rows_.erase(last);

@@ -29,7 +29,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"scheduler/placement", 45},
     {"scheduler/placement/README.md", 3},
     {"scheduler/policy", 3},
-    {"scheduler/state", 16},
     {"scheduler/why", 14},
     {"scheduler/why/README.md", 2},
     {"tests/README.md", 1},
