@@ -1,6 +1,6 @@
 #pragma once
-// What a leader asked the log for and what is not settled yet: GPUs, CPUs and memory that are free
-// for nobody meanwhile. Owned by Capacity; pure.
+// The shares of hosts that a leader asked the log for and that are not settled yet: no other job
+// gets their GPUs, CPUs and memory meanwhile. Owned by Capacity; pure.
 //
 // Invariant: a GPU is taken, and a host's amounts count, exactly while some job's share says so.
 
@@ -15,7 +15,7 @@
 
 namespace muster::scheduler {
 
-/// Of one host.
+/// The share of one host.
 struct AskedShare {
   HostNumber host{};
   std::vector<GpuNumber> gpus;
@@ -25,9 +25,9 @@ struct AskedShare {
 
 class AskedShares {
  public:
-  /// Precondition: nothing is asked for the job, and nobody asked for one of these GPUs.
+  /// Precondition: the job has no shares here, and no job asked for one of these GPUs.
   void add(JobId job, std::vector<AskedShare> shares);
-  /// What is free again by that; nothing when nothing was asked for it.
+  /// The shares that this frees; empty if the job had no shares here.
   std::vector<AskedShare> remove(JobId job);
 
   bool is_taken(GpuNumber gpu) const {

@@ -11,13 +11,13 @@
 namespace muster::scheduler {
 namespace {
 
-/// What is left of so much; nothing of what somebody holds more than there is.
+/// `all` without `held`; 0 if more is held than there is.
 std::uint64_t left_of(std::uint64_t all, std::uint64_t held) {
   return all - std::min(all, held);
 }
 
-/// The GPUs that a member gets, of those that are free: of the island that is left with the fewest,
-/// if one holds them all; else island by island, the fullest first.
+/// The GPUs of `free` that a member gets: all of one island, the one that is left with the fewest;
+/// if no island holds them all, island by island, the one with most free GPUs first.
 std::vector<std::uint32_t> picked(const HostFacts& facts, std::vector<std::uint32_t> free,
                                   std::uint32_t count) {
   CHECK(free.size() >= count);
@@ -172,7 +172,7 @@ std::optional<std::vector<std::pair<HostKind, HostSpace>>> Capacity::take_gains(
   return is_other ? std::nullopt : std::optional(std::move(gains));
 }
 
-/// It was asked for, or another host that offers it has it.
+/// Whether the GPU was asked for, or counts for another host that offers it.
 bool Capacity::is_given(HostNumber host, GpuNumber gpu) const {
   if (asked_.is_taken(gpu)) {
     return true;
@@ -273,7 +273,7 @@ void Capacity::ask(const State& state, JobId job, const Placement& placement) {
 void Capacity::settle(const State& state, JobId job) {
   for (const AskedShare& share : asked_.remove(job)) {
     on_held(state, seats_[index_of(share.host)].facts.id);
-    // Its host may offer it no more, and another one a GPU that got its number.
+    // Its host may not offer it any more, and another host may offer a GPU that got its number.
     for (const GpuNumber gpu : share.gpus) {
       const std::optional<HostNumber> offers = offers_.first(gpu);
       if (offers.has_value() && *offers != share.host) {

@@ -1,15 +1,15 @@
 #pragma once
-// What placement knows of the fleet: an index of what is free, one of what the hosts have that are
-// up, whoever holds it, and one of all that the hosts have that have not left. They follow from the
-// log's state; every voter keeps them beside it, so that a new leader begins with them. A leader
-// adds what is not in the log yet: hosts that it bars (bar()), and GPUs, CPUs and memory that it
-// asked for (ask()). Owned by Scheduler; pure.
+// The capacity of the fleet, as three indexes: what is free; what hosts that are up have, free or
+// held; and what all hosts have that have not left. They follow from the log's state; every voter
+// keeps them beside it, so that a new leader begins with them. A leader adds what is not in the log
+// yet: hosts that it bars (bar()), and GPUs, CPUs and memory that it asked for (ask()). Owned by
+// Scheduler; pure.
 //
-// A GPU that several hosts offer is counted for the one with the lowest number that takes work.
+// A GPU that several hosts offer counts for the one with the lowest number that takes work.
 //
-// Invariant: on_changed() was said of each host whose record changed, on_held() of each of which
-// more or less is held, and on_usual() of what is usual; then they say what they would if they had
-// begun anew (is_right()).
+// Invariant: if the caller called on_changed() for each host whose record changed, on_held() for
+// each of which more or less is held, and on_usual() for new usual requests, then the indexes equal
+// those of a Capacity made from the state now (is_right()).
 
 #include <map>
 #include <optional>
@@ -33,82 +33,83 @@ struct Placement {
   std::vector<GpuNumber> gpus;  ///< Of all members, in that order.
 };
 
-/// What placement is asked for by this job. Its left out hosts are not part of it.
+/// The shape of a job's request, without the hosts that the job leaves out.
 Shape shape_of(const Job& job);
-/// The same while its pack is not relaxed.
+/// The same before its pack is relaxed.
 Shape shape_of(const JobSpec& spec);
-/// The same once all that waiting relaxes is relaxed.
+/// The same after its pack is relaxed.
 Shape relaxed_shape_of(const JobSpec& spec);
 
-/// Hosts on which something became free that are remembered one by one.
+/// Maximum of hosts with gains that are remembered one by one.
 inline constexpr std::size_t kGainsMax = 1024;
 
 class Capacity {
  public:
   explicit Capacity(const State& state) { begin_anew(state); }
 
-  /// The state was replaced; nothing is barred or asked for.
+  /// Starts again with a replaced state; no host is barred and no share is asked for.
   void begin_anew(const State& state);
   void on_changed(const State& state, const HostId& host);
-  /// Its record is what it was.
+  /// More or less is held of the host; its record is the same.
   void on_held(const State& state, const HostId& host);
-  /// What is usually asked for is another than before (ApplyResult::usual_changed).
+  /// The usual requests changed (ApplyResult::usual_changed).
   void on_usual(const State& state) {
     usual_ = state.usual();
     free_.set_usual(usual_);
   }
 
-  /// Hosts on which something became free since this was called last; nothing = too many to tell,
-  /// or something else of hosts changed than what is free: all is to be tried again.
+  /// Hosts on which something became free since the last call. nullopt if there are too many, or if
+  /// records of hosts changed: then every shape must be tried again.
   std::optional<std::vector<std::pair<HostKind, HostSpace>>> take_gains();
 
   // Of a leader.
-  /// Nothing is placed on the host from here on, or it is no longer so. Unknown hosts: remembered.
+  /// Bars a host from placement, or allows it again. An unknown host is remembered.
   void bar(const State& state, const HostId& host, bool is_barred);
-  /// What was placed is asked for; it is free for nobody until settle().
+  /// Keeps the shares of the placement for the job until settle().
   void ask(const State& state, JobId job, const Placement& placement);
   void settle(const State& state, JobId job);
-  /// Jobs for which something was asked.
+  /// Jobs with shares that are not settled.
   std::vector<JobId> asked() const { return asked_.jobs(); }
   std::size_t asked_count() const { return asked_.size(); }
   /// The leadership is over.
   void forget_leader(const State& state);
 
-  /// Nothing when it does not fit now. All of its GPUs or none, of one type.
+  /// All GPUs of the job, of one type; nullopt if it does not fit now.
   std::optional<Placement> place(const State& state, const Job& job);
-  /// How often place() was asked.
+  /// How often place() was called.
   std::uint64_t tried() const { return tried_; }
-  /// The most units of a type that the job could get now, without these hosts besides.
+  /// The most units of a type that the job could get now, without the hosts in `without`.
   std::uint32_t free_for(const Job& job, const std::string& gpu_type,
                          std::span<const HostId> without);
   /// The most units that fit now on these hosts.
   std::uint32_t free_for(const Shape& shape, const HostChoice& hosts) {
     return free_.most(shape, hosts);
   }
-  /// Hosts that the job may get as far as names go, without those it leaves out and `more`.
+  /// Hosts that the request names or does not exclude, without those the job leaves out and `more`.
   HostChoice choice(const Job& job, std::span<const HostId> more) const;
-  /// The most units that the hosts which are up have for it, held or not: a job that asks for more
+  /// The most units that hosts which are up have for the job, held or not. A job that asks for more
   /// waits for hosts, however many jobs end.
   std::uint32_t live_for(const Job& job);
   bool could_hold(const Job& job) { return live_for(job) >= job.spec.request.units(); }
-  /// The most units that all hosts which have not left have for such a job, whatever state they are
-  /// in.
+  /// The most units that all hosts which have not left have for such a job, in any state.
   std::uint32_t ever_for(const Shape& shape);
-  /// Some host that was met bears the name, or has this id, whole or in short.
+  /// Whether a known host has this name or id, whole or in short.
   bool knows_host(const std::string& name) const { return !names_.called(name).empty(); }
 
-  // For who explains.
+  // For explanations (scheduler/why).
   CapacityIndex copy_of_free() const { return free_.copy(); }
   /// Precondition of these three: it is a host of that state.
   HostNumber number_of(const HostId& host) const { return *names_.number_of(host); }
-  /// What is free there; null = nothing is placed there now.
+  /// The free space of the host; null if placement does not use the host now.
   const HostSpace* free_on(const HostId& host) const { return free_.space(number_of(host)); }
   const HostKind& kind_on(const HostSpace& free) const { return free_.kind_of(free.kind); }
-  /// What would be free if these attempts had ended; nothing = nothing is placed there.
+  /// The space that would be free if these attempts had ended; nullopt if placement does not use
+  /// the host now.
   std::optional<HostSpace> free_without(const State& state, const HostId& host,
                                         const std::set<Token>& ended) const;
 
-  /// In O(fleet), for tests; of one host, any number, for every step.
+  /// Checks the invariant. The first is O(fleet), for tests; the second checks the host that
+  /// `which`, any number, selects, for every step.
   bool is_right(const State& state) const;
   bool is_right(const State& state, std::uint64_t which) const;
 
@@ -117,7 +118,7 @@ class Capacity {
   void look(const State& state, HostNumber number);
   void look_at_free(const State& state, HostNumber number);
   bool is_given(HostNumber host, GpuNumber gpu) const;
-  /// Places of GPUs in the agent's order.
+  /// Indexes of free GPUs in the agent's order.
   std::vector<std::uint32_t> free_gpus(const State& state, HostNumber number) const;
   std::optional<HostSpace> free_space(const State& state, HostNumber number,
                                       const std::set<Token>& ended) const;
@@ -132,7 +133,7 @@ class Capacity {
   HostNames names_;
   AskedShares asked_;
   std::vector<HostSeat> seats_;  ///< By number.
-  Usual usual_;                  ///< By which `free_` packs; for is_right().
+  Usual usual_;                  ///< The requests by which `free_` packs; for is_right().
   std::set<HostId> barred_;
   std::vector<HostNumber> gained_;
   std::uint64_t tried_ = 0;

@@ -65,7 +65,7 @@ void CapacityIndex::forget(IndexedHost& host) {
   }
 }
 
-/// In the order of the hosts' numbers, as if each had been in its rack from the beginning.
+/// Lays out all hosts by number, as if each had been in its rack from the beginning.
 void CapacityIndex::lay_out() {
   is_laid_out_ = true;
   classes_ = SpaceClasses();
@@ -131,7 +131,7 @@ std::uint32_t CapacityIndex::most(const Shape& shape, const HostChoice& hosts) {
 CapacityIndex CapacityIndex::copy() const {
   CapacityIndex other;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    other.kind(kinds_.at(static_cast<KindNumber>(i)));  // Under the same numbers.
+    other.kind(kinds_.at(static_cast<KindNumber>(i)));  // Gives the same numbers.
   }
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const auto number = static_cast<HostNumber>(i);

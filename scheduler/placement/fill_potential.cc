@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kSequences = 32;
 constexpr std::size_t kSequenceLength = 48;
 constexpr std::uint64_t kSeed = 7;
-/// Of the potential, in tenths: what stays idle, and what is fragmented now.
+/// Weights in the potential, in tenths: of what stays idle, and of what is fragmented now.
 constexpr std::int64_t kIdleWeight = 7;
 constexpr std::int64_t kFragmentWeight = 3;
 constexpr std::int64_t kMicro = 1000;  ///< Potentials are in thousandths of a thousandth.
@@ -102,7 +102,7 @@ bool FillPotential::is_of_gpus(const Usual& usual) {
                      [](const auto& each) { return each.first.gpus != 0; });
 }
 
-/// What wanted GPUs most, until nearly all that did is among it.
+/// Keeps the most frequent requests for GPUs, up to kUsualPercent of all.
 FillPotential::FillPotential(const Usual& usual) {
   for (const auto& [type, gpus] : usual.gpus) {
     types_.push_back(type);
@@ -119,7 +119,7 @@ FillPotential::FillPotential(const Usual& usual) {
       for (const std::string& type : request.types) {
         of_host.types |= std::uint64_t{1} << type_of(type);
       }
-      of_host.types &= ~(std::uint64_t{1} << types_.size());  // There is none of it.
+      of_host.types &= ~(std::uint64_t{1} << types_.size());  // The fleet has no such GPUs.
     }
     usual_.emplace_back(of_host, count);
     all += count;
@@ -132,7 +132,7 @@ FillPotential::FillPotential(const Usual& usual) {
     usual_count_ += usual_[kept++].second;
   }
   usual_.resize(kept);
-  // However many they are, they must not hide what takes GPUs.
+  // Requests without GPUs must not hide those with GPUs, however many they are.
   without_gpus_ = std::min(without_gpus_, usual_count_);
   usual_count_ += without_gpus_;
   draw_sequences();
@@ -140,7 +140,7 @@ FillPotential::FillPotential(const Usual& usual) {
 }
 
 void FillPotential::draw_sequences() {
-  std::vector<std::pair<FillRequest, std::uint64_t>> of_gpus;  // With the count up to it.
+  std::vector<std::pair<FillRequest, std::uint64_t>> of_gpus;  // With the running count.
   std::uint64_t count = 0;
   for (const auto& [request, its] : usual_) {
     count += its;
@@ -182,7 +182,7 @@ void FillPotential::find_scarce(const Usual& usual) {
     }
     for (std::size_t type = 0; type < gpus.size() && allowed != 0; ++type) {
       if ((request.types >> type & 1) != 0) {
-        // Of its demand the part, over that of the capacity which may serve it.
+        // The part of its demand, over the part of the capacity that may serve it.
         const std::uint64_t part = count * request.milli() * kPart / demand;
         scarcity_[type] += static_cast<std::int64_t>(part * capacity / allowed);
       }

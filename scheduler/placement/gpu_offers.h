@@ -1,6 +1,6 @@
 #pragma once
-// Which hosts offer a GPU of the same uuid: a cloned disk, a GPU that moved, a simulated one whose
-// name is taken. Owned by Capacity; pure.
+// Hosts that offer a GPU of the same uuid: after a disk was cloned or a GPU moved, or because a
+// simulated GPU has a name that is taken. Owned by Capacity; pure.
 //
 // Invariant: a host is in sharers() of another if and only if both offer some GPU.
 
@@ -16,15 +16,15 @@ namespace muster::scheduler {
 
 class GpuOffers {
  public:
-  /// The host offers these and no others. O(its GPUs).
+  /// The host offers these GPUs and no others. O(its GPUs).
   void set(HostNumber host, const std::vector<GpuNumber>& gpus);
   /// The other hosts that offer one of its GPUs.
   std::set<HostNumber> sharers(HostNumber host) const;
-  /// A host that offers it; nothing = none does.
+  /// A host that offers it; nullopt if no host does.
   std::optional<HostNumber> first(GpuNumber gpu) const {
     return index_of(gpu) < offered_.size() ? offered_[index_of(gpu)] : std::nullopt;
   }
-  /// Of the hosts that offer it, if there are several; else empty.
+  /// All hosts that offer it, if there are several; else empty.
   const std::set<HostNumber>& several(GpuNumber gpu) const;
   bool is_any_shared() const { return !shared_.empty(); }
 

@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};
 
 class HostBits {
  public:
-  /// Precondition of both: it is not in the set; it is.
+  /// Precondition of set(): the host is not in the set; of clear(): it is.
   void set(std::uint32_t position);
   void clear(std::uint32_t position);
   /// kNoPosition = the set is empty.

@@ -15,7 +15,7 @@ using Place = ShapeRank::Place;
 using Level = ShapeRank::Level;
 using Levels = ShapeRank::Levels;
 
-/// A host that was chosen, by where it stands.
+/// A chosen host, by its position.
 struct Chosen {
   std::uint32_t position = 0;
   std::uint32_t units = 0;
@@ -37,7 +37,7 @@ std::uint64_t units_of(const GroupOffer& offer) {
   return units;
 }
 
-/// How many of its hosts so many units take; they must fit.
+/// How many hosts of the group `wanted` units take. Precondition: they fit.
 std::uint32_t hosts_for(const GroupOffer& offer, std::uint32_t wanted) {
   std::uint32_t used = 0;
   for (const auto& [held, hosts] : offer) {
@@ -79,7 +79,7 @@ class Choice {
 
  private:
   void mask(std::uint32_t position);
-  /// What is not masked of these bits.
+  /// The bits that are not masked.
   std::uint32_t open(std::uint32_t row, std::uint32_t bits) const {
     return masks_.empty() ? bits : bits & ~masks_[row];
   }
@@ -111,7 +111,7 @@ class Choice {
 
   const Fleet& fleet_;
   ShapeRank& rank_;
-  std::vector<std::uint32_t> masks_;  ///< By row; empty = nothing is masked.
+  std::vector<std::uint32_t> masks_;  ///< By row; empty = no host is masked.
 };
 
 void Choice::mask(std::uint32_t position) {
@@ -141,7 +141,7 @@ std::uint32_t Choice::hosts_in(const Level& level) const {
   return hosts;
 }
 
-/// Of these racks, if the class has one there; else of any.
+/// The first host of the class in these racks; in any rack if the class has no host there.
 std::optional<std::uint32_t> Choice::first_host(ClassNumber number,
                                                 std::span<const std::uint32_t> racks) const {
   if (masks_.empty() && racks.empty()) {
@@ -170,7 +170,7 @@ std::optional<Chosen> Choice::on_one_host(std::uint32_t preferred) {
       continue;
     }
     Level& level = found->second;
-    std::vector<Place> passed;  // All of their hosts are masked.
+    std::vector<Place> passed;  // Places with masked hosts only.
     for (std::optional<Place> place = rank_.best(fleet_.classes, level);
          place.has_value() && (!best.has_value() || *place < *best);
          place = rank_.best(fleet_.classes, level)) {
@@ -204,7 +204,8 @@ std::vector<std::uint32_t> Choice::racks_of(const Plan& plan) const {
   return racks;
 }
 
-/// `count` hosts of the level, which has as many. Of a rack the best places first.
+/// Takes `count` hosts of the level, in each rack the best places first. Precondition: there are as
+/// many.
 void Choice::choose(const Level& level, std::uint32_t units, std::uint32_t count, Plan& plan) {
   std::vector<Place> places;
   std::vector<std::uint32_t> offered(fleet_.rows.racks(), 0);
@@ -228,7 +229,7 @@ void Choice::choose(const Level& level, std::uint32_t units, std::uint32_t count
   }
 }
 
-/// One more host, for so many units. False: there is none.
+/// Takes one more host, for `units` units. False if no host holds them.
 bool Choice::choose_last(const Levels& levels, std::uint32_t units, Plan& plan) {
   std::vector<std::pair<Place, std::uint32_t>> places;
   for (auto level = levels.begin(); level != levels.end() && level->first >= units; ++level) {
@@ -248,7 +249,7 @@ bool Choice::choose_last(const Levels& levels, std::uint32_t units, Plan& plan) 
   return true;
 }
 
-/// By number of the rack, or spine.
+/// Offers by number of the rack, or spine.
 std::vector<GroupOffer> Choice::offers(const Levels& levels) const {
   std::vector<GroupOffer> offers(fleet_.rows.groups());
   for (const auto& [units, level] : levels) {
@@ -310,7 +311,7 @@ std::optional<Plan> Choice::on_many(Levels& levels) {
       wanted -= count * units;
     }
     if (wanted == 0 || hosts > count) {
-      break;  // What is left, one host holds.
+      break;  // One host holds the rest.
     }
   }
   if (wanted != 0 && (rank_.shape().per_host != 0 || !choose_last(levels, wanted, plan))) {

@@ -1,6 +1,6 @@
 #pragma once
-// What placement reads of a host's record, in its own words: read once when the record changes, so
-// that what is held of the host may change without a look at it. Pure.
+// The facts of a host's record that placement reads. They are read when the record changes, so that
+// a change of what is held of the host needs no look at the record. Pure.
 
 #include <cstdint>
 #include <vector>
@@ -30,17 +30,17 @@ struct HostFacts {
   bool operator==(const HostFacts&) const = default;
 };
 
-/// A host as it stands in the indexes.
+/// A host of the indexes.
 struct HostSeat {
   HostFacts facts;
-  KindNumber kind{};  ///< The same in all of them.
+  KindNumber kind{};  ///< The same in all indexes.
   bool is_barred = false;
 };
 
 HostFacts facts_of(const HostRecord& record);
 HostKind kind_of(const HostRecord& record);
 
-/// What the host has, whoever holds it; `is_ever`: in whatever state its GPUs are.
+/// The space of the host if nothing were held; `is_ever`: including GPUs that are not usable.
 HostSpace whole_space(const HostFacts& facts, KindNumber kind, bool is_ever);
 
 }  // namespace muster::scheduler

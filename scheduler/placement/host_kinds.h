@@ -1,6 +1,6 @@
 #pragma once
-// The kinds of hosts that were met, each with a number. Owned by CapacityIndex; pure. A kind is
-// never forgotten: a host changes its kind only when it registers otherwise than before.
+// The kinds of hosts so far, each with a number. Owned by CapacityIndex; pure. A kind is never
+// forgotten: a host changes its kind only when it registers with other traits.
 
 #include <cstdint>
 #include <map>
@@ -15,9 +15,9 @@ class HostKinds {
  public:
   KindNumber number_of(const HostKind& kind);
   const HostKind& at(KindNumber number) const { return *kinds_[index_of(number)].kind; }
-  /// GPU types are numbered from 0, as they were met.
+  /// The number of the kind's GPU type: from 0, in the order of their first kinds.
   std::uint32_t type(KindNumber number) const { return kinds_[index_of(number)].type; }
-  /// Of what the kind is: the same wherever it is met, whatever its number.
+  /// A hash of the kind's content: independent of its number.
   std::uint64_t hash(KindNumber number) const { return kinds_[index_of(number)].hash; }
   std::size_t size() const { return kinds_.size(); }
 

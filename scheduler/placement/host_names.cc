@@ -6,7 +6,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// The first id of those that a text of hex digits, whole or in short, may stand for.
+/// The lowest id that the text, hex digits of a whole or short id, may stand for.
 std::optional<HostId> lowest_id(std::string_view text) {
   if (text.size() != HostId().short_hex().size() && text.size() != 2 * HostId::kSizeBytes) {
     return std::nullopt;

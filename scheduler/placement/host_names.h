@@ -1,5 +1,5 @@
 #pragma once
-// Hosts by what people call them: a name, or an id, whole or in short. Owned by Capacity; pure.
+// An index of hosts by name or id, whole or in short. Owned by Capacity; pure.
 
 #include <map>
 #include <optional>
@@ -14,10 +14,10 @@ namespace muster::scheduler {
 
 class HostNames {
  public:
-  /// The host's id is what it was. True: its name changed, or it is new.
+  /// Sets the name of a host, whose id never changes. True if the name changed or the host is new.
   bool set(const HostId& id, HostNumber number, const std::string& name);
   std::optional<HostNumber> number_of(const HostId& id) const;
-  /// All that are called so.
+  /// All hosts with this name or id.
   std::vector<HostNumber> called(const std::string& text) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// What may be given away of one host, in the words of placement: amounts, and no names of GPUs or
-// hosts. Two hosts of one kind with the same space are the same to every request but those that
-// name hosts, so placement looks at spaces (space_classes.h) and not at hosts.
+// The kind of a host, and its space: the amounts that a request may get, without names of GPUs or
+// hosts. Two hosts of one kind with the same space are equal for every request that does not name
+// hosts, so placement looks at spaces (space_classes.h) and not at hosts.
 
 #include <algorithm>
 #include <array>
@@ -20,22 +20,22 @@ constexpr std::uint32_t index_of(KindNumber number) {
   return static_cast<std::uint32_t>(number);
 }
 
-/// GPUs that reach each other without leaving their switch form an island. A host with more of them
-/// is taken as one island.
+/// GPUs that reach each other without leaving their switch form an island. A host with more islands
+/// counts as one island.
 inline constexpr std::size_t kIslandsMax = 8;
-/// GPUs of a host of which a part is given away.
+/// Maximum of GPUs of a host of which a part is given away.
 inline constexpr std::size_t kSharedGpusMax = 16;
 inline constexpr std::uint32_t kWholeGpu = 1000;  ///< Thousandths.
 
-/// What a host is, whatever is given away of it.
+/// The kind of a host, independent of what is held of it.
 struct HostKind {
-  std::string gpu_type;             ///< Folded; "" = has none.
+  std::string gpu_type;             ///< Folded; "" = it has no GPUs.
   std::vector<std::string> labels;  ///< Sorted, "key=value".
   bool has_namespaces = true;       ///< False: takes only jobs that silence never ends.
-  // A GPU's share of the host: what is given with each GPU unless other amounts are asked for.
+  // A GPU's share of the host: given with each GPU unless other amounts are asked for.
   std::uint32_t cpus_a_gpu = 0;  ///< Thousandths.
   std::uint64_t memory_mb_a_gpu = 0;
-  // What a rank without GPUs is given, unless other amounts are asked for.
+  // Given to a rank without GPUs, unless other amounts are asked for.
   std::uint32_t cpus_a_rank = 0;  ///< Thousandths.
   std::uint64_t memory_mb_a_rank = 0;
   auto operator<=>(const HostKind&) const = default;

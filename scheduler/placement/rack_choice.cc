@@ -24,7 +24,7 @@ std::vector<std::uint32_t> hosts_by_rack(const std::vector<std::uint32_t>& offer
   for (auto rack = racks.begin(); count != 0; ++rack) {
     CHECK(rack != racks.end());
     if (offered[*rack] >= count) {
-      // Ordered by what they offer: the last that offers enough, of its like the first.
+      // Racks are in the order of their offers: takes the last that is enough, the first of equals.
       const auto enough = std::partition_point(
           rack, racks.end(), [&](std::uint32_t each) { return offered[each] >= count; });
       const std::uint32_t least = offered[*std::prev(enough)];

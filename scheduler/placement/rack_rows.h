@@ -1,7 +1,7 @@
 #pragma once
-// Where each host stands among the bits of HostBits: hosts of a rack share rows of 32 positions, in
-// the order in which they came. Positions are not given twice, except when all of it is laid out
-// anew, so they follow from the hosts' numbers alone. Owned by CapacityIndex; pure.
+// The position of each host among the bits of HostBits: hosts of a rack share rows of 32 positions,
+// in the order in which they came. A position is not given twice until all hosts are laid out
+// again, so positions follow from the hosts' numbers alone. Owned by CapacityIndex; pure.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace muster::scheduler {
 
-/// Where a host stands. "" = it names none.
+/// The rack of a host. "" = the host names none.
 struct RackName {
   std::string spine;  ///< Racks of one name under different spines are different racks.
   std::string rack;
@@ -28,7 +28,7 @@ class RackRows {
   std::uint32_t add(HostNumber host, const RackName& name);
   HostNumber host_at(std::uint32_t position) const { return hosts_[position]; }
   std::uint32_t rack_of_row(std::uint32_t row) const { return row_[row].rack; }
-  /// The row's rack, or its spine, if it is named.
+  /// The number of the row's rack, or of its spine; nullopt if that has no name.
   std::optional<std::uint32_t> group_of_row(std::uint32_t row, Pack pack) const {
     const Row& its = row_[row];
     return pack == Pack::kSpine ? its.spine : its.named_rack;

@@ -16,7 +16,7 @@ bool contains_any(const std::vector<std::string>& all, const std::vector<std::st
   });
 }
 
-/// Units that the GPUs alone hold. A host that offers no CPUs holds no ranks without GPUs.
+/// Units that the GPUs alone hold. A host without CPUs holds no ranks without GPUs.
 std::uint64_t gpu_units(const Shape& shape, const HostKind& kind, const HostSpace& space) {
   if (shape.share == 0) {
     return kind.cpus_a_rank == 0 ? 0 : std::min(shape.units, kHostUnitsMax);
@@ -40,7 +40,7 @@ constexpr std::uint64_t packed(std::uint64_t key, std::uint64_t value, std::uint
   return key << bits | std::min(value, (std::uint64_t{1} << bits) - 1);
 }
 
-/// GPUs left in the tightest island that holds all; 15 = none does.
+/// GPUs left in the tightest island that holds all; 15 if no island does.
 std::uint64_t island_left(const HostSpace& space, std::uint32_t gpus) {
   std::uint64_t left = 15;
   for (const std::uint16_t free : space.islands) {

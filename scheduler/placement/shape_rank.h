@@ -1,9 +1,9 @@
 #pragma once
-// The classes of hosts that one shape can use, in the order in which it would: by GPU type, by how
-// many units a host of the class holds, by FillPotential::score() once something is usual, and by
-// fit_of(). It follows the births of classes when it is asked, and drops the dead as it meets them;
-// so a change of a host costs the shapes nothing until they are placed. Owned by CapacityIndex;
-// pure.
+// The classes of hosts that one shape can use, in the order of their use: by GPU type, by how many
+// units a host of the class holds, by FillPotential::score() once there are usual requests, and by
+// fit_of(). A rank reads the births of classes when it is asked, and drops dead classes as it meets
+// them, so a change of a host costs the shapes nothing until they are placed. Owned by
+// CapacityIndex; pure.
 //
 // Invariant: after catch_up() each class with hosts that holds a unit is in exactly one level.
 
@@ -24,19 +24,19 @@
 
 namespace muster::scheduler {
 
-/// Places of a rank beyond two for each class: then it is made anew, without the dead.
+/// Places of a rank beyond two for each class: with more it is built again, without the dead.
 inline constexpr std::size_t kDeadPlacesMax = 1024;
 
 class ShapeRank {
  public:
-  /// `usual`: by what is placed; null = nothing is usual yet. It outlives this, or rank_by() says
-  /// another one.
+  /// `usual`: the rule to pack by; null = no usual requests yet. It outlives this rank, or
+  /// rank_by() replaces it.
   explicit ShapeRank(Shape shape, FillPotential* usual = nullptr)
       : shape_(std::move(shape)), usual_(usual) {}
 
   const Shape& shape() const { return shape_; }
   void catch_up(const HostKinds& kinds, const SpaceClasses& classes);
-  /// The next catch_up() puts all in order anew.
+  /// Replaces the rule; the next catch_up() orders all classes again.
   void rank_by(FillPotential* usual) {
     usual_ = usual;
     is_begun_ = false;
@@ -53,7 +53,7 @@ class ShapeRank {
     }
     bool operator==(const Place& other) const = default;
   };
-  /// A heap: the best place is its front.
+  /// A heap: the best place is at its front.
   using Level = std::vector<Place>;
   /// By the units that a host holds, most first. Levels may hold dead places.
   using Levels = std::map<std::uint32_t, Level, std::greater<>>;
@@ -62,15 +62,16 @@ class ShapeRank {
     std::string name;
     Levels levels;
   };
-  /// By HostKinds::type; one that will not do has no levels.
+  /// By HostKinds::type; a type that does not suit the shape has no levels.
   std::vector<Type>& types() { return types_; }
 
-  /// The best place of a level that has hosts; drops the dead before it. Nothing = there is none.
+  /// The best place of the level that has hosts; nullopt if the level has none. Drops dead places
+  /// before it.
   std::optional<Place> best(const SpaceClasses& classes, Level& level);
-  /// Takes the best place out, for who wants the next one; put() brings it back.
+  /// Takes the best place out, so that best() gives the next one; put() brings it back.
   void take(Level& level);
   void put(Level& level, const Place& place);
-  /// How a class of hosts that hold so many units ranks for them.
+  /// The place of a class for `units` units, which its hosts hold.
   Place place_of(const HostKinds& kinds, const SpaceClasses& classes, ClassNumber number,
                  std::uint32_t units) const;
   static bool is_live(const SpaceClasses& classes, const Place& place);
@@ -82,12 +83,12 @@ class ShapeRank {
   Shape shape_;
   FillPotential* usual_;
   std::vector<Type> types_;
-  /// By class: the life under which it is in a level; 0 = it is in none.
+  /// By class: the life under which it is in a level; 0 = it is in no level.
   std::vector<std::uint32_t> held_;
-  /// By kind: preference() + 1; 0 = hosts of it will not do.
+  /// By kind: preference() + 1; 0 = its hosts do not suit the shape.
   std::vector<std::uint32_t> preferences_;
-  std::size_t places_ = 0;  ///< In all levels, dead ones among them.
-  std::uint64_t seen_ = 0;  ///< Births up to here.
+  std::size_t places_ = 0;  ///< In all levels, including dead ones.
+  std::uint64_t seen_ = 0;  ///< Births read so far.
   bool is_begun_ = false;
 };
 

@@ -10,7 +10,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// The bytes of a space one after the other, so that no padding is hashed.
+/// The bytes of a space without padding, for the hash.
 std::uint64_t hash_of(const HostSpace& space, std::uint64_t kind) {
   std::array<std::uint64_t, 9> words{};
   static_assert(sizeof space.islands == 16 && sizeof space.shared == 32);

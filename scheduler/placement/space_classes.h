@@ -1,11 +1,11 @@
 #pragma once
-// Hosts by what is free on them: a class is the hosts of one kind with one space. What fits where
-// is asked of classes, of which there are few hundred in a fleet of ten thousand whole-GPU hosts,
-// and at worst as many as hosts. Owned by CapacityIndex; pure.
+// Hosts by free space: a class is the set of hosts of one kind with one space. Placement looks at
+// classes: there are a few hundred in a fleet of ten thousand whole-GPU hosts, and at worst as many
+// as hosts. Owned by CapacityIndex; pure.
 //
-// Invariants: a host stands in one class; a class counts its hosts; each class that came to have
-// hosts since a reader's last look is among the births it is told, or the reader is told to begin
-// anew. Numbers of empty classes are given again, with a higher `life`.
+// Invariants: a host is in one class; a class counts its hosts; each class that came to have hosts
+// since a reader's last look is among the births that the reader gets, or the reader has to begin
+// again. Numbers of empty classes are given again, with a higher `life`.
 
 #include <compare>
 #include <cstdint>
@@ -31,7 +31,7 @@ inline constexpr std::size_t kBirthsKept = 4096;
 
 struct SpaceClass {
   HostSpace space;
-  std::uint64_t hash = 0;  ///< Of its content: a last tie that does not depend on numbers.
+  std::uint64_t hash = 0;  ///< Of its content: breaks the last tie independently of numbers.
   std::uint32_t hosts = 0;
   std::uint32_t life = 0;  ///< How often the number was given.
   HostBits bits;
@@ -39,26 +39,26 @@ struct SpaceClass {
 
 class SpaceClasses {
  public:
-  /// The host at `position` is in the class of `space` from here on. `kind_hash`: HostKinds::hash.
+  /// Puts the host at `position` into the class of `space`. `kind_hash`: HostKinds::hash().
   ClassNumber enter(const HostSpace& space, std::uint64_t kind_hash, std::uint32_t position);
-  /// Precondition: it is in that class.
+  /// Precondition: the host is in that class.
   void leave(ClassNumber number, std::uint32_t position);
 
   const SpaceClass& at(ClassNumber number) const { return classes_[index_of(number)]; }
   /// Numbers are below it.
   std::size_t bound() const { return classes_.size(); }
-  /// With hosts.
+  /// Number of classes with hosts.
   std::size_t live() const { return live_; }
 
-  /// Where a reader that has seen all stands now.
+  /// The position of a reader that has seen all births.
   std::uint64_t last_birth() const { return births_gone_ + births_.size(); }
-  /// Classes that came to have hosts after `seen`, some of them perhaps empty again; nothing = it
-  /// was too long ago, and all are to be looked at.
+  /// Classes that came to have hosts after `seen`, some of them perhaps empty again. nullopt if
+  /// that was too long ago: the reader has to look at all classes.
   std::optional<std::span<const ClassNumber>> births_since(std::uint64_t seen) const;
 
  private:
   struct Content {
-    std::uint64_t hash = 0;  ///< First, as it tells most apart.
+    std::uint64_t hash = 0;  ///< First, because it distinguishes most.
     HostSpace space;
     auto operator<=>(const Content&) const = default;
   };

@@ -61,7 +61,7 @@ void PendingIndex::take(RingNumber number, const QueueKey& place) {
   }
 }
 
-/// Its ring goes with the last of its jobs.
+/// Forgets the job, and its ring with the last of its jobs.
 void PendingIndex::drop(std::map<JobId, Known>::iterator known) {
   const RingNumber number = known->second.ring;
   if (!known->second.is_hidden) {

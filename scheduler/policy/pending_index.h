@@ -1,16 +1,16 @@
 #pragma once
-// The jobs that wait, in their order, and by what they ask for: jobs of one shape are tried in the
-// order of the queue, and what is found out for the first of them holds for all. So an event costs
-// the same whether a hundred jobs wait or a hundred thousand. It follows from the log's state;
-// every voter keeps it beside that. A leader adds which shapes are blocked or aside, and which jobs
-// it has asked GPUs for. Owned by Scheduler; pure.
+// The waiting jobs, in their order, and in rings by shape. Jobs of one shape are tried in the order
+// of the queue, and a result for the first of them holds for all, so an event costs the same
+// whether a hundred jobs wait or a hundred thousand. The index follows from the log's state; every
+// voter keeps it beside that. A leader adds which shapes are blocked or aside, and for which jobs
+// it has asked the log. Owned by Scheduler; pure.
 //
-// A job that leaves hosts out is alone in its ring: what it finds out holds for no other. It may
-// stay alone once it leaves none out any more.
+// A job that leaves hosts out is alone in its ring: its result holds for no other job. It may stay
+// alone after it leaves out no host any more.
 //
-// Invariants: on_changed() was said of each job that is pending now, or was, or whose place
-// changed; then the queue holds exactly the pending ones, each of them stands in one ring, and
-// first() is the first of the queue, without those that are hidden and those whose ring is aside.
+// Invariants: if the caller called on_changed() for each job that is or was pending or whose place
+// changed, then the queue holds exactly the pending jobs, each of them is in one ring, and first()
+// is the first of the queue without hidden jobs and without rings that are aside.
 
 #include <cstddef>
 #include <map>
@@ -29,36 +29,37 @@ class PendingIndex {
  public:
   explicit PendingIndex(const State& state) { begin_anew(state); }
 
-  /// The state was replaced; nothing is hidden, blocked or aside.
+  /// Starts again with a replaced state; no job is hidden, no ring blocked or aside.
   void begin_anew(const State& state);
-  /// O(log of what waits).
+  /// O(log of the waiting jobs).
   void on_changed(const State& state, JobId job);
 
   /// The first of the queue that may be tried, blocked or not.
   std::optional<JobId> first() const;
-  /// All that wait, best first, the hidden among them.
+  /// All waiting jobs, best first, including hidden ones.
   const Queue& queue() const { return queue_; }
 
   // Of a leader. Precondition of those about a job: it waits.
-  /// It has been asked for: it is no candidate until show().
+  /// The leader asked the log for the job: it is not tried until show().
   void hide(JobId job);
-  /// If it still waits, it is one again.
+  /// The job may be tried again, if it still waits.
   void show(JobId job);
-  /// Nothing of its ring fits now; until wake() finds that it may.
+  /// No job of its ring fits now, until wake() finds that one may.
   void block(JobId job);
   bool is_blocked(JobId job) const;
-  /// The hosts that are up could not hold it, whatever ended: others pass it, until reopen().
+  /// The hosts that are up could not hold the job if all others ended. Other jobs pass its ring
+  /// until reopen().
   void set_aside(JobId job);
-  /// Something became free on a host: rings that can use it are blocked no more. O(those blocked).
+  /// Something became free on a host: unblocks the rings that can use it. O(blocked rings).
   void wake(const HostKind& kind, const HostSpace& space);
-  /// Jobs that leave hosts out may have been let in.
+  /// Unblocks jobs that leave hosts out: a host may be allowed again.
   void wake_alone();
-  /// What hosts have changed, not only what is free of it: nothing is blocked or aside any more.
+  /// The hosts themselves changed, not only their free space: no ring is blocked or aside any more.
   void reopen();
   /// The leadership is over.
   void forget_leader();
 
-  /// In O(queue), for tests.
+  /// Checks the invariants. O(queue), for tests.
   bool is_right(const State& state) const;
 
  private:
@@ -86,7 +87,7 @@ class PendingIndex {
   std::vector<Ring> rings_;
   std::vector<RingNumber> unused_;
   std::map<JobId, Known> jobs_;
-  /// The first of each ring that is not aside and has any that are not hidden.
+  /// The first job of each ring that is not aside and has jobs that are not hidden.
   std::set<std::pair<QueueKey, RingNumber>> heads_;
   std::set<RingNumber> blocked_;
   std::set<RingNumber> aside_;

@@ -1,6 +1,6 @@
 #pragma once
-// The order in which jobs are tried: the one comparison of two jobs that wait. The state knows
-// which jobs wait (Job::is_pending), and not which of them is first.
+// The order in which jobs are tried: the only comparison of two waiting jobs. The state knows which
+// jobs wait (Job::is_pending), but not their order.
 
 #include <cstdint>
 #include <set>
@@ -9,8 +9,8 @@
 
 namespace muster::scheduler {
 
-/// Priority, then submission, tasks where their array is. A job that is queued again keeps its id,
-/// hence its place.
+/// By priority, then by submission; tasks stand where their array does. A job that is queued again
+/// keeps its id, hence its place.
 struct QueueKey {
   std::int32_t priority = 0;
   JobId job;
@@ -25,7 +25,7 @@ struct QueueKey {
   }
 };
 
-/// The place of a job that waits, or of one that would.
+/// The place of a job that waits, or would wait.
 inline QueueKey queue_key_of(const Job& job) {
   return {job.orders.priority, job.id};
 }

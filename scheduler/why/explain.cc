@@ -9,8 +9,8 @@
 namespace muster::scheduler {
 namespace {
 
-/// Where the job could be, whoever holds what: hosts of a kind that will do, and named or not as it
-/// says, that take work.
+/// The hosts that the job could use, held or not: hosts of a suitable kind that take work, without
+/// those that its names exclude.
 class Usable {
  public:
   Usable(const State& state, const Capacity& capacity, const Job& job, const HostChoice& choice)
@@ -33,7 +33,7 @@ class Usable {
   const HostChoice& choice_;
 };
 
-/// Who holds something that the job could use once it is given back. `type`: of GPUs, "" = all.
+/// Jobs that hold something that this job could use after their end. `type`: GPU type, "" = all.
 std::vector<Holder> holders_of(const State& state, const Usable& usable, const std::string& type) {
   std::map<JobId, Holder> by_job;
   for (const Token& token : state.live()) {
@@ -66,7 +66,7 @@ std::vector<Holder> holders_of(const State& state, const Usable& usable, const s
   return holders;
 }
 
-/// GPU types of hosts that would do; "" stands for all where no GPUs are asked for.
+/// GPU types of hosts that suit the job; only "", for all, if it asks for no GPUs.
 std::set<std::string> types_for(const State& state, const Job& job) {
   if (job.spec.request.gpus == 0) {
     return {""};
@@ -80,7 +80,7 @@ std::set<std::string> types_for(const State& state, const Job& job) {
   return types;
 }
 
-/// Of hosts that would do under isolation `keep`.
+/// Number of GPUs on hosts that would suit the job under isolation `keep` only.
 std::uint32_t barred_gpus(const State& state, const Job& job) {
   std::uint32_t count = 0;
   JobSpec kept = job.spec;
@@ -93,7 +93,7 @@ std::uint32_t barred_gpus(const State& state, const Job& job) {
   return count;
 }
 
-/// Why nothing is placed on the host now; "" = it takes work.
+/// Why the leader places nothing on the host now; "" = the host takes work.
 std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
   if (!host.is_reachable()) {
     return host.verdict == Verdict::kLeft ? "host left" : "host unreachable";
@@ -112,7 +112,7 @@ std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
   return host.takes_work() ? "" : "host has to register again";
 }
 
-/// Of a host that takes work: what of its kind does not suit the job; "" = it does.
+/// Why the kind of the host does not suit the job; "" = it does.
 std::string reason_of_kind(const HostRecord& host, const JobSpec& spec) {
   const Request& request = spec.request;
   const auto has = [&](const std::string& label) {
@@ -134,7 +134,7 @@ std::string reason_of_kind(const HostRecord& host, const JobSpec& spec) {
   return host.has_namespaces || spec.limits.keep_when_isolated ? "" : "no PID namespaces";
 }
 
-/// What is too little on it for one unit, or for the units of one host; "" = nothing.
+/// The amount that is too small on the host for one unit, or for units_per_host(); "" = it fits.
 std::string reason_of_space(const Shape& shape, const HostKind& kind, const HostSpace& space) {
   Shape less = shape;
   less.cpus = 0;
@@ -182,7 +182,7 @@ void count_hosts(const State& state, const Capacity& capacity, const Job& job, c
                    [](const Filtered& a, const Filtered& b) { return a.hosts > b.hosts; });
 }
 
-/// What alone, asked for otherwise, makes it fit.
+/// Single changes of the request that make it fit now.
 std::vector<std::string> would_fit_with(Capacity& capacity, const Job& job,
                                         const std::vector<HostId>& without) {
   const Shape asked = shape_of(job);
@@ -262,7 +262,7 @@ void list_ahead(const State& state, Capacity& capacity, const Queue& queue, cons
   }
 }
 
-/// The type whose numbers are told, and what would make the job fit.
+/// Sets the GPU type that the numbers are about, and the jobs whose end would make this one fit.
 void tell_change(const State& state, Capacity& capacity, const Job& job, const Usable& usable,
                  const std::vector<HostId>& without, Why& answer) {
   WhatIf what_if(state, capacity, capacity.choice(job, without));
@@ -382,7 +382,7 @@ std::string jobs_ahead(std::size_t count) {
 
 }  // namespace
 
-/// Where other amounts would do, they are what it lacks, and not GPUs.
+/// If a request for other amounts would fit, the job lacks these amounts, not GPUs.
 std::string Why::lack_text() const {
   if (would_fit_with.empty()) {
     return "it lacks " + counted(lacking_gpus, has_gpus) + ", " + std::to_string(free_gpus) +

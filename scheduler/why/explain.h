@@ -1,7 +1,6 @@
 #pragma once
-// "Why is my job pending?": what it lacks, who holds it, who is ahead, and the
-// smallest change that would start it now. Reads what placement reads; nothing here decides
-// anything.
+// Explains why a job is pending: what it lacks, which jobs hold that, which jobs are ahead, and the
+// smallest change that would start it now. Reads the same facts as placement, and decides nothing.
 
 #include <map>
 #include <optional>
@@ -23,28 +22,28 @@ struct Holder {
   bool operator==(const Holder&) const = default;
 };
 
-/// GPUs that no end of a job would give to this one.
+/// GPUs that this job does not get, whichever jobs end.
 struct Withheld {
   std::string reason;
   std::uint32_t gpus = 0;
   bool operator==(const Withheld&) const = default;
 };
 
-/// Hosts that can hold no unit of it now, by the first thing that stands against each.
+/// Hosts that can hold no unit of the job now, by the first obstacle of each.
 struct Filtered {
   std::string reason;
   std::uint32_t hosts = 0;
   bool operator==(const Filtered&) const = default;
 };
 
-/// Hosts that take work by the log, but not as whoever asks sees them, and how he calls that. The
-/// leader places nothing there either until the log says the same.
+/// Hosts that take work by the log, but not by the view of the node that explains, with its reason.
+/// The leader places nothing there either until the log says the same.
 using HostDoubts = std::map<HostId, std::string>;
 
-/// The reasons why a job is not tried at all, whatever is free.
+/// Reasons why a job is not tried at all, whatever is free.
 struct Standstill {
   bool awaits_hosts = false;  ///< The queue stands still: State::awaits_hosts().
-  Duration retry_in{0};       ///< The job pauses for so long, in cluster time; 0 = it does not.
+  Duration retry_in{0};       ///< Rest of the job's pause, in cluster time; 0 = it does not pause.
   bool is_none() const { return !awaits_hosts && retry_in == Duration::zero(); }
 };
 
@@ -53,59 +52,58 @@ struct Why {
   JobState state = JobState::kQueued;
   bool is_queued = false;      ///< Otherwise only `state` and `reason` are set.
   bool is_impossible = false;  ///< More than all hosts that have not left could hold.
-  bool has_gpus = true;        ///< It asks for some; else the numbers are ranks.
+  bool has_gpus = true;        ///< The job asks for GPUs; else the numbers count ranks.
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
   bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
-  std::uint32_t live_gpus = 0;  ///< What it could get of them, if nobody held any.
+  std::uint32_t live_gpus = 0;  ///< GPUs that it could get of these hosts if no job held any.
   Standstill standstill{};
-  std::string reason;      ///< The job's own last word: "submitted", "host_lost", ...
-  std::string gpu_type;    ///< The type the numbers speak of: the one that lacks least.
+  std::string reason;      ///< JobLife::reason: "submitted", "host_lost", ...
+  std::string gpu_type;    ///< The type that the numbers are about: the one that lacks least.
   std::uint32_t gpus = 0;  ///< Asked for.
   std::uint32_t free_gpus = 0;
   std::uint32_t lacking_gpus = 0;
-  /// Queued before it, best first, at most kWhyAheadMax; those that stepped aside are not.
+  /// Jobs queued before it, best first, at most kWhyAheadMax, without those that stepped aside.
   std::vector<JobId> ahead;
   std::size_t ahead_count = 0;
   std::vector<Holder> holders;  ///< By GPUs held, most first.
-  /// The smallest set of jobs whose end would make it fit (what_if.h). Empty when it fits now or
-  /// when no end of jobs is enough. The queue is strict: it starts then only if nothing is ahead.
+  /// The smallest set of jobs whose end would make it fit (what_if.h). Empty if it fits now or if
+  /// no end of jobs is enough. The queue is strict: it then starts only if no job is ahead.
   std::vector<JobId> smallest_end;
-  /// The largest gang of its shape that would fit now; 0 = none.
+  /// The largest gang of its shape that would fit now; 0 = not even one unit fits.
   std::uint32_t largest_now = 0;
-  /// The same as close together as each level says, closest first.
+  /// The same for each level of Pack, closest first.
   std::vector<std::pair<Pack, std::uint32_t>> largest;
   std::vector<Filtered> filtered;  ///< Most hosts first.
-  std::uint32_t open_hosts = 0;    ///< That can hold some of it now.
-  /// What it could ask for otherwise so that it fits now, each alone: "fewer CPUs", "--pack any".
+  std::uint32_t open_hosts = 0;    ///< Hosts that can hold some of it now.
+  /// Changes of the request, each of which alone makes it fit now: "fewer CPUs", "--pack any".
   std::vector<std::string> would_fit_with;
   std::vector<HostId> left_out;    ///< Hosts that refused it or were late.
-  std::vector<Withheld> withheld;  ///< Of `gpu_type`, by reason.
+  std::vector<Withheld> withheld;  ///< GPUs of `gpu_type`, by reason.
   /// GPUs of its type on hosts without PID namespaces, which take it only under isolation `keep`.
   std::uint32_t barred_gpus = 0;
 
-  /// What is missing now, in words.
+  /// The lack in words, for people.
   std::string lack_text() const;
-  /// One plain line for a person: why, and what is lacking. Who and what else: the fields above.
+  /// One line for people: the reason, and the lack. The fields above have the rest.
   std::string text() const;
 };
 
 inline constexpr std::size_t kWhyAheadMax = 16;
 
-/// The number of a job that is not submitted: it stands behind all of its priority.
+/// The number of a job that is not submitted: it stands behind all others of its priority.
 inline constexpr JobId kDryRun{kFirstTask.value() - 1};
 
-/// "host c starts nothing: disk: ...". Precondition: it said so.
+/// "host c starts nothing: disk: ...". Precondition: the host has a shortage.
 std::string shortage_text(const HostRecord& host);
-/// "8s", of a pause; begun seconds count.
+/// "8s" for the rest of a pause, rounded up.
 std::string pause_text(Duration left);
-/// How long the job pauses yet, in cluster time; 0 = it does not.
+/// The rest of the job's pause, in cluster time; 0 = it does not pause.
 Duration retry_in(const State& state, const Job& job);
 
-/// Nothing when the job is unknown.
-/// `capacity` and `queue` are of that state.
+/// nullopt if the job is unknown. Precondition: `capacity` and `queue` are of that state.
 std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queue, JobId job,
                        const HostDoubts& doubts = {});
-/// The same of a job that is queued, or would be: then it has the number kDryRun.
+/// The same for a job that is queued, or that is not submitted and has the number kDryRun.
 Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
                const HostDoubts& doubts = {});
 

@@ -7,7 +7,7 @@
 namespace muster::scheduler {
 namespace {
 
-/// The first few, for one line.
+/// The first few names, for one line.
 std::string listed(const std::set<std::string>& names) {
   constexpr std::size_t kListedMax = 8;
   std::string text = names.empty() ? "none" : "";
@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A name of the request that nothing in the cluster bears.
+/// The answer if a name of the request exists nowhere in the cluster; "" = all exist.
 std::string unknown_name(const State& state, const Capacity& capacity, const Request& request) {
   const std::set<std::string> types = state.host_lists().gpu_types();
   const bool has_type =
@@ -58,7 +58,7 @@ std::string unknown_name(const State& state, const Capacity& capacity, const Req
   return "";
 }
 
-/// Each of them some host has; none has all that is wanted.
+/// The answer if each wanted label and type exists, but no host has all of them.
 std::string no_such_host(const JobSpec& spec) {
   const Request& request = spec.request;
   std::vector<std::string> words;
@@ -90,7 +90,7 @@ std::string counted(std::uint32_t units, const Request& request) {
   return std::to_string(units) + " " + what;
 }
 
-/// The most that a host has, and which one it is.
+/// The largest amount that a host has, and that host.
 struct Most {
   std::uint64_t amount = 0;
   std::string host;
@@ -105,7 +105,7 @@ bool is_named(const HostRecord& host, const Request& request) {
   return (request.hosts.empty() || names(request.hosts)) && !names(request.not_hosts);
 }
 
-/// Among the hosts that the job could ever be on, but for their size.
+/// The largest amounts among hosts that suit the job but for their size.
 template <class Amount>
 Most most_of(const State& state, const JobSpec& spec, Amount amount) {
   Most most;
@@ -145,7 +145,7 @@ std::string cpus_text(std::uint64_t cpus) {
   return text + (cpus == kOneCpu ? " CPU" : " CPUs");
 }
 
-/// Rounded, unless two amounts would look the same.
+/// Two amounts in words, rounded unless they would look the same.
 using AmountText = std::string (*)(std::uint64_t);
 struct AmountTexts {
   AmountText rounded;
@@ -160,14 +160,14 @@ std::uint64_t memory_of(const HostRecord& host) {
   return host.memory_mb;
 }
 
-/// One unit's share of one thing, which stands between the job and the hosts.
+/// A bound that keeps the job from the hosts: one unit's share of CPUs or memory.
 struct Excess {
   std::uint64_t wanted = 0;
-  std::uint32_t largest = 0;  ///< Units that could ever be held so.
+  std::uint32_t largest = 0;  ///< Units that could ever be held with this bound.
   AmountTexts texts;
 };
 
-/// `amount`: what a host has of it.
+/// `amount`: how much a host has.
 template <class Amount>
 std::string text_of(const Excess& excess, const State& state, const JobSpec& spec, Amount amount) {
   const Request& request = spec.request;
@@ -188,7 +188,7 @@ std::string text_of(const Excess& excess, const State& state, const JobSpec& spe
          " each, and the hosts could ever hold " + std::to_string(excess.largest) + " of them";
 }
 
-/// No host of the kind has so many units as are wanted of each; "" = one has.
+/// Why no host of the kind holds the units that each host must hold; "" = a host holds them.
 std::string too_many_a_host(const State& state, Capacity& capacity, const JobSpec& spec,
                             const Shape& asked, const std::string& type) {
   Shape one = asked;
@@ -208,8 +208,8 @@ std::string too_many_a_host(const State& state, Capacity& capacity, const JobSpe
              : what + " and what each takes along; the most is " + std::to_string(on_one);
 }
 
-/// Several bounds stand between the job and the hosts, and to leave out one of them is not enough:
-/// the first that is too much by itself, or what is there without any of them.
+/// The answer if several bounds keep the job from the hosts, and dropping one is not enough: the
+/// first bound that is too much by itself, or the capacity if all bounds or no bounds count.
 std::string first_of_several(const State& state, Capacity& capacity, const JobSpec& spec,
                              const Shape& asked, const std::string& what) {
   Shape bare = asked;

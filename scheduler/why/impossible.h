@@ -1,6 +1,7 @@
 #pragma once
-// What of a request no host, or not all hosts together, could ever give, whoever ends or comes
-// back. For people, before a job is taken that would wait for ever. Reads what placement reads.
+// The check for requests that no host, or not all hosts together, could ever give, whichever jobs
+// end or hosts come back. For people, before the log takes a job that would wait for ever. Reads
+// the same facts as placement.
 
 #include <string>
 
@@ -8,7 +9,8 @@
 
 namespace muster::scheduler {
 
-/// "" = it is possible. Hosts that have not left count, in whatever state they are.
+/// Why the request is impossible, for people; "" = it is possible. All hosts that have not left
+/// count, in any state.
 std::string why_impossible(const State& state, Capacity& capacity, const JobSpec& spec);
 
 }  // namespace muster::scheduler

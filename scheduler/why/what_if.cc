@@ -69,7 +69,7 @@ std::vector<JobId> WhatIf::smallest_end(const Shape& shape,
     }
     return best.second;
   }
-  // What fits without some of them fits without more: the shortest beginning that does.
+  // A request that fits without some jobs fits without more: finds the shortest prefix of jobs.
   std::size_t low = 0;
   std::size_t high = all.size();
   while (high - low > 1) {

@@ -1,6 +1,7 @@
 #pragma once
-// What would fit if some jobs ended: a copy of what is free, asked and put back. For who explains;
-// it decides nothing. Lives as long as one answer; the state does not change meanwhile.
+// A trial of jobs' ends on a copy of the free space: would a request fit then? For explanations
+// (explain.h); it decides nothing. Lives as long as one answer; the state must not change
+// meanwhile.
 
 #include <map>
 #include <set>
@@ -12,15 +13,16 @@ namespace muster::scheduler {
 
 class WhatIf {
  public:
-  /// On hosts of `choice`. O(hosts and live attempts).
+  /// Tries on the hosts of `choice`. O(hosts and live attempts).
   WhatIf(const State& state, const Capacity& capacity, HostChoice choice);
-  /// Whether it would fit if all of these jobs ended. O(hosts that they hold something of).
+  /// Whether the shape would fit if all of these jobs ended. O(hosts of these jobs).
   bool fits_without(const Shape& shape, const std::vector<JobId>& jobs);
 
-  /// Of jobs that hold something, the fewest whose end makes it fit, of those the ones that hold
-  /// fewest GPUs; empty = none do, or it fits already. `jobs` in the order in which they are tried,
-  /// with the GPUs that each holds where the shape could use them. Above kExactJobsMax of them it
-  /// is a set without one that is not needed, perhaps not the smallest.
+  /// The fewest of these jobs whose end makes the shape fit, of equally many those that hold fewest
+  /// GPUs. Empty if no end is enough, or if the shape fits already. `jobs` are in the order in
+  /// which they are tried, each with the GPUs that it holds where the shape could use them. With
+  /// more than kExactJobsMax jobs the result is perhaps not the smallest; up to kPrunedMax of its
+  /// jobs were tried and are needed.
   std::vector<JobId> smallest_end(const Shape& shape,
                                   const std::vector<std::pair<JobId, std::uint32_t>>& jobs);
 
@@ -29,12 +31,12 @@ class WhatIf {
   const Capacity& capacity_;
   HostChoice choice_;
   CapacityIndex free_;
-  std::map<JobId, std::vector<Token>> attempts_;  ///< That hold something.
+  std::map<JobId, std::vector<Token>> attempts_;  ///< Live attempts that hold something.
 };
 
-/// All sets of so many jobs are tried.
+/// Up to this many jobs, all sets of them are tried.
 inline constexpr std::size_t kExactJobsMax = 10;
-/// Of more, so many are tried one by one whether they are needed.
+/// With more jobs, this many are tried one by one whether they are needed.
 inline constexpr std::size_t kPrunedMax = 64;
 
 }  // namespace muster::scheduler
