@@ -24,11 +24,7 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"bench/RESULTS.md", 4},
     {"cli/verbs", 3},
     {"scenarios/LANGUAGE.md", 3},
-    {"scheduler/PROTOCOL.md", 23},
-    {"scheduler/README.md", 1},
     {"tests/README.md", 1},
-    {"tests/scheduler/placement", 4},
-    {"tests/scheduler/state", 10},
 };
 
 }  // namespace muster::repository

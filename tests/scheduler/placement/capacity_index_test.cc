@@ -1,5 +1,5 @@
 // The capacity index against brute force on small random fleets, and against one that was told only
-// the last word of each host.
+// the last space of each host.
 
 #include "scheduler/placement/capacity_index.h"
 
@@ -80,7 +80,7 @@ class RandomFleet {
     return shape;
   }
 
-  /// Sometimes something else is usual.
+  /// Sometimes changes the usual requests.
   void change_usual() {
     if (rng_.below(8) != 0) {
       return;
@@ -199,7 +199,7 @@ bool will_do(const Shape& shape, const HostWord& host) {
                                            host.kind.gpu_type) != shape.types.end());
 }
 
-/// What the hosts of this set, all of one type, hold together; 0 = not allowed.
+/// The units that a set of hosts, all of one type, holds together; 0 = the set is not allowed.
 class BruteForce {
  public:
   BruteForce(const RandomFleet& fleet, const Shape& shape, const HostChoice& choice)
@@ -219,7 +219,7 @@ class BruteForce {
     }
   }
   std::uint32_t units(std::size_t host) const { return units_[host]; }
-  /// Without GPUs all are of one.
+  /// Without GPUs all hosts are of one type.
   std::string type(std::size_t host) const {
     return shape_.share == 0 ? "" : fleet_.hosts[host].kind.gpu_type;
   }
@@ -252,7 +252,7 @@ class BruteForce {
     }
     return sum;
   }
-  /// The fewest hosts of this type that hold all; nothing = none do.
+  /// The fewest hosts of this type that hold all units; nullopt if there are too few.
   std::optional<int> fewest(const std::string& type) const {
     std::optional<int> fewest;
     for (std::uint32_t set = 1; set < std::uint32_t{1} << units_.size(); ++set) {

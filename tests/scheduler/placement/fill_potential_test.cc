@@ -1,5 +1,5 @@
-// What the packing rule prefers, in small cases that can be argued on paper, and its laws on random
-// hosts.
+// Preferences of the packing rule, in small cases that can be argued on paper, and its laws on
+// random hosts.
 
 #include "scheduler/placement/fill_potential.h"
 
@@ -27,7 +27,7 @@ Shape wants(std::uint32_t gpus, std::vector<std::string> types = {}) {
   return shape;
 }
 
-/// Hosts with so many free GPUs, without CPUs, numbered from 0.
+/// Hosts with these numbers of free GPUs, without CPUs, numbered from 0.
 class Fleet {
  public:
   Fleet(std::initializer_list<std::pair<const char*, std::uint16_t>> hosts) {

@@ -1,5 +1,6 @@
 #pragma once
-// A log with the capacity that is kept beside it, by hand or drawn from a seed.
+// A log with the capacity that is kept beside it; its entries are made by hand or drawn from a
+// seed.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ class LoggedFleet {
   }
   const Job& job(JobId id) const { return *log.state.job(id); }
   std::optional<Placement> place(JobId id) { return capacity.place(log.state, job(id)); }
-  /// True: it was placed, and the log took it.
+  /// True if the job was placed and the log took the Decide.
   bool start(JobId id) {
     const std::optional<Placement> placement = place(id);
     return placement.has_value() && decide(id, placement->members).rejected.empty();
@@ -67,7 +68,7 @@ class LoggedFleet {
   std::uint64_t keys_ = 0;
 };
 
-/// Changes that a fleet is drawn through.
+/// Number of changes in a drawn fleet.
 inline constexpr int kSteps = 60;
 
 /// Hosts come, go and change, jobs are placed and end; each placement is checked as it is made.

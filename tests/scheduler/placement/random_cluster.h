@@ -18,7 +18,7 @@ namespace muster::scheduler::testing {
 
 inline constexpr int kClusters = 200;
 
-/// By a capacity made for this one question.
+/// Places the job by a capacity made for this one question.
 inline std::optional<Placement> place_in(const State& state, const Job& job,
                                          const std::vector<HostId>& barred = {}) {
   Capacity capacity(state);

@@ -1,5 +1,5 @@
-// What jobs ask of hosts, through the log: what is placed is as it was asked for, the log takes it,
-// and the capacity that is kept says what one says that is made anew.
+// Requests of jobs, through the log: a placement is as the request asks, the log takes it, and the
+// kept capacity gives the same answers as a new one.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST(Requests, AGpuTakesItsShareOfTheHost) {
   EXPECT_FALSE(fleet.place(fleet.submit({.gpus = 0, .ranks = 3})).has_value()) << "1 CPU a rank";
 }
 
-/// A number is free again with its last offer; here while a leader still asks for it.
+/// A GPU's number is free again with its last offer; here while a leader still asks for it.
 TEST(Requests, ANumberOfAGpuThatIsGivenAnewWhileItIsAskedForIsFreeAgain) {
   LoggedFleet fleet;
   fleet.apply(registration(1, 2));

@@ -1,5 +1,5 @@
 // Arrays: one record whatever their length, tasks that become jobs as others leave the queue, and
-// words about one task, a run of them and all.
+// orders about one task, a run of tasks and all tasks.
 
 #include <map>
 
@@ -242,7 +242,7 @@ TEST_F(ArrayTest, NumbersMayHaveGaps) {
   EXPECT_EQ(log.apply(entry::Cancel{task(3), "ann"}).rejected.empty(), false);
 }
 
-/// What a cluster may do to an array, drawn.
+/// An array with events of a cluster that are drawn from a seed.
 class DrawnArray : public ArrayTest {
  protected:
   void begin(std::uint64_t seed) {
@@ -294,7 +294,7 @@ class DrawnArray : public ArrayTest {
         }
         obey();
         log.apply(entry::Tick{kFirstPause});
-        if (running_.empty() && waiting() == 0) {  // Only suspended ones are left.
+        if (running_.empty() && waiting() == 0) {  // Only suspended tasks are left.
           log.apply(entry::Cancel{id, "ann"});
         }
     }
@@ -310,7 +310,7 @@ class DrawnArray : public ArrayTest {
     ASSERT_EQ(copy->array(id)->queued, array().queued);
     log.state = std::move(*copy);
   }
-  /// What was ordered of those that run, as a leader would.
+  /// Carries out orders about running tasks, as a leader would.
   void obey() {
     for (auto item = running_.begin(); item != running_.end();) {
       const auto [gpu, token] = *item;
@@ -330,8 +330,8 @@ class DrawnArray : public ArrayTest {
   std::map<std::uint32_t, Token> running_;
 };
 
-/// The counts add up (Log checks all after each entry); a snapshot says the same and goes on the
-/// same.
+/// The counts add up (Log checks all after each entry); a snapshot has the same state and goes on
+/// in the same way.
 TEST_F(DrawnArray, CountsAddUpWhateverHappens) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     begin(seed);

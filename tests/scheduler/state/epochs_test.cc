@@ -1,4 +1,4 @@
-// What a log that goes on after a lost quorum knows of the epochs before.
+// The knowledge of a log about earlier epochs when it goes on after a lost quorum.
 
 #include "scheduler/state/epochs.h"
 

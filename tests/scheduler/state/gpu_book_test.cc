@@ -1,5 +1,5 @@
-// Who holds which GPU: whole devices and slots overlap as they should, and what is given back
-// leaves nothing behind.
+// The holders of GPUs: whole devices and slots overlap as they should, and a GPU that is given back
+// leaves no trace.
 
 #include "scheduler/state/gpu_book.h"
 

@@ -50,7 +50,7 @@ Entry History::next(const State& state) {
   return draw < 50 ? draw_decide(state) : draw_of_attempt(state);
 }
 
-/// A start of its own now and then; some of them after a reboot, some with grants still known.
+/// Now and then a new start; some of them after a reboot, some with grants still known.
 entry::Register History::draw_register(const State& state) {
   const std::uint64_t host = 1 + rng_.below(kHosts);
   if (generations_[host] == 0 || one_in(3)) {
@@ -92,7 +92,7 @@ entry::Cancel History::draw_cancel(const State& state) {
   return {nth(state.jobs(), rng_.below(state.jobs().size()))->first, "alice"};
 }
 
-/// What operators say about jobs and hosts; of jobs mostly about one that holds GPUs.
+/// Orders of operators about jobs and hosts; those about jobs mostly name one that holds GPUs.
 Entry History::draw_order(const State& state) {
   if (one_in(4) && state.live().empty()) {
     return entry::Fence{host_id(1 + rng_.below(kHosts)), "alice"};
@@ -117,7 +117,7 @@ Entry History::draw_order(const State& state) {
                    : entry::Requeue{job, one_in(3) ? 0 : attempts, "alice"};
 }
 
-/// What operators say of hosts and of the queue.
+/// Orders of operators about hosts and the queue.
 Entry History::draw_of_host(const State& state) {
   const HostId host = host_id(1 + rng_.below(kHosts + 1));
   for (const auto& [id, record] : state.hosts()) {
@@ -155,7 +155,7 @@ entry::Observe History::draw_observe() {
   return fact;
 }
 
-/// Mostly the seconds that failures and hosts left out wait for; now and then more than is allowed.
+/// Mostly the seconds that failures and hosts left out wait for; now and then more than kTickMax.
 entry::Tick History::draw_tick() {
   if (one_in(8)) {
     return {std::chrono::minutes(50 + rng_.below(12))};
@@ -163,7 +163,7 @@ entry::Tick History::draw_tick() {
   return {std::chrono::milliseconds(rng_.below(8'000))};
 }
 
-/// A gang of whatever is free, over as many hosts as it takes; sometimes of what is not.
+/// A gang on free GPUs, over as many hosts as it takes; sometimes on GPUs that are not free.
 Entry History::draw_decide(const State& state) {
   if (state.pending() == 0) {
     return draw_submit();
@@ -194,7 +194,7 @@ Entry History::draw_decide(const State& state) {
   return fact;
 }
 
-/// About a live attempt, or one of the newest whether it lives or not: late words come too.
+/// About a live attempt, or one of the newest, live or not: late facts come too.
 Entry History::draw_of_attempt(const State& state) {
   if (state.attempts().empty()) {
     return draw_decide(state);
@@ -251,7 +251,7 @@ entry::Finish History::draw_finish(const Attempt& attempt, const MemberRecord& r
   return fact;
 }
 
-/// What comes too early, too late, from an earlier life, or of a host that is no member.
+/// A fact that is too early, too late, from an earlier life, or of a host that is not a member.
 Entry History::draw_stray(const Attempt& attempt, const MemberRecord& record) {
   const HostId host = one_in(4) ? host_id(1 + rng_.below(kHosts + 1)) : record.member.host;
   const AgentStart start = one_in(2) ? record.member.start : pair_of(1'000);
@@ -269,7 +269,7 @@ Entry History::draw_stray(const Attempt& attempt, const MemberRecord& record) {
   }
 }
 
-/// Sentences are few: one that is in force is mostly carried out or taken back.
+/// Few Condemns are in force at once: one in force is mostly carried out or taken back.
 Entry History::draw_of_silence(const State& state, const Attempt& attempt,
                                const MemberRecord& record) {
   for (const Token& token : state.live()) {

@@ -1,7 +1,8 @@
 #pragma once
-// Draws entries for the scheduler's log, one after the other: mostly what a leader would log in the
-// present state, now and then what a late or confused one might. Every kind comes up, and so do
-// repeated keys, second registrations, reboots, expired holds, and time enough to forget old keys.
+// Draws entries for the scheduler's log, one after the other: mostly entries that a leader would
+// log in the present state, now and then those of a late or confused leader. Every kind comes up,
+// and so do repeated keys, second registrations, reboots, expired holds, and time enough to forget
+// old keys.
 
 #include <cstdint>
 #include <deque>

@@ -1,4 +1,4 @@
-// The count of those that wait, and the list of those that ended, follow a job's moves.
+// The count of waiting jobs and the list of ended jobs follow the moves of jobs.
 
 #include "scheduler/state/job_book.h"
 

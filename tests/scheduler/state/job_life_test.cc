@@ -31,8 +31,8 @@ bool is_end(JobState state) {
   return state >= JobState::kCompleted;
 }
 
-/// What a reader of the manual would expect, said a second time; a pair that is not here can never
-/// happen.
+/// The table as a reader of the manual expects it, written a second time. A pair that is not here
+/// can never happen.
 const std::map<std::string, std::map<std::string, std::string>>& expected() {
   static const std::map<std::string, std::map<std::string, std::string>> table = {
       {"queued",

@@ -1,6 +1,6 @@
-// Goal: whatever users submit, the state stays within what a snapshot may be. Method: what each
-// part is counted as is held against what it is encoded as; then the limits are met, one after the
-// other, by the largest jobs there can be.
+// Goal: whatever users submit, the state stays within the limit of a snapshot. Method: the counted
+// size of each part is compared with its encoded size; then the largest possible jobs reach the
+// limits, one after the other.
 
 #include "scheduler/state/kept_bytes.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;  // NOLINT: the fixture's verbs
 
-/// Every text as long as it may be.
+/// Every text has its maximum length.
 entry::Submit largest(std::uint64_t number) {
   entry::Submit fact = submission(std::to_string(number), 1);
   fact.key.resize(kClientKeyBytesMax, 'k');

@@ -1,4 +1,4 @@
-// An operator's words about jobs and hosts, entry by entry, in every state of a job.
+// An operator's orders about jobs and hosts, entry by entry, in every state of a job.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A job whose program fails pauses before its next attempt, and nothing else waits for it.
+// A job whose program fails pauses before its next attempt, and no other job waits for it.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ class PausesTest : public ::testing::Test {
     return log.apply(fact).job;
   }
   const Job& job(JobId id) const { return *log.state.job(id); }
-  /// One attempt, whose only rank exits so.
+  /// One attempt, whose only rank exits with this code.
   ApplyResult try_once(JobId id, std::int32_t code) {
     const Token token = log.run(id, {alone});
     log.finish(token, alone, code);
@@ -36,7 +36,7 @@ class PausesTest : public ::testing::Test {
     const Job* job = log.state.job(id);
     return job != nullptr && job->is_pending();
   }
-  /// Applies what the rest of the test needs of a snapshot.
+  /// Goes on from a snapshot for the rest of the test.
   void restore() {
     Result<State> copy = State::decode(log.state.encode());
     ASSERT_TRUE(copy.has_value()) << copy.error().text;

@@ -1,4 +1,4 @@
-// Laws of the counts of what is usually asked for.
+// Laws of the counts of usual requests.
 
 #include "scheduler/state/popularity.h"
 
@@ -117,8 +117,8 @@ TEST(Popularity, WhatCameLongAgoLosesItsWeight) {
   EXPECT_EQ(popularity.usual().requests.count(of_gpus(2)), 1U);
 }
 
-/// Section 3 of the paper: none that makes up more than 1/kPopularMax of all is missed, and no
-/// count is too low.
+/// Section 3 of the paper: a request that makes up more than 1/kPopularMax of all is not missed,
+/// and no count is too low.
 TEST(Popularity, WhatIsFrequentIsCounted) {
   Rng rng(5);
   Popularity popularity;

@@ -23,7 +23,7 @@ constexpr std::uint64_t kCutsEach = 10;
 constexpr std::uint64_t kCuts = 1000;
 static_assert(kHistories * kCutsEach == kCuts);
 
-/// Everything an entry's application answers.
+/// Whether the results of two applications of an entry are equal.
 bool same(const ApplyResult& left, const ApplyResult& right) {
   const auto same_event = [](const Event& a, const Event& b) {
     return a.severity == b.severity && a.name == b.name && a.fields == b.fields;
@@ -36,7 +36,7 @@ bool same(const ApplyResult& left, const ApplyResult& right) {
                     right.events.end(), same_event);
 }
 
-/// What the histories held, so that a hollow one is noticed.
+/// Counts of what the histories contained, so that a hollow one is noticed.
 struct Tally {
   std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kRemoveHost) + 1> accepted{};
   std::uint64_t skipped = 0;
@@ -164,7 +164,7 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
   }
   std::printf("figure snapshot_replays_equal %llu count\n", static_cast<unsigned long long>(equal));
   EXPECT_EQ(equal, kCuts);
-  // The histories are no hollow ones.
+  // The histories are not hollow.
   for (std::size_t kind = 1; kind < tally.accepted.size(); ++kind) {
     const bool unused = kind == static_cast<std::size_t>(EntryKind::kAdopt);
     EXPECT_TRUE(unused || tally.accepted[kind] >= 50)
@@ -179,7 +179,7 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
   }
 }
 
-/// So little that everything is forgotten early, and early in the same way.
+/// Limits are so low that everything is forgotten early: it is forgotten early in the same way.
 TEST(Snapshot, WhatIsForgottenForItsBytesIsTheSameFromAnySnapshot) {
   constexpr KeptBytesMax kLittle = {.unfinished_jobs = 6000,
                                     .ended_jobs = 9000,
