@@ -1,8 +1,8 @@
 // Puts years of work behind a voter: bench_age DATA --jobs N [--jobs-a-day N] [--tail N]. DATA is
 // the data directory of an agent that was the only voter of its cluster and has stopped. Every job
 // is submitted, decided, started and finished through the real Raft and State into DATA/raft, with
-// compaction as in an agent; `tail` entries stay behind the last snapshot. Only the syncs are left
-// to the end.
+// compaction as in an agent; `tail` entries stay behind the last snapshot. It syncs only at the
+// end.
 
 #include <cstdio>
 #include <cstdlib>

@@ -80,7 +80,7 @@ class Core {
     return {gpus, us_since(begin)};
   }
 
-  /// All that was decided since the last call becomes ready and starts.
+  /// Attempts decided since the last call become ready and start.
   void start_all() {
     for (const Token& token : std::exchange(decided_, {})) {
       const Attempt* attempt = scheduler_.state().attempt(token);
@@ -99,7 +99,7 @@ class Core {
     }
   }
 
-  /// The bytes of its entry and in the snapshot, and how long it took.
+  /// The bytes of its entry, its bytes in the snapshot, and how long it took.
   std::pair<std::size_t, double> submit_array(std::uint32_t tasks) {
     const std::size_t before = scheduler_.state().encode().size();
     JobSpec spec = plain_.spec;
@@ -114,7 +114,7 @@ class Core {
     const double us = us_since(begin);
     return {logged + scheduler_.state().encode().size() - before, us};
   }
-  /// Jobs whose specs are small, so that as many wait as may.
+  /// Submits jobs with small specs, so that as many wait as the limits allow.
   void say_little() {
     plain_.spec.command.environment.clear();
     plain_.spec.command.argv.resize(1);
@@ -169,7 +169,7 @@ class Core {
       decided_.push_back(Token{scheduler_.state().epoch(), index_.value()});
     }
   }
-  /// Applies what is proposed until nothing is.
+  /// Applies proposed entries until there are no more.
   void settle() {
     for (Scheduler::Output output = scheduler_.take_output(); !output.proposals.empty();
          output = scheduler_.take_output()) {
@@ -227,11 +227,11 @@ void run(double load, const std::string& name, int jobs) {
 }
 
 struct Depth {
-  double tried = 0;  ///< Placements an event.
-  double us = 0;     ///< An event.
+  double tried = 0;  ///< Placements for each event.
+  double us = 0;     ///< Microseconds for each event.
 };
 
-/// Until so many jobs wait.
+/// Submits jobs until this many wait.
 void fill(Core& core, std::size_t pending) {
   for (std::size_t refused = 0; core.pending() < pending;) {
     const std::uint64_t entries = core.entries();
@@ -245,7 +245,7 @@ void fill(Core& core, std::size_t pending) {
   }
 }
 
-/// A full fleet, so many jobs pending: a job of at most 8 GPUs ends, and the queue is tried.
+/// On a full fleet with pending jobs: a job of at most 8 GPUs ends, and the queue is tried.
 Depth depth(std::size_t pending, int events) {
   Core core;
   core.say_little();
@@ -273,8 +273,8 @@ void run_depth(int events) {
   std::printf("figure depth_us_ratio %.2f\n", deep.us / shallow.us);
 }
 
-/// An array of a million tasks on a full fleet: from the submit until its entry is applied, and
-/// what it takes in log and state before a task of it ran.
+/// An array of a million tasks on a full fleet: the time from the submit until its entry is
+/// applied, and its bytes in log and state before a task of it ran.
 void run_array() {
   Core core;
   core.say_little();

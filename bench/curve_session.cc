@@ -31,7 +31,7 @@ std::uint8_t* raw(std::string& bytes) {
   return reinterpret_cast<std::uint8_t*>(bytes.data());
 }
 
-/// What both sides of these keys share.
+/// The secret that both sides of these keys share.
 std::string shared_by(std::string_view public_key, std::string_view secret_key) {
   std::string shared(crypto_box_BEFORENMBYTES, '\0');
   CHECK(crypto_box_beforenm(raw(shared), raw(public_key), raw(secret_key)) == 0);
@@ -73,7 +73,7 @@ std::string metadata() {
   constexpr std::string_view kType = "ROUTER"sv;
   std::string bytes(1, static_cast<char>(kName.size()));
   bytes += kName;
-  bytes.append(3, '\0');  // The length of what follows has four bytes.
+  bytes.append(3, '\0');  // The length of the value has four bytes.
   bytes += static_cast<char>(kType.size());
   bytes += kType;
   return bytes;
@@ -84,7 +84,7 @@ std::string metadata() {
 CurveSession::CurveSession(const gossip::LinkKeys& own, std::string server_key)
     : own_(&own), server_key_(std::move(server_key)), short_lived_(gossip::LinkKeys::make()) {}
 
-/// Each is used once, and they only rise.
+/// Each nonce is used once, and nonces only rise.
 std::string CurveSession::next_nonce() {
   ++nonce_;
   std::string bytes;
@@ -124,7 +124,8 @@ std::optional<std::string> CurveSession::answer(std::string_view word) {
   return is_ready_ ? std::optional<std::string>("") : std::nullopt;
 }
 
-/// The cookie is for those who remember nothing: this side does.
+/// A cookie lets a server forget the connection until INITIATE. This side remembers: it sends
+/// zeros.
 std::optional<std::string> CurveSession::welcome(std::string_view hello) {
   if (hello.size() != kHelloBytes || !hello.starts_with(kHello)) {
     return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// One side of CURVE (ZeroMQ RFC 26) on one connection: the four words of its handshake, then boxes.
-// It knows no socket. As the side that is dialled it lets everybody in: a load has no secrets.
+// One side of CURVE (ZeroMQ RFC 26) on one connection: the four commands of its handshake, then
+// messages in boxes. It knows no socket. As the server it accepts every key: a load has no secrets.
 
 #include <cstdint>
 #include <optional>
@@ -13,18 +13,18 @@ namespace muster::bench {
 
 class CurveSession {
  public:
-  /// `own` outlives this. `server_key`: of whom is dialled; "" = this side is dialled.
+  /// `own` outlives this. `server_key`: key of the dialled host; "" = this side is the server.
   CurveSession(const gossip::LinkKeys& own, std::string server_key);
 
   bool dials() const { return !server_key_.empty(); }
   bool is_ready() const { return is_ready_; }
-  /// What is said first: nothing on the side that is dialled.
+  /// The first command of this side; "" for the server.
   std::string begin();
-  /// A word of the other side before all is ready; the answer to it, which may be none. Nothing: it
-  /// is no such word, or not for these keys.
+  /// The answer to a handshake command of the other side; "" if it needs no answer. nullopt if
+  /// `word` is not such a command, or not for these keys.
   std::optional<std::string> answer(std::string_view word);
-  /// From is_ready() on: what a frame holds of a message, and back. Nothing: it is no box of this
-  /// connection, or holds a command.
+  /// From is_ready() on: the frame of a message, and the message of a frame. nullopt if the frame
+  /// is not a box of this connection, or holds a command.
   std::string seal(std::string_view message);
   std::optional<std::string> open(std::string_view frame);
 
@@ -39,7 +39,7 @@ class CurveSession {
   std::string server_key_;
   gossip::LinkKeys short_lived_;  ///< Of this connection.
   std::string their_short_key_{};
-  std::string shared_{};  ///< Made of both short-lived pairs.
+  std::string shared_{};  ///< Secret of both short-lived pairs.
   std::uint64_t nonce_ = 0;
   bool is_ready_ = false;
 };

@@ -26,9 +26,9 @@ using agent::Verb;
 using gossip::MessageType;
 
 constexpr int kTypesMax = 256;
-/// Numbers that no request has: one between, and some beyond.
+/// Numbers of no request: one between those of requests, and some above.
 constexpr int kNoVerbs[] = {11, 99, 255};
-/// What was granted or elected so far is far below.
+/// No token or term in this bench comes near this number.
 constexpr std::uint64_t kHigh = 1000;
 
 std::string joining(const Stage& stage) {
@@ -49,7 +49,7 @@ std::string submitting() {
   return agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
 }
 
-/// The worst that could be asked with that verb.
+/// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
   const JobId job(1);
@@ -232,7 +232,7 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
   }
 }
 
-/// Each login is answered.
+/// Whether each login gets an answer to this verb.
 bool is_for_everybody(Verb verb) {
   static const std::set<Verb> kOpen = {Verb::kVersion, Verb::kHosts,    Verb::kQuorum,
                                        Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,

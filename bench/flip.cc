@@ -1,8 +1,8 @@
 // One flipped byte anywhere in an environment: bench_flip DIRECTORY id|raft|state COUNT SEED
-// SCRATCH. Each time a copy of DIRECTORY's environment gets one wrong byte and a child opens it,
-// compares what is served with what was stored, writes one record and opens it again. Prints how
-// many were noticed, harmless (everything was served as stored, before and after the write),
-// unnoticed (something else was served) and how many ended the child.
+// SCRATCH. Each time a copy of DIRECTORY's environment gets one wrong byte. A child opens it,
+// compares the records served with those stored, writes one record and opens it again. Prints how
+// many flips were noticed, harmless (all records were served as stored, before and after the
+// write), unnoticed (other records were served), and how many ended the child.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ void write_file(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-/// In a child of its own: a damaged page may crash whoever reads it.
+/// Runs in a child of its own: a damaged page may crash its reader.
 Verdict look(const std::string& path, Environment environment, Records expected) {
   const crdt::Write probe{"bench/flip", "one more"};
   for (const bool again : {false, true}) {

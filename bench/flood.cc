@@ -1,6 +1,6 @@
-// A stranger at the door of one agent: greetings with a HELLO made for its key, which it has to
-// look at with three operations of the curve before anything is proven; sockets that say nothing;
-// and frames of garbage behind a greeting. Ends by itself.
+// A stranger that floods one agent: greetings with a HELLO made for its key, which costs the agent
+// three operations of the curve before the stranger proved anything; silent sockets; and frames of
+// garbage behind a greeting. Ends by itself.
 //
 //   flood TICKET_FILE SECONDS HELLOS_A_SECOND SILENT FRAMES     to the first door of the ticket
 
@@ -37,9 +37,9 @@ using muster::Instant;
 namespace gossip = muster::gossip;
 
 constexpr int kTicksASecond = 1000;
-/// Of the silent ones so large a share comes in a second, again too when they were shown the door.
+/// One in this many silent sockets connects each second, also again after the agent closed it.
 constexpr int kSilentShare = 10;
-/// A HELLO's connection is held for so long when the other end does not close it.
+/// The connection of a HELLO is kept this long if the other end does not close it.
 constexpr Duration kHold = std::chrono::seconds(3);
 constexpr int kFramesAConnection = 1000;
 constexpr std::size_t kFrameBytes = 30;
@@ -47,7 +47,7 @@ constexpr std::size_t kHelloFrameBytes = 202;
 constexpr rlim_t kDescriptors = 20'000;
 constexpr int kPatienceMs = 5000;
 
-/// What begins every connection of ZeroMQ 3: here one that offers CURVE.
+/// The greeting of ZMTP 3, with the mechanism CURVE.
 std::string greeting(bool is_server) {
   std::string words =
       std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\1", 12) + "CURVE" + std::string(15, '\0');
@@ -55,8 +55,8 @@ std::string greeting(bool is_server) {
   return words + std::string(31, '\0');
 }
 
-/// A HELLO for this key, as libzmq makes it: taken from one that dials a server of our own. The
-/// same words are good for any number of connections.
+/// A HELLO for this key, as libzmq makes it: captured from a client that dials a server of our own.
+/// The same bytes serve any number of connections.
 std::string hello_for(const std::string& server_key) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -89,19 +89,19 @@ std::string hello_for(const std::string& server_key) {
   return is_heard ? heard.substr(own_greeting.size()) : "";
 }
 
-/// Connections that are open, or on their way.
+/// Connections that are open or being opened.
 class Crowd {
  public:
   explicit Crowd(const gossip::Endpoint& to)
       : epoll_(epoll_create1(EPOLL_CLOEXEC)), size_(gossip::fill_address(to, address_)) {}
 
-  /// Says `words` as soon as it is connected, and nothing more. False: no descriptor.
+  /// Opens a connection that sends only `words`, null for nothing. False if there is no descriptor.
   bool come(const std::string* words) {
     const int fd = socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
       return false;
     }
-    const linger now{1, 0};  // Closing leaves no port behind that waits.
+    const linger now{1, 0};  // Closing leaves no port in TIME_WAIT.
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     connect(fd, reinterpret_cast<const sockaddr*>(&address_), size_);
     const auto slot = static_cast<std::size_t>(fd);
@@ -113,7 +113,7 @@ class Crowd {
     silent_ += words == nullptr ? 1 : 0;
     return true;
   }
-  /// What happened since; never waits.
+  /// Handles events since the last call; never waits.
   void look() {
     epoll_event events[1024];
     for (int count = 1024; count == 1024;) {
@@ -123,7 +123,7 @@ class Crowd {
       }
     }
   }
-  /// Those who spoke do not stay for ever.
+  /// Closes connections that sent words and are older than kHold.
   void close_old() {
     const Instant now = boot_now();
     for (std::size_t fd = 0; fd < visitors_.size(); ++fd) {
@@ -161,7 +161,7 @@ class Crowd {
       epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &only_in);
     }
   }
-  /// False when all was said.
+  /// False if there is nothing left to send.
   bool write_on(int fd, Visitor& visitor) {
     if (visitor.words == nullptr) {
       return false;
@@ -192,12 +192,12 @@ class Crowd {
 
 struct Load {
   int seconds = 0;
-  int hellos = 0;  ///< A second.
+  int hellos = 0;  ///< Per second.
   int silent = 0;
   int frames = 0;  ///< In all.
 };
 
-/// How many of `all` are due at this tick, when they are spread evenly.
+/// How many of `all` are due at this tick if they are spread evenly.
 int due(long all, long tick, long ticks) {
   return static_cast<int>(all * (tick + 1) / ticks - all * tick / ticks);
 }

@@ -1,6 +1,6 @@
-// Hostile messages of a member: a host that joined with a ticket says every kind of message of the
-// protocol, as its own codec writes it, then mutated; deep nests; random bytes. Nobody else gets as
-// far as a message. Never a whole and valid request to leave: that one is meant to end the agent.
+// Hostile messages of a member: a host that joined with a ticket sends every kind of message of the
+// protocol, as its own codec writes it, then mutated; deep nests; random bytes. No other host gets
+// as far as a message. It never sends a valid request to leave: that one is meant to end the agent.
 //
 //   fuzz_port IP:PORT SOCKET TICKET COUNT SEED     0 when the agent still answers at the end
 
@@ -175,7 +175,7 @@ bool is_leave(const std::string& bytes) {
   return request.has_value() && request->verb == agent::Verb::kLeave;
 }
 
-/// The agent's own word on which cluster it is in; nothing when it does not answer.
+/// The cluster that the agent says it is in; nullopt if it does not answer.
 std::optional<agent::VersionInfo> version_of(const std::string& address) {
   auto client = ZmqClient::connect(address);
   if (!client) {
@@ -197,7 +197,7 @@ std::optional<agent::VersionInfo> version_of(const std::string& address) {
   return response ? agent::decode_payload<agent::VersionInfo>(response->payload) : std::nullopt;
 }
 
-/// A link to `at`, as the member that `joined` says; null when it cannot be made.
+/// A link to `at`, as the member that `joined` says; null if there is no connection.
 std::unique_ptr<gossip::ZmqTransport> link_of(const agent::MembershipRecord& joined,
                                               const gossip::Endpoint& at) {
   gossip::ZmqTransport::Options options;

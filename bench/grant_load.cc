@@ -26,7 +26,7 @@ AgentStart start_of(std::uint32_t host) {
   return {Generation(1), StartId(mix64(host))};
 }
 
-/// As long as the names that drivers give.
+/// The uuid of a GPU, as long as those that drivers give.
 std::string uuid_of(std::uint32_t gpu) {
   char text[64];
   std::snprintf(text, sizeof text, "GPU-%08x-1b7c-4f5d-9e2a-%012x", gpu, gpu);

@@ -19,8 +19,8 @@ class GrantLoad {
   /// `jobs` jobs of one GPU, and as many GPUs, eight a host.
   explicit GrantLoad(std::uint32_t jobs) : jobs_(jobs) {}
 
-  // Pieces of it, for other loads.
-  /// The registration of the next host; nothing behind the last.
+  // Parts, for other loads.
+  /// The registration of the next host; nullopt after the last.
   std::optional<std::string> next_host();
   static std::string submit(std::uint64_t number);
   /// Decide (which becomes `token`), Ready, Start and Finish of a job on one GPU.
@@ -28,9 +28,9 @@ class GrantLoad {
 
   Phase phase() const { return phase_; }
   std::uint32_t jobs() const { return jobs_; }
-  /// The next entry of this phase; nothing when all of it were handed out.
+  /// The next entry of this phase; nullopt if there are no more.
   std::optional<std::string> next();
-  /// When all of a phase are applied: on to the next one.
+  /// Goes on to the next phase if all entries of this one are applied.
   void turn(const scheduler::State& state);
 
  private:
@@ -39,7 +39,7 @@ class GrantLoad {
   std::uint32_t given_ = 0;
   std::uint32_t hosts_given_ = 0;
   std::uint32_t round_ = 0;
-  std::deque<Token> tokens_;  ///< To be aborted in this phase.
+  std::deque<Token> tokens_;  ///< Attempts to abort in this phase.
 };
 
 }  // namespace muster::bench

@@ -1,5 +1,5 @@
-// What a proven link costs the one who is dialled: CPU of a handshake, bytes of a frame; and what
-// it costs to look at one signed field.
+// The cost of a proven link for the dialled host: CPU of a handshake, bytes of a frame. Also the
+// cost of the check of one signed field.
 //
 //   handshakes COUNT     prints "handshake_us N", "plain_bytes N", "curve_bytes N", "verify_us N"
 
@@ -33,13 +33,13 @@ namespace gossip = muster::gossip;
 constexpr Duration kTurn = std::chrono::milliseconds(100);
 /// The first handshakes allocate what later ones use again.
 constexpr int kWarmUp = 100;
-/// Dials under way: a host that is dialled by a herd is not woken for each step of each.
+/// Dials under way: a host that many dial at once is not woken for each step of each dial.
 constexpr int kAtOnce = 32;
-/// Either end that hears nothing for so long gives up.
+/// An end that hears nothing for this long gives up.
 constexpr Duration kSilence = std::chrono::seconds(10);
 constexpr std::size_t kFrameBytes = 100;
 constexpr int kFrames = 1000;
-/// About what a host says of itself once a minute.
+/// About the size of what a host publishes once a minute.
 constexpr std::size_t kFieldBytes = 300;
 constexpr int kFields = 5000;
 
@@ -50,7 +50,7 @@ double micros_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
 }
 
-/// Of all threads of this process.
+/// CPU time of all threads of this process.
 double cpu_us() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -66,7 +66,7 @@ gossip::ZmqTransport::Options options_with(const gossip::LinkKeys& keys,
   return options;
 }
 
-/// Answers every message, each the first of its connection, and tells the CPU of one.
+/// Answers every message, each the first of its connection, and reports the CPU time for one.
 int serve(const gossip::LinkKeys& own, const std::string& guest, int count, int out) {
   auto transport = gossip::ZmqTransport::open(options_with(own, kAnyAddress));
   if (!transport) {
@@ -96,13 +96,13 @@ int serve(const gossip::LinkKeys& own, const std::string& guest, int count, int 
   return heard >= kWarmUp + count && write(out, &each, sizeof each) == sizeof each ? 0 : 1;
 }
 
-/// Where the same host listens, once for each dial that is under way.
+/// An address of the same host, one for each dial under way.
 gossip::Endpoint address(int number, std::uint16_t port) {
   return gossip::Endpoint::ipv4(127, 0, 0, static_cast<std::uint8_t>(1 + number), port);
 }
 
-/// Many connections at once, each used for a question and its answer, then dialled anew, until
-/// `is_over` can be read. False when nobody answers any more.
+/// Keeps many connections, each for a question and its answer, then dials again, until `is_over`
+/// can be read. False if the host does not answer any more.
 bool dial(const gossip::LinkKeys& own, const std::string& host_key, std::uint16_t port,
           int is_over) {
   auto transport = gossip::ZmqTransport::open(options_with(own, kAnyPort));
@@ -134,7 +134,7 @@ bool dial(const gossip::LinkKeys& own, const std::string& host_key, std::uint16_
   return false;
 }
 
-/// Both ends are processes of their own, so that each has its own CPU time.
+/// Both ends are separate processes, so that each has its own CPU time.
 bool measure_handshakes(int count) {
   const gossip::LinkKeys host = gossip::LinkKeys::make();
   const gossip::LinkKeys guest = gossip::LinkKeys::make();
@@ -164,7 +164,7 @@ std::uint64_t received_bytes(int fd) {
   return info.tcpi_bytes_received;
 }
 
-/// Of one frame on the wire of a link that is up.
+/// Bytes of one frame on the wire of a link that is up.
 double frame_bytes(bool is_curve) {
   zmq::context_t context;
   zmq::socket_t in(context, zmq::socket_type::router);

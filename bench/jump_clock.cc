@@ -1,6 +1,6 @@
-// Preloaded into an agent: its wall clock is off by the seconds that a file of eight bytes holds at
-// each moment, in this machine's byte order. MUSTER_JUMP_CLOCK names the file. Other clocks and all
-// timers stay true: libfaketime, which jumps those of supervisors as well, makes them spin.
+// A library to preload into an agent: its wall clock is off by the seconds that a file of eight
+// bytes holds at each moment, in this machine's byte order. MUSTER_JUMP_CLOCK names the file. Other
+// clocks and all timers stay true; libfaketime also jumps those of supervisors and makes them spin.
 
 #include <dlfcn.h>
 #include <fcntl.h>

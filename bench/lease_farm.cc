@@ -24,8 +24,8 @@ constexpr int kBacklog = 4096;
 constexpr std::size_t kEventsPerTurn = 512;
 constexpr std::size_t kObservers = 10;
 constexpr std::size_t kRowsPerMessage = 250;
-/// Hosts join one by one; a leader that merges thousands of rows at a stroke misses its heartbeats,
-/// and each agent looks at two signatures a row, on the cores that all share.
+/// Rows come a few at a time, as hosts join one by one: a leader that merges thousands of rows at
+/// once misses its heartbeats, and each agent checks two signatures of each row, on shared cores.
 constexpr Duration kIntroducePause = std::chrono::milliseconds(500);
 constexpr Duration kTurnMax = std::chrono::milliseconds(50);
 constexpr Duration kProbePeriod = std::chrono::seconds(5);
@@ -82,7 +82,7 @@ bool LeaseFarm::listen() {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const int on = 1;
   setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // One descriptor for all addresses; what comes from elsewhere than the loopback is not heard.
+  // One descriptor for all addresses; only connections over the loopback reach it.
   setsockopt(listener_, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -99,7 +99,7 @@ bool LeaseFarm::listen() {
 
 // Rows.
 
-/// The next ten hosts; a real agent is the last observer of ten hosts that are its own.
+/// The next ten hosts; each real agent is the last observer of ten hosts.
 std::vector<HostId> LeaseFarm::observers_of(std::size_t index) const {
   std::vector<HostId> observers;
   for (std::size_t i = 1; i <= kObservers && i < hosts_.size(); ++i) {
@@ -114,7 +114,7 @@ std::vector<HostId> LeaseFarm::observers_of(std::size_t index) const {
 
 crdt::RowOf LeaseFarm::row_of(std::size_t index) const {
   const agent::Contact& joined = options_.membership.own;
-  const std::uint64_t edition = index == 0 ? joined.edition + 1 : 1;  // It votes no more.
+  const std::uint64_t edition = index == 0 ? joined.edition + 1 : 1;  // It may not vote any more.
   return bench::row_of(hosts_[index], "rack-" + std::to_string(index / options_.rack_hosts),
                        observers_of(index),
                        record_of(hosts_[index], joined.authority, edition, authority_));
@@ -215,7 +215,7 @@ int LeaseFarm::dial(std::size_t host, HostId to) {
   if (fd < 0) {
     return -1;
   }
-  // From its own address: ports are a host's, not the machine's.
+  // Dials from its own address: each host has its own ports.
   const int on = 1;
   setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
   gossip::Endpoint own = hosts_[host].control;
@@ -451,7 +451,7 @@ void LeaseFarm::carry_out(Instant now, std::size_t host, const agent::Supervisor
 void LeaseFarm::note_ack(Instant now, Host& host, const agent::RenewHold& renewed) {
   const agent::GrantRecord* record = host.agent->find(renewed.token);
   if (record == nullptr || renewed.hold_until == now + record->hold) {
-    return;  // The hold's beginning, at Ready.
+    return;  // The hold begins here, at Ready.
   }
   const Instant sent = renewed.hold_until - record->hold;
   if (host.acks > 0) {

@@ -1,12 +1,12 @@
 #pragma once
-// Ten thousand hosts with a grant each, in one process and one thread. Each has the agent's own
-// machine for grants (GangAgent: hello, fences, READY, renewals), an address of its own in
-// 127.0.0.0/8, keys of its own, and speaks through the real codec over CURVE. What is played: its
-// disk and its supervisors answer at once, its ranks run for ever, and of gossip it answers probes
-// and asks for nothing. The first host was let in by a ticket and hands in the rows of all; their
-// records of the roll are signed here, with the authority's secret that came with that ticket. Who
-// leads spreads among the hosts within `flood`, from the first that a real agent told. What hosts
-// of a rack say to their relay stays inside the process; the relay's own words do not.
+// A farm of ten thousand hosts with a grant each, in one process and one thread. Each host has the
+// agent's own machine for grants (GangAgent: hello, fences, READY, renewals), an address of its own
+// in 127.0.0.0/8, keys of its own, and speaks through the real codec over CURVE. The rest is
+// simulated: its disk and its supervisors answer at once, its ranks run for ever, and of gossip it
+// only answers probes. The first host came in by a ticket and hands in the rows of all hosts; the
+// farm signs their records of the roll with the authority's secret that came with that ticket. News
+// of a leader spreads among the hosts within `flood`, from the first that a real agent told.
+// Messages of hosts to their relay stay inside the process; the relay's own messages do not.
 
 #include <cstdint>
 #include <map>
@@ -46,7 +46,7 @@ struct FarmOptions {
   bool relays = true;  ///< The first host of a rack carries the renewals of the others.
   ClusterId cluster;
   std::vector<RealAgent> agents;
-  /// Of the first host, which may vote by it: so the authority's secret is in it.
+  /// Of the first host, which may vote by it: it contains the authority's secret.
   agent::MembershipRecord membership;
 };
 
@@ -68,11 +68,11 @@ class LeaseFarm {
   LeaseFarm(FarmOptions options, Instant now);
   ~LeaseFarm();
 
-  /// False: the port is taken.
+  /// False if the port is taken.
   bool listen();
-  /// The rows of all hosts, to every real agent, some by some.
+  /// Sends the rows of all hosts to every real agent, a few at a time.
   void introduce();
-  /// The next `count` hosts that know of no leader hear of this one.
+  /// Tells the next `count` hosts without a leader of this one.
   void tell_leader(Instant now, std::size_t count, HostId leader, Term term);
   void run_until(Instant until);
 
@@ -83,11 +83,11 @@ class LeaseFarm {
   std::size_t ended() const { return ended_; }
   HostId leader() const { return leader_; }
   const Counts& counts() const { return counts_; }
-  /// Of each host that runs: from its Ready until it was told to start.
+  /// For each host that runs: the time from its Ready to its Start.
   std::vector<Duration> start_times() const;
 
-  /// From here on: the longest time between two acknowledgements at one host, and from the send
-  /// that a hold counts from to the next acknowledgement.
+  /// Measures from here on the longest time between two acknowledgements at one host, and from the
+  /// send that a hold counts from to the next acknowledgement.
   void watch_gaps(Instant now);
   struct Gaps {
     std::vector<Duration> between;  ///< For each host, its longest; still open ones counted to now.
@@ -100,7 +100,7 @@ class LeaseFarm {
   struct Host : FarmHost {
     std::unique_ptr<agent::GangAgent> agent;
     std::optional<agent::RenewalRelay> relay;
-    std::map<HostId, int> links;  ///< Dialled by it.
+    std::map<HostId, int> links;  ///< Links that it dialled.
     Instant due = kNever;
     bool runs = false;
     Instant ready_at{};
@@ -116,7 +116,7 @@ class LeaseFarm {
         : zmtp(fd, std::move(session)), host(of), peer(to) {}
     ZmtpLink zmtp;
     std::size_t host;
-    HostId peer;  ///< Zero: they dialled.
+    HostId peer;  ///< Zero: the peer dialled.
     bool watched_for_write = true;
   };
 
@@ -158,7 +158,7 @@ class LeaseFarm {
   std::map<HostId, std::size_t> by_id_;
   std::vector<std::unique_ptr<Link>> links_;  ///< By descriptor.
   std::set<std::pair<Instant, std::size_t>> timers_;
-  std::multimap<Instant, std::size_t> news_;  ///< Who hears when of leader_.
+  std::multimap<Instant, std::size_t> news_;  ///< When each host hears of `leader_`.
   HostId leader_;
   Term term_;
   std::size_t told_ = 0;

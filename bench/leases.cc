@@ -5,8 +5,8 @@
 //   [--steady N]
 //       [--after N] [--patience N] -- IP:PORT=PID=SOCKET...
 //
-// The ticket in FILE lets in a host that may vote: so the authority's secret comes to be here.
-// Prints `figure` lines; 1 when the hosts did not all get their grants and keep them.
+// The ticket in FILE lets in a host that may vote: the authority's secret comes with it.
+// Prints `figure` lines; exits 1 if some host did not get its grant or keep it.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ struct Plan {
   std::vector<Real> agents;
 };
 
-/// One connection of a client to an agent, used by one request after the other.
+/// One connection of a client to an agent, for one request after the other.
 class Asker {
  public:
   bool connect(const std::string& socket) {
@@ -112,7 +112,7 @@ void figure(const char* name, double value, const char* unit) {
   std::fflush(stdout);
 }
 
-/// Of one thread of a process, in seconds; of all of them with an empty name of its file.
+/// CPU time of one thread of a process, in seconds; of all threads if the name of its file is "".
 double cpu_of(const std::string& stat_file) {
   std::ifstream file(stat_file);
   std::stringstream text;
@@ -290,7 +290,7 @@ class Bench {
     const std::size_t jobs = (plan_.hosts + plan_.gang_hosts - 1) / plan_.gang_hosts;
     const Instant began = boot_now();
     double submitted = 0;
-    std::atomic<int> answered{-1};  // By the thread: whether all of them were.
+    std::atomic<int> answered{-1};  // Set by the thread: whether all of them were.
     std::thread submits([&] {
       const bool all = submit_all(asker, jobs);
       submitted = seconds_of(boot_now() - began);
@@ -310,7 +310,7 @@ class Bench {
     return true;
   }
 
-  /// False: some were not answered in time.
+  /// False if some were not answered in time.
   bool submit_all(Asker& asker, std::size_t jobs) const {
     std::size_t sent = 0;
     for (std::size_t answered = 0; answered < jobs;) {
@@ -339,7 +339,7 @@ class Bench {
   }
 
   void measure_steady() {
-    farm_->run_until(boot_now() + seconds(12));  // Until what the grants stirred up is over.
+    farm_->run_until(boot_now() + seconds(12));  // Until the load of the grants is over.
     tell("settled");
     farm_->watch_gaps(boot_now());
     const LeaseFarm::Counts before = farm_->counts();

@@ -1,8 +1,8 @@
 // How much of a real fleet's GPUs a packing rule gives away: the openb trace (Alibaba, 2023) as the
 // authors of FGD replay it. 1,213 hosts, empty; the pods of one list, shuffled by seed, then drawn
-// from it again until 130 % of the fleet were asked for; each is placed at once or dropped, and
-// none leaves. What is held in per cent of the fleet, when 100 and 130 % have been asked for. Hosts
-// are chosen by the scheduler's capacity index; what is usual is counted as its state counts it.
+// from it again until 130 % of the fleet were asked for; each pod is placed at once or dropped, and
+// no pod leaves. Measured: the held part of the fleet, when 100 and 130 % have been asked for. The
+// scheduler's capacity index chooses hosts; usual requests are counted as in its state.
 
 #include <algorithm>
 #include <charconv>
@@ -116,7 +116,7 @@ std::vector<Pod> pods_of(std::istream& in) {
   return pods;
 }
 
-/// In the order in which they arrive.
+/// The pods in the order of their arrival.
 std::vector<Pod> arrivals_of(std::vector<Pod> pods, std::uint64_t fleet_milli, std::uint64_t seed) {
   Rng rng(seed);
   const std::vector<Pod> list = pods;
@@ -160,7 +160,7 @@ class Replay {
     }
   }
 
-  /// False: it did not fit.
+  /// False if it did not fit.
   bool arrive(const Pod& pod) {
     if (rule_ == Rule::kOnline) {
       note(pod);
@@ -239,7 +239,7 @@ std::pair<double, double> held_at(const Fleet& fleet, Rule rule, const std::vect
 }  // namespace
 }  // namespace muster::bench
 
-/// nodes.csv list-name seeds, the list on stdin.
+/// Arguments: nodes.csv list-name seeds; the list is on stdin.
 int main(int argc, char** argv) {
   using namespace muster::bench;  // NOLINT
   if (argc != 4) {

@@ -1,5 +1,5 @@
 // Placement alone, on one core: a fleet of 12,500 hosts of 8 GPUs in 391 racks, jobs that come and
-// go. Timed is the choice of hosts and what the index is told of it; no log, no state, no agents.
+// go. It times the choice of hosts and the updates of the index; no log, no state, no agents.
 
 #include <algorithm>
 #include <array>
@@ -193,7 +193,7 @@ void run_gang(bool is_scattered) {
     for (std::size_t i = whole.size(); i > 1; --i) {
       std::swap(whole[i - 1], whole[rng.below(i)]);
     }
-    std::map<std::uint32_t, std::size_t> left;  // By type: 600 hosts are left of each.
+    std::map<std::uint32_t, std::size_t> left;  // By type: 600 hosts of each stay whole.
     for (const std::uint32_t host : whole) {
       HostSpace space = *fleet.index.space(HostNumber(host));
       if (++left[host / kHostsARack % 3] > 600) {

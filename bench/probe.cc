@@ -1,5 +1,5 @@
-// What a bench asks of running agents faster than CLI processes could: one connection an agent,
-// open all the time. Times printed are CLOCK_BOOTTIME nanoseconds.
+// Questions of a bench to running agents, faster than CLI processes could ask: one connection for
+// each agent, open all the time. Times printed are CLOCK_BOOTTIME nanoseconds.
 //
 //   probe watch NAME SECONDS SOCKET...  says "ready", then when each agent first lists NAME
 //                                       unreachable: "seen SOCKET NS"; 1 when one never did
@@ -7,7 +7,7 @@
 //                                       listen yet
 //   probe rtt SECONDS NODE SOCKET       asks NODE through that agent each 20 ms, which takes their
 //   link:
-//                                       "ms LATENCY" for each answer, "lost" for each that is none
+//                                       "ms LATENCY" for each answer, "lost" for each missing one
 //   probe submit SOCKET COUNT GPUS -- ARGV...  "sent NS job N ms LATENCY" for each accepted job
 
 #include <unistd.h>
@@ -37,7 +37,7 @@ namespace agent = muster::agent;
 namespace gossip = muster::gossip;
 
 constexpr useconds_t kLookUs = 10'000;
-/// An agent of hundreds is asked less often: the questions must not be what is measured.
+/// With hundreds of agents each is asked less often: the questions must not disturb the figure.
 constexpr long long kAskNsAnAgent = 1'000'000;
 constexpr Duration kAnswer = std::chrono::seconds(5);
 constexpr useconds_t kRttPauseUs = 20'000;
@@ -76,8 +76,8 @@ std::optional<agent::Response> response_in(std::string bytes, std::uint64_t nonc
 /// One agent that is being watched.
 struct Watched {
   std::string socket;
-  std::optional<ZmqClient> client;  ///< None until it listens.
-  std::uint64_t nonce = 0;          ///< Of the question that is out; 0 = none.
+  std::optional<ZmqClient> client;  ///< nullopt until the agent listens.
+  std::uint64_t nonce = 0;          ///< Of the open question; 0 = there is no question.
   long long asked = 0;
   bool seen = false;
 };
@@ -107,7 +107,7 @@ bool lists_alive(const agent::Response& response, long count) {
 
 using Seen = std::function<bool(const agent::Response&)>;
 
-/// Takes the answer if there is one and asks again; one question is out at a time.
+/// Takes the answer if there is one and asks again; one question is open at a time.
 void look(Watched& watched, const Seen& is_seen, long long pause_ns, std::uint64_t& nonces) {
   if (!watched.client.has_value()) {
     auto client = ZmqClient::connect("ipc://" + watched.socket);

@@ -56,7 +56,7 @@ Child start(const VoterOptions& options) {
   return {pid, stop[1], fdopen(says[0], "r")};
 }
 
-/// Prints what the voters say; the index in the leader's "done", or 0 when one of them ended early.
+/// Prints the voters' lines. The index in the leader's "done"; 0 if a voter ended early.
 unsigned long long await_done(const std::array<Child, kVoters>& voters) {
   for (;;) {
     fd_set set;

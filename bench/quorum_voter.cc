@@ -45,7 +45,7 @@ std::unique_ptr<crdt::LmdbStore> open_store(const std::string& path, crdt::Envir
   return std::move(store).value();
 }
 
-/// Known to all: nothing here is secret.
+/// All voters know these keys: nothing here is secret.
 gossip::LinkKeys link_of(std::size_t number) {
   return gossip::LinkKeys::from_seed(
       std::string(gossip::kLinkSeedBytes, static_cast<char>('a' + number)));
@@ -116,7 +116,7 @@ bool Voter::run() {
   return broken_.empty();
 }
 
-/// Once the index asked about, the leader's last, is applied here.
+/// Reports the digest once the index asked about, the leader's last, is applied here.
 void Voter::answer() {
   if (asked_ == 0 || state_.applied().value() < asked_) {
     return;
@@ -235,7 +235,7 @@ void Voter::compact_if_due() {
   }
 }
 
-/// Keeps so many entries in flight, as soon as others are applied.
+/// Proposes entries until `in_flight` of them are open.
 void Voter::feed() {
   if (!raft_->leads_with_own_term_applied() || reported_) {
     if (!proposed_at_.empty() && raft_->role() != scheduler::Role::kLeader) {

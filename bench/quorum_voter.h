@@ -1,7 +1,7 @@
 #pragma once
-// One voter of bench_quorum, a process of its own: the production Raft, State, storage thread, LMDB
-// and ZeroMQ transport in a loop of the same form as the agent's. Whichever voter leads also
-// makes the load, as the scheduler does.
+// One voter of bench_quorum, in a process of its own: the production Raft, State, storage thread,
+// LMDB and ZeroMQ transport, in a loop of the same form as the agent's loop. The voter that leads
+// also makes the load, as the scheduler does.
 
 #include <array>
 #include <cstdint>
@@ -21,13 +21,13 @@ inline constexpr std::size_t kVoters = 3;
 
 struct VoterOptions {
   std::size_t self = 0;
-  std::uint16_t base_port = 0;  ///< Of voter 0; each takes two.
-  std::string directory;        ///< Its own.
-  std::uint32_t jobs = 10'000;  ///< Decided in each round.
+  std::uint16_t base_port = 0;  ///< Port of voter 0; each voter takes two.
+  std::string directory;        ///< Of this voter alone.
+  std::uint32_t jobs = 10'000;  ///< Jobs decided in each round.
   std::uint32_t rounds = 10;
   std::uint32_t in_flight = 64;
   std::uint64_t compact_entries = 0;  ///< 0 = never.
-  int stop_fd = -1;                   ///< An index to tell the digest at, then 0: the end.
+  int stop_fd = -1;  ///< Gets the index at which to report the digest, then 0 = end.
 };
 
 HostId voter_id(std::size_t number);
@@ -35,7 +35,7 @@ HostId voter_id(std::size_t number);
 class Voter {
  public:
   explicit Voter(VoterOptions options);
-  /// Until told to end. False: something broke; stderr says what.
+  /// Runs until told to end. False if something broke; stderr says what.
   bool run();
 
  private:
@@ -59,10 +59,10 @@ class Voter {
   scheduler::State state_;
   GrantLoad load_;
   std::array<gossip::Endpoint, kVoters> endpoints_;
-  gossip::Route route_;  ///< The message at hand came in on it.
+  gossip::Route route_;  ///< The route of the present message.
   HostId from_;
   std::string broken_;
-  std::uint64_t asked_ = 0;  ///< Tell the digest of the state once this index is applied.
+  std::uint64_t asked_ = 0;  ///< Reports the digest of the state once this index is applied.
 
   // While leading.
   std::deque<std::int64_t> proposed_at_;  ///< Of the entries in flight, in their order.

@@ -16,9 +16,9 @@
 namespace muster::bench {
 namespace {
 
-/// Nothing comes any more when nothing came for so long.
+/// Silence after which no more bytes are expected.
 constexpr int kQuietMs = 250;
-/// What every ZMTP peer says of itself before it knows who is there.
+/// Size of the greeting that every ZMTP peer sends before it knows its peer.
 constexpr std::size_t kGreetingBytes = 64;
 
 std::string zmtp_greeting(std::string mechanism) {
@@ -27,12 +27,12 @@ std::string zmtp_greeting(std::string mechanism) {
          mechanism + std::string(32, '\0');
 }
 
-/// Of older protocols, which know no keys: what follows them is believed.
+/// Greetings of older protocols, which know no keys: a peer believes the frames behind them.
 const std::string kGreetingOfTwo =
     std::string("\xff") + std::string(8, '\0') + std::string("\x7f\x01\x05\0\0", 5);
 const std::string kGreetingOfOne("\x01\0", 2);
 
-/// As ZMTP 1 writes it.
+/// A frame of ZMTP 1.
 std::string old_frame(const std::string& bytes) {
   std::string size(8, '\0');
   for (std::size_t i = 0; i < 4; ++i) {
@@ -121,7 +121,7 @@ struct RawLine {
   std::string heard{};
 };
 
-/// Takes in what all of them hear, until nothing comes or all were hung up.
+/// Reads from all connections until nothing comes or all are closed.
 void hear_raw(std::vector<RawLine>& lines) {
   for (;;) {
     std::vector<pollfd> items;

@@ -1,8 +1,8 @@
-// A disk that takes its time, for one process: LD_PRELOADed into an agent, it delays each fsync,
-// fdatasync and msync by the milliseconds that the file SLOW_SYNC_FILE holds (none, empty or 0: no
-// delay), for files below the directory SLOW_SYNC_UNDER. The file is looked at all the time, so a
-// disk that hangs can be let go. What is synced is synced all the same: slow, never lying. Not for
-// programs built with ASan, which allows nothing before itself.
+// A slow disk for one process: LD_PRELOADed into an agent, this library delays each fsync,
+// fdatasync and msync by the milliseconds that the file SLOW_SYNC_FILE holds (no file, empty or 0:
+// no delay), for files below the directory SLOW_SYNC_UNDER. It reads the file all the time, so a
+// disk that hangs can be released. It syncs all the same: slow, never lying. Not for programs built
+// with ASan, which allows no library before itself.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -71,7 +71,7 @@ extern "C" int fdatasync(int fd) {
   return next(fd);
 }
 
-// What is mapped has no path here; agents map nothing but their environments.
+// A mapping has no path here; agents map only their environments.
 extern "C" int msync(void* address, size_t size, int flags) {
   static const auto next = real<int (*)(void*, size_t, int)>("msync");
   if ((flags & MS_SYNC) != 0) {

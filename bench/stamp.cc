@@ -1,5 +1,5 @@
-// A rank that says when it began: appends "<CLOCK_BOOTTIME ns> <job> <rank>" to a file, then stays
-// for a while. Linked statically, so that main() begins right after the execve.
+// A rank that notes when it began: it appends "<CLOCK_BOOTTIME ns> <job> <rank>" to a file, then
+// stays for a while. Linked statically, so that main() begins right after the execve.
 
 #include <fcntl.h>
 #include <time.h>

@@ -1,25 +1,25 @@
-// A stranger at the doors of agents: says everything that can be said (every_word.h) with one kind
-// of key, and tells what came back.
+// A stranger at the doors of agents: sends all messages of every_word.h with one kind of key, and
+// reports the answers.
 //
 //   bench_stranger WHO HOW NAME ADDRESS ID [NAME ADDRESS ID]...
 //
-// WHO   raw          bytes on TCP or on a unix socket: silence, noise, other protocols, frames
+// `WHO` raw          bytes on TCP or on a unix socket: silence, noise, other protocols, frames
 //                    without the handshake that would allow them
 //       plain        a ZeroMQ peer without keys; on a unix socket as the login that runs this
 //       login:UID    the same as that login; to be started by root
 //       unknown      link keys that nobody has
 //       ticket:FILE  the keys that the secret of this ticket makes
 //       host:ID      the link keys in this copy of some host's id/
-// HOW   all          each word in each envelope
+// `HOW` all          each word in each envelope
 //       some         each word in an envelope of this cluster and one of a later protocol
 //       dull         as `all`, without the Join
-//       own          harmless questions under the key's own host id: who is let in is answered
+//       own          harmless questions under the key's own host id: a key let in gets answers
 //       orders       under that id, the orders of a login whose host may not vouch for it
-// NAME, ADDRESS (IP:PORT or a path) and ID (a copy of its id/) are of an agent that is spoken to.
+// NAME, ADDRESS (IP:PORT or a path) and ID (a copy of its id/) are those of a dialled agent.
 //
-// Answers: "open" tells or changes something; "denied" is a refusal of a ticket's key or a login
-// and says nothing else; "reason" is what a ticket hears about its own Join, or that another
-// protocol is spoken. One line of each open answer, and one of each door:
+// Answers: "open" tells or changes something; "denied" is a bare refusal of a ticket's key or of a
+// login; "reason" is the answer to a ticket's own Join, or names another protocol. Prints one line
+// for each open answer, and one for each door:
 //   door WHO NAME ADDRESS up 0|1 said N requests N answers N open N denied N reasons N
 
 #include <grp.h>
@@ -56,13 +56,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Nothing comes any more when nothing came for so long.
+/// Silence after which no more answers are expected.
 constexpr Duration kQuiet = milliseconds(250);
-/// A ticket's key hears something of each request.
+/// Time for the answers that a ticket's key gets to each request.
 constexpr Duration kAnswered = std::chrono::seconds(3);
-/// The whole conversation with one door.
+/// Limit of the whole conversation with one door.
 constexpr Duration kPatience = std::chrono::seconds(20);
-/// Words on their way at once: fewer than a link's queue holds.
+/// Words in flight: fewer than the queue of a link holds.
 constexpr std::size_t kBurst = 24;
 /// Requests without an answer, likewise.
 constexpr int kOwedMax = 24;
@@ -79,7 +79,7 @@ struct Door {
 struct Who {
   std::string name;
   gossip::LinkKeys link;
-  std::optional<HostId> host{};  ///< Whose link key it is.
+  std::optional<HostId> host{};  ///< The host that has this link key.
   std::string ticket{};          ///< The public key of the ticket, for Join and EndTicket.
 };
 
@@ -108,7 +108,8 @@ std::optional<crdt::Records> records_of(const std::string& id) {
   return (*store)->recovered();
 }
 
-/// Of the copy of an id/ directory; the cluster is zero and the link key "" of who is no member.
+/// The door of an agent by a copy of its id/. The cluster is zero and the link key "" if the agent
+/// is not a member.
 std::optional<Door> door_of(std::string name, std::string address, const std::string& id) {
   Door door{std::move(name), std::move(address), {}, {}, ""};
   const auto records = records_of(id);
@@ -169,7 +170,7 @@ std::optional<Who> who_is(const std::string& text) {
   return Who{kind, gossip::LinkKeys::from_seed((*membership)->link_seed), key->host_id()};
 }
 
-/// The words in their envelopes, numbered by their nonces, and what came back.
+/// The words in their envelopes, numbered by their nonces, and the answers to them.
 class Speech {
  public:
   Speech(const Who& who, std::string how, const Door& door, const std::vector<Door>& doors)
@@ -193,14 +194,14 @@ class Speech {
   const std::vector<std::string>& messages() const { return messages_; }
   const Tally& tally() const { return tally_; }
   Tally& tally() { return tally_; }
-  /// Whether something is known to come back for each word.
+  /// Whether each word is known to get an answer.
   bool is_whole() const { return tally_.answers >= static_cast<int>(messages_.size()); }
 
-  /// Whether the answers to the first `said` words would fill a queue of who answers.
+  /// Whether the answers to the first `said` words would fill the answering agent's queue.
   bool is_owed_much(std::size_t said) const {
     return !who_.ticket.empty() && requests_before_[said] > tally_.answers + kOwedMax;
   }
-  /// Whether a ticket's key that is let in heard all that it must.
+  /// Whether a ticket's key that is let in got all answers that it must get.
   bool is_answered() const { return !who_.ticket.empty() && tally_.answers >= tally_.requests; }
 
   void hear(std::string bytes) {
@@ -308,7 +309,7 @@ class Speech {
 
 // With link keys.
 
-/// Takes in what came; false when the link ended.
+/// Takes the answers; false if the link ended.
 bool take(gossip::ZmqTransport& transport, Speech& speech, Instant& last) {
   bool is_alive = true;
   for (gossip::TransportInput& input : transport.take_inputs()) {
@@ -325,7 +326,7 @@ bool take(gossip::ZmqTransport& transport, Speech& speech, Instant& last) {
   return is_alive;
 }
 
-/// False when the words cannot be said at all.
+/// False if the words cannot be sent at all.
 bool speak_with_keys(const Who& who, const Door& door, Speech& speech) {
   gossip::ZmqTransport::Options options;
   options.listens = false;
@@ -343,7 +344,7 @@ bool speak_with_keys(const Who& who, const Door& door, Speech& speech) {
   std::size_t next = 0;
   bool is_alive = true;
   while (is_alive && boot_now() < end && !speech.is_whole()) {
-    // The first one dials; nothing else is said before it is known who is let in.
+    // The first word dials; no other is sent before the agent let the key in or refused it.
     const std::size_t burst = speech.tally().is_up ? kBurst : next == 0 ? 1 : 0;
     for (std::size_t i = 0; i < burst && next < speech.messages().size(); ++i) {
       if (speech.is_owed_much(next)) {
@@ -353,7 +354,7 @@ bool speak_with_keys(const Who& who, const Door& door, Speech& speech) {
       transport.send({*at, gossip::Channel::kControl, speech.messages()[next]});
       last = boot_now();
       if (transport.stats().dropped_queue_full > dropped) {
-        break;  // It is said again once there is room.
+        break;  // It is sent again once there is room.
       }
       ++next;
     }
@@ -385,7 +386,7 @@ void hear_all(gossip::ZmqClient& client, Speech& speech, Duration patience) {
   }
 }
 
-/// Over TCP only the first words are tried: the rest waits for a handshake that never comes.
+/// Over TCP it tries only the first words: the rest waits for a handshake that never comes.
 bool speak_plain(const Door& door, Speech& speech) {
   auto client = gossip::ZmqClient::connect((door.is_path() ? "ipc://" : "tcp://") + door.address);
   if (!client) {

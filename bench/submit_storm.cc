@@ -1,4 +1,4 @@
-// Many submits through many nodes, each under a key of its own and tried until a node says yes.
+// Many submits through many nodes, each under a key of its own and tried until a node accepts it.
 //
 //   submit_storm PREFIX COUNT A_SECOND SOCKET... -- ARGV...
 //

@@ -129,7 +129,7 @@ bool ZmtpLink::take_frames(std::vector<std::string>& messages) {
   return true;
 }
 
-/// A box that does not open, or holds a command, is left out.
+/// Skips a box that does not open, or holds a command.
 bool ZmtpLink::take_frame(std::string_view frame, std::vector<std::string>& messages) {
   if (session_.is_ready()) {
     if (auto message = session_.open(frame)) {

@@ -21,12 +21,12 @@ class ZmtpLink {
   ZmtpLink& operator=(const ZmtpLink&) = delete;
 
   int fd() const { return fd_; }
-  /// Queued until the handshake is over and the kernel takes it.
+  /// Queues the message until the handshake is over and the kernel takes it.
   void send(std::string_view message);
   bool wants_write() const { return !out_.empty(); }
-  /// False: the connection is over.
+  /// False if the connection is over.
   bool flush();
-  /// Appends what arrived; false: the connection is over, or speaks something else.
+  /// Appends messages that arrived. False if the connection is over, or is not ZMTP with CURVE.
   bool read(std::vector<std::string>& messages);
 
  private:

@@ -13,7 +13,8 @@ constexpr VerbRow kVerbs[kVerbCount] = {
      "hosts lose their power; what was not synced is lost in the simulator alone", "", ""},
     {Verb::kPowerOn, "power on", "SET", "hosts boot and their agents start", "", ""},
     {Verb::kCut, "cut", "SET from SET [one-way] [loss P%]",
-     "nothing passes between them; one-way: from the first to the second; loss: so much is lost",
+     "no packet passes between them; one-way: from the first to the second; loss: only this share "
+     "is lost",
      "", ""},
     {Verb::kRing, "ring", "SET", "each of them reaches its two neighbours among them alone", "",
      ""},
