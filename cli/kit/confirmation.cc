@@ -5,7 +5,7 @@
 namespace muster::cli {
 
 void Confirmation::describe(Options& options) {
-  options.flag("-y,--yes", yes_, "Ask nothing: it is meant");
+  options.flag("-y,--yes", yes_, "Do not ask for confirmation");
 }
 
 bool Confirmation::is_agreed(Session& session, const std::string& question) const {

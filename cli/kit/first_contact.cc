@@ -49,7 +49,7 @@ Reply exchange_with_new_agent(Session& session, const agent::Request& request, D
 }
 
 void FirstContact::describe(Options& options) {
-  options.flag("--no-wait", no_wait_, "Return at once, not when the cluster answers");
+  options.flag("--no-wait", no_wait_, "Return at once, without waiting until the cluster answers");
 }
 
 FirstContact::Outcome FirstContact::wait(Session& session) const {

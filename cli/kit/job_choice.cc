@@ -156,21 +156,20 @@ void JobChoice::describe(Options& options, const std::string& which, bool is_req
         ranges_.push_back(*range);
         return ok();
       },
-      which + ": numbers, ranges as 100-120, tasks of arrays as 7.12 and 7.0-99", kJobWordsMax);
-  options.text("--name", name_, "Only jobs of this name; * and ? stand for what may be there",
-               "GLOB");
-  options.text("-u,--user", user_, "Only jobs of this user", "USER");
+      which + ": 7, 100-120, or tasks of an array, 7.12 or 7.0-99", kJobWordsMax);
+  options.text("--name", name_, "Select jobs by name; * matches any text, ? any character", "GLOB");
+  options.text("-u,--user", user_, "Select jobs of this user", "USER");
   options.values(
       "--state", [this](const std::string& given) { return add_states(given); },
-      "Only jobs in these states: " + join(agent::state_names()), "STATE[,STATE...]");
-  options.text("--host", host_, "Only jobs that are on this host", "NAME");
-  options.duration("--since", since_, "Only jobs submitted no longer ago than this");
-  options.flag("-a,--all", all_, "Jobs of all users, and all that ended");
+      "Select jobs in these states: " + join(agent::state_names()), "STATE[,STATE...]");
+  options.text("--host", host_, "Select jobs on this host", "NAME");
+  options.duration("--since", since_, "Select jobs submitted within this time, as 12h or 7d");
+  options.flag("-a,--all", all_, "Include jobs of all users and all ended jobs");
 }
 
 void JobChoice::describe_tasks(Options& options) {
   options.flag("-t,--tasks", are_tasks_,
-               "List the tasks of arrays that began or are next, one line each");
+               "List array tasks that have started or are next, one line each");
 }
 
 std::set<JobId> JobChoice::arrays() const {

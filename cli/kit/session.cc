@@ -64,20 +64,20 @@ Reply broken(ResponseStatus status, const Error& error) {
 
 void CommonOptions::describe(Options& options) {
   options.text("--node", node,
-               "Ask the host of this name through the agent here, or the agent with this socket or "
-               "data directory; of a list the next one when one is gone (MUSTER_NODE)",
+               "Ask this host, or the agent at this socket or data directory; try a list in order "
+               "(MUSTER_NODE)",
                "NAME|PATH,...");
   options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
                "DIR");
   options.duration("--timeout", timeout, "Give up after this long without an answer",
                    std::chrono::milliseconds(1));
-  options.flag("--json", is_json, "One JSON document on stdout, for programs");
-  options.flag("-v,--verbose", is_verbose, "Say more on stderr");
+  options.flag("--json", is_json, "Print JSON; `muster man json` explains its fields");
+  options.flag("-v,--verbose", is_verbose, "Print more details on stderr");
 }
 
 void CommonOptions::describe_consistent(Options& options) {
   options.flag("--consistent", is_consistent,
-               "Ask the leader, after a majority confirmed it, instead of the nearest replica");
+               "Read from the leader, confirmed by a majority, not from any voter's copy");
 }
 
 void Session::turn_to_next_node() {

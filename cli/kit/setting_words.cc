@@ -9,30 +9,33 @@ namespace {
 
 constexpr std::array<SettingWords, 14> kWords = {{
     {"listen", "\"127.0.0.1:7450\"", true, "",
-     "Address and control port that the agent listens on; the next port is taken as well. Port 0: "
-     "any, which the agent prints."},
+     "Address and control port to listen on; the next port carries bulk data. Port 0 picks free "
+     "ones, which the agent prints."},
     {"seeds", "[\"gpu1\", \"10.0.0.7:7450\"]", false, "none",
-     "Members to look for besides those that are known: names or addresses."},
+     "Members to contact besides the known ones: names or addresses."},
     {"ticket", "\"/etc/muster/ticket\"", false, "none",
-     "File to find a ticket in, while this host is no member yet."},
+     "File with a ticket to join by, while this host is not a member."},
     {"data_dir", "\"/var/lib/muster\"", false,
      "/var/lib/muster where it can be written, else $XDG_STATE_HOME/muster",
-     "Where identity, log and state are kept."},
+     "Directory of the agent's identity, log and state."},
     {"gpus", "\"sim:8xH100,cpus=96,mem=1T,island=4+4\"", false, "none",
-     "The resources that the host offers: simulated GPUs and, behind commas, other CPUs, memory "
-     "and islands than the machine's own; cpus=16,mem=64G alone is a host without GPUs."},
+     "Resources to offer: simulated GPUs and, after commas, CPUs, memory and islands that override "
+     "the machine's own; cpus=16,mem=64G alone offers no GPUs."},
     {"name", "\"gpu7\"", false, "the short host name",
-     "Name of this host, which no other has: letters, digits and . _ -, at most 64."},
-    {"rack", "\"r1\"", false, "not said", "Rack, for --pack rack and the choice of voters."},
-    {"spine", "\"s1\"", false, "not said", "The spine switch above the rack, for --pack spine."},
+     "Name of this host, unique in the cluster: letters, digits and . _ -, at most 64."},
+    {"rack", "\"r1\"", false, "none",
+     "Rack of this host, for --pack rack and the choice of voters."},
+    {"spine", "\"s1\"", false, "none", "Spine switch above the rack, for --pack spine."},
     {"labels", "[\"disk=nvme\", \"fast\"]", false, "none",
-     "Labels that jobs may ask for; the kernel adds arch= and kernel=."},
-    {"log_json", "false", true, "", "Log lines as JSON."},
-    {"log_level", "\"info\"", true, "", "debug, info, warn or error."},
+     "Labels that jobs can ask for; arch= and kernel= are there already."},
+    {"log_json", "false", true, "", "Log in JSON, one object per line."},
+    {"log_level", "\"info\"", true, "", "Log this level and worse: debug, info, warn or error."},
     {"log_file", "\"/var/log/muster.log\"", false, "stderr",
-     "File to log into, with four older ones beside it, 20 MiB each."},
-    {"output_keep", "\"14d\"", true, "", "How long the output of what ended is kept here."},
-    {"output_max", "\"4G\"", true, "", "The most that is kept of it; the oldest goes first."},
+     "File to log to; four older ones of 20 MiB each are kept beside it."},
+    {"output_keep", "\"14d\"", true, "",
+     "Keep the output of ended jobs on this host this long, at least 1m."},
+    {"output_max", "\"4G\"", true, "",
+     "Keep at most this much output of ended jobs; the oldest is deleted first."},
 }};
 
 /// Comment lines of at most 80 columns.
@@ -58,10 +61,9 @@ std::string sample_config() {
       "says. A flag beats MUSTER_NAME in the environment beats this file. A key that is commented "
       "out shows its default, or an example.");
   for (const SettingWords& words : kWords) {
-    text +=
-        "\n" + commented(words.meaning) +
-        (words.is_default ? "" : commented("Without it: " + std::string(words.otherwise) + ".")) +
-        "#" + std::string(words.name) + " = " + std::string(words.value) + "\n";
+    text += "\n" + commented(words.meaning) +
+            (words.is_default ? "" : commented("Default: " + std::string(words.otherwise) + ".")) +
+            "#" + std::string(words.name) + " = " + std::string(words.value) + "\n";
   }
   return text;
 }

@@ -3,8 +3,8 @@
 namespace muster::cli {
 
 void TicketOutput::describe(Options& options) {
-  options.text("-o,--out", path_, "Write the line to this file, which only you can read", "FILE");
-  options.flag("--force", force_, "Print the line even to a file that other users can read");
+  options.text("-o,--out", path_, "Write the ticket to this file, readable by you alone", "FILE");
+  options.flag("--force", force_, "Print the ticket even if other users can read stdout");
 }
 
 std::optional<int> TicketOutput::refusal(Session& session) const {

@@ -12,43 +12,48 @@ class Agent final : public Verb {
  public:
   void describe(Options& options) override {
     setting(options, "listen",
-            "Control port; bulk is the next one; port 0 = any "
-            "(default 127.0.0.1:7450)",
+            "Listen on this address and control port, and on the next port for bulk data; port 0 "
+            "picks free ones (default 127.0.0.1:7450)",
             "IP[:PORT]");
-    setting(options, "seeds", "Members to look for besides those known: names or addresses",
+    setting(options, "seeds",
+            "Contact these members, too, besides the known ones: names or addresses",
             "HOST[:PORT],...");
-    setting(options, "ticket", "File to find a ticket in, while this host is no member yet",
+    setting(options, "ticket", "Join by the ticket in this file, while this host is not a member",
             "FILE");
     setting(options, "data_dir",
-            "The directory of its identity, log and state (default "
-            "/var/lib/muster, or $XDG_STATE_HOME/muster)",
+            "Keep identity, log and state here (default /var/lib/muster if it can be written, else "
+            "$XDG_STATE_HOME/muster)",
             "DIR");
     setting(options, "gpus",
-            "The GPUs to offer: sim:8xH100 simulates eight GPUs; behind commas cpus=96, mem=1T, "
-            "island=4+4 (GPUs that share a switch) instead of this machine's; cpus=16 alone: a "
-            "host without GPUs (default none)",
+            "Offer these GPUs: sim:8xH100 simulates eight. Append ,cpus=96 ,mem=1T or ,island=4+4 "
+            "(GPUs that share a switch) to override this machine's values; cpus=16 alone offers no "
+            "GPUs (default none)",
             "GPUS");
-    setting(options, "name", "Unique name (default the short hostname)", "NAME");
-    setting(options, "rack", "Rack, for placement and voters", "RACK");
-    setting(options, "spine", "The spine switch above the rack, for --pack spine", "SPINE");
+    setting(options, "name",
+            "Name this host, uniquely in the cluster (default the short host name)", "NAME");
+    setting(options, "rack", "Rack of this host, for --pack rack and the choice of voters", "RACK");
+    setting(options, "spine", "Spine switch above the rack, for --pack spine", "SPINE");
     options.list(
         "--label", labels_,
-        "A label that jobs may ask for; may be repeated; the kernel adds arch= and kernel=",
+        "Add a label that jobs can ask for; repeatable; arch= and kernel= are there already",
         "KEY[=VALUE]");
     options.flag("--moved", is_moved_,
-                 "The data directory was moved here while its agent was stopped, and no newer one "
-                 "exists: its copy votes on");
-    options.flag("--log-json", log_json_, "Log lines as JSON");
-    setting(options, "log_level", "debug, info, warn or error (default info)", "LEVEL");
+                 "Keep this voter's vote after its data directory was moved while its agent was "
+                 "stopped; use it only if no newer copy exists");
+    options.flag("--log-json", log_json_, "Log in JSON, one object per line");
+    setting(options, "log_level",
+            "Log this level and worse: debug, info, warn or error (default info)", "LEVEL");
     setting(options, "log_file",
-            "Log into this file and four older ones, 20 MiB each, instead of stderr", "FILE");
+            "Log to this file, and keep four older ones of 20 MiB each, instead of stderr", "FILE");
     setting(options, "output_keep",
-            "How long the output of ended jobs is kept on this host (default 14d)", "DURATION");
-    setting(options, "output_max", "Most that is kept of it; the oldest goes first (default 4G)",
+            "Keep the output of ended jobs on this host this long, at least 1m (default 14d)",
+            "DURATION");
+    setting(options, "output_max",
+            "Keep at most this much output of ended jobs; the oldest is deleted first (default 4G)",
             "SIZE");
     options.text("--config", config_path_,
-                 "Config file (default /etc/muster/muster.toml); "
-                 "a flag beats MUSTER_* in the environment beats the file",
+                 "Read settings from this file; MUSTER_* variables override it, and flags override "
+                 "both (default /etc/muster/muster.toml)",
                  "FILE");
     options.example("muster agent --gpus sim:8xH100");
   }

@@ -34,123 +34,136 @@ std::unique_ptr<Verb> plain(const Args&) {
 }
 
 constexpr std::array<Entry, 39> kVerbs = {{
-    {"agent", "[OPTIONS]", "Run the agent of this host.", std::nullopt, plain<make_agent>},
-    {"init", "[OPTIONS]", "Found a cluster, with the agent of this host.", agent::Verb::kFound,
-     plain<make_init>},
-    {"join", "TICKET [OPTIONS]", "Make the agent of this host a member.", agent::Verb::kEnter,
+    {"agent", "[OPTIONS]", "Run the agent of this host in the foreground.", std::nullopt,
+     plain<make_agent>},
+    {"init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
+     agent::Verb::kFound, plain<make_init>},
+    {"join", "TICKET [OPTIONS]", "Join this host to a cluster with a ticket.", agent::Verb::kEnter,
      plain<make_join>},
-    {"ticket", "[OPTIONS]", "Print a ticket, with which other hosts join.",
+    {"ticket", "[OPTIONS]", "Create and print a ticket that lets other hosts join.",
      agent::Verb::kMakeTicket, plain<make_ticket>},
-    {"ticket list", "[OPTIONS]", "List the tickets, and who may still come with them.",
+    {"ticket list", "[OPTIONS]", "List tickets with their uses, time left and rights.",
      agent::Verb::kTickets, plain<make_ticket_list>},
-    {"ticket revoke", "TICKET [OPTIONS]", "Let nobody in with a ticket any more.",
+    {"ticket revoke", "TICKET [OPTIONS]", "Revoke a ticket: no more hosts can join with it.",
      agent::Verb::kEndTicket, plain<make_ticket_revoke>},
-    {"keys", "[OPTIONS]", "List the keys by which hosts prove who they are.", agent::Verb::kKeys,
-     plain<make_keys>},
-    {"keys rotate", "[NAME] [OPTIONS]", "Replace link keys, or the authority, while all goes on.",
+    {"keys", "[OPTIONS]",
+     "List each host's link key and authority, by number, and whether they are current.",
+     agent::Verb::kKeys, plain<make_keys>},
+    {"keys rotate", "[NAME] [OPTIONS]", "Replace link keys or the authority; running jobs go on.",
      agent::Verb::kRotateKeys, plain<make_keys_rotate>},
     {"submit", "[OPTIONS] -- COMMAND [ARGS]",
-     "Submit a job: a gang of ranks, all or none, whose stdin is empty.", agent::Verb::kSubmit,
+     "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
-    {"jobs", "[JOB...] [OPTIONS]", "List one's own jobs, and what runs of others.",
+    {"jobs", "[JOB...] [OPTIONS]", "List your jobs and the running jobs of others.",
      agent::Verb::kJobs, plain<make_jobs>},
-    {"show", "JOB... [OPTIONS]", "Show a job, its attempts, its ranks and its history.",
+    {"show", "JOB... [OPTIONS]", "Show the state, attempts, ranks and history of a job.",
      agent::Verb::kShow, plain<make_show>},
-    {"why", "JOB [OPTIONS]", "Say what a job waits for and what would start it now.",
+    {"why", "JOB [OPTIONS]", "Explain what a job waits for and what would let it start now.",
      agent::Verb::kWhy, plain<make_why>},
-    {"logs", "JOB [OPTIONS]", "Print what the ranks of a job wrote.", agent::Verb::kOutput,
+    {"logs", "JOB [OPTIONS]", "Print the output of a job's ranks.", agent::Verb::kOutput,
      plain<make_logs>},
-    {"cancel", "JOB... [OPTIONS]", "End jobs, whether they wait or run.", agent::Verb::kCancel,
-     plain<make_cancel>},
-    {"suspend", "JOB... [OPTIONS]", "Stop jobs and free their GPUs, to be resumed later.",
+    {"cancel", "JOB... [OPTIONS]", "Cancel jobs, whether queued, running or suspended.",
+     agent::Verb::kCancel, plain<make_cancel>},
+    {"suspend", "JOB... [OPTIONS]", "Stop jobs and free their GPUs until they are resumed.",
      agent::Verb::kSuspend, plain<make_suspend>},
-    {"resume", "JOB... [OPTIONS]", "Queue suspended jobs again, at their old place.",
+    {"resume", "JOB... [OPTIONS]", "Put suspended jobs back in the queue, at their old place.",
      agent::Verb::kResume, plain<make_resume>},
-    {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again, without using a retry.",
+    {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again, without using up a retry.",
      agent::Verb::kRequeue, plain<make_requeue>},
-    {"priority", "JOB PRIORITY [OPTIONS]", "Give a job that waits another place in the queue.",
+    {"priority", "JOB PRIORITY [OPTIONS]", "Change the priority of a waiting job.",
      agent::Verb::kEdit, plain<make_priority>},
-    {"usage", "[OPTIONS]", "Show who uses GPUs now, and the GPU-hours used so far.",
+    {"usage", "[OPTIONS]", "Show GPUs in use and GPU-hours used, by user, GPU type or job name.",
      agent::Verb::kUsage, plain<make_usage>},
-    {"hosts", "[OPTIONS]", "List the hosts, how each one is, and what is used there.",
+    {"hosts", "[OPTIONS]", "List the hosts with their state and their used and free GPUs.",
      agent::Verb::kHosts, plain<make_hosts>},
-    {"hosts show", "NAME [OPTIONS]", "Show a host, and who runs there, GPU by GPU.",
+    {"hosts show", "NAME [OPTIONS]", "Show one host in detail, with the job on each of its GPUs.",
      agent::Verb::kHostDetail, plain<make_host_show>},
-    {"hosts drain", "NAME [OPTIONS]", "Take a host out of service: no new job is placed there.",
+    {"hosts drain", "NAME [OPTIONS]", "Drain a host: no new job is placed there.",
      agent::Verb::kDrain, plain<make_host_drain>},
-    {"hosts undrain", "NAME [OPTIONS]", "Let a host take work again.", agent::Verb::kUndrain,
-     plain<make_host_undrain>},
-    {"hosts remove", "NAME [OPTIONS]", "Forget a host that is gone for good.",
-     agent::Verb::kRemoveHost, plain<make_host_remove>},
-    {"hosts revoke", "NAME [OPTIONS]", "Throw a host out for good: nobody listens to it any more.",
+    {"hosts undrain", "NAME [OPTIONS]", "Let a drained host take new jobs again.",
+     agent::Verb::kUndrain, plain<make_host_undrain>},
+    {"hosts remove", "NAME [OPTIONS]",
+     "Remove a host that is gone for good, and give its vote to another.", agent::Verb::kRemoveHost,
+     plain<make_host_remove>},
+    {"hosts revoke", "NAME [OPTIONS]",
+     "Expel a host for good: its keys are refused and its jobs run elsewhere.",
      agent::Verb::kRevokeHost, plain<make_host_revoke>},
-    {"hosts set", "NAME [OPTIONS]", "Say what a host and its logins may do from now on.",
-     agent::Verb::kSetHost, plain<make_host_set>},
-    {"hosts fence", "NAME [OPTIONS]", "Say that a host is off, or its ranks gone.",
+    {"hosts set", "NAME [OPTIONS]",
+     "Change the rights of a host: to vote, and to vouch for its logins.", agent::Verb::kSetHost,
+     plain<make_host_set>},
+    {"hosts fence", "NAME [OPTIONS]", "Declare a host dead so that its jobs run elsewhere.",
      agent::Verb::kFence, plain<make_fence>},
     {"why-host", "NAME [OPTIONS]",
-     "Explain a host's state: which observers hear it, and which do not.", agent::Verb::kWhyHost,
+     "Explain a host's state: which hosts hear from it and which do not.", agent::Verb::kWhyHost,
      plain<make_why_host>},
-    {"quorum", "[OPTIONS]", "Show the voters, the leader and the length of the log.",
+    {"quorum", "[OPTIONS]", "Show the voters, the leader and how many failures are tolerated.",
      agent::Verb::kQuorum, plain<make_quorum>},
-    {"quorum add", "NAME [OPTIONS]", "Make a host a voter, one more than there were.",
+    {"quorum add", "NAME [OPTIONS]", "Add a voter: the quorum grows by one host.",
      agent::Verb::kChangeQuorum, plain<make_quorum_add>},
-    {"quorum remove", "NAME [OPTIONS]", "Take a host's vote, and want one voter less.",
+    {"quorum remove", "NAME [OPTIONS]", "Remove a voter: the quorum shrinks by one host.",
      agent::Verb::kChangeQuorum, plain<make_quorum_remove>},
-    {"quorum transfer", "[NAME] [OPTIONS]", "Let another voter lead.", agent::Verb::kChangeQuorum,
-     plain<make_quorum_transfer>},
-    {"quorum recover", "[NAME] [OPTIONS]", "Go on when a majority of the voters is lost for good.",
-     agent::Verb::kRecover, plain<make_quorum_recover>},
-    {"events", "[OPTIONS]", "Print what a node noticed and did.", agent::Verb::kEvents,
-     plain<make_events>},
-    {"stats", "[OPTIONS]", "Show what an agent counted since it started, and what that cost it.",
+    {"quorum transfer", "[NAME] [OPTIONS]", "Hand the leadership to another voter.",
+     agent::Verb::kChangeQuorum, plain<make_quorum_transfer>},
+    {"quorum recover", "[NAME] [OPTIONS]",
+     "Restart the quorum after a majority of its voters is lost for good.", agent::Verb::kRecover,
+     plain<make_quorum_recover>},
+    {"events", "[OPTIONS]", "Print the events of an agent, or the history of a job.",
+     agent::Verb::kEvents, plain<make_events>},
+    {"stats", "[OPTIONS]", "Show an agent's counters since it started, with bytes and CPU time.",
      agent::Verb::kStats, plain<make_stats>},
-    {"leave", "[OPTIONS]", "Make the agent of this host leave the cluster and end.",
+    {"leave", "[OPTIONS]", "Take this host out of the cluster for good, and stop its agent.",
      agent::Verb::kLeave, plain<make_leave>},
-    {"completion", "bash|zsh|fish", "Print a completion script for your shell, to be sourced.",
+    {"completion", "bash|zsh|fish", "Print a completion script for bash, zsh or fish.",
      std::nullopt, plain<make_completion>},
-    {"man", "[VERB] [OPTIONS]", "Print a manual page: of a verb, or of muster itself.",
+    {"man", "[VERB] [OPTIONS]", "Print the manual page of a verb or of muster itself.",
      std::nullopt, plain<make_manual>},
-    {"version", "[OPTIONS]", "Print the version of this program and of the node.",
+    {"version", "[OPTIONS]", "Print the versions of this program and of the agent.",
      agent::Verb::kVersion, plain<make_version>},
 }};
 
-std::string_view sentence_of(agent::Answerer answerer) {
+std::string_view answerer_of(agent::Answerer answerer) {
   switch (answerer) {
     case agent::Answerer::kAsked:
     case agent::Answerer::kAskedAnyway:
-      return "The agent that is asked answers, from its own view.";
+      return "the agent you ask, from its own view";
     case agent::Answerer::kTarget:
-      return "The agent of the host that is named answers, else the one that is asked.";
+      return "the agent of the host concerned, through the agent you ask";
     case agent::Answerer::kVoter:
-      return "Any voter answers, from its replica.";
+      return "any voter, from its own copy of the cluster's state";
     case agent::Answerer::kVoterOrAsked:
-      return "Any voter answers; if none is reachable, the agent that is asked.";
+      return "any voter; if none can be reached, the agent you ask";
     case agent::Answerer::kPlacer:
-      return "The leader answers; if none is reachable, any voter.";
+      return "the leader; if it cannot be reached, any voter";
     case agent::Answerer::kLeader:
-      return "The leader decides.";
+      return "the leader, once a majority of the voters has recorded it";
     case agent::Answerer::kLobby:
-      return "An agent that has no cluster yet obeys.";
+      return "the agent of this host, while it belongs to no cluster";
   }
   return "";
 }
 
-/// On which hosts a login may ask it; "" where any login may, or nobody is told apart.
+/// On which hosts a login may ask it; "" where any login may.
 std::string_view place_of(const agent::VerbRow& row) {
   switch (row.carrier) {
     case agent::Carrier::kVotersAlone:
       return row.answerer == agent::Answerer::kLeader
-                 ? "Ask on a host that may vote."
-                 : "Another host is asked on one that may vote.";
+                 ? "hosts that may vote"
+                 : "the host concerned; for another host, on hosts that may vote";
     case agent::Carrier::kTicketMakers:
-      return " Ask on a host that may vouch for its logins; for a ticket that brings rights, on "
-             "one "
-             "that may vote.";
+      return "hosts that may vouch; with --may-vote or --may-vouch, hosts that may vote";
     case agent::Carrier::kMembers:
-      return row.answerer == agent::Answerer::kLeader && row.openness == agent::Openness::kVouched
-                 ? "Ask on a host that may vouch for its logins."
-                 : "";
+      break;
+  }
+  switch (row.openness) {
+    case agent::Openness::kVouched:
+      return "hosts that may vouch";
+    case agent::Openness::kOwnHost:
+    case agent::Openness::kOwnHostToLook:
+    case agent::Openness::kAboutOwnHost:
+      return "the host concerned; for another host, on hosts that may vouch";
+    case agent::Openness::kAll:
+    case agent::Openness::kTicket:
+      return "";
   }
   return "";
 }
@@ -162,7 +175,8 @@ std::string answered_by(std::optional<agent::Verb> asks) {
     return "";
   }
   const std::string_view place = place_of(*row);
-  return std::string(sentence_of(row->answerer)) + (place.empty() ? "" : "\n") + std::string(place);
+  return "Answered by: " + std::string(answerer_of(row->answerer)) + "." +
+         (place.empty() ? "" : "\nAllowed on: " + std::string(place) + ".");
 }
 
 /// Where the purposes begin in the overview.

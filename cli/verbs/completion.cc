@@ -167,7 +167,7 @@ std::string fish_script(const std::vector<VerbWords>& verbs) {
 class Completion final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("SHELL", shell_, "bash, zsh or fish");
+    options.word("SHELL", shell_, "Shell to complete for: bash, zsh or fish");
     options.example("muster completion bash > /etc/bash_completion.d/muster");
   }
 

@@ -35,17 +35,16 @@ class Events final : public Verb {
   void describe(Options& options) override {
     options.value(
         "-n,--lines", [this](const std::string& given) { return take_lines(given); },
-        "So many of the newest; 0: all that are kept (default: 50, with --follow none)", "N");
-    options.flag("-f,--follow", follow_, "Go on with every new event, until interrupted");
-    options.text("--job", job_,
-                 "The history of this job, which the quorum keeps, instead of a host's events",
+        "Print the N newest events; 0 prints all that are kept (default 50, none with -f)", "N");
+    options.flag("-f,--follow", follow_, "Print new events until interrupted");
+    options.text("--job", job_, "Print the history of this job instead of the events of an agent",
                  "JOB");
-    options.text("--host", host_, "The events of this host, asked of it through the node", "NAME");
-    options.duration("--since", since_, "Only those no older than this");
+    options.text("--host", host_, "Print the events of this host's agent", "NAME");
+    options.duration("--since", since_, "Print only events within this time, as 30m or 2h");
     options.value(
         "--level", [this](const std::string& given) { return take_level(given); },
-        "Only those of this level and worse: " + join(levels()), "LEVEL");
-    options.list("--event", query_.names, "Only events of this name (repeatable)", "NAME");
+        "Print only events of this level and worse: " + join(levels()), "LEVEL");
+    options.list("--event", query_.names, "Print only events of this name; repeatable", "NAME");
     common_.describe(options);
     options.example("muster events --host gpu17 --level warn -f");
   }

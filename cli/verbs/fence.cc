@@ -27,10 +27,10 @@ constexpr char kConsequenceOfRanks[] =
 class Fence final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host that is off: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     options.flag("--processes-gone", are_processes_gone_,
-                 "The host may be on, but its agent is down and somebody looked: no process of its "
-                 "jobs is left there");
+                 "Declare only its processes dead: use it if the agent is down and you checked on "
+                 "the host that no process of its jobs is left");
     confirmation_.describe(options);
     common_.describe(options);
     options.example("muster hosts fence gpu17 --yes");

@@ -102,8 +102,8 @@ Reply said_until_spared(Session& session, const agent::Request& request) {
 class Drain final : public HostOrder {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host to take out of service: its name, or its id");
-    options.text("--why", why_, "The reason, for people", "TEXT");
+    options.word("NAME", name_, "Name or id of the host");
+    options.text("--why", why_, "Reason, shown by `muster hosts`", "TEXT");
     options.value(
         "--deadline",
         [this](const std::string& given) -> Status {
@@ -111,8 +111,9 @@ class Drain final : public HostOrder {
           deadline_ = parsed ? std::optional(*parsed) : std::nullopt;
           return parsed ? ok() : Status(parsed.error());
         },
-        "Queue again what still runs there after this long; uses none of its retries", "DURATION");
-    options.flag("--requeue", requeue_, "Queue again at once what runs there");
+        "Requeue the jobs that still run there after this long, without using up a retry",
+        "DURATION");
+    options.flag("--requeue", requeue_, "Requeue the jobs there at once, without using up a retry");
     common_.describe(options);
     options.example("muster hosts drain gpu17 --why 'fan 3' --deadline 2h");
   }
@@ -154,7 +155,7 @@ class Drain final : public HostOrder {
 class Undrain final : public HostOrder {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host that takes work again: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     common_.describe(options);
     options.example("muster hosts undrain gpu17");
   }
@@ -168,7 +169,7 @@ class Undrain final : public HostOrder {
 class RemoveHost final : public HostOrder {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host that is gone for good: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     common_.describe(options);
     options.example("muster hosts remove gpu17");
   }
@@ -182,7 +183,7 @@ class RemoveHost final : public HostOrder {
 class RevokeHost final : public HostOrder {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host that is a member no more, for good: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     confirmation_.describe(options);
     common_.describe(options);
     options.example("muster hosts revoke gpu17 --yes");
@@ -209,11 +210,11 @@ class RevokeHost final : public HostOrder {
 class SetHost final : public HostOrder {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host whose rights change: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     describe_right(options, "--may-vouch", vouch_,
-                   "Whether its logins may submit, cancel, read others' output and administer");
+                   "Allow its logins to submit, cancel, administer and read the output of others");
     describe_right(options, "--may-vote", vote_,
-                   "Whether it may become a voter; root there is then root of the cluster");
+                   "Allow it to become a voter; root on a voter controls the cluster");
     common_.describe(options);
     options.example("muster hosts set gpu17 --may-vouch yes");
   }

@@ -30,7 +30,7 @@ std::string role_text(const agent::HostInfo& host) {
 class HostShow final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster hosts show gpu17");

@@ -166,8 +166,8 @@ std::string withheld_text(const agent::HostList& list, const std::optional<Uses>
 class Hosts final : public Verb {
  public:
   void describe(Options& options) override {
-    options.flag("-a,--all", all_, "Also hosts that were removed, or left more than a day ago");
-    options.flag("--no-header", no_header_, "Only the rows, for scripts");
+    options.flag("-a,--all", all_, "Include removed hosts and hosts that left more than a day ago");
+    options.flag("--no-header", no_header_, "Omit the header line, for scripts");
     common_.describe(options);
     options.example("muster hosts --node gpu7");
   }

@@ -22,7 +22,7 @@ class Init final : public Verb {
           expect_ = given == "1" ? 1 : given == "3" ? 3 : given == "5" ? 5 : 0;
           return expect_ != 0 ? ok() : Status(Error{ErrorCode::kInvalid, "1, 3 or 5 is wanted"});
         },
-        "Hosts that found it together and vote from the first day; 1 bears no failure (default: 1)",
+        "Number of founding hosts, voters from the start; 1 tolerates no failed host (default 1)",
         "1|3|5");
     output_.describe(options);
     contact_.describe(options);

@@ -51,19 +51,13 @@ struct Word {
 };
 
 constexpr Word kCancel{
-    agent::Verb::kCancel, "cancel", "cancelled", "The jobs to cancel", goes_on, {}, true};
+    agent::Verb::kCancel, "cancel", "cancelled", "Jobs to cancel", goes_on, {}, true};
 constexpr Word kSuspend{agent::Verb::kSuspend, "suspend",           "suspended",
-                        "The jobs to suspend", goes_on_unsuspended, {}};
+                        "Jobs to suspend",     goes_on_unsuspended, {}};
 constexpr Word kResume{agent::Verb::kResume, "resume",     "resumed",
-                       "The suspended jobs", is_suspended, {"completed", "failed"}};
-constexpr Word kRequeue{agent::Verb::kRequeue,
-                        "requeue",
-                        "requeued",
-                        "The jobs to queue again",
-                        goes_on,
-                        {},
-                        false,
-                        true};
+                       "Jobs to resume",     is_suspended, {"completed", "failed"}};
+constexpr Word kRequeue{
+    agent::Verb::kRequeue, "requeue", "requeued", "Jobs to requeue", goes_on, {}, false, true};
 
 class JobOrders final : public Verb {
  public:

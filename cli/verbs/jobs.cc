@@ -167,21 +167,22 @@ struct LeftOut {
 class Jobs final : public Verb {
  public:
   void describe(Options& options) override {
-    choice_.describe(options, "Only these jobs", false);
+    choice_.describe(options, "Jobs to list", false);
     choice_.describe_tasks(options);
     options.value(
         "--sort", [this](const std::string& given) { return take_sort(given); },
-        "Order by this column, -COLUMN backwards (default id)", "COLUMN");
+        "Sort by this column; -COLUMN reverses the order (default id)", "COLUMN");
     options.value(
         "-o,--columns", [this](const std::string& given) { return take_columns(given); },
         "Show these columns (default " + std::string(kUsualColumns) +
-            "); also cause, attempt, priority, type, submit, start, end, exit, gpuhours, nhosts",
+            "); more columns: cause, attempt, priority, type, submit, start, end, exit, gpuhours, "
+            "nhosts",
         "COLUMN[,COLUMN...]");
     options.number("--limit", limit_,
-                   "Show at most so many: the newest or, with --sort, the first; 0 = all but the "
-                   "older ended ones");
-    options.flag("--no-header", no_header_, "Leave the line of titles out, for scripts");
-    options.flag("-w,--watch", watch_, "Show it again every 2 s until it is interrupted");
+                   "Show at most N jobs: the newest, or with --sort the first; 0 shows all but "
+                   "older ended jobs");
+    options.flag("--no-header", no_header_, "Omit the header line, for scripts");
+    options.flag("-w,--watch", watch_, "Refresh every 2 s until interrupted");
     common_.describe(options);
     common_.describe_consistent(options);
     options.hints(jobs_hints());

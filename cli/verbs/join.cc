@@ -22,8 +22,8 @@ class Join final : public Verb {
  public:
   void describe(Options& options) override {
     options.word("TICKET", ticket_,
-                 "The line that `muster ticket` or `muster init` printed, a file that holds it, or "
-                 "- for stdin, where no other user sees it");
+                 "Ticket from `muster ticket` or `muster init`: its line, a file with it, or - for "
+                 "stdin; a line on the command line is visible to other users");
     contact_.describe(options);
     common_.describe(options);
     options.example("muster join ticket");

@@ -72,13 +72,13 @@ class ListKeys final : public Verb {
 class RotateKeys final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host that shall prove its links with another key", false);
-    options.flag("--all", all_, "All hosts, a few at a time, rack by rack");
-    options.flag(
-        "--authority", authority_,
-        "The key that signs the roll: a new secret is made, and each record signed with it");
-    options.flag("--no-wait", no_wait_, "Do not wait until it is done");
-    options.duration("--patience", patience_, "How long to wait until it is done",
+    options.word("NAME", name_, "Host to give a new link key", false);
+    options.flag("--all", all_,
+                 "Replace the link keys of all hosts, a few at a time, rack by rack");
+    options.flag("--authority", authority_,
+                 "Replace the authority, and sign the membership list again");
+    options.flag("--no-wait", no_wait_, "Return at once, without waiting until it is done");
+    options.duration("--patience", patience_, "Wait at most this long until it is done",
                      std::chrono::seconds(1));
     confirmation_.describe(options);
     common_.describe(options);

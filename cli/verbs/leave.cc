@@ -13,7 +13,7 @@ namespace {
 class Leave final : public Verb {
  public:
   void describe(Options& options) override {
-    options.flag("--force", force_, "Leave even when too few voters remain for a quorum");
+    options.flag("--force", force_, "Leave even if too few voters remain for a quorum");
     confirmation_.describe(options);
     common_.describe(options);
     options.example("muster leave --yes");

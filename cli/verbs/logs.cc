@@ -27,14 +27,15 @@ class Logs final : public Verb {
   void describe(Options& options) override {
     options.words(
         "JOB", [this](const std::string& text) { return accept(text); },
-        "The job, or a task of an array as 7.12; of an array or a run of tasks as 7.0-99 each line "
-        "stands behind its [task]",
+        "Number of the job (7) or array task (7.12); lines of a whole array or a range (7.0-99) "
+        "begin with [task]",
         1);
-    options.flag("-f,--follow", follow_,
-                 "Go on until the ranks have ended: of that attempt, or without one of all");
+    options.flag(
+        "-f,--follow", follow_,
+        "Follow the output until the ranks end, across attempts unless --attempt is given");
     options.value(
         "-r,--rank", [this](const std::string& text) { return accept_ranks(text); },
-        "The rank; of several, or all, each line stands behind its [rank] (default 0)",
+        "Print these ranks; lines of more than one begin with [rank] (default 0)",
         "N[,N-M...]|all");
     options.value(
         "-n,--tail",
@@ -43,12 +44,12 @@ class Logs final : public Verb {
           tail_ = number ? std::optional(*number) : std::nullopt;
           return number ? ok() : Status(number.error());
         },
-        "Only the last so many lines of each rank, and with -f what follows", "N");
+        "Print only the last N lines of each rank, and with -f what follows", "N");
     options.duration("--since", since_,
-                     "Only what was written no longer ago than this, to the second");
-    options.flag("--stdout", stdout_, "Only what the ranks wrote to stdout");
-    options.flag("--stderr", stderr_, "Only what the ranks wrote to stderr");
-    options.number("--attempt", attempt_, "The attempt, counted from 1; 0 is the last one");
+                     "Print only output written within this time, to the second");
+    options.flag("--stdout", stdout_, "Print only stdout");
+    options.flag("--stderr", stderr_, "Print only stderr");
+    options.number("--attempt", attempt_, "Print this attempt, counted from 1; 0 means the last");
     common_.describe(options);
     options.example("muster logs 17 -f --rank all");
   }

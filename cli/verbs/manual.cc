@@ -93,8 +93,8 @@ std::string config_page() {
     const std::string value(words.value);
     page += entry(std::string(words.name) + " = " + value,
                   std::string(words.meaning) + " " +
-                      (words.is_default ? "That is the default."
-                                        : "Without it: " + std::string(words.otherwise) + "."));
+                      (words.is_default ? "This value is the default."
+                                        : "Default: " + std::string(words.otherwise) + "."));
   }
   return page + ".SH SEE ALSO\n" + bold("muster-agent") + "(1)\n";
 }
@@ -113,11 +113,11 @@ class Manual final : public Verb {
           verb_ += (verb_.empty() ? "" : " ") + word;
           return ok();
         },
-        "Its page; else that of muster itself. Also json: the fields of --json; and config: the "
-        "keys of muster.toml",
+        "Page to print: a verb, json (the fields of --json) or config (the keys of muster.toml) "
+        "(default muster itself)",
         2);
-    options.flag("--sample", is_sample_, "Print a muster.toml with every key instead");
-    options.flag("--list", is_list_, "Print the names of all pages instead, one a line");
+    options.flag("--sample", is_sample_, "Print a sample muster.toml with every key instead");
+    options.flag("--list", is_list_, "Print the names of all pages instead, one per line");
     options.example("muster man submit");
   }
 

@@ -16,8 +16,9 @@ using agent::ResponseStatus;
 class Priority final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("JOB", job_, "The job, which waits: its number");
-    options.word("PRIORITY", priority_, "Higher goes first; 0 is usual, -5 goes behind that");
+    options.word("JOB", job_, "Number of the waiting job");
+    options.word("PRIORITY", priority_,
+                 "New priority, as 10 or -5; higher runs first, 0 is the default of jobs");
     common_.describe(options);
     options.example("muster priority 17 10");
   }

@@ -25,13 +25,10 @@ struct Kind {
   bool needs_name;
 };
 
-constexpr Kind kAdd{QuorumAction::kAdd, "add", "added", "The host that shall vote: its name or id",
-                    true};
-constexpr Kind kRemove{QuorumAction::kRemove, "remove", "removed",
-                       "The host that shall not vote any more: its name or id", true};
+constexpr Kind kAdd{QuorumAction::kAdd, "add", "added", "Name or id of the host", true};
+constexpr Kind kRemove{QuorumAction::kRemove, "remove", "removed", "Name or id of the host", true};
 constexpr Kind kTransfer{QuorumAction::kTransfer, "transfer", "leads",
-                         "The voter that shall lead: its name or id; else whichever suits best",
-                         false};
+                         "Name or id of the voter to lead (default the best suited)", false};
 
 class QuorumChange final : public Verb {
  public:
@@ -40,7 +37,8 @@ class QuorumChange final : public Verb {
   void describe(Options& options) override {
     options.word("NAME", name_, kind_.help, kind_.needs_name);
     if (kind_.action == QuorumAction::kRemove) {
-      options.flag("-y,--yes", yes_, "Ask nothing, even when no voter may fail from then on");
+      options.flag("-y,--yes", yes_,
+                   "Do not ask for confirmation, even if no further voter may fail then");
     }
     common_.describe(options);
     options.example(std::string("muster quorum ") + kind_.verb + " gpu17");

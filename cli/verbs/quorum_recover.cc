@@ -36,9 +36,10 @@ bool knows_less(const RecoveryInfo& one, const RecoveryInfo& other) {
 class QuorumRecover final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The voter to go on from: its name or id; else who knows most",
-                 false);
-    options.flag("--yes", yes_, "Ask nothing: it is certain that the others are gone for good");
+    options.word("NAME", name_,
+                 "Name or id of the voter whose log to use (default the most complete log)", false);
+    options.flag("--yes", yes_,
+                 "Do not ask for confirmation that the other voters are gone for good");
     common_.describe(options);
     options.example("muster quorum recover");
   }

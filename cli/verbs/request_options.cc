@@ -75,14 +75,13 @@ void sort_once(std::vector<std::string>& names) {
 void RequestOptions::describe(Options& options) {
   options.value(
       "-g,--gpus", [this](const std::string& text) { return accept_gpus(text); },
-      "GPUs of the gang, one rank each (default 1); 4x8: exactly 4 hosts with 8 each; 0 beside "
-      "--ranks: none",
+      "Number of GPUs, one rank each, at most 4096; 4x8 takes 8 on each of exactly 4 hosts; 0 "
+      "takes none and needs --ranks (default 1)",
       "N|HOSTSxN");
-  options.number("--ranks", ranks_, "Ranks of a job without GPUs (--gpus 0)");
-  options.number(
-      "--ranks-per-host", ranks_per_host_,
-      "Ranks on each host instead of one a GPU: 1 starts one launcher a host, which sees "
-      "all of its GPUs; with --gpus HOSTSxN, or beside --ranks");
+  options.number("--ranks", ranks_, "Number of ranks of a job without GPUs, beside --gpus 0");
+  options.number("--ranks-per-host", ranks_per_host_,
+                 "Number of ranks on each host, with --gpus HOSTSxN or --ranks; 1 starts one "
+                 "launcher that sees all GPUs of the job there, 0 one rank per GPU");
   options.value(
       "--cpus",
       [this](const std::string& text) -> Status {
@@ -96,37 +95,37 @@ void RequestOptions::describe(Options& options) {
                                                   "' is no number of CPUs: write 12, "
                                                   "0.5 or 12/gpu"));
       },
-      "CPUs of each rank, or of each GPU (default: of each GPU its share of the host, of a rank "
-      "without GPUs 1)",
+      "CPUs per rank, or per GPU with /gpu: 0.5, 12 or 12/gpu (default each GPU's share of its "
+      "host, or 1 per rank without GPUs)",
       "N[/gpu]");
   options.value(
       "--mem", [this](const std::string& text) { return accept_memory(text); },
-      "Memory of each rank, or of each GPU, as 512M, 64G or 1T (default as for --cpus)",
+      "Memory per rank, or per GPU with /gpu: 512M, 64G or 1T/gpu (default as for --cpus)",
       "SIZE[/gpu]");
   options.value(
       "--gpu-type",
       [this](const std::string& text) { return add_names(named_.gpu_types, text, false); },
-      "GPU types, the best first, as `muster hosts` shows them, in any case; else any", "T[,T...]");
+      "Accept these GPU types, best first, as `muster hosts` shows them; case is ignored (default "
+      "any)",
+      "T[,T...]");
   options.values(
       "--label", [this](const std::string& text) { return add_names(named_.labels, text, true); },
-      "Only on hosts with this label; may be repeated", "KEY[=VALUE]");
+      "Use only hosts with this label; repeatable", "KEY[=VALUE]");
   options.values(
       "--not-label",
       [this](const std::string& text) { return add_names(named_.not_labels, text, true); },
-      "Not on hosts with this label; may be repeated", "KEY[=VALUE]");
+      "Avoid hosts with this label; repeatable", "KEY[=VALUE]");
   options.values(
       "--host", [this](const std::string& text) { return add_names(named_.hosts, text, false); },
-      "Only on these hosts, by name or id", "NAME[,NAME...]");
+      "Use only these hosts, by name or id; repeatable", "NAME[,NAME...]");
   options.values(
       "--not-host",
       [this](const std::string& text) { return add_names(named_.not_hosts, text, false); },
-      "Not on these hosts", "NAME[,NAME...]");
+      "Avoid these hosts, by name or id; repeatable", "NAME[,NAME...]");
   options.value(
       "--pack", [this](const std::string& text) { return accept_pack(text); },
-      "How close the gang must be: island (of each host GPUs that share a switch), host, rack, "
-      "spine or any; with @10m it is taken without once the submit is ten minutes old (default "
-      "any: "
-      "as close as it can be)",
+      "Require closeness: island (GPUs that share a switch), host, rack, spine or any; rack@10m "
+      "requires it for the first 10 minutes only (default any, as close as possible)",
       "LEVEL[@WAIT]");
 }
 

@@ -236,7 +236,7 @@ constexpr Duration kOutputTimeout = std::chrono::seconds(2);
 class Show final : public Verb {
  public:
   void describe(Options& options) override {
-    choice_.describe(options, "The jobs", true);
+    choice_.describe(options, "Jobs to show", true);
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster show 17");

@@ -31,9 +31,9 @@ class Submit final : public Verb {
 
   void describe(Options& options) override {
     options_.describe(options);
-    options.flag("--wait", wait_, "Wait for the end of the job and exit with its exit code");
+    options.flag("--wait", wait_, "Wait until the job ends, and exit with its exit code");
     options.flag("--dry-run", is_dry_run_,
-                 "Submit nothing: tell which hosts it would get now, or what it would wait for");
+                 "Submit no job; show the hosts it would get now, or what it would wait for");
     common_.describe(options);
     options.example("muster submit --gpus 16 --gpu-type H100 --name llama -- python train.py");
   }

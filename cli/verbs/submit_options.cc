@@ -186,37 +186,34 @@ Status SubmitOptions::accept_array(const std::string& text) {
 
 void SubmitOptions::describe(Options& options) {
   request_.describe(options);
-  options.text("--name", name_, "Name for people; else that of the script or command", "NAME");
-  options.number(
-      "--retries", retries_,
-      "New attempts after failures of the program; before each a pause: 1s, twice as long "
-      "each time, at most 1m");
-  options.integer("--priority", priority_, "Higher goes first");
+  options.text("--name", name_, "Job name (default the name of the script or command)", "NAME");
+  options.number("--retries", retries_,
+                 "Restart the job up to N times if its program fails, after a pause of 1s that "
+                 "doubles each time, up to 1m");
+  options.integer("--priority", priority_, "Priority in the queue; higher runs first");
   options.value(
       "--array", [this](const std::string& text) { return accept_array(text); },
-      "One job of so many tasks, each told its number in MUSTER_ARRAY_INDEX, as 0-999, 0-99:2 or "
-      "1,3,5-7; with %N at most N at once. A task is called JOB.NUMBER",
+      "Submit an array: one task per number, as 0-999, 0-99:2 or 1,3,5-7, at most 1000000. %N runs "
+      "at most N at once. Each task is named JOB.NUMBER and gets its number in MUSTER_ARRAY_INDEX",
       "FIRST-LAST[:STEP][,...][%N]");
   options.list("-e,--env", environment_,
-               "A variable for every rank, with this value or, without one, with the value that it "
-               "has here; may be repeated. Of this environment a job gets PATH, HOME, LANG, "
-               "VIRTUAL_ENV, CONDA_*, PYTHONPATH and LD_LIBRARY_PATH. RANK, WORLD_SIZE, "
-               "MASTER_ADDR and the like are set for each rank and win",
+               "Set a variable for every rank; without =VALUE, pass its value here; repeatable. "
+               "PATH, HOME, LANG, VIRTUAL_ENV, CONDA_*, PYTHONPATH and LD_LIBRARY_PATH are passed "
+               "by default. Muster sets RANK, WORLD_SIZE, MASTER_ADDR and the like itself",
                "NAME[=VALUE]");
-  options.flag("--env-all", env_all_, "All variables of this environment");
-  options.flag("--env-none", env_none_, "None of them but those given by -e");
-  options.text("--cwd", directory_, "Working directory of the ranks; else this one", "DIR");
+  options.flag("--env-all", env_all_, "Pass all variables of this environment");
+  options.flag("--env-none", env_none_, "Pass no variables except those given by -e");
+  options.text("--cwd", directory_, "Run in this directory (default the current one)", "DIR");
   options.value(
       "--isolation", [this](const std::string& text) { return accept_hold(text); },
-      "How long a host keeps its ranks alive without word from the quorum, or keep for ever "
-      "(default 10m over several hosts, 2m on one)",
+      "Let ranks run on this long after their host lost contact with the quorum, at least 10s; "
+      "keep: with no limit (default 2m on one host, 10m on several)",
       "DURATION|keep");
-  options.flag("-H,--hold", spec_.is_held,
-               "Let it begin suspended: `muster resume` queues it, at its place");
+  options.flag("-H,--hold", spec_.is_held, "Submit the job suspended; `muster resume` queues it");
   options.duration("--grace", spec_.limits.grace,
-                   "At a stop, time between TERM to every process of the job and KILL");
+                   "Wait this long between TERM and KILL when the job is stopped");
   options.duration("--patience", spec_.limits.patience,
-                   "Time a silent host has before the gang stops");
+                   "Wait this long for a silent host before the gang stops");
   options.value(
       "--on-lost-host",
       [this](const std::string& text) -> Status {
@@ -227,11 +224,14 @@ void SubmitOptions::describe(Options& options) {
             text == "wait" ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
         return ok();
       },
-      "After the patience: run again elsewhere, or wait for proof of its death (default requeue)",
+      "After --patience, run again elsewhere, or wait for proof that the host is dead (default "
+      "requeue)",
       "requeue|wait");
   options.duration("--time-limit", spec_.limits.time_limit,
-                   "Stop the job after this long; else never");
-  options.text("--key", key_, "Repeat a submit under its key: 32 hex digits", "HEX");
+                   "Stop the job after this long, as 90m or 2h (default no limit)");
+  options.text("--key", key_,
+               "Repeat a submit under its key of 32 hex digits, so that only one job results",
+               "HEX");
   options.command(argv_);
   options.hints(submit_hints());
 }

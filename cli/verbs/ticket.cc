@@ -28,14 +28,16 @@ std::string name_of(const agent::TicketInfo& ticket) {
 class MakeTicket final : public Verb {
  public:
   void describe(Options& options) override {
-    options.number("--uses", ticket_.uses, "Hosts that may join with it");
-    options.duration("--ttl", ttl_, "How long it lets hosts in, of cluster time",
+    options.number("--uses", ticket_.uses, "Number of hosts that may join");
+    options.duration("--ttl", ttl_,
+                     "Let hosts join for this long; the time stands still without a leader",
                      std::chrono::seconds(1));
-    options.text("--host", ticket_.host_name, "Only for a host of this name", "NAME");
+    options.text("--host", ticket_.host_name, "Let only the host of this name join", "NAME");
     options.flag("--may-vote", ticket_.may_vote,
-                 "Its hosts may be made voters; whoever has root there then has the cluster");
-    options.flag("--may-vouch", ticket_.may_vouch,
-                 "Logins of its hosts may submit, cancel, read others' output and administer");
+                 "Let these hosts become voters; root on a voter controls the cluster");
+    options.flag(
+        "--may-vouch", ticket_.may_vouch,
+        "Let logins of these hosts submit, cancel, administer and read the output of others");
     output_.describe(options);
     common_.describe(options);
     options.example("muster ticket --uses 20 --ttl 2h --out ticket");
@@ -128,7 +130,7 @@ class ListTickets final : public Verb {
 class RevokeTicket final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("TICKET", name_, "As `muster ticket list` names it");
+    options.word("TICKET", name_, "Ticket to revoke, as `muster ticket list` names it");
     common_.describe(options);
     options.example("muster ticket revoke 5f0c1d22ab90");
   }

@@ -22,10 +22,12 @@ class Usage final : public Verb {
           query_.by = given;
           return ok();
         },
-        "The rows: users, GPU types, or names of jobs that are still kept (default user)",
+        "Show one row per user, GPU type or job name; names only of jobs that are still kept "
+        "(default user)",
         "user|type|name");
-    options.duration("--since", since_,
-                     "Only days of which some lies within this time; else the 35 that are kept");
+    options.duration(
+        "--since", since_,
+        "Count only days that overlap this time, at most 35d (default all that are kept)");
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster usage --by type --since 7d");

@@ -16,7 +16,7 @@ class Why final : public Verb {
   void describe(Options& options) override {
     options.words(
         "JOB", [this](const std::string& text) { return accept_job(text, job_); },
-        "The job, or a task of an array as 7.12", 1);
+        "Number of the job (7) or array task (7.12)", 1);
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster why 17");

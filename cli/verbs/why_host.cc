@@ -59,7 +59,7 @@ std::string claim_text(const agent::ClaimInfo& claim) {
 class WhyHost final : public Verb {
  public:
   void describe(Options& options) override {
-    options.word("NAME", name_, "The host: its name, or its id");
+    options.word("NAME", name_, "Name or id of the host");
     common_.describe(options);
     options.example("muster why-host gpu17");
   }

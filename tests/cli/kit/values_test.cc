@@ -307,41 +307,40 @@ TEST(Arguments, EveryVerbHasHelpWithAnExample) {
 TEST(Arguments, HelpOfJobs) {
   FakeWorld world;
   EXPECT_EQ(world.output_of({"jobs", "--help"}),
-            R"(List one's own jobs, and what runs of others.
+            R"(List your jobs and the running jobs of others.
 
 Usage: muster jobs [JOB...] [OPTIONS]
 
-  JOB                         Only these jobs: numbers, ranges as 100-120, tasks of arrays as 7.12
-                              and 7.0-99
-  --name GLOB                 Only jobs of this name; * and ? stand for what may be there
-  -u, --user USER             Only jobs of this user
-  --state STATE[,STATE...]    Only jobs in these states: queued, scheduled, running, stopping,
+  JOB                         Jobs to list: 7, 100-120, or tasks of an array, 7.12 or 7.0-99
+  --name GLOB                 Select jobs by name; * matches any text, ? any character
+  -u, --user USER             Select jobs of this user
+  --state STATE[,STATE...]    Select jobs in these states: queued, scheduled, running, stopping,
                               suspended, completed, failed, cancelled
-  --host NAME                 Only jobs that are on this host
-  --since DURATION            Only jobs submitted no longer ago than this
-  -a, --all                   Jobs of all users, and all that ended
-  -t, --tasks                 List the tasks of arrays that began or are next, one line each
-  --sort COLUMN               Order by this column, -COLUMN backwards (default id)
+  --host NAME                 Select jobs on this host
+  --since DURATION            Select jobs submitted within this time, as 12h or 7d
+  -a, --all                   Include jobs of all users and all ended jobs
+  -t, --tasks                 List array tasks that have started or are next, one line each
+  --sort COLUMN               Sort by this column; -COLUMN reverses the order (default id)
   -o, --columns COLUMN[,COLUMN...]
                               Show these columns (default
-                              id,name,user,state,gpus,hosts,age,time,reason); also cause, attempt,
-                              priority, type, submit, start, end, exit, gpuhours, nhosts
-  --limit N                   Show at most so many: the newest or, with --sort, the first; 0 = all
-                              but the older ended ones (default 0)
-  --no-header                 Leave the line of titles out, for scripts
-  -w, --watch                 Show it again every 2 s until it is interrupted
-  --node NAME|PATH,...        Ask the host of this name through the agent here, or the agent with
-                              this socket or data directory; of a list the next one when one is gone
-                              (MUSTER_NODE)
+                              id,name,user,state,gpus,hosts,age,time,reason); more columns: cause,
+                              attempt, priority, type, submit, start, end, exit, gpuhours, nhosts
+  --limit N                   Show at most N jobs: the newest, or with --sort the first; 0 shows all
+                              but older ended jobs (default 0)
+  --no-header                 Omit the header line, for scripts
+  -w, --watch                 Refresh every 2 s until interrupted
+  --node NAME|PATH,...        Ask this host, or the agent at this socket or data directory; try a
+                              list in order (MUSTER_NODE)
   --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
   --timeout DURATION          Give up after this long without an answer (default 10s)
-  --json                      One JSON document on stdout, for programs
-  -v, --verbose               Say more on stderr
-  --consistent                Ask the leader, after a majority confirmed it, instead of the nearest
-                              replica
+  --json                      Print JSON; `muster man json` explains its fields
+  -v, --verbose               Print more details on stderr
+  --consistent                Read from the leader, confirmed by a majority, not from any voter's
+                              copy
   -h, --help                  Print this help
 
-Any voter answers, from its replica.
+Answered by: any voter, from its own copy of the cluster's state.
+Allowed on: hosts that may vouch.
 
 Example:
   muster jobs --state queued,running --sort -gpus

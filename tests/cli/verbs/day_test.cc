@@ -370,7 +370,7 @@ TEST(Manual, EveryVerbHasAPageOfItsOwnHelp) {
   EXPECT_EQ(count, verb_words().size() + 3);
   FakeWorld drain;
   const std::string page = drain.output_of({"man", "hosts", "drain"});
-  EXPECT_NE(page.find("muster\\-hosts\\-drain \\- Take a host out of service"), std::string::npos);
+  EXPECT_NE(page.find("muster\\-hosts\\-drain \\- Drain a host: no new job"), std::string::npos);
   EXPECT_NE(page.find(".TP\n\\fB\\-\\-deadline DURATION\\fR\n"), std::string::npos) << page;
   FakeWorld wrong;
   EXPECT_EQ(wrong.run({"man", "nothing"}), 6);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -11,6 +12,7 @@
 #include "agent/api/json/fields.h"
 #include "cli/kit/agent_settings.h"
 #include "cli/kit/setting_words.h"
+#include "cli/verbs/app.h"
 #include "cli/verbs/manual_text.h"
 #include "tests/cli/kit/fake_world.h"
 
@@ -114,6 +116,36 @@ TEST(Manual, TheSampleIsReadWhenItsKeysAreNotCommentedOut) {
   EXPECT_EQ(options->traits.labels, (std::vector<std::string>{"disk=nvme", "fast"}));
 }
 
+std::size_t count_of(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+/// Imperative or a noun, without the turns of phrase that readers of other help stumble over.
+void expect_plain(const std::string& where, const std::string& text) {
+  static const std::regex kUnclear(R"((^|[.:;] )(Who|Whose|Whoever|What|Nothing|Those|So) )"
+                                   R"(|\b(anew|whoever|is none|as one|one's)\b)");
+  EXPECT_FALSE(std::regex_search(text, kUnclear)) << where << ": " << text;
+  EXPECT_LE(count_of(text, "(default"), 1U) << where << " has two defaults: " << text;
+  EXPECT_TRUE(!text.empty() && std::isupper(static_cast<unsigned char>(text[0])) != 0)
+      << where << ": " << text;
+}
+
+TEST(Manual, EveryLineOfTheHelpIsReadOnce) {
+  for (const VerbWords& verb : verb_words()) {
+    expect_plain(verb.name, verb.purpose);
+    EXPECT_LE(verb.purpose.size(), 81U) << verb.name << " does not fit its line of the overview";
+    EXPECT_TRUE(verb.answered_by.empty() || verb.answered_by.starts_with("Answered by: "))
+        << verb.name;
+    for (const HelpEntry& entry : verb.entries) {
+      expect_plain(verb.name + " " + entry.head, entry.help);
+    }
+  }
+}
+
 TEST(Manual, ATerminalShowsText) {
   FakeWorld world;
   std::string paged;
@@ -123,10 +155,10 @@ TEST(Manual, ATerminalShowsText) {
   };
   world.world().terminal.screen = {60, false};
   EXPECT_EQ(world.output_of({"man", "why"}), "");
-  EXPECT_TRUE(paged.starts_with("NAME\n       muster-why - Say what a job waits for")) << paged;
+  EXPECT_TRUE(paged.starts_with("NAME\n       muster-why - Explain what a job waits for")) << paged;
   EXPECT_EQ(paged.find('\\'), std::string::npos) << paged;
-  EXPECT_NE(paged.find("              Ask the host of this name through the agent\n"
-                       "              here, or the agent with this socket or data\n"),
+  EXPECT_NE(paged.find("              Ask this host, or the agent at this socket or\n"
+                       "              data directory; try a list in order\n"),
             std::string::npos)
       << paged;
   EXPECT_EQ(paged.find("\n."), std::string::npos) << paged;
