@@ -10,13 +10,11 @@
 #include <CLI/Formatter.hpp>
 
 #include "cli/kit/duration.h"
-#include "cli/kit/text.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr std::size_t kHelpColumn = 30;
-constexpr std::size_t kHelpColumns = 100;
 
 template <class T>
 bool read_whole(const std::string& text, T& value) {
@@ -31,14 +29,14 @@ Error no_number(const std::string& text) {
 }
 
 /// Words of `text` in lines, the following ones indented to the column of the help texts.
-std::string wrapped(const std::string& text) {
+std::string wrapped(const std::string& text, std::size_t columns) {
   std::string lines;
   std::size_t column = kHelpColumn;
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = std::min(text.find(' ', start), text.size());
     const std::string word = text.substr(start, end - start);
-    if (column + 1 + word.size() > kHelpColumns) {
+    if (column + 1 + word.size() > columns) {
       lines += "\n" + std::string(kHelpColumn, ' ');
       column = kHelpColumn;
     } else if (!lines.empty()) {
@@ -69,14 +67,18 @@ struct Options::Impl {
     if (const std::size_t comma = names.find(','); comma != std::string::npos) {
       names.insert(comma + 1, " ");
     }
-    entries.push_back({names + (value_name.empty() ? "" : " " + value_name), help});
+    // Behind those of its kind, and --help stays the last.
+    const auto place = is_common ? entries.end() - 1
+                                 : std::find_if(entries.begin(), entries.end(),
+                                                [](const auto& each) { return each.is_common; });
+    entries.insert(place, {names + (value_name.empty() ? "" : " " + value_name), help, is_common});
   }
 
-  static std::string line_of(const HelpEntry& entry) {
+  static std::string line_of(const HelpEntry& entry, std::size_t columns) {
     std::string line = "  " + entry.head;
     line += line.size() + 2 > kHelpColumn ? "\n" + std::string(kHelpColumn, ' ')
                                           : std::string(kHelpColumn - line.size(), ' ');
-    return line + wrapped(entry.help);
+    return line + wrapped(entry.help, columns) + "\n";
   }
 
   void know(const std::string& names, bool takes_value) {
@@ -97,7 +99,8 @@ struct Options::Impl {
   std::map<std::string, bool> known = {{"-h", false}, {"--help", false}};
   std::string usage;
   bool help_wanted = false;
-  std::vector<HelpEntry> entries;
+  bool is_common = false;  ///< What is described now.
+  std::vector<HelpEntry> entries = {{"-h, --help", "Print this help", true}};
   std::string example;
   std::string answered_by;
   std::vector<std::string>* command = nullptr;
@@ -277,6 +280,10 @@ void Options::word(const std::string& name, std::string& target, const std::stri
   impl_->describe(name, "", help);
 }
 
+void Options::common(bool are_common) {
+  impl_->is_common = are_common;
+}
+
 void Options::command(std::vector<std::string>& target) {
   impl_->command = &target;
 }
@@ -338,14 +345,19 @@ std::vector<std::string> Options::names() const {
   return names;
 }
 
-std::string Options::help() const {
-  std::string text = impl_->app.get_description() + "\n\nUsage: muster " + impl_->usage + "\n\n";
+std::string Options::help(const Screen& given) const {
+  const Screen screen = for_reading(given);
+  std::string text = fitted(impl_->app.get_description() + "\n\n", 0, screen);
+  text += "Usage: muster " + impl_->usage + "\n";
+  std::string_view heading;
   for (const HelpEntry& entry : impl_->entries) {
-    text += Impl::line_of(entry) + "\n";
+    const std::string_view own = entry.is_common ? "\nCommon options:\n" : "\n";
+    text += heading == own ? "" : own;
+    heading = own;
+    text += Impl::line_of(entry, screen.columns);
   }
-  text += "  -h, --help" + std::string(kHelpColumn - 12, ' ') + "Print this help\n";
   if (!impl_->answered_by.empty()) {
-    text += "\n" + impl_->answered_by + "\n";
+    text += "\n" + fitted(impl_->answered_by + "\n", 2, screen);
   }
   if (!impl_->example.empty()) {
     text += "\nExample:\n  " + impl_->example + "\n";

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/kit/text.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 
@@ -19,6 +20,7 @@ namespace muster::cli {
 struct HelpEntry {
   std::string head;  ///< "-g, --gpus N"
   std::string help;
+  bool is_common = false;  ///< Of all verbs: the help has it last.
 };
 
 /// An option of other programs, and what to say to who writes it.
@@ -66,15 +68,18 @@ class Options {
   /// One argument without a dash.
   void word(const std::string& name, std::string& target, const std::string& help,
             bool is_required = true);
+  /// Whether the options that are described from now on are those of all verbs.
+  void common(bool are_common);
   /// Everything behind the first "--", untouched.
   void command(std::vector<std::string>& target);
   void example(std::string line);
-  /// A sentence about where the answer comes from; "" = nobody is asked.
+  /// Lines about where the answer comes from; "" = no agent is asked.
   void answered_by(std::string sentence);
 
   /// True: help was asked for. kInvalid: one line that says what is wrong.
   Result<bool> parse(const std::vector<std::string>& args);
-  std::string help() const;
+  std::string help(const Screen& screen) const;
+  /// Its own, then the ones of all verbs.
   const std::vector<HelpEntry>& entries() const;
   const std::string& example() const;
   /// Every option by each of its names.

@@ -63,6 +63,7 @@ Reply broken(ResponseStatus status, const Error& error) {
 }  // namespace
 
 void CommonOptions::describe(Options& options) {
+  options.common(true);
   options.text("--node", node,
                "Ask this host, or the agent at this socket or data directory; try a list in order "
                "(MUSTER_NODE)",
@@ -73,6 +74,7 @@ void CommonOptions::describe(Options& options) {
                    std::chrono::milliseconds(1));
   options.flag("--json", is_json, "Print JSON; `muster man json` explains its fields");
   options.flag("-v,--verbose", is_verbose, "Print more details on stderr");
+  options.common(false);
 }
 
 void CommonOptions::describe_consistent(Options& options) {

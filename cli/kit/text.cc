@@ -80,6 +80,12 @@ std::string in_lines(std::string_view text, std::size_t columns, std::size_t ind
   return lines;
 }
 
+Screen for_reading(const Screen& screen) {
+  constexpr std::size_t kColumnsMin = 60;
+  const std::size_t columns = screen.columns == 0 ? kScreenColumns : screen.columns;
+  return {std::clamp(columns, kColumnsMin, kScreenColumns), screen.has_colour};
+}
+
 std::string fitted(std::string_view text, std::size_t indent, const Screen& screen) {
   if (screen.columns == 0) {
     return std::string(text);

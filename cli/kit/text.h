@@ -33,6 +33,8 @@ struct Screen {
   bool has_colour = false;
 };
 
+/// As wide as a person reads: of kScreenColumns at most, and in a pipe.
+Screen for_reading(const Screen& screen);
 /// Each line of a text that ends with a line break, within the columns of the screen.
 std::string fitted(std::string_view text, std::size_t indent, const Screen& screen = {});
 /// The name of a state as the screen shows it: what goes well green, what is to be looked at red,

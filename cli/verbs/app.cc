@@ -331,7 +331,7 @@ Outcome run_verb(World& world, const Entry& entry, const Args& args) {
                   wants_help.error().text + " (muster " + std::string(entry.name) + " --help)");
   }
   if (*wants_help) {
-    *world.out << options.help();
+    *world.out << options.help(world.terminal.screen);
     return 0;
   }
   return run_told(world, *verb);

@@ -183,11 +183,15 @@ std::string manual_name(const std::string& verb) {
 }
 
 std::string manual_page(const VerbWords& verb, const std::vector<ExitCode>& codes) {
-  std::string page =
-      head(manual_name(verb.name), verb.purpose) + ".SH SYNOPSIS\n" + bold("muster " + verb.name) +
-      " " + troff(verb.usage) + "\n.SH DESCRIPTION\n" + troff(verb.purpose) +
-      (verb.answered_by.empty() ? "" : "\n.PP\n" + troff(verb.answered_by)) + "\n.SH OPTIONS\n";
+  std::string page = head(manual_name(verb.name), verb.purpose) + ".SH SYNOPSIS\n" +
+                     bold("muster " + verb.name) + " " + troff(verb.usage) + "\n.SH DESCRIPTION\n" +
+                     troff(verb.purpose) +
+                     (verb.answered_by.empty() ? "" : "\n.PP\n" + troff(verb.answered_by)) + "\n";
+  std::string_view heading;
   for (const HelpEntry& option : verb.entries) {
+    const std::string_view own = option.is_common ? ".SH COMMON OPTIONS\n" : ".SH OPTIONS\n";
+    page += heading == own ? "" : own;
+    heading = own;
     page += entry(option.head, option.help);
   }
   if (!verb.example.empty()) {

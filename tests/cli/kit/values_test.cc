@@ -329,14 +329,16 @@ Usage: muster jobs [JOB...] [OPTIONS]
                               but older ended jobs (default 0)
   --no-header                 Omit the header line, for scripts
   -w, --watch                 Refresh every 2 s until interrupted
+  --consistent                Read from the leader, confirmed by a majority, not from any voter's
+                              copy
+
+Common options:
   --node NAME|PATH,...        Ask this host, or the agent at this socket or data directory; try a
                               list in order (MUSTER_NODE)
   --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
   --timeout DURATION          Give up after this long without an answer (default 10s)
   --json                      Print JSON; `muster man json` explains its fields
   -v, --verbose               Print more details on stderr
-  --consistent                Read from the leader, confirmed by a majority, not from any voter's
-                              copy
   -h, --help                  Print this help
 
 Answered by: any voter, from its own copy of the cluster's state.
@@ -345,6 +347,29 @@ Allowed on: hosts that may vouch.
 Example:
   muster jobs --state queued,running --sort -gpus
 )");
+}
+
+TEST(Arguments, OptionsOfAllVerbsComeLastInTwoLinesEach) {
+  for (const std::size_t columns : {80U, 100U}) {
+    FakeWorld world;
+    world.world().terminal.screen.columns = columns;
+    const std::string help = world.output_of({"jobs", "--help"});
+    std::istringstream all(help);
+    for (std::string line; std::getline(all, line);) {
+      EXPECT_LE(line.size(), columns) << line;
+    }
+    const std::size_t start = help.find("\nCommon options:\n");
+    ASSERT_NE(start, std::string::npos) << help;
+    std::istringstream common(help.substr(start + 1, help.find("\n\n", start + 1) - start));
+    std::string names;
+    std::size_t more = 0;
+    for (std::string line; std::getline(common, line);) {
+      more = line.starts_with("   ") ? more + 1 : 0;
+      EXPECT_LE(more, 1U) << line;
+      names += line.starts_with("  -") ? line.substr(2, line.find(' ', 2) - 2) + " " : "";
+    }
+    EXPECT_EQ(names, "--node --data-dir --timeout --json -v, -h, ");
+  }
 }
 
 TEST(Arguments, TheOverviewHasTheExitCodes) {
