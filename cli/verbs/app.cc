@@ -21,6 +21,7 @@ constexpr int kExitFailed = static_cast<int>(agent::ResponseStatus::kFailed);
 using Args = std::vector<std::string>;
 
 struct Entry {
+  std::string_view group;
   std::string_view name;
   std::string_view usage;
   std::string_view purpose;
@@ -33,91 +34,113 @@ std::unique_ptr<Verb> plain(const Args&) {
   return kMake();
 }
 
+/// Headings of the overview; the verbs of each stand together.
+constexpr std::string_view kGroupJobs = "Jobs";
+constexpr std::string_view kGroupHosts = "Hosts";
+constexpr std::string_view kGroupCluster = "Cluster";
+constexpr std::string_view kGroupThisAgent = "This agent";
+constexpr std::string_view kGroupHelp = "Help";
+
 constexpr std::array<Entry, 39> kVerbs = {{
-    {"agent", "[OPTIONS]", "Run the agent of this host in the foreground.", std::nullopt,
-     plain<make_agent>},
-    {"init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
-     agent::Verb::kFound, plain<make_init>},
-    {"join", "TICKET [OPTIONS]", "Join this host to a cluster with a ticket.", agent::Verb::kEnter,
-     plain<make_join>},
-    {"ticket", "[OPTIONS]", "Create and print a ticket that lets other hosts join.",
-     agent::Verb::kMakeTicket, plain<make_ticket>},
-    {"ticket list", "[OPTIONS]", "List tickets with their uses, time left and rights.",
-     agent::Verb::kTickets, plain<make_ticket_list>},
-    {"ticket revoke", "TICKET [OPTIONS]", "Revoke a ticket: no more hosts can join with it.",
-     agent::Verb::kEndTicket, plain<make_ticket_revoke>},
-    {"keys", "[OPTIONS]",
-     "List each host's link key and authority, by number, and whether they are current.",
-     agent::Verb::kKeys, plain<make_keys>},
-    {"keys rotate", "[NAME] [OPTIONS]", "Replace link keys or the authority; running jobs go on.",
-     agent::Verb::kRotateKeys, plain<make_keys_rotate>},
-    {"submit", "[OPTIONS] -- COMMAND [ARGS]",
+    {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
-    {"jobs", "[JOB...] [OPTIONS]", "List your jobs and the running jobs of others.",
+    {kGroupJobs, "jobs", "[JOB...] [OPTIONS]", "List your jobs and the running jobs of others.",
      agent::Verb::kJobs, plain<make_jobs>},
-    {"show", "JOB... [OPTIONS]", "Show the state, attempts, ranks and history of a job.",
-     agent::Verb::kShow, plain<make_show>},
-    {"why", "JOB [OPTIONS]", "Explain what a job waits for and what would let it start now.",
-     agent::Verb::kWhy, plain<make_why>},
-    {"logs", "JOB [OPTIONS]", "Print the output of a job's ranks.", agent::Verb::kOutput,
-     plain<make_logs>},
-    {"cancel", "JOB... [OPTIONS]", "Cancel jobs, whether queued, running or suspended.",
+    {kGroupJobs, "show", "JOB... [OPTIONS]",
+     "Show the state, attempts, ranks and history of a job.", agent::Verb::kShow, plain<make_show>},
+    {kGroupJobs, "why", "JOB [OPTIONS]",
+     "Explain what a job waits for and what would let it start now.", agent::Verb::kWhy,
+     plain<make_why>},
+    {kGroupJobs, "logs", "JOB [OPTIONS]", "Print the output of a job's ranks.",
+     agent::Verb::kOutput, plain<make_logs>},
+    {kGroupJobs, "cancel", "JOB... [OPTIONS]", "Cancel jobs, whether queued, running or suspended.",
      agent::Verb::kCancel, plain<make_cancel>},
-    {"suspend", "JOB... [OPTIONS]", "Stop jobs and free their GPUs until they are resumed.",
-     agent::Verb::kSuspend, plain<make_suspend>},
-    {"resume", "JOB... [OPTIONS]", "Put suspended jobs back in the queue, at their old place.",
-     agent::Verb::kResume, plain<make_resume>},
-    {"requeue", "JOB... [OPTIONS]", "Stop jobs and queue them again, without using up a retry.",
-     agent::Verb::kRequeue, plain<make_requeue>},
-    {"priority", "JOB PRIORITY [OPTIONS]", "Change the priority of a waiting job.",
+    {kGroupJobs, "suspend", "JOB... [OPTIONS]",
+     "Stop jobs and free their GPUs until they are resumed.", agent::Verb::kSuspend,
+     plain<make_suspend>},
+    {kGroupJobs, "resume", "JOB... [OPTIONS]",
+     "Put suspended jobs back in the queue, at their old place.", agent::Verb::kResume,
+     plain<make_resume>},
+    {kGroupJobs, "requeue", "JOB... [OPTIONS]",
+     "Stop jobs and queue them again, without using up a retry.", agent::Verb::kRequeue,
+     plain<make_requeue>},
+    {kGroupJobs, "priority", "JOB PRIORITY [OPTIONS]", "Change the priority of a waiting job.",
      agent::Verb::kEdit, plain<make_priority>},
-    {"usage", "[OPTIONS]", "Show GPUs in use and GPU-hours used, by user, GPU type or job name.",
-     agent::Verb::kUsage, plain<make_usage>},
-    {"hosts", "[OPTIONS]", "List the hosts with their state and their used and free GPUs.",
-     agent::Verb::kHosts, plain<make_hosts>},
-    {"hosts show", "NAME [OPTIONS]", "Show one host in detail, with the job on each of its GPUs.",
-     agent::Verb::kHostDetail, plain<make_host_show>},
-    {"hosts drain", "NAME [OPTIONS]", "Drain a host: no new job is placed there.",
+    {kGroupJobs, "usage", "[OPTIONS]",
+     "Show GPUs in use and GPU-hours used, by user, GPU type or job name.", agent::Verb::kUsage,
+     plain<make_usage>},
+    {kGroupHosts, "hosts", "[OPTIONS]",
+     "List the hosts with their state and their used and free GPUs.", agent::Verb::kHosts,
+     plain<make_hosts>},
+    {kGroupHosts, "hosts show", "NAME [OPTIONS]",
+     "Show one host in detail, with the job on each of its GPUs.", agent::Verb::kHostDetail,
+     plain<make_host_show>},
+    {kGroupHosts, "hosts drain", "NAME [OPTIONS]", "Drain a host: no new job is placed there.",
      agent::Verb::kDrain, plain<make_host_drain>},
-    {"hosts undrain", "NAME [OPTIONS]", "Let a drained host take new jobs again.",
+    {kGroupHosts, "hosts undrain", "NAME [OPTIONS]", "Let a drained host take new jobs again.",
      agent::Verb::kUndrain, plain<make_host_undrain>},
-    {"hosts remove", "NAME [OPTIONS]",
+    {kGroupHosts, "hosts remove", "NAME [OPTIONS]",
      "Remove a host that is gone for good, and give its vote to another.", agent::Verb::kRemoveHost,
      plain<make_host_remove>},
-    {"hosts revoke", "NAME [OPTIONS]",
+    {kGroupHosts, "hosts revoke", "NAME [OPTIONS]",
      "Expel a host for good: its keys are refused and its jobs run elsewhere.",
      agent::Verb::kRevokeHost, plain<make_host_revoke>},
-    {"hosts set", "NAME [OPTIONS]",
+    {kGroupHosts, "hosts set", "NAME [OPTIONS]",
      "Change the rights of a host: to vote, and to vouch for its logins.", agent::Verb::kSetHost,
      plain<make_host_set>},
-    {"hosts fence", "NAME [OPTIONS]", "Declare a host dead so that its jobs run elsewhere.",
-     agent::Verb::kFence, plain<make_fence>},
-    {"why-host", "NAME [OPTIONS]",
+    {kGroupHosts, "hosts fence", "NAME [OPTIONS]",
+     "Declare a host dead so that its jobs run elsewhere.", agent::Verb::kFence, plain<make_fence>},
+    {kGroupHosts, "why-host", "NAME [OPTIONS]",
      "Explain a host's state: which hosts hear from it and which do not.", agent::Verb::kWhyHost,
      plain<make_why_host>},
-    {"quorum", "[OPTIONS]", "Show the voters, the leader and how many failures are tolerated.",
-     agent::Verb::kQuorum, plain<make_quorum>},
-    {"quorum add", "NAME [OPTIONS]", "Add a voter: the quorum grows by one host.",
+    {kGroupCluster, "init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
+     agent::Verb::kFound, plain<make_init>},
+    {kGroupCluster, "ticket", "[OPTIONS]", "Create and print a ticket that lets other hosts join.",
+     agent::Verb::kMakeTicket, plain<make_ticket>},
+    {kGroupCluster, "ticket list", "[OPTIONS]",
+     "List tickets with their uses, time left and rights.", agent::Verb::kTickets,
+     plain<make_ticket_list>},
+    {kGroupCluster, "ticket revoke", "TICKET [OPTIONS]",
+     "Revoke a ticket: no more hosts can join with it.", agent::Verb::kEndTicket,
+     plain<make_ticket_revoke>},
+    {kGroupCluster, "keys", "[OPTIONS]",
+     "List each host's link key and authority, by number, and whether they are current.",
+     agent::Verb::kKeys, plain<make_keys>},
+    {kGroupCluster, "keys rotate", "[NAME] [OPTIONS]",
+     "Replace link keys or the authority; running jobs go on.", agent::Verb::kRotateKeys,
+     plain<make_keys_rotate>},
+    {kGroupCluster, "quorum", "[OPTIONS]",
+     "Show the voters, the leader and how many failures are tolerated.", agent::Verb::kQuorum,
+     plain<make_quorum>},
+    {kGroupCluster, "quorum add", "NAME [OPTIONS]", "Add a voter: the quorum grows by one host.",
      agent::Verb::kChangeQuorum, plain<make_quorum_add>},
-    {"quorum remove", "NAME [OPTIONS]", "Remove a voter: the quorum shrinks by one host.",
-     agent::Verb::kChangeQuorum, plain<make_quorum_remove>},
-    {"quorum transfer", "[NAME] [OPTIONS]", "Hand the leadership to another voter.",
+    {kGroupCluster, "quorum remove", "NAME [OPTIONS]",
+     "Remove a voter: the quorum shrinks by one host.", agent::Verb::kChangeQuorum,
+     plain<make_quorum_remove>},
+    {kGroupCluster, "quorum transfer", "[NAME] [OPTIONS]", "Hand the leadership to another voter.",
      agent::Verb::kChangeQuorum, plain<make_quorum_transfer>},
-    {"quorum recover", "[NAME] [OPTIONS]",
+    {kGroupCluster, "quorum recover", "[NAME] [OPTIONS]",
      "Restart the quorum after a majority of its voters is lost for good.", agent::Verb::kRecover,
      plain<make_quorum_recover>},
-    {"events", "[OPTIONS]", "Print the events of an agent, or the history of a job.",
-     agent::Verb::kEvents, plain<make_events>},
-    {"stats", "[OPTIONS]", "Show an agent's counters since it started, with bytes and CPU time.",
-     agent::Verb::kStats, plain<make_stats>},
-    {"leave", "[OPTIONS]", "Take this host out of the cluster for good, and stop its agent.",
-     agent::Verb::kLeave, plain<make_leave>},
-    {"completion", "bash|zsh|fish", "Print a completion script for bash, zsh or fish.",
-     std::nullopt, plain<make_completion>},
-    {"man", "[VERB] [OPTIONS]", "Print the manual page of a verb or of muster itself.",
+    {kGroupThisAgent, "agent", "[OPTIONS]", "Run the agent of this host in the foreground.",
+     std::nullopt, plain<make_agent>},
+    {kGroupThisAgent, "join", "TICKET [OPTIONS]", "Join this host to a cluster with a ticket.",
+     agent::Verb::kEnter, plain<make_join>},
+    {kGroupThisAgent, "leave", "[OPTIONS]",
+     "Take this host out of the cluster for good, and stop its agent.", agent::Verb::kLeave,
+     plain<make_leave>},
+    {kGroupThisAgent, "events", "[OPTIONS]",
+     "Print the events of an agent, or the history of a job.", agent::Verb::kEvents,
+     plain<make_events>},
+    {kGroupThisAgent, "stats", "[OPTIONS]",
+     "Show an agent's counters since it started, with bytes and CPU time.", agent::Verb::kStats,
+     plain<make_stats>},
+    {kGroupHelp, "man", "[VERB] [OPTIONS]", "Print the manual page of a verb or of muster itself.",
      std::nullopt, plain<make_manual>},
-    {"version", "[OPTIONS]", "Print the versions of this program and of the agent.",
+    {kGroupHelp, "completion", "bash|zsh|fish", "Print a completion script for bash, zsh or fish.",
+     std::nullopt, plain<make_completion>},
+    {kGroupHelp, "version", "[OPTIONS]", "Print the versions of this program and of the agent.",
      agent::Verb::kVersion, plain<make_version>},
 }};
 
@@ -180,24 +203,49 @@ std::string answered_by(std::optional<agent::Verb> asks) {
 }
 
 /// Where the purposes begin in the overview.
-constexpr std::size_t kNameColumns = 17;
+constexpr std::size_t kNameColumns = 19;
 constexpr std::size_t kTypingErrorsMax = 2;
 
-std::string overview() {
-  std::string text = kMusterPurpose + std::string("\n\n") + "Usage: muster VERB [OPTIONS]\n\n";
-  for (const Entry& entry : kVerbs) {
-    const std::string name(entry.name);
-    text += "  " + name + std::string(kNameColumns - name.size(), ' ') +
-            std::string(entry.purpose) + "\n";
-  }
-  text += "\nExit codes:\n";
+/// Two beside each other where they fit: the overview is one screen.
+std::string exit_code_lines(std::size_t columns) {
+  constexpr std::size_t kRightCell = 48;
+  std::vector<std::string> cells;
   for (const ExitCode& code : exit_codes()) {
     const std::string number(code.number);
-    text += "  " + number + std::string(10 - number.size(), ' ') + std::string(code.meaning) + "\n";
+    cells.push_back("  " + number + std::string(7 - number.size(), ' ') +
+                    std::string(code.meaning));
   }
-  return text +
-         "\n`muster VERB --help` says more. Start with: muster agent --gpus sim:8xH100, "
-         "and muster init beside it\n";
+  const bool are_two = columns >= kScreenColumns;
+  const std::size_t rows = are_two ? (cells.size() + 1) / 2 : cells.size();
+  std::string text;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::string& left = cells[row];
+    text += left;
+    if (row + rows < cells.size()) {
+      text += std::string(kRightCell - left.size(), ' ') + cells[row + rows];
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string overview(const Screen& given) {
+  const Screen screen = for_reading(given);
+  std::string text = fitted(kMusterPurpose + std::string("\n"), 0, screen) +
+                     "\nUsage: muster VERB [OPTIONS], or muster VERB --help\n\n";
+  std::string_view group;
+  for (const Entry& entry : kVerbs) {
+    if (entry.group != group) {
+      group = entry.group;
+      text += std::string(group) + ":\n";
+    }
+    const std::string name = "  " + std::string(entry.name);
+    text += fitted(
+        name + std::string(kNameColumns - name.size(), ' ') + std::string(entry.purpose) + "\n",
+        kNameColumns, screen);
+  }
+  return text + "\nExit codes:\n" + exit_code_lines(screen.columns) +
+         "\nStart with: muster agent --gpus sim:8xH100, and muster init in another shell\n";
 }
 
 const Entry* find(std::string_view name) {
@@ -339,7 +387,7 @@ Outcome run_verb(World& world, const Entry& entry, const Args& args) {
 
 Outcome dispatch(World& world, const Args& args) {
   if (args.empty()) {
-    *world.err << overview();
+    *world.err << overview(world.terminal.screen);
     return kExitUsage;
   }
   const std::string& name = args.front();
@@ -357,7 +405,7 @@ Outcome dispatch(World& world, const Args& args) {
     return dispatch(world, about);
   }
   if (name == "-h" || name == "--help" || name == "help") {
-    *world.out << overview();
+    *world.out << overview(world.terminal.screen);
     return 0;
   }
   if (name == "--version") {
@@ -407,8 +455,9 @@ std::vector<VerbWords> verb_words() {
     const std::unique_ptr<Verb> verb = entry.make({});
     verb->describe(options);
     const std::string answerer = answered_by(entry.asks);
-    all.push_back({std::string(entry.name), std::string(entry.usage), std::string(entry.purpose),
-                   options.names(), options.entries(), options.example(), answerer});
+    all.push_back({entry.group, std::string(entry.name), std::string(entry.usage),
+                   std::string(entry.purpose), options.names(), options.entries(),
+                   options.example(), answerer});
   }
   return all;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/kit/options.h"
@@ -11,8 +12,9 @@ namespace muster::cli {
 
 /// A verb as its help describes it.
 struct VerbWords {
-  std::string name;   ///< "jobs", "hosts drain"
-  std::string usage;  ///< "JOB... [OPTIONS]"
+  std::string_view group;  ///< The heading of the overview that it stands under: "Hosts".
+  std::string name;        ///< "jobs", "hosts drain"
+  std::string usage;       ///< "JOB... [OPTIONS]"
   std::string purpose;
   std::vector<std::string> options;  ///< "--all", "-a"
   std::vector<HelpEntry> entries;    ///< Options and arguments, in the order of the help.

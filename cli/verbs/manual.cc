@@ -207,7 +207,12 @@ std::string manual_overview(const std::vector<VerbWords>& verbs,
       ".SH SYNOPSIS\n" + bold("muster") + " VERB [OPTIONS]\n.SH DESCRIPTION\n" +
       troff(kMusterPurpose) + "\n" + troff(kNode) + "\n.SH VERBS\n";
   std::vector<std::string> pages;
+  std::string_view group;
   for (const VerbWords& verb : verbs) {
+    if (verb.group != group) {
+      group = verb.group;
+      page += ".SS " + troff(group) + "\n";
+    }
     page += entry(verb.name, verb.purpose);
     pages.push_back(bold(manual_name(verb.name)) + "(1)");
   }

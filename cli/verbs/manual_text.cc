@@ -5,6 +5,7 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::size_t kSubheadingColumn = 3;
 constexpr std::size_t kParagraphColumn = 7;
 constexpr std::size_t kEntryColumn = 14;
 
@@ -51,6 +52,9 @@ std::string manual_text(std::string_view troff, const Screen& screen) {
     start = end + 1;
     if (line.starts_with(".SH ")) {
       text += (text.empty() ? "" : "\n") + bold(plain(line.substr(4)), screen) + "\n";
+      is_entry = false;
+    } else if (line.starts_with(".SS ")) {
+      text += std::string(kSubheadingColumn, ' ') + bold(plain(line.substr(4)), screen) + "\n";
       is_entry = false;
     } else if (line == ".TP") {
       is_tag = true;

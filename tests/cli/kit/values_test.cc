@@ -11,6 +11,7 @@
 #include "cli/kit/size.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/app.h"
 #include "tests/cli/kit/fake_world.h"
 
 namespace muster::cli {
@@ -374,13 +375,37 @@ TEST(Arguments, OptionsOfAllVerbsComeLastInTwoLinesEach) {
 
 TEST(Arguments, TheOverviewHasTheExitCodes) {
   FakeWorld world;
+  world.world().terminal.screen.columns = 80;
   const std::string help = world.output_of({"--help"});
   for (const char* line :
-       {"  0         ok\n", "  1         failed\n", "  2         usage", "  3         impossible",
-        "  4         denied\n", "  5         no quorum: surely not accepted\n",
-        "  6         not found\n", "  7         conflict", "  75        outcome unknown",
-        "  124       the job's time limit passed\n", "  128+n     ended by signal n\n"}) {
+       {"  0      ok\n", "  1      failed\n", "  2      usage", "  3      impossible",
+        "  4      denied\n", "  5      no quorum: surely not accepted\n", "  6      not found\n",
+        "  7      conflict", "  75     outcome unknown", "  124    the job's time limit passed\n",
+        "  128+n  ended by signal n\n"}) {
     EXPECT_NE(help.find(line), std::string::npos) << line;
+  }
+}
+
+TEST(Arguments, TheOverviewIsOneScreenOfGroups) {
+  for (const std::size_t columns : {80U, 100U}) {
+    FakeWorld world;
+    world.world().terminal.screen.columns = columns;
+    const std::string help = world.output_of({"--help"});
+    std::istringstream lines(help);
+    std::size_t count = 0;
+    std::string headings;
+    for (std::string line; std::getline(lines, line); ++count) {
+      EXPECT_LE(line.size(), columns) << line;
+      headings += line.ends_with(":") ? line + " " : "";
+    }
+    EXPECT_EQ(headings, "Jobs: Hosts: Cluster: This agent: Help: Exit codes: ");
+    if (columns == 100) {
+      EXPECT_LE(count, 60U);
+    }
+    for (const ExitCode& code : exit_codes()) {
+      EXPECT_NE(help.find("  " + std::string(code.number) + " "), std::string::npos);
+      EXPECT_NE(help.find(" " + std::string(code.meaning)), std::string::npos);
+    }
   }
 }
 

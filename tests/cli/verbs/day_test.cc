@@ -378,7 +378,8 @@ TEST(Manual, EveryVerbHasAPageOfItsOwnHelp) {
 
 TEST(Manual, NoLineOfAPageIsARequestByAccident) {
   const std::string page = manual_page(
-      {"x", "[OPTIONS]", ".dot \\ slash", {}, {{"--a", "'quote"}}, ".example", ".answer"}, {});
+      {"Jobs", "x", "[OPTIONS]", ".dot \\ slash", {}, {{"--a", "'quote"}}, ".example", ".answer"},
+      {});
   EXPECT_NE(page.find("\n\\&.dot \\e slash\n"), std::string::npos) << page;
   EXPECT_NE(page.find("\n\\&'quote\n"), std::string::npos) << page;
   EXPECT_NE(page.find("\n\\&.example\n"), std::string::npos) << page;
