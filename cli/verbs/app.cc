@@ -41,7 +41,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 39> kVerbs = {{
+constexpr std::array<Entry, 41> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -136,6 +136,10 @@ constexpr std::array<Entry, 39> kVerbs = {{
     {kGroupThisAgent, "stats", "[OPTIONS]",
      "Show an agent's counters since it started, with bytes and CPU time.", agent::Verb::kStats,
      plain<make_stats>},
+    {kGroupHelp, "help", "[VERB]", "List all verbs, or show the help of one.", std::nullopt,
+     plain<make_help>},
+    {kGroupHelp, "help terms", "[OPTIONS]", "Explain the words that Muster uses.", std::nullopt,
+     plain<make_help_terms>},
     {kGroupHelp, "man", "[VERB] [OPTIONS]", "Print the manual page of a verb or of muster itself.",
      std::nullopt, plain<make_manual>},
     {kGroupHelp, "completion", "bash|zsh|fish", "Print a completion script for bash, zsh or fish.",
@@ -229,25 +233,6 @@ std::string exit_code_lines(std::size_t columns) {
   return text;
 }
 
-std::string overview(const Screen& given) {
-  const Screen screen = for_reading(given);
-  std::string text = fitted(kMusterPurpose + std::string("\n"), 0, screen) +
-                     "\nUsage: muster VERB [OPTIONS], or muster VERB --help\n\n";
-  std::string_view group;
-  for (const Entry& entry : kVerbs) {
-    if (entry.group != group) {
-      group = entry.group;
-      text += std::string(group) + ":\n";
-    }
-    const std::string name = "  " + std::string(entry.name);
-    text += fitted(
-        name + std::string(kNameColumns - name.size(), ' ') + std::string(entry.purpose) + "\n",
-        kNameColumns, screen);
-  }
-  return text + "\nExit codes:\n" + exit_code_lines(screen.columns) +
-         "\nStart with: muster agent --gpus sim:8xH100, and muster init in another shell\n";
-}
-
 const Entry* find(std::string_view name) {
   for (const Entry& entry : kVerbs) {
     if (entry.name == name) {
@@ -300,7 +285,7 @@ struct OtherName {
   std::string_view verb;
 };
 /// Names of other programs for the same verbs.
-constexpr std::array<OtherName, 26> kOtherNames = {{
+constexpr std::array<OtherName, 28> kOtherNames = {{
     {"ps", "jobs"},           {"status", "jobs"},
     {"queue", "jobs"},        {"squeue", "jobs"},
     {"list", "jobs"},         {"ls", "jobs"},
@@ -314,6 +299,7 @@ constexpr std::array<OtherName, 26> kOtherNames = {{
     {"delete", "cancel"},     {"describe", "show"},
     {"inspect", "show"},      {"log", "logs"},
     {"drain", "hosts drain"}, {"undrain", "hosts undrain"},
+    {"terms", "help terms"},  {"glossary", "help terms"},
 }};
 
 /// "" when none is near.
@@ -391,6 +377,12 @@ Outcome dispatch(World& world, const Args& args) {
     return kExitUsage;
   }
   const std::string& name = args.front();
+  if (args.size() > 1) {
+    // "hosts fence" is a verb of two words.
+    if (const Entry* two_words = find(name + " " + args[1])) {
+      return run_verb(world, *two_words, Args(args.begin() + 2, args.end()));
+    }
+  }
   if (name == "help" && args.size() > 1) {
     // Its words alone: behind a "--" nothing would be an option any more.
     Args about;
@@ -404,19 +396,13 @@ Outcome dispatch(World& world, const Args& args) {
     about.emplace_back("--help");
     return dispatch(world, about);
   }
-  if (name == "-h" || name == "--help" || name == "help") {
+  if (name == "-h" || name == "--help") {
     *world.out << overview(world.terminal.screen);
     return 0;
   }
   if (name == "--version") {
     *world.out << "muster " << kProductVersion << "\n";
     return 0;
-  }
-  if (args.size() > 1) {
-    // "hosts fence" is a verb of two words.
-    if (const Entry* two_words = find(name + " " + args[1])) {
-      return run_verb(world, *two_words, Args(args.begin() + 2, args.end()));
-    }
   }
   const Entry* entry = find(name);
   if (entry == nullptr) {
@@ -430,6 +416,25 @@ Outcome dispatch(World& world, const Args& args) {
 }
 
 }  // namespace
+
+std::string overview(const Screen& given) {
+  const Screen screen = for_reading(given);
+  std::string text = fitted(kMusterPurpose + std::string("\n"), 0, screen) +
+                     "\nUsage: muster VERB [OPTIONS], or muster VERB --help\n\n";
+  std::string_view group;
+  for (const Entry& entry : kVerbs) {
+    if (entry.group != group) {
+      group = entry.group;
+      text += std::string(group) + ":\n";
+    }
+    const std::string name = "  " + std::string(entry.name);
+    text += fitted(
+        name + std::string(kNameColumns - name.size(), ' ') + std::string(entry.purpose) + "\n",
+        kNameColumns, screen);
+  }
+  return text + "\nExit codes:\n" + exit_code_lines(screen.columns) +
+         "\nStart with: muster agent --gpus sim:8xH100, and muster init in another shell\n";
+}
 
 const std::vector<ExitCode>& exit_codes() {
   static const std::vector<ExitCode> codes = {

@@ -17,6 +17,9 @@ int run(World& world, const std::vector<std::string>& args);
 inline constexpr char kMusterPurpose[] =
     "Muster runs gangs of GPU processes on a fleet of hosts without a central server.";
 
+/// The verbs under their headings, and the exit codes.
+std::string overview(const Screen& screen);
+
 /// The exit codes that every verb may end with.
 const std::vector<ExitCode>& exit_codes();
 

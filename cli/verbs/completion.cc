@@ -60,13 +60,17 @@ std::vector<std::string> first_words(const std::vector<VerbWords>& verbs) {
   return {words.begin(), words.end()};
 }
 
-/// The second words of "hosts" and "quorum".
+/// The second words of "hosts" and "quorum"; of "help" every verb.
 std::string second_words(const std::vector<VerbWords>& verbs, const std::string& first) {
   std::vector<std::string> words;
   for (const VerbWords& verb : verbs) {
     if (verb.name.starts_with(first + " ")) {
       words.push_back(verb.name.substr(first.size() + 1));
     }
+  }
+  if (first == "help") {
+    const std::vector<std::string> all = first_words(verbs);
+    words.insert(words.end(), all.begin(), all.end());
   }
   return join(words, " ");
 }
@@ -141,7 +145,10 @@ std::string fish_values(const std::string& option) {
 }
 
 std::string fish_script(const std::vector<VerbWords>& verbs) {
-  std::string script = "complete -c muster -f\n";
+  std::string script =
+      "complete -c muster -f\ncomplete -c muster -n "
+      "'__fish_seen_subcommand_from help' -a " +
+      fish_quoted(join(first_words(verbs), " ")) + "\n";
   for (const VerbWords& verb : verbs) {
     const std::size_t blank = verb.name.find(' ');
     const std::string first = verb.name.substr(0, blank);

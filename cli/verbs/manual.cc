@@ -11,6 +11,7 @@
 #include "cli/kit/text.h"
 #include "cli/verbs/app.h"
 #include "cli/verbs/manual_text.h"
+#include "cli/verbs/terms.h"
 #include "cli/verbs/verb.h"
 #include "gossip/base/version.h"
 
@@ -99,9 +100,18 @@ std::string config_page() {
   return page + ".SH SEE ALSO\n" + bold("muster-agent") + "(1)\n";
 }
 
-constexpr std::array<Topic, 2> kTopics = {{
+std::string terms_page() {
+  std::string page = head("muster-terms", "words of Muster") + ".SH TERMS\n";
+  for (const Term& term : terms()) {
+    page += entry(term.word, term.meaning);
+  }
+  return page + ".SH SEE ALSO\n" + bold("muster") + "(1)\n";
+}
+
+constexpr std::array<Topic, 3> kTopics = {{
     {"json", "Every field that --json prints, with its unit.", json_page},
     {"config", "Every key of muster.toml, with its default.", config_page},
+    {"terms", "Every word that Muster uses in its own sense.", terms_page},
 }};
 
 class Manual final : public Verb {
@@ -113,8 +123,8 @@ class Manual final : public Verb {
           verb_ += (verb_.empty() ? "" : " ") + word;
           return ok();
         },
-        "Page to print: a verb, json (the fields of --json) or config (the keys of muster.toml) "
-        "(default muster itself)",
+        "Page to print: a verb, json (fields of --json), config (keys of muster.toml) or terms "
+        "(the words of Muster) (default muster itself)",
         2);
     options.flag("--sample", is_sample_, "Print a sample muster.toml with every key instead");
     options.flag("--list", is_list_, "Print the names of all pages instead, one per line");

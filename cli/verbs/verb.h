@@ -26,6 +26,8 @@ std::unique_ptr<Verb> make_cancel();
 std::unique_ptr<Verb> make_completion();
 std::unique_ptr<Verb> make_events();
 std::unique_ptr<Verb> make_fence();
+std::unique_ptr<Verb> make_help();
+std::unique_ptr<Verb> make_help_terms();
 std::unique_ptr<Verb> make_hosts();
 std::unique_ptr<Verb> make_host_drain();
 std::unique_ptr<Verb> make_host_remove();

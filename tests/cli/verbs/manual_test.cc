@@ -8,12 +8,14 @@
 #include <iterator>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "agent/api/json/fields.h"
 #include "cli/kit/agent_settings.h"
 #include "cli/kit/setting_words.h"
 #include "cli/verbs/app.h"
 #include "cli/verbs/manual_text.h"
+#include "cli/verbs/terms.h"
 #include "tests/cli/kit/fake_world.h"
 
 namespace muster::cli {
@@ -61,8 +63,35 @@ TEST(Manual, JsonAndConfigArePages) {
   const std::string page = config.output_of({"man", "config"});
   EXPECT_NE(page.find("output_keep = \"14d\""), std::string::npos) << page;
   FakeWorld list;
-  EXPECT_NE(list.output_of({"man", "--list"}).find("muster-json\nmuster-config\n"),
+  EXPECT_NE(list.output_of({"man", "--list"}).find("muster-json\nmuster-config\nmuster-terms\n"),
             std::string::npos);
+}
+
+TEST(Manual, TermsAreFewAndShortAndNeedNoAgent) {
+  EXPECT_LE(terms().size(), 25U);
+  for (const std::size_t columns : {80U, 100U}) {
+    FakeWorld world;
+    world.world().terminal.screen.columns = columns;
+    const std::string text = world.output_of({"help", "terms"});
+    EXPECT_TRUE(world.requests().empty());
+    std::istringstream lines(text);
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      EXPECT_LE(line.size(), columns) << line;
+    }
+    EXPECT_LE(count, columns == 100 ? terms().size() : 2 * terms().size()) << text;
+    for (const Term& term : terms()) {
+      EXPECT_NE(text.find("  " + std::string(term.word) + "  "), std::string::npos) << term.word;
+    }
+  }
+  FakeWorld help;
+  EXPECT_NE(help.output_of({"help", "terms", "--help"}).find("Usage: muster help terms"),
+            std::string::npos);
+  FakeWorld page;
+  EXPECT_NE(page.output_of({"man", "terms"}).find("\\fBmembership list\\fR\n"), std::string::npos);
+  FakeWorld guess;
+  EXPECT_EQ(guess.run({"glossary"}), 2);
+  EXPECT_NE(guess.err().find("did you mean help terms?"), std::string::npos) << guess.err();
 }
 
 TEST(Manual, EveryKeyOfTheConfigurationHasWords) {
