@@ -65,7 +65,7 @@ class Init final : public Verb {
       session.note("on each of the " + std::to_string(expect_ - 1) +
                    " other founders: start the agent and run muster join " +
                    (path.empty() ? "FILE, a file with that line that only you can read" : path) +
-                   "; anyone who has the line can found the cluster with you");
+                   "; keep it secret: it lets any host found the cluster with you");
     }
     return 0;
   }

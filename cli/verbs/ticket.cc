@@ -75,9 +75,9 @@ class MakeTicket final : public Verb {
       session.out() << agent::ticket_json(name, output_.path().empty() ? *line : "", output_.path())
                     << "\n";
     } else {
-      session.note("whoever has that line may join, for " + format_duration(ttl_) + ": " +
-                   std::to_string(ticket_.uses) + (ticket_.uses == 1 ? " host" : " hosts") +
-                   " (muster join); `muster ticket revoke " + name + "` ends it");
+      session.note("with that ticket " + std::to_string(ticket_.uses) +
+                   (ticket_.uses == 1 ? " host" : " hosts") + " can join (muster join) within " +
+                   format_duration(ttl_) + "; `muster ticket revoke " + name + "` ends it");
     }
     return 0;
   }

@@ -35,7 +35,8 @@ TEST(Ticket, IsOneLineOnStdoutAndItsSecretIsToldToNobody) {
   EXPECT_EQ(asked->uses, 3U);
   EXPECT_EQ(asked->ttl_ms, 7'200'000U);
   EXPECT_TRUE(asked->may_vote);
-  EXPECT_NE(world.err().find("for 2h: 3 hosts"), std::string::npos) << world.err();
+  EXPECT_NE(world.err().find("3 hosts can join (muster join) within 2h"), std::string::npos)
+      << world.err();
 }
 
 TEST(Ticket, IsNotWrittenWhereOthersReadIt) {
