@@ -1,7 +1,7 @@
 #pragma once
-// How a host becomes a member, and the tickets that let it. Keys are public ones, in raw form; the
-// secret of a ticket is nobody's but its holder's, and no request carries it but kEnter, meant
-// for the agent's own socket.
+// Requests and answers by which a host becomes a member, and the tickets that permit it. Keys are
+// public keys in raw form. Only the holder of a ticket knows its secret. The one request that
+// carries it is kEnter, which is meant for the agent's own socket.
 
 #include <cstdint>
 #include <string>
@@ -15,9 +15,9 @@ namespace muster::agent {
 
 /// A member that a newcomer can speak to.
 struct Contact {
-  std::string address;  ///< Of its control port: "IP:PORT".
+  std::string address;  ///< The address of its control port: "IP:PORT".
   std::string link_key;
-  HostId host;  ///< Its record: what Roll says of it, signed.
+  HostId host;  ///< From here on: its signed record of the Roll.
   std::uint64_t authority = 0;
   std::uint64_t edition = 0;
   std::string record;
@@ -25,36 +25,37 @@ struct Contact {
   bool operator==(const Contact&) const = default;
 };
 
-/// To an agent that has no cluster: found one.
+/// Tells an agent without a cluster to found one.
 struct FoundArgs {
   std::uint64_t founders = 1;  ///< Hosts that found it together: 1, 3 or 5.
-  std::string ticket;          ///< The others' key; "" when there are none.
+  std::string ticket;          ///< Key of the other founders' ticket; "" if it founds alone.
   bool operator==(const FoundArgs&) const = default;
 };
-/// To an agent that has no cluster: join the one of this ticket.
+/// Tells an agent without a cluster to join the cluster of this ticket.
 struct EnterArgs {
-  std::string ticket;  ///< As people hold it: one line.
+  std::string ticket;  ///< The line that `muster ticket` prints.
   bool operator==(const EnterArgs&) const = default;
 };
 
-/// A newcomer's word to a member, on a link that its ticket's secret made.
+/// A newcomer asks a member to enrol it, on a link that the secret of its ticket made.
 struct JoinArgs {
   std::string identity_key;
   std::string link_key;
   std::string name;
-  std::string signature;  ///< Of the identity over join_words().
-  std::string ticket{};   ///< Its key; written by the member that the newcomer speaks to.
+  std::string signature;  ///< Made by the identity key over join_words().
+  std::string ticket{};   ///< The ticket's key; the member that the newcomer asks writes it.
   bool operator==(const JoinArgs&) const = default;
 };
-/// What a newcomer is given.
+/// The answer to a newcomer.
 struct JoinInfo {
-  ClusterId cluster;  ///< Zero: it is about to be founded.
+  ClusterId cluster;  ///< Zero: the cluster is about to be founded.
   std::string authority;
-  Contact own{};  ///< Its record; no address.
+  Contact own{};  ///< The newcomer's record; without an address.
   std::vector<Contact> contacts{};
-  /// The authority's, for hosts that may vote; it came over a link that the ticket's secret made.
+  /// The secret key of the authority, for hosts that may vote; "" for others. It travels on a link
+  /// that the secret of the ticket made.
   std::string authority_secret{};
-  /// How that authority followed the one that the ticket names.
+  /// The links from the authority that the ticket names to this one.
   std::vector<gossip::AuthorityLink> authority_links{};
   bool operator==(const JoinInfo&) const = default;
 };
@@ -65,40 +66,40 @@ struct TicketArgs {
   std::uint64_t ttl_ms = 0;
   bool may_vote = false;
   bool may_vouch = false;
-  std::string host_name;  ///< "" = any.
+  std::string host_name;  ///< The one host that it admits; "" = any host.
   bool operator==(const TicketArgs&) const = default;
 };
-/// What a ticket must say besides its secret.
+/// The parts of a ticket besides its secret.
 struct TicketMade {
   std::string authority;
   std::vector<Contact> contacts{};
   bool operator==(const TicketMade&) const = default;
 };
 struct TicketRef {
-  std::string key;  ///< Or the first bytes of it, when only one begins so.
+  std::string key;  ///< The whole key, or first bytes with which one key alone begins.
   bool operator==(const TicketRef&) const = default;
 };
 struct TicketInfo {
   std::string key;
   std::uint64_t uses = 0;
   std::uint64_t used = 0;
-  std::uint64_t ends_in_ms = 0;  ///< Of cluster time; 0 = it has ended.
+  std::uint64_t ends_in_ms = 0;  ///< In cluster time; 0 = it has ended.
   bool may_vote = false;
   bool may_vouch = false;
   std::string host_name;
   std::string by;
   std::uint64_t age_ms = 0;
-  std::string why_not;  ///< Why it lets nobody in any more; "" = it does.
+  std::string why_not;  ///< The reason that no host can join with it any more; "" = one can.
   bool operator==(const TicketInfo&) const = default;
 };
 struct TicketList {
-  std::vector<TicketInfo> tickets;  ///< The newest first.
+  std::vector<TicketInfo> tickets;  ///< The newest ticket first.
   bool operator==(const TicketList&) const = default;
 };
 
-/// Numbers are the wire's.
+/// The numbers are those of the wire.
 enum class Wish : std::uint8_t { kAsItIs = 0, kNo = 1, kYes = 2 };
-/// The rights of a host, as an operator wishes them from now on.
+/// An operator changes the rights of a host.
 struct SetHostArgs {
   HostId host;
   Wish may_vote = Wish::kAsItIs;
@@ -107,28 +108,28 @@ struct SetHostArgs {
 };
 
 struct RotateArgs {
-  HostId host;                ///< Whose link key is to be another; zero = those of all hosts.
-  bool is_authority = false;  ///< Not these, but the authority's.
+  HostId host;                ///< The host that changes its link key; zero = all hosts do.
+  bool is_authority = false;  ///< The key of the authority changes instead.
   bool operator==(const RotateArgs&) const = default;
 };
-/// How far a host is.
+/// The progress of one host in a rotation of keys.
 struct HostKeys {
   HostId host;
   std::string name;
-  std::uint64_t authority = 0;     ///< That signed its record.
+  std::uint64_t authority = 0;     ///< The number of the authority that signed its record.
   std::uint64_t serial = 0;        ///< Changes of its link key so far.
-  std::uint64_t round = 0;         ///< Wishes that it carried out ...
-  std::uint64_t round_wanted = 0;  ///< ... and that there were.
+  std::uint64_t round = 0;         ///< Rotations that it carried out ...
+  std::uint64_t round_wanted = 0;  ///< ... of so many that were asked of it.
   bool is_changing = false;        ///< The next key is announced.
   bool is_reachable = false;
   bool operator==(const HostKeys&) const = default;
 };
 struct KeysInfo {
-  std::uint64_t authority = 0;       ///< The number of the one that signs.
-  std::uint64_t authority_from = 0;  ///< Records of earlier ones than this count no more.
+  std::uint64_t authority = 0;       ///< The number of the authority that signs.
+  std::uint64_t authority_from = 0;  ///< A record of an earlier authority counts no more.
   std::uint64_t members = 0;
-  std::uint64_t behind = 0;     ///< Of them: what was wished for is not done yet.
-  std::vector<HostKeys> hosts;  ///< Those first, and at most kKeysHostsMax.
+  std::uint64_t behind = 0;     ///< Members that have a rotation before them.
+  std::vector<HostKeys> hosts;  ///< Hosts that are behind come first; at most kKeysHostsMax.
   bool operator==(const KeysInfo&) const = default;
 };
 inline constexpr std::size_t kKeysHostsMax = 4096;

@@ -1,5 +1,5 @@
 #pragma once
-// Hosts as the CLI sees them, and what it may ask of one.
+// Hosts as the CLI sees them, and the requests about a host.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +18,11 @@ struct VersionInfo {
   std::string host_name;
   HostId host;
   Generation generation;
-  ClusterId cluster;  ///< Zero = no quorum was ever formed or met.
+  ClusterId cluster;  ///< Zero = this node never formed or met a quorum.
   bool operator==(const VersionInfo&) const = default;
 };
 
-/// HostInfo::detail of a host that can start no grant now begins with it; ": " and the reason
-/// follow.
+/// If a host can start no grant now, HostInfo::detail begins with this; ": " and the reason follow.
 inline constexpr char kStartsNothing[] = "starts nothing";
 
 struct HostInfo {
@@ -31,7 +30,7 @@ struct HostInfo {
   std::string name;
   std::string state;           ///< "alive", "suspect", "unreachable", "left", "revoked"
   std::string detail;          ///< "silent", "agent down", "", kStartsNothing and why ...
-  std::uint64_t since_ms = 0;  ///< How long it has been so, as this node saw it.
+  std::uint64_t since_ms = 0;  ///< Time in this state, as this node saw it.
   Generation generation;
   std::string address;
   std::string rack;
@@ -43,7 +42,7 @@ struct HostInfo {
   bool is_voter = false;
   bool is_leader = false;
   std::string version;
-  std::vector<std::string> claimed_by;  ///< Names of observers that claim it is gone.
+  std::vector<std::string> claimed_by;  ///< Names of the observers that claim that it is gone.
   bool operator==(const HostInfo&) const = default;
 };
 
@@ -52,7 +51,7 @@ struct HostsQuery {
   bool operator==(const HostsQuery&) const = default;
 };
 
-/// What the silent hosts look like to the answering node (StormMode).
+/// The storm mode of the answering node: how it explains the hosts that are silent (StormMode).
 struct StormInfo {
   std::string mode = "normal";  ///< "normal", "domain", "partial", "partition_suspected"
   std::uint64_t since_ms = 0;
@@ -60,7 +59,7 @@ struct StormInfo {
   bool operator==(const StormInfo&) const = default;
 };
 
-/// A seed of the answering node that it never met since it started.
+/// A seed that the answering node has not met since it started.
 struct SeedInfo {
   std::string address;
   /// "silent", "refused", "nobody known there", "other cluster", "other version"
@@ -69,11 +68,11 @@ struct SeedInfo {
 };
 
 struct HostList {
-  std::vector<HostInfo> hosts;  ///< By name; those of a page by id.
-  HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
+  std::vector<HostInfo> hosts;  ///< Sorted by name; a page by id.
+  HostId next{};  ///< HostsQuery::after of the next page; zero = this is the last page.
   StormInfo storm{};
   std::vector<SeedInfo> seeds_unmet{};
-  std::vector<std::string> voter_notes{};  ///< What becomes of voters that do not answer.
+  std::vector<std::string> voter_notes{};  ///< The outlook of each voter that does not answer.
   bool operator==(const HostList&) const = default;
 };
 
@@ -86,24 +85,24 @@ struct HostRef {
 struct ClaimInfo {
   std::string observer;  ///< Its name.
   std::string kind;      ///< "silent", "agent_down"
-  bool is_weak = false;  ///< Made while the observer was cut off itself: it makes no verdict.
+  bool is_weak = false;  ///< Made while the observer itself was cut off: it makes no verdict.
   std::uint64_t age_ms = 0;
   bool operator==(const ClaimInfo&) const = default;
 };
 
-/// What a node's view of a host rests on.
+/// The evidence for a node's view of a host.
 struct WhyHostInfo {
   HostInfo host;
   std::vector<ClaimInfo> claims;
   std::vector<std::string> content;  ///< Names of observers that claim nothing.
-  std::uint64_t suspect_from = 0;    ///< So many claims make it suspect,
-  std::uint64_t verdict_from = 0;    ///< and so many that are not weak unreachable.
+  std::uint64_t suspect_from = 0;    ///< Number of claims that make it suspect.
+  std::uint64_t verdict_from = 0;    ///< Number of claims, not weak, that make it unreachable.
   StormInfo storm{};
-  std::vector<EventInfo> events{};  ///< What the answering node noticed of it, the newest ones.
+  std::vector<EventInfo> events{};  ///< The newest events of the answering node about it.
   bool operator==(const WhyHostInfo&) const = default;
 };
 
-/// Nothing instead of these: no force.
+/// An agent takes empty arguments for `force` false.
 struct LeaveArgs {
   bool force = false;  ///< Leave even when no majority of live voters remains.
   bool operator==(const LeaveArgs&) const = default;
@@ -111,15 +110,15 @@ struct LeaveArgs {
 
 struct FenceArgs {
   HostId host;
-  bool are_processes_gone = false;  ///< The word is about its ranks alone, not about the host.
+  bool are_processes_gone = false;  ///< Only the ranks are gone; the host need not be.
   bool operator==(const FenceArgs&) const = default;
 };
 
 struct DrainArgs {
   HostId host;
   std::string why;
-  bool requeues = false;       ///< What is left there after `after_ms` is queued again.
-  std::uint64_t after_ms = 0;  ///< Of cluster time.
+  bool requeues = false;       ///< Jobs that still run there after `after_ms` are queued again.
+  std::uint64_t after_ms = 0;  ///< In cluster time.
   bool operator==(const DrainArgs&) const = default;
 };
 
@@ -129,41 +128,41 @@ struct DrainInfo {
   std::string why;
   std::uint64_t since_ms = 0;  ///< How long ago, by the wall clocks of leader and answering voter.
   bool requeues = false;
-  std::uint64_t requeue_in_ms = 0;  ///< Of cluster time; 0 = it is due, or never comes.
+  std::uint64_t requeue_in_ms = 0;  ///< In cluster time; 0 = it is due, or never comes.
   bool operator==(const DrainInfo&) const = default;
 };
 
-/// What the log says of a host: who uses it, and what operators said of it.
+/// A host as the log has it: the jobs that use it, and the orders of operators about it.
 struct HostUse {
   HostId id;
   std::string name;
   std::string gpu_type;
   std::uint64_t gpus = 0;
   std::uint64_t gpus_used = 0;
-  std::uint64_t gpus_free = 0;  ///< That a new attempt could get now.
-  std::uint64_t since_ms = 0;   ///< How long it has been as the log says.
+  std::uint64_t gpus_free = 0;  ///< GPUs that a new attempt could get now.
+  std::uint64_t since_ms = 0;   ///< Time in the state that the log says.
   bool has_left = false;
   bool is_removed = false;  ///< An operator said that it will not come back.
   bool is_drained = false;
-  DrainInfo drain{};        ///< Counts when it is drained.
-  std::vector<JobId> jobs;  ///< Which hold something there.
-  // Given with GPUs or to ranks, and counted, not enforced.
+  DrainInfo drain{};        ///< Valid if `is_drained`.
+  std::vector<JobId> jobs;  ///< Jobs that hold something there.
+  // CPUs and memory are given with GPUs or to ranks. Muster counts them and does not enforce them.
   std::uint64_t cpus_used = 0;  ///< Thousandths.
   std::uint64_t memory_mb_used = 0;
-  bool is_awaited = false;  ///< Its agent started, and the log does not have it as it is now yet.
+  bool is_awaited = false;  ///< Its agent started, and the log does not know this start yet.
   bool operator==(const HostUse&) const = default;
 };
 
 struct HostUseList {
-  std::vector<HostUse> hosts;  ///< By id.
-  HostId next{};  ///< Not zero: there are more, to be asked for with this as HostsQuery::after.
+  std::vector<HostUse> hosts;  ///< Sorted by id.
+  HostId next{};  ///< HostsQuery::after of the next page; zero = this is the last page.
   bool operator==(const HostUseList&) const = default;
 };
 
 struct GpuInfo {
   std::string uuid;
   std::string state;  ///< "free", "used", "unhealthy", "quarantined", "drained", "withheld"
-  // Of a used one.
+  // Set if it is used.
   JobId job;
   std::string job_name;
   std::string user;
@@ -177,9 +176,9 @@ struct HostDetail {
   std::vector<GpuInfo> gpus;  ///< In the agent's order.
   std::vector<std::string> labels;
   std::string spine;                   ///< "" = not known.
-  std::vector<std::uint64_t> islands;  ///< Of each GPU; empty = one island.
-  bool may_vote = false;               ///< It may be made a voter.
-  bool may_vouch = false;              ///< Its logins may say what they like of the cluster.
+  std::vector<std::uint64_t> islands;  ///< The island of each GPU; empty = one island.
+  bool may_vote = false;               ///< It may become a voter.
+  bool may_vouch = false;              ///< It may vouch for its logins (Openness in verbs.h).
   bool operator==(const HostDetail&) const = default;
 };
 

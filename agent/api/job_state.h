@@ -1,5 +1,5 @@
 #pragma once
-// The names of job states (scheduler/PROTOCOL.md, 8) and what the verbs need to know of them.
+// The names of job states (scheduler/PROTOCOL.md, 8), for the verbs.
 
 #include <algorithm>
 #include <string>
@@ -18,7 +18,7 @@ inline bool is_state(std::string_view name) {
   return std::find(state_names().begin(), state_names().end(), name) != state_names().end();
 }
 
-/// No further transition will come.
+/// An ended job has no further transition.
 inline bool is_ended(std::string_view state) {
   return state == "completed" || state == "failed" || state == "cancelled";
 }

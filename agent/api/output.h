@@ -1,6 +1,6 @@
 #pragma once
-// A rank's output, piece by piece. Both of its streams lie in one file, in the order in which they
-// were read; marks beside it say which bytes came from which stream, and when.
+// The output of a rank, piece by piece. One file holds both of its streams, in the order in which
+// they were read. Marks beside it say from which stream its bytes came, and when.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace muster::agent {
 
 inline constexpr char kStdout[] = "stdout";
 inline constexpr char kStderr[] = "stderr";
-/// What Muster itself wrote between the lines of a rank.
+/// The stream of the lines that Muster itself writes between those of a rank.
 inline constexpr char kOurs[] = "muster";
 
-/// What is true of the bytes from `offset` up to the next mark, or to the end.
+/// The time and stream of the bytes from `offset` up to the next mark, or to the end.
 struct OutputMark {
   std::uint64_t offset = 0;
-  std::uint64_t unix_ms = 0;  ///< The first of them, by the wall clock of that host; never falls.
-  std::string stream;         ///< kStdout, kStderr, kOurs; "" = not told apart.
+  std::uint64_t unix_ms = 0;  ///< Time of the first byte, by that host's wall clock; never falls.
+  std::string stream;         ///< kStdout, kStderr, kOurs; "" = not known.
   bool operator==(const OutputMark&) const = default;
 };
 
@@ -28,37 +28,38 @@ struct OutputQuery {
   Token token;
   std::uint64_t rank = 0;
   std::uint64_t offset = 0;
-  std::uint64_t since_ms = 0;  ///< Only what was written no longer ago than this; 0 = of any age.
+  std::uint64_t since_ms = 0;  ///< Only output written in the last `since_ms`; 0 = of any age.
   bool wants_marks = false;
   bool operator==(const OutputQuery&) const = default;
 };
 
 struct OutputChunk {
   std::string bytes;        ///< At most kOutputBytesMax.
-  std::uint64_t size = 0;   ///< Of the whole output at the moment.
-  bool ended = false;       ///< The rank is gone: no more will come behind `size`.
-  std::uint64_t begin = 0;  ///< Of the bytes; above the offset asked for when those are too old.
-  /// In order; the first at or before `begin`, at most kOutputMarksMax. None: not asked for, or
-  /// nothing is known of these bytes.
+  std::uint64_t size = 0;   ///< The size of the whole output now.
+  bool ended = false;       ///< The rank is gone: no bytes come behind `size`.
+  std::uint64_t begin = 0;  ///< The offset of `bytes`; above the one asked for if that is too old.
+  /// In order, at most kOutputMarksMax; the first one is at or before `begin`. Empty if the query
+  /// does not want marks, or if these bytes have no marks.
   std::vector<OutputMark> marks;
   bool operator==(const OutputChunk&) const = default;
 };
 
-/// The reason that a host gives for output which it had, and took away, begins with this.
+/// The first words of a host's reason why it has removed the output that is asked for.
 inline constexpr char kWasRemoved[] = "it was removed, as";
 
-/// How long a host keeps the output of what has ended. The oldest goes first.
+/// How long a host keeps the output of ended grants. The oldest output goes first.
 struct OutputRule {
   std::uint64_t age_ms = 14ULL * 24 * 3600 * 1000;  ///< Since the end, by the wall clock.
-  std::uint64_t bytes = std::uint64_t{4} << 30;     ///< Of one host, together.
-  /// Of one host, together. Of the job that has most of them the oldest go first. Lower: a long
-  /// array keeps less of its own output; higher: more inodes, and a slower start of the agent.
+  std::uint64_t bytes = std::uint64_t{4} << 30;     ///< All output of one host together.
+  /// All files of one host together. The oldest files of the job with most files go first. With a
+  /// lower number a long array keeps less of its output; a higher one takes more inodes, and the
+  /// agent starts more slowly.
   std::uint64_t files = 200'000;
   bool operator==(const OutputRule&) const = default;
 };
 
 inline constexpr std::size_t kOutputBytesMax = 256 * 1024;
-/// More marks than this cut the piece short.
+/// A piece with more marks is cut short.
 inline constexpr std::size_t kOutputMarksMax = 4096;
 
 }  // namespace muster::agent

@@ -19,7 +19,7 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-/// An element that older versions do not send: absent, it keeps its default.
+/// An element that older versions do not send. If it is absent, it keeps its default.
 template <class T>
 struct Trailing {
   T& value;
@@ -29,7 +29,7 @@ Trailing<T> trailing(T& value) {
   return {value};
 }
 
-// One list of fields a struct serves both directions. `a` is a Writer or a Loader.
+// Each struct has one list of fields for both directions: `a` is a Writer or a Loader.
 template <class A>
 void fields(A& a, VersionInfo& v) {
   a(v.product, v.protocol, v.host_name, v.host, v.generation, v.cluster);
@@ -495,7 +495,7 @@ MUSTER_PAYLOAD(UsageList);
 MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
 MUSTER_PAYLOAD(StatsInfo);
-// Parts of lists, which are measured before they are sent.
+// Elements of lists: a node measures them before it sends the list.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);
 MUSTER_PAYLOAD(HolderInfo);

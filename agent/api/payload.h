@@ -1,17 +1,17 @@
 #pragma once
-// The bytes of what a request asks with and what a response tells: one array a struct, its fields
-// in order, with append-only trailing elements.
+// The encoding of the arguments of a request and of the payload of a response: one array per
+// struct, its fields in order. New fields are appended at the end.
 
 #include <optional>
 #include <string>
 
 namespace muster::agent {
 
-/// Any struct of this room that Verb names as arguments or as what comes back.
+/// Encodes a struct of this room that Verb names as arguments or as the answer.
 template <class T>
 std::string encode_payload(const T& value);
 
-/// Nothing when the bytes do not fit; newer trailing elements are ignored.
+/// nullopt if the bytes do not encode a T. Trailing elements of newer versions are ignored.
 template <class T>
 std::optional<T> decode_payload(std::string bytes);
 

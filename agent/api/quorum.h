@@ -1,5 +1,5 @@
 #pragma once
-// Who votes and leads, and what an operator may ask of the voters.
+// The voters and the leader of a cluster, and an operator's requests about them.
 
 #include <cstdint>
 #include <string>
@@ -15,9 +15,9 @@ struct VoterInfo {
   HostId id;
   std::string name;
   std::uint64_t match_index = 0;  ///< Durable there, as the leader knows; 0 from a follower.
-  std::uint64_t contact_ms = 0;   ///< Since the last word from it.
+  std::uint64_t contact_ms = 0;   ///< Time since its last message.
   std::string state;
-  // Of a node without a seat in the quorum: not said.
+  // A node without a seat in the quorum does not set the fields below.
   bool is_learner = false;  ///< It gets the log and votes once it has caught up.
   std::string rack{};
   std::string why{};         ///< Why it was chosen, or what keeps it from voting; for people.
@@ -35,12 +35,12 @@ struct QuorumInfo {
   LogIndex commit;
   LogIndex applied;
   std::uint64_t tolerates = 0;    ///< Further failures of voters that leave a live majority.
-  std::vector<VoterInfo> voters;  ///< Learners behind them.
-  std::uint64_t wanted = 0;       ///< So many voters the quorum fills itself up to; 0 = not said.
+  std::vector<VoterInfo> voters;  ///< Learners come last.
+  std::uint64_t wanted = 0;       ///< Voters that the quorum fills itself up to; 0 = not said.
   std::uint64_t epoch = 0;        ///< 1 = it was never recovered; 0 = not said.
-  // Of a cluster that is being born, from a node that says so.
-  std::uint64_t founders_wanted = 0;  ///< So many found it; 0 = the answering node founds none.
-  std::uint64_t founders_met = 0;     ///< Seeds that are here, the answering node among them.
+  // Set by a node of a cluster that is being founded; older nodes do not send them.
+  std::uint64_t founders_wanted = 0;  ///< Number of founders; 0 = the answering node founds none.
+  std::uint64_t founders_met = 0;     ///< Founders that are here, the answering node included.
   std::vector<SeedInfo> seeds_unmet{};
   bool operator==(const QuorumInfo&) const = default;
 };
@@ -54,13 +54,13 @@ struct QuorumWish {
 };
 
 struct RecoverArgs {
-  bool is_order = false;  ///< False: only say what there is.
-  Term term;              ///< With an order, the end of the log as it was seen.
+  bool is_order = false;  ///< False: only report what the host has.
+  Term term;              ///< With an order: the end of the log that the operator saw.
   LogIndex index;
   bool operator==(const RecoverArgs&) const = default;
 };
 
-/// What a quorum could go on from at the host that answers.
+/// The log from which a quorum could go on, at the answering host.
 struct RecoveryInfo {
   HostId host;
   std::string host_name;
@@ -68,12 +68,12 @@ struct RecoveryInfo {
   std::uint64_t epoch = 0;
   Term term;
   LogIndex last;
-  LogIndex commit;            ///< Known to be committed up to here.
-  std::uint64_t live = 0;     ///< Voters that it takes for alive, itself among them, of
-  std::uint64_t voters = 0;   ///< so many.
-  std::uint64_t idle_ms = 0;  ///< Since it heard a leader.
-  /// Hosts of another recovery of the same epoch were heard lately: one of the two must be
-  /// recovered once more, whether somebody leads or not.
+  LogIndex commit;            ///< The log is known to be committed up to here.
+  std::uint64_t live = 0;     ///< Voters that the host takes for alive, itself included.
+  std::uint64_t voters = 0;   ///< All voters.
+  std::uint64_t idle_ms = 0;  ///< Time since the host heard a leader.
+  /// The host lately heard hosts of another recovery with the same epoch. One of the two must be
+  /// recovered once more, even if a host leads.
   bool has_rival = false;
   bool operator==(const RecoveryInfo&) const = default;
 };

@@ -1,8 +1,8 @@
 #pragma once
-// What the CLI asks of a node and what it hears back. A request goes to the agent of its host; that
-// node answers from its own replica, or passes it on (to the node it names, to the leader, to a
-// voter, to the host that holds a rank's output) and relays the answer. Bodies are positional
-// arrays with append-only trailing elements.
+// Requests of the CLI and the responses of nodes. A request goes to the agent of the CLI's host.
+// That node answers from its own replica, or passes the request on (to the node it names, to the
+// leader, to a voter, to the host that holds a rank's output) and relays the answer. Bodies are
+// positional arrays; new elements are appended at the end.
 //
 // request  = [verb, consistent, target host id, arguments, user, via, node]
 // response = [status, text, answered by, age_ms, payload]
@@ -18,7 +18,7 @@
 
 namespace muster::agent {
 
-/// Numbers are the wire's: never reused. The rest about each is in verbs.h.
+/// The numbers are those of the wire and are never reused. verbs.h describes each verb.
 enum class Verb : std::uint8_t {
   kVersion = 0,        ///< -> VersionInfo
   kHosts = 1,          ///< HostsQuery, or nothing for all at once -> HostList
@@ -50,7 +50,7 @@ enum class Verb : std::uint8_t {
   kEdit = 33,        ///< EditArgs -> JobRef
   kRevokeHost = 34,  ///< HostRef -> nothing
   kRotateKeys = 35,  ///< RotateArgs -> nothing
-  kSetHost = 36,     ///< SetHostArgs -> nothing: what its record says of its rights
+  kSetHost = 36,     ///< SetHostArgs -> nothing: change the rights in its record
   // 37 to 39 are kept for orders.
   kFound = 40,       ///< FoundArgs -> TicketMade
   kEnter = 41,       ///< EnterArgs -> nothing
@@ -59,55 +59,56 @@ enum class Verb : std::uint8_t {
   kEndTicket = 44,   ///< TicketRef -> nothing
   kTickets = 45,     ///< -> TicketList
   kKeys = 46,        ///< -> KeysInfo
-  kStats = 47,       ///< -> StatsInfo: what that agent counted
+  kStats = 47,       ///< -> StatsInfo: the counters of that agent
 };
 
-/// The CLI's exit code is the number.
+/// The number is the exit code of the CLI.
 enum class ResponseStatus : std::uint8_t {
   kOk = 0,
   kFailed = 1,
   kUsage = 2,
   kImpossible = 3,
   kDenied = 4,
-  kNoQuorum = 5,  ///< Surely not done.
+  kNoQuorum = 5,  ///< It was certainly not done.
   kNotFound = 6,
   kConflict = 7,
-  kUnknown = 75,  ///< It may have been done: repeat under the same key.
+  kUnknown = 75,  ///< It may have been done: repeat it under the same key.
 };
 
-/// How an agent tells a client of an error.
+/// The status by which an agent reports an error to a client.
 ResponseStatus status_of(ErrorCode code);
 
 struct Request {
   Verb verb = Verb::kVersion;
   bool consistent = false;  ///< Ask the leader, after a majority round.
-  HostId target;            ///< kOutput: whose files; kRecover: whose log. Zero = the node asked.
+  HostId target;            ///< The host with the files (kOutput) or log (kRecover); zero = asked.
   std::string arguments;    ///< One encoded array, or "" for none.
-  std::string user;         ///< Who asks, as the client says; "" = not said.
-  std::string via;          ///< Name of the node the client asked; set by it when it passes on.
-  /// Name of the host that shall answer as if it had been asked itself; "" = the one asked. That
-  /// one passes it on, and no other does.
+  std::string user;         ///< The user who asks, as the client says; "" = not said.
+  std::string via;          ///< Name of the node that the client asked; that node sets it.
+  /// Name of the host that answers as if the client had asked it; "" = the node asked. Only the
+  /// node asked passes the request on to it.
   std::string node;
   bool operator==(const Request&) const = default;
 };
 
 struct Response {
   ResponseStatus status = ResponseStatus::kOk;
-  std::string text;         ///< One line for a person when the status is not kOk; a warning else.
+  std::string text;         ///< One line for a person: an error, or a warning if status is kOk.
   std::string answered_by;  ///< Name of the host whose replica answered.
-  /// How old the answer may be; 0 = the leader's own word. Of a host list: since the last word that
-  /// nothing newer exists, of the host for which it is oldest. Watched hosts give it each round.
+  /// How old the answer may be; 0 = the leader itself answered. A list of hosts is as old as its
+  /// oldest row: the time since that host last said that it has no newer one. A watched host says
+  /// so in each round of probes.
   std::uint64_t age_ms = 0;
   std::string payload;  ///< One encoded array, or "".
   bool operator==(const Response&) const = default;
 };
 
-/// Longest user and node name that a request carries; longer ones make it unreadable.
+/// The longest name of a user or node; a request with a longer one is not readable.
 inline constexpr std::size_t kAskerNameBytesMax = 256;
 
 std::string encode(const Request& request);
 std::string encode(const Response& response);
-/// Nothing when they are not readable.
+/// nullopt if the body is not readable.
 std::optional<Request> decode_request(gossip::Reader body);
 std::optional<Response> decode_response(gossip::Reader body);
 

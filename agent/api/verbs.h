@@ -1,7 +1,7 @@
 #pragma once
-// The one table of verbs: for each, its name, who answers it, what it does to the world, whose
-// hosts pass it on, which login may ask through any host, and how its arguments are read. Nodes,
-// the CLI, its help and its manual pages go by these rows. A verb without a row does not compile.
+// The table of verbs: for each its name, the node that answers it, its effect, the hosts that may
+// pass it on, the logins that may ask it through any host, and the type of its arguments. Nodes,
+// the CLI, its help and its manual pages use these rows. A verb without a row does not compile.
 
 #include <cstdint>
 #include <string>
@@ -21,52 +21,52 @@ namespace muster::agent {
 
 enum class Answerer : std::uint8_t {
   kAsked,         ///< The agent that is asked, from its own view.
-  kAskedAnyway,   ///< As kAsked, and an agent that has no cluster answers it, too.
-  kTarget,        ///< The agent of the host that the request is meant for; else the one asked.
-  kVoter,         ///< Any voter, from its replica; the leader when the request is consistent.
-  kVoterOrAsked,  ///< As kVoter; where no voter is reachable, the agent that is asked.
+  kAskedAnyway,   ///< As kAsked; an agent without a cluster answers it, too.
+  kTarget,        ///< The agent of the target host; without a target the agent that is asked.
+  kVoter,         ///< Any voter, from its replica; the leader if the request is consistent.
+  kVoterOrAsked,  ///< As kVoter; if no voter is reachable, the agent that is asked.
   kPlacer,        ///< As kVoter, but the leader first: it alone knows which hosts it bars.
   kLeader,        ///< The leader, once a majority has it in the log.
   kLobby,         ///< An agent that has no cluster.
 };
 
-/// The stake when its answer is lost.
+/// The effect of a verb; it decides what is at stake if the answer is lost.
 enum class Effect : std::uint8_t {
   kReads,
   kChangesHost,  ///< The agent that obeys ends, or becomes a member.
-  kChanges,      ///< Of the cluster: its outcome is unknown, and it is not repeated by itself.
-  kSubmits,      ///< As kChanges, but its key makes two of it one.
+  kChanges,      ///< It changes the cluster. If its answer is lost, nobody repeats it unasked.
+  kSubmits,      ///< As kChanges, but its key makes it safe to repeat.
 };
 
-/// The form that a leader gives it.
+/// The form that the leader gives it.
 enum class Becomes : std::uint8_t {
-  kNothing,     ///< A read, or no matter of the leader's.
+  kNothing,     ///< A read, or a request that the leader does not answer.
   kSubmission,  ///< A job.
-  kOrder,       ///< One entry that says what the operator said.
-  kRollChange,  ///< An entry with what the leader signs of a member.
+  kOrder,       ///< One entry with the order of the operator.
+  kRollChange,  ///< An entry with a member's record that the leader signs.
   kElectorate,  ///< Another electorate, in the steps that Raft needs.
 };
 
-/// Which hosts are believed when they pass it on for their logins.
+/// The hosts that the leader believes when they pass it on for their logins.
 enum class Carrier : std::uint8_t {
   kMembers,
   kVotersAlone,
-  /// Any member for a plain ticket, a voter for one that brings rights; and by no other name than
-  /// its own: a ticket is printed where its maker logs in.
+  /// Any member for a plain ticket, a voter for one that brings rights. The host names itself
+  /// alone: a ticket is printed where its maker logs in.
   kTicketMakers,
 };
 
-/// Which logins may ask it through a host that may not vouch for them.
+/// The logins that may ask it through a host that may not vouch for them.
 enum class Openness : std::uint8_t {
   kAll,
-  kOwnHost,        ///< Of the very host that is asked.
-  kOwnHostToLook,  ///< As kOwnHost, unless it orders something.
-  kAboutOwnHost,   ///< It asks about the host that it comes from.
-  kVouched,        ///< None.
-  kTicket,         ///< No login asks it at all: a newcomer that shows a ticket.
+  kOwnHost,        ///< Logins of the host that is asked.
+  kOwnHostToLook,  ///< As kOwnHost, if the request orders nothing.
+  kAboutOwnHost,   ///< Logins of the host that the request is about.
+  kVouched,        ///< No login.
+  kTicket,         ///< No login of any host: a newcomer that shows a ticket asks it.
 };
 
-/// The right that it will need. No login is told apart by it yet.
+/// The class of rights that it belongs to. Muster does not tell logins apart by it yet.
 enum class Right : std::uint8_t {
   kMaySee,  ///< Hosts, voters and events.
   kMaySeeJobs,
@@ -97,7 +97,7 @@ struct VerbRow {
   Answer answer = Answer::kPlain;
 };
 
-/// Any bytes: it asks with none.
+/// True for any bytes: the verb has no arguments.
 inline bool takes_nothing(const std::string&) {
   return true;
 }
@@ -105,7 +105,7 @@ template <class T>
 bool takes(const std::string& arguments) {
   return decode_payload<T>(arguments).has_value();
 }
-/// Empty arguments are a question of their own.
+/// Empty arguments have a meaning of their own.
 template <class T>
 bool may_take(const std::string& arguments) {
   return arguments.empty() || takes<T>(arguments);
@@ -187,11 +187,11 @@ inline constexpr VerbRow kTable[] = {
 
 }  // namespace verbs
 
-/// Null: no such verb. Bytes of others may hold any number.
+/// nullptr if there is no such verb: a request from another process may hold any number.
 constexpr const VerbRow* find_verb(Verb verb) {
   return find_row(verbs::kTable, &VerbRow::verb, verb);
 }
-/// Whether its row says so.
+/// True if the row of the verb says so; false if it has no row.
 constexpr bool is(Verb verb, Answerer answerer) {
   return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::answerer, answerer);
 }
@@ -213,7 +213,7 @@ constexpr bool is(Verb verb, Right right) {
 constexpr bool is(Verb verb, Answer answer) {
   return has_row_with(verbs::kTable, &VerbRow::verb, verb, &VerbRow::answer, answer);
 }
-/// It changes something in the cluster, so that an answer that is lost leaves its outcome unknown.
+/// True if it changes the cluster: if its answer is lost, its outcome is unknown.
 constexpr bool is_change(Verb verb) {
   return is(verb, Effect::kChanges) || is(verb, Effect::kSubmits);
 }

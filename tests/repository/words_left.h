@@ -9,8 +9,6 @@ namespace muster::repository {
 
 inline constexpr WordsLeft kWordsLeft[] = {
     {"agent/README.md", 7},
-    {"agent/api", 33},
-    {"agent/api/json", 1},
     {"agent/front", 25},
     {"agent/gang", 40},
     {"agent/node", 48},

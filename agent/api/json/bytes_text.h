@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as letters, for documents that hold none but text.
+// Bytes as letters, for documents that hold only text.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@ namespace muster::agent {
 
 /// RFC 4648, with its padding.
 std::string base64(std::string_view bytes);
-/// Two digits a byte.
+/// Two digits per byte.
 std::string hex(std::string_view bytes);
 
 }  // namespace muster::agent

@@ -1,6 +1,6 @@
 #pragma once
-// The helpers that all writers of JSON share: keys in the order in which they are given, bytes that
-// are no UTF-8 replaced, null where nothing is.
+// Helpers of all writers of JSON. Keys keep the order in which they are added. Bytes that are not
+// UTF-8 are replaced. An absent value is null.
 
 #include <string>
 
@@ -16,7 +16,7 @@ inline std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// With who answered, and how old that may be.
+/// Adds the host that answered, and how old the answer may be.
 inline std::string dump_answer(Json json, const Response& answer) {
   json["answered_by"] = answer.answered_by;
   json["age_ms"] = answer.age_ms;

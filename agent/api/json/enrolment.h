@@ -11,9 +11,9 @@ namespace muster::agent {
 
 std::string to_json(const TicketList& list, const Response& answer);
 std::string to_json(const KeysInfo& keys, const Response& answer);
-/// `what`: a host's name, "all" or "authority"; `is_over` false = it was asked for, not waited for.
+/// `what` is a host's name, "all" or "authority". `is_over` is false if nobody waited for the end.
 std::string rotated_json(const std::string& what, bool is_over);
-/// `line` "" = it is not told.
+/// `line` is "" if the document does not hold the ticket.
 std::string ticket_json(const std::string& name, const std::string& line, const std::string& path);
 std::string founding_json(std::uint64_t founders, const std::string& line, const std::string& path);
 std::string joined_json(const std::string& host_name, HostId host, const ClusterId& cluster);

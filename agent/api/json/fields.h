@@ -1,6 +1,6 @@
 #pragma once
-// Every field that --json prints, by name: a name means the same wherever it stands. A test
-// compares the list with what prints them.
+// The fields that --json prints. A name means the same in every document. A test compares the list
+// with the code that prints them.
 
 #include <span>
 #include <string_view>
@@ -13,7 +13,7 @@ struct JsonField {
   std::string_view meaning;
 };
 
-/// By name.
+/// Sorted by name.
 std::span<const JsonField> json_fields();
 
 }  // namespace muster::agent

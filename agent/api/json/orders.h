@@ -1,5 +1,5 @@
 #pragma once
-// The --json of orders about jobs, of errors and of output: a document a line, by the rules
+// The --json of orders about jobs, of errors and of output: one document per line, by the rules
 // of view.h.
 
 #include <cstdint>
@@ -20,9 +20,9 @@ std::string ended_json(const JobSummary& job, const std::string& key, int exit_c
 struct JobOutcome {
   JobId job;
   int exit_code = 0;
-  std::string error;  ///< "" when done.
+  std::string error;  ///< "" if it was done.
 };
-/// `done` is the key of the jobs that were: "cancelled".
+/// `done` is the key of the list of jobs that it was done to: "cancelled".
 std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
 std::string priority_json(JobId job, std::int64_t priority);
 
@@ -30,10 +30,10 @@ struct OutputPiece {
   JobId job;
   std::uint64_t attempt = 0;
   std::uint64_t rank = 0;
-  std::uint64_t offset = 0;  ///< Of the first byte in the rank's whole output.
+  std::uint64_t offset = 0;  ///< The offset of the first byte in the rank's whole output.
   std::string text;
-  std::string stream;         ///< "" = not known: null.
-  std::uint64_t unix_ms = 0;  ///< By the rank's host; 0 = not known: null.
+  std::string stream;         ///< "" = not known; printed as null.
+  std::uint64_t unix_ms = 0;  ///< By the clock of the rank's host; 0 = not known; printed as null.
   bool ended = false;
 };
 /// One line of `logs`.

@@ -1,8 +1,8 @@
 #pragma once
-// What --json prints: snake_case keys that stay, whole ids, integers, arrays. One document without
-// line breaks each. Bytes that are no UTF-8 become U+FFFD; where people's own words may hold such
-// (output, command, environment, directory) the bytes stand beside them in base64. nlohmann/json
-// stays in dump.h.
+// The documents of --json: snake_case keys that never change, whole ids, integers, arrays. A
+// document has no line breaks. Bytes that are not UTF-8 become U+FFFD. Fields that people fill
+// (output, command, environment, directory) may hold such bytes: base64 beside them has the
+// original. Only dump.h includes nlohmann/json.
 
 #include <map>
 #include <optional>
@@ -19,8 +19,8 @@
 
 namespace muster::agent {
 
-/// Each also holds `answered_by` and `age_ms` of the answer it came in.
-/// `uses`: what the log says of hosts, when a voter could be asked.
+/// Each document also holds `answered_by` and `age_ms` of its answer.
+/// `uses` is the log's view of the hosts; nullopt if no voter could be asked.
 std::string to_json(const HostList& list, const std::optional<std::map<HostId, HostUse>>& uses,
                     const Response& answer);
 std::string to_json(const HostInfo& host, const HostDetail& detail, const Response& answer);
@@ -32,7 +32,7 @@ std::string to_json(const EventsPage& page, const Response& answer);
 std::string to_json(const JobList& list, std::size_t hidden, const Response& answer);
 std::string to_json(const JobDetail& detail, const Response& answer);
 std::string to_json(const WhyInfo& why, const Response& answer);
-/// The same of a job that is not submitted: no number, and the hosts it would get.
+/// As to_json(why), for a job that is not submitted: without a number, with the hosts it would get.
 std::string dry_run_json(const WhyInfo& why, const Response& answer);
 std::string to_json(const WhyHostInfo& why, const Response& answer);
 
@@ -40,9 +40,9 @@ std::string to_json(const StatsInfo& stats, const Response& answer);
 
 /// One line of `events --follow`.
 std::string to_json(const EventInfo& event);
-/// `node` is nothing when none answered.
+/// `node` is nullopt if no node answered.
 std::string to_json(const std::optional<VersionInfo>& node);
-/// `done` is "added", "removed" or "leads"; `host_name` "" = not asked for by name.
+/// `done` is "added", "removed" or "leads". `host_name` is "" if the user named no host.
 std::string quorum_changed_json(const std::string& done, const std::string& host_name,
                                 const std::string& detail);
 std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last);
