@@ -18,7 +18,7 @@ bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
     case Openness::kOwnHost:
       return is_asked_by_itself;
     case Openness::kOwnHostToLook: {
-      // The order makes another quorum for everybody.
+      // The order makes another quorum for all hosts.
       const auto wish = decode_payload<RecoverArgs>(request.arguments);
       return is_asked_by_itself && wish.has_value() && !wish->is_order;
     }

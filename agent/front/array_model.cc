@@ -28,7 +28,7 @@ std::string counts_text(const JobSummary& summary) {
   return text;
 }
 
-/// Of its last attempt.
+/// The hosts of the task's last attempt.
 std::vector<std::string> hosts_of(const scheduler::State& state, const scheduler::Job& task,
                                   const HostViews& hosts) {
   std::vector<std::string> names;
@@ -109,7 +109,7 @@ TaskFailure failure_of(const scheduler::State& state, const scheduler::Job& task
   return failure;
 }
 
-/// The history of the whole: each task has a history of its own.
+/// The history of the array: each task has a history of its own.
 std::vector<TransitionInfo> array_history(const JobSummary& summary) {
   std::vector<TransitionInfo> steps = {
       {LogIndex(), 0, "queued", "submitted", summary.submit_unix_ms}};

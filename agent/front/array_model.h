@@ -1,5 +1,6 @@
 #pragma once
-// Arrays as clients see them: a line each, whatever their length. Pure, of one voter's state.
+// Arrays as clients see them: one line for each array of any length. Pure functions over the state
+// of one voter.
 
 #include <cstdint>
 #include <optional>
@@ -11,17 +12,18 @@
 
 namespace muster::agent {
 
-/// Its hosts are those of the tasks at work, its GPU time that of the tasks which are still kept.
+/// The line of an array. Its hosts are those of the tasks that run. Its GPU time is that of the
+/// tasks that are still kept.
 JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArray& array,
                          const HostViews& hosts);
-/// With what its tasks are at, and those that failed.
+/// The same with the states of its tasks and with the failed tasks.
 JobDetail array_detail(const scheduler::State& state, const scheduler::TaskArray& array,
                        const HostViews& hosts);
-/// Which of its tasks `why` is best asked about: the first that waits, else the first that runs;
-/// null = no task does.
+/// The task that `why` explains for its array: the first one that waits in the queue, otherwise the
+/// first one that has not ended. nullopt if there is no such task.
 std::optional<JobId> telling_task(const scheduler::State& state, const scheduler::TaskArray& array);
-/// Of a task that is no job: that it waits for its turn, or what became of it; "" = the array has
-/// no such task.
+/// The state of a task that is no job: it waits for its turn, was cancelled or has ended. "" if the
+/// array has no such task.
 std::string text_of_folded(const scheduler::TaskArray& array, JobId task);
 
 }  // namespace muster::agent

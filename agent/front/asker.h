@@ -1,7 +1,7 @@
 #pragma once
-// The one that asks an agent: what the connection proves of him, which host's login says it, and
-// the way on which the answer goes back. A login is a user of the agent's own socket on its host;
-// another member passes on what a login there asked.
+// Asker is the client of a request: the identity that its connection proves, the host of its login,
+// and the way on which the answer goes back. A login is a user of the socket of the agent on its
+// host. Another member may pass on the request of a login there.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,30 +12,30 @@
 
 namespace muster::agent {
 
-/// Of the kernel of the agent's host.
+/// A user of the agent's host, as its kernel says.
 struct Login {
   std::uint32_t uid = 0;
-  std::string name;  ///< "" = none is known.
+  std::string name;  ///< "" = not known.
 };
 
-/// Where the answer goes: a connection of ours.
+/// The connection of this host on which the answer goes back.
 struct WayBack {
   gossip::Route route;
   Nonce nonce;
-  std::string trailing{};  ///< Unknown elements of the asker's envelope, returned whole.
+  std::string trailing{};  ///< Unknown elements of the asker's envelope; the answer returns them.
   std::size_t trailing_count = 0;
 };
 
 struct Asker {
-  gossip::Sender proven;  ///< By the connection.
-  HostId host;            ///< The one whose login says it, or that passed it on.
-  std::string name;       ///< "USER@HOST", as the request says: nothing proves it yet.
+  gossip::Sender proven;  ///< The identity that the connection proves.
+  HostId host;            ///< The host of the login, or the host that passed the request on.
+  std::string name;       ///< "USER@HOST" as the request says; it is not proven yet.
   WayBack back;
 };
 
-/// Why the agent that runs as `own` does not answer, and who may ask; "" when it does. Root is
-/// answered, as it could read and do everything without asking. A ticket is no login's: what its
-/// bearer may ask is judged where requests are.
+/// The reason that an agent which runs as `own` does not answer, and the users that may ask; "" if
+/// it answers. It answers root, which can read and do everything anyway. It answers the bearer of a
+/// ticket, too: the verb decides what such a bearer may ask.
 std::string why_denied(const gossip::Sender& sender, const Login& own);
 
 }  // namespace muster::agent

@@ -1,7 +1,7 @@
 #pragma once
-// Where clients' requests are answered, passed on, and matched with their answers. It knows routes
-// and nonces, never the meaning of a verb: what is answered here and what elsewhere is said by the
-// Node when it hands a request in.
+// ClientDesk matches the open requests of clients with the answers that other hosts, or later
+// steps, give. It knows routes and nonces and never the meaning of a verb: the Node decides which
+// host answers a request.
 
 #include <deque>
 #include <map>
@@ -22,13 +22,13 @@ namespace muster::agent {
 
 class ClientDesk {
  public:
-  /// A request passed on is given up after this long: the client retries.
+  /// The desk gives up a request that it passed on after this time: the client retries.
   static constexpr Duration kForwardTimeout = std::chrono::seconds(5);
-  /// Questions under way, of all clients together. One more is refused.
+  /// Open requests of all clients together. The desk refuses one more.
   static constexpr std::size_t kOpenMax = 1024;
 
-  /// Changes that other nodes passed on, of which later copies are known. Lower: a copy that comes
-  /// very late is taken for a new request.
+  /// Changes from other nodes whose copies the desk recognises. With a lower number it takes a very
+  /// late copy for a new request.
   static constexpr std::size_t kCopiesKnownMax = 4096;
 
   explicit ClientDesk(Rng rng) : rng_(rng) {}
@@ -36,30 +36,30 @@ class ClientDesk {
   struct Open {
     Asker asker;
     Request request;
-    HostId asked = HostId();  ///< The host that it was passed on to; zero = this one.
-    /// Another leader may be asked instead when this one is none any more.
+    HostId asked = HostId();  ///< The host that it was passed on to; zero = this host.
+    /// If this leader steps down, the node asks the next one.
     bool follows_leader = false;
-    /// Nobody could be asked yet: the first leader that is known is.
+    /// No host could be asked yet: the node asks the first leader that it knows.
     bool waits = false;
-    /// An earlier leader was asked, and may have done it: a refusal is no sure one.
+    /// An earlier leader was asked and may have done it: a refusal is not certain.
     bool is_repeated = false;
   };
-  /// Remembers a question that someone else answers later. Nothing when too many are open.
-  /// The number names it: as the nonce of a forwarded request, or as a submit's request number.
+  /// Keeps a question that is answered later. nullopt if kOpenMax are open. The number names the
+  /// question: it is the nonce of a forwarded request, or the request number of a submission.
   std::optional<std::uint64_t> open(Instant now, Open question,
                                     Duration patience = kForwardTimeout);
-  /// The open question, which is closed by this. Nothing when unknown or given up.
+  /// Closes and returns an open question. nullopt if it is unknown or was given up.
   std::optional<Open> close(std::uint64_t number);
-  /// Questions passed on to a leader that is not `leader`, and those that waited for one, closed by
-  /// this.
+  /// Closes and returns the questions that were passed on to another leader than `leader`, or that
+  /// waited for a leader.
   std::vector<Open> take_back(HostId leader);
-  /// Questions whose time has run out, closed by this.
+  /// Closes and returns the questions whose time has run out.
   std::vector<Open> expire(Instant now);
-  /// Questions passed on to a host that will not answer them any more, closed by this.
+  /// Closes and returns the questions passed on to a host that no longer answers.
   std::vector<Open> give_up(HostId asked);
   Instant next_deadline() const;
-  /// True when `from` passed this very request on before, and the network made a copy of it. The
-  /// nonce is drawn anew for every request.
+  /// True if `from` passed on a request with this nonce before: the network made a copy of it.
+  /// Every request has a new nonce.
   bool is_copy(HostId from, Nonce nonce);
 
  private:
@@ -73,7 +73,7 @@ class ClientDesk {
 
   std::map<std::uint64_t, Waiting> waiting_;
   std::set<PassedOn> passed_on_;
-  std::deque<PassedOn> passed_on_in_order_;  ///< Oldest first.
+  std::deque<PassedOn> passed_on_in_order_;  ///< The oldest first.
   Rng rng_;
 };
 

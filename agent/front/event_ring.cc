@@ -73,7 +73,7 @@ std::string text_of(const Read& event, const EventRing::Names& names) {
   return text;
 }
 
-/// A clock that was set back makes nothing younger than now.
+/// If the clock was set back, an event is as young as now.
 std::uint64_t age_ms(std::int64_t unix_ms, const Read& event) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, unix_ms - event.unix_ms));
 }
@@ -85,8 +85,8 @@ std::uint64_t index_of(std::string_view text) {
   return index;
 }
 
-/// An entry did it by being applied. Raft's events name indexes, too, of entries that may not have
-/// been applied yet, and of snapshots.
+/// True for the events of applied entries. Raft's events name indexes, too: of snapshots, and of
+/// entries that may not have been applied yet.
 bool is_of_state(std::string_view name) {
   return name.starts_with("job_") || name.starts_with("host_");
 }
@@ -127,7 +127,7 @@ void EventRing::expect_replay(LogIndex end) {
   replayed_up_to_ = std::min(index_kept_, end.value());
 }
 
-/// What is worse than told in passing is rather said twice.
+/// Only events of severity info count as replayed: it is better to keep a warning twice.
 bool EventRing::is_replayed(const Event& event) const {
   const std::uint64_t index = index_of(event.field(kIndexKey));
   return event.severity == Severity::kInfo && is_of_state(event.name) && index > 0 &&

@@ -1,11 +1,11 @@
 #pragma once
-// The last events of this host, for `muster events`, with the wall clock at which each was seen.
-// Bounded; the oldest go first. They are kept in Environment::kState, unsynced, so that an agent
-// that starts again still tells what happened before. It applies its log once more and sees what it
-// saw before: what an entry of that log did is not kept a second time.
+// EventRing holds the last events of this host, with the wall clock of each, for `muster events`.
+// It is bounded and drops the oldest events first. Environment::kState keeps them without a sync,
+// so that they outlive a restart of the agent. After a restart the agent applies its log again. The
+// ring does not keep the events of those entries a second time.
 //
-// Invariants: sequences ascend, also over a restart; what is kept here is what the writes that were
-// taken so far leave on disk.
+// Invariants: sequence numbers ascend, also over a restart. The ring holds what the writes that
+// were taken so far leave on disk.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,27 +26,27 @@ class EventRing {
  public:
   static constexpr std::size_t kEventsMax = 10'000;
   static constexpr std::size_t kBytesMax = 4 << 20;
-  /// Of one answer: what is more is asked for with the last one's sequence.
+  /// Events of one answer. The sequence number of its last event asks for the next page.
   static constexpr std::size_t kPageMax = 500;
   static constexpr std::size_t kPageBytes = 512 << 10;
-  /// In Environment::kState, by sequence.
+  /// The table in Environment::kState, by sequence number.
   static constexpr std::string_view kTable = "event/";
 
-  /// `recovered`: what kState held. An event that does not decode is forgotten.
+  /// `recovered` is the content of kState. The ring forgets an event that does not decode.
   explicit EventRing(const crdt::Records& recovered);
 
-  /// The log on disk ends at `end`: what came of its entries, up to the last one that anything kept
-  /// is about, was seen in an earlier life.
+  /// The log on disk ends at `end`. Up to there, and up to the highest entry that a kept event is
+  /// about, an earlier life of the agent has seen the events of entries.
   void expect_replay(LogIndex end);
-  /// `unix_ms`: what the wall clock shows; 0 = not known. Events for debugging are not kept.
+  /// `unix_ms` is the wall clock; 0 = not known. The ring does not keep events for debugging.
   void add(std::int64_t unix_ms, const Event& event);
-  /// What is to be written to kState since the last call.
+  /// The writes to kState since the last call.
   crdt::WriteBatch take_writes() { return std::exchange(writes_, {}); }
 
   /// Short ids of hosts -> their names.
   using Names = std::map<std::string, std::string>;
-  /// Events with a name of a host in place of its short id. `unix_ms`: the wall clock now, of which
-  /// ages are counted.
+  /// A page of events, with names of hosts in place of their short ids. `unix_ms` is the wall clock
+  /// now, for the ages of the events.
   EventsPage page(std::int64_t unix_ms, const EventsQuery& query, const Names& names) const;
 
  private:
@@ -61,8 +61,8 @@ class EventRing {
   std::deque<Kept> kept_;
   std::size_t bytes_ = 0;
   std::uint64_t last_ = 0;
-  std::uint64_t index_kept_ = 0;      ///< The highest log index that what is kept is about.
-  std::uint64_t replayed_up_to_ = 0;  ///< Entries that were applied in an earlier life.
+  std::uint64_t index_kept_ = 0;      ///< The highest log index that a kept event is about.
+  std::uint64_t replayed_up_to_ = 0;  ///< An earlier life has seen the events up to this index.
   crdt::WriteBatch writes_;
 };
 

@@ -27,7 +27,7 @@ bool is_refused(const Missing& missing) {
   return missing.member->kind == crdt::ClaimKind::kRefused;
 }
 
-/// Of many that are gone at once; the rest is counted.
+/// Hosts that a text names if many are gone; it counts the others.
 constexpr std::size_t kNamedMax = 3;
 
 std::string more_text(const std::vector<Missing>& missing) {
@@ -54,7 +54,7 @@ std::string who_text(const std::vector<Missing>& missing, const crdt::AddressBoo
   return text + more_text(missing);
 }
 
-/// "3m10s"; what is due already is any moment now.
+/// "in about 3m10s"; "at any moment" if it is due.
 std::string about_text(Duration left) {
   const std::int64_t seconds = to_ms(left) / 1000;
   if (seconds <= 0) {
@@ -64,8 +64,8 @@ std::string about_text(Duration left) {
   return "in about " + minutes + std::to_string(seconds % 60) + "s";
 }
 
-/// When the job is queued again if nothing changes: the other ranks are stopped for the missing
-/// ones after the patience; of a gang without any reachable rank the share must expire first.
+/// Time until the job is queued again if nothing changes. After the patience the other ranks are
+/// stopped. If no rank is reachable, the share has to expire first.
 Duration requeued_in(const Job& job, const Attempt& attempt, const std::vector<Missing>& missing,
                      bool some_answer, Instant now) {
   const scheduler::SchedulerConfig config;
@@ -88,7 +88,7 @@ std::string names_text(const std::vector<Missing>& missing, const crdt::AddressB
   return (missing.size() == 1 ? "host " : "hosts ") + text + more_text(missing);
 }
 
-/// What becomes of the job when its share is over, or its other ranks are.
+/// The fate of the job when its share, or the share of its other ranks, is over.
 std::string end_text(const Job& job, const Attempt& attempt) {
   switch (job.order_in_force()) {
     case scheduler::JobOrder::kCancel:
@@ -103,7 +103,7 @@ std::string end_text(const Job& job, const Attempt& attempt) {
                                                        : "requeued elsewhere ";
 }
 
-/// Of an attempt that was started: what becomes of its job.
+/// The outlook of the job of an attempt that was started.
 std::string next_text(const Job& job, const Attempt& attempt, const std::vector<Missing>& missing,
                       bool some_answer, const HostViews& hosts) {
   const std::string names = names_text(missing, hosts.addresses);

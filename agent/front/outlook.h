@@ -1,6 +1,6 @@
 #pragma once
-// What becomes of an attempt some of whose hosts do not answer: the scheduler's rules as
-// a sentence for people. Reads only; the scheduler decides by itself and by its own view.
+// The outlook of an attempt if some of its hosts do not answer: the rules of the scheduler as
+// a sentence for people. It only reads. The scheduler decides by its own view.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace muster::agent {
 
-/// This node's view of a host; null when it never heard of it.
+/// This node's view of a host; nullptr if it never heard of it.
 using MemberOf = std::function<const membership::Member*(HostId)>;
 
 /// Hosts as the answering node knows them.
@@ -22,19 +22,19 @@ struct HostViews {
   const crdt::AddressBook& addresses;
   MemberOf member_of;
   Instant now;
-  /// Of a leader: where it places nothing, and why.
+  /// Set on a leader: the hosts on which it places no job, each with the reason.
   std::map<HostId, std::string> left_out_by_leader = {};
-  /// Why nobody may be there who places what fits; "" = a leader is.
+  /// The reason that no leader may be there to place jobs; "" = there is a leader.
   std::string unled = {};
-  std::int64_t now_unix_ms = 0;  ///< What its wall clock shows; 0 = not known.
+  std::int64_t now_unix_ms = 0;  ///< Its wall clock; 0 = not known.
 };
 
-/// True when the host answers nobody that matters: suspect, unreachable or left.
+/// True if the host is suspect, unreachable or left.
 bool is_missing(const membership::Member* member);
 
-/// Who is missing, since when, and what follows. "" when every host that the attempt still needs
-/// answers, or when the attempt is over and its job with it. Of one that is over and whose job
-/// stops: that its failure is not classed yet (scheduler/PROTOCOL.md, 8).
+/// The missing hosts, since when they are missing, and the effect on the job. "" if every host that
+/// the attempt still needs answers, or if the attempt and its job are over. If the attempt is over
+/// and its job stops, the text says that its failure is not classed yet (scheduler/PROTOCOL.md, 8).
 std::string outlook(const scheduler::Job& job, const scheduler::Attempt& attempt,
                     const HostViews& hosts);
 

@@ -153,7 +153,7 @@ MemberInfo member_info(const Attempt& attempt, const MemberRecord& record, const
   return info;
 }
 
-/// States of attempts are shouted in the log.
+/// The log has the states of attempts in capitals.
 std::string lower(std::string_view text) {
   std::string lowered(text);
   std::transform(lowered.begin(), lowered.end(), lowered.begin(),
@@ -161,7 +161,7 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-/// `left`: bytes for members, less those of the listed ones after.
+/// `left` is the number of bytes for members; the call subtracts those of the listed members.
 AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::size_t& left) {
   AttemptInfo info;
   info.number = attempt.number;
@@ -174,7 +174,7 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
     MemberInfo member = member_info(attempt, record, hosts);
     const std::size_t size = encode_payload(member).size();
     if (size > left || info.members_left_out > 0) {
-      left = 0;  // Ranks are listed from the first on, and older attempts behind whole ones.
+      left = 0;  // The list begins with the first rank; after a cut there are no older members.
       ++info.members_left_out;
       continue;
     }
@@ -184,8 +184,8 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
   return info;
 }
 
-/// Of jobs that wait, from one number to another: what each waits for, as far as the queue alone
-/// says it. Looks at the queue once.
+/// The reasons, as far as the queue alone knows them, for which the jobs of a range of numbers
+/// wait. Walks the queue once.
 class Waits {
  public:
   Waits(const JobsKnown& known, JobId first, JobId last)
@@ -209,7 +209,7 @@ class Waits {
   }
 
  private:
-  /// "; host c starts nothing: disk: ..." of hosts that could be reached.
+  /// "; host c starts nothing: disk: ...": the reachable hosts with a shortage.
   static std::string short_hosts_text(const scheduler::State& state) {
     std::string text;
     std::size_t more = 0;
@@ -222,7 +222,7 @@ class Waits {
     }
     return text + (more == 0 ? "" : " and " + std::to_string(more) + " more");
   }
-  /// Its last word names the host that refused it.
+  /// The reason of the job names the host that refused it.
   static std::string left_out_text(const scheduler::Job& job) {
     return job.life.left_out.empty() ? "" : "; " + job.life.reason;
   }
@@ -238,7 +238,7 @@ class Waits {
            std::to_string(live);
   }
 
-  /// Most jobs of a long queue ask for what one before them asked for.
+  /// Cached: most jobs of a long queue ask for the same as an earlier one.
   std::uint32_t live_for(const scheduler::Job& job) {
     for (const auto& [other, live] : asked_) {
       if (other->spec.request == job.spec.request &&
@@ -318,7 +318,7 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
     }
   }
   add_times(state, hosts, job, newest, summary);
-  // Of one that needs its hosts no more nothing becomes, whatever they do.
+  // An attempt that needs its hosts no more has no outlook.
   const bool is_under_way = newest != nullptr && job.life.current == newest->token;
   const std::string next = is_under_way ? outlook(job, *newest, hosts) : "";
   summary.is_doubtful = job.life.state == scheduler::JobState::kRunning && !next.empty();
@@ -331,7 +331,7 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   return summary;
 }
 
-/// About what it takes in a message.
+/// Its approximate size in a message.
 std::size_t size_bytes(const JobSummary& summary) {
   std::size_t size = 64 + summary.name.size() + summary.user.size() + summary.state.size() +
                      summary.gpu_type.size() + summary.cause.size() + summary.reason.size() + 64;
@@ -408,7 +408,7 @@ std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host) {
 
 namespace {
 
-/// Adds jobs and arrays above `after` in the order of their numbers, as far as a page goes.
+/// Adds jobs and arrays above `after` in the order of their numbers, until the page is full.
 class JobsPage {
  public:
   JobsPage(const JobsKnown& known, const HostViews& hosts, JobId after, JobId end)
@@ -420,7 +420,7 @@ class JobsPage {
         arrays_end_(state_.arrays().lower_bound(end)),
         waits_(known, after.next(), last_wanted(end)) {}
 
-  /// `bytes_max`: it ends behind the job that fills it so far.
+  /// The page ends behind the job with which it reaches `bytes_max`.
   JobList list(std::size_t bytes_max) {
     JobList list;
     std::size_t size = 0;

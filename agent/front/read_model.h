@@ -1,6 +1,6 @@
 #pragma once
-// What people read, made from what the machines hold. Pure functions; names instead of ids where a
-// name is known.
+// Answers about hosts and jobs, made from the state of the machines. Pure functions. A name stands
+// in place of an id if it is known.
 
 #include <functional>
 #include <map>
@@ -21,7 +21,7 @@
 
 namespace muster::agent {
 
-/// What a node knows of all hosts.
+/// All hosts as a node knows them.
 struct HostsKnown {
   const std::map<HostId, membership::Member>& members;
   std::function<std::vector<membership::Accusation>(HostId subject)> accusations;
@@ -31,34 +31,35 @@ struct HostsKnown {
   Instant now;
   membership::StormStatus storm = {};
 };
-/// The jobs as a voter knows them, where they could go, and in which order they are tried.
+/// The jobs as a voter knows them, the capacity for them, and the order in which they are tried.
 struct JobsKnown {
   const scheduler::State& state;
-  scheduler::Capacity& capacity;  ///< Of that state.
-  const scheduler::Queue& queue;  ///< Of that state.
+  scheduler::Capacity& capacity;  ///< The capacity in `state`.
+  const scheduler::Queue& queue;  ///< The queue of `state`.
 };
-/// In words for people and programs.
 StormInfo storm_info(const membership::StormStatus& storm, Instant now);
-/// All, for who does not ask for pages: of thousands no message holds them.
+/// All hosts, for a client that does not ask for pages: no message holds thousands of them.
 HostList host_list(const HostsKnown& known);
-/// Hosts in one answer at most, and it ends behind the one that fills it so far.
+/// The most hosts of one answer. An answer also ends behind the host with which it reaches
+/// kHostsPageBytes.
 inline constexpr std::size_t kHostsListedMax = 4096;
 inline constexpr std::size_t kHostsPageBytes = 512 << 10;
 HostList hosts_page(const HostsKnown& known, HostId after);
-/// Without the events, which are the node's. Nothing for a host that it never heard of.
+/// The evidence for the view of a host, without events: the Node adds those. nullopt if the node
+/// never heard of the host.
 std::optional<WhyHostInfo> why_host_info(const HostsKnown& known, HostId host);
-/// Jobs in one answer at most: one message must hold them.
+/// The most jobs of one answer: one message has to hold them.
 inline constexpr std::size_t kJobsListedMax = 3000;
-/// A page ends behind the job that fills it so far.
+/// A page ends behind the job with which it reaches this size.
 inline constexpr std::size_t kJobsPageBytes = 512 << 10;
-/// The newest, for who does not ask for pages.
+/// The newest jobs, for a client that does not ask for pages.
 JobList newest_jobs(const JobsKnown& known, const HostViews& hosts);
-/// Arrays a line each; of `array` the tasks instead, unless it is none.
+/// A page of jobs, with one line per array. If `array` is not 0, a page of its tasks.
 JobList jobs_page(const JobsKnown& known, const HostViews& hosts, JobId after, JobId array = {});
-/// What all of a job's answer takes at most, a little for the envelope left: the members of its
-/// attempts are listed, those of the newest first, until it is reached.
+/// The largest answer about one job; it leaves some space for the envelope. The answer lists the
+/// members of the newest attempts first, until it reaches this size.
 inline constexpr std::size_t kJobDetailBytes = (1 << 20) - (32 << 10);
-/// Nothing for an unknown or forgotten job.
+/// nullopt if the job is unknown or forgotten.
 std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hosts, JobId job);
 
 }  // namespace muster::agent

@@ -63,7 +63,7 @@ HostUse host_use(const State& state, const HostRecord& record, const crdt::Addre
   return use;
 }
 
-/// Who holds the GPU, if somebody does.
+/// Adds the holder of the GPU, if it has one.
 void add_holder(const State& state, const HostRecord& record, GpuInfo& info) {
   for (const auto& [slot, holder] : state.gpus().holders_of(info.uuid)) {
     const Attempt* attempt = state.attempt(holder.token);
@@ -112,7 +112,7 @@ struct Sums {
   }
 };
 
-/// What attempts hold at the moment, each for as long as it lies behind `since`.
+/// Adds the GPUs that attempts hold now, each with its time after `since`.
 void add_held(const State& state, const std::string& by, Duration since, Sums& sums) {
   std::map<std::string, std::set<JobId>> jobs;
   for (const Token& token : state.live()) {

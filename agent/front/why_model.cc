@@ -12,7 +12,7 @@ namespace {
 
 using scheduler::Attempt;
 
-/// Hosts that the log takes for placeable and this node does not.
+/// Hosts on which jobs can be placed as the log says, but not as this node sees them.
 scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& hosts) {
   scheduler::HostDoubts doubts = hosts.left_out_by_leader;
   for (const auto& [id, record] : state.hosts()) {
@@ -24,7 +24,7 @@ scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& 
   return doubts;
 }
 
-/// What a job waits for; of one whose hosts do not answer, what becomes of it.
+/// The reason for which a job waits, and the outlook of a job whose hosts do not answer.
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
   if (why.is_queued && !hosts.unled.empty()) {

@@ -1,10 +1,10 @@
 #pragma once
-// What a step of the Node comes to: whatever leaves it passes here, and nothing else writes
-// NodeOutput. It knows the moment of the step, and the connection whose message is being carried
-// on, because an answer goes back on the connection that the question came in on. The Node's; its
-// other parts are handed it for a call.
+// Outbox collects the output of one step of the Node: it alone writes NodeOutput. It knows the time
+// of the step. It also knows the connection of the message that the Node handles, for an answer
+// goes back on the connection of its question. Owned by Node, which lends it to its parts for a
+// call.
 //
-// Invariants: time never runs backwards; between two steps no connection is at hand.
+// Invariants: time never runs backwards. Between two steps there is no current connection.
 
 #include <cstdint>
 #include <string>
@@ -27,47 +27,48 @@
 
 namespace muster::agent {
 
-/// Of a message of this host, with nothing behind the body.
+/// The envelope of a message of this host, without trailing elements.
 gossip::Envelope envelope_of(const NodeOptions& options, ClusterId cluster,
                              gossip::MessageType type, Nonce nonce);
 
 class Outbox {
  public:
-  /// `kept`: what kState held.
+  /// `kept` is the content of kState at the start.
   explicit Outbox(Instant now, std::int64_t unix_ms = 0, const crdt::Records& kept = {})
       : now_(now), wall_clock_(now, unix_ms), recent_(kept) {}
 
   /// Precondition: `now` is not before the last step.
   void begin_step(Instant now);
-  /// From here to the end of the step a message of `from` is carried on, which came in on `route`.
+  /// Until the end of the step the Node handles a message of `from`, which came in on `route`.
   void carry_on(HostId from, gossip::Route route);
   void end_step();
   Instant now() const { return now_; }
-  /// For people: nothing is decided by it.
+  /// The wall clock is for people: no decision depends on it.
   void set_wall_clock(std::int64_t unix_ms) { wall_clock_ = WallClock(now_, unix_ms); }
   void expect_replay(LogIndex end) { recent_.expect_replay(end); }
   const WallClock& wall_clock() const { return wall_clock_; }
   HostId from() const { return from_; }
   gossip::Route route() const { return route_; }
 
-  /// To a host: on the connection at hand when it is that host's, which is the shortest way and the
-  /// only one to a host whose row is not known yet; else to its control port. Without an address it
-  /// is dropped.
+  /// Sends to a host. If the current connection belongs to that host, the message goes back on it:
+  /// that is the shortest way, and the only one to a host whose row is not known yet. Otherwise it
+  /// goes to the host's control port. A message to a host without an address is dropped.
   void send(HostId to, const crdt::AddressBook& addresses, const gossip::Envelope& envelope,
             std::string_view body);
   void send_to(const gossip::Endpoint& to, gossip::Channel channel, std::string bytes);
   void reply(gossip::Route route, std::string bytes);
-  /// Whom to let in, and whose key to expect.
+  /// Tells the transport which keys to admit, and which key to expect.
   void tell(gossip::TransportOutput word) { output_.transport.push_back(std::move(word)); }
-  /// On the connection `route`; where that is none, to `link`, if it is any, where who has
-  /// `link_key` is expected.
+  /// Sends on the connection `route`. If `route` is 0, it sends to `link`, where it expects the
+  /// host with `link_key`. If there is no `link` either, it drops the message.
   void send_back(gossip::Route route, const gossip::Endpoint& link, const std::string& link_key,
                  std::string bytes);
-  /// The next word to such a host dials anew.
+  /// The next message to one of these hosts dials again.
   void drop_links(const std::vector<HostId>& hosts, const crdt::AddressBook& addresses);
-  /// Somebody waits for it: PendingWrites::on_persisted says so once it is durable.
+  /// Hands out a write that its owner waits for. PendingWrites::on_persisted returns the owner once
+  /// the write is durable.
   void write(OwnedWrite whose, crdt::Environment environment, crdt::WriteBatch writes);
-  /// As it is: where its id is 0, nobody waits for it.
+  /// Hands out a write with its own id. If that is 0, no part waits for it.
   void persist(Persist persist);
   PendingWrites& pending() { return pending_; }
   const PendingWrites& pending() const { return pending_; }
@@ -75,10 +76,10 @@ class Outbox {
   void read(ReadOutput question);
   void read(ReadStats question);
   void check(crdt::RowsToCheck rows);
-  /// Something is done now, at the moment of the step, that was to be done so long ago.
+  /// This step does something that was due `late` ago.
   void note_late(Duration late) { lag_.saw(now_, late); }
   Duration lag() { return lag_.worst(now_); }
-  /// A view of the reflex is made of this: another one makes another view.
+  /// The data that a view of the reflex is made of. If it changes, the view does.
   struct ReflexSource {
     Sequence newest;
     std::uint64_t overlay_epoch = 0;
@@ -95,11 +96,11 @@ class Outbox {
   void emit(Severity severity, std::string_view name,
             std::vector<std::pair<std::string_view, std::string>> fields);
   void emit_all(std::vector<Event>&& events) {
-    if (!events.empty()) {  // Asked here, for there is almost never one.
+    if (!events.empty()) {  // Inline, for there is almost never an event.
       keep(events);
     }
   }
-  /// The process ends, `doubled` because another agent lives under this host's id.
+  /// The process ends; if `doubled`, because another agent lives under this host's id.
   void exit(bool doubled);
   /// The process ends because the quorum refuses its start; `why` is for people.
   void exit_refused(const std::string& why);

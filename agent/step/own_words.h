@@ -1,6 +1,6 @@
 #pragma once
-// Who this host is and what it offers, from the options of its Node, in the words of each part that
-// wants to know.
+// Descriptions of this host and its offer, made from the options of its Node: one function for each
+// part that needs them.
 
 #include <optional>
 #include <string>
@@ -17,14 +17,14 @@ AgentIdentity identity_of(const NodeOptions& options);
 Event start_event(const NodeOptions& options);
 /// Healthy GPUs only.
 Inventory inventory_of(const NodeOptions& options);
-/// With how many this host founds a cluster, as its own record says; 0 = it came later.
+/// The number of founders of the cluster, as this host's own record says; 0 = it is no founder.
 std::uint64_t founders_wanted(const NodeOptions& options);
 scheduler::SeatOptions seat_options(const NodeOptions& options);
-/// Asks a host for the row of `self` as it has it: whoever floods does not say what arrived.
+/// A message that asks a host for its copy of the row of `self`: a flood does not confirm arrival.
 std::string own_row_question(HostId self);
-/// For the own row: what this host offers; with a shortage it takes nothing new.
+/// The field of the own row with this host's offer. A host with a shortage takes no new grants.
 crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage);
-/// For the own row. `left`: it is a goodbye.
+/// The field of the own row with this host's identity. If `left`, the host leaves the cluster.
 crdt::Publish identity_field(const NodeOptions& options, bool left);
 
 }  // namespace muster::agent

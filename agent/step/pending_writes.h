@@ -1,8 +1,8 @@
 #pragma once
-// The writes that parts of the Node wait for and that are not known to be on disk yet: whose each
-// is, and since when it waits. Writes of rows are none of them: nobody waits for those.
+// PendingWrites holds the owner and the time of each write that a part of the Node waits for and
+// that is not yet durable. It does not hold writes of rows: no part waits for those.
 //
-// Invariant: numbers rise with time and are never used twice, so the first one waits longest.
+// Invariant: numbers rise with time and are used once. Therefore the first one waits longest.
 
 #include <cstdint>
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace muster::agent {
 
-/// A write that waits so long says that the disk of this host is slow or hangs.
+/// If a write waits this long, the disk of this host is slow or hangs.
 inline constexpr Duration kDiskLate = std::chrono::milliseconds(700);
-/// Between two looks of a leader at them.
+/// Time between two looks of a leader at the waiting writes.
 inline constexpr Duration kDiskLookPeriod = std::chrono::milliseconds(250);
 
 enum class WriteOwner : std::uint8_t { kSeat, kGangAgent, kEpoch, kLink, kNobody };
 
-/// A write, as its owner names it.
+/// The owner of a write, and the id that the owner gave it.
 struct OwnedWrite {
   WriteOwner owner = WriteOwner::kNobody;
   std::uint64_t id = 0;
@@ -27,13 +27,14 @@ struct OwnedWrite {
 
 class PendingWrites {
  public:
-  /// The number under which a write goes out now, which is not before the last one.
+  /// Returns the number of a write that is handed out now. Precondition: `now` is not before the
+  /// last one.
   std::uint64_t hand_out(OwnedWrite whose, Instant now);
-  /// The write of this number is durable: whose it was. Precondition: it was handed out, and this
-  /// is said once.
+  /// The write with this number is durable; returns its owner. Precondition: it was handed out, and
+  /// this is its first call.
   OwnedWrite on_persisted(std::uint64_t number);
-  /// When a leader, who wants to know which disks are slow, looks at them next: kNever while none
-  /// waits. A look at that moment finds this host's disk late.
+  /// The time of a leader's next look for slow disks; kNever if no write waits. A look at that time
+  /// finds that this host's disk is late.
   Instant next_look() const;
   void looked(Instant now) { looked_at_ = now; }
 
@@ -42,7 +43,7 @@ class PendingWrites {
     OwnedWrite whose;
     Instant since{};
   };
-  std::map<std::uint64_t, Waiting> waiting_;  ///< Rising in time, too.
+  std::map<std::uint64_t, Waiting> waiting_;  ///< By number, and so by time.
   std::uint64_t last_number_ = 0;
   Instant looked_at_{};
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What a host's row says, in the words of the machines that want to hear it. Rules without fields;
-// what is missing or unreadable says nothing.
+// Translates the row of a host into the inputs of the machines that use it. Rules without fields.
+// A field that is missing or not readable counts as absent.
 
 #include <optional>
 #include <vector>
@@ -13,12 +13,12 @@
 namespace muster::agent {
 
 std::optional<crdt::Identity> identity_in(const crdt::HostStore& store, HostId host);
-/// A member is made of its identity, which is `identity`, and its observers.
+/// The member with this identity and the observers of its row.
 membership::MemberChanged member_in(const crdt::HostStore& store, HostId host,
                                     const crdt::Identity& identity);
-/// A member is made of both its identity and its observers: once for both is enough.
+/// True if both changes belong to one MemberChanged: it holds the identity and the observers.
 bool are_one_member(const crdt::FieldChange& first, const crdt::FieldChange& second);
-/// What this host's row is to say of it.
+/// The fields of this host's row that follow from `output`.
 std::vector<crdt::Publish> news_of(const membership::Membership::Output& output);
 membership::EvidenceChanged evidence_in(const crdt::HostStore& store, HostId host);
 std::optional<crdt::QuorumView> quorum_in(const crdt::HostStore& store, HostId host);

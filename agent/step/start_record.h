@@ -1,6 +1,6 @@
 #pragma once
-// The durable counter of an agent's starts. The edge makes the new generation durable before the
-// Node exists, so that no generation is ever used twice by one disk.
+// The durable counter of an agent's starts. The edge makes the new generation durable before it
+// makes the Node. Therefore one disk never uses a generation twice.
 
 #include <string_view>
 
@@ -13,10 +13,11 @@ inline constexpr std::string_view kGenerationKey = "generation";
 
 struct StartRecord {
   AgentStart start;
-  crdt::WriteBatch writes;  ///< For Environment::kId, to be synced before anything is sent.
+  crdt::WriteBatch writes;  ///< For Environment::kId; durable before the agent sends a message.
 };
 
-/// The start after the recorded one. `at_least` is what peers asked a restored disk to raise to.
+/// The start after the recorded one. `at_least` is the generation that peers ask of a restored
+/// disk.
 StartRecord next_start(const crdt::Records& id_records, StartId random,
                        Generation at_least = Generation());
 

@@ -1,6 +1,6 @@
 #pragma once
-// The words between a Node and whoever drives it, the production loop or the simulator: what it is
-// made of, what it is told, and what it wants done. None of them touches the world.
+// Options, inputs and outputs of a Node: the types between it and the loop that drives it, which is
+// the production loop or the simulator. They do not touch the world.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,47 +31,47 @@
 
 namespace muster::agent {
 
-/// What this host proves itself by, and what it knows of its cluster from the start.
+/// The keys of this host, and its knowledge of its cluster at the start.
 struct Credentials {
-  /// Of this host's identity; never null in a Node.
+  /// Signs with the identity of this host; never null in a Node.
   std::shared_ptr<const gossip::Signer> signer{};
-  /// Secret, of the links as they were when this host joined (LinkRecord has what came later).
+  /// The secret of the link keys with which this host joined. LinkRecord has later ones.
   std::string link_seed;
   /// Never null in a Node.
   std::shared_ptr<const gossip::KeyMaker> key_maker{};
   std::string authority;  ///< The public key of the cluster authority.
   /// The authority itself; null on hosts that may not vote.
   std::shared_ptr<const gossip::Signer> authority_signer{};
-  /// The same in secret form, for hosts that come to vote; "" where the signer is null.
+  /// Its secret key, for hosts that become voters; "" if `authority_signer` is null.
   std::string authority_secret{};
-  /// How that authority followed others, for hosts that know only those.
+  /// The links from earlier authorities to this one, for hosts that know only an earlier one.
   std::vector<gossip::AuthorityLink> authority_links{};
   /// Never null in a Node.
   std::shared_ptr<const gossip::Verifier> verifier{};
-  /// This host founds a cluster of so many hosts, and those who hold this ticket's secret are the
-  /// others; "" = it does not, or there are no others.
+  /// The number of founders of this host's cluster, itself included; 0 = it founds none. The other
+  /// founders hold the secret of `founding_ticket`; "" = there is only one.
   std::uint64_t founders = 0;
   std::string founding_ticket{};
-  /// Records of the roll that do not depend on what state/ held: its own and its contacts'.
+  /// Records of the roll that do not depend on state/: those of this host and of its contacts.
   std::vector<std::pair<HostId, crdt::Field>> records;
 };
 
-/// In id/: the cluster that this host is a member of.
+/// The key in id/ of the cluster that this host is a member of.
 inline constexpr std::string_view kClusterKey = "cluster";
 
-/// Whom an agent answers, and how long it keeps what he may read.
+/// The login that an agent answers, and how long it keeps output.
 struct ClientRules {
-  Login login{};  ///< Whom it runs as, and so obeys.
+  Login login{};  ///< The user that the agent runs as, and therefore obeys.
   OutputRule output{};
 };
 
-/// Where this agent listens, as others dial it, and whom it asks first.
+/// The addresses at which others dial this agent, and the seeds that it asks first.
 struct NodeAddresses {
   gossip::Endpoint control;
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
 };
-/// The offer of this host to jobs, and what it can do.
+/// The hardware of this host: its offer to jobs, and its features.
 struct NodeHardware {
   scheduler::HostTraits traits;
   crdt::Capacity capacity;
@@ -80,8 +80,9 @@ struct NodeHardware {
 /// Limits that tests and the simulator set lower.
 struct NodeTuning {
   std::uint64_t compact_entries = scheduler::SeatOptions().compact_entries;
-  /// From so many hosts on renewals go through a relay in each rack. Lower: more of them take two
-  /// steps and a second longer; higher: a leader with more links, at most so many.
+  /// From this number of hosts on, renewals go through a relay in each rack. With a lower number
+  /// more renewals take two steps and a second longer; with a higher one a leader has more links,
+  /// at most this many.
   std::size_t relays_from_hosts = 256;
 };
 
@@ -89,16 +90,16 @@ struct NodeOptions {
   HostId self;
   AgentStart start;          ///< The generation is durable before the Node is made.
   std::string name;          ///< Unique in the cluster; a second claimant shows as an alarm.
-  std::string boot_id;       ///< Of the kernel: a new one proves that earlier ranks are gone.
-  std::int64_t unix_ms = 0;  ///< What the wall clock shows at the start; 0 = not said.
+  std::string boot_id;       ///< The kernel's boot: a new one proves that earlier ranks are gone.
+  std::int64_t unix_ms = 0;  ///< The wall clock at the start; 0 = not known.
   NodeAddresses addresses{};
   NodeHardware hardware{};
-  ClientRules clients{};  ///< Of this host.
+  ClientRules clients{};
   Credentials credentials{};
   NodeTuning tuning{};
 };
 
-/// What the disk held at the start.
+/// The records on the disk at the start.
 struct Recovered {
   crdt::Records id;
   crdt::Records raft;
@@ -107,38 +108,39 @@ struct Recovered {
 
 // ---- inputs ----
 
-/// What the supervisors of this host report; GangAgent says what each fact means.
+/// A report of a supervisor of this host. GangAgent says what each fact means.
 struct SupervisorReport {
   GangAgentInput fact;
 };
-/// The loop did not run for this long, though it should have: judge nobody for a while.
+/// The loop should have run and did not run for this long: the Node judges no host for a while.
 struct Paused {
   Duration gap{0};
 };
 /// The user asked this agent to leave.
 struct LeaveAsked {};
-/// The agent shall end, to be started again later: a leader hands over first, for kHandOverMax.
+/// The agent ends and starts again later. A leader hands over first, in at most kHandOverMax.
 struct StopAsked {};
-/// The wall clock shows something else than it would have if it had gone on as it was.
+/// The wall clock was set: it jumped.
 using WallClockSet = scheduler::input::WallClockSet;
-/// Another rule for what is kept of the output here; for people, it is the edge that keeps to it.
+/// Another rule for the output that this host keeps. The Node only reports it to people; the edge
+/// obeys it.
 struct OutputRuleSet {
   OutputRule rule{};
 };
-/// A piece of a rank's output, as asked for by ReadOutput.
+/// A piece of a rank's output: the answer to ReadOutput.
 struct OutputRead {
   std::uint64_t request = 0;
-  std::optional<OutputChunk> chunk;  ///< Nothing: no such rank's output here.
-  std::string why_not{};             ///< It was here once: why it is not any more.
+  std::optional<OutputChunk> chunk;  ///< nullopt if this host has no output of that rank.
+  std::string why_not{};             ///< The reason if the output was removed.
 };
 
-/// The counters that ReadStats asked for.
+/// The counters of the loop: the answer to ReadStats.
 struct StatsRead {
   std::uint64_t request = 0;
   StatsInfo stats{};
 };
 
-/// The rest of RowsToCheck.
+/// The answer to RowsToCheck.
 using RowsChecked = crdt::RowsChecked;
 
 using NodeInput = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted,
@@ -147,39 +149,39 @@ using NodeInput = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDow
 
 // ---- outputs ----
 
-/// Bytes for the disk. Nothing in them counts before Persisted{id}.
+/// Bytes for the disk. They do not count as durable before Persisted{id}.
 struct Persist {
-  std::uint64_t id = 0;  ///< 0 for kState: nobody waits for it.
+  std::uint64_t id = 0;  ///< 0 for kState: no part waits for it.
   crdt::Environment environment = crdt::Environment::kId;
   crdt::WriteBatch writes;
 };
-/// A piece of a rank's output is to be read; OutputRead answers.
+/// Asks the edge for a piece of a rank's output; OutputRead answers.
 struct ReadOutput {
   std::uint64_t request = 0;
   OutputQuery query;
 };
-/// The counters of the loop around this node are wanted; StatsRead answers.
+/// Asks for the counters of the loop around this node; StatsRead answers.
 struct ReadStats {
   std::uint64_t request = 0;
 };
 
-/// What one step came to.
+/// The output of one step.
 struct NodeOutput {
   std::vector<gossip::TransportOutput> transport;
   std::vector<Persist> persists;
   std::vector<SupervisorCommand> supervisor;
   std::vector<ReadOutput> reads;
   std::vector<ReadStats> stats_reads;
-  /// Rows whose signatures are to be looked at; RowsChecked answers, in any order. One that is lost
-  /// is made good by the next audit.
+  /// Rows whose signatures the edge checks; RowsChecked answers, in any order. The next audit makes
+  /// up for a lost answer.
   std::vector<crdt::RowsToCheck> checks;
   std::vector<Event> events;
-  /// Another one than before: from now on Probes are answered by it (membership/reflex.h).
+  /// A new view: from now on the reflex answers Probes with it (membership/reflex.h).
   std::optional<membership::ReflexView> reflex;
-  bool exit = false;     ///< Left; everything due has been sent.
+  bool exit = false;     ///< The process ends; everything due has been sent.
   bool doubled = false;  ///< With exit: another agent lives under this id.
-  std::string conflict;  ///< With exit: why the quorum refuses this start, "" = it does not.
-  /// Restart with this generation: the disk was restored, or raft/ is to be set aside.
+  std::string conflict;  ///< With exit: why the quorum refuses this start; "" = it does not.
+  /// Restart with this generation: the disk was restored, or raft/ has to be set aside.
   std::optional<Generation> raise_to;
 };
 
