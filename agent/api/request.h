@@ -95,9 +95,9 @@ struct Response {
   ResponseStatus status = ResponseStatus::kOk;
   std::string text;         ///< One line for a person: an error, or a warning if status is kOk.
   std::string answered_by;  ///< Name of the host whose replica answered.
-  /// How old the answer may be; 0 = the leader itself answered. A list of hosts is as old as its
-  /// oldest row: the time since that host last said that it has no newer one. A watched host says
-  /// so in each round of probes.
+  /// How old the answer may be; 0 = the leader itself answered. For a list of hosts: the longest
+  /// time since a host that this node watches last confirmed that it has no newer row. A watched
+  /// host does so in each round of probes.
   std::uint64_t age_ms = 0;
   std::string payload;  ///< One encoded array, or "".
   bool operator==(const Response&) const = default;

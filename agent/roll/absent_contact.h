@@ -1,9 +1,9 @@
 #pragma once
-// Hosts that left may come back, and know the link keys of the day they went: who has changed his
-// since then cannot be dialled by them. So every voter that has another key than before dials those
-// that left, one after the other; the transport tries the previous key where the new one is
-// refused. One voter is not enough: who left while the authority was replaced may lack the new
-// record of just that one. OwnKeys'.
+// AbsentContact dials the hosts that left, one after the other, from a voter that changed its link
+// key. A host that comes back knows the keys of the day it left: it cannot dial a host that has
+// changed its key since. Where such a host refuses the new key, the transport tries the previous
+// one. One voter is not enough: a host that left while the authority was replaced may lack the new
+// record of just this voter. Owned by OwnKeys.
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
@@ -13,11 +13,11 @@ namespace muster::agent {
 
 class AbsentContact {
  public:
-  /// Between two of them. Lower: more dials to hosts that are gone; higher: a later return.
+  /// Time between two dials. Lower: more dials to hosts that are gone; higher: a later return.
   static constexpr Duration kPeriod = std::chrono::seconds(2);
 
   Instant next_deadline() const { return next_; }
-  /// Who is dialled now; zero when nobody left.
+  /// The host to dial now; zero if no host has left.
   HostId next(Instant now, const membership::Membership& membership);
 
  private:

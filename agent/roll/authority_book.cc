@@ -40,7 +40,7 @@ AuthorityRecord authority_in(const crdt::Records& id_records, HostId self,
       joined.authority.number = record.version.generation.value();
     }
   }
-  // It may have been replaced between the record and the answer that brought both.
+  // The authority may have been replaced between the record and the answer that brought both.
   if (!joined.links.empty() && joined.links.back().key == joined.authority.key) {
     joined.authority.number = joined.links.back().number;
   }

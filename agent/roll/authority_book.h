@@ -1,8 +1,9 @@
 #pragma once
-// Which authority signs the roll, as this host knows it, and its secret on hosts that may vote. It
-// begins with the one that this host joined under; later ones follow it link by link.
+// AuthorityBook knows the authority that signs the roll, and its secret on a host that may vote. It
+// begins with the authority under which this host joined. Later ones follow it link by link. Owned
+// by RollKeeper.
 //
-// Invariants: the number never falls; a secret is that of the key beside it, or there is none.
+// Invariants: the number never falls. The secret is "", or belongs to the key beside it.
 
 #include <cstdint>
 #include <memory>
@@ -20,13 +21,13 @@
 
 namespace muster::agent {
 
-/// What id/ keeps of it, once the authority that this host joined under was replaced.
+/// The record in id/ of an authority, once it has replaced the one under which this host joined.
 struct AuthorityRecord {
   gossip::Authority authority;
-  std::string secret;                        ///< "" = this host has none.
+  std::string secret;                        ///< "" = this host does not have it.
   std::vector<gossip::AuthorityLink> links;  ///< Up to `authority`, the newest last.
 };
-/// That of `id_records`, or that which `credentials` joined under.
+/// The record in `id_records` or the authority of `credentials`, whichever is newer.
 AuthorityRecord authority_in(const crdt::Records& id_records, HostId self,
                              const Credentials& credentials);
 
@@ -37,14 +38,14 @@ class AuthorityBook {
   const gossip::Authority& authority() const { return record_.authority; }
   std::uint64_t number() const { return record_.authority.number; }
   const std::vector<gossip::AuthorityLink>& links() const { return record_.links; }
-  /// Null on hosts that have no secret of it.
+  /// nullptr on a host that does not have the secret.
   const gossip::Signer* signer() const { return signer_.get(); }
-  /// "" where signer() is null.
+  /// "" if signer() is nullptr.
   const std::string& secret() const { return record_.secret; }
 
-  /// Goes on along links that are proven. True when there were any.
+  /// Follows links that are proven to a later authority. True if there were any.
   bool learn(const std::vector<gossip::AuthorityLink>& links, Outbox& outbox);
-  /// Takes the secret out of what is sealed to this host, unless it has it.
+  /// Takes the secret from the box that is sealed to this host, unless it has the secret.
   void open(const std::vector<std::pair<HostId, std::string>>& sealed, Outbox& outbox);
 
  private:
@@ -58,8 +59,8 @@ class AuthorityBook {
   std::shared_ptr<const gossip::Signer> signer_;
 };
 
-/// From which authority on records count, as the log has it: its number once all records that count
-/// are of it or a later one, else `before`.
+/// The lowest authority whose records count, as the log has it: the log's newest authority once it
+/// or a later one has signed all records that count, otherwise `before`.
 std::uint64_t whole_authority(const scheduler::RollBook& book, std::uint64_t before);
 
 }  // namespace muster::agent

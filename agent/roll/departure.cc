@@ -10,7 +10,7 @@
 namespace muster::agent {
 namespace {
 
-/// The rows hold the goodbye of `self`.
+/// True if the rows hold the goodbye of `self`.
 bool has_goodbye(const crdt::RowsBody& rows, HostId self) {
   return std::any_of(rows.rows.begin(), rows.rows.end(), [self](const auto& of) {
     const auto field = of.row.fields.find(static_cast<std::uint32_t>(crdt::FieldId::kIdentity));

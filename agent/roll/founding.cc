@@ -9,7 +9,7 @@
 namespace muster::agent {
 namespace {
 
-/// In id/, behind it the host id: a founder that this host recorded.
+/// The table in id/ of the founders that this host recorded; the host id follows it.
 constexpr std::string_view kFounderTable = "founder/";
 constexpr crdt::RowVersion kFirstEdition{Generation(1), Sequence(1)};
 
@@ -69,7 +69,7 @@ Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Ro
   if (before != recorded_.end()) {
     const auto said = crdt::decode_roll(before->second.bytes);
     if (said.has_value() && said->link_key == join.link_key) {
-      return before->second;  // Its answer was lost.
+      return before->second;  // The first answer was lost.
     }
     version = {before->second.version.generation, before->second.version.sequence.next()};
   } else if (roll.founders().size() >= founders_) {

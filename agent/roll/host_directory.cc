@@ -24,7 +24,7 @@ scheduler::Verdict verdict_of(const membership::Member& member) {
   return scheduler::Verdict::kAlive;
 }
 
-/// Where `host` stands among `hosts`, or would.
+/// The place of `host` in `hosts`, or the place to insert it.
 auto place_of(auto& hosts, HostId host) {
   return std::lower_bound(hosts.begin(), hosts.end(), host,
                           [](const auto& entry, HostId id) { return entry.first < id; });
@@ -97,8 +97,7 @@ scheduler::HostView HostDirectory::view_of(const membership::Member& member, boo
   view.host = member.host;
   view.start = member.start;
   view.verdict = roll.is_revoked(member.host) ? scheduler::Verdict::kSilent : verdict_of(member);
-  // New work goes elsewhere. On the smaller side of a cut the far hosts never get further than
-  // this.
+  // New work goes elsewhere. On the smaller side of a cut this is all that befalls the far hosts.
   view.degraded = !answers || member.doubled;
   const Offer& offer = offer_of(member.host, store);
   view.cordoned = offer.cordoned || !offer.shortage.empty();

@@ -1,7 +1,7 @@
 #pragma once
-// What this node made of each host's row: its name and addresses, what it offers, and when it was
-// last sure to hold the newest one. Verdicts are the membership's. The Node's, which feeds it what
-// the store and the membership report.
+// HostDirectory holds what this node needs from the row of each host: its name and addresses, its
+// offer, and the time at which this node last knew that the row is the newest. Membership makes the
+// verdicts. Owned by Node, which feeds it the reports of the store and of membership.
 //
 // Limit: it holds no more hosts than the store does.
 
@@ -24,8 +24,8 @@
 
 namespace muster::agent {
 
-/// Those that could take a seat in the quorum, and those that left, were revoked, or are gone by an
-/// operator's word: theirs is taken away.
+/// The hosts that could take a seat in the quorum, and the hosts that lose theirs: they left, were
+/// revoked, or an operator removed them.
 std::vector<scheduler::SeenHost> seen_hosts(const membership::Membership& membership,
                                             const Roll& roll, const scheduler::State& state);
 
@@ -33,31 +33,32 @@ class HostDirectory {
  public:
   HostDirectory(HostId self, Instant now) : self_(self), started_(now) {}
 
-  /// The identity in a host's row is new: a new life speaks, and what it says is not as old as what
-  /// the last one said. A name that another host bears already is an alarm.
+  /// The identity in a host's row is new: this counts as a confirmation of the row. Emits an alarm
+  /// if another host has the same name.
   void on_identity(HostId host, const crdt::Identity& identity, Outbox& outbox);
-  /// A watched host said which version of its row is the newest.
+  /// A watched host named the newest version of its row.
   void on_version_heard(Instant now, HostId host, const crdt::RowVersion& newest,
                         const crdt::HostStore& store);
 
   const crdt::AddressBook& addresses() const { return addresses_; }
-  /// How old hosts are as this node shows them: the oldest confirmation among those that it watches
-  /// and does not know to be gone. Of those that are, the verdict and its age are the news. Hosts
-  /// that others watch change rows here by flood; a node that is cut off misses its own first.
+  /// The age of this node's list of hosts: the oldest confirmation among the hosts that it watches
+  /// and does not know to be gone. A host that is gone shows its verdict, with an age of its own.
+  /// Rows of hosts that others watch arrive by flood. A node that is cut off first misses the hosts
+  /// that it watches itself.
   Duration age(Instant now, const membership::Membership& membership) const;
-  /// A host as the leader's scheduler shall see it.
-  /// `answers`: new work may go there, as far as this host knows (membership/reach.h).
-  /// One that was revoked is as silent as one that is off: nobody here speaks to it.
+  /// A host as the leader's scheduler sees it. `answers` is true if new work may go there, as far
+  /// as this host knows (membership/reach.h). A revoked host counts as silent: no host speaks to
+  /// it.
   scheduler::HostView view_of(const membership::Member& member, bool answers, const Roll& roll,
                               const crdt::HostStore& store);
 
-  /// Whether the seat was not told this of a storm yet; it is told now.
+  /// True if the last call had another value: the seat has not heard of this storm mode.
   bool is_storm_news(StormMode storm);
-  /// The same of the own row's newest version, which acks name.
+  /// The same for the newest version of the own row, which acks name.
   bool is_own_news(Sequence own);
 
  private:
-  /// What a host's row offers, decoded once a version: its view changes more often.
+  /// The offer in a host's row. It is decoded once per version, for views change more often.
   struct Offer {
     crdt::RowVersion version;
     bool cordoned = false;
@@ -71,8 +72,8 @@ class HostDirectory {
   Instant started_;
   crdt::AddressBook addresses_;
   std::map<HostId, Offer> offers_;
-  /// When a watched host's ack last said that nothing newer of its row exists than is held here.
-  /// Ascending: asked for with every ack, so kept close together.
+  /// The last time at which an ack of a watched host confirmed that the row here is the newest.
+  /// Sorted by host. A vector, for every ack looks into it.
   std::vector<std::pair<HostId, Instant>> confirmed_;
   StormMode told_storm_ = StormMode::kNormal;
   Sequence told_own_;

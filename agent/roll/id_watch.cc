@@ -17,7 +17,7 @@ void IdWatch::seen(Instant now, std::string_view identity, StartId own_start) {
 
 void IdWatch::seen_at(Instant now, const gossip::Endpoint& place) {
   if (place == own_) {
-    suspects_ = true;  // That life was here: there is no other place to ask.
+    suspects_ = true;  // That life was at this address: there is no other place to ask.
     row_awaited_until_ = kNever;
   }
   if (place.is_none() || place == own_ || place_.has_value() || doubled_) {

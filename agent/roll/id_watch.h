@@ -1,13 +1,13 @@
 #pragma once
-// Whether another agent lives under this host's id: a copied data directory, a cloned disk. The
-// same id at two places is an alarm and both are refused, because neither can tell which
-// of them holds the grants that the log knows.
+// IdWatch finds out if another agent lives under this host's id, for example from a copied data
+// directory or a cloned disk. One id at two places raises an alarm, and both agents end, because
+// neither can tell which of them holds the grants that the log knows. Owned by Departure.
 //
-// A row or a message under the own id is a hint, and anyone can write one; an earlier life of this
-// very agent may have left it, too. So it is asked: a probe with a fresh nonce goes to that place,
-// or back on that connection, and only an ack to an outstanding nonce is proof that somebody there
-// lives under this id. Whoever is asked so asks back, so both come to know. An own probe that comes
-// back (an alias among the seeds) is known by its nonce.
+// A row or a message under the own id is only a hint: anyone can write one, and an earlier life of
+// this agent may have left it. Therefore IdWatch sends a probe with a fresh nonce to that place, or
+// back on that connection. Only an ack to an outstanding nonce proves that an agent there lives
+// under this id. An agent that is asked asks back, so that both know. IdWatch recognises its own
+// probe that comes back (an alias among the seeds) by its nonce.
 
 #include <cstdint>
 #include <optional>
@@ -25,20 +25,21 @@
 
 namespace muster::agent {
 
-/// A place is asked this often, and believed to be empty after so long without an answer.
+/// Time between two probes to a place. After kIdAnswerWait without an ack the place counts as
+/// empty.
 inline constexpr Duration kIdAskPeriod = std::chrono::milliseconds(500);
 inline constexpr Duration kIdAnswerWait = std::chrono::seconds(2);
-/// Outstanding nonces; beyond it nobody is asked.
+/// The most outstanding nonces. IdWatch sends no further probe until they expire.
 inline constexpr std::size_t kIdNoncesMax = 16;
 
 class IdWatch {
  public:
-  /// Where a message under the own id came from, and hence where an answer goes.
+  /// The way on which a message under the own id came in, and on which the answer goes back.
   struct Way {
     gossip::Route route;  ///< 0: it came in on a link of ours, to `link`.
     gossip::Endpoint link;
   };
-  /// A probe or an ack to be sent under the own id.
+  /// A probe or an ack to send under the own id.
   struct Say {
     Way to;
     gossip::MessageType type = gossip::MessageType::kProbe;
@@ -47,23 +48,23 @@ class IdWatch {
 
   IdWatch(gossip::Endpoint own, Rng rng) : own_(own), rng_(rng) {}
 
-  /// A row under the own id has this identity. One of another start names a place, unless it is
-  /// that of an earlier life here.
+  /// A row under the own id has this identity. If it is of another start, IdWatch asks at its
+  /// address, unless an earlier life here left it.
   void seen(Instant now, std::string_view identity, StartId own_start);
   void seen_at(Instant now, const gossip::Endpoint& place);
-  /// A message under the own id.
+  /// A message under the own id came in.
   void heard(Instant now, gossip::MessageType type, Nonce nonce, const Way& way);
-  /// Somebody knows of a later life under the own id. Its row may be on its way: `is_asking()` as
-  /// long as an answer may take, once a start.
+  /// Another host knows of a later life under the own id, whose row may be on its way. Once per
+  /// start, is_asking() becomes true for kIdAnswerWait.
   void suspect(Instant now);
   void tick(Instant now);
   Instant next_deadline() const;
-  /// Drains what is to be said.
+  /// Takes the messages to send.
   std::vector<Say> take_says();
 
-  /// An answer may still come: what a second agent would be no reason for waits as long.
+  /// True while an answer may still come. Until then the agent takes no higher generation.
   bool is_asking() const { return place_.has_value() || row_awaited_until_ != kNever; }
-  /// Somebody answered. Stays so.
+  /// True once another agent has answered, for the rest of this life.
   bool is_doubled() const { return doubled_; }
 
  private:
@@ -71,19 +72,19 @@ class IdWatch {
 
   gossip::Endpoint own_;
   Rng rng_;
-  std::optional<gossip::Endpoint> place_;  ///< Being asked.
+  std::optional<gossip::Endpoint> place_;  ///< The place that is being asked.
   Instant ask_at_ = kNever;
   Instant give_up_at_ = kNever;
   Instant ask_back_from_;
   bool suspects_ = false;
   Instant row_awaited_until_ = kNever;
   std::set<Nonce> nonces_;
-  Instant forget_at_ = kNever;  ///< When the nonces are too old to prove anything.
+  Instant forget_at_ = kNever;  ///< From then on the nonces are too old to prove anything.
   bool doubled_ = false;
   std::vector<Say> says_;
 };
 
-/// The encoded body of what is to be said.
+/// The encoded body of a message to send.
 std::string body_of(const IdWatch::Say& say);
 
 }  // namespace muster::agent

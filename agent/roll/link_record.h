@@ -1,7 +1,7 @@
 #pragma once
-// The secrets of this host's links, as id/ keeps them: what they are proven with, what they will be
-// proven with next, and what they were proven with before. Absent while the links are proven with
-// the key of the membership record, which each host has.
+// LinkRecord is the record in id/ of the secrets of this host's links: the current, the next and
+// the previous one. It is absent while the links use the key of the membership record, which each
+// host has.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace muster::agent {
 
-/// In Environment::kId.
+/// The key in Environment::kId.
 inline constexpr std::string_view kLinkRecord = "link";
 
 struct LinkRecord {
@@ -20,13 +20,13 @@ struct LinkRecord {
   std::uint64_t serial = 0;
   std::string seed;
   std::string next_seed;      ///< "" = no change is under way.
-  std::string previous_seed;  ///< For hosts that were away; "" = there was none.
+  std::string previous_seed;  ///< For hosts that were away; "" = the first key is in use.
   std::uint64_t round = 0;    ///< LinkCert::round.
   bool operator==(const LinkRecord&) const = default;
 };
 
 crdt::WriteBatch writes_of(const LinkRecord& record);
-/// Nothing when there is none. An empty `seed`: there is one that does not decode.
+/// nullopt if there is no record. If the record does not decode, `seed` is "".
 std::optional<LinkRecord> link_record_in(const crdt::Records& id_records);
 
 }  // namespace muster::agent

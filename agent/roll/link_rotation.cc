@@ -8,7 +8,7 @@
 namespace muster::agent {
 namespace {
 
-/// Its own record as it was when this host joined.
+/// The own record with which this host joined.
 crdt::RollRecord joined_as(HostId self, const Credentials& credentials) {
   for (const auto& [host, field] : credentials.records) {
     if (host == self) {
@@ -137,7 +137,7 @@ bool LinkRotation::have_most_heard(const std::vector<HostId>& voters) const {
 
 std::vector<HostId> LinkRotation::tick(Instant now, const Audience& audience, Outbox& outbox) {
   if (step_ == Step::kNone && wanted_round_ > record_.round) {
-    make(outbox);  // It was wished for once more while the last change was being written.
+    make(outbox);  // The roll asked for another key while the last change was being written.
   }
   if (step_ != Step::kTold) {
     return {};

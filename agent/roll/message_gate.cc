@@ -10,7 +10,7 @@
 namespace muster::agent {
 namespace {
 
-/// Whoever takes turns is complained about so often in a period; drops are all counted.
+/// The most complaints in a period, if foreign hosts take turns. Every drop is counted.
 constexpr std::size_t kComplaintsMax = 20;
 constexpr Duration kComplaintsPeriod = std::chrono::minutes(1);
 
@@ -79,7 +79,7 @@ bool MessageGate::judges(const gossip::Envelope& envelope, const gossip::Receive
     join(envelope.cluster, outbox);
     return true;
   } else {
-    // A seed that founds no quorum is called by those who do.
+    // Hosts that found a quorum call a seed that does not.
     complain(Severity::kInfo, "uninvited_cluster", envelope, outbox);
   }
   return false;

@@ -1,11 +1,11 @@
 #pragma once
-// Which cluster this host is of, how it finds it, and whose messages may come in. Messages of
-// another cluster, of another version or of our own id are dropped, counted and complained about.
-// Owned by Node.
+// MessageGate decides which messages come in. It knows the cluster of this host, and finds it. It
+// drops and counts messages of another cluster, of another version or of our own id, and emits an
+// event. Owned by Node.
 //
-// Invariants: a cluster is taken once and never left. A host of none takes that of a seed that it
-// dialled itself, and of nobody else: anyone may dial us, and a member of another cluster that has
-// our address must not take us in.
+// Invariants: a host takes a cluster once and never leaves it. A host without a cluster takes the
+// one of a seed that it dialled itself, and of no other host: anyone may dial us, and a member of
+// another cluster that has our address must not take us in.
 
 #include <cstdint>
 #include <optional>
@@ -30,41 +30,41 @@
 
 namespace muster::agent {
 
-/// Messages of this type say which cluster they are of, since who hears them may be of none yet.
-/// Between members nothing has to: their roll is one cluster's.
+/// True if messages of this type name their cluster: their receiver may not have one yet. Other
+/// messages do not, for members share the roll of one cluster.
 bool names_cluster(gossip::MessageType type);
 
 class MessageGate {
  public:
-  /// `id_records`: Environment::kId as recovered.
+  /// `id_records` is the recovered Environment::kId.
   MessageGate(const NodeOptions& options, const crdt::Records& id_records, Instant now);
 
-  /// What is known of the roll from the start is spread, and the founding ticket lets in.
+  /// Spreads the records of the roll that are known at the start, and opens the founding ticket.
   void begin(Instant now, const Credentials& credentials, crdt::HostStore& store, Outbox& outbox);
-  /// Zero: none yet.
+  /// Zero if this host has no cluster yet.
   ClusterId cluster() const { return cluster_; }
-  /// Whether a message of this envelope, which came in as `input`, may come in; the cluster may be
-  /// taken from it. Counted when it may not.
+  /// True if the message with this envelope, received as `input`, may come in. A host without a
+  /// cluster may take the one of the message. Counts a message that may not come in.
   bool lets_in(const gossip::Envelope& envelope, const gossip::Received& input, const Roll& roll,
                Outbox& outbox);
-  /// This host is of `cluster` from now on. Precondition: it had none.
+  /// This host belongs to `cluster` from now on. Precondition: it has no cluster.
   void join(ClusterId cluster, Outbox& outbox);
-  /// What comes before there is a quorum.
+  /// The founding of the cluster, before there is a quorum.
   Founding& founding() { return founding_; }
-  /// A message came in and then meant nothing here, or was no message at all.
+  /// Counts a message that came in and meant nothing here, or bytes that are no message.
   void count_drop() { ++dropped_count_; }
   std::uint64_t dropped_count() const { return dropped_count_; }
 
-  /// Whom the first quorum is to be made of.
+  /// The hosts that make up the first quorum, as far as they are known.
   scheduler::FirstQuorum::FoundersKnown known_founders(const Roll& roll) const;
-  /// How it finds its cluster.
+  /// Finds the cluster of this host.
   SeedGreeting& seeds() { return seeds_; }
   const SeedGreeting& seeds() const { return seeds_; }
 
  private:
   bool judges(const gossip::Envelope& envelope, const gossip::Received& input, const Roll& roll,
               Outbox& outbox);
-  /// One event a host in a row, whatever else it says.
+  /// Emits one event for consecutive messages of one host, for any reasons.
   void complain(Severity severity, std::string_view what, const gossip::Envelope& envelope,
                 Outbox& outbox);
 
@@ -73,9 +73,9 @@ class MessageGate {
   SeedGreeting seeds_;
   Founding founding_;
   std::uint64_t dropped_count_ = 0;
-  HostId complaint_about_;  ///< The last foreign host complained about: once each in a row.
+  HostId complaint_about_;  ///< The host of the last complaint.
   Instant complaints_since_ = kLongAgo;
-  std::size_t complaints_ = 0;  ///< Since then.
+  std::size_t complaints_ = 0;  ///< Complaints since then.
 };
 
 }  // namespace muster::agent

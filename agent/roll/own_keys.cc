@@ -10,7 +10,7 @@
 namespace muster::agent {
 namespace {
 
-/// Those that are to hear of the next link key before it is used: neighbours, observers and voters.
+/// Neighbours, observers and voters hear of the next link key before it is used.
 Audience audience_of(HostId self, const Circle& circle) {
   Audience audience;
   audience.voters = circle.voters;

@@ -1,6 +1,6 @@
 #pragma once
-// The care of link keys that this host takes by itself: it changes its own when that is wished for,
-// and while it votes it looks for those that were away meanwhile.
+// OwnKeys changes the link key of this host when the roll asks for it. While this host votes with a
+// changed key, it also dials the hosts that left before. Owned by Node.
 
 #include <vector>
 
@@ -15,7 +15,7 @@
 
 namespace muster::agent {
 
-/// The surroundings that they look at, for one call.
+/// The state of other parts that OwnKeys reads, for one call.
 struct Circle {
   Instant now;
   const membership::Membership& membership;
@@ -33,7 +33,7 @@ class OwnKeys {
   LinkRotation& rotation() { return rotation_; }
   const LinkRotation& rotation() const { return rotation_; }
   Instant next_deadline(bool votes) const;
-  /// Rows to be sent: a body for each of these hosts.
+  /// The messages of rows to send now.
   std::vector<crdt::RowsMessage> tick(const Circle& circle, Outbox& outbox);
 
  private:

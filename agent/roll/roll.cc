@@ -41,13 +41,13 @@ bool Roll::follow(HostId host, const crdt::HostStore& store, Outbox& outbox) {
   }
   const Known before = known_[host];
   admit(host, before, now, outbox);
-  // The key that was expected last is right, if it is one of them still.
+  // The key that was expected last stays expected if it is still one of the two.
   now.expects_next = !now.link.next.empty() && before.expected() == now.link.next;
   count(before, false);
   count(now, true);
   known_[host] = now;
   tell_of_revocation(host, before.record.revoked, now.record.revoked, outbox);
-  if (host != self_) {  // Let in, for a clone is to be met; dialled only where one seems to be.
+  if (host != self_) {  // The own key is admitted, to meet a clone; IdWatch alone dials it.
     expect_at(before, now, outbox);
   }
   settle(store, outbox);
@@ -69,7 +69,7 @@ void Roll::tell_of_revocation(HostId host, bool was_revoked, bool is_revoked,
                 "data directory and a ticket"}});
 }
 
-/// "" when another host, or a ticket, has that key: then it proves nothing for this one.
+/// The key, or "" if another host or a ticket has it: then it proves nothing for this host.
 std::string Roll::claimed(HostId host, const std::string& key, Outbox& outbox) {
   const auto owner = owners_.find(key);
   if (key.empty() || tickets_.contains(key)) {
@@ -188,7 +188,7 @@ std::vector<scheduler::entry::Enrol> Roll::unlogged(const crdt::HostStore& store
   std::vector<scheduler::entry::Enrol> records;
   for (const auto& [host, known] : known_) {
     const crdt::Field* field = store.field(host, crdt::FieldId::kRoll);
-    // Who stole the secret of an authority that was replaced lets nobody into the log.
+    // A thief with the secret of a replaced authority brings no host into the log.
     if (field == nullptr || records.size() >= kMetMax ||
         known.authority < book.keys().authority() ||
         !book.is_news(host, field->version.generation.value(), field->version.sequence.value())) {
@@ -209,12 +209,12 @@ std::vector<scheduler::entry::Enrol> Roll::unlogged(const crdt::HostStore& store
   return records;
 }
 
-/// One that ended is let in, too, to hear why it is of no use any more.
+/// A ticket that ended is admitted, too: its holder hears why it is of no use any more.
 void Roll::follow_tickets(const scheduler::RollBook& book, Outbox& outbox) {
   std::set<std::string> now;
   for (const auto& [key, ticket] : book.tickets()) {
     if (owners_.contains(key)) {
-      continue;  // It is a host's: no ticket takes it away.
+      continue;  // The key belongs to a host: no ticket takes it away.
     }
     now.insert(key);
     if (!tickets_.contains(key)) {

@@ -1,15 +1,15 @@
 #pragma once
-// The roll as this node knows it: who is a member and what each may say. It reads the rows of the
-// store, whose records were checked, and tells the transport whom to let in by which key and whose
-// key to expect where. The Node's.
+// Roll holds the members of the cluster and their rights, as this node knows them. It reads the
+// rows of the store, whose records are checked. It tells the transport which key to admit for which
+// host, and which key to expect at which address. Owned by RollKeeper.
 //
 // A host that changes its key announces the next one in its row (crdt/rows/link_cert.h). From then
-// on both are let in, and where a link to it ends the other one is expected: until its row says
-// which of them counts.
+// on the transport admits both. When a link to the host ends, it expects the other key, until the
+// row says which of them counts.
 //
-// Invariants: the transport lets in exactly the keys of hosts that are not revoked; a key that is
-// over is shut out in the same step. A key is let in for one host at a time. An address expects the
-// key of its last row.
+// Invariants: the transport admits exactly the keys of hosts that are not revoked. It stops to
+// admit a key in the step in which the key ends. It admits a key for one host at a time. At an
+// address it expects the key of the last row with that address.
 
 #include <cstdint>
 #include <map>
@@ -35,27 +35,26 @@ class Roll {
  public:
   explicit Roll(HostId self) : self_(self) {}
 
-  /// The record, the identity or the link key of that host changed. True: what its links are proven
-  /// with is another key than before.
+  /// The record, the identity or the link key of that host changed. True if the key of its links is
+  /// another one than before.
   bool follow(HostId host, const crdt::HostStore& store, Outbox& outbox);
-  /// A link to the control port of that host ended. True: it had announced that its links would.
+  /// A link to the control port of that host ended. True if the host had announced its next key.
   bool on_link_down(HostId host, Outbox& outbox);
 
-  /// What changed in the log: records are spread, and who holds the secret of a ticket may come in
-  /// to say so.
+  /// Takes changes of the log: it spreads records, and admits the keys of tickets.
   void follow_log(Instant now, const scheduler::RollChanges& changes,
                   const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox);
-  /// Records that are held here and not in the log, at most kMetMax: founders', and those that a
-  /// lost quorum had enrolled.
+  /// Records that this host holds and the log does not, at most kMetMax: those of founders, and
+  /// records that a lost quorum had enrolled.
   std::vector<scheduler::entry::Enrol> unlogged(const crdt::HostStore& store,
                                                 const scheduler::RollBook& book) const;
 
-  /// A message of `type` that says it is of `from` came in from `sender`: whether both may be. Only
-  /// who may vote says what a quorum says.
+  /// True if `sender` proves to be `from`, and `from` may send messages of `type`. Only a host that
+  /// may vote sends the messages of a quorum.
   bool allows(gossip::MessageType type, HostId from, const gossip::Sender& sender) const;
   bool is_member(HostId host) const;
-  /// The first member behind `last` in host id order, this host left out, that is wanted; zero =
-  /// there is none.
+  /// The first wanted member behind `last` in the order of host ids, without this host; zero if
+  /// there is no such member.
   template <class IsWanted>
   HostId next_member(HostId last, IsWanted is_wanted) const {
     for (auto known = known_.upper_bound(last); known != known_.end(); ++known) {
@@ -65,43 +64,44 @@ class Roll {
     }
     return {};
   }
-  /// Null for who is no member.
+  /// nullptr if the host is no member.
   const crdt::RollRecord* record(HostId host) const;
-  /// The number of the authority that signed it; 0 = there is none.
+  /// The number of the authority that signed its record; 0 if the host is no member.
   std::uint64_t authority_of(HostId host) const;
-  /// What it says of its link key, as far as it counts.
+  /// The link keys of a member that count; empty if the host is no member.
   crdt::LinkCert link(HostId host) const;
-  /// LinkCert::round; 0 while it says nothing.
+  /// LinkCert::round; 0 if the host has not announced a key.
   std::uint64_t link_round(HostId host) const;
-  /// Records of earlier authorities than this one are nobody's, as soon as most of those that are
-  /// held here are of it: who hears it before the records would shut everybody out.
+  /// Records of earlier authorities than `authority` stop to count as soon as most records here are
+  /// of it or a later one. A host that hears of it before the records would otherwise shut out all
+  /// members.
   void count_from(std::uint64_t authority, const crdt::HostStore& store, Outbox& outbox);
   std::uint64_t counts_from() const { return counts_from_; }
-  /// The newest authority that shall sign no more; 0 = none. A host that was revoked, or may vote
-  /// no more, may have its secret, or one that may vote since then has not.
+  /// The newest authority that has to be replaced; 0 = none. A host that was revoked or lost its
+  /// vote may hold its secret, or a host that got its vote since then lacks it.
   std::uint64_t ended_authority() const { return ended_authority_; }
   bool may_vote(HostId host) const;
   bool may_vouch(HostId host) const;
-  /// Nothing of it counts any more.
+  /// True if the record of the host is revoked.
   bool is_revoked(HostId host) const;
-  /// Another host proves itself with that link key.
+  /// True if that link key belongs to another host than `host`.
   bool is_taken(const std::string& link_key, HostId host) const;
-  /// Of its links; "" = it has none here.
+  /// The key to expect on links to the host; "" if this node does not have it.
   std::string link_key(HostId host) const;
-  /// Of what signs its row; "" = it has no record here, or none any more.
+  /// The key that signs its row; "" if the host is no member.
   std::string identity_key(HostId host) const;
-  /// Who founds the cluster together, as far as it is known; in host id order.
+  /// The founders of the cluster that this host knows, in the order of host ids.
   std::vector<HostId> founders() const;
-  /// How many they are when all are known; 0 = this host is none of them.
+  /// The number of all founders; 0 if this host is no founder.
   std::uint64_t founders_wanted() const;
 
  private:
   void follow_tickets(const scheduler::RollBook& book, Outbox& outbox);
   struct Known {
     crdt::RollRecord record;
-    std::uint64_t authority = 0;  ///< Of who signed the record.
-    crdt::LinkCert link{};        ///< Its keys are "" where they are not let in.
-    bool expects_next = false;    ///< Whoever dials it expects the next key.
+    std::uint64_t authority = 0;  ///< The number of the authority that signed the record.
+    crdt::LinkCert link{};        ///< A key that is not admitted is "".
+    bool expects_next = false;    ///< Links to it expect the next key.
     gossip::Endpoint control{};
     gossip::Endpoint bulk{};
     const std::string& expected() const { return expects_next ? link.next : link.key; }
@@ -120,10 +120,10 @@ class Roll {
   HostId self_;
   std::map<HostId, Known> known_;  ///< Never erased from.
   mutable RecentlyFound<Known> recent_;
-  std::map<std::string, HostId> owners_;  ///< Of the keys that are let in.
-  std::set<std::string> tickets_;         ///< Keys that are let in.
+  std::map<std::string, HostId> owners_;  ///< The host of each admitted link key.
+  std::set<std::string> tickets_;         ///< The admitted keys of tickets.
   std::uint64_t counts_from_ = 0;
-  std::uint64_t wanted_from_ = 0;                   ///< What counts_from_ shall come to be.
+  std::uint64_t wanted_from_ = 0;                   ///< The next value of counts_from_.
   std::map<std::uint64_t, std::size_t> signed_by_;  ///< Records that are not revoked, by authority.
   std::uint64_t ended_authority_ = 0;
 };

@@ -33,7 +33,7 @@ void RollKeeper::on_rows_checked(Instant now, crdt::RowsChecked rows,
                                  const std::vector<HostId>& voters, Departure& departure,
                                  crdt::HostStore& store, Outbox& outbox) {
   learn_authorities(rows.links, outbox);
-  if (rows.lacks_authority) {  // Voters' rows tell of it; they are to come first.
+  if (rows.lacks_authority) {  // The rows of voters name it: ask for them first.
     rows.keyless.insert(rows.keyless.begin(), voters.begin(), voters.end());
   }
   row_gate_.on_checked(now, std::move(rows), departure, store, outbox);
@@ -47,7 +47,7 @@ void RollKeeper::follow_authority(Instant now, const scheduler::RollBook& book,
   }
   learn_authorities(keys.links, outbox);
   if (authority_.number() != keys.authority()) {
-    return;  // It is of another history: an audit of the voters' states says so.
+    return;  // The log is of another history: an audit of the voters' states says so.
   }
   if (authority_.authority().key != keys.links.back().key) {
     outbox.emit(Severity::kAlarm, "authorities_differ",

@@ -1,6 +1,7 @@
 #pragma once
-// The roll as this host keeps it: who is a member and by which keys, who signs that, and which rows
-// come past their check. The others hear of it when one of the three learns.
+// RollKeeper holds the roll of this host in three parts: the members and their keys (Roll), the
+// authority that signs their records (AuthorityBook), and the check of rows (RowGate). It tells the
+// other parts of the news of one. Owned by Node.
 
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace muster::agent {
 
 class RollKeeper {
  public:
-  /// `id_records`: Environment::kId as recovered.
+  /// `id_records` is the recovered Environment::kId.
   RollKeeper(const NodeOptions& options, const crdt::Records& id_records)
       : self_(options.self),
         roll_(options.self),
@@ -31,24 +32,24 @@ class RollKeeper {
   /// The authority that signs the roll.
   const AuthorityBook& authority() const { return authority_; }
 
-  /// A host that may vote says who signs the roll.
+  /// A host that may vote names the authority that signs the roll.
   void hear_authority(const crdt::AuthorityView& view, const crdt::HostStore& store,
                       Outbox& outbox);
-  /// Takes the changes of the log: of records, tickets, and of who signs the roll, which this host
-  /// then publishes.
+  /// Takes changes of the log: of records, of tickets, and of the authority, which this host then
+  /// publishes.
   void follow_log(Instant now, const scheduler::RollChanges& changes,
                   const scheduler::RollBook& book, crdt::HostStore& store, Outbox& outbox);
-  /// Rows came. False: their body does not fit.
+  /// Rows came. False if `body` is not a RowsBody.
   bool on_rows(Instant now, HostId from, const gossip::Reader& body, Departure& departure,
                crdt::HostStore& store, Outbox& outbox) const {
     return row_gate_.on_rows(now, from, body, roll_, departure, store, outbox);
   }
-  /// Rows were checked. `voters`: who tells of an authority that is not known here.
+  /// Rows were checked. `voters` are the hosts whose rows name an authority that is unknown here.
   void on_rows_checked(Instant now, crdt::RowsChecked rows, const std::vector<HostId>& voters,
                        Departure& departure, crdt::HostStore& store, Outbox& outbox);
 
  private:
-  /// Authorities that follow the known one, as proven by the one before each.
+  /// Learns authorities that follow the known one. Each proves the next.
   void learn_authorities(const std::vector<gossip::AuthorityLink>& links, Outbox& outbox);
   void follow_authority(Instant now, const scheduler::RollBook& book, crdt::HostStore& store,
                         Outbox& outbox);

@@ -9,7 +9,7 @@
 
 namespace muster::agent {
 
-/// Of the own row every copy counts: it may say that this host has lived another life.
+/// Every copy of the own row counts as news: it may show another life of this host.
 bool RowGate::has_news(const crdt::RowsBody& body, const crdt::HostStore& store) const {
   return std::any_of(body.rows.begin(), body.rows.end(), [&](const crdt::RowOf& row) {
     return (row.host == self_ && !mutant(Mutant::kOwnRowBelieved)) ||

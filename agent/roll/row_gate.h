@@ -1,7 +1,8 @@
 #pragma once
-// RowGate: what stands between rows that arrive and the store. Most of them are copies of what is
-// held, and pass; what holds news is to be checked first, at the edge, and comes back when it was,
-// with all that came along: the questions in a message are about what is held then.
+// RowGate has rows checked before they enter the store. Most messages are copies of rows that the
+// store holds, and pass. A message with news goes to the edge, which checks its signatures, and
+// comes back whole: the questions in it are about the rows that the store holds then. Owned by
+// RollKeeper.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,34 +25,36 @@ class RowGate {
  public:
   explicit RowGate(HostId self) : self_(self) {}
 
-  /// False: `body` is none of rows.
+  /// False if `body` is not a RowsBody.
   bool on_rows(Instant now, HostId from, gossip::Reader body, const Roll& roll,
                Departure& departure, crdt::HostStore& store, Outbox& outbox) const;
-  /// Goes on with it on the connection that it came in on. Counts what was left out, with at most
-  /// one alarm in kComplainAgain, and asks for what could not be checked.
+  /// Goes on with a checked message, on the connection that it came in on. Counts forged fields,
+  /// with at most one alarm in kComplainAgain. Asks for the rows that could not be checked.
   void on_checked(Instant now, crdt::RowsChecked rows, Departure& departure, crdt::HostStore& store,
                   Outbox& outbox);
-  /// Authorities that are known here: whoever checks is told until it knows them.
+  /// The authorities that are known here. RowGate sends them with each check until the checker
+  /// knows them.
   void tell_authorities(std::vector<gossip::AuthorityLink> links) { links_ = std::move(links); }
-  /// Fields that were not their owners', since the start.
+  /// Fields since the start that their owners had not signed.
   std::uint64_t forged_count() const { return forged_count_; }
 
  private:
-  /// Between two questions for one row. Lower: who has it without its key is asked for ever.
+  /// Time between two questions to a host for one row. Lower: a host that has the row without its
+  /// key is asked all the time.
   static constexpr Duration kAskAgain = std::chrono::seconds(5);
-  static constexpr std::size_t kAskedMax = 1024;  ///< Remembered; the oldest gives way.
+  static constexpr std::size_t kAskedMax = 1024;  ///< Questions kept; the oldest gives way.
   static constexpr Duration kComplainAgain = std::chrono::seconds(10);
-  /// Of whom, for which row.
+  /// The host that was asked, and the host of the row.
   using Asked = std::pair<HostId, HostId>;
 
   bool has_news(const crdt::RowsBody& body, const crdt::HostStore& store) const;
   std::vector<HostId> to_ask(Instant now, const crdt::RowsChecked& rows);
 
   HostId self_;
-  std::vector<gossip::AuthorityLink> links_;  ///< Empty: the checker knows them.
+  std::vector<gossip::AuthorityLink> links_;  ///< Empty if the checker knows them.
   std::map<Asked, Instant> asked_at_;
   std::uint64_t forged_count_ = 0;
-  std::uint64_t complained_count_ = 0;  ///< Of them, as of the last alarm.
+  std::uint64_t complained_count_ = 0;  ///< forged_count_ at the last alarm.
   Instant complain_at_{};
 };
 

@@ -58,7 +58,7 @@ SeedContact::Seed* SeedContact::find(const gossip::Endpoint& endpoint) {
 
 void SeedContact::on_link_down(const gossip::LinkDown& lost) {
   if (Seed* seed = find(lost.peer)) {
-    // A link that was up and ended says nothing new; the dial that follows will.
+    // The end of a connection tells nothing new; the dial that follows does.
     const bool is_dial = lost.loss != gossip::LinkLoss::kReset;
     const bool is_refused = lost.loss == gossip::LinkLoss::kRefused;
     const bool is_unproven = lost.loss == gossip::LinkLoss::kUnproven;

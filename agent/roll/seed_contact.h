@@ -1,7 +1,8 @@
 #pragma once
-// Joining by seeds: greet every seed until its host is known and told us its cluster, and go on
-// for ever, so that an agent started before its seeds finds them, and halves of a split cluster
-// find each other again. People are told which seeds do not answer, and how.
+// SeedContact decides when to greet the seeds. It greets a seed until its host is known and has
+// named its cluster, and it never stops: an agent that started before its seeds finds them, and the
+// halves of a split cluster find each other again. It reports seeds that do not answer. Owned by
+// SeedGreeting.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,12 +17,12 @@
 
 namespace muster::agent {
 
-/// Why a seed is not met.
+/// The reason that a seed is not met.
 enum class SeedSilence : std::uint8_t {
-  kSilent,        ///< Nothing comes back from there.
-  kRefused,       ///< The kernel there answers, and nobody listens.
-  kUnproven,      ///< Somebody listens there, and proved to be no member yet (seed_keys.h).
-  kOtherCluster,  ///< It is of another cluster than this host.
+  kSilent,        ///< No answer comes from there.
+  kRefused,       ///< The kernel there refuses: no process listens.
+  kUnproven,      ///< A process listens there that has not proved to be a member (seed_keys.h).
+  kOtherCluster,  ///< It belongs to another cluster than this host.
   kOtherVersion,  ///< It speaks another version of the protocol.
 };
 /// "silent", "refused", "nobody known there", "other cluster", "other version"
@@ -35,29 +36,30 @@ struct UnmetSeed {
 
 class SeedContact {
  public:
-  /// A seed that has not answered yet is greeted again after this, and where somebody listens twice
-  /// as long after each time, up to the second: it may be slow because many greet it.
+  /// Time between two greetings of a seed that is not met. A host with a cluster doubles it each
+  /// time, up to kRetryMax, unless the seed is refused or unproven: the seed may be slow because
+  /// many hosts greet it.
   static constexpr Duration kRetry = std::chrono::milliseconds(500);
   static constexpr Duration kRetryMax = std::chrono::seconds(2);
-  /// ... and while one was never met, people are told: at first so often,
+  /// Time between two reports of unmet seeds, up to the age of kEarly.
   static constexpr Duration kTellEarly = std::chrono::seconds(5);
-  /// from this age on once a minute,
   static constexpr Duration kEarly = std::chrono::seconds(30);
+  /// The same from then on, if this host has met no seed.
   static constexpr Duration kTell = std::chrono::minutes(1);
-  /// and where another seed was met, so that this host is not alone, as rarely as this.
+  /// The same from then on, if it has met another seed.
   static constexpr Duration kTellInCompany = std::chrono::hours(1);
-  /// A seed whose host is met is looked at this often: it may be gone by then.
+  /// Time between two looks at a seed that is met: its host may be gone by then.
   static constexpr Duration kRetryKnown = std::chrono::seconds(30);
 
-  /// `own` (an agent may be its own seed) is left out.
+  /// Leaves out `own`: an agent may be its own seed.
   SeedContact(std::vector<gossip::Endpoint> seeds, const gossip::Endpoint& own, Instant now);
 
   struct Greeting {
     gossip::Endpoint seed;
-    bool is_owed = false;  ///< By greet_all().
+    bool is_owed = false;  ///< greet_all() asked for it.
   };
-  /// The seeds to greet now. `is_met(endpoint)` says whether a live member is known there. Before
-  /// this host has a cluster it asks those, too: only an answer to its own question names one.
+  /// The seeds to greet now. `is_met(endpoint)` is true if a live member is known there. A host
+  /// without a cluster greets those, too: only an answer to its own question names a cluster.
   template <class IsMet>
   std::vector<Greeting> due(Instant now, bool has_cluster, IsMet is_met) {
     std::vector<Greeting> greet;
@@ -79,17 +81,17 @@ class SeedContact {
     }
     return greet;
   }
-  /// This host has become one of a cluster. Rows of it that came before were refused, and nobody
-  /// says them again: all seeds are greeted now, for a greeting compares rows.
+  /// This host has joined a cluster. It had refused the rows of its members before, and no host
+  /// sends them again. Therefore it greets all seeds now, for a greeting compares rows.
   void greet_all(Instant now);
-  /// A dial to that address failed, or what was established ended.
+  /// A dial to that address failed, or a connection there ended.
   void on_link_down(const gossip::LinkDown& lost);
-  /// Who answers there is none of us.
+  /// The host that answers there is of another cluster or version.
   void on_foreign(const gossip::Endpoint& from, SeedSilence why);
 
-  /// Those that were never met since the start.
+  /// Seeds that this host has not met since its start.
   std::vector<UnmetSeed> unmet() const;
-  /// True each time people should hear of those that are unmet(), if there are any.
+  /// True if there are unmet() seeds, and a report of them is due.
   bool take_complaint(Instant now);
   Instant next_deadline() const;
   std::vector<gossip::Endpoint> all() const;
@@ -100,7 +102,7 @@ class SeedContact {
     gossip::Endpoint endpoint;
     Instant next;
     Duration wait = kRetry;
-    bool is_owed = false;  ///< Greeted once more, met or not.
+    bool is_owed = false;  ///< To be greeted once more, met or not.
     bool was_met = false;
     SeedSilence silence = SeedSilence::kSilent;
   };

@@ -19,14 +19,14 @@ void SeedGreeting::greet(const gossip::Envelope& greeting, bool is_member,
     return is_named(seed) && keys_.has_heard(seed);
   };
   const auto due = seeds_.due(outbox.now(), is_member, is_met);
-  // Not the first one for all that boot together.
+  // Hosts that boot together do not all ask the first seed.
   const std::size_t asked = due.empty() ? 0 : (self_.prefix() + greetings_++) % due.size();
   for (std::size_t i = 0; i < due.size(); ++i) {
     const gossip::Endpoint& seed = due[i].seed;
     const bool is_first_word = !keys_.has_heard(seed) && !due[i].is_owed;
     std::string body = store.introduction(i == asked || !is_member);
     if (is_named(seed) && (!is_member || is_first_word)) {
-      crdt::RowsBody question;  // Its own row is the shortest thing it always answers with.
+      crdt::RowsBody question;  // The seed always answers this; its own row is the shortest answer.
       question.want = {*addresses.at(seed)};
       body = crdt::encode(question);
     }

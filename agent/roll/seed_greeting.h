@@ -1,6 +1,6 @@
 #pragma once
-// How this host finds its cluster: the seeds that it greets until they are met, the keys that it
-// tries there, and what it says of those that stay silent.
+// SeedGreeting finds the cluster of this host: it greets seeds until they are met, with the keys
+// that SeedKeys chooses, and reports seeds that stay silent. Owned by MessageGate.
 
 #include <cstddef>
 #include <vector>
@@ -22,7 +22,7 @@ class SeedGreeting {
       : self_(options.self), seeds_(options.addresses.seeds, options.addresses.control, now) {}
 
   bool is_seed(const gossip::Endpoint& link) const { return seeds_.is_seed(link); }
-  /// It answered, and is of no use.
+  /// The seed answered, but is of another cluster or version.
   void on_foreign(const gossip::Endpoint& link, SeedSilence silence) {
     seeds_.on_foreign(link, silence);
   }
@@ -31,14 +31,12 @@ class SeedGreeting {
     seeds_.on_link_down(lost);
     keys_.on_link_down(lost);
   }
-  /// All of them, at once.
   void greet_all(Instant now) { seeds_.greet_all(now); }
 
-  /// Those that were never met since the start.
+  /// Seeds that this host has not met since its start.
   std::vector<UnmetSeed> unmet() const { return seeds_.unmet(); }
-  /// When to greet one next.
   Instant next_deadline() const { return seeds_.next_deadline(); }
-  /// Greets those whose time has come. `greeting`: an envelope of rows. `is_member`: this host has
+  /// Greets the seeds that are due. `greeting` is an envelope of rows. `is_member`: this host has
   /// a cluster.
   void greet(const gossip::Envelope& greeting, bool is_member,
              const membership::Membership& membership, const crdt::AddressBook& addresses,
@@ -48,7 +46,7 @@ class SeedGreeting {
   HostId self_;
   SeedContact seeds_;
   SeedKeys keys_;
-  std::size_t greetings_ = 0;  ///< Rounds of them. Of each one seed is asked for all that it holds.
+  std::size_t greetings_ = 0;  ///< Rounds so far. In each one seed is asked for all its rows.
 };
 
 }  // namespace muster::agent

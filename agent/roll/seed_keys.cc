@@ -20,9 +20,9 @@ void SeedKeys::on_link_down(const gossip::LinkDown& lost) {
   }
 }
 
-/// Zero: nobody but the owner.
+/// Zero if the roll has no other member than the owner.
 HostId SeedKeys::next_host(Turn& turn, HostId owner, const Roll& roll) {
-  constexpr int kRounds = 3;  // The rest of these, all of the others, and the first of these.
+  constexpr int kRounds = 3;  // The rest of one kind, all of the other, then the first again.
   for (int round = 0; round < kRounds; ++round) {
     turn.behind = roll.next_member(turn.behind, [&](HostId host) {
       return host != owner && roll.may_vote(host) == turn.voters;
@@ -39,7 +39,7 @@ void SeedKeys::choose(const gossip::Endpoint& seed, HostId owner, const Roll& ro
                       Outbox& outbox) {
   const auto [place, is_first] = turns_.try_emplace(seed);
   Turn& turn = place->second;
-  if (is_first) {  // A ticket may have told the transport whose key is there.
+  if (is_first) {  // A ticket may have told the transport the key there.
     turn.host = owner;
     turn.key = roll.link_key(owner);
     return;
@@ -49,7 +49,7 @@ void SeedKeys::choose(const gossip::Endpoint& seed, HostId owner, const Roll& ro
     if (key == turn.key) {
       return;
     }
-    turn.key = key;  // It changed its key.
+    turn.key = key;  // The host changed its key.
     if (!key.empty()) {
       outbox.tell(gossip::Expect{seed, key});
       return;

@@ -12,8 +12,6 @@ inline constexpr WordsLeft kWordsLeft[] = {
     {"agent/gang", 40},
     {"agent/node", 48},
     {"agent/node/README.md", 3},
-    {"agent/roll", 52},
-    {"agent/roll/README.md", 3},
     {"cli/verbs", 3},
     {"tests/README.md", 1},
 };
