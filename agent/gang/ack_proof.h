@@ -1,7 +1,7 @@
 #pragma once
-// Proofs of renewals that were acknowledged by way of a relay. The leader signs once for a whole
-// rack: over a digest of each ack, which every host of the rack is handed along with its own. So a
-// relay can lose or delay an ack, and make none.
+// Proofs of acknowledgements that come by way of a relay. The leader signs once for a whole rack,
+// over the digests of all its acks. Every host of the rack gets the digests with its own ack.
+// Therefore a relay can lose or delay an ack, but cannot forge one.
 
 #include <string>
 #include <string_view>
@@ -12,10 +12,10 @@
 
 namespace muster::agent {
 
-/// Of all acks in one message of `leader`, which signs.
+/// The proof of all acks in one message of `leader`, signed with its key.
 scheduler::AckProof proof_of(const scheduler::RelayedAcks& message, HostId leader,
                              const gossip::Signer& leader_key, const gossip::Verifier& verifier);
-/// Whether the ack that `host` was brought under `nonce` is the word of who signs by `leader_key`.
+/// True if the owner of `leader_key` signed this ack for `host` under `nonce`.
 bool is_proven(const scheduler::RenewAck& ack, HostId host, Nonce nonce,
                std::string_view leader_key, const gossip::Verifier& verifier);
 

@@ -1,10 +1,10 @@
 #pragma once
-// The fence of one host: the highest token obeyed for each place of a GPU (rule 7). It is
-// what makes a token mean something: a message with a lower one is refused here, at the host, so a
-// leader that was replaced can do no harm.
+// Fence holds the highest token that this host has obeyed for each place of a GPU (rule 7). It
+// gives tokens their force: the host refuses a message with a lower token, so that a replaced
+// leader can do no harm. Owned by GangAgent.
 //
-// A place is (GPU uuid, slot). Slot 0 is the whole device and overlaps every slot of it; two
-// different slots above 0 do not overlap. Records live in Environment::kId under "fence/".
+// A place is (GPU uuid, slot). Slot 0 is the whole device and overlaps every slot of it. Two
+// different slots above 0 do not overlap. Records lie in Environment::kId under "fence/".
 
 #include <map>
 #include <optional>
@@ -21,25 +21,26 @@ inline constexpr std::string_view kFenceTable = "fence/";
 /// The place of grants without GPUs. No uuid looks like it.
 inline constexpr std::string_view kNoGpu = "no gpu";
 
-/// True when both cannot be granted at once.
+/// True if both cannot be granted at once.
 bool overlaps(const scheduler::GpuSlot& a, const scheduler::GpuSlot& b);
 bool overlaps(const std::vector<scheduler::GpuSlot>& a, const std::vector<scheduler::GpuSlot>& b);
 
 class Fence {
  public:
   Fence() = default;
-  /// Records of other tables are skipped, records that do not decode are counted in damaged().
+  /// Skips records of other tables. Counts records that do not decode in damaged().
   explicit Fence(const crdt::Records& records);
 
-  /// The highest token stored for any place that overlaps; none when there is no record.
+  /// The highest token stored for any place that overlaps `place`; the zero token if there is no
+  /// record.
   Token highest(const scheduler::GpuSlot& place) const;
-  /// True when `token` is above every stored token that overlaps any of `places`.
+  /// True if `token` is above every stored token of a place that overlaps one of `places`.
   bool accepts(const std::vector<scheduler::GpuSlot>& places, Token token) const;
-  /// False for a GPU without any record: it is offered to nobody before the quorum told the
+  /// False for a GPU without any record: the host does not offer it before the quorum has told the
   /// highest token granted on this host.
   bool knows(std::string_view uuid) const;
 
-  /// Stores `token` for `place` and appends the write to `batch`; a lower one changes nothing.
+  /// Stores `token` for `place` and appends the write to `batch`. A lower token changes nothing.
   void raise(const scheduler::GpuSlot& place, Token token, crdt::WriteBatch& batch);
 
   std::size_t damaged() const { return damaged_; }

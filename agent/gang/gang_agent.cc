@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kGrantsMax = 256;  // 16 slices on each of 16 GPUs.
 
-/// The places whose tokens say whether an Assign is late. Shares without GPUs have one in common:
-/// of them a lower token than the last is refused, and the job is tried again.
+/// The places whose tokens show that an Assign is late. Shares without GPUs have one in common: the
+/// host refuses a lower token than the last one there, and the job is tried again.
 std::vector<scheduler::GpuSlot> fenced_places(const scheduler::Member& member) {
   return member.gpus.empty() ? std::vector{scheduler::GpuSlot{std::string(kNoGpu), 0}}
                              : member.gpus;
@@ -103,8 +103,8 @@ std::vector<std::string> GangAgent::offered_gpus() const {
   return offer().gpus;
 }
 
-/// What of the inventory may be given away: GPUs whose fence is known, each with its island, and
-/// CPUs once that of ranks without GPUs is.
+/// The part of the inventory that may be given away: GPUs whose fence is known, each with its
+/// island, and CPUs once the fence of ranks without GPUs is known.
 Inventory GangAgent::offer() const {
   Inventory offered = inventory_;
   offered.cpus = fence_.knows(kNoGpu) ? offered.cpus : 0;
@@ -198,8 +198,8 @@ void GangAgent::on_scanned() {
 }
 
 void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
-  // What failed once may have been a shortage: only this grant is refused for it. The host would
-  // never be asked again to show that it can.
+  // A namespace that failed once may have been a shortage: only this grant is refused for it. If
+  // the host took its offer back, no later grant could show that it works.
   if (input.has_namespace && !inventory_.has_namespaces) {
     inventory_.has_namespaces = true;
     hello_exchange_.want_hello(now);
@@ -231,8 +231,8 @@ void GangAgent::on_shortage(std::string shortage) {
 }
 
 // ---- what the leader says ----
-// All of it is a function of committed state and idempotent by token, so nothing here remembers who
-// said it, except in hello and renewals.
+// Messages are functions of committed state and idempotent by token. Therefore no part remembers
+// which leader sent one, except for hello and renewals.
 
 void GangAgent::on_leader_message(Instant now, LeaderMessage input) {
   if (auto* reply = std::get_if<scheduler::HelloReply>(&input.message)) {
@@ -259,8 +259,8 @@ void GangAgent::on_leader_changed(Instant now, const LeaderChanged& input) {
   renewals_.leader_changed(now);
 }
 
-/// What was interrupted is decided durably, and orphans are gone or given up, first: hello says how
-/// things are, and the leader acts on it.
+/// First the verdicts about interrupted grants are durable, and orphans are gone or given up: the
+/// leader acts on what hello says.
 bool GangAgent::may_hello() const {
   return scanned_ && grants_.are_settled() && !stuck_.are_orphans_ending() && out_.has_leader();
 }
@@ -300,7 +300,7 @@ void GangAgent::on_hello_reply(Instant now, Nonce nonce, const scheduler::HelloR
   }
 }
 
-/// Only GPUs without a record take the floor: for the others the stored fence is exact, and the
+/// Only GPUs without a record take the floor. For the others the stored fence is exact, and the
 /// floor may name an attempt whose Assign is still on its way here.
 void GangAgent::raise_floor(Instant now, Token floor) {
   crdt::WriteBatch batch;
@@ -346,7 +346,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
     return "leaving";
   }
   if (!shortage_.empty()) {
-    return shortage_;  // Decided before our row said so.
+    return shortage_;  // The leader decided before our row told the shortage.
   }
   for (const scheduler::GpuSlot& place : member.gpus) {
     if (std::find(inventory_.gpus.begin(), inventory_.gpus.end(), place.uuid) ==
@@ -354,7 +354,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
       return "gpu missing";
     }
     if (stuck_.is_orphans_gpu(place.uuid.text())) {
-      return "gpu withheld";  // Decided before our hello said so.
+      return "gpu withheld";  // The leader decided before our hello told it.
     }
   }
   if (!fence_.accepts(fenced_places(member), assign.token)) {
@@ -398,7 +398,7 @@ void GangAgent::on_finish_ack(Nonce nonce, const scheduler::FinishAck& ack) {
   }
 }
 
-/// A late or relayed acknowledgement can never lengthen a hold: it counts from our own send.
+/// A hold counts from our own send: a late or relayed acknowledgement can never lengthen it.
 void GangAgent::on_renew_ack(Nonce nonce, const scheduler::RenewAck& ack) {
   const std::optional<Renewal> renewal = renewals_.take(nonce);
   if (!renewal.has_value()) {

@@ -1,7 +1,7 @@
 #pragma once
-// GangAgent: one host's share of attempts, as a pure machine. It keeps the promise that makes gangs
-// safe: ranks run here only under a durable token that nothing higher has superseded, between a
-// logged Start and the end of the hold. What it hears and says is words.h.
+// GangAgent runs one host's share of attempts, as a pure machine. It keeps the promise that makes
+// gangs safe: ranks run here only under a durable token that no higher one has superseded, between
+// a logged Start and the end of the hold. Its inputs and outputs are in words.h.
 //
 // The life of a grant, and what is durable before each step:
 //   Assign -> [fence and READY persisted, supervisor prepared, older ranks gone] -> Ready
@@ -11,14 +11,15 @@
 //   READY and: Stop, lapse of the hold, a higher token, a restart -> [ABORTED persisted]
 // ABORTED and ENDED are never left. The fence stays when a record goes.
 //
-// Owner: agent/node. The edge carries out the commands (rank_supervisor) and reports facts.
-// At start the edge reports what it found of every supervisor, then SupervisorsScanned; hello is
-// not sent before that, and not before every verdict about an interrupted grant is durable. A
+// Owned by Node. The edge carries out the commands (rank_supervisor) and reports facts. At the
+// start the edge reports every supervisor that it found, then SupervisorsScanned. GangAgent sends
+// no hello before that, and none before every verdict about an interrupted grant is durable. A
 // supervisor that does not answer, or an orphan that does not die, costs its GPUs, not the host.
 //
-// It decides who is heard and in which order things happen; its parts do the rest: Grants takes the
-// steps above, Fence says what a token is worth, HelloExchange and Renewals speak to the leader of
-// the host and of its holds, StuckGpus withholds what is not clean, GangOutbox keeps what all say.
+// It decides which messages count and in which order things happen. Its parts do the rest: Grants
+// takes the steps above, Fence judges tokens, HelloExchange registers the host at the leader,
+// Renewals renews its holds, StuckGpus withholds GPUs that are not clean, GangOutbox collects the
+// output of all.
 
 #include <cstdint>
 #include <optional>
@@ -59,18 +60,18 @@ class GangAgent {
 
   bool is_registered() const { return hello_exchange_.is_registered(); }
   const Inventory& inventory() const { return inventory_; }
-  /// Why no grant can be started here now, for people: this host's row says so, and no Assign is
-  /// taken. "" = one can.
+  /// The reason, for people, that this host can start no grant now; "" = it can. The row of the
+  /// host tells it, and GangAgent refuses every Assign.
   const std::string& shortage() const { return shortage_; }
-  /// GPUs of the inventory whose fence is known: what hello offers.
+  /// The GPUs that hello offers: those of the inventory whose fence is known.
   std::vector<std::string> offered_gpus() const;
-  /// Not yet forgotten, by token.
+  /// The grants that are not forgotten, by token.
   std::vector<GrantView> grants() const;
   /// For checkers: the nonces of renewals that are not answered yet.
   std::vector<Nonce> renewals_under_way() const { return renewals_.under_way(); }
-  /// The record behind a token, or nothing. Valid until the next step.
+  /// The record of a token; nullptr if there is no grant. Valid until the next step.
   const GrantRecord* find(Token token) const;
-  /// Messages that named an unknown token, another pair or no type of ours.
+  /// Messages of another type, for an unknown token or for another start of this host.
   std::uint64_t dropped_count() const { return dropped_count_; }
 
  private:
@@ -100,7 +101,7 @@ class GangAgent {
   void raise_floor(Instant now, Token floor);
   bool may_hello() const;
   void send_hello(Instant now);
-  /// The grant when it exists and `start` names this start; a drop otherwise.
+  /// The grant of `token` if `start` is this start. Otherwise nullptr, and it counts a drop.
   Grant* addressed(Token token, AgentStart start, std::string_view what);
   void drop(std::string_view what, Token token);
 
@@ -113,10 +114,10 @@ class GangAgent {
   Renewals renewals_;
   Grants grants_;
   StuckGpus stuck_;
-  bool scanned_ = false;  ///< All supervisors found at start were reported.
+  bool scanned_ = false;  ///< The edge has reported all supervisors that it found at the start.
   bool leaving_ = false;
   std::uint64_t dropped_count_ = 0;
-  Instant latest_{};  ///< Of all steps: time never runs backwards.
+  Instant latest_{};  ///< The time of the last step: time never runs backwards.
 };
 
 }  // namespace muster::agent

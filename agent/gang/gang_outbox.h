@@ -1,10 +1,10 @@
 #pragma once
-// What the agent's machine says until it is asked: messages, writes, commands, events. Its parts
-// write here, so that what they say leaves in the order in which it was said. A part of GangAgent.
+// GangOutbox collects the output of GangAgent: messages, writes, commands and events. The parts of
+// GangAgent write to it, so that all output leaves in the order in which it was made. Owned by
+// GangAgent.
 //
-// Messages go to whoever leads; while nobody does they are dropped, since all of them are repeated.
-// Each has a nonce of its own, which is drawn in either case: what is drawn later does not depend
-// on who leads.
+// Messages go to the leader. Without a leader it drops them, for all of them are repeated. It draws
+// a nonce for each in either case: later draws do not depend on the leader.
 
 #include <cstdint>
 #include <string>
@@ -24,26 +24,26 @@ class GangOutbox {
  public:
   explicit GangOutbox(Rng rng) : rng_(rng) {}
 
-  /// To whom messages go from now on; zero = to nobody.
+  /// Messages go to `leader` from now on; zero = there is no leader.
   void set_leader(HostId leader) { leader_ = leader; }
   bool has_leader() const { return !leader_.is_zero(); }
 
-  /// The nonce under which it went, or would have gone.
+  /// Returns the nonce of the message, also if it was dropped.
   Nonce send(scheduler::AgentMessage message);
-  /// The id under which it is reported as persisted; 1 is the first.
+  /// Returns the id of the write, which Persisted names; the first is 1.
   std::uint64_t persist(crdt::WriteBatch batch);
   void command(SupervisorCommand command) { output_.commands.push_back(std::move(command)); }
-  /// An event about `token`, if it is one; `detail` may be empty.
+  /// Emits an event about `token`, unless that is zero; `detail` may be empty.
   void emit(Severity severity, std::string_view name, Token token, const std::string& detail = {});
-  /// This start is refused: the agent has to start again with that generation.
+  /// The quorum refuses this start: the agent has to start again with that generation.
   void raise_to(Generation generation) { output_.raise_to = generation; }
 
-  /// This start is of no use: the agent has to end, and to tell people why.
+  /// The quorum refuses this start for good: the agent ends and tells people why.
   void end(const std::string& why) { output_.ends = why; }
 
   /// Uniform in [low, high], from the same stream as the nonces.
   Duration draw(Duration low, Duration high) { return rng_.between(low, high); }
-  /// All that was said since the last call.
+  /// The output since the last call.
   GangAgentOutput take();
 
  private:

@@ -6,7 +6,7 @@ using scheduler::GrantState;
 
 namespace {
 
-constexpr auto kNo = static_cast<GrantPhase>(kGrantPhaseCount);  // It cannot happen there.
+constexpr auto kNo = static_cast<GrantPhase>(kGrantPhaseCount);  // The event cannot happen there.
 constexpr GrantPhase kPrep = GrantPhase::kPrepared;
 constexpr GrantPhase kHeld = GrantPhase::kHeld;
 constexpr GrantPhase kIdle = GrantPhase::kUnstarted;

@@ -1,11 +1,11 @@
 #pragma once
-// The life of a grant as one table: in each phase, where each event leads. A phase says more than
-// the state that is stored and told (scheduler::GrantState): whether the supervisor is there,
-// whether the hold runs, whether a Start was heard. Grant asks the table before every change of its
-// phase and makes no other change. Pure; which event is due is decided in Grants.
+// The life of a grant as one table: the next phase for each phase and event. A phase says more than
+// the state that is stored and reported (scheduler::GrantState): if the supervisor is there, if the
+// hold runs, if a Start was heard. Grant asks the table before every change of its phase and makes
+// no other change. Pure: Grants decides which event is due.
 //
-// What has ended or was aborted never begins again. A grant without ranks ends by being aborted,
-// unless its supervisor left evidence; one with ranks is never aborted.
+// An ended or aborted grant never begins again. A grant without ranks ends by being aborted, unless
+// its supervisor left evidence. A grant with ranks is never aborted.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace muster::agent {
 enum class GrantPhase : std::uint8_t {
   // READY.
   kAssigned,  ///< Its supervisor is not there yet, or was not found yet after a restart.
-  kPrepared,  ///< The supervisor is there; Ready was not said.
-  kHeld,      ///< Ready was said: the hold runs since.
+  kPrepared,  ///< The supervisor is there; Ready was not sent.
+  kHeld,      ///< Ready was sent: the hold runs since.
   // STARTING.
   kInterrupted,  ///< Of an earlier life of the agent; its supervisor was not found yet.
-  kUnstarted,    ///< Its supervisor was found and launched nothing: Start has to be said again.
+  kUnstarted,    ///< Its supervisor was found and launched no rank: Start has to come again.
   kStartHeard,   ///< Start was obeyed in this life: Launch follows as soon as STARTING is durable.
   kLaunched,     ///< Ranks may run.
   // RUNNING, STOPPING.
@@ -39,34 +39,33 @@ enum class GrantEvent : std::uint8_t {
   kReadySaid,     ///< Ready is sent for the first time.
   kStart,         ///< Start is obeyed.
   kLaunchSent,    ///< The supervisor is told to launch.
-  kRanksStarted,  ///< It says that all ranks were exec'd.
-  // Found at the start of the agent, or later when the supervisor was silent until then.
-  kFoundIdle,    ///< Its supervisor lives and launched nothing.
+  kRanksStarted,  ///< The supervisor reports that all ranks were exec'd.
+  // Found at the start of the agent, or later if the supervisor was silent until then.
+  kFoundIdle,    ///< Its supervisor lives and launched no rank.
   kFoundActive,  ///< Its supervisor lives and launched.
   kFoundSilent,  ///< Its supervisor lives and does not answer: ranks may run.
-  // Whatever the reason.
+  // For any reason.
   kAbort,
   kTerminate,
-  kEnd,  ///< No rank is left, and what came of them is known.
+  kEnd,  ///< No rank is left, and the results are known.
 };
 inline constexpr std::size_t kGrantEventCount = static_cast<std::size_t>(GrantEvent::kEnd) + 1;
 
-/// The table: where `event` leads a grant that is in `from`; nothing when it cannot happen there.
-/// Total.
+/// The phase to which `event` leads a grant in `from`; nullopt if it cannot happen there. Total.
 std::optional<GrantPhase> grant_step(GrantPhase from, GrantEvent event);
 
-/// As it is stored and told.
+/// The state that is stored and reported.
 scheduler::GrantState state_of(GrantPhase phase);
 /// The phase of a record that an agent finds at its start.
 GrantPhase phase_of_found(scheduler::GrantState state);
 
-/// Not ENDED and not ABORTED.
+/// True if it is neither ENDED nor ABORTED.
 bool is_live(GrantPhase phase);
-/// Processes may exist under it.
+/// True if processes may exist under it.
 bool has_ranks(GrantPhase phase);
-/// Live, and the hold runs.
+/// True if it is live and the hold runs.
 bool has_hold(GrantPhase phase);
-/// Live, and it is known whether its supervisor is there: it is.
+/// True if it is live and its supervisor is known to be there.
 bool has_supervisor(GrantPhase phase);
 
 }  // namespace muster::agent

@@ -1,6 +1,6 @@
 #pragma once
-// What an agent durably knows of one token: the record behind its state. A grant is an attempt's
-// share on this host. Records live in Environment::kId under "grant/".
+// GrantRecord is the durable record of a grant: an attempt's share of this host. Records lie in
+// Environment::kId under "grant/", by token.
 
 #include <optional>
 #include <string>
@@ -14,22 +14,22 @@ namespace muster::agent {
 
 inline constexpr std::string_view kGrantTable = "grant/";
 
-/// kRunning and kStopping are never written: what distinguishes them from kStarting is known by the
-/// supervisor, which outlives the agent.
+/// kRunning and kStopping are never written: the supervisor, which outlives the agent, tells them
+/// from kStarting.
 struct GrantRecord {
   Token token;
   scheduler::GrantState state = scheduler::GrantState::kReady;
   JobId job;
   std::uint32_t attempt = 1;
   scheduler::JobSpec spec;
-  std::vector<scheduler::Member> members;  ///< Of the whole attempt, in rank order.
+  std::vector<scheduler::Member> members;  ///< All members of the attempt, in the order of ranks.
   Duration hold{0};
-  std::vector<scheduler::RankResult> results;  ///< Set when kEnded and kAborted.
+  std::vector<scheduler::RankResult> results;  ///< Set in kEnded and kAborted.
   bool operator==(const GrantRecord&) const = default;
 
-  /// The member of `host`, or nothing when the attempt has none there.
+  /// The member on `host`; nullptr if the attempt has no member there.
   const scheduler::Member* member_of(HostId host) const;
-  /// True when rank 0 is on `host`: it holds MASTER_PORT for the attempt's life.
+  /// True if rank 0 is on `host`: it holds MASTER_PORT for the attempt's life.
   bool has_first_rank(HostId host) const;
 };
 
@@ -40,7 +40,7 @@ std::vector<scheduler::RankResult> results_of_all(const scheduler::Member& membe
 
 std::string key_of_grant(Token token);
 std::string encode(const GrantRecord& record);
-/// Nothing when the bytes are not of that shape; unknown keys are skipped.
+/// nullopt if the bytes do not encode a record. Unknown keys are skipped.
 std::optional<GrantRecord> decode_grant(const std::string& bytes);
 
 }  // namespace muster::agent

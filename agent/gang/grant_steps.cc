@@ -100,7 +100,7 @@ void GrantSteps::end_all(Grant& grant, RankResult::Kind kind, const std::string&
   end(grant, results_of_all(member_of(grant), kind, detail), out);
 }
 
-// ---- the words about its end ----
+// ---- reports of its end ----
 
 void GrantSteps::send_finish(Instant now, Grant& grant, GangOutbox& out) {
   const bool is_last = grant.state() == GrantState::kEnded;

@@ -1,12 +1,12 @@
 #pragma once
-// GrantSteps: what one step of a grant's life comes to: the new state, its write, the order to the
-// supervisor, the word to the leader. A part of Grants, which decides when a step is taken; the
-// grant is its argument and changes with it.
+// GrantSteps takes one step of a grant's life: it changes the state, writes it, orders the
+// supervisor and tells the leader. The grant is an argument and changes. Owned by Grants, which
+// decides when a step is taken.
 //
 // Invariants
 // - A state counts as durable from the report of its own write. RUNNING and STOPPING are never
-//   written: what distinguishes them from STARTING is known by the supervisor.
-// - Each step CHECKs the state it starts from; what it takes from outside are results and texts.
+//   written: the supervisor tells them from STARTING.
+// - Each step CHECKs the state it starts from. From outside it takes only results and texts.
 
 #include <cstdint>
 #include <map>
@@ -37,46 +37,46 @@ class GrantSteps {
 
   HostId self() const { return self_; }
   AgentStart start() const { return start_; }
-  /// This host's part of it.
+  /// The member of this host.
   const scheduler::Member& member_of(const Grant& grant) const;
 
   /// Writes the record as it is now, together with `batch`.
   void store(const Grant& grant, crdt::WriteBatch batch, GangOutbox& out);
-  /// The write that was reported as persisted, once; nothing when no grant waits for it.
+  /// Takes the write that was reported as persisted; nullopt if no grant waits for it.
   std::optional<Write> take_persisted(std::uint64_t id);
 
-  /// READY, durable: the hold begins with this first Ready.
+  /// From a durable READY: sends the first Ready; the hold begins.
   void begin_hold(Instant now, Grant& grant, GangOutbox& out) const;
-  /// Ready as it was said first, or is said again: the hold goes on.
+  /// Sends Ready, for the first time or again; the hold goes on.
   void say_ready(const Grant& grant, GangOutbox& out) const;
-  /// STARTING, durable: the ranks are started.
+  /// From a durable STARTING: starts the ranks.
   void launch(Grant& grant, GangOutbox& out) const;
-  /// To RUNNING by `event`, durable at once: the supervisor knows it.
+  /// To RUNNING by `event`; durable at once, for the supervisor knows it.
   static void run(Grant& grant, GrantEvent event);
-  /// Without ranks, to ABORTED. Who said Start waits for an answer.
+  /// A grant without ranks, to ABORTED. If it had heard Start, the leader waits for an answer.
   void abort(Grant& grant, const std::string& reason, GangOutbox& out);
-  /// With ranks, to STOPPING; one that is stopping already goes on as it was ordered first.
+  /// A grant with ranks, to STOPPING. If it is stopping already, the first order holds.
   void terminate(Instant now, Grant& grant, Duration grace, const std::string& reason,
                  GangOutbox& out) const;
-  /// Live, to ENDED: no rank is left.
+  /// A live grant, to ENDED: no rank is left.
   void end(Grant& grant, std::vector<scheduler::RankResult> results, GangOutbox& out);
-  /// Live, to ENDED: nobody knows more of any rank than `kind` and `detail`.
+  /// A live grant, to ENDED: every rank has the result `kind` and `detail`, for no more is known.
   void end_all(Grant& grant, scheduler::RankResult::Kind kind, const std::string& detail,
                GangOutbox& out);
 
-  /// Finish: of an end, as it is known; the next one follows after a pause.
+  /// Sends Finish with the results that are known; the next one follows after a pause.
   void send_finish(Instant now, Grant& grant, GangOutbox& out);
-  /// Finish of what is ENDED and durable, for the first time; later ones repeat it.
+  /// Sends the first Finish of a durable ENDED; later ones repeat it.
   void begin_finish(Instant now, Grant& grant, GangOutbox& out);
-  /// Finish of what is ABORTED and durable, if somebody wants it.
+  /// Sends Finish of a durable ABORTED, if the leader wants it.
   void answer_if_wanted(Grant& grant, GangOutbox& out) const;
-  /// Somebody asks about a grant that is over: Finish, as soon as that is durable.
+  /// The leader asks about a grant that is over: it gets Finish, as soon as the end is durable.
   void answer_with_finish(Instant now, Grant& grant, GangOutbox& out);
-  /// Another leader has to hear at once of an end that is not acknowledged.
+  /// Repeats an end that is not acknowledged at once, for another leader.
   void restart_finish(Instant now, Grant& grant) const;
-  /// A first failure is told at once.
+  /// Reports a first failure at once.
   void begin_early(Instant now, Grant& grant, scheduler::RankResult first) const;
-  /// Whether an early Finish went under `nonce`, of whichever grant.
+  /// True if an early Finish of any grant went under `nonce`.
   bool was_early(Nonce nonce) const { return early_nonces_.contains(nonce); }
   void refuse(Token token, const std::string& reason, GangOutbox& out) const;
 
@@ -84,8 +84,8 @@ class GrantSteps {
   GangAgentOptions options_;
   HostId self_;
   AgentStart start_;
-  std::map<std::uint64_t, Write> writes_;        ///< Not reported yet, by id.
-  RecentNonces early_nonces_{kFinishNoncesMax};  ///< Of early words: their ack ends nothing.
+  std::map<std::uint64_t, Write> writes_;        ///< Writes that are not durable yet, by id.
+  RecentNonces early_nonces_{kFinishNoncesMax};  ///< Nonces of early reports: their ack ends none.
 };
 
 }  // namespace muster::agent

@@ -96,7 +96,7 @@ void Grants::check_invariants(const Fence& fence) const {
   }
 }
 
-// ---- what the leader says ----
+// ---- messages of the leader ----
 
 void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& out) {
   const Token token = assign.token;
@@ -122,16 +122,15 @@ void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {
   }
 }
 
-/// An older grant that has to end first: one on its GPUs; of shares without GPUs that of the same
-/// job.
+/// True if `older` has to end first: it is on a GPU of `member`, or both are without GPUs and of
+/// the same job.
 bool Grants::hinders(const Grant& older, JobId job, const scheduler::Member& member) const {
   const std::vector<scheduler::GpuSlot>& places = member_of(older).gpus;
   return overlaps(places, member.gpus) ||
          (places.empty() && member.gpus.empty() && older.record.job == job);
 }
 
-/// The log gave the place away, so an older record that is ABORTED already has nothing left to
-/// answer.
+/// The log gave the place away: an older record that is ABORTED has no question left to answer.
 void Grants::revoke_older(const scheduler::Assign& newer, const scheduler::Member& member,
                           Instant now, GangOutbox& out) {
   crdt::WriteBatch forgotten;
@@ -155,7 +154,8 @@ void Grants::revoke_older(const scheduler::Assign& newer, const scheduler::Membe
   }
 }
 
-/// Obeyed only under a live hold, for exactly this token; heard again, the master it names counts.
+/// Obeys Start only under a live hold, for exactly this token. From a repeated Start it takes the
+/// master.
 void Grants::on_start(Instant now, Grant& grant, const scheduler::Start& start, GangOutbox& out) {
   const bool is_obeyed_late = mutant(SchedulerMutant::kLateStartObeyed) &&
                               grant.state() != GrantState::kEnded && !grant.has_ranks();
@@ -214,8 +214,8 @@ void Grants::restart_reports(Instant now) {
   }
 }
 
-/// An acknowledgement of an early word, or a late copy of it, must not end the report. The leader's
-/// own word (nonce 0) speaks of committed ends only.
+/// The ack of an early report, or a late copy of it, must not end the last report. An ack that the
+/// leader sends unasked (nonce 0) is about committed ends only.
 bool Grants::on_finish_ack(Nonce nonce, Token token, GangOutbox& out) {
   Grant* grant = find(token);
   if (grant == nullptr || (!grant->is_live() && !grant->is_durable())) {
@@ -250,7 +250,7 @@ void Grants::on_renewed(Instant counted, const Renewal& asked, const std::vector
   }
 }
 
-// ---- what the disk and the supervisors report ----
+// ---- reports of the disk and the supervisors ----
 
 void Grants::on_persisted(std::uint64_t id) {
   const std::optional<GrantSteps::Write> write = steps_.take_persisted(id);
@@ -264,7 +264,7 @@ bool Grants::on_adopted(Grant& grant, const SupervisorAdopted& found, GangOutbox
   CHECK(grant.is_live());
   grant.is_silent = false;
   if (grant.state() == GrantState::kStopping) {
-    // The order was given while it was silent, and may never have reached it.
+    // The order was given while the supervisor was silent, and may never have reached it.
     out.command(Terminate{found.token, grant.record.spec.limits.grace, "late answer"});
     return false;
   }
@@ -279,8 +279,8 @@ bool Grants::on_adopted(Grant& grant, const SupervisorAdopted& found, GangOutbox
   return true;
 }
 
-/// Under READY nothing runs, whatever the supervisor does: the end of the scan aborts it. Otherwise
-/// ranks may run, and well: the grant stays and is renewed, and only its GPUs are withheld.
+/// In READY no rank runs: the end of the scan aborts the grant. Otherwise ranks may run well: the
+/// grant stays and is renewed, and only its GPUs are withheld.
 bool Grants::on_silent(Instant now, Grant& grant, GangOutbox& out) {
   CHECK(grant.is_live());
   out.emit(Severity::kAlarm, "supervisor_silent", grant.record.token);
@@ -289,7 +289,7 @@ bool Grants::on_silent(Instant now, Grant& grant, GangOutbox& out) {
   }
   grant.move(GrantEvent::kFoundSilent);
   grant.is_silent = true;
-  grant.hold_until = now + grant.record.hold;  // Its own timer may end it sooner.
+  grant.hold_until = now + grant.record.hold;  // The supervisor's own timer may end it sooner.
   return true;
 }
 
@@ -352,14 +352,14 @@ void Grants::on_launch_failed(const LaunchFailed& failed, GangOutbox& out) {
     steps_.refuse(failed.token, "launch failed: " + failed.text, out);
     return;
   }
-  // With code 0, which is kHostFault: no command was tried.
+  // Code 0 is kHostFault: no command was tried.
   steps_.end_all(*grant, RankResult::Kind::kNotStarted, failed.text, out);
 }
 
 void Grants::on_ranks_started(Token token, GangOutbox& out) {
   Grant* grant = find(token);
-  // Without a Launch of this start it is an order of the agent's earlier life, obeyed late: the
-  // ranks run all the same.
+  // Without a Launch of this start, the supervisor obeyed an order of the agent's earlier life
+  // late: the ranks run all the same.
   if (grant != nullptr && grant->state() == GrantState::kStarting && grant->is_durable()) {
     GrantSteps::run(*grant, GrantEvent::kRanksStarted);
     out.emit(Severity::kInfo, "ranks_started", token);
@@ -382,7 +382,7 @@ void Grants::on_ranks_ended(AllRanksEnded ended, GangOutbox& out) {
   }
 }
 
-// ---- what time does ----
+// ---- effects of time ----
 
 void Grants::tick(Instant now, GangOutbox& out) {
   for (auto& [token, grant] : grants_) {
@@ -455,7 +455,7 @@ void Grants::advance_one(Instant now, Grant& grant, Renewals& renewals, GangOutb
 
 // ---- the steps ----
 
-/// Higher revokes, but Ready waits until what it revoked is gone.
+/// A higher token revokes lower ones, but Ready waits until the ranks of those are gone.
 Grants::Way Grants::way_for(const Grant& grant) const {
   Way way = Way::kFree;
   for (const auto& [token, other] : grants_) {

@@ -1,14 +1,13 @@
 #pragma once
-// Grants: this host's share of each attempt it was assigned and that is not forgotten, and what
-// becomes of it: at each word of the leader, each report of a supervisor, each moment, the step of
-// its life that is to be taken (grant_steps.h takes it). A part of GangAgent, whose header draws
-// that life.
+// Grants holds the grants of this host until they are forgotten. At each message of the leader,
+// each report of a supervisor and each deadline it decides which step of a grant's life is due;
+// GrantSteps takes it. Owned by GangAgent, whose header draws that life.
 //
 // Invariants
 // - No two grants with ranks overlap on a GPU.
 // - ABORTED and ENDED are never left. A grant with ranks is never aborted.
-// - Ready is said only of what is durable, and never while older ranks are on a GPU of it. The hold
-//   begins at the first Ready.
+// - Ready is sent only for a durable grant, and never while older ranks are on one of its GPUs. The
+//   hold begins at the first Ready.
 
 #include <cstdint>
 #include <map>
@@ -33,59 +32,60 @@ class Grants {
  public:
   Grants(GangAgentOptions options, HostId self, AgentStart start);
 
-  /// The records of Environment::kId; other tables in it are ignored.
+  /// Takes the records of Environment::kId; ignores its other tables.
   void recover(const crdt::Records& records, GangOutbox& out);
 
   Grant* find(Token token);
   const Grant* find(Token token) const;
   /// By token.
   const std::map<Token, Grant>& all() const { return grants_; }
-  /// This host's part of it.
+  /// The member of this host.
   const scheduler::Member& member_of(const Grant& grant) const { return steps_.member_of(grant); }
-  /// Every verdict about one that is over is durable.
+  /// True if the end of every grant that is over is durable.
   bool are_settled() const;
-  /// What hello says of them, where `epoch` is obeyed.
+  /// The reports of all grants in a hello of an agent that obeys `epoch`.
   std::vector<scheduler::GrantReport> reports(std::uint64_t epoch) const;
-  /// What has to be renewed.
+  /// The request to renew all holds.
   scheduler::Renew renewal() const;
 
-  // What the leader says. A grant that is given is one of all().
+  // Messages of the leader. A grant argument is one of all().
 
-  /// A new one in READY, stored with `batch`. Precondition: its token is not known.
+  /// Adds a grant in READY, stored with `batch`. Precondition: its token is not known.
   void add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& out);
-  /// The stored answer. A repeated Assign does not restart the hold.
+  /// Repeats the answer. A repeated Assign does not restart the hold.
   void on_repeated_assign(const Grant& grant, GangOutbox& out);
-  /// Stops whatever was granted the same place under a lower token than `newer`.
+  /// Stops the grants in the way of `newer` that have a lower token.
   void revoke_older(const scheduler::Assign& newer, const scheduler::Member& member, Instant now,
                     GangOutbox& out);
   void on_start(Instant now, Grant& grant, const scheduler::Start& start, GangOutbox& out);
   void on_stop(Instant now, Grant& grant, const scheduler::Stop& stop, GangOutbox& out);
-  /// The log is over with it: it is forgotten, as soon as no ranks are left.
+  /// The grant is over in the log: it is forgotten as soon as no ranks are left.
   void kill(Instant now, Token token, GangOutbox& out);
-  /// Another leader has to hear at once of every end that is not acknowledged.
+  /// Repeats every end that is not acknowledged at once, for another leader.
   void restart_reports(Instant now);
-  /// False: it acknowledges nothing that was said here.
+  /// False if it acknowledges no report of this agent.
   bool on_finish_ack(Nonce nonce, Token token, GangOutbox& out);
-  /// The hold of each token in `renewed` that was asked for runs from `counted` on.
+  /// The hold of each token in `renewed` that `asked` named runs from `counted` on.
   void on_renewed(Instant counted, const Renewal& asked, const std::vector<Token>& renewed,
                   GangOutbox& out);
   void refuse(Token token, const std::string& reason, GangOutbox& out) const {
     steps_.refuse(token, reason, out);
   }
 
-  // What the disk and the supervisors report. A token that is not known is passed over.
+  // Reports of the disk and the supervisors. An unknown token is ignored.
 
   void on_persisted(std::uint64_t write);
-  /// Its supervisor was found alive. False: it is being ended, and not kept. Precondition: it is
-  /// live.
+  /// Its supervisor was found alive. False if the grant is stopping and is not kept. Precondition:
+  /// the grant is live.
   bool on_adopted(Grant& grant, const SupervisorAdopted& found, GangOutbox& out);
-  /// Its supervisor was found alive but says nothing. True: it is kept, and its hold runs.
+  /// Its supervisor was found alive but does not answer. True if the grant is kept and its hold
+  /// runs.
   bool on_silent(Instant now, Grant& grant, GangOutbox& out);
-  /// Its supervisor and all under it are gone. `scanned`: nothing was found at start that is yet to
-  /// be reported. Precondition: it is live.
+  /// Its supervisor and all processes under it are gone. `scanned`: the edge has reported all that
+  /// it found at the start. Precondition: the grant is live.
   void on_gone(Grant& grant, std::optional<std::vector<scheduler::RankResult>> results,
                bool scanned, GangOutbox& out);
-  /// Those of which no supervisor was found are over.
+  /// Ends the grants whose supervisor was not found.
   void on_scanned(GangOutbox& out);
   void on_prepared(const SupervisorPrepared& prepared, GangOutbox& out);
   void on_launch_failed(const LaunchFailed& failed, GangOutbox& out);
@@ -93,11 +93,11 @@ class Grants {
   void on_rank_failed(Instant now, RankFailedEarly failed, GangOutbox& out);
   void on_ranks_ended(AllRanksEnded ended, GangOutbox& out);
 
-  // What time does.
+  // Effects of time.
 
-  /// Lapsed holds, ranks that do not die, repeats of Finish.
+  /// Handles lapsed holds, ranks that do not die, and repeats of Finish.
   void tick(Instant now, GangOutbox& out);
-  /// Whatever its last write waited for: Ready, Launch, Finish.
+  /// Takes the steps that wait for a durable state: Ready, Launch, Finish.
   void advance(Instant now, Renewals& renewals, GangOutbox& out);
   Instant next_deadline() const;
   void check_invariants(const Fence& fence) const;

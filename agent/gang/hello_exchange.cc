@@ -45,7 +45,7 @@ HelloExchange::Reply HelloExchange::on_reply(Instant now, Nonce nonce,
   CHECK(!refused_);
   const bool is_of_this_start = reply.start_id == start_.start_id;
   if (!is_of_this_start || !nonces_.contains(nonce)) {
-    // A late copy of an older hello was registered instead of the present one: say that again.
+    // The leader registered a late copy of an older hello: send the present one again.
     if (registered_ && reply.registered && is_of_this_start) {
       hello_at_ = std::min(hello_at_, now + retry_);
     }
@@ -57,7 +57,7 @@ HelloExchange::Reply HelloExchange::on_reply(Instant now, Nonce nonce,
     out.emit(Severity::kAlarm, "generation_refused", {}, std::to_string(reply.raise_to.value()));
     return Reply::kRefused;
   }
-  // One that runs for a while is not ended for a name: what it runs would go with it.
+  // An agent that was registered does not end for a name: its ranks would end with it.
   if (reply.is_name_taken && !was_registered_) {
     refused_ = true;
     out.end(reply.why);
@@ -77,7 +77,7 @@ HelloExchange::Reply HelloExchange::on_reply(Instant now, Nonce nonce,
   return Reply::kRegistered;
 }
 
-/// Once a reason: hello goes on every second.
+/// Emits each reason once: hello goes on every second.
 void HelloExchange::tell_refusal(const std::string& why, GangOutbox& out) {
   if (!why.empty() && why != told_refusal_) {
     told_refusal_ = why;

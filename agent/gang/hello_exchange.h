@@ -1,10 +1,9 @@
 #pragma once
-// HelloExchange: whether the leader knows this start of this host, and what it would take. A part
-// of GangAgent, which says the hello itself when one is due and may be said. A hello is repeated
-// until a reply to one with the present content registers the host; replies to older ones do not
-// count.
+// HelloExchange registers this start of the host at the leader. It repeats hello until a reply
+// to one with the present content registers the host. Replies to older content do not count. Owned
+// by GangAgent, which sends the hello when it is due and allowed.
 //
-// Invariant: a start that was refused stays refused, and the machine is silent from then on.
+// Invariant: a start that was refused stays refused, and GangAgent is silent from then on.
 
 #include <cstdint>
 #include <string>
@@ -20,36 +19,36 @@ namespace muster::agent {
 
 class HelloExchange {
  public:
-  /// What a reply to a hello came to.
+  /// The effect of a reply to a hello.
   enum class Reply {
-    kStray,       ///< It answers none of our hellos.
-    kRefused,     ///< This start is over; the outbox says why, or which generation is next.
-    kNotYet,      ///< Something stands against it; hello goes on.
-    kRegistered,  ///< The rest of the reply has to be obeyed.
+    kStray,       ///< It answers no hello of this start.
+    kRefused,     ///< This start is over; the outbox has the reason, or the next generation.
+    kNotYet,      ///< The leader does not register the host yet; hello goes on.
+    kRegistered,  ///< The host is registered; GangAgent obeys the rest of the reply.
   };
 
   /// Hello is repeated after `retry`.
   HelloExchange(AgentStart start, Duration retry);
 
-  /// By this leader, in this epoch.
+  /// True if this leader has registered the host in this epoch.
   bool is_registered() const { return registered_; }
   bool is_refused() const { return refused_; }
-  /// The counter of the epoch that is obeyed.
+  /// The counter of the epoch that this host obeys.
   std::uint64_t epoch() const { return epoch_; }
 
-  /// Another leader, or none, has to be greeted: at a moment drawn from `spread` where another
-  /// leader has registered what a hello would say now.
+  /// Another leader has to be greeted. If an earlier leader has registered the present content, the
+  /// hello is sent at a time drawn from `spread`.
   void leader_changed(Instant now, Duration spread, GangOutbox& out);
   void epoch_obeyed(Instant now, ClusterEpoch epoch);
-  /// What a hello says has changed: it is said at `at`.
+  /// The content of hello has changed: it is due at `at`.
   void want_hello(Instant at);
   bool is_due(Instant now) const { return now >= hello_at_; }
-  /// A hello went under `nonce`.
+  /// A hello was sent under `nonce`.
   void hello_sent(Instant now, Nonce nonce);
-  /// What follows here from a reply to `nonce`, with its events.
+  /// Returns the effect of a reply to `nonce`, and emits its events.
   Reply on_reply(Instant now, Nonce nonce, const scheduler::HelloReply& reply, GangOutbox& out);
 
-  /// Of the next hello.
+  /// The time of the next hello.
   Instant next_deadline() const { return hello_at_; }
 
  private:
@@ -59,12 +58,12 @@ class HelloExchange {
   Duration retry_;
   std::uint64_t epoch_ = 1;
   bool registered_ = false;
-  bool was_registered_ = false;  ///< By some leader.
-  bool is_known_ = false;        ///< Some leader has registered what a hello would say now.
+  bool was_registered_ = false;  ///< Some leader has registered this start.
+  bool is_known_ = false;        ///< Some leader has registered the present content of hello.
   bool refused_ = false;
-  std::string told_refusal_;  ///< Why a leader does not register this host, as last told.
+  std::string told_refusal_;  ///< The last told reason that a leader does not register this host.
   Instant hello_at_ = kNever;
-  RecentNonces nonces_;  ///< To the present leader, unanswered.
+  RecentNonces nonces_;  ///< Unanswered hellos to the present leader.
 };
 
 }  // namespace muster::agent

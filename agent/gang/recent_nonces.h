@@ -1,6 +1,6 @@
 #pragma once
-// RecentNonces: the last nonces under which one thing was said again and again, so that an answer
-// to any of them is known. At most `max`; the oldest goes first.
+// RecentNonces holds the last nonces of one repeated message, so that an answer to any of them is
+// recognised. It holds at most `max` and drops the oldest first.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@ class RecentNonces {
 
  private:
   std::size_t max_;
-  std::vector<Nonce> nonces_;  ///< Oldest first.
+  std::vector<Nonce> nonces_;  ///< The oldest first.
 };
 
 }  // namespace muster::agent

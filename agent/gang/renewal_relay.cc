@@ -6,7 +6,7 @@
 namespace muster::agent {
 namespace {
 
-/// After a change of the leader the short delay holds so long: by then everybody has heard of it.
+/// After a change of the leader the short delay holds this long: by then every host knows of it.
 constexpr Duration kAnew = std::chrono::seconds(5);
 
 }  // namespace
@@ -70,7 +70,7 @@ void RenewalRelay::bring(Instant now) {
 void RenewalRelay::bring_again(Instant now) {
   again_at_ = kNever;
   std::vector<scheduler::RelayedRenew> renewals;
-  // This process may have stood still, and their hosts be gone since.
+  // This process may have stood still, and the hosts may be gone since.
   std::erase_if(brought_, [&](const auto& each) { return now - each.second.at >= kBroughtMax; });
   for (auto& [host, brought] : brought_) {
     if (brought.is_again) {

@@ -1,12 +1,12 @@
 #pragma once
-// How renewals travel where there are many hosts: the hosts of a rack hand theirs to one
-// of them, the relay, and it brings them to the leader together, once a second. Ten thousand hosts
-// are a few hundred links to the leader then, not ten thousand. A part of Node, with the manner of
-// a machine; the same class is both ends of the way.
+// RenewalRelay brings the renewals of a rack to the leader in large clusters. The hosts of a rack
+// send theirs to one of them, the relay, which sends them on together once a second. Ten thousand
+// hosts then have a few hundred links to the leader, not ten thousand. The class serves both the
+// relay and its hosts. Owned by LeaderContact.
 //
-// A renewal keeps its host's nonce on the whole way, and its host counts from its own send: a relay
-// can lose or delay it, never lengthen a hold. What is not answered by way of the relay within
-// kRelayPatience goes to the leader directly, under the same nonce.
+// A renewal keeps its host's nonce on the whole way, and its host counts from its own send. A relay
+// can lose or delay a renewal and can never lengthen a hold. If no answer comes by way of the relay
+// within kRelayPatience, the host sends the renewal to the leader directly, under the same nonce.
 
 #include <map>
 #include <utility>
@@ -19,41 +19,42 @@
 
 namespace muster::agent {
 
-/// How long a relay waits for further hosts of its rack. Raised: fewer messages to the leader, at a
-/// later ack; it must stay below kRelayPatience by more than a round of the quorum.
+/// The time for which a relay waits for further hosts of its rack. Higher: fewer messages to the
+/// leader, and later acks. It must stay below kRelayPatience by more than a round of the quorum.
 inline constexpr Duration kRelayDelay = std::chrono::seconds(1);
-/// The same after the leader changed: then all hosts renew at once, and wait for it.
+/// The same after a change of the leader: then all hosts renew at once and wait for the ack.
 inline constexpr Duration kRelayDelayAnew = std::chrono::milliseconds(100);
-/// What the leader has not answered by then is brought to it once more: its link was ended, or it
-/// was not yet ready to lead.
+/// The relay sends a renewal once more that the leader has not answered by then: its link ended, or
+/// the leader was not yet ready.
 inline constexpr Duration kRelayAgain = std::chrono::seconds(1);
-/// From a host's send by way of the relay to its own, direct one.
+/// Time from a host's send by way of the relay to its own, direct one.
 inline constexpr Duration kRelayPatience = std::chrono::milliseconds(2500);
-/// Renewals of others in the hands of one relay; later ones are dropped, their hosts go directly.
+/// Renewals that one relay gathers. It drops later ones; their hosts renew directly.
 inline constexpr std::size_t kRelayHostsMax = 1024;
+/// The longest time for which a relay keeps a renewal without an answer.
 inline constexpr Duration kBroughtMax = std::chrono::seconds(10);  ///< Two renewals.
 
 class RenewalRelay {
  public:
   RenewalRelay(HostId self, Instant now) : self_(self), anew_until_(now) {}
 
-  /// Who leads; zero = nobody known. Own renewals to the last one are forgotten: they are made
-  /// anew. What was brought to the last one and not answered is brought to this one: mates that
-  /// heard of it first may have renewed already. Not what is older than kBroughtMax: its host may
-  /// be gone since.
+  /// `leader` leads; zero = no leader is known. The relay forgets own renewals to the last leader:
+  /// the host makes new ones. It brings unanswered renewals of other hosts to the new leader, for
+  /// hosts that heard of it first may have renewed already. It leaves out renewals older than
+  /// kBroughtMax: their hosts may be gone.
   void leader_changed(Instant now, HostId leader);
-  /// A renewal of this host: by way of `relay`, or directly when that is zero or who leads.
-  /// Precondition: somebody else is known to lead.
+  /// Sends a renewal of this host by way of `relay`, or directly if that is zero or the leader.
+  /// Precondition: another host is known to lead.
   void carry_own(Instant now, HostId relay, Nonce nonce, scheduler::Renew renew);
-  /// A renewal that another host of the rack gave us, for a leader elsewhere.
+  /// Takes a renewal of another host of the rack, for a leader that is another host.
   void carry(Instant now, HostId from, Nonce nonce, scheduler::Renew renew);
-  /// What the leader said to those that we brought.
+  /// Passes on the leader's answers to the renewals that this relay brought.
   void acked(scheduler::RelayedAcks acks);
   /// The own renewal of this nonce is answered.
   void own_acked(Nonce nonce);
   void tick(Instant now);
   Instant next_deadline() const;
-  /// Renewals and acks, each for a host or the leader; acks to this host itself are among them.
+  /// Renewals and acks, each for a host or the leader; also acks to this host itself.
   std::vector<AgentSend> take_messages() { return std::exchange(messages_, {}); }
 
  private:
@@ -64,7 +65,7 @@ class RenewalRelay {
   struct Brought {
     Instant at;
     scheduler::RelayedRenew renewal;
-    bool is_again = false;  ///< It was brought twice.
+    bool is_again = false;  ///< It was sent twice.
   };
   void add(Instant now, HostId host, Nonce nonce, scheduler::Renew renew);
   void bring(Instant now);
@@ -76,9 +77,9 @@ class RenewalRelay {
   Instant anew_until_;  ///< Until then the short delay holds.
   std::vector<scheduler::RelayedRenew> gathered_;
   Instant bring_at_ = kNever;
-  std::map<HostId, Brought> brought_;  ///< The last of each host, unanswered.
-  Instant again_at_ = kNever;          ///< When one of those was brought kRelayAgain ago, and once.
-  std::map<Nonce, Own> own_;           ///< On their way through a relay.
+  std::map<HostId, Brought> brought_;  ///< The last unanswered renewal of each host.
+  Instant again_at_ = kNever;          ///< Time to send one of those a second time.
+  std::map<Nonce, Own> own_;           ///< Own renewals on their way through a relay.
   std::vector<AgentSend> messages_;
 };
 

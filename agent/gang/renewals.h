@@ -1,11 +1,11 @@
 #pragma once
-// Renewals: when the holds of this host are renewed next, and which renewals are under way. A part
-// of GangAgent. A hold counts from our own send, so each renewal is remembered with the time at
-// which it went: an acknowledgement that is late or was relayed can never lengthen a hold.
+// Renewals plans the renewal of this host's holds, and keeps those under way. A hold counts from
+// our own send. Therefore each renewal is kept with the time of its send: a late or relayed
+// acknowledgement can never lengthen a hold. Owned by GangAgent.
 //
 // Invariants
-// - At most kRenewalsMax are under way; the oldest goes first.
-// - While no renewal is planned none is under way.
+// - At most kRenewalsMax are under way; the oldest is dropped first.
+// - While no renewal is planned, no renewal is under way.
 
 #include <cstddef>
 #include <map>
@@ -22,27 +22,27 @@ namespace muster::agent {
 
 struct Renewal {
   Instant sent;
-  std::vector<Token> tokens;  ///< Those it asked for.
+  std::vector<Token> tokens;  ///< The tokens whose holds it asked to renew.
 };
 
 class Renewals {
  public:
   explicit Renewals(Duration interval) : interval_(interval) {}
 
-  /// A hold began: renewals are planned, unless they are already. The first one comes at a drawn
-  /// moment, so that the hosts of a gang do not renew together.
+  /// A hold began: plans renewals, if none is planned. The first comes at a drawn time, so that the
+  /// hosts of a gang do not renew together.
   void begin(Instant now, GangOutbox& out);
-  /// A hold is known of that nobody renewed for a while: the next one is due.
+  /// A hold was found that may not have been renewed for a while: the next renewal is due.
   void hasten(Instant now);
-  /// Another leader has to hear of all holds at once.
+  /// Renews all holds at once, for another leader.
   void leader_changed(Instant now);
   bool is_due(Instant now) const { return now >= renew_at_; }
-  /// Renews what `renew` names; without any no more is planned.
+  /// Renews the holds in `renew`. If it names no token, no further renewal is planned.
   void send(Instant now, scheduler::Renew renew, GangOutbox& out);
-  /// The renewal that went under this nonce, which is over with it; nothing when none is under way.
+  /// Takes the renewal with this nonce; nullopt if there is no such renewal under way.
   std::optional<Renewal> take(Nonce nonce);
 
-  /// The nonces of those that are not answered yet.
+  /// The nonces of renewals that are not answered yet.
   std::vector<Nonce> under_way() const;
   Instant next_deadline() const { return renew_at_; }
   void check_invariants() const;

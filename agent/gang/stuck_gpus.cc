@@ -47,8 +47,8 @@ void StuckGpus::give_up_orphans(Instant now, const Grants& grants,
   }
 }
 
-/// A supervisor that was not reached, or an observation that crossed our hello in the leader's log,
-/// must not keep GPUs out of use until the next boot.
+/// The look is repeated: a supervisor that was not reached, or an observation that crossed our
+/// hello in the leader's log, must not keep GPUs out of use until the next boot.
 bool StuckGpus::watch(Instant now, const Grants& grants, GangOutbox& out) {
   std::vector<std::string> stuck = uuids(grants);
   if (stuck == withheld_) {

@@ -1,13 +1,13 @@
 #pragma once
-// StuckGpus: the GPUs that are not offered because something of an earlier attempt may live on
-// them: ranks that did not die, ranks of which nobody knows, and supervisors of no live grant that
-// did not end. A part of GangAgent. The leader hears of a GPU that may not be used, and that it may
-// be used again as soon as nothing of the old attempt lives.
+// StuckGpus withholds GPUs on which processes of an earlier attempt may live: ranks that did not
+// die, ranks whose supervisor does not answer, and orphans (supervisors without a live grant) that
+// did not end. The leader hears that such a GPU may not be used, and that it may be used again once
+// no process of the old attempt lives. Owned by GangAgent.
 //
 // Invariants
 // - An orphan is either being ended, and hello waits for it a while, or has been given up, and its
 //   GPUs are withheld; never both.
-// - While anything is withheld there is a next look at it.
+// - While a GPU is withheld, a next look at it is planned.
 
 #include <algorithm>
 #include <map>
@@ -25,25 +25,25 @@ namespace muster::agent {
 
 class StuckGpus {
  public:
-  /// Orphans have `patience` to end; what is stuck is killed again after each `recheck`.
+  /// Orphans have `patience` to end. Stuck processes are killed again after each `recheck`.
   StuckGpus(Duration patience, Duration recheck) : patience_(patience), recheck_(recheck) {}
 
-  /// A supervisor of no live grant: it is ended.
+  /// Ends a supervisor without a live grant.
   void add_orphan(Instant now, Token token, GangOutbox& out);
-  /// Nothing is left under this token; true when it was an orphan.
+  /// No process is left under this token. True if it was an orphan.
   bool forget_orphan(Token token);
-  /// Hello waits for some orphan.
+  /// True if hello waits for an orphan.
   bool are_orphans_ending() const { return !orphans_.empty(); }
-  /// It may be that of an orphan that did not end. Of grants the fence speaks.
+  /// True if an orphan that did not end may hold this GPU. GPUs of grants are guarded by the fence.
   bool is_orphans_gpu(const std::string& uuid) const;
 
-  /// What does not die keeps its GPUs, not the host. Without a record nobody knows which those are:
-  /// then it is all of `all_gpus`.
+  /// Gives up orphans whose time is over: they keep their GPUs, not the host. If an orphan has no
+  /// record, its GPUs are unknown, and it keeps `all_gpus`.
   void give_up_orphans(Instant now, const Grants& grants, const std::vector<std::string>& all_gpus,
                        GangOutbox& out);
-  /// Looks at what is withheld; true when the leader has to hear of it.
+  /// Looks at the withheld GPUs. True if the leader has to hear of them.
   bool watch(Instant now, const Grants& grants, GangOutbox& out);
-  /// As the leader was last told, sorted.
+  /// The withheld GPUs that the leader was last told of, sorted.
   const std::vector<std::string>& withheld() const { return withheld_; }
 
   Instant next_deadline() const { return std::min(recheck_at_, orphans_until_); }
@@ -56,9 +56,9 @@ class StuckGpus {
 
   Duration patience_;
   Duration recheck_;
-  std::set<Token> orphans_;         ///< Being ended before hello.
-  Instant orphans_until_ = kNever;  ///< When hello waits for them no longer.
-  /// Those that did not end, and the GPUs that may be theirs.
+  std::set<Token> orphans_;         ///< Orphans that are being ended before hello.
+  Instant orphans_until_ = kNever;  ///< From then on hello waits for them no longer.
+  /// Orphans that did not end, each with the GPUs that it may hold.
   std::map<Token, std::vector<std::string>> stuck_orphans_;
   std::vector<std::string> withheld_;
   Instant recheck_at_ = kNever;

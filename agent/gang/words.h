@@ -1,7 +1,7 @@
 #pragma once
-// What GangAgent hears and says: facts about supervisors, disk and leader, and the commands that
-// the edge obeys. Words only; what follows from them is gang_agent.h. The edge, the relay of
-// renewals and the simulator's processes speak them and need nothing else of the machine.
+// Inputs and outputs of GangAgent: facts about supervisors, disk and leader, and the commands that
+// the edge obeys. The edge, the relay of renewals and the simulator's processes use these types and
+// need nothing else of the machine.
 
 #include <cstdint>
 #include <optional>
@@ -20,33 +20,34 @@
 namespace muster::agent {
 
 struct GangAgentOptions {
-  /// Between two renewals of the same grants. Lower: more messages; higher: less of the hold left.
+  /// Time between two renewals of a hold. Lower: more messages; higher: less of the hold left.
   Duration renew_interval = std::chrono::seconds(5);
-  /// Between two hellos while no reply registered this start.
+  /// Time between two hellos until a reply registers this start.
   Duration hello_retry = std::chrono::seconds(1);
-  /// Finish is repeated after this, doubling up to the maximum, until it is acknowledged.
+  /// Time to the first repeat of Finish. It doubles up to the maximum, until Finish is
+  /// acknowledged.
   Duration finish_retry = std::chrono::seconds(1);
   Duration finish_retry_max = std::chrono::seconds(8);
-  /// Ranks not gone `grace` + this after Terminate are reported as stuck.
+  /// Ranks that are not gone `grace` + this after Terminate are reported as stuck.
   Duration kill_slack = std::chrono::seconds(5);
-  /// While ranks are stuck, and once after: between two looks at them. Each has them killed again
-  /// and tells the leader what is not offered. Lower: more hellos of a sick host; higher: a lost
-  /// word keeps clean GPUs out of use that long.
+  /// Time between two looks at stuck ranks, and to one look after. Each look kills them again and
+  /// tells the leader the withheld GPUs. Lower: more hellos of a sick host; higher: a lost message
+  /// keeps clean GPUs out of use that long.
   Duration stuck_recheck = std::chrono::seconds(30);
 };
 
-/// What the host offers: healthy and clean GPUs only.
+/// The offer of the host; only GPUs that are healthy and clean.
 struct Inventory {
   std::string gpu_type;
   std::vector<std::string> gpus;  ///< uuids.
   std::uint32_t cpus = 0;
   std::uint64_t memory_mb = 0;
-  bool has_namespaces = true;      ///< As probed at the start, or shown by a supervisor since.
-  scheduler::HostTraits traits{};  ///< Islands of all of its GPUs.
+  bool has_namespaces = true;      ///< Probed at the start, or shown by a supervisor since.
+  scheduler::HostTraits traits{};  ///< With the islands of all of its GPUs.
   bool operator==(const Inventory&) const = default;
 };
 
-/// Who this start of this agent is.
+/// The identity of this start of the agent.
 struct AgentIdentity {
   HostId host;
   AgentStart start;
@@ -56,64 +57,65 @@ struct AgentIdentity {
 
 // ---- inputs ----
 
-/// From whoever leads: HelloReply, Assign, Start, Stop, FinishAck, RenewAck. Others are counted.
+/// A message of the leader: HelloReply, Assign, Start, Stop, FinishAck or RenewAck. GangAgent drops
+/// and counts other types.
 struct LeaderMessage {
   HostId from;
-  Nonce nonce;  ///< Of the request it answers.
+  Nonce nonce;  ///< The nonce of the request that it answers.
   scheduler::AgentMessage message;
 };
-/// First contact with a leader, or with another one. A zero id = none is known.
+/// First contact with a leader, or with another one. A zero id = no leader is known.
 struct LeaderChanged {
   HostId leader;
   Term term;
-  /// An agent that a leader has registered already greets the next one at some moment within this:
-  /// see hello_spread().
+  /// An agent that a leader has registered greets the next one at some time within this: see
+  /// hello_spread().
   Duration spread{0};
 };
-/// Another epoch is obeyed from now on, durably. What was launched under an earlier one goes on;
-/// the quorum may not know of it, so that hello says all of it.
+/// The host obeys another epoch from now on, durably. Grants of an earlier epoch go on. The quorum
+/// may not know of them, so that hello tells all of them in detail.
 struct EpochObeyed {
   ClusterEpoch epoch;
 };
-/// Of many hosts not all greet a new leader at once: about five hundred a second do. Each is a
-/// handshake, a millisecond of its CPU on a slow core, and renewals must not wait behind them.
+/// The time over which the hosts greet a new leader: about five hundred per second. Each hello is a
+/// handshake that takes a millisecond of its CPU on a slow core, and renewals must not wait for it.
 constexpr Duration hello_spread(std::size_t hosts) {
   constexpr Duration kOfOne = std::chrono::milliseconds(2);
   return hosts < 256 ? Duration(0) : kOfOne * static_cast<std::int64_t>(hosts);
 }
-/// This host says goodbye: nothing new is accepted for the rest of this life.
+/// This host says goodbye: it accepts no new grant for the rest of this life.
 struct LeaveBegun {};
 struct Persisted {
   std::uint64_t id = 0;
 };
-/// A supervisor was found alive at start. `hold_until` is its own timer.
+/// A supervisor was found alive at the start. `hold_until` is its own timer.
 struct SupervisorAdopted {
   Token token;
-  bool launched = false;  ///< False: prepared, no rank was ever started.
+  bool launched = false;  ///< False: it is prepared, and no rank was ever started.
   Instant hold_until{};
   gossip::Endpoint master;
 };
-/// A supervisor was found alive at start but says nothing. Whether ranks run under it is unknown;
+/// A supervisor was found alive at the start but does not answer. Ranks may run under it.
 /// SupervisorAdopted or SupervisorGone may follow at any time.
 struct SupervisorSilent {
   Token token;
 };
-/// A supervisor is dead and every process under it is gone. `results` = its durable evidence.
+/// A supervisor is dead and every process under it is gone. `results` is its durable evidence.
 struct SupervisorGone {
   Token token;
   std::optional<std::vector<scheduler::RankResult>> results;
 };
-/// Everything found at start was reported.
+/// The edge has reported every supervisor that it found at the start.
 struct SupervisorsScanned {};
-/// The answer to Prepare. `master` is set when this host has rank 0.
+/// The answer to Prepare. `master` is set if this host has rank 0.
 struct SupervisorPrepared {
   Token token;
   gossip::Endpoint master;
   /// False: ranks that fork away may outlive a killed supervisor, and with it the end of a hold.
-  /// Such a grant is refused unless its job is never ended by silence.
+  /// GangAgent refuses such a grant unless silence never ends its job.
   bool has_namespace = true;
 };
-/// Prepare or Launch did not work and nothing runs.
+/// Prepare or Launch failed, and no rank runs.
 struct LaunchFailed {
   Token token;
   std::string text;
@@ -132,7 +134,7 @@ struct AllRanksEnded {
   Token token;
   std::vector<scheduler::RankResult> results;
 };
-/// Output of a rank is being dropped: told when that begins, and with the whole count at its end.
+/// Output of a rank is dropped. Reported when that begins, and with the whole count at its end.
 struct OutputDropped {
   Token token;
   std::uint32_t rank = 0;
@@ -143,7 +145,7 @@ struct OutputDropped {
 struct InventoryChanged {
   Inventory inventory;
 };
-/// Why no grant can be started here now, for people; "" = one can.
+/// The reason, for people, that this host can start no grant now; "" = it can.
 struct ShortageChanged {
   std::string shortage;
 };
@@ -161,13 +163,13 @@ struct AgentSend {
   Nonce nonce;
   scheduler::AgentMessage message;
 };
-/// For Environment::kId. Nothing in it counts before Persisted{id}.
+/// Writes for Environment::kId. They do not count as durable before Persisted{id}.
 struct AgentPersist {
   std::uint64_t id = 0;
   crdt::WriteBatch writes;
 };
-/// Start the supervisor of a token: it makes DATA/grants/<token>, holds MASTER_PORT when asked, and
-/// ends by itself when `hold` passes without RenewHold. Idempotent by token.
+/// Start the supervisor of a token: it makes DATA/grants/<token>, holds MASTER_PORT if asked, and
+/// ends by itself if `hold` passes without RenewHold. Idempotent by token.
 struct Prepare {
   Token token;
   bool hold_master_port = false;
@@ -180,18 +182,18 @@ struct Launch {
   gossip::Endpoint master;
   Instant hold_until{};
 };
-/// TERM to every rank, KILL to everything after `grace`. A supervisor without ranks just ends.
+/// Send TERM to every rank, and KILL to all after `grace`. A supervisor without ranks just ends.
 struct Terminate {
   Token token;
   Duration grace{0};
   std::string reason;
 };
-/// The supervisor's own timer follows the acknowledged renewals.
+/// Set the supervisor's own timer, which follows the acknowledged renewals.
 struct RenewHold {
   Token token;
   Instant hold_until{};
 };
-/// The evidence is no longer needed; logs stay. Ends a prepared supervisor.
+/// Forget the evidence; logs stay. Ends a prepared supervisor.
 struct Forget {
   Token token;
 };
@@ -202,10 +204,11 @@ struct GangAgentOutput {
   std::vector<AgentPersist> persists;
   std::vector<SupervisorCommand> commands;
   std::vector<Event> events;
-  /// Not 0: the quorum refused this start; restart with this generation. The machine is silent from
-  /// then on.
+  /// If not 0, the quorum refused this start: the agent restarts with this generation. GangAgent is
+  /// silent from then on.
   Generation raise_to;
-  /// Not "": why the quorum refused this start for good, for people. Silent from then on, too.
+  /// If not "", the reason, for people, that the quorum refused this start for good. GangAgent is
+  /// silent from then on, too.
   std::string ends;
 };
 

@@ -9,7 +9,6 @@ namespace muster::repository {
 
 inline constexpr WordsLeft kWordsLeft[] = {
     {"agent/README.md", 7},
-    {"agent/gang", 40},
     {"agent/node", 48},
     {"agent/node/README.md", 3},
     {"cli/verbs", 3},
