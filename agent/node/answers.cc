@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kNoLeader =
     "no leader is known, and without one nothing is placed or given up: see `muster quorum`";
 
-/// Of a host's story: a death and its return make some ten.
+/// The events in the story of a host: a death and a return make about ten.
 constexpr std::uint64_t kStoryEvents = 20;
 
 VoterInfo voter_info(const Known& known, HostId host,
@@ -62,7 +62,7 @@ VoterInfo voter_info(const Known& known, HostId host,
   return info;
 }
 
-/// Seeds that are members and up are left out: this host met them through others.
+/// Leaves out seeds that are members and up: this host met them through others.
 std::vector<SeedInfo> seeds_unmet(const Known& known) {
   std::vector<SeedInfo> seeds;
   for (const UnmetSeed& seed : known.message_gate.seeds().unmet()) {
@@ -149,13 +149,13 @@ std::optional<Response> why_not_named(const Known& known, const Request& request
 
 namespace {
 
-/// Not the age of what the quorum knows.
+/// Replaces the age of the quorum's state by the age of this node's view.
 Response aged(Response response, Duration age) {
   response.age_ms = static_cast<std::uint64_t>(to_ms(age));
   return response;
 }
 
-/// What its newest events say of a host is the story of its view.
+/// Adds the newest events about the host: they tell how this node came to its view.
 Response why_host(const Known& known, const Request& request) {
   const auto asked = decode_payload<HostRef>(request.arguments);
   const HostId host = asked.has_value() ? asked->host : HostId();
@@ -289,7 +289,7 @@ WhyInfo as_told(const Known& known, WhyInfo why) {
   return why;
 }
 
-/// Why its first waiting task waits, or one line of all of them.
+/// The reason for which its first task waits, or one line about all tasks.
 WhyInfo why_array(const Views& views, const scheduler::TaskArray& array) {
   const scheduler::State& state = views.jobs.state;
   if (const std::optional<JobId> task = telling_task(state, array)) {
@@ -306,12 +306,12 @@ WhyInfo why_array(const Views& views, const scheduler::TaskArray& array) {
   return why;
 }
 
-/// The array that is meant, all of it; null = one job is.
+/// The array with that number; nullptr if the number is that of a job or a task.
 const scheduler::TaskArray* array_meant(const scheduler::State& state, JobId job) {
   return is_task(job) ? nullptr : state.array(array_of(job));
 }
 
-/// Empty when there is such a job.
+/// The refusal if there is no such job; nullopt if there is one.
 std::optional<Response> why_no_job(const Known& known, JobId job) {
   const scheduler::State& state = known.seat.state();
   if (state.job(job) != nullptr) {
@@ -388,7 +388,7 @@ Response why_answer(const Known& known, const Request& request, const std::strin
   return good(known, encode_payload(as_told(known, why_info(views.jobs, views.hosts, job))));
 }
 
-/// What stands against a submit stands against this in the same words.
+/// Refuses a job for the same reasons, with the same texts, as a submission.
 Response dry_run_answer(const Known& known, const Request& request, const std::string& unled) {
   const Views views = views_of(known, unled);
   const auto asked = decode_payload<SubmitArgs>(request.arguments);

@@ -19,7 +19,7 @@
 namespace muster::agent {
 namespace {
 
-/// Of a message for a client, or for a node that is asked on behalf of one.
+/// The envelope of a message for a client, or for a node that is asked on behalf of one.
 gossip::Envelope envelope_for(const Known& known, gossip::MessageType type, Nonce nonce,
                               const WayBack& back) {
   gossip::Envelope envelope = envelope_of(known.options, known.cluster, type, nonce);
@@ -33,7 +33,7 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
       envelope_for(reach.known, gossip::MessageType::kResponse, asker.back.nonce, asker.back);
   std::string bytes = gossip::encode(envelope, encode(response));
   if (bytes.size() > gossip::kMessageBytesMax) {
-    // No transport takes it, and silence would look like a dead node.
+    // No transport takes a larger message, and silence would look like a dead node.
     bytes = gossip::encode(envelope, encode(bad(reach.known, ResponseStatus::kFailed,
                                                 "the answer has " + std::to_string(bytes.size()) +
                                                     " bytes, more than the 1 MiB of a message")));
@@ -41,7 +41,8 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
   reach.outbox.reply(asker.back.route, std::move(bytes));
 }
 
-/// Surely not done, unless an earlier leader was asked already. Why a job waits a voter knows too.
+/// Answers that the request was certainly not done, unless an earlier leader was asked already. For
+/// kPlacer a voter answers in the place of the leader if it knows the job.
 void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
   const Known& known = reach.known;
   const Request& request = question.request;
@@ -88,7 +89,7 @@ Response too_many(const Known& known) {
   return bad(known, ResponseStatus::kNoQuorum, kTooMany);
 }
 
-/// `row`: of the verb that is asked; null = there is no such verb.
+/// `row` is that of the verb; nullptr if there is no such verb.
 Response unreadable(const Known& known, const VerbRow* row) {
   return bad(known, ResponseStatus::kUsage,
              row == nullptr
@@ -97,7 +98,7 @@ Response unreadable(const Known& known, const VerbRow* row) {
                        "' is asked with: is the program that asks of its version?");
 }
 
-/// Arguments are read where they are answered: a host that passes them on may be older.
+/// Only the host that answers reads the arguments: a host that passes them on may be older.
 Response replica_answer(const Known& known, const Request& request) {
   const VerbRow* row = find_verb(request.verb);
   return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(known, request)
@@ -124,7 +125,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
               {input.route, envelope.nonce, envelope.trailing, envelope.trailing_count}};
   if (sender.kind == gossip::Sender::Kind::kNobody ||
       (is_member && !reach.known.roll.allows(envelope.type, envelope.from, sender))) {
-    return Heard::kCopy;  // Nobody's business: dropped.
+    return Heard::kCopy;  // The sender may not ask: dropped.
   }
   if (std::string why = why_denied(sender, own.clients.login); !why.empty()) {
     answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, std::move(why)));
@@ -250,7 +251,7 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
 ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Question& question) {
   struct Row {
     Verb verb{};
-    /// Said of a target that cannot be asked; null = another host never is.
+    /// The refusal if the target is not reachable; nullptr if the verb is never passed on.
     const char* why_not = nullptr;
     Heard (ClientFront::*ask)(const RequestReach& reach, const Question& question) = nullptr;
   };
@@ -315,7 +316,7 @@ void ClientFront::ask_leader(const OrderReach& reach, ClientDesk::Open question,
   if (may_forward && !leader.is_zero() && leader != known.options.self &&
       is_leader_reachable(known, leader)) {
     question.asked = leader;
-    // The key makes two submits one; an order that is repeated may meet what came after it.
+    // The key makes it safe to repeat a submission; a repeated order might undo a later one.
     const Verb verb = question.request.verb;
     question.follows_leader = is(verb, Effect::kSubmits) || !is_change(verb);
     forward(reach, question);
@@ -329,7 +330,7 @@ void ClientFront::ask_leader(const OrderReach& reach, ClientDesk::Open question,
              "; repeat later, or ask another node with --node");
 }
 
-/// False: it has known one, or has had the time to hear of one.
+/// False if this host has met a leader, or has had the time to hear of one.
 bool ClientFront::wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
                                         bool may_forward) {
   if (has_met_leader_ || !may_forward || reach.known.now >= started_ + kFirstLeaderWait) {
@@ -340,7 +341,8 @@ bool ClientFront::wait_for_first_leader(const ClientReach& reach, const ClientDe
   return desk_.open(reach.known.now, std::move(waiting), kFirstLeaderPatience).has_value();
 }
 
-/// What only a leader knows is best asked there. False: this host leads, or knows no leader.
+/// Passes the question to the leader, which knows more. False if this host leads, or knows no
+/// leader that it can reach.
 bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& question) {
   const Known& known = reach.known;
   const HostId leader = known.seat.ready_leader();
@@ -562,7 +564,7 @@ bool ClientFront::on_leader_ready(const OrderReach& reach) {
     return false;
   }
   if (leader != reach.known.options.self && !is_leader_reachable(reach.known, leader)) {
-    return false;  // Its first word to this host may be on the way.
+    return false;  // Its first message to this host may be on the way.
   }
   asked_leader_ = leader;
   has_met_leader_ = true;

@@ -1,12 +1,13 @@
 #pragma once
-// Clients' requests: each is answered here, by the leader, by a voter, or by the host that holds
-// the files, and what was passed on is matched with its answer. It decides who is asked; what this
-// node answers itself is answers.h, and who waits for what is ClientDesk. The Node's.
+// ClientFront takes the requests of clients. It decides which host answers a request: this node,
+// the leader, a voter, or the host that holds the files. It matches forwarded requests with their
+// answers. The answers of this node are in answers.h; ClientDesk holds the open questions. Owned by
+// Node.
 //
-// Invariants: a request that names a node goes to that one, which takes it for its own client's;
-// whatever else was forwarded is never forwarded again. So there are no loops. Every question is
-// answered once, or given up after ClientDesk::kForwardTimeout. "No quorum" is said only when
-// surely nothing was accepted.
+// Invariants: a request that names a node goes to that node, which treats it as a request of its
+// own client. It never forwards any other forwarded request. Therefore there are no loops. It
+// answers every question once, or gives it up after ClientDesk::kForwardTimeout. It says "no
+// quorum" only if certainly nothing was accepted.
 
 #include <cstdint>
 #include <string>
@@ -33,16 +34,16 @@ struct ClientReach {
   Known known;
   Outbox& outbox;
 };
-/// The parts that have a leader decide. `seat` is the one that is known.
+/// The parts that have a leader decide. `seat` is Known::seat.
 struct OrderReach : ClientReach {
   scheduler::QuorumSeat& seat;
 };
-/// A host that is met before there is a quorum is recorded by the founder that was asked.
+/// The parts with which a founder records a host that joins before there is a quorum.
 struct FoundingReach {
   Founding& founding;
   crdt::HostStore& store;
 };
-/// The parts that a request may move on this host.
+/// The parts that a request may change on this host.
 struct RequestReach : OrderReach {
   EpochWatch& epochs;
   FoundingReach founding;
@@ -51,44 +52,45 @@ struct RequestReach : OrderReach {
 class ClientFront {
  public:
   /// A host that has just started knows no leader yet. Until it does, and for at most this long,
-  /// it lets questions wait for one. Lower: who asks right after a join is refused; higher: a host
-  /// that is cut off from its start on says so later.
+  /// questions wait for one. Lower: a question right after a join is refused; higher: a host that
+  /// was cut off at its start says so later.
   static constexpr Duration kFirstLeaderWait = std::chrono::seconds(15);
-  /// One question waits so long: less than the least patient client, which would know nothing.
+  /// The wait of one question. It is shorter than the patience of any client, so that the client
+  /// hears a reason.
   static constexpr Duration kFirstLeaderPatience = std::chrono::seconds(1);
 
   ClientFront(Rng rng, Instant started) : desk_(rng), started_(started) {}
 
   enum class Heard : std::uint8_t {
-    kTaken,  ///< Answered, or asked elsewhere.
-    kCopy,   ///< Of an order that another node passed on before. Obeyed twice, it would undo what
-             ///< was said in between; the answer to the first is on its way.
-    kLeave,  ///< Answered: this host shall leave now.
+    kTaken,  ///< It is answered, or passed on.
+    kCopy,   ///< It is dropped: a copy of an order that another node passed on before. Obeyed
+             ///< twice, an order would undo later ones; the answer to the first is on its way.
+    kLeave,  ///< It is answered, and this host leaves now.
   };
-  /// A client's request, one that another node passed on, or that of a newcomer that shows a
-  /// ticket.
+  /// A request came in: of a client, of another node that passed it on, or of a newcomer that shows
+  /// a ticket.
   Heard on_request(const RequestReach& reach, const gossip::Message& message,
                    const gossip::Received& input);
-  /// The answer of a host that a request was passed on to.
+  /// A host answered a request that was passed on to it.
   void on_response(const ClientReach& reach, const gossip::Message& message);
   void on_output_read(const ClientReach& reach, const OutputRead& read);
   void on_stats_read(const ClientReach& reach, const StatsRead& read);
-  /// What became of orders that this host's seat took, and which reads it allows.
+  /// The seat of this host answered orders and reads.
   void on_seat_answers(const ClientReach& reach, const scheduler::SeatAnswers& answers);
-  /// Whether `ready` is not whom on_leader_ready was last told of.
+  /// True if `ready` is another leader than on_leader_ready() last handled.
   bool is_leader_news(HostId ready) const { return ready != asked_leader_; }
-  /// The leader that surely serves is perhaps another one: the one before may be frozen or cut off,
-  /// and then nothing would ever come of the questions. True when there were some to ask anew.
+  /// The seat may know another leader that serves. The one before may be frozen or cut off and
+  /// never answer: its questions go to the new one. True if there were any.
   bool on_leader_ready(const OrderReach& reach);
-  /// A host went away. An answer would have come on the connection that is gone: the client tries
-  /// elsewhere at once.
+  /// A host went away, and with it the connection for its answers: the client tries another host at
+  /// once.
   void on_host_gone(const ClientReach& reach, HostId host);
-  /// Gives up what waited too long.
+  /// Gives up questions whose time has run out.
   void tick(const ClientReach& reach);
   Instant next_deadline() const { return desk_.next_deadline(); }
 
  private:
-  /// Who asks, what, and whether another node may be asked for him.
+  /// A request, its asker, and if another node may be asked for them.
   struct Question {
     Asker asker;
     Request request;
@@ -96,7 +98,7 @@ class ClientFront {
   };
   Heard on_question(const RequestReach& reach, const Question& question);
   void ask_named(const ClientReach& reach, const Question& question);
-  /// False: it is answered, for it may not ask that.
+  /// False if the request was refused and answered.
   bool take_join(const RequestReach& reach, Question& question);
   void ask_leader(const OrderReach& reach, ClientDesk::Open question, bool may_forward);
   bool wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
@@ -105,12 +107,12 @@ class ClientFront {
   void ask_voter(const ClientReach& reach, const Question& question);
   Heard ask_target(const RequestReach& reach, const Question& question);
   Heard ask_events(const RequestReach& reach, const Question& question);
-  /// This and the next: answers that only the loop of this host has.
+  /// This and the next ask the loop of this host, which alone has the answer.
   Heard ask_output(const RequestReach& reach, const Question& question);
   Heard ask_stats(const RequestReach& reach, const Question& question);
   Heard ask_recovery(const RequestReach& reach, const Question& question);
   Heard ask_to_leave(const RequestReach& reach, const Question& question);
-  /// True when the request names another host: it is asked, or the client hears `why_not`.
+  /// True if the request names another host: it is passed on, or the client hears `why_not`.
   bool pass_to_target(const ClientReach& reach, const Question& question,
                       const std::string& why_not);
   void on_seat_reply(const ClientReach& reach, const scheduler::SeatReply& reply);
@@ -121,7 +123,7 @@ class ClientFront {
   ClientDesk desk_;
   Instant started_;
   bool has_met_leader_ = false;
-  HostId asked_leader_;  ///< Whom questions were last passed on to anew.
+  HostId asked_leader_;  ///< The last leader that on_leader_ready() passed questions to.
 };
 
 }  // namespace muster::agent

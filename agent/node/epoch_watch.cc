@@ -12,8 +12,8 @@
 namespace muster::agent {
 namespace {
 
-/// What voters say to each other, and what leader and agents say to each other: all that one epoch
-/// must not take from another. Rows, probes and the first quorum know none.
+/// True for messages between voters, and between leader and agents: an epoch must not take those of
+/// another one. Rows, probes and messages of the first quorum belong to no epoch.
 bool is_of_epoch(gossip::MessageType type) {
   using gossip::Owner;
   return gossip::is_of(Owner::kRaft, type) || gossip::is_of(Owner::kLeader, type) ||
@@ -33,7 +33,8 @@ void EpochWatch::begin(Instant now, scheduler::QuorumSeat& seat, GangAgent& gang
   }
 }
 
-/// Each epoch of a host is complained about once a row, of so many hosts.
+/// True unless the last complaint of this alarm about the host named the same epoch. Always false
+/// for further hosts after kEpochComplaintsMax.
 bool EpochWatch::is_new_complaint(std::string_view alarm, HostId host, const ClusterEpoch& epoch) {
   if (complained_.size() >= kEpochComplaintsMax && !complained_.contains({alarm, host})) {
     return false;
@@ -44,7 +45,7 @@ bool EpochWatch::is_new_complaint(std::string_view alarm, HostId host, const Clu
 bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool may_vote,
                              scheduler::QuorumSeat& seat, Outbox& outbox) {
   if (gossip::is_of(gossip::Owner::kClients, envelope.type)) {
-    return true;  // What lies behind their fields is the asking client's.
+    return true;  // Their trailing elements are those of the client that asks: no epoch.
   }
   const ClusterEpoch theirs = gossip::epoch_of(envelope);
   if (!may_vote && !mutant(Mutant::kEpochBelieved)) {
@@ -70,7 +71,7 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
          {"epoch", theirs.text()},
          {"advice", "the quorum was recovered twice: recover it once more, at the one to keep"}});
   }
-  // In the middle of a recovery the log is of an epoch that this host may not yet tell.
+  // In the middle of a recovery the log is of an epoch that this host may not yet name.
   return !is_of_epoch(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
 }
 
@@ -89,7 +90,7 @@ void EpochWatch::on_row(Instant now, HostId host, const crdt::HostStore& store, 
 void EpochWatch::on_met(Instant now, const ClusterEpoch& epoch, scheduler::QuorumSeat& seat,
                         Outbox& outbox) {
   if (epoch_.meet(epoch)) {
-    rival_at_ = kLongAgo;  // Both end.
+    rival_at_ = kLongAgo;  // A higher epoch ends both rivals.
     outbox.emit(Severity::kWarn, "epoch_met", {{"epoch", epoch.text()}});
     outbox.write({WriteOwner::kEpoch, epoch.counter}, crdt::Environment::kId, {epoch_.write()});
     seat.step(now, scheduler::input::EpochMet{epoch});
@@ -162,7 +163,7 @@ Response EpochWatch::recover(const Known& known, const RecoverArgs& order,
                    "nothing is to be recovered");
   }
   const ClusterEpoch next{seat.epoch().counter + 1, rng_.next()};
-  // A log that is led moves on while it is looked at, and loses nothing by it.
+  // The log of a leader moves on after the operator's look. A later position loses no entry.
   const scheduler::LogPosition last = may_end_a_quorum && seat.leads()
                                           ? scheduler::LogPosition{info.last, info.term}
                                           : scheduler::LogPosition{order.index, order.term};

@@ -30,7 +30,8 @@ Error no_authority(const Known& known) {
           "host " + known.options.name + " leads and has no authority: repeat"};
 }
 
-/// By a host of the log, or by a live one that has not registered yet; "" = the name is free.
+/// The reason that the name is taken: a host in the log has it, or a live one that has not yet
+/// registered. "" = the name is free.
 std::string why_name_taken(const Known& known, const std::string& name, HostId host) {
   if (const scheduler::HostRecord* bearer = known.seat.state().bearer(name, host)) {
     return scheduler::why_taken(*bearer);
@@ -42,7 +43,7 @@ std::string why_name_taken(const Known& known, const std::string& name, HostId h
                   : "";
 }
 
-/// The entry that enrols it.
+/// The entry that enrols the newcomer.
 Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs& join) {
   if (known.authority.signer() == nullptr) {
     return no_authority(known);
@@ -82,7 +83,7 @@ Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs&
   record.may_vouch = record.may_vouch || ticket->may_vouch;
   scheduler::entry::Enrol entry = changed_record(known, *host, record);
   if (record == known_before && before->authority == entry.authority) {
-    entry.edition = before->edition;  // Its answer was lost, and the same is said again.
+    entry.edition = before->edition;  // The first answer was lost: log the same record again.
     entry.record = before->record;
     entry.signature = before->signature;
     entry.may_vouch = before->may_vouch;
@@ -92,7 +93,7 @@ Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs&
   return entry;
 }
 
-/// The record of a host that is enrolled, as it stands.
+/// The entry with the present record of an enrolled host.
 scheduler::entry::Enrol said_again(const Known& known, HostId host) {
   const scheduler::EnrolledHost& before = *known.seat.state().roll().find(host);
   scheduler::entry::Enrol entry;
@@ -106,7 +107,7 @@ scheduler::entry::Enrol said_again(const Known& known, HostId host) {
   return entry;
 }
 
-/// The entry by which that host is a member no more.
+/// The entry that revokes that host.
 Result<RollChange> revocation_of(const Known& known, HostId host, std::string by) {
   const scheduler::EnrolledHost* before = known.seat.state().roll().find(host);
   if (before == nullptr) {
@@ -136,7 +137,7 @@ Result<RollChange> revocation_of(const Known& known, HostId host, std::string by
   return RollChange{RollOrder(std::move(entry)), host};
 }
 
-/// The rights of a host from now on.
+/// The entry that changes the rights of a host.
 Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::string by) {
   const scheduler::EnrolledHost* before = known.seat.state().roll().find(wish.host);
   crdt::RollRecord record;
@@ -178,7 +179,7 @@ Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::s
   return RollChange{RollOrder(std::move(entry)), wish.may_vote == Wish::kNo ? wish.host : HostId()};
 }
 
-/// One host, all of them, or the authority itself.
+/// The entry that changes the key of one host, of all hosts, or of the authority.
 Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::string by) {
   if (args.is_authority) {
     auto next = next_authority(known, std::move(by));
@@ -304,7 +305,7 @@ struct DoneRow {
   Verb verb{};
   std::string (*payload)(const Known& known, const Request& request) = nullptr;
 };
-/// Done is all that there is to say of the others.
+/// Answers to other verbs have no payload.
 constexpr DoneRow kTold[] = {
     {Verb::kJoin, told_of_join},
     {Verb::kMakeTicket, told_of_ticket},

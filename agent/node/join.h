@@ -1,6 +1,6 @@
 #pragma once
-// What a newcomer that shows a ticket is answered with, and what the log is told of it. Rules
-// without fields.
+// The answer to a newcomer that shows a ticket, and the changes of the roll that a leader logs.
+// Rules without fields.
 
 #include <string>
 #include <vector>
@@ -14,29 +14,29 @@
 
 namespace muster::agent {
 
-/// Contacts in one answer at most.
+/// The most contacts in one answer.
 inline constexpr std::size_t kContactsMax = 8;
 
-/// What a newcomer says of itself has the right sizes; it may still be a lie.
+/// An error if a field of a newcomer's request has a wrong size. It does not prove the content.
 Status check(const JoinArgs& join);
-/// What the log is told, in the words of a client's order.
+/// An order to the leader's seat.
 using RollOrder = decltype(scheduler::input::ClientOrder::order);
-/// The order, and whose vote it takes: zero = nobody's.
+/// The order, and the host whose vote it ends; zero = no host loses its vote.
 struct RollChange {
   RollOrder order;
   HostId ends_vote_of{};
 };
 /// The change that a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the
 /// authority. Precondition: this host leads.
-/// `by`: who asks, as the log keeps it.
+/// `by` is the asker, as the log keeps it.
 Result<RollChange> change_of_roll(const Known& known, const Request& request, std::string by);
-/// For a host whose record is `own`.
+/// The answer for a host whose record is `own`.
 JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
-/// The same when the log holds the record; nothing of the record when it does not.
+/// The same with the record in the log; the record is empty if the log has none.
 JoinInfo join_info(const Known& known, const JoinArgs& join);
-/// What an order that was carried out tells besides that.
+/// The payload of the answer to an order that was carried out; "" for most verbs.
 std::string payload_of_done(const Known& known, const Request& request);
-/// Voters, and this host, with their addresses and keys.
+/// The voters and this host, with their addresses and keys.
 std::vector<Contact> contacts(const Known& known);
 TicketList ticket_list(const Known& known);
 

@@ -1,6 +1,5 @@
 #pragma once
-// What this node knows at a moment, as its answers to clients read it: every part of the Node that
-// they look at, for one call, and to be read only.
+// Known gives the answers to clients a read-only view of the parts of the Node, for one call.
 
 #include <string>
 #include <vector>
@@ -25,7 +24,7 @@ namespace muster::agent {
 
 struct Known {
   Instant now;
-  ClusterId cluster;  ///< Zero: none yet.
+  ClusterId cluster;  ///< Zero = this node has no cluster yet.
   const NodeOptions& options;
   const membership::Membership& membership;
   const crdt::HostStore& store;
@@ -41,11 +40,11 @@ struct Known {
   const WallClock& wall_clock;
 };
 
-/// Who bears this name, one that is reachable before one that is not; zero: nobody known here.
+/// The host with this name, a reachable one first; zero if this node knows no such host.
 HostId host_named(const Known& known, const std::string& name);
-/// A leader that speaks to this host is, too.
+/// True if the leader is reachable, or spoke to this host lately.
 bool is_leader_reachable(const Known& known, HostId leader);
-/// The voters that this node takes for able to vote, `without` one of them.
+/// The number of voters, `without` left out, that this node takes for able to vote.
 std::size_t live_voters(const Known& known, const crdt::QuorumView& quorum,
                         HostId without = HostId());
 

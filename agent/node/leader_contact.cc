@@ -51,7 +51,7 @@ bool LeaderContact::carries_for(HostId from, const membership::Membership& membe
   return member != nullptr && member->rack == rack_;
 }
 
-/// The same for all hosts of the rack as long as they see the same of them alive; zero: none.
+/// The same host for all hosts of the rack that see the same ones alive; zero = there is no relay.
 HostId LeaderContact::relay_of_rack(const membership::Membership& membership) const {
   if (!has_relays(membership) || rack_.empty()) {
     return HostId();

@@ -1,7 +1,7 @@
 #pragma once
-// The ways between the agents of hosts and whoever leads, of both ends: whom this host's agent was
-// told to follow and when that one last spoke; who carries the renewals of a rack; and, on the
-// leader, the connection that each agent spoke on, and which doubted hosts answer it. The Node's.
+// LeaderContact holds the ways between agents and their leader, for both ends. On every host: the
+// leader that its agent follows, the time of that leader's last message, and the relay of its rack.
+// On the leader: the connection of each agent, and which doubted hosts answer it. Owned by Node.
 
 #include <map>
 #include <optional>
@@ -21,52 +21,54 @@
 
 namespace muster::agent {
 
-/// An agent that spoke within this time is answered on its own connection. Longer, and words may
-/// go into a connection that a cut has ended.
+/// The leader answers an agent on its own connection if the agent spoke within this time. Higher: a
+/// message may go into a connection that a cut has ended.
 inline constexpr Duration kRouteFresh = std::chrono::seconds(3);
-/// So long what is said for the first time goes there nevertheless: the connection most likely
-/// stands, and a link to each of ten thousand hosts is a handshake, a descriptor and a place among
-/// the links each. Lost, it is said again on a link. Below ZmqTransport's kLinkIdleMax, after which
-/// the agent closes it.
+/// For this time the first copy of a message goes there nevertheless. The connection most likely
+/// stands, and a link costs a handshake, a descriptor and a place among the links, for each of ten
+/// thousand hosts. A lost message is repeated on a link. The time is below ZmqTransport's
+/// kLinkIdleMax, after which the agent closes the connection.
 inline constexpr Duration kRouteKept = std::chrono::seconds(50);
-/// Whom this host heard within so long, it can reach. Longer: a leader that is gone is asked.
+/// A leader counts as reachable if this host heard it within this time. Higher: this host asks a
+/// leader that is gone.
 inline constexpr Duration kHeardLately = std::chrono::seconds(1);
 
 class LeaderContact {
  public:
   LeaderContact(const NodeOptions& options, Rng rng, Instant now);
 
-  /// A message of this host came in.
+  /// A message of `from` came in.
   void on_heard(Instant now, HostId from);
-  /// Who leads now, or in another term; `is_speaking`: a message of it is being carried on. True
-  /// when that is news, which the agent must hear.
+  /// `leader` leads in `term`. `is_speaking`: the Node handles a message of it in this step. True
+  /// if that is news, which the agent must hear.
   bool follow(Instant now, HostId leader, Term term, bool is_speaking);
-  /// A leader that speaks to this host can be asked, whatever the verdict about it says: after a
-  /// fault it takes seconds to be refuted.
+  /// True if `leader` spoke to this host lately. Then it can be asked, even against a verdict:
+  /// after a fault a verdict is refuted only after seconds.
   bool has_heard_lately(Instant now, HostId leader) const;
 
-  /// A renewal of this host, by way of the relay of its rack. Precondition: somebody else is known
-  /// to lead.
+  /// Sends a renewal of this host by way of the relay of its rack. Precondition: another host is
+  /// known to lead.
   void carry_own(Instant now, const membership::Membership& membership, Nonce nonce,
                  scheduler::Renew renew);
-  /// Whether this host carries renewals of `from`, when it does not lead itself.
+  /// True if this host carries renewals of `from` while it does not lead itself.
   bool carries_for(HostId from, const membership::Membership& membership) const;
   RenewalRelay& relay() { return relay_; }
-  /// Which hosts answer this one, while it leads.
+  /// The hosts that answer this one while it leads.
   membership::Reach& reach() { return reach_; }
   const membership::Reach& reach() const { return reach_; }
-  /// What membership says of a host, which may make it one to ask; whether it answers.
+  /// Takes membership's view of a host, which may cause a question to it. True if it answers.
   bool answers(Instant now, const membership::Member& member, StormMode storm);
-  /// What the seat says: whether this host leads, and who left the leader without an answer.
+  /// Takes the seat's news: `leads` is true if this host leads, and `unanswered` hosts did not
+  /// answer the leader.
   void on_seat(Instant now, bool leads, const std::vector<HostId>& unanswered);
   const RenewalRelay& relay() const { return relay_; }
 
-  /// This leader heard the agent of a host.
+  /// The agent of a host spoke to this leader.
   void on_agent_spoke(Instant now, HostId host, gossip::Route route);
-  /// The connection that a host's agent spoke on lately: a leader of many hosts has no link of its
-  /// own to each of them then. 0 = none. `is_again`: what is to be said was said before.
+  /// The connection on which a host's agent spoke lately; 0 = there is no such connection. With it
+  /// a leader of many hosts needs no link of its own to each. `is_again`: the message is a repeat.
   gossip::Route route_to(Instant now, HostId host, bool is_again) const;
-  /// That connection is over.
+  /// The connection of that host ended.
   void forget_route(HostId host) { agent_routes_.erase(host); }
   void forget_routes() { agent_routes_.clear(); }
 
@@ -82,21 +84,21 @@ class LeaderContact {
 
   std::string rack_;
   std::size_t relays_from_hosts_;  ///< NodeTuning::relays_from_hosts.
-  HostId leader_;                  ///< As last told.
+  HostId leader_;                  ///< The last leader that follow() was told.
   Term term_;
-  std::optional<Instant> heard_at_;  ///< Its last message to this host, if any.
+  std::optional<Instant> heard_at_;  ///< The time of its last message to this host.
   RenewalRelay relay_;
   membership::Reach reach_;
   std::map<HostId, AgentRoute> agent_routes_;
 };
 
-/// Whether a host's ack is the leader's word: of one that may vote, or signed by one for a relay.
-/// `agent`: the one that waits for it.
+/// True if an ack is the leader's: a host that may vote sent it, or signed it for a relay. `agent`
+/// is the one that waits for it.
 bool is_leaders_word(const NodeOptions& own, const Roll& roll, const GangAgent& agent,
                      const scheduler::RenewAck& ack, HostId from, Nonce nonce);
-/// The seat's words to a relay, signed by this host.
+/// The seat's acks to a relay, signed by this host.
 std::string proven_acks(const NodeOptions& options, const std::string& body);
-/// A relay carries for its own rack: what it brought for others is left out.
+/// Removes renewals of other racks: a relay carries only those of its own rack.
 void keep_own_rack(const membership::Membership& membership, HostId relay,
                    scheduler::RelayedRenews& brought);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a host may leave its cluster for good when its operator asks for it. A rule without
+// Decides if a host may leave its cluster for good when its operator asks for it. A rule without
 // fields.
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace muster::agent {
 
-/// The refusal for a host that may not leave; "" when it may, and `remains` says what is left.
+/// The refusal for a host that may not leave; "" if it may. `remains` then warns, for people, of
+/// the voters that remain; "" if the host does not vote.
 std::string why_not_leave(const Known& known, const Request& request, std::string& remains);
 
 }  // namespace muster::agent

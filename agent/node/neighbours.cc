@@ -7,7 +7,7 @@
 
 namespace muster::agent {
 
-/// A host that knew a fleet when it started is not young.
+/// A host that knew other members when it started is not young.
 void Neighbours::grow(Instant now, const membership::Membership& membership) {
   const bool is_alone = membership.members().size() <= 1;
   if (young_until_ == kNever && !is_alone) {

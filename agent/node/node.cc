@@ -20,7 +20,7 @@ namespace {
 
 static_assert(StateMachine<Node>);
 
-/// Parts answer each other at most this often within one step; more is a loop between them.
+/// Parts answer each other at most this many times within one step; more is a loop between them.
 constexpr int kPumpRoundsMax = 64;
 
 }  // namespace
@@ -58,7 +58,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
 }
 
 void Node::tick(Instant now) {
-  // A deadline that the step before made was not known sooner.
+  // A deadline that the last step set counts as late from that step on.
   const Instant due = std::clamp(next_deadline(), outbox_.now(), now);
   outbox_.begin_step(now);
   outbox_.note_late(now - due);
@@ -172,7 +172,7 @@ void Node::on_link_down(Instant now, const gossip::LinkDown& input) {
         input.loss != gossip::LinkLoss::kRefused && members_.roll().on_link_down(*host, outbox_);
     front_.on_host_gone(reach(now), *host);
     if (was_announced) {
-      return;  // No claim rests on it, and no leader is doubted for it.
+      return;  // An announced end supports no claim and no doubt of a leader.
     }
     membership_.step(now, membership::LinkLost{*host, input.loss});
     if (input.loss == gossip::LinkLoss::kRefused || input.loss == gossip::LinkLoss::kReset) {
@@ -195,7 +195,7 @@ void Node::on_persisted(Instant now, const Persisted& input) {
       return;
     case WriteOwner::kLink:
       if (keys_.rotation().on_persisted(now, write.id, store_, outbox_)) {
-        contact_.forget_routes();  // Every connection is over.
+        contact_.forget_routes();  // Every connection ends.
         for (const auto& [host, member] : membership_.members()) {
           front_.on_host_gone(reach(now), host);
         }
@@ -339,7 +339,7 @@ void Node::on_member_changed(Instant now, HostId host, bool has_new_identity) {
   }
 }
 
-/// The leader's scheduler sees hosts as this node's membership and rows show them.
+/// The scheduler of a leader sees hosts as the membership and rows of its node show them.
 void Node::on_view_changed(Instant now, HostId host) {
   if (const membership::Member* member = membership_.member(host)) {
     const bool answers = contact_.answers(now, *member, membership_.storm().mode);
@@ -407,7 +407,7 @@ bool Node::drain_seat(Instant now) {
     message_gate_.join(*output.fate.formed, outbox_);
   }
   if (!epochs_.is_durable()) {
-    output.to_own_agent.clear();  // As from any other host: said again.
+    output.to_own_agent.clear();  // Dropped as messages of other hosts are: the seat repeats them.
   }
   for (auto& [from, message] : output.to_own_agent) {
     gang_agent_.step(now, LeaderMessage{options_.self, from, std::move(message)});
@@ -426,7 +426,7 @@ bool Node::drain_seat(Instant now) {
   return asked || !output.to_own_agent.empty() || !output.roll.enrolled.empty();
 }
 
-/// What a leader says to an agent or a relay goes back on the connection that it spoke on.
+/// A leader's message to an agent or a relay goes back on the connection on which that one spoke.
 void Node::send_from_seat(Instant now, const scheduler::SeatSend& message) {
   std::string proven;
   std::string_view body = message.body;
@@ -452,7 +452,7 @@ bool Node::drain_gang_agent(Instant now) {
   GangAgentOutput output = gang_agent_.take_output();
   bool local = false;
   if (!epochs_.is_durable()) {
-    output.messages.clear();  // A hello would lack what only the obeyed epoch asks for. Said again.
+    output.messages.clear();  // A hello would lack the details for the new epoch. It is repeated.
   }
   for (AgentSend& message : output.messages) {
     if (message.to == options_.self) {
@@ -528,7 +528,8 @@ RequestReach Node::reach(Instant now) {
           {message_gate_.founding(), store_}};
 }
 
-/// Only who is not sure of the other's cluster yet names it. Who says it the connection proves.
+/// A message names the cluster only if its receiver may not have one yet. It does not name its
+/// sender: the connection proves that.
 gossip::Envelope Node::envelope(gossip::MessageType type, Nonce nonce) const {
   gossip::Envelope envelope =
       envelope_of(options_, names_cluster(type) ? cluster() : ClusterId(), type, nonce);

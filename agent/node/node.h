@@ -1,10 +1,10 @@
 #pragma once
-// One agent's whole mind: the machines of all folders composed, and the only place where they meet.
-// The production event loop and the simulator drive this very class; it owns no socket, file or
-// clock. Messages come in as bytes and pass the one decoder; what goes out is bytes again.
+// Node is an agent without its edge: it composes the machines of all rooms and is the only place
+// where they meet. The production event loop and the simulator drive this very class. It owns no
+// socket, file or clock. Messages come in and go out as bytes; one decoder reads all of them.
 //
-// What one part puts out is what another takes in, until all are quiet: see pump(). Each part says
-// in its header what it owns; the Node itself owns nothing but them.
+// The output of one part is the input of another, until all are quiet: see pump(). The Node owns
+// nothing but its parts. The header of each part says what that part owns.
 
 #include <cstdint>
 #include <span>
@@ -56,22 +56,22 @@ class Node {
   const Roll& roll() const { return members_.roll(); }
   const AuthorityBook& authority() const { return members_.authority(); }
   ClusterId cluster() const { return message_gate_.cluster(); }
-  /// What each part waits for, in ns from now: for people who look for a spinning one.
+  /// The deadline of each part, in ns from now: for people who look for a part that spins.
   std::string deadlines_text() const;
   /// Messages that were dropped: malformed, of another version or cluster, or of no known type.
   std::uint64_t dropped_count() const { return message_gate_.dropped_count(); }
 
  private:
-  /// A part that waits for a moment, and what is done then.
+  /// A part that waits for a deadline, and its turn.
   struct Waiting;
-  /// All of them, in the order in which they have their turn.
+  /// All of them, in the order of their turns.
   static std::span<const Waiting> waiting();
   /// A part that takes the messages of an owner.
   struct Hearing;
-  /// Null: nobody owns that.
+  /// nullptr if no part takes the messages of `owner`.
   static const Hearing* hearing(gossip::Owner owner);
 
-  // What this node is told.
+  // Inputs of the Node.
   void on_received(Instant now, gossip::Received input);
   void on_link_up(Instant now, const gossip::LinkUp& input);
   void on_link_down(Instant now, const gossip::LinkDown& input);
@@ -81,7 +81,7 @@ class Node {
   void on_stop_asked(Instant now);
   void hear(Instant now, const gossip::Message& message, const gossip::Received& input);
 
-  // What the parts put out. True when other parts may have something to say to it.
+  // Outputs of the parts. True if other parts may now have output, too.
   void pump(Instant now);
   bool drain_store(Instant now);
   bool drain_membership(Instant now);
@@ -99,8 +99,8 @@ class Node {
   gossip::Envelope envelope(gossip::MessageType type, Nonce nonce) const;
   void send(HostId to, gossip::MessageType type, Nonce nonce, std::string_view body);
 
-  // The machines among them draw their randomness off the Node's in this order: another order is
-  // another run of every seed.
+  // The machines among them split off their randomness from the Node's in this order: with another
+  // order every seed gives another run.
   NodeOptions options_;
   MessageGate message_gate_;
   RollKeeper members_;

@@ -33,7 +33,7 @@ std::span<const Node::Waiting> Node::waiting() {
        }},
       {"seat", [](const Node& node) { return node.seat_.next_deadline(); },
        [](Node& node, Instant now) { node.seat_.tick(now); }},
-      // Only a leader places gangs, and wants to know which disks are slow, its own among them.
+      // Only a leader places gangs. It has to know which disks are slow, its own included.
       {"disk",
        [](const Node& node) {
          return node.seat_.leads() ? node.outbox_.pending().next_look() : kNever;
@@ -42,7 +42,7 @@ std::span<const Node::Waiting> Node::waiting() {
          node.outbox_.pending().looked(now);
          node.seat_.step(now, scheduler::input::OwnDiskLate{});
        }},
-      // A leader looks who could vote, when the seat's own deadline has passed and it asks.
+      // A leader looks for hosts that could vote, when the seat's own deadline is over and it asks.
       {"hosts",
        [](const Node& node) {
          return node.seat_.wants_hosts(node.outbox_.now()) ? node.outbox_.now() : kNever;

@@ -1,8 +1,7 @@
 #pragma once
-// The two tables of a Node's parts: what each waits for and what is done then, in the order in
-// which they have their turn (a part without deadlines has no row); and which part takes the
-// messages of which owner. A message that came with a client's request is not among the latter:
-// ClientFront hears those first.
+// The two tables of a Node's parts. Waiting has the deadline and the turn of each part, in the
+// order of turns; a part without deadlines has no row. Hearing has the part that takes the messages
+// of each owner. It does not have requests of clients: ClientFront hears those first.
 
 #include <string_view>
 
@@ -16,13 +15,14 @@ struct Node::Waiting {
   Instant (*deadline)(const Node& node);
   void (*turn)(Node& node, Instant now);
 
-  /// The seat asked how the hosts are.
+  /// Shows the hosts to the seat, which asked for them.
   static void show_hosts(Node& node, Instant now);
 };
 
 struct Node::Hearing {
   gossip::Owner owner{};
-  /// Its body is read by its owner's decoder. False: it does not fit, or nobody here hears it now.
+  /// The decoder of the owner reads the body. False if it is not readable, or if no part hears the
+  /// message now.
   bool (*take)(Node& node, Instant now, const gossip::Message& message,
                const gossip::Received& input) = nullptr;
 
@@ -34,8 +34,8 @@ struct Node::Hearing {
                    const gossip::Received& input);
   static bool agents(Node& node, Instant now, const gossip::Message& message,
                      const gossip::Received& input);
-  /// Commands go to this host's agent, reports to the leader's scheduler: one conversation, two
-  /// ends. Between them is who carries the renewals of its rack. False: it is not believed.
+  /// A command goes to this host's agent, a report to the scheduler of a leader, a renewal perhaps
+  /// to the relay. False if it is not believed.
   static bool said(Node& node, Instant now, HostId from, Nonce nonce,
                    scheduler::AgentMessage message);
   static bool clients(Node& node, Instant now, const gossip::Message& message,

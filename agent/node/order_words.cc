@@ -11,7 +11,7 @@
 namespace muster::agent {
 namespace {
 
-/// Of a client, who may say anything.
+/// Limits a number of a client, which may send any.
 Duration span_of(std::uint64_t ms) {
   constexpr std::uint64_t kMsMax = std::chrono::milliseconds(std::chrono::hours(24 * 366)).count();
   return std::chrono::milliseconds(std::min(ms, kMsMax));
@@ -20,7 +20,7 @@ Duration span_of(std::uint64_t ms) {
 using Order = decltype(scheduler::input::ClientOrder::order);
 namespace entry = scheduler::entry;
 
-/// Of the request's arguments; the front refused those that are unreadable.
+/// The arguments of the request. ClientFront has refused those that are not readable.
 template <class T>
 T arguments_of(const Request& request) {
   return decode_payload<T>(request.arguments).value_or(T());

@@ -1,6 +1,6 @@
 #pragma once
-// What a client's request is about, and the log's entry for an operator's word. Rules without
-// fields; what is unreadable is about no job and no host.
+// The job and host that a client's request is about, and the log's entry for an operator's order.
+// Rules without fields. A request that is not readable is about no job and no host.
 
 #include <cstdint>
 #include <string>
@@ -15,15 +15,15 @@ namespace muster::agent {
 
 HostId host_of(const Request& request);
 JobId job_of(const Request& request);
-/// What would make a host master of the cluster, or end another's agent: a host that may not vote
-/// is not believed to say it for its people.
+/// True if the request would give a host power over the cluster, or end the agent of another host.
+/// Only a host that may vote passes on such a request for its logins.
 bool is_for_voters(const Request& request);
-/// Why nobody is called what the request says of who asks; "" = it may be. `is_member`: a host
-/// passed it on, and says on which one it was asked.
+/// The reason that the asker's name in the request is not valid; "" = it is valid. `is_member`: a
+/// host passed the request on, and names the host on which it was asked.
 std::string why_not_named_so(const Request& request, bool is_member);
-/// "USER@HOST": who asked, and where.
+/// The asker and its host: "USER@HOST".
 std::string asker_text(const Request& request);
-/// The words to a leader's seat about a request of that number, or why it is told nothing.
+/// The input to a leader's seat for a request with that number, or the reason to refuse it.
 Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
                                            std::uint64_t number, const Asker& asker);
 

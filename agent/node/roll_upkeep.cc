@@ -17,7 +17,7 @@ crdt::RollRecord record_in(const EnrolledHost& host) {
   return crdt::decode_roll(host.record).value_or(crdt::RollRecord());
 }
 
-/// Of an authority that was replaced, and still to count.
+/// Signs records of a replaced authority again, so that they still count.
 void sign_anew(const Known& known, scheduler::input::RollMet& due) {
   const std::uint64_t number = known.authority.number();
   for (const auto& [host, enrolled] : known.seat.state().roll().hosts()) {
@@ -31,7 +31,7 @@ void sign_anew(const Known& known, scheduler::input::RollMet& due) {
     if (record.identity_key.empty()) {
       continue;
     }
-    if (record.revoked) {  // Told on, so that all rows are alike; and nothing more follows from it.
+    if (record.revoked) {  // Kept, so that all rows are alike; it has no further effect.
       record.may_vote = false;
       record.may_vouch = false;
     }
@@ -40,8 +40,8 @@ void sign_anew(const Known& known, scheduler::input::RollMet& due) {
   }
 }
 
-/// Hosts that are there and whose keys are older than the round that was wished for: those that
-/// were told already, and those to be told next.
+/// Tells reachable hosts whose keys are older than the wanted round to change them, as far as those
+/// that were told already leave places.
 void rotate(const Known& known, scheduler::input::RollMet& due) {
   const scheduler::RollBook& book = known.seat.state().roll();
   const Roll& roll = known.roll;
@@ -144,7 +144,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
     }
   };
   for (const HostId voter : known.seat.known_quorum().voters) {
-    seal_to(voter);  // They need it first, should there be too many.
+    seal_to(voter);  // Voters come first if there are too many hosts.
   }
   for (const auto& [host, enrolled] : known.seat.state().roll().hosts()) {
     seal_to(host);
@@ -166,7 +166,7 @@ KeysInfo keys_info(const Known& known) {
   KeysInfo info;
   info.authority = known.authority.number();
   info.authority_from = std::max<std::uint64_t>(roll.counts_from(), 1);
-  // Voters know of wishes that hosts were not told yet.
+  // Voters know of a wanted round that hosts were not told yet.
   const std::uint64_t wanted =
       known.seat.knows_state() ? known.seat.state().roll().keys().round : 0;
   const auto add = [&](HostId host) {

@@ -9,7 +9,7 @@ namespace {
 using scheduler::ElectorateMember;
 using scheduler::ElectorateView;
 
-/// "now", "in 40s", "in 4m": no second is promised of minutes.
+/// "now", "in 40s", "in 4m": minutes are rounded up.
 std::string when_text(Duration left) {
   const std::int64_t seconds = to_ms(left) / 1000;
   constexpr std::int64_t kMinute = 60;
@@ -26,7 +26,8 @@ bool is_away(const membership::Member* member) {
          member->state == membership::MemberState::kLeft;
 }
 
-/// As the leader sees it, if this node leads; else as membership does.
+/// The time for which the voter has been silent: to the leader if this node leads, otherwise to
+/// membership.
 Duration silent_for(const Known& known, HostId voter) {
   const scheduler::Raft* raft = known.seat.leads() ? known.seat.raft() : nullptr;
   for (const scheduler::MemberLag& each :

@@ -11,12 +11,13 @@
 
 namespace muster::agent {
 
-/// The view with that voter away, and when: "e replaces it in 4m". `silent_for`: so far.
+/// The replacement of a voter that is away, and its time: "e replaces it in 4m". `silent_for` is
+/// the time for which it has been silent.
 std::string replacement_text(const scheduler::ElectorateView& view, HostId voter,
                              Duration silent_for, const crdt::AddressBook& names);
-/// "" of a voter that answers, and of a host that does not vote.
+/// "" for a voter that answers, and for a host that does not vote.
 std::string voter_outlook(const Known& known, HostId voter);
-/// "host c does not answer: e replaces it as voter in 4m", of each that does not.
+/// "host c does not answer: e replaces it as voter in 4m", for each voter that does not answer.
 std::vector<std::string> voter_notes(const Known& known);
 
 }  // namespace muster::agent

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kNamedMax = 3;
 
-/// It left, or an operator said that it will not come back.
+/// True if the host left, or an operator removed it.
 bool is_gone(const Known& known, HostId host) {
   const membership::Member* member = known.membership.member(host);
   const scheduler::HostRecord* record = known.seat.state().host(host);
@@ -21,7 +21,7 @@ bool is_gone(const Known& known, HostId host) {
          (record != nullptr && record->is_removed);
 }
 
-/// Of members that the roll allows it, without `host`: those that can be asked now first.
+/// The members without `host` that the roll allows it; reachable ones come first.
 std::vector<HostId> others_that(const Known& known, HostId host, bool (Roll::*may)(HostId) const) {
   const Roll& roll = known.roll;
   std::vector<HostId> found;

@@ -1,6 +1,6 @@
 #pragma once
-// Which host may say what for the people who log in there: the rule of agent/front/access, and the
-// roll, put together for one request. A rule without fields.
+// Decides which requests a host may pass on for its logins: the rule of agent/front/access and the
+// roll, for one request. A rule without fields.
 
 #include <string>
 
@@ -10,14 +10,15 @@
 
 namespace muster::agent {
 
-/// Why `request` is not taken from host `speaker`, whose login says it; "" = it is. This host may
-/// be the speaker itself.
+/// The reason to refuse `request` of a login of host `speaker`; "" = it is accepted. `speaker` may
+/// be this host.
 std::string why_not_through(const Known& known, const Request& request, HostId speaker);
-/// Whether another host would be left that may vouch for its logins, or vote, without `host`.
+/// True if without `host` another host may still vouch for its logins, or vote.
 bool is_another_to_vouch(const Known& known, HostId host);
 bool is_another_to_vote(const Known& known, HostId host);
 
-/// This host may vouch for its logins, and of the hosts that would stay when it goes none may.
+/// True if this host may vouch for its logins, and no host that stays when it leaves may. False if
+/// no host stays.
 bool is_last_to_vouch(const Known& known);
 
 }  // namespace muster::agent

@@ -8,9 +8,6 @@
 namespace muster::repository {
 
 inline constexpr WordsLeft kWordsLeft[] = {
-    {"agent/README.md", 7},
-    {"agent/node", 48},
-    {"agent/node/README.md", 3},
     {"cli/verbs", 3},
     {"tests/README.md", 1},
 };
