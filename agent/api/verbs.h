@@ -34,7 +34,7 @@ enum class Answerer : std::uint8_t {
 enum class Effect : std::uint8_t {
   kReads,
   kChangesHost,  ///< The agent that obeys ends, or becomes a member.
-  kChanges,      ///< It changes the cluster. If its answer is lost, nobody repeats it unasked.
+  kChanges,      ///< It changes the cluster. If its answer is lost, no node repeats it.
   kSubmits,      ///< As kChanges, but its key makes it safe to repeat.
 };
 

@@ -7,8 +7,8 @@
 // on the transport admits both. When a link to the host ends, it expects the other key, until the
 // row says which of them counts.
 //
-// Invariants: the transport admits exactly the keys of hosts that are not revoked. It stops to
-// admit a key in the step in which the key ends. It admits a key for one host at a time. At an
+// Invariants: the transport admits exactly the keys of hosts that are not revoked. It stops
+// admitting a key in the step in which the key ends. It admits a key for one host at a time. At an
 // address it expects the key of the last row with that address.
 
 #include <cstdint>
@@ -72,7 +72,7 @@ class Roll {
   crdt::LinkCert link(HostId host) const;
   /// LinkCert::round; 0 if the host has not announced a key.
   std::uint64_t link_round(HostId host) const;
-  /// Records of earlier authorities than `authority` stop to count as soon as most records here are
+  /// Records of earlier authorities than `authority` stop counting as soon as most records here are
   /// of it or a later one. A host that hears of it before the records would otherwise shut out all
   /// members.
   void count_from(std::uint64_t authority, const crdt::HostStore& store, Outbox& outbox);
