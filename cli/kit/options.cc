@@ -99,7 +99,7 @@ struct Options::Impl {
   std::map<std::string, bool> known = {{"-h", false}, {"--help", false}};
   std::string usage;
   bool help_wanted = false;
-  bool is_common = false;  ///< What is described now.
+  bool is_common = false;  ///< The options of all verbs are described now.
   std::vector<HelpEntry> entries = {{"-h, --help", "Print this help", true}};
   std::string example;
   std::string answered_by;
