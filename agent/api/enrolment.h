@@ -22,6 +22,9 @@ struct Contact {
   std::uint64_t edition = 0;
   std::string record;
   std::string signature;
+  /// The field of its row that says how its link key changed, by encode_row(): signed by the
+  /// contact itself. "" = the key is still that of the record, or the reader is the contact.
+  std::string link_row{};
   bool operator==(const Contact&) const = default;
 };
 

@@ -89,7 +89,8 @@ void fields(A& a, EventsPage& v) {
 }
 template <class A>
 void fields(A& a, Contact& v) {
-  a(v.address, v.link_key, v.host, v.authority, v.edition, v.record, v.signature);
+  a(v.address, v.link_key, v.host, v.authority, v.edition, v.record, v.signature,
+    trailing(v.link_row));
 }
 template <class A>
 void fields(A& a, FoundArgs& v) {

@@ -30,6 +30,17 @@ Error no_authority(const Known& known) {
           "host " + known.options.name + " leads and has no authority: repeat"};
 }
 
+/// Contact::link_row.
+std::string link_row(const crdt::HostStore& store, HostId host) {
+  const crdt::Field* link = store.field(host, crdt::FieldId::kLink);
+  if (link == nullptr) {
+    return "";
+  }
+  crdt::Row row;
+  row.fields.emplace(static_cast<std::uint32_t>(crdt::FieldId::kLink), *link);
+  return crdt::encode_row(row);
+}
+
 /// The reason that the name is taken: a host in the log has it, or a live one that has not yet
 /// registered. "" = the name is free.
 std::string why_name_taken(const Known& known, const std::string& name, HostId host) {
@@ -273,6 +284,9 @@ JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
   info.authority_links = authority.links();
   write_record(info.own, host, own);
   info.contacts = contacts(known);
+  for (Contact& contact : info.contacts) {
+    contact.link_row = contact.host == host ? "" : link_row(known.store, contact.host);
+  }
   const auto record = crdt::decode_roll(own.bytes);
   if (record.has_value() && record->may_vote) {
     info.authority_secret = authority.secret();

@@ -55,6 +55,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
   message_gate_.begin(now, options_.credentials, store_, outbox_);
   seat_.step(now, message_gate_.known_founders(members_.roll()));
   pump(now);
+  members_.begin(options_.credentials, store_, outbox_);
 }
 
 void Node::tick(Instant now) {

@@ -32,6 +32,10 @@ class RollKeeper {
   /// The authority that signs the roll.
   const AuthorityBook& authority() const { return authority_; }
 
+  /// Has the rows of the join checked. The roll holds the records of their hosts already.
+  void begin(const Credentials& credentials, const crdt::HostStore& store, Outbox& outbox) const {
+    row_gate_.begin(credentials.rows, roll_, store, outbox);
+  }
   /// A host that may vote names the authority that signs the roll.
   void hear_authority(const crdt::AuthorityView& view, const crdt::HostStore& store,
                       Outbox& outbox);

@@ -17,6 +17,18 @@ bool RowGate::has_news(const crdt::RowsBody& body, const crdt::HostStore& store)
   });
 }
 
+/// No host sent them, so `from` is zero, as it is for the records of the join.
+void RowGate::begin(const std::vector<crdt::RowOf>& rows, const Roll& roll,
+                    const crdt::HostStore& store, Outbox& outbox) const {
+  for (const crdt::RowOf& row : rows) {
+    if (row.host != self_ && store.is_news(row)) {
+      crdt::RowsBody body;
+      body.rows.push_back(row);
+      check(HostId(), std::move(body), roll, outbox);
+    }
+  }
+}
+
 bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, const Roll& roll,
                       Departure& departure, crdt::HostStore& store, Outbox& outbox) const {
   std::optional<crdt::RowsBody> rows = crdt::decode_rows(std::move(body));
@@ -28,12 +40,16 @@ bool RowGate::on_rows(Instant now, HostId from, gossip::Reader body, const Roll&
     store.step(now, crdt::RowsReceived{from, *std::move(rows)});
     return true;
   }
-  crdt::RowsToCheck check{from, *std::move(rows), outbox.route(), {}, links_};
+  check(from, *std::move(rows), roll, outbox);
+  return true;
+}
+
+void RowGate::check(HostId from, crdt::RowsBody body, const Roll& roll, Outbox& outbox) const {
+  crdt::RowsToCheck check{from, std::move(body), outbox.route(), {}, links_};
   for (const crdt::RowOf& row : check.body.rows) {
     check.owners.push_back({roll.identity_key(row.host), roll.may_vote(row.host)});
   }
   outbox.check(std::move(check));
-  return true;
 }
 
 void RowGate::on_checked(Instant now, crdt::RowsChecked rows, Departure& departure,

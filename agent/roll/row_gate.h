@@ -25,6 +25,9 @@ class RowGate {
  public:
   explicit RowGate(HostId self) : self_(self) {}
 
+  /// Checks rows that this host has from its join, each by itself, as if they had just arrived.
+  void begin(const std::vector<crdt::RowOf>& rows, const Roll& roll, const crdt::HostStore& store,
+             Outbox& outbox) const;
   /// False if `body` is not a RowsBody.
   bool on_rows(Instant now, HostId from, gossip::Reader body, const Roll& roll,
                Departure& departure, crdt::HostStore& store, Outbox& outbox) const;
@@ -48,6 +51,7 @@ class RowGate {
   using Asked = std::pair<HostId, HostId>;
 
   bool has_news(const crdt::RowsBody& body, const crdt::HostStore& store) const;
+  void check(HostId from, crdt::RowsBody body, const Roll& roll, Outbox& outbox) const;
   std::vector<HostId> to_ask(Instant now, const crdt::RowsChecked& rows);
 
   HostId self_;

@@ -54,6 +54,8 @@ struct Credentials {
   std::string founding_ticket{};
   /// Records of the roll that do not depend on state/: those of this host and of its contacts.
   std::vector<std::pair<HostId, crdt::Field>> records;
+  /// Rows of its contacts from the day of its join (Contact::link_row), not checked yet.
+  std::vector<crdt::RowOf> rows{};
 };
 
 /// The key in id/ of the cluster that this host is a member of.

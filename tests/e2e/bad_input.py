@@ -13,7 +13,8 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scenarios"))
 
 from bad_members import (  # noqa: E402
-    bad_tickets, last_to_vouch, needed_host_revoked, newcomer, plain_peer, readable_keys)
+    bad_tickets, last_to_vouch, late_newcomer, needed_host_revoked, newcomer, plain_peer,
+    readable_keys)
 from careless import BASE_PORT, LeftOut, expect, run_agent, start_job, stop, submit  # noqa: E402
 from lab import MUSTER, Failure, Lab, descendants_of, wait_for  # noqa: E402
 from noise import make_noise  # noqa: E402
@@ -450,7 +451,7 @@ def noisy_peers(agent):
 CASES = [port_in_use, data_dir_locked, bad_gpus, bad_settings, unknown_job, job_too_large,
          bad_submit, key_of_another_job, command_not_found, directory_is_missing, killed_by_signal, ignores_term,
          forks_away, nobody_there, no_quorum, seeds_unreachable, seed_without_address, seeds_come_late,
-         bad_tickets, readable_keys, needed_host_revoked, last_to_vouch, plain_peer,
+         bad_tickets, late_newcomer, readable_keys, needed_host_revoked, last_to_vouch, plain_peer,
          damaged_disk, raft_lost_or_copied, doubled_id, clock_set_back, foreign_member, asked_node_dies,
          needed_voter_leaves, majority_lost, noisy_peers]
 

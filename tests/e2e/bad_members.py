@@ -52,6 +52,25 @@ def bad_tickets(agent):
         expect("remove", other.cli("leave", "--force", "--yes"), 0)
 
 
+def late_newcomer(_):
+    """A host joins a cluster whose hosts changed their link keys twice: their records have others."""
+    with Lab("efg", base_port=BASE_PORT + 100) as lab, \
+            Lab("y", base_port=BASE_PORT + 160, expect=0) as late:
+        lab.start()
+        for name in lab.names:
+            wait_for("three voters alive", lambda name=name: (
+                lab[name].ask("quorum") or {}).get("tolerates") == 1, 20)
+        for _round in range(2):
+            wait_for("all keys are changed", lambda: lab["e"].cli(
+                "keys", "rotate", "--all", timeout=60)[0] == 0, 60)
+        ticket = wait_for("a ticket", lambda: lab["e"].cli("ticket")[1], 20)
+        expect("join", newcomer(late, "y").cli("join", ticket, timeout=60), 0)
+        wait_for("all see y alive", lambda: all(
+            any(host["host"] == "y" and host["state"] == "alive"
+                for host in (lab[name].ask("hosts") or {"hosts": []})["hosts"])
+            for name in lab.names), 20)
+
+
 def run_used(ticket):
     """What a second host hears that comes with it."""
     with Lab("w", base_port=BASE_PORT + 200, expect=0) as second:

@@ -13,6 +13,7 @@
 #include "agent/api/request.h"
 #include "crdt/rows/roll.h"
 #include "tests/sim/checkers.h"
+#include "tests/sim/herd.h"
 #include "tests/sim/swarm.h"
 
 namespace muster::sim {
@@ -537,6 +538,17 @@ TEST_F(ClusterTest, ClocksOnTheWallDecideNothing) {
   const auto [hash, clock] = play(true);
   EXPECT_EQ(hash, steady_hash);
   EXPECT_NE(clock, steady_clock);
+}
+
+TEST(Herd, HostsJoinAClusterWhoseKeysWereChangedTwice) {
+  HerdOptions options;
+  options.newcomers = 3;
+  options.key_rounds = 2;
+  const HerdResult result = run_herd(options);
+  EXPECT_TRUE(result.is_whole);
+  for (const Violation& violation : result.violations) {
+    ADD_FAILURE() << violation.checker << ": " << violation.text;
+  }
 }
 
 TEST(Swarm, FixedSeedsBreakNothing) {

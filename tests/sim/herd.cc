@@ -17,6 +17,7 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 
 constexpr Duration kHerdSettleMax = std::chrono::minutes(1);
 constexpr Duration kHerdMax = std::chrono::minutes(5);
+constexpr Duration kHearBackMax = std::chrono::seconds(30);
 constexpr Duration kSpread = std::chrono::seconds(1);  ///< Of their starts.
 constexpr Duration kHerdLook = std::chrono::milliseconds(1);
 constexpr std::uint32_t kRackHosts = 20;
@@ -102,7 +103,7 @@ class HerdRun {
 
   HerdResult run() {
     if (!world_.run_until_true([this] { return founders_see(kVoters); }, kHerdSettleMax) ||
-        !make_ticket()) {
+        !change_keys() || !make_ticket()) {
       world_.violation("herd", "there is no cluster to join");
     } else {
       let_run();
@@ -132,11 +133,15 @@ class HerdRun {
 
   /// Each founder lists so many of all hosts alive, with their rows.
   bool founders_see(std::uint32_t hosts) const {
-    for (std::uint32_t founder = 0; founder < kVoters; ++founder) {
-      if (!world_.is_running(founder) || leader() == world_.size()) {
+    return leader() < world_.size() && first_see(kVoters, hosts);
+  }
+  /// The first `lookers` of all hosts do.
+  bool first_see(std::uint32_t lookers, std::uint32_t hosts) const {
+    for (std::uint32_t looker = 0; looker < lookers; ++looker) {
+      if (!world_.is_running(looker)) {
         return false;
       }
-      const agent::Node& node = world_.node(founder);
+      const agent::Node& node = world_.node(looker);
       std::uint32_t seen = 0;
       for (const auto& [id, member] : node.membership().members()) {
         seen += member.state == membership::MemberState::kAlive &&
@@ -145,6 +150,32 @@ class HerdRun {
                     : 0U;
       }
       if (seen < hosts) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// At each founder the link keys of all founders are those of that round.
+  bool are_keys_of(std::uint64_t round) const {
+    for (std::uint32_t founder = 0; founder < kVoters; ++founder) {
+      for (std::uint32_t other = 0; other < kVoters; ++other) {
+        const crdt::LinkCert link = world_.node(founder).roll().link(world_.id(other));
+        if (link.serial != round || !link.next.empty()) {
+          return false;
+        }
+      }
+    }
+    return founders_see(kVoters);
+  }
+
+  bool change_keys() {
+    for (std::uint64_t round = 1; round <= options_.key_rounds; ++round) {
+      agent::Request request;
+      request.verb = agent::Verb::kRotateKeys;
+      request.arguments = agent::encode_payload(agent::RotateArgs());
+      world_.ask(leader(), std::move(request));
+      if (!world_.run_until_true([&] { return are_keys_of(round); }, kHerdSettleMax)) {
         return false;
       }
     }
@@ -205,6 +236,18 @@ class HerdRun {
     }
     if (!result_.is_whole || !led_all_along) {
       world_.violation("herd", led_all_along ? "not all came in" : "the leader changed");
+    }
+    hear_back();
+  }
+
+  /// A founder lists a newcomer that greets it, even if its own words do not reach the newcomer.
+  void hear_back() {
+    const Instant end = world_.now() + kHearBackMax;
+    while (!first_see(world_.size(), world_.size()) && world_.now() < end) {
+      world_.run_for(1s);
+    }
+    if (!first_see(world_.size(), world_.size())) {
+      world_.violation("herd", "not all hosts see all others alive");
     }
   }
 

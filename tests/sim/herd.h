@@ -14,6 +14,8 @@ namespace muster::sim {
 struct HerdOptions {
   std::uint32_t newcomers = 300;
   std::uint64_t seed = 1;
+  /// Number of times that all founders change their link keys before the first newcomer.
+  std::uint64_t key_rounds = 0;
   /// Of one side, for one CURVE handshake.
   Duration handshake = std::chrono::microseconds(550);
   bool trace = false;

@@ -90,7 +90,9 @@ void World::start_agent(std::uint32_t index) {
   options.addresses.control = endpoint(index, kControlPort);
   options.addresses.bulk = endpoint(index, kBulkPort);
   const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
-  options.addresses.seeds = host.seeds;
+  for (const gossip::Expect& contact : host.seeds) {
+    options.addresses.seeds.push_back(contact.at);
+  }
   for (std::uint32_t i = 0; !is_newcomer(index) && i < std::min({seeds, kSeedsMax, options_.hosts});
        ++i) {
     options.addresses.seeds.push_back(endpoint(i, kControlPort));
@@ -98,6 +100,9 @@ void World::start_agent(std::uint32_t index) {
   options.credentials = host.papers.has_value() ? *host.papers : credentials(index, seeds);
   host.admitted.clear();
   host.expected.clear();
+  for (const gossip::Expect& contact : host.seeds) {
+    host.expected[contact.at] = contact.key;
+  }
   host.dials_with_previous.clear();
   const auto link = agent::link_record_in(host.disk.read(crdt::Environment::kId));
   if (link.has_value()) {

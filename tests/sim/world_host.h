@@ -84,7 +84,7 @@ struct World::Host {
   std::set<std::string> tickets{};                  ///< Their holders are let in to say Join.
   std::map<std::uint32_t, Instant> ticket_links{};  ///< Of a newcomer: to whom, since when.
   std::optional<agent::Credentials> papers{};       ///< Of one that came in later.
-  std::vector<gossip::Endpoint> seeds{};            ///< The same.
+  std::vector<gossip::Expect> seeds{};              ///< The same: its contacts and their link keys.
   HostCost cost{};
   Instant hands_free{};       ///< When its thread for handshakes has no more to do.
   std::set<HostId> shut_out;  ///< Let in once; not dialled any more, either.

@@ -193,6 +193,11 @@ void World::carry(std::uint32_t from, gossip::Reply reply) {
     return;
   }
   const std::uint16_t port = channel == gossip::Channel::kControl ? kControlPort : kBulkPort;
+  // As the transport does: an answer is of the host that has the expected key, if that is let in.
+  const auto expected = hosts_[to]->expected.find(endpoint(from, port));
+  if (expected != hosts_[to]->expected.end() && !hosts_[to]->admitted.contains(expected->second)) {
+    return;
+  }
   deliver(from, to, used,
           gossip::Received{gossip::Route(), channel, std::move(reply.bytes), endpoint(from, port),
                            member(hosts_[from]->id)});

@@ -102,8 +102,11 @@ void World::enter(std::uint32_t index, const agent::JoinInfo& info) {
   host.seeds.clear();
   for (const agent::Contact& contact : info.contacts) {
     believe(contact.host, contact);
+    if (auto row = crdt::decode_row(contact.link_row)) {
+      papers.rows.push_back({contact.host, *std::move(row)});
+    }
     if (const auto at = gossip::Endpoint::parse(contact.address, kControlPort)) {
-      host.seeds.push_back(*at);
+      host.seeds.push_back({*at, contact.link_key});
     }
   }
   host.papers = std::move(papers);

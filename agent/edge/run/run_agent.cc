@@ -219,6 +219,9 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
   own.records.emplace_back(membership.own.host, field_of(membership.own));
   for (const Contact& contact : membership.contacts) {
     own.records.emplace_back(contact.host, field_of(contact));
+    if (auto row = crdt::decode_row(contact.link_row)) {
+      own.rows.push_back({contact.host, *std::move(row)});
+    }
   }
   return own;
 }

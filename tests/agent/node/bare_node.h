@@ -54,33 +54,18 @@ class BareNode {
   /// Its only seed is at kPeerControl, when it has any.
   explicit BareNode(int expect = 0, ClusterId cluster = ClusterId(), crdt::Records raft = {},
                     bool has_seed = false, crdt::Capacity capacity = {}) {
-    NodeOptions options;
-    options.self = kSelf;
-    options.credentials.signer = gossip::testing::signer_of(kSelf);
-    options.credentials.link_seed = std::string(kSelf.bytes());
-    options.credentials.key_maker = std::make_shared<gossip::testing::StandInKeyMaker>(kSelf);
-    options.credentials.verifier = std::make_shared<gossip::testing::StandInVerifier>();
-    options.credentials.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
-    options.credentials.authority_secret = std::string(crdt::testing::kAuthority.bytes());
-    options.credentials.authority = std::string(crdt::testing::kAuthority.bytes());
-    options.credentials.records = {record(kSelf, expect), record(kPeer)};
-    options.start = {Generation(1), StartId(11)};
-    options.name = "self";
-    options.boot_id = "boot";
-    options.addresses.control = kSelfControl;
-    options.addresses.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
+    NodeOptions options = options_of(expect);
     options.hardware.capacity = std::move(capacity);
     if (has_seed) {
       options.addresses.seeds = {kPeerControl};
     }
-    Recovered recovered;
-    recovered.raft = std::move(raft);
-    if (!cluster.is_zero()) {
-      recovered.id["cluster"] = std::string(cluster.bytes());
-    }
-    node_.emplace(std::move(options), recovered, Rng(5), now_);
-    collect();
-    feed(SupervisorReport{SupervisorsScanned{}});
+    start(std::move(options), cluster, std::move(raft));
+  }
+  /// It just joined kCluster, and its join brought these rows.
+  explicit BareNode(std::vector<crdt::RowOf> rows) {
+    NodeOptions options = options_of(0);
+    options.credentials.rows = std::move(rows);
+    start(std::move(options), kCluster, {});
   }
 
   Node& node() { return *node_; }
@@ -174,6 +159,35 @@ class BareNode {
   std::vector<std::pair<int, crdt::Environment>> written;
 
  private:
+  static NodeOptions options_of(int expect) {
+    NodeOptions options;
+    options.self = kSelf;
+    options.credentials.signer = gossip::testing::signer_of(kSelf);
+    options.credentials.link_seed = std::string(kSelf.bytes());
+    options.credentials.key_maker = std::make_shared<gossip::testing::StandInKeyMaker>(kSelf);
+    options.credentials.verifier = std::make_shared<gossip::testing::StandInVerifier>();
+    options.credentials.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
+    options.credentials.authority_secret = std::string(crdt::testing::kAuthority.bytes());
+    options.credentials.authority = std::string(crdt::testing::kAuthority.bytes());
+    options.credentials.records = {record(kSelf, expect), record(kPeer)};
+    options.start = {Generation(1), StartId(11)};
+    options.name = "self";
+    options.boot_id = "boot";
+    options.addresses.control = kSelfControl;
+    options.addresses.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
+    return options;
+  }
+  void start(NodeOptions options, ClusterId cluster, crdt::Records raft) {
+    Recovered recovered;
+    recovered.raft = std::move(raft);
+    if (!cluster.is_zero()) {
+      recovered.id["cluster"] = std::string(cluster.bytes());
+    }
+    node_.emplace(std::move(options), recovered, Rng(5), now_);
+    collect();
+    feed(SupervisorReport{SupervisorsScanned{}});
+  }
+
   void collect() {
     Node::Output output = node_->take_output();
     ++outputs_;

@@ -5,6 +5,8 @@
 #include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
 #include "agent/api/verbs.h"
+#include "crdt/rows/link_cert.h"
+#include "crdt/rows/proof.h"
 #include "tests/agent/node/bare_node.h"
 
 namespace muster::agent {
@@ -114,6 +116,72 @@ TEST_F(Join, WhoMayVoteIsGivenTheAuthority) {
   const auto info = decode_payload<JoinInfo>(answer->payload);
   ASSERT_TRUE(info.has_value());
   EXPECT_EQ(info->authority_secret, crdt::testing::kAuthority.bytes());
+}
+
+/// The field of the contact's row that a newcomer is given; nullopt if it is given none.
+std::optional<crdt::Field> link_given(const std::optional<Response>& answer) {
+  const auto info = decode_payload<JoinInfo>(answer->payload);
+  if (!info.has_value() || info->contacts.size() != 1) {
+    return std::nullopt;
+  }
+  const auto row = crdt::decode_row(info->contacts[0].link_row);
+  const crdt::Field* link = row.has_value() ? row->field(crdt::FieldId::kLink) : nullptr;
+  return link == nullptr || row->fields.size() != 1 ? std::nullopt : std::optional(*link);
+}
+
+TEST_F(Join, ANewcomerIsGivenTheWordOfAContactThatChangedItsKey) {
+  make_ticket("t");
+  EXPECT_EQ(link_given(show(join_of(kNewcomer, "t"), "t")), std::nullopt) << "it has its first key";
+  ASSERT_EQ(bare.ask(request(Verb::kRotateKeys, encode_payload(RotateArgs())))->status,
+            ResponseStatus::kOk);
+  bare.pass(std::chrono::seconds(10));
+  ASSERT_EQ(bare.node().roll().link(kSelf).serial, 1U);
+  const auto link = link_given(show(join_of(kNewcomer, "t"), "t"));
+  ASSERT_TRUE(link.has_value());
+  const auto id = static_cast<std::uint32_t>(crdt::FieldId::kLink);
+  EXPECT_TRUE(crdt::is_proven(kSelf, id, *link, kSelf.bytes(), gossip::testing::StandInVerifier()));
+  EXPECT_EQ(crdt::decode_link_cert(link->bytes), bare.node().roll().link(kSelf));
+
+  make_ticket("u");
+  const auto itself = show(join_of(kSelf, "u"), "u");
+  ASSERT_EQ(itself->status, ResponseStatus::kOk) << itself->text;
+  EXPECT_EQ(link_given(itself), std::nullopt) << "nobody is told what it said itself";
+}
+
+const HostId kChangedKey = HostId::from_bytes("changed key_____");
+
+/// The peer changed its key twice; `signer` says so.
+crdt::RowOf changed_row(HostId signer) {
+  crdt::LinkCert cert{std::string(kPeer.bytes()), 2, std::string(kChangedKey.bytes()), "", 2};
+  cert.key_proof = crdt::proof_of(kPeer, cert.key, gossip::testing::StandInSigner(kChangedKey));
+  crdt::RowOf row{kPeer, {}};
+  row.row.fields[static_cast<std::uint32_t>(crdt::FieldId::kLink)] = {{Generation(3), Sequence(7)},
+                                                                      crdt::encode(cert)};
+  return crdt::testing::signed_row(std::move(row), signer);
+}
+
+/// The host that the transport of this node lets in by the changed key, or nobody.
+gossip::Sender let_in_by_changed_key(const BareNode& bare) {
+  gossip::Sender who;
+  for (const gossip::TransportOutput& each : bare.transport) {
+    const auto* admit = std::get_if<gossip::Admit>(&each);
+    who = admit != nullptr && admit->key == kChangedKey.bytes() ? admit->who : who;
+  }
+  return who;
+}
+
+TEST(RowsOfTheJoin, AContactIsLetInByTheKeyThatItChangedTo) {
+  const BareNode bare(std::vector<crdt::RowOf>{changed_row(kPeer)});
+  EXPECT_EQ(let_in_by_changed_key(bare).kind, gossip::Sender::Kind::kHost);
+  EXPECT_EQ(let_in_by_changed_key(bare).host, kPeer);
+  EXPECT_EQ(bare.count("row_forged"), 0U);
+}
+
+TEST(RowsOfTheJoin, ForgedOnesLetNobodyIn) {
+  BareNode bare({changed_row(kNewcomer), changed_row(kSelf)});
+  EXPECT_EQ(let_in_by_changed_key(bare).kind, gossip::Sender::Kind::kNobody);
+  EXPECT_EQ(bare.count("row_forged"), 1U);
+  EXPECT_EQ(bare.node().roll().link(kPeer).key, kPeer.bytes());
 }
 
 TEST_F(Join, WhoIsRevokedIsShutOutAndDoesNotComeBack) {

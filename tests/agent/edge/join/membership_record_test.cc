@@ -19,7 +19,8 @@ Contact contact(char name, std::uint64_t number) {
           number,
           number + 1,
           std::string("record ") + name,
-          std::string("signature ") + name};
+          std::string("signature ") + name,
+          std::string("link row ") + name};
 }
 
 /// Every field that the record keeps has a value of its own.
