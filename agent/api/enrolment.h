@@ -3,6 +3,7 @@
 // public keys in raw form. Only the holder of a ticket knows its secret. The one request that
 // carries it is kEnter, which is meant for the agent's own socket.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 #include "gossip/wire/endpoint.h"
 
 namespace muster::agent {
+
+/// The most contacts of one newcomer, and the most bytes of a link row: a LinkCert, its version and
+/// two signatures take some 400.
+inline constexpr std::size_t kContactsMax = 8;
+inline constexpr std::size_t kLinkRowBytesMax = 2048;
 
 /// A member that a newcomer can speak to.
 struct Contact {

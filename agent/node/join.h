@@ -14,9 +14,6 @@
 
 namespace muster::agent {
 
-/// The most contacts in one answer.
-inline constexpr std::size_t kContactsMax = 8;
-
 /// An error if a field of a newcomer's request has a wrong size. It does not prove the content.
 Status check(const JoinArgs& join);
 /// An order to the leader's seat.

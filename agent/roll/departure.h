@@ -36,7 +36,8 @@ class Departure {
   IdWatch& ids() { return ids_; }
   const IdWatch& ids() const { return ids_; }
 
-  /// This host says goodbye. The process waits until the reachable ones of `peers` have heard it.
+  /// This host says goodbye. The process waits until the reachable ones of `peers` have heard it,
+  /// at most for kLeaveLinger.
   /// Precondition: it is not ending yet.
   void on_leave_asked(Instant now, std::set<HostId> peers,
                       const membership::Membership& membership);

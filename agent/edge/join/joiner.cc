@@ -190,6 +190,12 @@ Result<MembershipRecord> join_with(const HostKey& key, const std::string& host_n
   record.authority_links = std::move(info->authority_links);
   record.own = std::move(info->own);
   record.contacts = std::move(info->contacts);
+  record.contacts.resize(std::min(record.contacts.size(), kContactsMax));
+  for (Contact& contact : record.contacts) {
+    if (contact.link_row.size() > kLinkRowBytesMax) {
+      contact.link_row.clear();
+    }
+  }
   return record;
 }
 

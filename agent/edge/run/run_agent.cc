@@ -219,8 +219,12 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
   own.records.emplace_back(membership.own.host, field_of(membership.own));
   for (const Contact& contact : membership.contacts) {
     own.records.emplace_back(contact.host, field_of(contact));
-    if (auto row = crdt::decode_row(contact.link_row)) {
-      own.rows.push_back({contact.host, *std::move(row)});
+    const crdt::Row row = crdt::decode_row(contact.link_row).value_or(crdt::Row());
+    const auto link = row.fields.find(static_cast<std::uint32_t>(crdt::FieldId::kLink));
+    if (link != row.fields.end()) {
+      crdt::Row only_link;
+      only_link.fields.insert(*link);
+      own.rows.push_back({contact.host, std::move(only_link)});
     }
   }
   return own;
