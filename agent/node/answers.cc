@@ -62,12 +62,14 @@ VoterInfo voter_info(const Known& known, HostId host,
   return info;
 }
 
-/// Leaves out seeds that are members and up: this host met them through others.
+/// Leaves out silent seeds that are alive members: this host met them through others.
 std::vector<SeedInfo> seeds_unmet(const Known& known) {
   std::vector<SeedInfo> seeds;
   for (const UnmetSeed& seed : known.message_gate.seeds().unmet()) {
-    const std::optional<HostId> member = known.hosts.addresses().at(seed.endpoint);
-    if (!member.has_value() || !is_reachable(known.membership, *member)) {
+    const std::optional<HostId> host = known.hosts.addresses().at(seed.endpoint);
+    const membership::Member* member = host.has_value() ? known.membership.member(*host) : nullptr;
+    const bool is_alive = member != nullptr && member->state == membership::MemberState::kAlive;
+    if (!is_alive || seed.silence != SeedSilence::kSilent) {
       seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
     }
   }
