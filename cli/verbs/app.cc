@@ -173,11 +173,14 @@ std::string_view answerer_of(agent::Answerer answerer) {
 std::string_view place_of(const agent::VerbRow& row) {
   switch (row.carrier) {
     case agent::Carrier::kVotersAlone:
-      return row.answerer == agent::Answerer::kLeader
-                 ? "hosts that may vote"
-                 : "the host concerned; for another host, on hosts that may vote";
+      if (row.answerer == agent::Answerer::kLeader) {
+        return "hosts that may vouch and may vote";
+      }
+      return row.openness == agent::Openness::kOwnHostToLook
+                 ? "hosts that may vouch; for another host, hosts that may vouch and may vote"
+                 : "the host concerned; for another host, hosts that may vouch and may vote";
     case agent::Carrier::kTicketMakers:
-      return "hosts that may vouch; with --may-vote or --may-vouch, hosts that may vote";
+      return "hosts that may vouch; with --may-vote or --may-vouch, hosts that may also vote";
     case agent::Carrier::kMembers:
       break;
   }

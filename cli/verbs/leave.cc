@@ -13,7 +13,8 @@ namespace {
 class Leave final : public Verb {
  public:
   void describe(Options& options) override {
-    options.flag("--force", force_, "Leave even if too few voters remain for a quorum");
+    options.flag("--force", force_,
+                 "Leave even if too few voters remain, or as the last host that may vouch");
     confirmation_.describe(options);
     common_.describe(options);
     options.example("muster leave --yes");
@@ -21,8 +22,8 @@ class Leave final : public Verb {
 
   int run(Session& session) override {
     if (!confirmation_.is_agreed(session,
-                                 "The host leaves the cluster for good: its agent ends, and it "
-                                 "comes back by a ticket alone. Leave?")) {
+                                 "The host leaves the cluster and its agent ends. It comes back "
+                                 "if its agent starts again with this data directory. Leave?")) {
       return confirmation_.refuse(session, "the host did not leave");
     }
     agent::Request request;
