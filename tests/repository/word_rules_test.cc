@@ -28,8 +28,9 @@ std::size_t in_cli(const std::string& text) {
 
 std::string verbs(const std::string& purpose) {
   return "constexpr std::array<Entry, 2> kVerbs = {{\n"
-         "    {\"jobs\", \"[JOB...]\", \"List jobs.\", agent::Verb::kJobs, plain<make_jobs>},\n"
-         "    {\"hosts show\", \"NAME\",\n     \"" +
+         "    {kGroupJobs, \"jobs\", \"[JOB...]\", \"List jobs.\", agent::Verb::kJobs,\n"
+         "     plain<make_jobs>},\n"
+         "    {kGroupHosts, \"hosts show\", \"NAME\",\n     \"" +
          purpose + "\", std::nullopt,\n     plain<make_show>},\n}};\n";
 }
 
@@ -150,7 +151,7 @@ TEST(WordRules, AVerbThatIsNoImperativeIsFound) {
   EXPECT_EQ(found(verbs("Shows a host.")).size(), 1U);
   EXPECT_EQ(found(verbs("show a host.")).size(), 1U);
   EXPECT_EQ(found(verbs("The host.")).at(0),
-            "cli/verbs/app.cc:4: \"The host.\": say what the verb does, in the imperative, with a "
+            "cli/verbs/app.cc:5: \"The host.\": say what the verb does, in the imperative, with a "
             "word of kImperatives in tests/repository/word_rules.cc");
   EXPECT_EQ(found("int x;\n").size(), 1U) << "the table went elsewhere";
 }
